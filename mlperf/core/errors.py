@@ -1,0 +1,66 @@
+"""One error class for each exit code; every error says where, what, and what to do."""
+
+from __future__ import annotations
+
+
+class MlperfError(Exception):
+    """An error a user can act on.
+
+    Parameters
+    ----------
+    message : str
+        What was found and what was expected.
+    place : str, optional
+        Where: ``"campaign/steps.csv, line 41, column cpu_s"``.
+    hint : str, optional
+        What to do about it.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, place: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+    def __str__(self) -> str:
+        """``place: message`` and the hint on a line of its own."""
+        head = f"{self.place}: {self.message}" if self.place else self.message
+        return f"{head}\n  hint: {self.hint}" if self.hint else head
+
+
+class UsageError(MlperfError):
+    """The command or function was called wrongly."""
+
+    exit_code = 2
+
+
+class DataError(MlperfError, ValueError):
+    """A table, specification or model file is wrong."""
+
+    exit_code = 3
+
+
+class FitError(MlperfError, ValueError):
+    """The data are readable but no model can be fitted to them."""
+
+    exit_code = 4
+
+
+class DomainError(MlperfError):
+    """A prediction lies outside the measured domain and extrapolation was refused."""
+
+    exit_code = 5
+
+
+class MissingExtraError(MlperfError):
+    """An optional package or program is absent."""
+
+    exit_code = 6
+
+
+class InterruptedRun(MlperfError):  # noqa: N818 - not a fault: the user asked for it
+    """The user stopped a run; what was measured is kept."""
+
+    exit_code = 130

@@ -1,0 +1,53 @@
+"""The base of every result: one frozen thing that shows itself as frame, dict, text and HTML."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def plain(value: Any) -> Any:
+    """Turn a result's value into JSON types; NaN and infinities become the strings ``"NaN"``, ``"Inf"``, ``"-Inf"``."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        if math.isnan(value):
+            return "NaN"
+        return value if math.isfinite(value) else ("Inf" if value > 0 else "-Inf")
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "to_dict") and not hasattr(value, "to_numpy"):
+        return value.to_dict()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if hasattr(value, "to_numpy") and hasattr(value, "columns"):
+        return {"columns": [str(name) for name in value.columns], "rows": [[plain(cell) for cell in row] for row in value.itertuples(index=False)]}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+class Shown:
+    """Mixin for frozen, slotted dataclasses: ``to_dict``, ``to_frame``, ``_repr_html_``."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field as JSON types (numbers in the units that the field names say)."""
+        return {field.name: plain(getattr(self, field.name)) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per field; results that are tables override this."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_dict().items(), columns=["field", "value"])
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(index=False, border=0))
