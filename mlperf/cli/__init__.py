@@ -1,0 +1,1 @@
+"""The ``mlperf`` command line: parse, call one public function, show its result."""

@@ -1,7 +1,60 @@
-"""The ``mlperf`` command."""
+"""The ``mlperf`` command and the table of its commands."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 
-def main() -> None:
-    """Run the command line."""
+import click
+
+from mlperf import __version__
+from mlperf.cli.failures import exit_code
+from mlperf.cli.group import LazyCommand, LazyGroup
+from mlperf.cli.settings import Settings
+
+COMMANDS = {
+    "demo": LazyCommand("mlperf.cli.demo:demo", "Run the whole path on the bundled measurements."),
+    "collect": LazyCommand("mlperf.cli.collect:collect", "Measure this machine."),
+    "data": LazyCommand("mlperf.cli.data:data", "List, describe, check, export and import measurement tables."),
+    "train": LazyCommand("mlperf.cli.train:train", "Fit a model of every component time."),
+    "report": LazyCommand("mlperf.cli.report:report", "Show what a model rests on: terms, tests, left-out errors."),
+    "predict": LazyCommand("mlperf.cli.predict:predict", "Predict epoch time and mean mini-batch size of an unseen CNN."),
+    "compare": LazyCommand("mlperf.cli.compare:compare", "Set predictions beside measurements."),
+    "search": LazyCommand("mlperf.cli.search:search", "Find the fastest run whose mean mini-batch size fits a window."),
+    "accuracy": LazyCommand("mlperf.cli.accuracy:accuracy", "Climb the accuracy ladder on open measurements."),
+    "completion": LazyCommand("mlperf.cli.completion:completion", "Print the completion script of a shell."),
+}
+
+EXAMPLES = """\b
+Examples:
+  mlperf demo
+  mlperf train campaign/ -o model.json
+  mlperf predict model.json --cnn vgg16 --machine kfc --nodes 8 --subbatch 4 --dataset-size 1281167
+"""
+
+EXIT_CODES = """\b
+Exit codes: 0 done; 1 done and the answer is no; 2 wrong use; 3 bad data or specification; 4 cannot fit;
+5 outside the measured domain with --strict; 6 an optional package is missing; 70 a fault in mlperf itself;
+130 interrupted.
+"""
+
+
+@click.group(
+    cls=LazyGroup,
+    table=COMMANDS,
+    epilog=f"{EXAMPLES}\n{EXIT_CODES}",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120, "show_default": True},
+)
+@click.version_option(__version__, "-V", "--version", prog_name="mlperf", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Predict how long CNN training takes on a cluster, and how sure that is, from measurements."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code."""
+    settings = Settings()
+    with exit_code(settings) as outcome:
+        words = sys.argv[1:] if arguments is None else list(arguments)
+        result = cli.main(words, prog_name="mlperf", obj=settings, standalone_mode=False)
+        outcome.code = result if isinstance(result, int) else 0
+    sys.exit(outcome.code)

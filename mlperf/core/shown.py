@@ -26,7 +26,8 @@ def plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if hasattr(value, "to_numpy") and hasattr(value, "columns"):
-        return {"columns": [str(name) for name in value.columns], "rows": [[plain(cell) for cell in row] for row in value.itertuples(index=False)]}
+        rows = [[plain(cell) for cell in row] for row in value.itertuples(index=False)]
+        return {"columns": [str(name) for name in value.columns], "rows": rows}
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     if isinstance(value, (list, tuple, set, frozenset)):

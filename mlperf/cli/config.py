@@ -1,0 +1,58 @@
+"""``--config FILE``: a command's options from a TOML file; flags on the command line override them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mlperf.core.errors import DataError, UsageError
+from mlperf.core.suggest import did_you_mean
+
+
+def read_config(path: Path, command: str, known: Mapping[str, str]) -> dict[str, Any]:
+    """Read the options of one command.
+
+    Parameters
+    ----------
+    path : Path
+        TOML file; options stand at top level or in a table named after the command, ``-`` and ``_`` alike.
+    command : str
+        The command's name.
+    known : mapping
+        Option name (``gpus_per_node``) to parameter name.
+
+    Returns
+    -------
+    dict
+        Parameter name to value.
+
+    Raises
+    ------
+    DataError
+        The file is no TOML.
+    UsageError
+        It holds an unknown option.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(str(error), place=str(path), hint="write options as TOML: nodes = 8") from error
+    options = {key.replace("-", "_"): value for key, value in content.get(command, content).items()}
+    for key in options:
+        if key not in known:
+            raise UsageError(
+                f"got option {key!r}, expected one of mlperf {command}", place=str(path), hint=did_you_mean(key, known)
+            )
+    return {known[key]: value for key, value in options.items()}
+
+
+def load_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:  # noqa: ARG001 - click's signature
+    """Make the file's values the command's defaults."""
+    if path is None:
+        return
+    known = {name.lstrip("-").replace("-", "_"): str(option.name) for option in ctx.command.params for name in option.opts}
+    ctx.default_map = {**(ctx.default_map or {}), **read_config(path, str(ctx.info_name), known)}

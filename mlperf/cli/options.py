@@ -1,0 +1,119 @@
+"""Options that several commands share, each a decorator."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from mlperf.cli.config import load_config
+from mlperf.cli.settings import Settings
+from mlperf.cli.show import Show
+from mlperf.cli.values import Counts, NameOrFile, Window, Words
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+TIME_UNITS = ("auto", "us", "ms", "s", "min", "h")
+
+
+def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--json``, ``--time-unit``, ``--config``, ``-q`` and ``-v``; the function gets ``show``."""
+
+    @functools.wraps(function)
+    def command(*args: Any, **kwargs: Any) -> Any:
+        ctx = click.get_current_context()
+        name = ctx.command_path.partition(" ")[2] or str(ctx.info_name)
+        return function(*args, show=Show(name, ctx.ensure_object(Settings)), **kwargs)
+
+    for option in reversed(OUTPUT_OPTIONS):
+        command = option(command)
+    return command
+
+
+def setting(name: str, value: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], None]:
+    """Callback that stores ``value(given)`` under ``name`` in the run's settings, where the option was given."""
+
+    def store(ctx: click.Context, param: click.Parameter, given: Any) -> None:  # noqa: ARG001 - click's signature
+        if given:
+            setattr(ctx.ensure_object(Settings), name, value(given))
+
+    return store
+
+
+def silent_option(*names: str, **kwargs: Any) -> Callable[[Function], Function]:
+    """An option that goes to the run's settings, not to the function."""
+    return click.option(*names, expose_value=False, **kwargs)
+
+
+OUTPUT_OPTIONS = (
+    silent_option("--json", is_flag=True, callback=setting("as_json", bool), help="One JSON document instead of tables."),
+    silent_option(
+        "--time-unit", type=Words(TIME_UNITS), default="auto", callback=setting("time_unit", str), help="Unit of the tables' times."
+    ),
+    silent_option(
+        "--config",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        is_eager=True,
+        callback=load_config,
+        help="TOML file with options of this command; flags override it.",
+    ),
+    silent_option("-q", "--quiet", is_flag=True, callback=setting("verbosity", lambda _: -1), help="Nothing but the result."),
+    silent_option(
+        "-v",
+        "--verbose",
+        is_flag=True,
+        is_eager=True,
+        callback=setting("verbosity", lambda _: 1),
+        help="More detail, and tracebacks.",
+    ),
+)
+
+plot_option = silent_option(
+    "--plot",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    callback=setting("plot_path", Path),
+    help="Draw the result into FILE (.svg, .png or .pdf).",
+)
+seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of every random draw.")
+jobs_option = click.option("--jobs", "n_jobs", type=int, default=1, help="Processes; -1 takes every core.")
+strict_option = click.option("--strict", is_flag=True, help="Refuse (exit 5) what lies outside the measured domain.")
+model_argument = click.argument("model_path", metavar="MODEL", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+minibatch_option = click.option("--minibatch", type=Window(), help="Window of the mean mini-batch size, samples per update.")
+
+
+def shipped_cnns() -> Sequence[str]:
+    """Names of the CNNs that ship with mlperf."""
+    from mlperf.specs import zoo_names
+
+    return list(zoo_names())
+
+
+def shipped_machines() -> Sequence[str]:
+    """Names of the machines that ship with mlperf."""
+    from mlperf.specs import machine_names
+
+    return list(machine_names())
+
+
+cnn_option = click.option(
+    "--cnn",
+    "cnns",
+    type=NameOrFile("CNN", shipped_cnns),
+    multiple=True,
+    help="CNN: a TOML file or a shipped name; may be repeated.",
+)
+machine_option = click.option(
+    "--machine", type=NameOrFile("machine", shipped_machines), help="Machine: a TOML file or a shipped name."
+)
+job_option = click.option("--job", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Job: a TOML file.")
+nodes_option = click.option("--nodes", "n_nodes", type=Counts(), help="Nodes: 8, 1,2,4 or 1:64; overrides the job.")
+gpus_option = click.option(
+    "--gpus-per-node", "n_gpus_per_node", type=click.IntRange(min=1), help="GPUs of a node; overrides the machine."
+)
+subbatch_option = click.option("--subbatch", "subbatch_size", type=Counts(), help="Samples per GPU iteration; overrides the job.")
+dataset_option = click.option("--dataset-size", type=click.IntRange(min=1), help="Samples per epoch; overrides the job.")
+SPECIFICATION_OPTIONS = (cnn_option, machine_option, job_option, nodes_option, gpus_option, subbatch_option, dataset_option)

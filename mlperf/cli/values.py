@@ -1,0 +1,101 @@
+"""Types of option values: words with a nearest match, names or files, windows, lists of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from mlperf.core.suggest import did_you_mean
+
+
+class Words(click.Choice[str]):
+    """One of a few words; a wrong one is answered with the nearest."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word, or fail naming the nearest one."""
+        if value not in self.choices:
+            self.fail(f"no such choice {value!r}: {did_you_mean(str(value), self.choices)}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class NameOrFile(click.ParamType):  # type: ignore[type-arg]
+    """A shipped specification's name or a TOML file.
+
+    Parameters
+    ----------
+    kind : str
+        What it is, for messages: ``"CNN"``.
+    names : callable
+        Returns the shipped names; called only when a value is given or completed.
+    """
+
+    name = "name|file"
+
+    def __init__(self, kind: str, names: Callable[[], Sequence[str]]) -> None:
+        self.kind = kind
+        self.names = names
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path | str:
+        """Return a Path for an existing file, the name for a shipped one."""
+        text = str(value)
+        path = Path(text)
+        if path.is_file():
+            return path
+        if path.suffix or len(path.parts) > 1:
+            self.fail(f"{self.kind} file {text!r} does not exist", param, ctx)
+        if text not in self.names():
+            self.fail(f"no {self.kind} is called {text!r} and no such file exists: {did_you_mean(text, self.names())}", param, ctx)
+        return text
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        """Shipped names that begin like this, then files."""
+        known = [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
+        return [*known, CompletionItem(incomplete, type="file")]
+
+
+class Window(click.ParamType):  # type: ignore[type-arg]
+    """Two numbers ``LO:HI``, 0 <= LO < HI; either may be left out."""
+
+    name = "lo:hi"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
+        """Return (low, high), 0 and infinity where left out."""
+        if isinstance(value, tuple):
+            return value
+        low, colon, high = str(value).partition(":")
+        try:
+            window = (float(low or 0.0), float(high or "inf"))
+        except ValueError:
+            self.fail(f"got {value!r}, expected LO:HI, for example 103.5:172.5", param, ctx)
+        if not colon or not 0 <= window[0] < window[1]:
+            self.fail(f"got {value!r}, expected LO:HI with 0 <= LO < HI, for example 103.5:172.5", param, ctx)
+        return window
+
+
+class Counts(click.ParamType):  # type: ignore[type-arg]
+    """Whole numbers from 1: ``8``, ``1,2,4,8``, ``1:16`` (both ends included), ``1:64:3``, or a mixture."""
+
+    name = "counts"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """Return the numbers in ascending order, each once."""
+        if isinstance(value, tuple):
+            return value
+        entries = value if isinstance(value, list) else str(value).split(",")
+        numbers = {number for entry in entries for number in self.entry(str(entry), param, ctx)}
+        return tuple(sorted(numbers))
+
+    def entry(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> range:
+        """The numbers of one comma-separated entry."""
+        try:
+            parts = [int(part) for part in text.split(":")]
+        except ValueError:
+            parts = []
+        if not 1 <= len(parts) <= 3 or min(parts) < 1 or parts[0] > parts[min(1, len(parts) - 1)]:
+            self.fail(f"got {text!r}, expected counts from 1 such as 8, 1,2,4 or 1:64", param, ctx)
+        first, last, step = [*parts, parts[0], 1][:3] if len(parts) == 1 else [*parts, 1][:3]
+        return range(first, last + 1, step)

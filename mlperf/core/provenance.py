@@ -1,0 +1,84 @@
+"""Where a result comes from: program versions, host, command line, time."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "statsmodels", "joblib", "numba", "torch")
+
+
+def installed_versions() -> dict[str, str]:
+    """Version of mlperf, Python and each package that influences numbers; absent packages are left out."""
+    from mlperf import __version__
+
+    found = {"mlperf": __version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def host_facts() -> dict[str, str | int]:
+    """What the operating system says of this machine: name, system, architecture, processor and logical cores."""
+    return {
+        "name": platform.node(),
+        "system": platform.system(),
+        "release": platform.release(),
+        "architecture": platform.machine(),
+        "processor": processor_name(),
+        "n_cores": os.cpu_count() or 1,
+    }
+
+
+def processor_name() -> str:
+    """The processor's model name; its architecture where the system does not tell the model."""
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:
+            names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def provenance(
+    *,
+    data_sha256: Mapping[str, str] | None = None,
+    seed: int | None = None,
+    command_line: Sequence[str] | None = None,
+    now: datetime | None = None,
+) -> dict[str, Any]:
+    """Everything needed to run the same thing again.
+
+    Parameters
+    ----------
+    data_sha256 : mapping, optional
+        File or campaign name to the SHA-256 of its content, in hexadecimal.
+    seed : int, optional
+        Seed of every random draw of the run.
+    command_line : sequence of str, optional
+        Defaults to this process's.
+    now : datetime, optional
+        Defaults to the present, UTC.
+
+    Returns
+    -------
+    dict
+        ``created_utc`` (ISO 8601), ``command_line``, ``seed``, ``data_sha256``, ``versions``, ``host``; plain JSON types.
+    """
+    return {
+        "created_utc": (now or datetime.now(UTC)).isoformat(timespec="seconds"),
+        "command_line": list(sys.argv if command_line is None else command_line),
+        "seed": seed,
+        "data_sha256": dict(data_sha256 or {}),
+        "versions": installed_versions(),
+        "host": host_facts(),
+    }

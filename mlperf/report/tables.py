@@ -1,0 +1,117 @@
+"""A data frame as an aligned table for people; headings and digits follow from the column names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+from mlperf.report.numbers import ABSENT, BYTE_UNITS, TIME_UNITS_S, best_unit, number_text, percent_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table
+
+AUTO = "auto"
+PERCENT_ENDINGS = ("mape", "_error", "_error_max", "_share", "_fraction", "coverage", "half_width", "noise_floor")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column ready to print: its heading, its cells, and whether it is right-aligned."""
+
+    heading: str
+    cells: tuple[str, ...]
+    is_number: bool
+
+
+def column_view(name: str, values: Sequence[Any], time_unit: str = AUTO) -> Column:
+    """Heading and cells of one column.
+
+    Parameters
+    ----------
+    name : str
+        Column name; its ending gives the kind: ``_s`` seconds, ``_bytes`` bytes, ``_error`` and ``mape`` fractions.
+    values : sequence
+        Cells, None and NaN allowed.
+    time_unit : str
+        ``"auto"`` or a key of ``TIME_UNITS_S``.
+    """
+    numbers = [float(value) for value in values if is_number(value)]
+    label = name.replace("_", " ")
+    if not numbers:
+        return Column(label, tuple(plain_text(value) for value in values), is_number=False)
+    if name.endswith("_s") and not name.endswith("_per_s"):
+        unit = best_unit(numbers, TIME_UNITS_S, "s") if time_unit == AUTO else time_unit
+        return Column(f"{label[:-2]} ({unit})", cells(values, scaled(TIME_UNITS_S[unit])), is_number=True)
+    if name.endswith("_bytes"):
+        unit = best_unit(numbers, BYTE_UNITS, "B")
+        return Column(f"{label[:-6]} ({unit})", cells(values, scaled(BYTE_UNITS[unit])), is_number=True)
+    if name.endswith(PERCENT_ENDINGS):
+        return Column(label, cells(values, percent_text), is_number=True)
+    return Column(label, cells(values, count_or_number(values)), is_number=True)
+
+
+def cells(values: Sequence[Any], text: Callable[[float], str]) -> tuple[str, ...]:
+    """Text of each value: numbers by ``text``, the rest as words."""
+    return tuple(text(float(value)) if is_number(value) else plain_text(value) for value in values)
+
+
+def count_or_number(values: Sequence[Any]) -> Callable[[float], str]:
+    """Whole numbers whole where the column holds nothing else, four significant digits otherwise."""
+    whole = all(isinstance(value, Integral) for value in values if is_number(value))
+    return (lambda value: f"{int(value):,}") if whole else number_text
+
+
+def scaled(size: float) -> Callable[[float], str]:
+    """Text of a number in a unit of the given size."""
+    return lambda value: number_text(value / size)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a cell holds a number (booleans are words)."""
+    return isinstance(value, Real) and not is_flag(value)
+
+
+def is_flag(value: Any) -> bool:
+    """Whether a cell is true or false, Python's or NumPy's."""
+    return type(value).__name__ in {"bool", "bool_"}
+
+
+def plain_text(value: Any) -> str:
+    """A word, a flag as yes or no, an absent value as a dash."""
+    if value is None or value != value:
+        return ABSENT
+    if is_flag(value):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def frame_columns(frame: pd.DataFrame, time_unit: str = AUTO) -> tuple[Column, ...]:
+    """Every column of a frame, ready to print."""
+    return tuple(column_view(str(name), list(frame[name]), time_unit) for name in frame.columns)
+
+
+def frame_table(frame: pd.DataFrame, title: str = "", time_unit: str = AUTO) -> Table:
+    """A frame as a rich table.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Any frame; units follow from the column names.
+    title : str
+        Printed above, left-aligned.
+    time_unit : str
+        ``"auto"`` or a key of ``TIME_UNITS_S``, for every column of seconds.
+    """
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    columns = frame_columns(frame, time_unit)
+    for column in columns:
+        table.add_column(column.heading, justify="right" if column.is_number else "left", overflow="fold")
+    for row in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*row)
+    return table

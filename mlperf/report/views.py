@@ -1,0 +1,111 @@
+"""How each kind of result is shown to people: a table from result class to its sections and figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from io import StringIO
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from mlperf.core.errors import UsageError
+from mlperf.report.tables import AUTO, frame_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from rich.console import Console
+
+    from mlperf.core.shown import Shown
+
+# Wider than any table: rich must not fold or cut what goes into a file or a pipe.
+WIDE = 10_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Section:
+    """One part of what people see: a titled table, or a titled text where ``frame`` is None."""
+
+    title: str
+    frame: pd.DataFrame | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Where the sections and the figure of a result class are made, as ``"module:function"``; empty where there is none."""
+
+    sections: str = ""
+    figure: str = ""
+
+
+VIEWS: Mapping[str, View] = MappingProxyType({})
+
+
+def result_sections(result: Shown) -> tuple[Section, ...]:
+    """What to show of a result; its own frame where the table of views has no row for its class."""
+    view = VIEWS.get(type(result).__name__, View())
+    if not view.sections:
+        return (Section("", result.to_frame()),)
+    made: tuple[Section, ...] = load(view.sections)(result)
+    return made
+
+
+def result_figure(result: Shown) -> Figure:
+    """Draw the figure of a result.
+
+    Raises
+    ------
+    UsageError
+        Results of this kind have no figure.
+    MissingExtraError
+        matplotlib is not installed.
+    """
+    view = VIEWS.get(type(result).__name__, View())
+    if not view.figure:
+        raise UsageError(f"a {type(result).__name__} has no figure", hint=f"figures exist for {', '.join(with_figure())}")
+    figure: Figure = load(view.figure)(result)
+    return figure
+
+
+def with_figure() -> list[str]:
+    """Result classes that can be drawn."""
+    return [name for name, view in VIEWS.items() if view.figure]
+
+
+def load(target: str) -> Callable[..., Any]:
+    """Import ``"module:function"``."""
+    module, _, function = target.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), function)
+    return found
+
+
+def print_result(result: Shown, console: Console, time_unit: str = AUTO) -> None:
+    """Print every section of a result."""
+    for number, section in enumerate(result_sections(result)):
+        if number:
+            console.print()
+        if section.frame is not None:
+            console.print(frame_table(section.frame, section.title, time_unit))
+            continue
+        if section.title:
+            console.print(section.title, style="bold", highlight=False)
+        console.print(section.text, highlight=False, markup=False)
+
+
+def result_text(result: Shown, time_unit: str = AUTO) -> str:
+    """A result as plain text, as wide as it needs to be.
+
+    Parameters
+    ----------
+    result : Shown
+        Any result of a public function.
+    time_unit : str
+        ``"auto"`` or one of ``us``, ``ms``, ``s``, ``min``, ``h``.
+    """
+    from rich.console import Console
+
+    stream = StringIO()
+    print_result(result, Console(file=stream, width=WIDE, no_color=True), time_unit)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
