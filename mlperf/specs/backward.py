@@ -22,7 +22,9 @@ def backward_work(cnn: CnnSpec) -> Iterator[Work]:
         target = cnn.shapes[layer.name]
         readers = len(consumers[layer.name])
         if readers > 1:
-            yield memory_work("add_gradient", layer.name, target.size * (readers - 1), (readers * target.n_maps, target.n_maps), target)
+            yield memory_work(
+                "add_gradient", layer.name, target.size * (readers - 1), (readers * target.n_maps, target.n_maps), target
+            )
         wanted = any(needed[source] for source in cnn.sources[layer.name])
         yield from _element_wise(layer, target, fused)
         yield from _weights(layer, cnn.input_shapes(layer.name)[0], target)
@@ -57,7 +59,9 @@ def _inputs(layer: Layer, source: Shape, target: Shape) -> Iterator[Work]:
     """dE/dX, for layers where it is more than the same numbers in another shape."""
     if layer.kind == "fc":
         inputs = fan(layer, source)
-        yield Work("dedx-fc", layer.name, m=1, n=inputs, k=layer.n_maps, trans="NT", stretched="m", maps_in=layer.n_maps, maps_out=inputs)
+        yield Work(
+            "dedx-fc", layer.name, m=1, n=inputs, k=layer.n_maps, trans="NT", stretched="m", maps_in=layer.n_maps, maps_out=inputs
+        )
     if layer.kind == "conv":
         yield from _conv_inputs(layer, source, target)
     if layer.kind == "pool":

@@ -92,7 +92,9 @@ class CnnSpec:
         """
         from mlperf.specs.sprint_form import sprint_layers
 
-        layers = sprint_layers(input_size, n_maps, pools_after, len(n_maps) - 1 if n_conv is None else n_conv, filter_size, floor=floor)
+        layers = sprint_layers(
+            input_size, n_maps, pools_after, len(n_maps) - 1 if n_conv is None else n_conv, filter_size, floor=floor
+        )
         return cls(name, n_maps[0], (input_size, input_size), layers)
 
     def __getitem__(self, name: str) -> Layer:
@@ -100,7 +102,9 @@ class CnnSpec:
         for layer in self.layers:
             if layer.name == name:
                 return layer
-        raise DataError(f"got {name!r}, expected the name of a layer", place=f"cnn {self.name!r}", hint=did_you_mean(name, tuple(self.sources)))
+        raise DataError(
+            f"got {name!r}, expected the name of a layer", place=f"cnn {self.name!r}", hint=did_you_mean(name, tuple(self.sources))
+        )
 
     def input_shapes(self, layer: str) -> tuple[Shape, ...]:
         """Shapes that the layer of that name reads."""

@@ -57,7 +57,9 @@ def _fc(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
 
 def _pool(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
     source, maps = sources[0], (target.n_maps, target.n_maps)
-    yield memory_work(pool_kernels(layer)[0], layer.name, pool_access(layer, source, target), maps, source, pool_window(layer, source))
+    yield memory_work(
+        pool_kernels(layer)[0], layer.name, pool_access(layer, source, target), maps, source, pool_window(layer, source)
+    )
 
 
 def _batch_norm(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:

@@ -31,7 +31,13 @@ def _same(layer: Layer, inputs: Inputs) -> Shape:
 
 def _conv(layer: Layer, inputs: Inputs) -> Shape:
     if inputs[0].n_maps % layer.groups:
-        raise layer_error(layer.name, "groups", layer.groups, f"a divisor of the {inputs[0].n_maps} maps it reads", "Every group reads the same number of maps.")
+        raise layer_error(
+            layer.name,
+            "groups",
+            layer.groups,
+            f"a divisor of the {inputs[0].n_maps} maps it reads",
+            "Every group reads the same number of maps.",
+        )
     return _slide(layer, inputs[0], layer.n_maps)
 
 
@@ -94,7 +100,9 @@ def _concat(layer: Layer, inputs: Inputs) -> Shape:
 
 def _check_at_least_two(layer: Layer, inputs: Inputs) -> None:
     if len(inputs) < 2:
-        raise layer_error(layer.name, "inputs", len(inputs), "at least two", 'Name the branches, as in inputs = ["conv1", "conv2"].')
+        raise layer_error(
+            layer.name, "inputs", len(inputs), "at least two", 'Name the branches, as in inputs = ["conv1", "conv2"].'
+        )
 
 
 _MERGES = ("add", "concat")

@@ -98,7 +98,11 @@ def kernel_calls(cnn: CnnSpec, subbatch_size: int) -> tuple[KernelCall, ...]:
         ``subbatch_size`` is not a whole number >= 1, or a softmax layer stands before the end of the network.
     """
     if int(subbatch_size) != subbatch_size or subbatch_size < 1:
-        raise DataError(f"got {subbatch_size}, expected a whole number >= 1", place="subbatch_size", hint="It counts samples in a GPU iteration.")
+        raise DataError(
+            f"got {subbatch_size}, expected a whole number >= 1",
+            place="subbatch_size",
+            hint="It counts samples in a GPU iteration.",
+        )
     return tuple(_scaled(work, int(subbatch_size)) for work in _step(cnn))
 
 

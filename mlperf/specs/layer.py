@@ -13,7 +13,20 @@ from mlperf.specs.shape import Size, pair
 NETWORK_INPUT = "input"
 """The name under which layers refer to the network's input."""
 
-FUNCTIONS = ("relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "hardswish", "hardsigmoid", "sigmoid", "tanh", "softplus", "identity")
+FUNCTIONS = (
+    "relu",
+    "relu6",
+    "leaky_relu",
+    "elu",
+    "gelu",
+    "silu",
+    "hardswish",
+    "hardsigmoid",
+    "sigmoid",
+    "tanh",
+    "softplus",
+    "identity",
+)
 MODES = ("max", "average")
 
 _WINDOW = ("filter_size", "stride", "padding", "dilation")
@@ -131,7 +144,9 @@ def did_you_mean(word: str, known: tuple[str, ...]) -> str:
 
 def _check_name(layer: Layer) -> None:
     if not isinstance(layer.name, str) or not layer.name or layer.name == NETWORK_INPUT:
-        raise layer_error(layer.name, "name", layer.name, f"a name other than {NETWORK_INPUT!r}", "Give every layer a name of its own.")
+        raise layer_error(
+            layer.name, "name", layer.name, f"a name other than {NETWORK_INPUT!r}", "Give every layer a name of its own."
+        )
 
 
 def _check_choice(layer: Layer, field: str, known: tuple[str, ...]) -> None:
@@ -151,7 +166,9 @@ def _checked_pair(layer: Layer, field: str) -> Size:
     value, least = getattr(layer, field), _LEAST[field]
     both = (value, value) if isinstance(value, int) else value
     if not isinstance(both, (tuple, list)) or len(both) != 2 or not all(_is_count(one, least) for one in both):
-        raise layer_error(layer.name, field, value, f"an integer or [height, width], each >= {least}", "Sizes are whole numbers of elements.")
+        raise layer_error(
+            layer.name, field, value, f"an integer or [height, width], each >= {least}", "Sizes are whole numbers of elements."
+        )
     return pair(tuple(both))
 
 
@@ -169,23 +186,43 @@ def _check_nothing(layer: Layer) -> None:
 
 def _check_n_maps(layer: Layer) -> None:
     if not _is_count(layer.n_maps, 1):
-        raise layer_error(layer.name, "n_maps", layer.n_maps, "an integer >= 1", "n_maps is the number of maps (neurons) the layer writes.")
+        raise layer_error(
+            layer.name, "n_maps", layer.n_maps, "an integer >= 1", "n_maps is the number of maps (neurons) the layer writes."
+        )
 
 
 def _check_window(layer: Layer, default_stride: Size) -> None:
     if min(layer.filter_size) < 1:
-        raise layer_error(layer.name, "filter_size", layer.filter_size, "an integer or [height, width], each >= 1", "Give the window, as in filter_size = 3.")
+        raise layer_error(
+            layer.name,
+            "filter_size",
+            layer.filter_size,
+            "an integer or [height, width], each >= 1",
+            "Give the window, as in filter_size = 3.",
+        )
     if layer.stride == (0, 0):
         object.__setattr__(layer, "stride", default_stride)
     if min(layer.stride) < 1:
-        raise layer_error(layer.name, "stride", layer.stride, "an integer or [height, width], each >= 1", "A window moves by at least one element.")
+        raise layer_error(
+            layer.name,
+            "stride",
+            layer.stride,
+            "an integer or [height, width], each >= 1",
+            "A window moves by at least one element.",
+        )
 
 
 def _check_conv(layer: Layer) -> None:
     _check_n_maps(layer)
     _check_window(layer, (1, 1))
     if not _is_count(layer.groups, 1) or layer.n_maps % layer.groups:
-        raise layer_error(layer.name, "groups", layer.groups, f"a divisor of n_maps = {layer.n_maps}", "Every group writes the same number of maps.")
+        raise layer_error(
+            layer.name,
+            "groups",
+            layer.groups,
+            f"a divisor of n_maps = {layer.n_maps}",
+            "Every group writes the same number of maps.",
+        )
 
 
 def _check_pool(layer: Layer) -> None:
@@ -193,13 +230,23 @@ def _check_pool(layer: Layer) -> None:
     if not layer.is_adaptive:
         _check_window(layer, layer.filter_size)
         if any(2 * padding > filter_size for padding, filter_size in zip(layer.padding, layer.filter_size, strict=True)):
-            raise layer_error(layer.name, "padding", layer.padding, "at most half of filter_size", "A window of padding alone has no maximum.")
+            raise layer_error(
+                layer.name, "padding", layer.padding, "at most half of filter_size", "A window of padding alone has no maximum."
+            )
         return
     if min(layer.output_size) < 1:
-        raise layer_error(layer.name, "output_size", layer.output_size, "an integer or [height, width], each >= 1", "output_size = 1 pools globally.")
+        raise layer_error(
+            layer.name,
+            "output_size",
+            layer.output_size,
+            "an integer or [height, width], each >= 1",
+            "output_size = 1 pools globally.",
+        )
     for field in (*_WINDOW, "ceil_mode"):
         if getattr(layer, field) != DEFAULTS[field]:
-            raise layer_error(layer.name, field, getattr(layer, field), "nothing beside output_size", "An adaptive pool finds its windows itself.")
+            raise layer_error(
+                layer.name, field, getattr(layer, field), "nothing beside output_size", "An adaptive pool finds its windows itself."
+            )
 
 
 def _check_activation(layer: Layer) -> None:

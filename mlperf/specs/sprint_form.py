@@ -54,7 +54,9 @@ class SprintForm(Shown):
     @property
     def n_macs(self) -> int:
         """Forward multiply-accumulates of one sample: sum over l of x'_l^2 m_l fan(l)."""
-        return sum(size * size * maps * inputs for size, maps, inputs in zip(self.conv_sizes, self.n_maps[1:], self.fans, strict=True))
+        return sum(
+            size * size * maps * inputs for size, maps, inputs in zip(self.conv_sizes, self.n_maps[1:], self.fans, strict=True)
+        )
 
 
 def sprint_layers(
@@ -63,17 +65,25 @@ def sprint_layers(
     """Layer table of a network of the SPRINT form; arguments as in `CnnSpec.from_sprint`."""
     n_layers = len(n_maps) - 1
     if not 0 <= n_conv <= n_layers or n_layers < 1:
-        raise _argument_error("n_conv", n_conv, f"0 .. {n_layers}, the number of layers with weights", "n_maps lists m_0 (input) to m_L.")
+        raise _argument_error(
+            "n_conv", n_conv, f"0 .. {n_layers}, the number of layers with weights", "n_maps lists m_0 (input) to m_L."
+        )
     for number in pools_after:
         if not 1 <= number <= n_conv:
-            raise _argument_error("pools_after", number, f"a convolution's number, 1 .. {n_conv}", "Only convolutions are pooled in this form.")
+            raise _argument_error(
+                "pools_after", number, f"a convolution's number, 1 .. {n_conv}", "Only convolutions are pooled in this form."
+            )
     layers: list[Layer] = []
     size = input_size
     for number in range(1, n_layers + 1):
         is_conv = number <= n_conv
         size = size - filter_size + 1 if is_conv else 1
         name = f"conv{number}" if is_conv else f"fc{number}"
-        layers.append(Layer(name, "conv", n_maps=n_maps[number], filter_size=(filter_size, filter_size)) if is_conv else Layer(name, "fc", n_maps=n_maps[number]))
+        layers.append(
+            Layer(name, "conv", n_maps=n_maps[number], filter_size=(filter_size, filter_size))
+            if is_conv
+            else Layer(name, "fc", n_maps=n_maps[number])
+        )
         if number < n_layers:
             layers.append(Layer(f"relu{number}", "activation"))
         if number in pools_after:
@@ -135,7 +145,12 @@ def _pools(cnn: CnnSpec, weighted: tuple[Layer, ...], *, floor: bool) -> tuple[i
         kinds = tuple(each.kind for each in tail)
         allowed = _TAILS["last" if end == len(cnn.layers) else "hidden"]
         if kinds not in allowed:
-            raise _form_error(cnn, layer, f"followed by {', '.join(kinds) or 'nothing'}", " or ".join(", ".join(each) or "nothing" for each in allowed))
+            raise _form_error(
+                cnn,
+                layer,
+                f"followed by {', '.join(kinds) or 'nothing'}",
+                " or ".join(", ".join(each) or "nothing" for each in allowed),
+            )
         pool = next((each for each in tail if each.kind == "pool"), None)
         pools.append(1 if pool is None else _checked_pool(cnn, pool, floor=floor))
     return tuple(pools)
@@ -144,7 +159,12 @@ def _pools(cnn: CnnSpec, weighted: tuple[Layer, ...], *, floor: bool) -> tuple[i
 def _checked_pool(cnn: CnnSpec, pool: Layer, *, floor: bool) -> int:
     plain = Layer(pool.name, "pool", inputs=pool.inputs, filter_size=(2, 2))
     if pool != plain:
-        raise _form_error(cnn, pool, f"{pool.mode} pool of {pool.filter_size} with stride {pool.stride}, padding {pool.padding}", "max pooling of 2 x 2 with stride 2")
+        raise _form_error(
+            cnn,
+            pool,
+            f"{pool.mode} pool of {pool.filter_size} with stride {pool.stride}, padding {pool.padding}",
+            "max pooling of 2 x 2 with stride 2",
+        )
     _check_division(pool.name, cnn.input_shapes(pool.name)[0].width, 2, floor)
     return 2
 

@@ -57,5 +57,12 @@ class Work:
 def memory_work(kernel: str, layer: str, access: int, maps: tuple[int, int], shape: Shape, window: int = 1) -> Work:
     """A memory-bound kernel over the maps of ``shape``; ``maps`` are the channels read and written."""
     return Work(
-        kernel, layer, access=access, maps_in=maps[0], maps_out=maps[1], map_size=shape.map_size, row_size=shape.width, window=window
+        kernel,
+        layer,
+        access=access,
+        maps_in=maps[0],
+        maps_out=maps[1],
+        map_size=shape.map_size,
+        row_size=shape.width,
+        window=window,
     )
