@@ -1,0 +1,177 @@
+"""One measured lattice of matrix sizes: where a query lies in it, and its trilinear time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import product
+
+import numpy as np
+
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.errors import DataError
+
+DIMENSIONS = ("m", "n", "k")
+CORNERS = np.array(list(product((0, 1), repeat=3)), dtype=np.int64)
+MAX_WIDENING = 2
+"""How many nodes a cell with an unmeasured corner may grow by on each of its six sides."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """Times on the product of three axes of sizes, NaN where a node was not measured.
+
+    Parameters
+    ----------
+    axes : tuple of three arrays
+        Sizes really measured (rounded powers of sqrt(2)), ascending, of m, n and k.
+    time_s : array, shape (len(m), len(n), len(k))
+        Seconds of each node: the median or mean over its repeats.
+    run_std_s : array, same shape
+        Standard deviation of one repeat, seconds; NaN with fewer than two repeats.
+    n_repeats : array, same shape
+        Repeats behind each node, 0 where unmeasured.
+    """
+
+    axes: tuple[FloatArray, FloatArray, FloatArray]
+    time_s: FloatArray
+    run_std_s: FloatArray
+    n_repeats: IntArray
+
+    @cached_property
+    def measured(self) -> BoolArray:
+        """Which nodes have a time, shape of ``time_s``."""
+        return np.isfinite(self.time_s)
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes with a time."""
+        return int(self.measured.sum())
+
+    def node_sizes(self) -> IntArray:
+        """Indices of the measured nodes, shape (n_nodes, 3), in the order of ``time_s[measured]``."""
+        return np.argwhere(self.measured)
+
+    @cached_property
+    def boxes(self) -> tuple[IntArray, IntArray, BoolArray]:
+        """Lowest and highest node of the box that answers for each cell, and whether one was found.
+
+        Shapes (n_cells_m, n_cells_n, n_cells_k, 3) twice and without the last axis: the cell itself where its eight corners are
+        measured, otherwise the next larger box that contains it and is complete.
+        """
+        return _complete_boxes(self.measured)
+
+    def cell_of(self, sizes: FloatArray) -> IntArray:
+        """Indices of the lower node of the cell of each query, clamped to the lattice; shape (n_queries, 3).
+
+        Finding the cell between rounded powers is the same in sizes as in their logs.
+        """
+        cells = [
+            np.clip(np.searchsorted(axis, sizes[:, d], side="right") - 1, 0, max(len(axis) - 2, 0))
+            for d, axis in enumerate(self.axes)
+        ]
+        return np.stack(cells, axis=1).astype(np.int64)
+
+    def outside(self, sizes: FloatArray) -> BoolArray:
+        """Whether each size of each query leaves its axis, shape (n_queries, 3)."""
+        return np.stack([(sizes[:, d] < axis[0]) | (sizes[:, d] > axis[-1]) for d, axis in enumerate(self.axes)], axis=1)
+
+    def clamped(self, sizes: FloatArray) -> FloatArray:
+        """The nearest sizes inside the lattice, shape (n_queries, 3)."""
+        return np.stack([np.clip(sizes[:, d], axis[0], axis[-1]) for d, axis in enumerate(self.axes)], axis=1)
+
+    def fractions(self, sizes: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
+        """Position of each query between two nodes, linear in the size itself, shape (n_queries, 3); 0 on an axis of one node."""
+        parts = []
+        for d, axis in enumerate(self.axes):
+            start = axis[low[:, d]]
+            width = axis[high[:, d]] - start
+            parts.append(np.divide(sizes[:, d] - start, width, out=np.zeros(len(sizes)), where=width > 0))
+        return np.stack(parts, axis=1)
+
+    def corner_values(self, table: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
+        """Values of a table of nodes at the eight corners of each box, shape (8, n_queries), in the order of ``CORNERS``."""
+        i, j, p = (np.stack([low[:, d], high[:, d]]) for d in range(3))
+        return np.stack([table[i[a], j[b], p[c]] for a, b, c in CORNERS])
+
+
+def corner_weights(fractions: FloatArray) -> FloatArray:
+    """Trilinear weights of the eight corners, shape (8, n_queries), summing to 1.
+
+    Parameters
+    ----------
+    fractions : array, shape (n_queries, 3)
+        Position in the box along m, n and k: 0 at the low node, 1 at the high one, beyond them when extrapolating.
+
+    References
+    ----------
+    Oyama et al. (SPRINT), eq. 6: the linear model in {mnk, mn, mk, nk, m, n, k, 1} through eight corners *is* this interpolation.
+    """
+    sides = np.stack([1.0 - fractions, fractions])
+    return np.stack([sides[a, :, 0] * sides[b, :, 1] * sides[c, :, 2] for a, b, c in CORNERS])
+
+
+def build_lattice(sizes: IntArray, time_s: FloatArray, *, node_value: str = "median") -> Lattice:
+    """Gather repeats at equal sizes into a lattice.
+
+    Parameters
+    ----------
+    sizes : array, shape (n_rows, 3)
+        m, n, k of each measurement, >= 1.
+    time_s : array, shape (n_rows,)
+        Seconds, > 0.
+    node_value : {"median", "mean"}
+        What stands for the repeats of a node; the paper takes the mean.
+
+    Raises
+    ------
+    DataError
+        No rows, or a size or time that is not positive and finite.
+    """
+    if len(sizes) == 0:
+        raise DataError("got no rows, expected measured sizes", hint="A grid needs at least one node per flag pair.")
+    if np.any(sizes < 1) or not np.all(np.isfinite(time_s)) or np.any(time_s <= 0):
+        row = int(np.flatnonzero((sizes < 1).any(axis=1) | ~(time_s > 0) | ~np.isfinite(time_s))[0])
+        raise DataError(
+            f"got sizes {sizes[row].tolist()} and {float(time_s[row])!r} s, expected sizes >= 1 and seconds > 0", place=f"row {row}"
+        )
+    axes, places = zip(*(np.unique(sizes[:, d], return_inverse=True) for d in range(3)), strict=True)
+    shape = tuple(len(axis) for axis in axes)
+    node = np.ravel_multi_index(places, shape)
+    order = np.argsort(node, kind="stable")
+    nodes, first = np.unique(node[order], return_index=True)
+    repeats = np.split(time_s[order], first[1:])
+    centre = np.median if node_value == "median" else np.mean
+    tables = [np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape)]
+    tables[0].flat[nodes] = [centre(values) for values in repeats]
+    tables[1].flat[nodes] = [values.std(ddof=1) if len(values) > 1 else np.nan for values in repeats]
+    tables[2].flat[nodes] = [len(values) for values in repeats]
+    m, n, k = (axis.astype(float) for axis in axes)
+    return Lattice((m, n, k), tables[0], tables[1], tables[2].astype(np.int64))
+
+
+@lru_cache(maxsize=1)
+def _widenings() -> tuple[tuple[int, ...], ...]:
+    """Ways to grow a cell by up to ``MAX_WIDENING`` nodes on each side, smallest total first."""
+    return tuple(sorted(product(range(MAX_WIDENING + 1), repeat=6), key=lambda w: (sum(w), max(w), w)))
+
+
+def _complete_boxes(measured: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
+    shape = np.array(measured.shape)
+    cells = np.maximum(shape - 1, 1)
+    start = np.stack(np.meshgrid(*(np.arange(c) for c in cells), indexing="ij"), axis=-1).reshape(-1, 3)
+    low, high = start.copy(), np.minimum(start + 1, shape - 1)
+    open_cells = np.arange(len(start))
+    for widening in _widenings():
+        if len(open_cells) == 0:
+            break
+        lower = np.maximum(start[open_cells] - np.array(widening[:3]), 0)
+        upper = np.minimum(start[open_cells] + 1 + np.array(widening[3:]), shape - 1)
+        ends = np.stack([lower, upper])
+        complete = np.all([measured[ends[a, :, 0], ends[b, :, 1], ends[c, :, 2]] for a, b, c in CORNERS], axis=0)
+        low[open_cells[complete]], high[open_cells[complete]] = lower[complete], upper[complete]
+        open_cells = open_cells[~complete]
+    found = np.ones(len(start), dtype=bool)
+    found[open_cells] = False
+    box_shape = (*cells, 3)
+    return low.reshape(box_shape), high.reshape(box_shape), found.reshape(tuple(cells))
