@@ -1,0 +1,176 @@
+"""The domain check: everything outside the ranges is flagged, hardly anything inside."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import linprog
+
+from mlperf.core.errors import DataError, UsageError
+from mlperf.models.domain import Domain
+from mlperf.models.hull import Hull, facets, gauge
+from mlperf.models.leverage import Leverage
+
+
+def gemm_like(rng: np.random.Generator, n: int) -> pd.DataFrame:
+    """Sizes over three decades, correlated like layers of one network family, and a device name."""
+    m = 2.0 ** rng.integers(0, 12, n)
+    return pd.DataFrame(
+        {
+            "m": m,
+            "n": np.round(m ** rng.uniform(0.5, 1.0, n) * rng.lognormal(1.0, 0.7, n)) + 1.0,
+            "k": np.round(rng.lognormal(5.0, 1.0, n)) + 1.0,
+            "device": rng.choice(["a", "b"], n),
+        }
+    )
+
+
+def uniform(rng: np.random.Generator, n: int) -> pd.DataFrame:
+    return pd.DataFrame(rng.uniform(1.0, 9.0, (n, 6)), columns=list("abcdef"))
+
+
+def gaussian(rng: np.random.Generator, n: int) -> pd.DataFrame:
+    return pd.DataFrame(rng.standard_normal((n, 12)), columns=[f"x{i}" for i in range(12)])
+
+
+MAKERS = {"gemm-like": gemm_like, "uniform": uniform, "gaussian": gaussian}
+
+
+def inside_box(train: pd.DataFrame, queries: pd.DataFrame) -> Any:
+    numbers = train.select_dtypes("number")
+    values = queries[numbers.columns]
+    return ((values >= numbers.min()) & (values <= numbers.max())).all(axis=1).to_numpy()
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("n", [60, 400])
+def test_hardly_an_inside_row_is_flagged_and_every_outside_row_is(name: str, n: int) -> None:
+    flagged = []
+    for seed in range(4):
+        rng = np.random.default_rng([n, seed])
+        train, queries = MAKERS[name](rng, n), MAKERS[name](rng, 300)
+        domain = Domain.fit(train)
+        inside = inside_box(train, queries)
+        answer = domain.contains(queries)
+        assert not answer[~inside].any()
+        flagged.append(~answer[inside])
+        assert domain.contains(train).mean() >= 0.98
+    assert np.concatenate(flagged).mean() <= 0.05
+
+
+def test_a_product_beyond_its_range_is_flagged_while_its_factors_are_inside() -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(2.0 ** rng.integers(3, 12, (500, 3)), columns=["m", "n", "k"])
+    product = frame.prod(axis=1).to_numpy()
+    small = product <= np.quantile(product, 0.8)
+    design = np.column_stack([np.ones(500), product])
+    domain = Domain.fit(frame[small], design[small], ("1", "m * n * k"))
+    check = domain.check(frame, design)
+    assert not check.in_domain[~small].any()
+    assert check.in_domain[small].all()
+    assert set(check.column[~small]) == {"m * n * k"}
+    np.testing.assert_array_equal(check.range[~small][0], [product.min(), product[small].max()])
+    with pytest.raises(UsageError, match="design"):
+        domain.check(frame)
+
+
+def test_a_combination_never_seen_is_flagged_by_hull_or_leverage() -> None:
+    x = np.linspace(0.0, 1.0, 200)
+    frame = pd.DataFrame({"a": x, "b": x + 0.01 * np.sin(40 * x)})
+    check = Domain.fit(frame).check(pd.DataFrame({"a": [0.1, 0.5], "b": [0.9, 0.5]}))
+    assert check.in_domain.tolist() == [False, True]
+    assert check.reason[0] in {"hull", "leverage"}
+    assert check.distance[0] > 10 * check.distance[1]
+
+
+def test_columns_tied_in_training_make_an_untied_query_extrapolate() -> None:
+    frame = pd.DataFrame({"a": np.arange(1.0, 20.0), "b": 2.0 * np.arange(1.0, 20.0)})
+    assert Domain.fit(frame).contains(pd.DataFrame({"a": [4.0, 4.0], "b": [8.0, 30.0]})).tolist() == [True, False]
+
+
+def test_unknown_level_and_missing_numbers_are_named() -> None:
+    frame = gemm_like(np.random.default_rng(0), 50)
+    queries = frame.head(3).copy()
+    queries.loc[1, "device"] = "c"
+    queries.loc[2, "k"] = np.nan
+    check = Domain.fit(frame).check(queries)
+    assert check.reason.tolist()[1:] == ["level", "range"]
+    assert check.column.tolist()[1:] == ["device", "k"]
+    with pytest.raises(DataError, match="column m"):
+        Domain.fit(frame).check(queries.drop(columns="m"))
+
+
+def test_leverage_is_that_of_the_hat_matrix() -> None:
+    rng = np.random.default_rng(5)
+    design = np.column_stack([np.ones(40), rng.lognormal(0.0, 3.0, (40, 4))])
+    hat = np.einsum("ij,ji->i", design, np.linalg.pinv(design))
+    metric = Leverage.fit(np.column_stack([design, design[:, 1] * 2.0]))
+    assert metric is not None
+    assert metric.kept == (0, 1, 2, 3, 4)
+    np.testing.assert_allclose(metric.of(design), hat, rtol=1e-3)
+    centred = np.cov(design[:, 1:].T)
+    offset = design[:, 1:] - design[:, 1:].mean(axis=0)
+    squared = np.einsum("ij,jk,ik->i", offset, np.linalg.inv(centred), offset)
+    np.testing.assert_allclose(metric.distance(metric.of(design)), np.sqrt(squared), rtol=1e-3)
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3, 4, 6])
+def test_gauge_equals_one_linear_program_a_row(dimensions: int) -> None:
+    rng = np.random.default_rng(dimensions)
+    points = rng.standard_normal((30, dimensions))
+    points -= points.mean(axis=0)
+    rows = 2.0 * rng.standard_normal((20, dimensions))
+    expected = [linprog(np.ones(30), A_eq=points.T, b_eq=row).fun for row in rows]
+    np.testing.assert_allclose(gauge(points, rows, facets(points)), expected, rtol=1e-7)
+
+
+def test_convex_combinations_are_inside_the_hull_and_corners_blown_up_are_not() -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.uniform(0.0, 1.0, (50, 3))
+    hull = Hull.fit(rows)
+    assert hull is not None
+    weights = rng.dirichlet(np.ones(50), 100)
+    assert (hull.factor(weights @ rows) <= 1.0 + 1e-5).all()
+    assert (hull.factor(rows.mean(axis=0) + 1.5 * (rows - rows.mean(axis=0))) > hull.factor(rows)).all()
+    assert Hull.fit(rng.standard_normal((50, 9))) is None
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_reloaded_domain_gives_the_same_bits(name: str) -> None:
+    rng = np.random.default_rng(9)
+    train, queries = MAKERS[name](rng, 120), MAKERS[name](rng, 80)
+    domain = Domain.fit(train)
+    text = json.dumps(domain.to_dict())
+    again = Domain.from_dict(json.loads(text))
+    before, after = domain.check(queries), again.check(queries)
+    np.testing.assert_array_equal(before.distance, after.distance)
+    np.testing.assert_array_equal(before.range, after.range)
+    assert before.reason.tolist() == after.reason.tolist()
+    assert json.dumps(again.to_dict()) == text
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "place"),
+    [
+        ("lower", [1.0], "lower"),
+        ("names", 3, "names"),
+        ("extra", 1, "extra"),
+        ("leverage", {"kept": [99], "factor": [1.0], "limit": 1.0, "n_samples": 5, "constant": True}, "leverage.kept"),
+    ],
+)
+def test_a_broken_domain_file_is_an_error_with_its_path(key: str, value: Any, place: str) -> None:
+    document = Domain.fit(gemm_like(np.random.default_rng(0), 30)).to_dict() | {key: value}
+    with pytest.raises(DataError) as caught:
+        Domain.from_dict(document, "$.domain")
+    assert caught.value.place == f"$.domain.{place}"
+
+
+def test_array_input_is_named_by_position() -> None:
+    domain = Domain.fit(np.arange(20.0).reshape(10, 2))
+    check = domain.check(np.array([[0.0, 40.0]]))
+    assert check.column.tolist() == ["x1"]
+    assert "in_domain" in check.to_frame().columns
