@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import click
 
+from mlperf.cli.group import ReaderGoneError
 from mlperf.cli.settings import Settings
 from mlperf.core.errors import InterruptedRun, MlperfError
 
@@ -47,8 +48,8 @@ def exit_code(settings: Settings) -> Iterator[Outcome]:
     except (KeyboardInterrupt, click.Abort):
         tell("interrupted")
         outcome.code = InterruptedRun.exit_code
-    except BrokenPipeError:
-        # The reader has seen enough. Python flushes stdout once more at exit: let that go nowhere.
+    except (BrokenPipeError, ReaderGoneError):
+        # Python flushes stdout once more at exit: let that go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         outcome.code = BROKEN_PIPE
     except Exception as error:  # noqa: BLE001 - the last line of defence: a user never meets a bare traceback

@@ -12,6 +12,10 @@ import click
 from mlperf.core.suggest import did_you_mean
 
 
+class ReaderGoneError(Exception):
+    """The reader of stdout has closed it: it has seen enough."""
+
+
 @dataclass(frozen=True, slots=True)
 class LazyCommand:
     """Where a command lives.
@@ -40,6 +44,13 @@ class LazyGroup(click.Group):
     def __init__(self, *args: Any, table: Mapping[str, LazyCommand], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.table = table
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; click would leave with 1 on a closed pipe, and 1 means something else here."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names in the table's order, which is the order of a study."""

@@ -53,9 +53,9 @@ class Show:
 
             click.echo(record_text(record(self.command, provenance(data_sha256=data_sha256, seed=seed), result)), nl=False)
             return
-        from mlperf.report.views import print_result
+        from mlperf.report.views import result_text
 
-        print_result(result, people_console(), self.settings.time_unit)
+        click.echo(result_text(result, self.settings.time_unit, people_console()), nl=False)
 
     def draw(self, result: Shown, path: Path) -> None:
         """Write the result's figure to ``path``."""

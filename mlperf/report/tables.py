@@ -93,22 +93,20 @@ def frame_columns(frame: pd.DataFrame, time_unit: str = AUTO) -> tuple[Column, .
     return tuple(column_view(str(name), list(frame[name]), time_unit) for name in frame.columns)
 
 
-def frame_table(frame: pd.DataFrame, title: str = "", time_unit: str = AUTO) -> Table:
+def frame_table(frame: pd.DataFrame, time_unit: str = AUTO) -> Table:
     """A frame as a rich table.
 
     Parameters
     ----------
     frame : DataFrame
         Any frame; units follow from the column names.
-    title : str
-        Printed above, left-aligned.
     time_unit : str
         ``"auto"`` or a key of ``TIME_UNITS_S``, for every column of seconds.
     """
     from rich import box
     from rich.table import Table
 
-    table = Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     columns = frame_columns(frame, time_unit)
     for column in columns:
         table.add_column(column.heading, justify="right" if column.is_number else "left", overflow="fold")

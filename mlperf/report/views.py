@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from io import StringIO
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -81,21 +80,8 @@ def load(target: str) -> Callable[..., Any]:
     return found
 
 
-def print_result(result: Shown, console: Console, time_unit: str = AUTO) -> None:
-    """Print every section of a result."""
-    for number, section in enumerate(result_sections(result)):
-        if number:
-            console.print()
-        if section.frame is not None:
-            console.print(frame_table(section.frame, section.title, time_unit))
-            continue
-        if section.title:
-            console.print(section.title, style="bold", highlight=False)
-        console.print(section.text, highlight=False, markup=False)
-
-
-def result_text(result: Shown, time_unit: str = AUTO) -> str:
-    """A result as plain text, as wide as it needs to be.
+def result_text(result: Shown, time_unit: str = AUTO, console: Console | None = None) -> str:
+    """A result as text: every section, a blank line between them.
 
     Parameters
     ----------
@@ -103,9 +89,23 @@ def result_text(result: Shown, time_unit: str = AUTO) -> str:
         Any result of a public function.
     time_unit : str
         ``"auto"`` or one of ``us``, ``ms``, ``s``, ``min``, ``h``.
+    console : rich Console, optional
+        Whose width and styles to use; by default plain text, as wide as it needs to be.
     """
     from rich.console import Console
 
-    stream = StringIO()
-    print_result(result, Console(file=stream, width=WIDE, no_color=True), time_unit)
-    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+    console = console or Console(width=WIDE, no_color=True, force_terminal=False)
+    blocks = [section_text(section, console, time_unit) for section in result_sections(result)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def section_text(section: Section, console: Console, time_unit: str) -> str:
+    """One section as text without blank ends."""
+    with console.capture() as captured:
+        if section.title:
+            console.print(section.title, style="bold", highlight=False, markup=False)
+        if section.frame is not None:
+            console.print(frame_table(section.frame, time_unit))
+        else:
+            console.print(section.text, highlight=False, markup=False)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines()).strip("\n")

@@ -1,0 +1,87 @@
+"""The look of every figure, and how it becomes a file or SVG text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from io import BytesIO
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from mlperf.core.errors import UsageError
+from mlperf.core.extras import require
+from mlperf.core.files import write_bytes_whole
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Okabe and Ito (2008): eight colours that stay apart for every common kind of colour vision.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+FILE_TYPES = ("svg", "png", "pdf")
+GREY = "#666666"
+
+STYLE: Mapping[str, Any] = MappingProxyType(
+    {
+        "font.family": "DejaVu Sans",
+        "font.size": 9.0,
+        "axes.titlesize": 10.0,
+        "axes.titleweight": "bold",
+        "axes.titlelocation": "left",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "grid.color": "#DDDDDD",
+        "grid.linewidth": 0.6,
+        "legend.frameon": False,
+        "lines.markersize": 4.5,
+        "figure.dpi": 100.0,
+        "savefig.dpi": 160.0,
+        "hatch.linewidth": 0.6,
+        "svg.fonttype": "path",
+        "svg.hashsalt": "mlperf",
+    }
+)
+
+
+def style() -> AbstractContextManager[None]:
+    """Context in which matplotlib draws our way."""
+    context: AbstractContextManager[None] = require("matplotlib", "report").rc_context(dict(STYLE))
+    return context
+
+
+def new_figure(width_in: float = 6.4, height_in: float = 4.2) -> Figure:
+    """An empty figure that no window belongs to; width and height in inches."""
+    figure: Figure = require("matplotlib.figure", "report").Figure(figsize=(width_in, height_in), layout="constrained")
+    return figure
+
+
+def figure_bytes(figure: Figure, file_type: str) -> bytes:
+    """The figure as a file's content; the same figure gives the same bytes."""
+    stream = BytesIO()
+    with style():
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file_type)
+        figure.savefig(stream, format=file_type, metadata=metadata)
+    return stream.getvalue()
+
+
+def figure_svg(figure: Figure) -> str:
+    """The figure as an ``<svg>`` element for an HTML page."""
+    text = figure_bytes(figure, "svg").decode("utf-8")
+    return text[text.index("<svg") :]
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write the figure, whole or not at all, in the form its name's ending says.
+
+    Raises
+    ------
+    UsageError
+        The ending is none of ``svg``, ``png``, ``pdf``.
+    """
+    file_type = path.suffix.lower().lstrip(".")
+    if file_type not in FILE_TYPES:
+        raise UsageError(f"got ending {path.suffix!r}, expected one of .{', .'.join(FILE_TYPES)}", place=str(path))
+    write_bytes_whole(path, figure_bytes(figure, file_type))

@@ -1,0 +1,67 @@
+"""Option values: what they accept, what they become, what they say otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from mlperf.cli.values import Counts, NameOrFile, Window, Words
+
+
+def value(kind: click.ParamType, text: str) -> object:
+    return kind.convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [("8", (8,)), ("1,2,4", (1, 2, 4)), ("1:4", (1, 2, 3, 4)), ("1:8:3", (1, 4, 7)), ("4,1:2,4", (1, 2, 4)), ("3:3", (3,))],
+)
+def test_counts(text: str, numbers: tuple[int, ...]) -> None:
+    assert value(Counts(), text) == numbers
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "a", "", "4:1", "1:2:3:4", "1,,2", "1:4:0", "1.5"])
+def test_wrong_counts_are_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter):
+        value(Counts(), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [("103.5:172.5", (103.5, 172.5)), (":172.5", (0.0, 172.5)), ("100:", (100.0, float("inf"))), ("0:1", (0.0, 1.0))],
+)
+def test_window(text: str, window: tuple[float, float]) -> None:
+    assert value(Window(), text) == window
+
+
+@pytest.mark.parametrize("text", ["138", "172:103", "a:b", "-5:5", "5:5", "nan:3", ""])
+def test_wrong_windows_are_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter):
+        value(Window(), text)
+
+
+def test_name_or_file(tmp_path: Path) -> None:
+    kind = NameOrFile("CNN", lambda: ["vgg11", "vgg16", "resnet50"])
+    file = tmp_path / "net.toml"
+    file.write_text("", encoding="utf-8")
+    assert value(kind, str(file)) == file
+    assert value(kind, "vgg16") == "vgg16"
+    with pytest.raises(click.BadParameter, match=r"did you mean .*'vgg16'"):
+        value(kind, "vgg_16")
+    with pytest.raises(click.BadParameter, match="does not exist"):
+        value(kind, str(tmp_path / "other.toml"))
+
+
+def test_names_complete() -> None:
+    kind = NameOrFile("CNN", lambda: ["vgg11", "vgg16", "resnet50"])
+    option = click.Option(["--cnn"])
+    items = kind.shell_complete(click.Context(click.Command("x")), option, "vgg")
+    assert [item.value for item in items] == ["vgg11", "vgg16", "vgg"]
+    assert items[-1].type == "file"
+
+
+def test_words_name_the_nearest() -> None:
+    with pytest.raises(click.BadParameter, match="did you mean 'convolution'"):
+        value(Words(["paper", "second_moment", "convolution"]), "convoluton")
