@@ -53,6 +53,8 @@ class CnnSpec:
     sources: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise DataError(f"got {self.name!r}, expected a name", place="cnn, name", hint='As in name = "vgg16".')
         object.__setattr__(self, "layers", tuple(self.layers))
         object.__setattr__(self, "input_size", _checked_input(self))
         sources = _resolve(self.name, self.layers)

@@ -28,10 +28,11 @@ def read_cnn(path: str | Path) -> CnnSpec:
     DataError
         Unknown or missing keys, or a network whose shapes do not fit; names the file, the layer, and what was expected.
     """
+    table = read_toml(path)
     try:
-        return cnn_from_dict(read_toml(path))
+        return cnn_from_dict(table)
     except DataError as error:
-        raise error if error.place == str(path) else placed(error, str(path)) from None
+        raise placed(error, str(path)) from None
 
 
 def write_cnn(cnn: CnnSpec, path: str | Path) -> None:
@@ -84,7 +85,8 @@ def _from_sprint(table: Mapping[str, Any]) -> CnnSpec:
 
 def _layer(row: Mapping[str, Any], number: int) -> Layer:
     check_keys(row, _LAYER_KEYS, ("name", "kind"), f"layer {row.get('name', number)!r}")
-    return Layer(**{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
+    fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    return Layer(**fields)
 
 
 def _layer_row(layer: Layer) -> dict[str, Any]:

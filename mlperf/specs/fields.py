@@ -1,12 +1,55 @@
-"""From a TOML table to the fields of a dataclass: unknown keys, missing keys and wrong types are errors that name the file."""
+"""Checks shared by all specifications read from files; every error names the key, the value and what was expected."""
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from mlperf.core.errors import DataError
 from mlperf.specs.layer import did_you_mean
+
+Spec = TypeVar("Spec")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Figure:
+    """What a number of a specification may be: whole or not, its least value (excluded with ``above``), optional or not."""
+
+    name: str
+    whole: bool = False
+    least: float = 0.0
+    above: bool = False
+    optional: bool = False
+
+    @property
+    def expected(self) -> str:
+        """In words."""
+        return f"{'a whole number' if self.whole else 'a number'} {'>' if self.above else '>='} {self.least:g}"
+
+    def accepts(self, value: object) -> bool:
+        """Whether ``value`` is such a number."""
+        if value is None:
+            return self.optional
+        if isinstance(value, bool) or not isinstance(value, int if self.whole else (int, float)) or not math.isfinite(value):
+            return False
+        return value > self.least if self.above else value >= self.least
+
+
+def check_figures(spec: object, figures: tuple[Figure, ...], place: str) -> None:
+    """Accept ``spec`` only if every figure among its attributes is what it may be.
+
+    Raises
+    ------
+    DataError
+        Names the figure and its value.
+    """
+    for figure in figures:
+        value = getattr(spec, figure.name)
+        if not figure.accepts(value):
+            hint = "Numbers are written without quotes and units; the unit is part of the name."
+            raise DataError(f"got {value!r}, expected {figure.expected}", place=f"{place}, {figure.name}", hint=hint)
 
 
 def check_keys(table: Mapping[str, Any], known: tuple[str, ...], required: tuple[str, ...], place: str) -> None:
@@ -22,9 +65,44 @@ def check_keys(table: Mapping[str, Any], known: tuple[str, ...], required: tuple
             raise DataError(f"got key {key!r}, expected one of {', '.join(known)}", place=place, hint=did_you_mean(key, known))
     for key in required:
         if key not in table:
-            raise DataError(f"got no key {key!r}, expected it", place=place, hint=f"Add a line {key} = ... to the file.")
+            raise DataError(f"got no key {key!r}, expected it", place=place, hint=f"Add a line {key} = ...")
+
+
+def check_texts(table: object, known: tuple[str, ...] | None, place: str) -> None:
+    """Accept a mapping from names (of ``known``, if given) to texts.
+
+    Raises
+    ------
+    DataError
+        Not a mapping, an unknown name, or a value that is not text.
+    """
+    if not isinstance(table, Mapping):
+        raise DataError(f"got {table!r}, expected a table of texts", place=place, hint='As in cuda = "7.0".')
+    if known is not None:
+        check_keys(table, known, (), place)
+    for key, value in table.items():
+        if not isinstance(value, str):
+            raise DataError(f"got {value!r}, expected a text in quotes", place=f"{place}, {key}", hint=f'As in {key} = "...".')
+
+
+def overridden(spec: Spec, **changes: Any) -> Spec:
+    """A copy of a specification with some fields changed; ``None`` leaves a field as it is.
+
+    The copy is checked like any other.
+
+    Raises
+    ------
+    DataError
+        A field that the specification does not have, or a value that it does not accept.
+    """
+    given = {name: value for name, value in changes.items() if value is not None}
+    known = tuple(field.name for field in dataclasses.fields(spec) if field.init)  # type: ignore[arg-type]
+    check_keys(given, known, (), type(spec).__name__)
+    return dataclasses.replace(spec, **given)  # type: ignore[type-var]
 
 
 def placed(error: DataError, place: str) -> DataError:
     """The same error, with the file's name before its place."""
+    if error.place and error.place.startswith(place):
+        return error
     return DataError(error.message, place=f"{place}, {error.place}" if error.place else place, hint=error.hint)

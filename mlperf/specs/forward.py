@@ -25,7 +25,7 @@ def forward_work(cnn: CnnSpec) -> Iterator[Work]:
     yield _softmax(cnn)
 
 
-def _nothing(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
+def _nothing(_layer: Layer, _sources: Sources, _target: Shape) -> Iterator[Work]:
     """Reshapes, and kinds whose kernels are element-wise or run at the end."""
     yield from ()
 
@@ -50,7 +50,7 @@ def _conv(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
     )
 
 
-def _fc(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
+def _fc(layer: Layer, sources: Sources, _target: Shape) -> Iterator[Work]:
     inputs = fan(layer, sources[0])
     yield Work("fc", layer.name, m=1, n=layer.n_maps, k=inputs, trans="NN", stretched="m", maps_in=inputs, maps_out=layer.n_maps)
 
@@ -62,7 +62,7 @@ def _pool(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
     )
 
 
-def _batch_norm(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
+def _batch_norm(layer: Layer, _sources: Sources, target: Shape) -> Iterator[Work]:
     yield memory_work("batch_norm", layer.name, target.size, (target.n_maps, target.n_maps), target)
 
 
@@ -70,7 +70,7 @@ def _add(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
     yield memory_work("add", layer.name, target.size * (len(sources) - 1), (len(sources) * target.n_maps, target.n_maps), target)
 
 
-def _concat(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
+def _concat(layer: Layer, _sources: Sources, target: Shape) -> Iterator[Work]:
     yield memory_work("concat", layer.name, target.size, (target.n_maps, target.n_maps), target)
 
 

@@ -24,7 +24,7 @@ def output_shape(layer: Layer, inputs: Inputs) -> Shape:
     return _RULES[layer.kind](layer, inputs)
 
 
-def _same(layer: Layer, inputs: Inputs) -> Shape:
+def _same(_layer: Layer, inputs: Inputs) -> Shape:
     """Element by element: what goes in comes out."""
     return inputs[0]
 
@@ -65,11 +65,11 @@ def _least(layer: Layer) -> str:
     return " x ".join(str(max(dilation * (size - 1) + 1 - 2 * padding, 1)) for size, dilation, padding in numbers)
 
 
-def _fc(layer: Layer, inputs: Inputs) -> Shape:
+def _fc(layer: Layer, _inputs: Inputs) -> Shape:
     return Shape(layer.n_maps, 1, 1)
 
 
-def _flatten(layer: Layer, inputs: Inputs) -> Shape:
+def _flatten(_layer: Layer, inputs: Inputs) -> Shape:
     return Shape(inputs[0].size, 1, 1)
 
 

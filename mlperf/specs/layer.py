@@ -109,8 +109,9 @@ class Layer:
     ceil_mode: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inputs", tuple(self.inputs))
         _check_name(self)
+        _check_types(self)
+        object.__setattr__(self, "inputs", tuple(self.inputs))
         _check_choice(self, "kind", LAYER_KINDS)
         for field in ("filter_size", "stride", "padding", "dilation", "output_size"):
             object.__setattr__(self, field, _checked_pair(self, field))
@@ -147,6 +148,14 @@ def _check_name(layer: Layer) -> None:
         raise layer_error(
             layer.name, "name", layer.name, f"a name other than {NETWORK_INPUT!r}", "Give every layer a name of its own."
         )
+
+
+def _check_types(layer: Layer) -> None:
+    if not isinstance(layer.inputs, (tuple, list)) or not all(isinstance(source, str) for source in layer.inputs):
+        raise layer_error(layer.name, "inputs", layer.inputs, "a list of layer names", 'As in inputs = ["conv1"].')
+    for field in ("bias", "ceil_mode"):
+        if not isinstance(getattr(layer, field), bool):
+            raise layer_error(layer.name, field, getattr(layer, field), "true or false", "Without quotes.")
 
 
 def _check_choice(layer: Layer, field: str, known: tuple[str, ...]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
@@ -64,12 +65,20 @@ def sprint_layers(
 ) -> tuple[Layer, ...]:
     """Layer table of a network of the SPRINT form; arguments as in `CnnSpec.from_sprint`."""
     n_layers = len(n_maps) - 1
+    for name, number in (
+        ("input_size", input_size),
+        ("n_conv", n_conv),
+        ("filter_size", filter_size),
+        *(("n_maps", each) for each in n_maps),
+    ):
+        if not isinstance(number, int) or number < (name != "n_conv"):
+            raise _argument_error(name, repr(number), "a whole number >= 1", "Table 1 of Oyama et al. lists these numbers.")
     if not 0 <= n_conv <= n_layers or n_layers < 1:
         raise _argument_error(
             "n_conv", n_conv, f"0 .. {n_layers}, the number of layers with weights", "n_maps lists m_0 (input) to m_L."
         )
     for number in pools_after:
-        if not 1 <= number <= n_conv:
+        if not isinstance(number, int) or not 1 <= number <= n_conv:
             raise _argument_error(
                 "pools_after", number, f"a convolution's number, 1 .. {n_conv}", "Only convolutions are pooled in this form."
             )
@@ -183,7 +192,7 @@ def _check_order(cnn: CnnSpec, weighted: tuple[Layer, ...]) -> None:
     first = cnn.layers[0]
     if first.kind not in ("conv", "fc"):
         raise _form_error(cnn, first, f"a first layer of kind {first.kind}", "a convolution or fully connected layer")
-    for before, after in zip(weighted, weighted[1:], strict=False):
+    for before, after in pairwise(weighted):
         if before.kind == "fc" and after.kind == "conv":
             raise _form_error(cnn, after, "a convolution after a fully connected layer", "all convolutions first")
 
@@ -195,7 +204,7 @@ def _check_weighted(cnn: CnnSpec, layer: Layer, filter_size: int) -> None:
         return
     plain = Layer(layer.name, "conv", inputs=layer.inputs, n_maps=layer.n_maps, filter_size=(filter_size, filter_size))
     if layer != plain:
-        got = f"filter {layer.filter_size}, stride {layer.stride}, padding {layer.padding}, dilation {layer.dilation}, groups {layer.groups}"
+        got = ", ".join(f"{name} {getattr(layer, name)}" for name in ("filter_size", "stride", "padding", "dilation", "groups"))
         raise _form_error(cnn, layer, got, f"a valid convolution of {filter_size} x {filter_size} with stride 1")
 
 

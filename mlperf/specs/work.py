@@ -36,7 +36,7 @@ MEMORY_KERNELS = (
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One kernel for one sample; fields as in `KernelCall`, ``access`` in elements, ``stretched`` the size that the sub-batch multiplies."""
+    """One kernel for one sample: fields as in `KernelCall`, ``access`` in elements, and which size the sub-batch stretches."""
 
     kernel: str
     layer: str

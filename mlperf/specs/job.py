@@ -1,0 +1,103 @@
+"""The job: how many samples, in what portions, on how many nodes, how often."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from mlperf.core.errors import DataError
+from mlperf.core.files import write_text_whole
+from mlperf.specs.fields import Figure, check_figures, check_keys, placed
+from mlperf.specs.toml import read_toml, toml_text
+
+_FIGURES = (
+    Figure("dataset_size", whole=True, least=1),
+    Figure("subbatch_size", whole=True, least=1),
+    Figure("n_nodes", whole=True, least=1),
+    Figure("epochs", above=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """A training run.
+
+    Attributes
+    ----------
+    dataset_size : int
+        Samples of the data set, N_File.
+    subbatch_size : int
+        Samples of one GPU iteration, N_Subbatch.
+    n_nodes : int
+        Nodes used, N_Node.
+    epochs : float
+        Passes over the data set.
+    minibatch : (float, float), optional
+        Window in which the mean mini-batch size (samples per update) should lie, both ends included.
+
+    Raises
+    ------
+    DataError
+        A figure that is not the number it should be; names it and its value.
+    """
+
+    dataset_size: int
+    subbatch_size: int = 1
+    n_nodes: int = 1
+    epochs: float = 1
+    minibatch: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        check_figures(self, _FIGURES, "job")
+        if self.minibatch is not None:
+            object.__setattr__(self, "minibatch", _checked_window(self.minibatch))
+
+
+_KEYS = tuple(field.name for field in fields(JobSpec))
+
+
+def read_job(path: str | Path) -> JobSpec:
+    """Read a job from a TOML file with the fields of `JobSpec`.
+
+    Raises
+    ------
+    DataError
+        Names the file, the key and what was expected.
+    """
+    table = read_toml(path)
+    try:
+        return job_from_dict(table)
+    except DataError as error:
+        raise placed(error, str(path)) from None
+
+
+def write_job(job: JobSpec, path: str | Path) -> None:
+    """Write ``job`` as TOML; `read_job` gives an equal one back."""
+    write_text_whole(Path(path), toml_text(job_to_dict(job)))
+
+
+def job_to_dict(job: JobSpec) -> dict[str, Any]:
+    """``job`` as plain values."""
+    table = {key: getattr(job, key) for key in _KEYS}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in table.items() if value is not None}
+
+
+def job_from_dict(table: Mapping[str, Any]) -> JobSpec:
+    """The job of a table as read from TOML or JSON."""
+    check_keys(table, _KEYS, ("dataset_size",), "job")
+    return JobSpec(**table)
+
+
+def _checked_window(window: object) -> tuple[float, float]:
+    end = Figure("minibatch", above=True)
+    if isinstance(window, (tuple, list)) and len(window) == 2 and all(end.accepts(each) and each is not None for each in window):
+        low, high = window
+        if low <= high:
+            return (low, high)
+    raise DataError(
+        f"got {window!r}, expected [low, high] with 0 < low <= high",
+        place="job, minibatch",
+        hint="As in minibatch = [103.5, 172.5].",
+    )

@@ -1,0 +1,159 @@
+"""The machine on which a network is trained: nodes, devices, network, price."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from mlperf.core.errors import DataError
+from mlperf.core.files import write_text_whole
+from mlperf.specs.fields import Figure, check_figures, check_keys, check_texts, placed
+from mlperf.specs.layer import did_you_mean
+from mlperf.specs.toml import read_toml, toml_text
+
+_FIGURES = (
+    Figure("max_nodes", whole=True, least=1),
+    Figure("n_gpus_per_node", whole=True, least=1),
+    Figure("cores", whole=True, least=1, optional=True),
+    Figure("memory_bytes", above=True, optional=True),
+    Figure("device_memory_bytes", above=True, optional=True),
+    Figure("flop_per_s", above=True, optional=True),
+    Figure("latency_s", optional=True),
+    Figure("bandwidth_bytes_per_s", above=True, optional=True),
+    Figure("price_per_node_hour", optional=True),
+    Figure("power_w", optional=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MachineSpec:
+    """A cluster of equal nodes. An optional figure that nobody knows is ``None``: what needs it says so.
+
+    Attributes
+    ----------
+    name : str
+        What reports call it.
+    max_nodes : int
+        Nodes there are.
+    n_gpus_per_node : int
+        Devices (chips, not boards) of a node; on a machine without any, the workers of a node.
+    cores : int, optional
+        CPU cores of a node.
+    memory_bytes : float, optional
+        Main memory of a node.
+    device_memory_bytes : float, optional
+        Memory of one device.
+    flop_per_s : float, optional
+        Single-precision peak of one device.
+    latency_s : float, optional
+        Network latency of a short message between two nodes.
+    bandwidth_bytes_per_s : float, optional
+        Network bandwidth of one node.
+    price_per_node_hour : float, optional
+        In any currency, the same for all machines compared.
+    power_w : float, optional
+        Electric power of one node under load.
+    software : Mapping[str, str]
+        Versions of what the measurements depend on.
+    sources : Mapping[str, str]
+        For every figure, where it is from.
+
+    Raises
+    ------
+    DataError
+        A figure that is not the number it should be; names it and its value.
+    """
+
+    name: str
+    max_nodes: int
+    n_gpus_per_node: int
+    cores: int | None = None
+    memory_bytes: float | None = None
+    device_memory_bytes: float | None = None
+    flop_per_s: float | None = None
+    latency_s: float | None = None
+    bandwidth_bytes_per_s: float | None = None
+    price_per_node_hour: float | None = None
+    power_w: float | None = None
+    software: Mapping[str, str] = field(default_factory=dict, hash=False)
+    sources: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        place = f"machine {self.name!r}"
+        if not isinstance(self.name, str) or not self.name:
+            raise DataError(f"got {self.name!r}, expected a name", place="machine, name", hint='As in name = "kfc".')
+        check_figures(self, _FIGURES, place)
+        check_texts(self.software, None, f"{place}, software")
+        check_texts(self.sources, tuple(figure.name for figure in _FIGURES), f"{place}, sources")
+
+
+_KEYS = tuple(each.name for each in fields(MachineSpec))
+
+
+def read_machine(path: str | Path) -> MachineSpec:
+    """Read a machine from a TOML file with the fields of `MachineSpec`; ``software`` and ``sources`` are tables.
+
+    Raises
+    ------
+    DataError
+        Names the file, the key and what was expected.
+    """
+    table = read_toml(path)
+    try:
+        return machine_from_dict(table)
+    except DataError as error:
+        raise placed(error, str(path)) from None
+
+
+def write_machine(machine: MachineSpec, path: str | Path) -> None:
+    """Write ``machine`` as TOML; `read_machine` gives an equal one back."""
+    write_text_whole(Path(path), toml_text(machine_to_dict(machine)))
+
+
+def machine_to_dict(machine: MachineSpec) -> dict[str, Any]:
+    """``machine`` as plain values, unknown figures left out."""
+    table = {key: getattr(machine, key) for key in _KEYS}
+    return {
+        key: dict(value) if isinstance(value, Mapping) else value
+        for key, value in table.items()
+        if value is not None and value != {}
+    }
+
+
+def machine_from_dict(table: Mapping[str, Any]) -> MachineSpec:
+    """The machine of a table as read from TOML or JSON."""
+    check_keys(table, _KEYS, ("name", "max_nodes", "n_gpus_per_node"), "machine")
+    return MachineSpec(**table)
+
+
+def machine_names() -> tuple[str, ...]:
+    """Machines that come with the package; `load_machine` reads them."""
+    return tuple(sorted(entry.name.removesuffix(".toml") for entry in _folder().iterdir() if entry.name.endswith(".toml")))
+
+
+def load_machine(name: str) -> MachineSpec:
+    """A machine that comes with the package: ``kfc`` or ``tsubame2`` (Table 6 of Oyama et al.).
+
+    Raises
+    ------
+    DataError
+        Unknown name.
+    """
+    known = machine_names()
+    if name not in known:
+        raise DataError(f"got {name!r}, expected one of {', '.join(known)}", place="machine", hint=did_you_mean(name, known))
+    with resources.as_file(_folder() / f"{name}.toml") as path:
+        return read_machine(path)
+
+
+def find_machine(name_or_path: str | Path) -> MachineSpec:
+    """A machine by its file (``*.toml``) or by the name under which it comes with the package."""
+    path = Path(name_or_path)
+    return read_machine(path) if path.suffix == ".toml" else load_machine(str(name_or_path))
+
+
+def _folder() -> Any:
+    return resources.files("mlperf.specs") / "data" / "machines"
