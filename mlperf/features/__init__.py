@@ -1,0 +1,1 @@
+"""Static and dynamic workload characteristics: what a model may know before the run."""

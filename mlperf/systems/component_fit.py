@@ -1,0 +1,116 @@
+"""Fit the components of Tables 3 and 4: terms chosen by AIC beside the regressors the paper chose by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.errors import FitError
+from mlperf.models import StepwiseOLS
+from mlperf.models.crossval import ErrorSummary, cross_validate
+from mlperf.systems.components import BY_NAME, Component
+from mlperf.systems.scaled import Scaled, fit_scaled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComponentModel:
+    """One fitted component.
+
+    Attributes
+    ----------
+    name : str
+        A name of `mlperf.systems.components.COMPONENTS`.
+    selected : Scaled
+        Terms chosen by AIC; predicts.
+    paper : Scaled
+        The paper's terms, none dropped; shown beside.
+    selected_errors, paper_errors : ErrorSummary or None
+        Of left-out groups, selection repeated inside each fold; None with fewer than three groups.
+    n_rows : int
+        Rows of the fit.
+    """
+
+    name: str
+    selected: Scaled
+    paper: Scaled
+    selected_errors: ErrorSummary | None
+    paper_errors: ErrorSummary | None
+    n_rows: int
+
+    def predict(self, inputs: pd.DataFrame) -> FloatArray:
+        """Seconds of one occurrence, shape (n_configs,)."""
+        return self.selected.predict(inputs)
+
+    def in_domain(self, inputs: pd.DataFrame) -> BoolArray:
+        """Whether each configuration lies inside the measured domain."""
+        return self.selected.in_domain(inputs)
+
+
+def fit_components(rows: Mapping[str, pd.DataFrame], noise: str) -> dict[str, ComponentModel]:
+    """Fit every component that has rows (see `mlperf.systems.component_rows.component_rows`)."""
+    return {name: fit_component(BY_NAME[name], table, noise) for name, table in rows.items()}
+
+
+def fit_component(component: Component, rows: pd.DataFrame, noise: str) -> ComponentModel:
+    """Fit one component.
+
+    Parameters
+    ----------
+    component : Component
+        Gives the paper's terms and the candidates; a candidate whose columns the rows do not have is not offered.
+    rows : DataFrame
+        Inputs of the terms, ``group``, ``time_s``.
+    noise : str
+        ``relative`` (weights 1/t**2, total preserved) or ``absolute``.
+
+    Raises
+    ------
+    FitError
+        No term can be evaluated on the rows.
+    """
+    offered = tuple(term for term in component.terms if _evaluable(term, rows))
+    if not offered:
+        raise FitError(f"component {component.name!r}: got columns {', '.join(rows.columns)}, expected those of {component.terms}")
+    paper = tuple(term for term in component.paper if term in offered)
+    times = rows["time_s"].to_numpy(float)
+    return ComponentModel(
+        component.name,
+        _fit(offered, (), rows, times, noise),
+        _fit(paper, paper, rows, times, noise),
+        _errors(offered, (), rows, times, noise),
+        _errors(paper, paper, rows, times, noise),
+        len(rows),
+    )
+
+
+def _fit(terms: tuple[str, ...], kept: tuple[str, ...], rows: pd.DataFrame, times: FloatArray, noise: str) -> Scaled:
+    return fit_scaled(_estimator(terms, kept, noise), rows, times, keep_totals=noise == "relative")
+
+
+def _estimator(terms: tuple[str, ...], kept: tuple[str, ...], noise: str) -> StepwiseOLS:
+    return StepwiseOLS(terms=terms, lower=kept, noise=noise, report="none")
+
+
+def _errors(
+    terms: tuple[str, ...], kept: tuple[str, ...], rows: pd.DataFrame, times: FloatArray, noise: str
+) -> ErrorSummary | None:
+    n_groups = rows["group"].nunique()
+    if n_groups < 3:
+        return None
+    columns = rows.drop(columns=["time_s", "group"]).select_dtypes(include=np.number)
+
+    def make() -> Any:
+        return _estimator(terms, kept, noise)
+
+    return cross_validate(make, columns, times, rows["group"].to_numpy(str), n_folds=min(10, n_groups)).errors
+
+
+def _evaluable(term: str, rows: pd.DataFrame) -> bool:
+    from mlperf.models.terms import parse_term
+
+    return set(parse_term(term).variables) <= set(rows.columns)

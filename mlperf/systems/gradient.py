@@ -1,0 +1,175 @@
+"""T_ComputeGradient of a CNN as the sum of its kernels' times (SPRINT eqs. 4 to 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.errors import DataError
+from mlperf.features.kernels import MEMORY_TERMS, PAPER_MEMORY_TERMS, kernel_tables
+from mlperf.features.sgemm import CALIBRATED_TERMS, GLOBAL_TERMS
+from mlperf.models import BoostedResidual, GridLocal, NonNegativeOLS, StepwiseOLS
+from mlperf.specs.cnn import CnnSpec
+from mlperf.specs.kernels import GEMM_KERNELS
+from mlperf.systems.scaled import Scaled, fit_scaled
+
+# Settings of the learnt residual, fixed before any campaign was scored.
+RESIDUAL_SETTINGS = {"max_iter": 150, "learning_rate": 0.06, "max_leaf_nodes": 12, "min_samples_leaf": 8}
+MEMORY_RESIDUAL_COLUMNS = ("access_bytes", "maps_in", "maps_out", "row_size", "subbatch_size")
+GEMM_RESIDUAL_COLUMNS = ("isolated_s", "m", "n", "k")
+
+# The answer given by default, and the model that explains it.
+PREDICTOR = "learnt"
+EXPLAINED = "linear"
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How a kernel's time follows from its sizes: one estimator for memory-bound kernels, one for products.
+
+    ``memory`` and ``gemm`` make a fresh estimator from the seed; ``gemm`` None means the isolated time itself.
+    ``keep_totals`` rescales the fit so that the sum of the training times is preserved.
+    """
+
+    memory: Callable[[int], object]
+    gemm: Callable[[int], object] | None
+    keep_totals: bool
+
+
+def _learnt(terms: tuple[str, ...], columns: tuple[str, ...]) -> Callable[[int], object]:
+    return lambda seed: BoostedResidual(base=NonNegativeOLS(terms=terms), columns=columns, random_state=seed, **RESIDUAL_SETTINGS)
+
+
+def _stepwise(terms: tuple[str, ...], noise: str) -> Callable[[int], object]:
+    return lambda _seed: StepwiseOLS(terms=terms, noise=noise, report="none")
+
+
+METHODS: Mapping[str, Method] = {
+    "paper": Method(_stepwise(PAPER_MEMORY_TERMS, "absolute"), None, keep_totals=False),
+    "ols": Method(_stepwise(MEMORY_TERMS, "absolute"), _stepwise(GLOBAL_TERMS, "absolute"), keep_totals=False),
+    "linear": Method(_stepwise(MEMORY_TERMS, "relative"), _stepwise(CALIBRATED_TERMS, "relative"), keep_totals=True),
+    "learnt": Method(
+        _learnt(MEMORY_TERMS, MEMORY_RESIDUAL_COLUMNS), _learnt(CALIBRATED_TERMS, GEMM_RESIDUAL_COLUMNS), keep_totals=True
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GradientModel:
+    """Fitted kernels of one backend: ``kernels[kernel][method]`` predicts the seconds of one call.
+
+    ``sgemm`` gives the isolated time of a product; a product kernel of the method ``paper`` has no entry of its own.
+    """
+
+    backend: str
+    kernels: Mapping[str, Mapping[str, Scaled]]
+    sgemm: GridLocal | None
+
+    def call_times(self, calls: pd.DataFrame, method: str = PREDICTOR) -> FloatArray:
+        """Seconds of each kernel call.
+
+        Parameters
+        ----------
+        calls : DataFrame, shape (n_calls, ...)
+            As `mlperf.features.kernels.kernel_table` makes it, with ``isolated_s`` (see `with_isolated`).
+        method : str
+            A key of `METHODS`.
+
+        Raises
+        ------
+        DataError
+            A kernel was never measured; names the first layer that needs it.
+        """
+        times = np.full(len(calls), np.nan)
+        for kernel, rows in calls.groupby("kernel", sort=False):
+            where = calls.index.get_indexer(rows.index)
+            times[where] = self._kernel_times(str(kernel), rows, method)
+        return times
+
+    def _kernel_times(self, kernel: str, rows: pd.DataFrame, method: str) -> FloatArray:
+        if kernel not in self.kernels:
+            first = rows.iloc[0]
+            raise DataError(
+                f"layer {first['layer']!r} runs the kernel {kernel!r}, which no measurement covers",
+                place=f"CNN {first['cnn']!r}",
+                hint=f"Measured kernels: {', '.join(sorted(self.kernels))}. Collect a campaign with a CNN that has such a layer.",
+            )
+        if method not in self.kernels[kernel]:
+            return rows["isolated_s"].to_numpy(float)
+        return self.kernels[kernel][method].predict(rows)
+
+    def calls_in_domain(self, calls: pd.DataFrame) -> BoolArray:
+        """Whether each call lies inside the sizes its kernel was measured on, and its product inside the grid."""
+        inside = np.ones(len(calls), bool)
+        for kernel, rows in calls.groupby("kernel", sort=False):
+            where = calls.index.get_indexer(rows.index)
+            inside[where] = self.kernels[str(kernel)][EXPLAINED].in_domain(rows)
+        return inside & calls["isolated_in_domain"].to_numpy(bool)
+
+    def with_isolated(self, calls: pd.DataFrame) -> pd.DataFrame:
+        """Add ``isolated_s``, the time of the call's products in the isolated sweep, and ``isolated_in_domain``."""
+        return with_isolated(calls, self.sgemm)
+
+    def calls(self, runs: Iterable[tuple[CnnSpec, int]]) -> pd.DataFrame:
+        """Kernel calls of several (CNN, sub-batch) pairs, ready for `call_times`; ``run`` is the pair's position."""
+        return self.with_isolated(kernel_tables(runs))
+
+
+def with_isolated(calls: pd.DataFrame, sgemm: GridLocal | None) -> pd.DataFrame:
+    """Add the isolated time of every product (0 for memory kernels) and whether the grid holds it."""
+    gemm = calls["kernel"].isin(GEMM_KERNELS).to_numpy()
+    isolated = np.zeros(len(calls))
+    inside = np.ones(len(calls), bool)
+    if sgemm is not None and gemm.any():
+        sizes = [calls.loc[gemm, name].to_numpy(float) for name in ("m", "n", "k")]
+        trans = calls.loc[gemm, "trans"].to_numpy(str)
+        isolated[gemm] = calls.loc[gemm, "groups"].to_numpy(float) * sgemm.predict(*sizes, trans)
+        inside[gemm] = sgemm.in_domain(*sizes, trans)
+    return calls.assign(isolated_s=isolated, isolated_in_domain=inside)
+
+
+def fit_gradient(
+    calls: pd.DataFrame, sgemm: GridLocal | None, backend: str, *, methods: Iterable[str] = tuple(METHODS), seed: int = 0
+) -> GradientModel:
+    """Fit every kernel in ``calls`` by every method.
+
+    Parameters
+    ----------
+    calls : DataFrame
+        Measured kernel calls: the columns of `with_isolated` and ``time_s``, the median over rounds, seconds > 0.
+    sgemm : GridLocal or None
+        Isolated products; None when no sweep was measured (products then use their sizes alone).
+    backend : str
+        Recorded with the model.
+    methods : iterable of str
+        Keys of `METHODS`.
+    seed : int
+        Of the learnt residual.
+    """
+    kernels = {
+        str(kernel): fit_kernel(str(kernel), rows, methods=methods, seed=seed)
+        for kernel, rows in calls.groupby("kernel", sort=True)
+    }
+    return GradientModel(backend, kernels, sgemm)
+
+
+def fit_kernel(kernel: str, rows: pd.DataFrame, *, methods: Iterable[str], seed: int) -> dict[str, Scaled]:
+    """Fit one kernel by every method; the isolated time itself, which needs no fit, is left out."""
+    fitted = {}
+    for name in methods:
+        method = METHODS[name]
+        make = method.memory if kernel not in GEMM_KERNELS else method.gemm
+        if make is None:
+            continue
+        fitted[name] = fit_scaled(make(seed), rows, rows["time_s"].to_numpy(float), keep_totals=method.keep_totals)
+    return fitted
+
+
+def step_times(calls: pd.DataFrame, call_times: FloatArray) -> FloatArray:
+    """Sum the calls of each ``run`` (eq. 4): seconds, shape (n_runs,)."""
+    runs = calls["run"].to_numpy(int)
+    return np.bincount(runs, weights=call_times, minlength=int(runs.max()) + 1)

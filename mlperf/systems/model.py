@@ -1,0 +1,255 @@
+"""A trained campaign: gradient model, components and what they were trained on, stored as one JSON file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.files import write_text_whole
+from mlperf.core.shown import Shown, plain
+from mlperf.models import GridLocal
+from mlperf.models.crossval import ErrorSummary
+from mlperf.models.fields import Fields
+from mlperf.models.store import (
+    FORMAT,
+    VERSION,
+    document_from_json,
+    document_to_json,
+    model_from_dict,
+    model_to_dict,
+    placed,
+    text_of,
+)
+from mlperf.systems.component_fit import ComponentModel
+from mlperf.systems.components import FITTED
+from mlperf.systems.gradient import GradientModel
+from mlperf.systems.scaled import Scaled
+
+SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GradientScore(Shown):
+    """Left-out-CNN accuracy of the gradient model and the residuals its intervals come from.
+
+    Attributes
+    ----------
+    predictions : DataFrame
+        ``cnn, subbatch_size, measured_s`` and ``<method>_s`` of CNNs that were left out, seconds.
+    accuracy : DataFrame
+        One row a method, fractions (see `mlperf.systems.gradient_accuracy.accuracy_table`).
+    kernels : DataFrame
+        Left-out errors by kernel and method, fractions (see `mlperf.systems.gradient_accuracy.kernel_accuracy`), and
+        ``noise_floor`` of the kernel.
+    step_cv : float
+        Spread of one step around the median of its configuration, fraction.
+    noise_floor : float
+        Odd against even rounds, fraction.
+    """
+
+    predictions: pd.DataFrame
+    accuracy: pd.DataFrame
+    kernels: pd.DataFrame
+    step_cv: float
+    noise_floor: float
+
+    def log_residuals(self, method: str) -> FloatArray:
+        """log(measured / predicted) of the left-out pairs that could be predicted, shape (n_pairs,)."""
+        rows = self.predictions.dropna(subset=[f"{method}_s"])
+        return np.log(rows["measured_s"].to_numpy(float) / rows[f"{method}_s"].to_numpy(float))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model(Shown):
+    """What `mlperf.train` returns for a campaign.
+
+    Attributes
+    ----------
+    gradient : GradientModel
+        Times of kernel calls.
+    score : GradientScore
+        How well the gradient time of a left-out CNN is predicted.
+    components : mapping
+        Fitted components of Tables 3 and 4 by name; `absent` lists the others.
+    cnns : tuple of str
+        Trained on these.
+    noise, seed
+        Settings of the fit.
+    provenance : mapping
+        Data SHA-256, versions, host, command.
+    """
+
+    gradient: GradientModel
+    score: GradientScore
+    components: Mapping[str, ComponentModel]
+    cnns: tuple[str, ...]
+    noise: str
+    seed: int
+    provenance: Mapping[str, Any]
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Components that had no rows: predictions need another source for them."""
+        return tuple(item.name for item in FITTED if item.name not in self.components and item.name != "compute_gradient")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that `save_model` writes."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": SYSTEM,
+            "backend": self.gradient.backend,
+            "kernels": {
+                kernel: {method: _scaled_to_dict(fit) for method, fit in fits.items()}
+                for kernel, fits in self.gradient.kernels.items()
+            },
+            "sgemm": None if self.gradient.sgemm is None else model_to_dict(self.gradient.sgemm),
+            "score": {
+                "predictions": plain(self.score.predictions),
+                "accuracy": plain(self.score.accuracy),
+                "kernels": plain(self.score.kernels),
+                "step_cv": plain(self.score.step_cv),
+                "noise_floor": plain(self.score.noise_floor),
+            },
+            "components": {name: _component_to_dict(item) for name, item in self.components.items()},
+            "cnns": list(self.cnns),
+            "noise": self.noise,
+            "seed": self.seed,
+            "provenance": plain(self.provenance),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Model:
+        """The model again; raises DataError with the JSON path of what is wrong."""
+        with Fields(document, "$") as fields:
+            fields.text("format", (FORMAT,))
+            fields.integer("version", lower=VERSION, upper=VERSION)
+            fields.text("kind", (SYSTEM,))
+            return cls(
+                gradient=_gradient_from_fields(fields),
+                score=_score_from_dict(fields.raw("score"), "$.score"),
+                components={
+                    name: _component_from_dict(name, value, f"$.components.{name}")
+                    for name, value in _object(fields.raw("components"), "$.components").items()
+                },
+                cnns=fields.texts("cnns"),
+                noise=fields.text("noise"),
+                seed=fields.integer("seed"),
+                provenance=_object(fields.raw("provenance"), "$.provenance"),
+            )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a fitted part: kernels, then components."""
+        from mlperf.systems.model_summary import summary_table
+
+        return summary_table(self)
+
+
+def save_model(model: Any, path: str | Path) -> None:
+    """Write a model as JSON, whole or not at all; same data and seed give the same bytes outside ``provenance``."""
+    write_text_whole(Path(path), document_to_json(model.to_dict()))
+
+
+def load_model(path: str | Path) -> Any:
+    """Read what `save_model` wrote: a `Model` of a campaign or a `mlperf.systems.table_model.TableModel` of one table.
+
+    Raises
+    ------
+    DataError
+        Not such a file; the place is ``file: $.json.path``.
+    """
+
+    def read() -> Any:
+        document = document_from_json(text_of(path))
+        if isinstance(document, dict) and document.get("kind") == "table":
+            from mlperf.systems.table_model import TableModel
+
+            return TableModel.from_dict(document)
+        return Model.from_dict(document)
+
+    return placed(path, read)
+
+
+def _scaled_to_dict(fit: Scaled) -> dict[str, Any]:
+    return {"total_scale": fit.total_scale, "model": model_to_dict(fit.estimator)}
+
+
+def _scaled_from_dict(value: Any, path: str) -> Scaled:
+    with Fields(value, path) as fields:
+        return Scaled(model_from_dict(fields.raw("model"), f"{path}.model"), fields.number("total_scale", lower=0.0))
+
+
+def _gradient_from_fields(fields: Fields) -> GradientModel:
+    kernels = {
+        kernel: {
+            method: _scaled_from_dict(value, f"$.kernels.{kernel}.{method}")
+            for method, value in _object(fits, f"$.kernels.{kernel}").items()
+        }
+        for kernel, fits in _object(fields.raw("kernels"), "$.kernels").items()
+    }
+    sgemm = fields.raw("sgemm")
+    grid: GridLocal | None = None if sgemm is None else model_from_dict(sgemm, "$.sgemm")
+    return GradientModel(fields.text("backend"), kernels, grid)
+
+
+def _score_from_dict(value: Any, path: str) -> GradientScore:
+    with Fields(value, path) as fields:
+        return GradientScore(
+            frame_from_dict(fields.raw("predictions"), f"{path}.predictions"),
+            frame_from_dict(fields.raw("accuracy"), f"{path}.accuracy"),
+            frame_from_dict(fields.raw("kernels"), f"{path}.kernels"),
+            fields.number("step_cv", finite=False),
+            fields.number("noise_floor", finite=False),
+        )
+
+
+def _component_to_dict(item: ComponentModel) -> dict[str, Any]:
+    return {
+        "selected": _scaled_to_dict(item.selected),
+        "paper": _scaled_to_dict(item.paper),
+        "selected_errors": plain(item.selected_errors),
+        "paper_errors": plain(item.paper_errors),
+        "n_rows": item.n_rows,
+    }
+
+
+def _component_from_dict(name: str, value: Any, path: str) -> ComponentModel:
+    with Fields(value, path) as fields:
+        return ComponentModel(
+            name,
+            _scaled_from_dict(fields.raw("selected"), f"{path}.selected"),
+            _scaled_from_dict(fields.raw("paper"), f"{path}.paper"),
+            errors_from_dict(fields.raw("selected_errors"), f"{path}.selected_errors"),
+            errors_from_dict(fields.raw("paper_errors"), f"{path}.paper_errors"),
+            fields.integer("n_rows"),
+        )
+
+
+def errors_from_dict(value: Any, path: str) -> ErrorSummary | None:
+    """Left-out errors as `mlperf.core.shown.plain` wrote them; null means none were computed."""
+    if value is None:
+        return None
+    with Fields(value, path) as fields:
+        numbers = {
+            item.name: fields.number(item.name, finite=False) for item in dataclasses.fields(ErrorSummary) if item.name != "n"
+        }
+        return ErrorSummary(n=fields.integer("n"), **numbers)
+
+
+def frame_from_dict(value: Any, path: str) -> pd.DataFrame:
+    """A table as `mlperf.core.shown.plain` wrote it."""
+    with Fields(value, path) as fields:
+        columns = fields.texts("columns")
+        rows = [list(row) for row in fields.items("rows")]
+    return pd.DataFrame(rows, columns=list(columns)).replace({"NaN": np.nan, "Inf": np.inf, "-Inf": -np.inf}).infer_objects()
+
+
+def _object(value: Any, path: str) -> Mapping[str, Any]:
+    return {key: value[key] for key in Fields(value, path).keys()}  # noqa: SIM118 - checks that it is an object
