@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
+from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.features.kernels import describe_rows
 from mlperf.models.crossval import noise_floor
@@ -52,16 +54,8 @@ class GradientData:
 
     def only(self, cnns: list[str]) -> GradientData:
         """The part that belongs to the CNNs named."""
-        floors = {str(kernel): _noise_floor(rows, CALL_KEYS, CLOCK) for kernel, rows in kernels.groupby("kernel", sort=True)}
-
-    return GradientData(
-        self.backend,
-        self.calls[self.calls["cnn"].isin(cnns)].reset_index(drop=True),
-        self.steps[self.steps["cnn"].isin(cnns)].reset_index(drop=True),
-        self.step_cv,
-        self.noise_floor,
-        self.kernel_floor,
-    )
+        calls, steps = (table[table["cnn"].isin(cnns)].reset_index(drop=True) for table in (self.calls, self.steps))
+        return replace(self, calls=calls, steps=steps)
 
 
 def gradient_data(
@@ -74,21 +68,21 @@ def gradient_data(
     DataError
         A table is absent, or the campaign holds several backends and none was named.
     """
-    if campaign.kernels is None:
-        raise DataError(
-            "got no kernels.csv, expected per-kernel times", place=str(campaign.path), hint="Run `mlperf collect kernels`."
-        )
+    tables = {"kernels": campaign.kernels, "steps": campaign.steps}
+    for name, table in tables.items():
+        if table is None:
+            raise DataError(f"got no {name}.csv, expected one", place=str(campaign.path), hint=f"Run `mlperf collect {name}`.")
     backend = _one_backend(campaign, backend)
-    kernels = _rows_of(campaign.kernels, backend, leave_out)
+    kernels, steps = (_rows_of(table, backend, leave_out) for table in tables.values())
     medians = kernels.groupby(CALL_KEYS, sort=False, as_index=False)[CLOCK].median().rename(columns={CLOCK: "time_s"})
-    calls = with_isolated(describe_rows(medians, campaign.cnns), sgemm)
-    if campaign.steps is None:
-        raise DataError(
-            "got no steps.csv, expected whole training steps", place=str(campaign.path), hint="Run `mlperf collect steps`."
-        )
-    steps = _rows_of(campaign.steps, backend, leave_out)
-    floors = {str(kernel): _noise_floor(rows, CALL_KEYS, CLOCK) for kernel, rows in kernels.groupby("kernel", sort=True)}
-    return GradientData(backend, calls, _step_medians(steps), _step_cv(steps), _noise_floor(steps, STEP_KEYS, "step_s"), floors)
+    return GradientData(
+        backend,
+        with_isolated(describe_rows(medians, campaign.cnns), sgemm),
+        steps.groupby(STEP_KEYS, sort=False)["step_s"].agg(step_s="median", n_rounds="size").reset_index(),
+        _step_cv(steps),
+        _noise_floor(steps, STEP_KEYS, "step_s"),
+        {str(kernel): _noise_floor(rows, CALL_KEYS, CLOCK) for kernel, rows in kernels.groupby("kernel", sort=True)},
+    )
 
 
 def _rows_of(table: pd.DataFrame, backend: str, leave_out: Sequence[str]) -> pd.DataFrame:
@@ -96,20 +90,22 @@ def _rows_of(table: pd.DataFrame, backend: str, leave_out: Sequence[str]) -> pd.
 
 
 def _one_backend(campaign: Campaign, backend: str | None) -> str:
-    present = sorted(campaign.kernels["backend"].unique())
+    present = sorted(str(name) for name in campaign.kernels["backend"].unique())
     if backend is None and len(present) == 1:
-        return str(present[0])
+        return present[0]
     if backend in present:
         return str(backend)
     raise DataError(
-        f"got backend {backend!r}, expected one of {', '.join(map(str, present))}",
+        f"got backend {backend!r}, expected one of {', '.join(present)}",
         place=f"{campaign.path}/kernels.csv, column backend",
         hint="Name one with --backend.",
     )
 
 
-def _step_medians(steps: pd.DataFrame) -> pd.DataFrame:
-    return steps.groupby(STEP_KEYS, sort=False)["step_s"].agg(step_s="median", n_rounds="size").reset_index()
+def _step_cv(steps: pd.DataFrame) -> float:
+    middle = steps.groupby(STEP_KEYS)["step_s"].transform("median")
+    deviation: FloatArray = np.abs(np.log(steps["step_s"] / middle)).to_numpy(float)
+    return float(1.4826 * np.median(deviation))
 
 
 def _noise_floor(rows: pd.DataFrame, keys: list[str], column: str) -> float:
