@@ -266,7 +266,7 @@ RUN_KEYS = (
 )
 SETTING = tuple(column.name for column in RUN_KEYS[1:])
 COMPONENT_DOCS = {
-    **{name: "mean wait for the lock; zero is right" for name in COUPLING},
+    **dict.fromkeys(COUPLING, "mean wait for the lock; zero is right"),
     "fetch_weights": "one copy of the latest weights, over the iterations that copied",
     "sum_gradient": "adding one gradient buffer, over the buffers really added",
     "allreduce": "the all-reduce with its barrier; zero is right on one node",

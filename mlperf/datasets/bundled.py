@@ -1,0 +1,47 @@
+"""Campaigns that ship with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlperf.core.errors import UsageError
+from mlperf.core.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from mlperf.datasets.campaign import Campaign
+
+HOME = Path(__file__).parent / "data"
+
+
+def bundled_names() -> tuple[str, ...]:
+    """Names of the bundled campaigns, sorted."""
+    if not HOME.is_dir():
+        return ()
+    return tuple(sorted(folder.name for folder in HOME.iterdir() if (folder / "README.md").is_file()))
+
+
+def bundled_path(name: str) -> Path:
+    """Folder of a bundled campaign.
+
+    Raises
+    ------
+    UsageError
+        No campaign of that name ships.
+    """
+    if name not in bundled_names():
+        raise UsageError(f"got {name!r}, expected the name of a bundled campaign", hint=did_you_mean(name, bundled_names()))
+    return HOME / name
+
+
+def load_campaign(name: str) -> Campaign:
+    """Read a bundled campaign.
+
+    Raises
+    ------
+    UsageError
+        No campaign of that name ships.
+    """
+    from mlperf.datasets.campaign import read_campaign
+
+    return read_campaign(bundled_path(name))

@@ -1,0 +1,53 @@
+"""What counts as a number in a cell, and what to tell the author of one that does not."""
+
+from __future__ import annotations
+
+import math
+import re
+
+NUMBER = re.compile(r"[ \t]*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
+MISSING_WORDS = frozenset({"", "NA", "N/A", "NaN", "nan", "null"})
+NOT_FINITE = frozenset({"nan", "inf", "infinity"})
+UNIT_BEHIND = re.compile(r"[ \t]*[+-]?[\d.]+([eE][+-]?\d+)?[ \t]*[A-Za-zµμ%]+[ \t]*")
+
+EMPTY_HINT = (
+    "A cell may be empty only where the data dictionary says so (mlperf data columns): measure the row again, or remove it."
+)
+NOT_FINITE_HINT = "NaN and infinities are no measurements: measure the row again, or remove it."
+COMMA_HINT = "Write a decimal point, not a comma."
+UNIT_HINT = "Write the bare number: the unit stands in the column's name."
+TEXT_HINT = "Write a number with a decimal point and nothing else, or check whether the cells of this row have slipped."
+WHOLE_HINT = "Counts and sizes are whole numbers."
+NEGATIVE_TIME_HINT = "A time cannot be negative: measure this row again, or check how the file was exported."
+NEGATIVE_HINT = "Counts and sizes cannot be negative: check how the file was exported."
+ZERO_TIME_HINT = "A measured time is never exactly zero: the clock was too coarse for it, or nothing was measured."
+ZERO_HINT = "Sizes and counts begin at 1: check how the file was exported."
+
+
+def parse_number(text: str) -> float | None:
+    """The number that a cell holds; None where it holds none, NaN and infinities included."""
+    if NUMBER.fullmatch(text) is None:
+        return None
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def number_hint(text: str) -> str:
+    """What to do about a cell that ``parse_number`` refused."""
+    bare = text.strip()
+    if not bare:
+        return EMPTY_HINT
+    if bare.lower().lstrip("+-") in NOT_FINITE or NUMBER.fullmatch(bare):
+        return NOT_FINITE_HINT
+    if parse_number(bare.replace(",", ".")) is not None:
+        return COMMA_HINT
+    return UNIT_HINT if UNIT_BEHIND.fullmatch(bare) else TEXT_HINT
+
+
+def bound_hint(value: float, *, is_time: bool) -> str:
+    """What to do about a number outside its bounds."""
+    if value == 0:
+        return ZERO_TIME_HINT if is_time else ZERO_HINT
+    if value < 0:
+        return NEGATIVE_TIME_HINT if is_time else NEGATIVE_HINT
+    return "See the bounds in the data dictionary (mlperf data columns)."
