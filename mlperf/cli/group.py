@@ -69,5 +69,5 @@ class LazyGroup(click.Group):
         """Find the command of the first word, or fail with the nearest names."""
         word = click.utils.make_str(args[0])
         if word not in self.table and not word.startswith("-"):
-            ctx.fail(f"no command {word!r}: {did_you_mean(word, self.table)}")
+            ctx.fail(f"no command {word!r}. {did_you_mean(word, self.table)}")
         return super().resolve_command(ctx, args)

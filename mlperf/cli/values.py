@@ -18,7 +18,7 @@ class Words(click.Choice[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the word, or fail naming the nearest one."""
         if value not in self.choices:
-            self.fail(f"no such choice {value!r}: {did_you_mean(str(value), self.choices)}", param, ctx)
+            self.fail(f"no such choice {value!r}. {did_you_mean(str(value), self.choices)}", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -48,7 +48,7 @@ class NameOrFile(click.ParamType):  # type: ignore[type-arg]
         if path.suffix or len(path.parts) > 1:
             self.fail(f"{self.kind} file {text!r} does not exist", param, ctx)
         if text not in self.names():
-            self.fail(f"no {self.kind} is called {text!r} and no such file exists: {did_you_mean(text, self.names())}", param, ctx)
+            self.fail(f"no {self.kind} is called {text!r} and no such file exists. {did_you_mean(text, self.names())}", param, ctx)
         return text
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002

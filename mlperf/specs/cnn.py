@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from mlperf.core.errors import DataError
+from mlperf.core.suggest import did_you_mean
 from mlperf.specs.counts import layer_n_macs, layer_n_params
 from mlperf.specs.inference import output_shape
-from mlperf.specs.layer import NETWORK_INPUT, WEIGHTED, Layer, did_you_mean
+from mlperf.specs.layer import NETWORK_INPUT, WEIGHTED, Layer
 from mlperf.specs.shape import Shape, Size, pair
 
 if TYPE_CHECKING:

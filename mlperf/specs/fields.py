@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from mlperf.core.errors import DataError
-from mlperf.specs.layer import did_you_mean
+from mlperf.core.suggest import did_you_mean
 
 Spec = TypeVar("Spec")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from mlperf.core.errors import DataError
+from mlperf.core.suggest import did_you_mean
 from mlperf.specs.shape import Size, pair
 
 NETWORK_INPUT = "input"
@@ -135,12 +135,6 @@ DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(Lay
 def layer_error(name: str, field: str, got: object, expected: str, hint: str) -> DataError:
     """The one way in which a layer complains."""
     return DataError(f"got {got!r}, expected {expected}", place=f"layer {name!r}, {field}", hint=hint)
-
-
-def did_you_mean(word: str, known: tuple[str, ...]) -> str:
-    """A hint with the nearest known word, or with all of them."""
-    near = difflib.get_close_matches(word, known, n=1)
-    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
 
 
 def _check_name(layer: Layer) -> None:

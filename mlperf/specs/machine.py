@@ -10,8 +10,8 @@ from typing import Any
 
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
+from mlperf.core.suggest import did_you_mean
 from mlperf.specs.fields import Figure, check_figures, check_keys, check_texts, placed
-from mlperf.specs.layer import did_you_mean
 from mlperf.specs.toml import read_toml, toml_text
 
 _FIGURES = (

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from mlperf.core.errors import DataError
+from mlperf.core.suggest import did_you_mean
 from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.cnn_toml import read_cnn
-from mlperf.specs.layer import did_you_mean
 from mlperf.specs.zoo_alexnet import alexnet
 from mlperf.specs.zoo_resnet import resnet18, resnet50
 from mlperf.specs.zoo_vgg import vgg

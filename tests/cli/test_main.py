@@ -78,7 +78,7 @@ def test_version() -> None:
 def test_an_unknown_command_is_answered_with_the_nearest() -> None:
     done = run("predct")
     assert done.returncode == 2
-    assert "did you mean 'predict'?" in done.stderr
+    assert "Did you mean 'predict'?" in done.stderr
     assert done.stdout == ""
 
 

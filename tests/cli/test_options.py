@@ -90,7 +90,7 @@ def test_a_wrong_config_file_is_named(tmp_path: Path) -> None:
     file.write_text("sed = 5\n", encoding="utf-8")
     error = run("--config", str(file)).exception
     assert isinstance(error, UsageError)
-    assert "did you mean 'seed'" in str(error)
+    assert "Did you mean 'seed'" in str(error)
     file.write_text("seed = = 5\n", encoding="utf-8")
     assert isinstance(run("--config", str(file)).exception, DataError)
 
