@@ -10,7 +10,7 @@ import numpy as np
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
-from mlperf.models.expressions import Binary, Call, Expression, Group, Name, Number, Signed, text
+from mlperf.models.expressions import Call, Expression, Group, Name, Number, Signed, text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -47,7 +47,7 @@ def codings(terms: Sequence[Term], variables: Mapping[str, Variable], *, interce
     ----------
     Chambers and Hastie (1992), Statistical Models in S, section 2.4.
     """
-    present = {term.key for term in terms} | {frozenset()}
+    present: set[frozenset[str]] = {term.key for term in terms} | {frozenset()}
     flags = [tuple(variables[name].is_factor and term.key - {name} not in present for name in term.variables) for term in terms]
     if not intercept:
         for position, term in enumerate(terms):
@@ -188,5 +188,5 @@ class Terms:
 
 def _n_rows(frame: Frame) -> int:
     if hasattr(frame, "index"):
-        return len(frame.index)  # type: ignore[union-attr]
+        return len(frame.index)
     return len(next(iter(frame.values()))) if frame else 0
