@@ -116,4 +116,12 @@ gpus_option = click.option(
 )
 subbatch_option = click.option("--subbatch", "subbatch_size", type=Counts(), help="Samples per GPU iteration; overrides the job.")
 dataset_option = click.option("--dataset-size", type=click.IntRange(min=1), help="Samples per epoch; overrides the job.")
-SPECIFICATION_OPTIONS = (cnn_option, machine_option, job_option, nodes_option, gpus_option, subbatch_option, dataset_option)
+SPECIFICATION_OPTIONS = (
+    cnn_option,
+    machine_option,
+    job_option,
+    nodes_option,
+    gpus_option,
+    subbatch_option,
+    dataset_option,
+)

@@ -99,3 +99,49 @@ class Counts(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"got {text!r}, expected counts from 1 such as 8, 1,2,4 or 1:64", param, ctx)
         first, last, step = [*parts, parts[0], 1][:3] if len(parts) == 1 else [*parts, 1][:3]
         return range(first, last + 1, step)
+
+
+class TermList(click.ParamType):  # type: ignore[type-arg]
+    """Comma-separated arithmetic expressions; commas in parentheses do not split."""
+
+    name = "terms"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Return one expression an entry."""
+        if isinstance(value, (list, tuple)):
+            return tuple(value)
+        terms = [term.strip() for term in split_outside_parentheses(str(value))]
+        if not all(terms):
+            self.fail(f"got {value!r}, expected expressions between the commas, for example 'm*n*k, m*n, log2(n)'", param, ctx)
+        return tuple(terms)
+
+
+def split_outside_parentheses(text: str) -> list[str]:
+    """The parts of ``text`` between commas that no parenthesis encloses."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+class Factors(click.ParamType):  # type: ignore[type-arg]
+    """``COMPONENT=FACTOR``, a component's name and a number >= 0."""
+
+    name = "component=factor"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        """Return (component, factor)."""
+        if isinstance(value, tuple):
+            return value
+        component, _, number = str(value).partition("=")
+        try:
+            factor = float(number)
+        except ValueError:
+            factor = -1.0
+        if not component or not 0 <= factor < float("inf"):
+            self.fail(f"got {value!r}, expected COMPONENT=FACTOR, for example sum_gradient=0.25", param, ctx)
+        return component, factor

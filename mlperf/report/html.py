@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlperf.core.extras import require
+from mlperf.core.files import write_text_whole
 from mlperf.report.figures import figure_svg
 from mlperf.report.tables import AUTO, frame_columns
 from mlperf.report.views import Section
@@ -54,6 +56,11 @@ def html_page(title: str, parts: Sequence[Section | Picture], *, lead: str = "",
     template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(source)
     page: str = template.render(title=title, lead=lead, footer=footer, parts=[part_view(part, time_unit) for part in parts])
     return page
+
+
+def write_page(path: Path, title: str, parts: Sequence[Section | Picture], *, lead: str = "", footer: str = "") -> None:
+    """Render the page (see `html_page`) into a file, whole or not at all."""
+    write_text_whole(path, html_page(title, parts, lead=lead, footer=footer))
 
 
 def part_view(part: Section | Picture, time_unit: str) -> dict[str, Any]:

@@ -39,7 +39,12 @@ class View:
     figure: str = ""
 
 
-VIEWS: Mapping[str, View] = MappingProxyType({})
+VIEWS: Mapping[str, View] = MappingProxyType(
+    {
+        "Prediction": View("mlperf.report.predictions:prediction_sections", "mlperf.report.predictions:prediction_figure"),
+        "Comparison": View("mlperf.report.comparisons:comparison_sections", "mlperf.report.comparisons:comparison_figure"),
+    }
+)
 
 
 def result_sections(result: Shown) -> tuple[Section, ...]:
