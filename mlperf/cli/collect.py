@@ -1,0 +1,48 @@
+"""``mlperf collect``: measure this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mlperf.cli.options import cnn_option, output_options, seed_option
+from mlperf.cli.show import Show
+from mlperf.cli.values import Counts, Words
+
+KINDS = ("sgemm", "kernels", "steps", "updates")
+
+EPILOG = """\b
+Examples:
+  mlperf collect kernels steps -o campaign --generate 40 --rounds 10
+  mlperf collect sgemm updates -o campaign --budget 600
+  mlperf collect steps -o campaign --cnn alexnet --cnn my.toml --subbatch 1,2
+
+kernels and steps share their visits: collect them in one command. The same command continues an interrupted campaign; more
+--rounds add to a finished one. Measure on an idle machine.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("kinds", type=Words(KINDS), nargs=-1, required=True)
+@click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the campaign.")
+@cnn_option
+@click.option("--generate", "n_generated", type=click.IntRange(min=0), default=0, help="Random networks to measure besides --cnn.")
+@click.option("--subbatch", "subbatch_sizes", type=Counts(), default="1,2,4,8", help="Samples in a training step.")
+@click.option("--rounds", type=click.IntRange(min=1), help="Visits of each configuration.  [default: 10; sgemm 5]")
+@click.option("--budget", "budget_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop after this time.")
+@click.option("--step", type=Words(("half", "full")), default="half", help="Grid of sgemm: powers of sqrt(2), or of 2.")
+@click.option("--backend", type=Words(("numpy", "torch", "cuda")), default="numpy", help="What runs the training steps.")
+@seed_option
+@output_options
+def collect(kinds: tuple[str, ...], cnns: tuple[Path | str, ...], n_generated: int, seed: int, show: Show, **request: Any) -> None:
+    """Measure this machine: matrix products, kernels, whole training steps, memory operations."""
+    from mlperf.collect.run import CollectRequest
+    from mlperf.collect.run import collect as measure
+    from mlperf.specs import load_cnn, make_cnns, read_cnn
+
+    named = [read_cnn(each) if isinstance(each, Path) else load_cnn(each) for each in cnns]
+    generated = make_cnns(n_generated, seed=seed) if n_generated else []
+    found = measure(CollectRequest(kinds, cnns=(*generated, *named), seed=seed, **request), show_progress=show.progress_shown)
+    show(found, seed=seed)

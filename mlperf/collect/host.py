@@ -1,0 +1,95 @@
+"""The machine, the versions and the protocol behind a campaign: host.json."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_info
+
+from mlperf.core.errors import UsageError
+from mlperf.core.files import write_text_whole
+from mlperf.core.provenance import host_facts, installed_versions
+
+FILE_NAME = "host.json"
+FORMAT = 1
+SAME_HOST = ("id", "processor", "n_cores", "architecture")
+SAME_VERSIONS = ("mlperf", "python", "numpy", "blas", "torch")
+
+
+def host_record(protocol: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything about this machine that explains a time.
+
+    Parameters
+    ----------
+    protocol : Mapping
+        Seed, sizes, clocks and rules of the campaign, as plain values.
+    """
+    facts = {name: value for name, value in host_facts().items() if name != "name"}
+    identity = hashlib.sha256(platform.node().encode()).hexdigest()[:12]
+    return {
+        "format": FORMAT,
+        "host": {"id": identity, **facts, "memory_bytes": memory_bytes(), "cache_bytes": cache_bytes()},
+        "versions": {**installed_versions(), "blas": blas_name()},
+        "protocol": dict(protocol),
+    }
+
+
+def memory_bytes() -> int:
+    """Physical memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def cache_bytes() -> dict[str, int]:
+    """Data and unified caches of the first core by level, ``{"L1d": 49152, ...}``; empty where the system does not tell."""
+    found = {}
+    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        level, kind, size = ((folder / name).read_text(encoding="ascii").strip() for name in ("level", "type", "size"))
+        if kind != "Instruction":
+            found[f"L{level}{'d' if kind == 'Data' else ''}"] = int(size.rstrip("K")) * 1024
+    return found
+
+
+def blas_name() -> str:
+    """Name, version, kernels and thread count of NumPy's BLAS (other packages may bring libraries of their own)."""
+    found = [each for each in threadpool_info() if each.get("user_api") == "blas"]
+    if not found:
+        return "unknown"
+    library = next((each for each in found if "numpy" in each["filepath"]), found[0])
+    return f"{library['internal_api']} {library.get('version')} {library.get('architecture', '')}, {library['num_threads']} thread"
+
+
+def check_same(path: Path, record: Mapping[str, Any]) -> None:
+    """Refuse to add to a campaign that another machine, version or seed began.
+
+    Raises
+    ------
+    UsageError
+        Names the first difference.
+    """
+    if not path.exists():
+        return
+    known = json.loads(path.read_text(encoding="utf-8"))
+    for section, names in (("host", SAME_HOST), ("versions", SAME_VERSIONS), ("protocol", ("seed",))):
+        for name in names:
+            before, now = known.get(section, {}).get(name), record[section].get(name)
+            if before != now:
+                raise UsageError(
+                    f"got {now!r}, expected {before!r} as in the campaign's first run",
+                    place=f"{path}, {section}, {name}",
+                    hint="Continue a campaign with the machine, versions and seed it began with, or give another folder with -o.",
+                )
+
+
+def write_host(path: Path, record: Mapping[str, Any]) -> None:
+    """Write ``record``; what earlier runs said of their own protocol stays."""
+    merged = dict(record)
+    if path.exists():
+        known = json.loads(path.read_text(encoding="utf-8"))
+        merged["protocol"] = {**known.get("protocol", {}), **record["protocol"]}
+    write_text_whole(path, json.dumps(merged, indent=2, sort_keys=True) + "\n")

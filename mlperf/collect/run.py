@@ -1,0 +1,209 @@
+"""One call that measures this machine: `collect`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mlperf.collect.clocks import one_blas_thread, require_clocks
+from mlperf.collect.host import FILE_NAME, check_same, host_record, memory_bytes, write_host
+from mlperf.collect.progress import Bar, Silent
+from mlperf.collect.protocol import Campaign, Plan, run_plans
+from mlperf.collect.sgemm import STEPS, VALIDATION_SHARE, SgemmPlan, grid_points, validation_points
+from mlperf.collect.steps import StepPlan
+from mlperf.collect.summary import Collected, summarise
+from mlperf.collect.updates import UpdatePlan, image_folder
+from mlperf.core.errors import UsageError
+from mlperf.specs.cnn import CnnSpec
+from mlperf.specs.cnn_toml import read_cnn, write_cnn
+from mlperf.specs.kernels import kernel_calls
+
+KINDS = ("sgemm", "kernels", "steps", "updates")
+ROUNDS: Mapping[str, int] = {"sgemm": 5, "kernels": 10, "steps": 10, "updates": 10}
+"""Rounds of each kind where none are asked for."""
+
+SUBBATCH_SIZES = (1, 2, 4, 8)
+MEMORY_SHARE = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class CollectRequest:
+    """What to measure.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        Some of ``sgemm``, ``kernels``, ``steps``, ``updates``; kernels and steps share their visits.
+    out : Path
+        The campaign's folder.
+    cnns : tuple of CnnSpec
+        Networks for kernels and steps.
+    subbatch_sizes : tuple of int
+        Samples in a step.
+    rounds : int or None
+        Visits of each configuration; None takes `ROUNDS`.
+    seed : int
+        Of the order in each round.
+    budget_s : float or None
+        Wall time after which the campaign stops between two visits.
+    step : {"half", "full"}
+        Distance of the nodes of the SGEMM grid, as a power of two.
+    backend : {"numpy", "torch", "cuda"}
+        What runs the training steps.
+    """
+
+    kinds: tuple[str, ...]
+    out: Path
+    cnns: tuple[CnnSpec, ...] = ()
+    subbatch_sizes: tuple[int, ...] = SUBBATCH_SIZES
+    rounds: int | None = None
+    seed: int = 0
+    budget_s: float | None = None
+    step: str = "half"
+    backend: str = "numpy"
+
+
+def collect(request: CollectRequest, *, show_progress: bool = False) -> Collected:
+    """Measure this machine now, into the tables of a campaign folder.
+
+    Adds to what the folder holds: an interrupted campaign is continued, more rounds are appended.
+
+    Parameters
+    ----------
+    request : CollectRequest
+        What to measure.
+    show_progress : bool
+        Whether a bar with the remaining time is drawn on stderr.
+
+    Returns
+    -------
+    Collected
+        Rows, rounds, drift diagnostics and noise floor of every table.
+
+    Raises
+    ------
+    MissingExtraError
+        This system lacks the clocks that the protocol needs, or the backend is not installed.
+    UsageError
+        Unknown kind, no networks, or a folder that another host, version or seed began.
+    InterruptedRun
+        Ctrl-C; what is finished is in the tables.
+    """
+    started_s = time.monotonic()
+    check(request)
+    require_clocks()
+    out = Path(request.out)
+    with ExitStack() as stack:
+        stack.enter_context(one_blas_thread())
+        record = host_record(protocol(request))
+        check_same(out / FILE_NAME, record)
+        store_cnns(out / "cnns", request.cnns)
+        write_host(out / FILE_NAME, record)
+        plans = make_plans(request, stack)
+        progress = stack.enter_context(Bar()) if show_progress else Silent()
+        deadline_s = started_s + (float("inf") if request.budget_s is None else request.budget_s)
+        complete = run_plans(Campaign(out, request.seed, deadline_s, progress), plans)
+    return summarise(out, [table for plan in plans for table in plan.tables], complete=complete)
+
+
+def check(request: CollectRequest) -> None:
+    """Refuse what cannot be measured before anything is written."""
+    unknown = [kind for kind in request.kinds if kind not in KINDS]
+    if unknown or not request.kinds:
+        raise UsageError(f"got kinds {', '.join(request.kinds) or 'none'}, expected some of {', '.join(KINDS)}")
+    if request.step not in STEPS:
+        raise UsageError(f"got step {request.step!r}, expected one of {', '.join(STEPS)}")
+    if step_tables(request.kinds) and not request.cnns:
+        raise UsageError(
+            "got no networks to measure", place="mlperf collect", hint="Add --generate 40 or --cnn FILE; --cnn may be repeated."
+        )
+    names = [cnn.name for cnn in request.cnns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise UsageError(f"got two networks called {', '.join(twice)}, expected unique names", place="mlperf collect")
+
+
+def step_tables(kinds: Sequence[str]) -> tuple[str, ...]:
+    """Tables that a visit to a training step fills."""
+    return tuple(kind for kind in ("kernels", "steps") if kind in kinds)
+
+
+def make_plans(request: CollectRequest, stack: ExitStack) -> list[Plan]:
+    """The plans of the kinds asked for, in the order in which each round runs them."""
+    plans: list[Plan] = []
+    tables = step_tables(request.kinds)
+    if tables:
+        plans.append(step_plan(request, tables))
+    if "sgemm" in request.kinds:
+        grid = grid_points(STEPS[request.step])
+        between = validation_points(round(VALIDATION_SHARE * len(grid)), request.seed)
+        plans.append(SgemmPlan([*grid, *between], request.rounds or ROUNDS["sgemm"]))
+    if "updates" in request.kinds:
+        plans.append(UpdatePlan(request.rounds or ROUNDS["updates"], stack.enter_context(image_folder())))
+    return plans
+
+
+def step_plan(request: CollectRequest, tables: tuple[str, ...]) -> Plan:
+    """Training steps on the backend asked for."""
+    configurations, _ = fitting(request.cnns, request.subbatch_sizes)
+    return StepPlan(configurations, request.rounds or ROUNDS["steps"], tables)
+
+
+def fitting(cnns: Sequence[CnnSpec], subbatch_sizes: Sequence[int]) -> tuple[list[tuple[CnnSpec, int]], list[str]]:
+    """Configurations that fit into this machine's memory, and a sentence on each that does not."""
+    most = MEMORY_SHARE * memory_bytes()
+    inside, outside = [], []
+    for cnn in cnns:
+        for subbatch_size in subbatch_sizes:
+            needed = step_bytes(cnn, subbatch_size)
+            if needed <= most:
+                inside.append((cnn, subbatch_size))
+            else:
+                outside.append(f"{cnn.name} at {subbatch_size}: needs about {needed / 2**30:.1f} GiB of {most / 2**30:.1f}")
+    return inside, outside
+
+
+def step_bytes(cnn: CnnSpec, subbatch_size: int) -> int:
+    """Memory of one training step: im2col columns, maps with their gradients, parameters with theirs."""
+    calls = kernel_calls(cnn, subbatch_size)
+    columns = [call.access_bytes for call in calls if call.kernel == "im2col"]
+    maps = 4 * subbatch_size * sum(shape.size for shape in cnn.shapes.values())
+    return sum(columns) + max(columns, default=0) + 3 * maps + 8 * cnn.n_params
+
+
+def store_cnns(folder: Path, cnns: Sequence[CnnSpec]) -> None:
+    """Write each specification; one of the same name must be the same network.
+
+    Raises
+    ------
+    UsageError
+        The folder holds another network of that name.
+    """
+    for cnn in cnns:
+        path = folder / f"{cnn.name}.toml"
+        if not path.exists():
+            write_cnn(cnn, path)
+        elif read_cnn(path) != cnn:
+            raise UsageError(f"got another network called {cnn.name!r}", place=str(path), hint="Rename one of the two.")
+
+
+def protocol(request: CollectRequest) -> dict[str, Any]:
+    """What host.json says of how it was measured."""
+    _, outside = fitting(request.cnns, request.subbatch_sizes)
+    said: dict[str, Any] = {
+        "seed": request.seed,
+        "clock": "CLOCK_THREAD_CPUTIME_ID",
+        "blas_threads": 1,
+        "order": "random, anew in each round",
+        "aggregation": "median over rounds; within a visit median over 3 to 15 iterations after 2 unmeasured ones",
+        "reference": "in-cache SGEMM 384 x 384 x 384, CPU time",
+    }
+    if step_tables(request.kinds):
+        said |= {"subbatch_sizes": list(request.subbatch_sizes), "backend": request.backend, "left_out": outside}
+    if "sgemm" in request.kinds:
+        said |= {"sgemm_step": request.step, "sgemm_state": "isolated, cache-hot; short products repeated for 40 us"}
+    return said

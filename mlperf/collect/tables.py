@@ -1,0 +1,90 @@
+"""Campaign tables that grow: complete rows only, each file replaced whole."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mlperf.core.errors import DataError
+from mlperf.core.files import write_bytes_whole
+from mlperf.datasets.schema import TABLES
+
+DIGITS = 5
+COMPRESSED = ("sgemm", "kernels")
+Row = Mapping[str, Any]
+
+
+class GrowingTable:
+    """One table of a campaign folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The campaign.
+    name : str
+        A table of the data dictionary. Long ones are written as ``.csv.gz``, a member for each addition.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.schema = TABLES[name]
+        self.path = folder / f"{name}.csv{'.gz' if name in COMPRESSED else ''}"
+        self._pending: list[Row] = []
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Remember finished rows until `flush`."""
+        self._pending.extend(rows)
+
+    def flush(self) -> None:
+        """Append the remembered rows: the old file and the new rows become the new file in one rename."""
+        if not self._pending:
+            return
+        old = self.path.read_bytes() if self.path.exists() else b""
+        text = self._text(self._pending, header=not old)
+        write_bytes_whole(self.path, old + self._encode(text))
+        self._pending.clear()
+
+    def rows(self) -> list[dict[str, str]]:
+        """All rows on disk as text by column name.
+
+        Raises
+        ------
+        DataError
+            The file's header is not the data dictionary's.
+        """
+        if not self.path.exists():
+            return []
+        content = self.path.read_bytes()
+        text = (gzip.decompress(content) if self.path.suffix == ".gz" else content).decode("utf-8")
+        reader = csv.DictReader(io.StringIO(text))
+        if tuple(reader.fieldnames or ()) != self.schema.names:
+            raise DataError(
+                f"got columns {', '.join(reader.fieldnames or ())}, expected {', '.join(self.schema.names)}",
+                place=f"{self.path}, line 1",
+                hint="Collect into a new folder.",
+            )
+        return list(reader)
+
+    def rewrite(self, rows: Sequence[Row]) -> None:
+        """Replace the file by ``rows`` in one stream; an empty table has no file."""
+        if rows:
+            write_bytes_whole(self.path, self._encode(self._text(rows, header=True)))
+        else:
+            self.path.unlink(missing_ok=True)
+
+    def _encode(self, text: str) -> bytes:
+        content = text.encode("utf-8")
+        return gzip.compress(content, compresslevel=9, mtime=0) if self.path.suffix == ".gz" else content
+
+    def _text(self, rows: Sequence[Row], *, header: bool) -> str:
+        lines = [",".join(self.schema.names)] if header else []
+        lines.extend(",".join(cell(row[name]) for name in self.schema.names) for row in rows)
+        return "\n".join(lines) + "\n"
+
+
+def cell(value: Any) -> str:
+    """Text of one cell: five significant digits are far below the noise of any time."""
+    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
