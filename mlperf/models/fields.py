@@ -64,6 +64,11 @@ class Fields:
         """Names of the object's keys in sorted order (asking for them reads none)."""
         return tuple(sorted(self._value))
 
+    @property
+    def ordered_names(self) -> tuple[str, ...]:
+        """Names of the object's keys in the file's order."""
+        return tuple(self._value)
+
     def raw(self, key: str) -> Any:
         """The value under ``key`` as JSON types, unchecked."""
         if key not in self._value:
@@ -155,9 +160,9 @@ class Fields:
         return tuple(Fields(value, f"{self.path}.{key}[{index}]") for index, value in enumerate(self.items(key, length)))
 
     def named_children(self, key: str) -> dict[str, Fields]:
-        """The objects of the mapping under ``key``, sorted by name."""
+        """The objects of the mapping under ``key``, in the file's order."""
         parent = Fields(self.raw(key), f"{self.path}.{key}")
-        return {name: parent.child(name) for name in parent.names}
+        return {name: parent.child(name) for name in parent.ordered_names}
 
     @classmethod
     def _checked_number(cls, value: Any, path: str, lower: float, upper: float, finite: bool) -> float:
