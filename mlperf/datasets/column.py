@@ -12,7 +12,7 @@ from mlperf.core.arrays import BoolArray
 
 Cells = Mapping[str, Any]
 
-UNIT_WORDS = {"s": "seconds", "bytes": "bytes"}
+UNIT_WORDS = {"s": "seconds", "ms": "milliseconds", "bytes": "bytes"}
 
 
 @dataclass(frozen=True, slots=True)

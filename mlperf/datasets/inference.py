@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray
-from mlperf.datasets.numbers import EMPTY_HINT, MISSING_WORDS, NOT_FINITE, number_hint, parse_number
+from mlperf.datasets.numbers import EMPTY_HINT, MISSING_WORDS, NOT_FINITE, number_hint
 
 MISSING_HINT = f"{EMPTY_HINT.rpartition(': ')[0]}: fill the cell, or leave rows with missing cells out (na='drop', --na drop)."
 MIXED_HINT = "If the column holds labels, say so: categorical=('{column}',) (--categorical {column})."
@@ -84,8 +84,3 @@ def mixed(cells: pd.Series[Any], numeric: BoolArray, missing: BoolArray, odd: Bo
 def mixed_hint(cells: pd.Series[Any]) -> str:
     """How to declare a column as labels."""
     return MIXED_HINT.format(column=cells.name)
-
-
-def is_number(text: str) -> bool:
-    """Whether one cell holds a finite number."""
-    return parse_number(text) is not None

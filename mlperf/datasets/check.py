@@ -1,0 +1,135 @@
+"""Every problem of a campaign or table, one for each file, or a summary of what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mlperf.core.errors import DataError
+from mlperf.core.shown import Shown
+from mlperf.datasets.any_table import read_any_table
+from mlperf.datasets.campaign import campaign_path, read_campaign
+from mlperf.datasets.digest import table_sha256
+from mlperf.datasets.folder import find_campaign, table_name
+from mlperf.datasets.read import read_table
+from mlperf.datasets.schema import TABLES
+from mlperf.specs import read_cnn
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing to correct: where, what, and what to do."""
+
+    place: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DataCheck(Shown):
+    """What was found in a campaign or table.
+
+    Attributes
+    ----------
+    path : Path
+        What was checked.
+    problems : tuple of Problem
+        The first problem of each file; empty where all is well.
+    n_rows : Mapping[str, int]
+        Rows of each table that is well.
+    sha256 : str
+        Digest of the content; empty where there are problems.
+    """
+
+    path: Path
+    problems: tuple[Problem, ...]
+    n_rows: Mapping[str, int]
+    sha256: str
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field, and ``is_valid``."""
+        return {**super(DataCheck, self).to_dict(), "is_valid": self.is_valid}
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per problem; one row per table where there is none."""
+        if self.problems:
+            return pd.DataFrame([{"place": one.place, "message": one.message, "hint": one.hint} for one in self.problems])
+        return pd.DataFrame([{"table": name, "n_rows": rows} for name, rows in self.n_rows.items()])
+
+
+def check_data(path: Path | str, *, target: str | None = None, duplicates: str = "error", na: str = "error") -> DataCheck:
+    """Check a campaign's folder, a bundled campaign, one of its tables, or any CSV.
+
+    Parameters
+    ----------
+    path : path or str
+        A folder, a bundled campaign's name, or a file. A file named like a table of the dictionary is checked as that table.
+    target : str, optional
+        Response of any other CSV.
+    duplicates, na : str
+        Policies of ``read_campaign`` and ``read_any_table``.
+
+    Raises
+    ------
+    DataError
+        Nothing of that name exists.
+    """
+    if Path(path).is_file():
+        return check_file(Path(path), target, duplicates, na)
+    return check_campaign(campaign_path(path), duplicates)
+
+
+def check_file(path: Path, target: str | None, duplicates: str, na: str) -> DataCheck:
+    """Check one CSV file."""
+    name = table_name(path) or path.name
+
+    def read() -> pd.DataFrame:
+        if name in TABLES and target is None:
+            return read_table(path, name, duplicates)
+        return read_any_table(path, target, duplicates=duplicates, na=na)
+
+    problems: list[Problem] = []
+    frame = noting(problems, read)
+    return DataCheck(path, tuple(problems), {} if frame is None else {name: len(frame)}, "" if problems else table_sha256(path))
+
+
+def check_campaign(path: Path, duplicates: str) -> DataCheck:
+    """Check every file of a campaign by itself; where each is well, check them against one another."""
+    problems: list[Problem] = []
+    n_rows: dict[str, int] = {}
+    for name, read in readers(path, problems, duplicates):
+        frame = noting(problems, read)
+        if isinstance(frame, pd.DataFrame):
+            n_rows[name] = len(frame)
+    campaign = None if problems else noting(problems, lambda: read_campaign(path, duplicates))
+    return DataCheck(path, tuple(problems), n_rows, "" if campaign is None else campaign.sha256)
+
+
+def readers(path: Path, problems: list[Problem], duplicates: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Name and reader of each file of a campaign."""
+    folder = noting(problems, lambda: find_campaign(path))
+    if folder is None:
+        return
+    for file in folder.cnns:
+        yield file.stem, partial(read_cnn, file)
+    for name, file in folder.tables.items():
+        yield name, partial(read_table, file, name, duplicates)
+
+
+def noting(problems: list[Problem], read: Callable[[], Any]) -> Any:
+    """Result of ``read``; None where it found a problem, which is then noted."""
+    try:
+        return read()
+    except DataError as error:
+        problems.append(Problem(error.place or "", error.message, error.hint or ""))
+        return None
