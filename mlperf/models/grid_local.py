@@ -217,7 +217,7 @@ class GridLocal:
         node = ndtri(0.5 + level / 2.0) * self.node_error(m, n, k, trans, kind=kind)
         low, high = self.cell_errors_.log_quantiles(level)
         lower = predicted * np.exp(-np.hypot(node, low))
-        return Interval(lower, predicted * np.exp(np.hypot(node, high)))
+        return Interval(lower, predicted * np.exp(np.hypot(node, high)), level)
 
     def sample(
         self, m: ArrayLike, n: ArrayLike, k: ArrayLike, trans: ArrayLike, *, rng: np.random.Generator, size: int, kind: str = "mean"

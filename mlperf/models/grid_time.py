@@ -41,7 +41,7 @@ def lattice_time(lattice: Lattice, sizes: FloatArray, outside: str) -> FloatArra
 
 def _interpolate(lattice: Lattice, sizes: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
     weights = corner_weights(lattice.fractions(sizes, low, high))
-    return np.einsum("cq,cq->q", weights, lattice.corner_values(lattice.time_s, low, high))
+    return np.asarray(np.einsum("cq,cq->q", weights, lattice.corner_values(lattice.time_s, low, high)))
 
 
 def boxes_of(lattice: Lattice, sizes: FloatArray) -> tuple[IntArray, IntArray, BoolArray]:
@@ -75,7 +75,7 @@ def domain_reasons(lattice: Lattice, sizes: FloatArray) -> NDArray[np.object_]:
 
 def _own_high(lattice: Lattice, sizes: FloatArray) -> IntArray:
     last = np.array([len(axis) - 1 for axis in lattice.axes])
-    return np.minimum(lattice.cell_of(sizes) + 1, last)
+    return np.asarray(np.minimum(lattice.cell_of(sizes) + 1, last))
 
 
 def lattice_node_error(lattice: Lattice, sizes: FloatArray, node_value: str, kind: str) -> FloatArray:

@@ -56,7 +56,9 @@ class Leverage:
         scaled = rows / scale
         kept = np.flatnonzero(norms > 0.0)
         triangle = _triangle(scaled[:, kept])
-        independent = np.abs(np.diag(triangle)) > ALIAS_TOLERANCE
+        # With fewer rows than columns the triangle is short: the columns it does not reach are sums of the others.
+        independent = np.zeros(len(kept), dtype=np.bool_)
+        independent[: len(triangle)] = np.abs(np.diag(triangle)) > ALIAS_TOLERANCE
         kept = kept[independent]
         if kept.size == 0:
             return None

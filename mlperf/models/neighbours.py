@@ -64,7 +64,7 @@ class Neighbours:
 def nearest(tree: cKDTree, points: FloatArray, k: int) -> Neighbours:
     """Look up the k nearest rows of a tree; fewer where the tree has fewer."""
     distance, index = tree.query(points, k=range(1, min(k, tree.n) + 1))
-    return Neighbours(index.astype(np.int64), distance)
+    return Neighbours(np.asarray(index, dtype=np.int64), np.asarray(distance, dtype=np.float64))
 
 
 def local_linear(

@@ -13,6 +13,7 @@ from scipy.stats import kendalltau
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
 from mlperf.core.shown import Shown
+from mlperf.models.fields import Fields
 
 LARGEST_RATIO = 1000.0
 """A prediction this many times off (or not positive at all) counts as this many times off in the mean log ratio."""
@@ -35,6 +36,13 @@ class ErrorSummary(Shown):
     log_ratio: float
     kendall_tau: float
     nonpositive: float
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> ErrorSummary:
+        """Read back `to_dict`; DataError with the JSON path of what is wrong."""
+        with fields:
+            rest = {name: fields.number(name, finite=False) for name in cls.__slots__ if name != "n"}
+            return cls(n=fields.integer("n"), **rest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -21,6 +21,14 @@ MAX_DEPTH = 64
 KINDS: dict[str, str] = {
     #  kind in the file      class that reads and writes it
     "stepwise_ols": "mlperf.models.stepwise:StepwiseOLS",
+    "nonnegative": "mlperf.models.nonnegative:NonNegativeOLS",
+    "log": "mlperf.models.log_linear:LogOLS",
+    "huber": "mlperf.models.robust:HuberOLS",
+    "quantile": "mlperf.models.quantile:QuantileOLS",
+    "grid_local": "mlperf.models.grid_local:GridLocal",
+    "scatter_local": "mlperf.models.scatter_local:ScatterLocal",
+    "ratio_local": "mlperf.models.ratio_local:RatioLocal",
+    "boosted_residual": "mlperf.models.boosted:BoostedResidual",
 }
 ENVELOPE = ("format", "version", "kind")
 

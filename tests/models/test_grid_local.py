@@ -158,7 +158,9 @@ def test_missing_corner_takes_the_next_larger_cell_then_the_nodes_around() -> No
 def test_flag_pairs_are_separate_and_a_missing_one_is_refused_or_scaled() -> None:
     sizes = GRID[GRID.max(axis=1) <= 32]
     blocks = [(pair, factor) for pair, factor in (("NN", 1.0), ("TN", 2.0), ("NT", 3.0))]
-    frame = pd.concat([pd.DataFrame(sizes, columns=list("mnk")).assign(trans=pair, cpu_s=power(1.0)(sizes) * f) for pair, f in blocks])
+    frame = pd.concat(
+        [pd.DataFrame(sizes, columns=list("mnk")).assign(trans=pair, cpu_s=power(1.0)(sizes) * f) for pair, f in blocks]
+    )
     model = GridLocal.from_table(frame)
     trans = ["TN", "NN", "NT"]
     np.testing.assert_allclose(model.predict(5, 5, 5, trans[0]) / model.predict(5, 5, 5, "NN"), 2.0)
@@ -172,7 +174,7 @@ def test_flag_pairs_are_separate_and_a_missing_one_is_refused_or_scaled() -> Non
 
 
 def test_switching_cells_are_found_and_asked_for() -> None:
-    """A kernel that costs twice as much from n = 100 on, +-1 % noise: the cells that contain the step, and only they, are marked."""
+    """A kernel that costs twice as much from n = 100 on, +-1 % noise: exactly the cells that contain the step are marked."""
 
     def switching(sizes):
         return power(1.0)(sizes) * np.where(sizes[:, 1] >= 100, 2.0, 1.0)
