@@ -78,7 +78,7 @@ def test_every_link_between_documents_leads_somewhere(path: Path) -> None:
 
 def shown_commands(text: str) -> list[list[str]]:
     """Words of every ``mlperf ...`` line that a document or a help shows."""
-    lines = re.findall(r"^\s*(?:\$ )?(mlperf [a-z].*?)$", text, flags=re.MULTILINE)
+    lines = re.findall(r"^\s*(?:\$ |Examples?: )?(mlperf [a-z].*?)$", text, flags=re.MULTILINE)
     return [shlex.split(line, comments=True)[1:] for line in lines if "..." not in line]
 
 

@@ -1,0 +1,1 @@
+"""Recorded runs: events, readers, and the measurement tables made from them."""

@@ -38,7 +38,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_help_imports_nothing_heavy_(name: str) -> None:
+def test_the_help_of_each_command_imports_nothing_heavy(name: str) -> None:
     done = run(name, "--help", code=SPYING)
     assert done.returncode == 0, done.stderr
     assert done.stderr.strip() == "[]"
