@@ -93,11 +93,9 @@ class CnnSpec:
         floor : bool
             Whether pooling may drop the last row and column of an odd map; otherwise that is an error.
         """
-        from mlperf.specs.sprint_form import sprint_layers
+        from mlperf.specs.sprint_build import sprint_layers
 
-        layers = sprint_layers(
-            input_size, n_maps, pools_after, len(n_maps) - 1 if n_conv is None else n_conv, filter_size, floor=floor
-        )
+        layers = tuple(sprint_layers(input_size, n_maps, pools_after, n_conv, filter_size, floor=floor))
         return cls(name, n_maps[0], (input_size, input_size), layers)
 
     def __getitem__(self, name: str) -> Layer:
@@ -205,16 +203,17 @@ class CnnSpec:
 
 
 def _checked_input(cnn: CnnSpec) -> Size:
-    size = cnn.input_size
-    both = (size, size) if isinstance(size, int) else tuple(size)
-    numbers = (cnn.input_maps, *both)
-    if len(both) != 2 or not all(isinstance(number, int) and not isinstance(number, bool) and number >= 1 for number in numbers):
-        raise DataError(
-            f"got {cnn.input_maps!r} maps of {size!r}, expected whole numbers >= 1",
-            place=f"cnn {cnn.name!r}, input_maps and input_size",
-            hint="For colour images of 224 x 224: input_maps = 3, input_size = [224, 224].",
-        )
-    return pair(both)
+    size: object = cnn.input_size
+    both = (size, size) if isinstance(size, int) else size
+    if isinstance(both, (tuple, list)) and len(both) == 2:
+        numbers = (cnn.input_maps, *both)
+        if all(isinstance(number, int) and not isinstance(number, bool) and number >= 1 for number in numbers):
+            return pair(tuple(both))
+    raise DataError(
+        f"got {cnn.input_maps!r} maps of {size!r}, expected whole numbers >= 1",
+        place=f"cnn {cnn.name!r}, input_maps and input_size",
+        hint="For colour images of 224 x 224: input_maps = 3, input_size = [224, 224].",
+    )
 
 
 def _resolve(cnn: str, layers: tuple[Layer, ...]) -> dict[str, tuple[str, ...]]:

@@ -79,6 +79,10 @@ def cnn_from_dict(table: Mapping[str, Any]) -> CnnSpec:
 
 def _from_sprint(table: Mapping[str, Any]) -> CnnSpec:
     check_keys(table, ("name", "sprint"), ("name", "sprint"), "network")
+    if not isinstance(table["sprint"], Mapping):
+        raise DataError(
+            f"got {table['sprint']!r}, expected a table", place="[sprint]", hint="Put its numbers below a line [sprint]."
+        )
     check_keys(table["sprint"], _SPRINT_KEYS, ("input_size", "n_maps"), "[sprint]")
     return CnnSpec.from_sprint(table["name"], **table["sprint"])
 

@@ -57,8 +57,6 @@ def n_windows(size: int, filter_size: int, stride: int, padding: int, dilation: 
         Whether a last window may reach beyond the padded input; it must start inside the input or its leading padding.
     """
     room = size + 2 * padding - window_extent(filter_size, dilation)
-    if room < 0:
-        return 0
     if not ceil_mode:
         return room // stride + 1
     count = -(-room // stride) + 1

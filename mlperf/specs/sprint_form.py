@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,6 +10,7 @@ from mlperf.core.shown import Shown
 from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.counts import fan
 from mlperf.specs.layer import Layer
+from mlperf.specs.sprint_build import check_division
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,48 +58,6 @@ class SprintForm(Shown):
         return sum(
             size * size * maps * inputs for size, maps, inputs in zip(self.conv_sizes, self.n_maps[1:], self.fans, strict=True)
         )
-
-
-def sprint_layers(
-    input_size: int, n_maps: Sequence[int], pools_after: Sequence[int], n_conv: int, filter_size: int, *, floor: bool
-) -> tuple[Layer, ...]:
-    """Layer table of a network of the SPRINT form; arguments as in `CnnSpec.from_sprint`."""
-    n_layers = len(n_maps) - 1
-    for name, number in (
-        ("input_size", input_size),
-        ("n_conv", n_conv),
-        ("filter_size", filter_size),
-        *(("n_maps", each) for each in n_maps),
-    ):
-        if not isinstance(number, int) or number < (name != "n_conv"):
-            raise _argument_error(name, repr(number), "a whole number >= 1", "Table 1 of Oyama et al. lists these numbers.")
-    if not 0 <= n_conv <= n_layers or n_layers < 1:
-        raise _argument_error(
-            "n_conv", n_conv, f"0 .. {n_layers}, the number of layers with weights", "n_maps lists m_0 (input) to m_L."
-        )
-    for number in pools_after:
-        if not isinstance(number, int) or not 1 <= number <= n_conv:
-            raise _argument_error(
-                "pools_after", number, f"a convolution's number, 1 .. {n_conv}", "Only convolutions are pooled in this form."
-            )
-    layers: list[Layer] = []
-    size = input_size
-    for number in range(1, n_layers + 1):
-        is_conv = number <= n_conv
-        size = size - filter_size + 1 if is_conv else 1
-        name = f"conv{number}" if is_conv else f"fc{number}"
-        layers.append(
-            Layer(name, "conv", n_maps=n_maps[number], filter_size=(filter_size, filter_size))
-            if is_conv
-            else Layer(name, "fc", n_maps=n_maps[number])
-        )
-        if number < n_layers:
-            layers.append(Layer(f"relu{number}", "activation"))
-        if number in pools_after:
-            _check_division(f"pool{number}", size, 2, floor)
-            layers.append(Layer(f"pool{number}", "pool", filter_size=(2, 2)))
-            size //= 2
-    return tuple(layers)
 
 
 def sprint_form(cnn: CnnSpec, *, floor: bool = False) -> SprintForm:
@@ -174,7 +132,7 @@ def _checked_pool(cnn: CnnSpec, pool: Layer, *, floor: bool) -> int:
             f"{pool.mode} pool of {pool.filter_size} with stride {pool.stride}, padding {pool.padding}",
             "max pooling of 2 x 2 with stride 2",
         )
-    _check_division(pool.name, cnn.input_shapes(pool.name)[0].width, 2, floor)
+    check_division(pool.name, cnn.input_shapes(pool.name)[0].width, 2, floor=floor)
     return 2
 
 
@@ -206,19 +164,6 @@ def _check_weighted(cnn: CnnSpec, layer: Layer, filter_size: int) -> None:
     if layer != plain:
         got = ", ".join(f"{name} {getattr(layer, name)}" for name in ("filter_size", "stride", "padding", "dilation", "groups"))
         raise _form_error(cnn, layer, got, f"a valid convolution of {filter_size} x {filter_size} with stride 1")
-
-
-def _check_division(layer: str, size: int, pool: int, floor: bool) -> None:
-    if size % pool and not floor:
-        raise DataError(
-            f"got x' = {size} with p = {pool}, expected an exact division",
-            place=f"layer {layer!r}",
-            hint="Change the input size or the place of the pool, or ask for floor=True to drop the last row and column.",
-        )
-
-
-def _argument_error(argument: str, got: object, expected: str, hint: str) -> DataError:
-    return DataError(f"got {got}, expected {expected}", place=f"SPRINT form, {argument}", hint=hint)
 
 
 def _form_error(cnn: CnnSpec, layer: Layer, got: str, expected: str) -> DataError:

@@ -27,7 +27,7 @@ def test_every_kind_has_its_fields():
 @pytest.mark.parametrize(
     ("fields", "place", "message", "hint"),
     [
-        ({"kind": "convolution"}, "layer 'x', kind", "got 'convolution', expected one of conv, pool, fc", "Did you mean"),
+        ({"kind": "conf"}, "layer 'x', kind", "got 'conf', expected one of conv, pool, fc", "Did you mean"),
         (
             {"kind": "conv", "filter_size": 3},
             "layer 'x', n_maps",

@@ -109,9 +109,11 @@ def test_the_first_layer_that_breaks_the_form_is_named(layers, layer, reason):
         ({"n_conv": 4}, "n_conv"),
         ({"n_conv": -1}, "n_conv"),
         ({"pools_after": (3,), "n_conv": 2}, "pools_after"),
-        ({"n_maps": (3,)}, "n_conv"),
+        ({"n_maps": (3,)}, "n_maps"),
         ({"n_maps": (3, 0, 4)}, "n_maps"),
+        ({"n_maps": 3}, "n_maps"),
         ({"input_size": 12.0}, "input_size"),
+        ({"pools_after": 2}, "pools_after"),
     ],
 )
 def test_impossible_arguments_are_named(arguments, place):

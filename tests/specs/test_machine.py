@@ -1,0 +1,83 @@
+"""Machines: Table 6 of the SPRINT paper, TOML, errors."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from mlperf.core.errors import DataError
+from mlperf.specs.fields import overridden
+from mlperf.specs.machine import MachineSpec, find_machine, load_machine, machine_names, read_machine, write_machine
+
+
+def test_table_6():
+    """Chips, not boards: a K80 has two, with half its 24 GB and 8.74 TFLOP/s each."""
+    kfc, tsubame2 = load_machine("kfc"), load_machine("tsubame2")
+    assert (kfc.max_nodes, kfc.n_gpus_per_node, kfc.cores, kfc.memory_bytes) == (42, 8, 12, 64e9)
+    assert (kfc.device_memory_bytes, kfc.flop_per_s, kfc.bandwidth_bytes_per_s) == (12e9, 4.37e12, 7e9)
+    assert kfc.n_gpus_per_node * kfc.flop_per_s == pytest.approx(4 * 8.74e12)
+    assert (tsubame2.max_nodes, tsubame2.n_gpus_per_node, tsubame2.cores, tsubame2.memory_bytes) == (1408, 3, 12, 54e9)
+    assert (tsubame2.device_memory_bytes, tsubame2.flop_per_s, tsubame2.bandwidth_bytes_per_s) == (6e9, 3.95e12, 4e9)
+    assert kfc.software["cuda"] == tsubame2.software["cuda"] == "7.0"
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_every_figure_that_ships_has_a_source(name):
+    machine = load_machine(name)
+    figures = {field.name for field in dataclasses.fields(machine)} - {"name", "software", "sources"}
+    assert machine.name == name
+    assert set(machine.sources) == {figure for figure in figures if getattr(machine, figure) is not None}
+
+
+def test_reading_gives_back_what_was_written(tmp_path):
+    full = MachineSpec("box", 2, 4, 16, 1e11, 8e10, 6e13, 2e-6, 1.25e10, 3.5, 700.0, {"torch": "2.2"}, {"power_w": "meter"})
+    for machine in (full, MachineSpec("bare", 1, 1), load_machine("kfc")):
+        write_machine(machine, tmp_path / "machine.toml")
+        assert read_machine(tmp_path / "machine.toml") == machine
+        assert hash(find_machine(tmp_path / "machine.toml")) == hash(machine)
+
+
+def test_fields_can_be_overridden_and_are_checked_again():
+    kfc = load_machine("kfc")
+    assert overridden(kfc, n_gpus_per_node=4, power_w=None).n_gpus_per_node == 4
+    assert overridden(kfc) == kfc
+    with pytest.raises(DataError, match="n_gpus_per_node: got 0, expected a whole number >= 1"):
+        overridden(kfc, n_gpus_per_node=0)
+    with pytest.raises(DataError, match="Did you mean 'max_nodes'"):
+        overridden(kfc, max_node=3)
+
+
+HEAD = 'name = "m"\nmax_nodes = 2\nn_gpus_per_node = 1\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ('name = "m"\nmax_nodes = 2', "machine", "got no key 'n_gpus_per_node'"),
+        (HEAD + "gpus = 3", "machine", "got key 'gpus'"),
+        (HEAD + "latency_s = -1e-6", "machine 'm', latency_s", "got -1e-06, expected a number >= 0"),
+        (HEAD + "bandwidth_bytes_per_s = 0", "machine 'm', bandwidth_bytes_per_s", "got 0, expected a number > 0"),
+        (HEAD + "flop_per_s = nan", "machine 'm', flop_per_s", "got nan, expected a number > 0"),
+        (HEAD + 'cores = "12"', "machine 'm', cores", "got '12', expected a whole number >= 1"),
+        (HEAD + "cores = 1.5", "machine 'm', cores", "got 1.5, expected a whole number >= 1"),
+        (HEAD + "cores = true", "machine 'm', cores", "got True, expected a whole number >= 1"),
+        (HEAD + "[software]\ncuda = 7.0", "machine 'm', software, cuda", "got 7.0, expected a text"),
+        (HEAD + '[sources]\ncore = "x"', "machine 'm', sources", "got key 'core'"),
+        (HEAD + "software = 3", "machine 'm', software", "got 3, expected a table"),
+        ("name = 3\nmax_nodes = 2\nn_gpus_per_node = 1", "machine, name", "got 3, expected a name"),
+    ],
+)
+def test_mistakes_name_file_and_key(text, place, message, tmp_path):
+    path = tmp_path / "machine.toml"
+    path.write_text(text)
+    with pytest.raises(DataError) as caught:
+        read_machine(path)
+    assert caught.value.place == f"{path}, {place}"
+    assert message in caught.value.message
+    assert caught.value.hint
+
+
+def test_an_unknown_machine_gets_a_hint():
+    with pytest.raises(DataError, match="Did you mean 'tsubame2'"):
+        load_machine("tsubame")
