@@ -17,6 +17,8 @@ def shared_data() -> Path:
     """Folder with the open data that the repository does not carry (``MLPERF_SHARED_DATA``)."""
     folder = os.environ.get("MLPERF_SHARED_DATA")
     if folder:
+        if not Path(folder).is_dir():
+            pytest.fail(f"MLPERF_SHARED_DATA names {folder!r}, which is no folder")
         return Path(folder)
     reason = "MLPERF_SHARED_DATA is not set: the open data are read in place and not part of the repository"
     if os.environ.get("MLPERF_REQUIRE_DATA") == "1":

@@ -1,0 +1,44 @@
+"""``mlperf demo``: the whole path on real measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mlperf.cli.options import jobs_option, output_options, seed_option
+from mlperf.cli.show import Show
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  mlperf demo
+  mlperf demo --campaign campaign/ --out pictures/
+"""
+)
+@click.option("--campaign", metavar="CAMPAIGN", help="Folder or bundled name; by default the first bundled one.")
+@click.option(
+    "--out",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("mlperf-demo"),
+    help="Folder for the figures and the page.",
+)
+@seed_option
+@jobs_option
+@output_options
+def demo(show: Show, campaign: str | None, folder: Path, seed: int, n_jobs: int) -> None:
+    """Train on some of the measured CNNs, predict the others, then predict an epoch and search; write the figures."""
+    from mlperf.core.errors import MissingExtraError
+    from mlperf.report.demos import write_demo
+    from mlperf.systems.demo import run_demo
+
+    found = run_demo(campaign, seed=seed, jobs=n_jobs, tell=show.note)
+    show(found, data_sha256=found.model.provenance["data_sha256"], seed=seed)
+    try:
+        written = write_demo(found, folder)
+    except MissingExtraError as error:
+        show.note(f"no figures: {error}")
+        return
+    show.note("written: " + ", ".join(str(path) for path in written))
