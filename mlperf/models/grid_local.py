@@ -72,16 +72,14 @@ class GridLocal:
         self.outside = outside
         self.missing_pair = missing_pair
 
-    def fit(self, m: ArrayLike, n: ArrayLike, k: ArrayLike, trans: ArrayLike, time_s: ArrayLike) -> GridLocal:
+    def fit(self, X: pd.DataFrame | Mapping[str, ArrayLike], y: ArrayLike) -> GridLocal:
         """Gather measured nodes; equal (m, n, k, trans) are repeats.
 
         Parameters
         ----------
-        m, n, k : array-like, shape (n_rows,)
-            Whole sizes >= 1 of C(m, n) = A(m, k) B(k, n).
-        trans : array-like of str, or str
-            Flag pair: "NN", "TN", "NT" or "TT".
-        time_s : array-like, shape (n_rows,)
+        X : DataFrame or mapping of columns
+            ``m``, ``n``, ``k``: whole sizes >= 1 of C(m, n) = A(m, k) B(k, n); ``trans``: "NN", "TN", "NT" or "TT".
+        y : array-like, shape (n_rows,)
             Seconds > 0.
 
         Raises
@@ -89,8 +87,8 @@ class GridLocal:
         DataError
             No rows, or sizes or times that are not positive.
         """
-        sizes, pairs = _queries(m, n, k, trans)
-        seconds = np.asarray(time_s, dtype=float).ravel()
+        sizes, pairs = _queries(X["m"], X["n"], X["k"], X["trans"])
+        seconds = np.broadcast_to(np.asarray(y, dtype=float).ravel(), (len(sizes),))
         self._set(
             {
                 pair: build_lattice(sizes[pairs == pair], seconds[pairs == pair], node_value=self.node_value)
@@ -104,7 +102,7 @@ class GridLocal:
         """Fit on the rows of an ``sgemm.csv`` whose ``purpose`` is ``grid``, validate on those of purpose ``validation``."""
         purpose = frame["purpose"].to_numpy() if "purpose" in frame else np.full(len(frame), "grid")
         nodes, tests = frame[purpose != "validation"], frame[purpose == "validation"]
-        model = cls(**parameters).fit(nodes["m"], nodes["n"], nodes["k"], nodes["trans"], nodes[time])
+        model = cls(**parameters).fit(nodes, nodes[time])
         if len(tests):
             middle = tests.groupby(["trans", *DIMENSIONS], sort=True, observed=True)[time].median().reset_index()
             model.validate(middle["m"], middle["n"], middle["k"], middle["trans"], middle[time])
@@ -120,7 +118,7 @@ class GridLocal:
     def validate(self, m: ArrayLike, n: ArrayLike, k: ArrayLike, trans: ArrayLike, time_s: ArrayLike) -> GridLocal:
         """Keep the errors at half-step points: they say which cells switch kernels and how wide the interval must be.
 
-        Parameters are those of `fit`, one row per point (the median of its repeats).
+        One row per point: its sizes, flag pair and seconds (the median of its repeats).
         """
         sizes, pairs = _queries(m, n, k, trans)
         measured = np.asarray(time_s, dtype=float).ravel()
@@ -131,7 +129,7 @@ class GridLocal:
         return self
 
     def predict(self, m: ArrayLike, n: ArrayLike, k: ArrayLike, trans: ArrayLike) -> FloatArray:
-        """Seconds of each product, shape (n_queries,); m, n, k, trans broadcast as in `fit`.
+        """Seconds of each product, shape (n_queries,); sizes broadcast, one ``trans`` may stand for all.
 
         Raises
         ------

@@ -16,8 +16,13 @@ SIZES = np.unique(np.rint(np.sqrt(2.0) ** np.arange(0, 19)).astype(int))
 GRID = np.stack(np.meshgrid(SIZES, SIZES, SIZES, indexing="ij"), axis=-1).reshape(-1, 3).astype(float)
 
 
+def fit_nodes(sizes, trans, seconds, **parameters) -> GridLocal:
+    m, n, k = np.asarray(sizes, dtype=float).T
+    return GridLocal(**parameters).fit({"m": m, "n": n, "k": k, "trans": trans}, seconds)
+
+
 def fitted(time_of, **parameters) -> GridLocal:
-    return GridLocal(**parameters).fit(*GRID.T, "NN", time_of(GRID))
+    return fit_nodes(GRID, "NN", time_of(GRID), **parameters)
 
 
 def power(g):
@@ -103,7 +108,7 @@ def test_error_on_powers_at_cell_centres(g: float, percent: float) -> None:
 
 def test_rounded_powers_and_m_equal_one() -> None:
     assert SIZES[:9].tolist() == [1, 2, 3, 4, 6, 8, 11, 16, 23]
-    model = GridLocal().fit(1, [1, 2, 4], [8, 8, 8], "NN", [1e-6, 2e-6, 4e-6])
+    model = fit_nodes([[1, 1, 8], [1, 2, 8], [1, 4, 8]], "NN", [1e-6, 2e-6, 4e-6])
     assert model.predict(1, 3, 8, "NN")[0] == pytest.approx(3e-6)
     assert model.in_domain(1, 3, 8, "NN")[0]
     assert model.domain_reason(2, 3, 9, "NN")[0] == "m, k"
@@ -111,12 +116,12 @@ def test_rounded_powers_and_m_equal_one() -> None:
 
 def test_repeats_give_median_or_mean_and_an_interval() -> None:
     seconds = [1e-6, 1.1e-6, 9e-6]
-    rows = ([2] * 3, [2] * 3, [2] * 3, "NN", seconds)
-    assert GridLocal().fit(*rows).predict(2, 2, 2, "NN")[0] == 1.1e-6
-    assert GridLocal(node_value="mean").fit(*rows).predict(2, 2, 2, "NN")[0] == pytest.approx(np.mean(seconds))
+    rows = ([[2, 2, 2]] * 3, "NN", seconds)
+    assert fit_nodes(*rows).predict(2, 2, 2, "NN")[0] == 1.1e-6
+    assert fit_nodes(*rows, node_value="mean").predict(2, 2, 2, "NN")[0] == pytest.approx(np.mean(seconds))
     rng = np.random.default_rng(5)
     sizes = np.repeat(GRID[GRID.max(axis=1) <= 16], 5, axis=0)
-    model = GridLocal().fit(*sizes.T, "NN", power(1.0)(sizes) * rng.lognormal(0.0, 0.05, len(sizes)))
+    model = fit_nodes(sizes, "NN", power(1.0)(sizes) * rng.lognormal(0.0, 0.05, len(sizes)))
     mean, run = (model.predict_interval(7, 5, 9, "NN", kind=kind) for kind in ("mean", "run"))
     truth = power(1.0)(np.array([[7.0, 5.0, 9.0]]))
     assert mean.lower < truth < mean.upper
@@ -139,7 +144,7 @@ def test_outside_is_flagged_and_three_ways_are_offered() -> None:
 
 
 def test_falling_time_never_extrapolates_below_a_quarter_of_its_cell() -> None:
-    model = GridLocal().fit([1, 2, 1, 2], [1, 1, 2, 2], 1, "NN", [4.0, 1.0, 4.0, 1.0])
+    model = fit_nodes([[1, 1, 1], [2, 1, 1], [1, 2, 1], [2, 2, 1]], "NN", [4.0, 1.0, 4.0, 1.0])
     assert model.predict(100, 1, 1, "NN")[0] == 0.25
 
 
@@ -147,7 +152,7 @@ def test_missing_corner_takes_the_next_larger_cell_then_the_nodes_around() -> No
     """Multilinear truth: a larger complete cell still answers exactly; beyond the measured corner the rate does."""
     inner = ~np.all(GRID == [64, 64, 64], axis=1) & (GRID.prod(axis=1) <= 2.0**24)
     times = power(1.0)(GRID)
-    model = GridLocal().fit(*GRID[inner].T, "NN", times[inner])
+    model = fit_nodes(GRID[inner], "NN", times[inner])
     near, far = np.array([[60.0, 60.0, 60.0]]), np.array([[500.0, 500.0, 500.0]])
     assert model.n_missing_["NN"] > 8
     assert model.predict(*near.T, "NN")[0] == pytest.approx(power(1.0)(near)[0], rel=1e-12)
@@ -201,7 +206,7 @@ def test_interval_covers_left_out_measurements() -> None:
         return power(0.9)(sizes) * rng.lognormal(0, 0.05, len(sizes))
 
     nodes = np.repeat(GRID, 5, axis=0)
-    model = GridLocal().fit(*nodes.T, "NN", noisy(nodes))
+    model = fit_nodes(nodes, "NN", noisy(nodes))
     points = queries(4000, seed=4)
     model.validate(*points[:2000].T, "NN", noisy(points[:2000]))
     interval = model.predict_interval(*points[2000:].T, "NN")
@@ -220,7 +225,7 @@ def test_samples_scatter_as_the_interval_says_and_share_their_cell() -> None:
 
 def test_stored_model_predicts_bit_equal() -> None:
     holes = np.random.default_rng(1).random(len(GRID)) > 0.02
-    model = GridLocal().fit(*GRID[holes].T, "TN", rough(GRID)[holes])
+    model = fit_nodes(GRID[holes], "TN", rough(GRID)[holes])
     at = queries(1000, high=700.0)
     model.validate(*at.T, "TN", model.predict(*at.T, "TN") * 1.01)
     again = GridLocal.from_dict(json.loads(json.dumps(model.to_dict())))
@@ -235,6 +240,6 @@ def test_stored_model_predicts_bit_equal() -> None:
 
 def test_bad_sizes_and_times_are_errors() -> None:
     with pytest.raises(DataError, match="seconds > 0"):
-        GridLocal().fit([1, 2], [1, 2], [1, 2], "NN", [1.0, -1.0])
+        fit_nodes([[1, 1, 1], [2, 2, 2]], "NN", [1.0, -1.0])
     with pytest.raises(UsageError, match="m, n, k > 0"):
-        GridLocal().fit([1, 2], [1, 2], [1, 0], "NN", [1.0, 1.0])
+        fit_nodes([[1, 1, 1], [2, 2, 0]], "NN", [1.0, 1.0])
