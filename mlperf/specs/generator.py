@@ -18,7 +18,7 @@ WIDTH_STEP = 8
 FILTER_SIZE = 3
 INPUT_MAPS = 3
 POOL_PROBABILITY = 0.5
-MAX_DRAWS = 200_000
+MAX_DRAWS = 50_000
 COLUMN_COST = 25.0
 """Multiply-accumulates that take as long as building and folding back an im2col element: 2.5 ns against 0.1 ns on a CPU core."""
 

@@ -74,8 +74,8 @@ def _reshape(imported: Imported, node: Any) -> bool:
 
 
 def _mean(imported: Imported, node: Any) -> bool:
-    given = _arguments(node, ("dim", "keepdim"))
-    if tuple(given.get("dim", ())) not in _PLACE_DIMENSIONS:
+    dimensions = _arguments(node, ("dim", "keepdim")).get("dim")
+    if not isinstance(dimensions, (tuple, list)) or tuple(dimensions) not in _PLACE_DIMENSIONS:
         return False
     imported.add(node.name, "pool", [_source(node)], mode="average", output_size=(1, 1))
     return True
