@@ -50,7 +50,7 @@ def _add(imported: Imported, node: Any) -> bool:
 
 def _cat(imported: Imported, node: Any) -> bool:
     given = {**dict(zip(("tensors", "dim"), node.args, strict=False)), **node.kwargs}
-    if given.get("dim", given.get("axis", 0)) not in _MAPS_DIMENSION:
+    if given.get("dim", given.get("axis", 0)) not in _MAPS_DIMENSION or not isinstance(given["tensors"], (tuple, list)):
         return False
     imported.add(node.name, "concat", [each.name for each in given["tensors"]])
     return True
