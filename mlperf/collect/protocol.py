@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +19,9 @@ from mlperf.collect.tables import GrowingTable, Row
 from mlperf.core.errors import InterruptedRun
 
 FLUSH_EVERY_S = 60.0
+MEASURED = ("sgemm", "kernels", "steps", "updates")
+"""Tables that share one count of the order of measuring."""
+
 Key = tuple[str, ...]
 Rows = Mapping[str, Sequence[dict[str, Any]]]
 
@@ -43,8 +49,8 @@ class Plan(Protocol):
     key: tuple[str, ...]
     rounds: int
 
-    def visits(self, done: frozenset[Key], rng: np.random.Generator) -> list[Visit]:
-        """All visits of one round in random order, without the configurations in ``done``."""
+    def visits(self, number: int, done: frozenset[Key], rng: np.random.Generator) -> list[Visit]:
+        """All visits of round ``number`` (from 1) in random order, without the configurations in ``done``."""
 
 
 class Progress(Protocol):
@@ -99,29 +105,41 @@ def run_plans(campaign: Campaign, plans: Sequence[Plan]) -> bool:
     """
     tables = {name: GrowingTable(campaign.folder, name) for plan in plans for name in plan.tables}
     done = {id(plan): finished(plan, tables) for plan in plans}
-    campaign.sequence = 1 + max((last_sequence(table) for table in tables.values()), default=-1)
+    campaign.sequence = 1 + max(last_sequence(GrowingTable(campaign.folder, name)) for name in MEASURED)
     campaign.flushed_s = time.monotonic()
+    # What lives now lives on: the collector need not look at it again before every visit.
+    gc.collect()
+    gc.freeze()
     try:
-        for number in range(1, 1 + max(plan.rounds for plan in plans)):
-            for plan in plans:
-                if number <= plan.rounds:
-                    run_round(campaign, plan, number, done[id(plan)].get(number, frozenset()), tables)
-                if campaign.out_of_time:
-                    return False
+        try:
+            return run_all_rounds(campaign, plans, done, tables)
+        finally:
+            gc.unfreeze()
+            flush(campaign, tables.values())
     except KeyboardInterrupt:
         raise InterruptedRun(
             "interrupted; every finished measurement is in the tables",
             place=str(campaign.folder),
             hint="The same command continues where this one stopped.",
         ) from None
-    finally:
-        flush(campaign, tables.values())
+
+
+def run_all_rounds(
+    campaign: Campaign, plans: Sequence[Plan], done: Mapping[int, Mapping[int, frozenset[Key]]], tables: Mapping[str, GrowingTable]
+) -> bool:
+    """Round after round; False where the budget ended first. ``done`` holds finished keys by plan (its id) and round."""
+    for number in range(1, 1 + max(plan.rounds for plan in plans)):
+        for plan in plans:
+            if number <= plan.rounds:
+                run_round(campaign, plan, number, done[id(plan)].get(number, frozenset()), tables)
+            if campaign.out_of_time:
+                return False
     return True
 
 
 def run_round(campaign: Campaign, plan: Plan, number: int, done: frozenset[Key], tables: Mapping[str, GrowingTable]) -> None:
     """One round of one plan, up to the end of the budget."""
-    visits = plan.visits(done, np.random.default_rng([campaign.seed, number]))
+    visits = plan.visits(number, done, np.random.default_rng([campaign.seed, number]))
     campaign.progress.start(f"{' and '.join(plan.tables)}, round {number} of {plan.rounds}", len(visits))
     reference = Reference()
     for visit in visits:
@@ -153,10 +171,27 @@ def take(campaign: Campaign, visit: Visit, number: int, reference: Reference, ta
 
 
 def flush(campaign: Campaign, tables: Iterable[GrowingTable]) -> None:
-    """Bring all tables to disk."""
-    for table in tables:
-        table.flush()
+    """Bring all tables to disk; an interrupt waits until none of them is ahead of the others."""
+    with interrupts_held():
+        for table in tables:
+            table.flush()
     campaign.flushed_s = time.monotonic()
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Deliver a Ctrl-C after the block."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    caught: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: caught.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if caught:
+        raise KeyboardInterrupt
 
 
 def finished(plan: Plan, tables: Mapping[str, GrowingTable]) -> dict[int, frozenset[Key]]:

@@ -23,6 +23,9 @@ MOST_ITERATIONS = 15
 VISIT_S = 0.02
 """Short steps are repeated for about this long in each visit, with timers and without."""
 
+LONG_STEP_S = 0.5
+"""Steps longer than this are their own average: one with timers and one without in each visit."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepPlan:
@@ -45,7 +48,7 @@ class StepPlan:
     tables: tuple[str, ...] = ("kernels", "steps")
     key: tuple[str, ...] = ("backend", "cnn", "subbatch_size")
 
-    def visits(self, done: frozenset[Key], rng: np.random.Generator) -> list[Visit]:
+    def visits(self, number: int, done: frozenset[Key], rng: np.random.Generator) -> list[Visit]:  # noqa: ARG002 - all rounds are alike
         """One visit for each pair that is not done, in random order."""
         found = []
         for index in rng.permutation(len(self.configurations)):
@@ -59,11 +62,8 @@ class StepPlan:
 def measure_step(cnn: CnnSpec, subbatch_size: int, tables: Sequence[str]) -> Rows:
     """Rows of one visit: medians over a few iterations, timers off and on in turn."""
     step = training_step(cnn, subbatch_size)
-    step.run()
-    warm = timed_step(step)
-    iterations = int(min(MOST_ITERATIONS, max(LEAST_ITERATIONS, np.ceil(VISIT_S / warm.cpu_s))))
     wholes, parts = [], []
-    for _ in range(iterations):
+    for _ in range(warm_up(step)):
         if "steps" in tables:
             wholes.append(timed_step(step))
         if "kernels" in tables:
@@ -81,6 +81,14 @@ def measure_step(cnn: CnnSpec, subbatch_size: int, tables: Sequence[str]) -> Row
             for columns, cpu, wall in zip(described, cpu_s.tolist(), wall_s.tolist(), strict=True)
         ]
     return rows
+
+
+def warm_up(step: TrainingStep) -> int:
+    """Touch all buffers, and say how often the step is to be repeated."""
+    cold = timed_step(step)
+    if cold.cpu_s > LONG_STEP_S:
+        return 1
+    return int(min(MOST_ITERATIONS, max(LEAST_ITERATIONS, np.ceil(VISIT_S / timed_step(step).cpu_s))))
 
 
 def timed_step(step: TrainingStep) -> Timing:

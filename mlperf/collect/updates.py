@@ -87,7 +87,7 @@ class UpdatePlan:
     tables: tuple[str, ...] = ("updates",)
     key: tuple[str, ...] = ("operation", "n_params", "subbatch_size", "input_size")
 
-    def visits(self, done: frozenset[Key], rng: np.random.Generator) -> list[Visit]:
+    def visits(self, number: int, done: frozenset[Key], rng: np.random.Generator) -> list[Visit]:  # noqa: ARG002 - all rounds are alike
         """One visit for each operation and size, in random order."""
         vectors = new_vectors(max(self.vector_sizes))
         found = [

@@ -1,0 +1,202 @@
+"""A tiny campaign from start to end: tables, sums, interrupt, resume, refusals, budget."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mlperf.collect import run as run_module
+from mlperf.collect.protocol import Campaign, Visit, run_plans
+from mlperf.collect.run import CollectRequest, collect
+from mlperf.core.errors import InterruptedRun, MissingExtraError, UsageError
+from mlperf.datasets import read_campaign
+from mlperf.specs import CnnSpec, kernel_calls
+
+CNNS = (
+    CnnSpec.from_sprint("small", 14, (3, 4, 5, 6, 7), (2,), 3),
+    CnnSpec.from_sprint("large", 26, (3, 16, 16, 5, 9), (1, 2), 4),
+)
+SIZES = (1, 3)
+
+
+def request(folder: Path, **changes: Any) -> CollectRequest:
+    return CollectRequest(**({"kinds": ("kernels", "steps"), "out": folder, "cnns": CNNS, "subbatch_sizes": SIZES, "rounds": 2} | changes))
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("campaign")
+    collect(request(folder, rounds=4))
+    return folder
+
+
+def test_tables_satisfy_the_data_dictionary(campaign: Path) -> None:
+    found = read_campaign(campaign)
+    assert set(found.cnns) == {"small", "large"}
+    assert len(found.steps) == len(CNNS) * len(SIZES) * 4
+    assert len(found.kernels) == 4 * sum(len(kernel_calls(cnn, size)) for cnn in CNNS for size in SIZES)
+
+
+def test_every_configuration_is_visited_once_a_round(campaign: Path) -> None:
+    steps = read_campaign(campaign).steps
+    assert (steps.groupby(["cnn", "subbatch_size", "round"]).size() == 1).all()
+    assert sorted(steps["sequence"]) == list(range(len(steps)))
+
+
+def test_order_is_drawn_anew_in_each_round(campaign: Path) -> None:
+    steps = read_campaign(campaign).steps.sort_values("sequence")
+    orders = {tuple(zip(part["cnn"], part["subbatch_size"], strict=True)) for _, part in steps.groupby("round")}
+    assert len(orders) > 1
+
+
+def test_kernels_add_up_to_the_step(campaign: Path) -> None:
+    """Timers cost a few per cent of a step of a millisecond; a kernel missed or counted twice would cost more than a third."""
+    found, keys = read_campaign(campaign), ["cnn", "subbatch_size", "round"]
+    sums = found.kernels.groupby(keys)["cpu_s"].sum()
+    wholes = found.steps.set_index(keys)["step_s"]
+    assert 0.7 < float((sums / wholes).median()) < 1.4
+
+
+def test_all_times_are_positive_and_circumstances_logged(campaign: Path) -> None:
+    found = read_campaign(campaign)
+    for frame in (found.kernels, found.steps):
+        assert (frame[["cpu_s", "wall_s", "reference_s"]] > 0).all(axis=None)
+        assert (frame["load"] >= 0).all()
+
+
+def test_host_file_tells_machine_versions_and_protocol(campaign: Path) -> None:
+    record = json.loads((campaign / "host.json").read_text(encoding="utf-8"))
+    assert record["host"]["n_cores"] >= 1
+    assert "1 thread" in record["versions"]["blas"]
+    assert record["protocol"]["seed"] == 0
+    assert record["protocol"]["blas_threads"] == 1
+
+
+def test_more_rounds_are_added_to_a_finished_campaign(tmp_path: Path) -> None:
+    collect(request(tmp_path, rounds=1))
+    before = pd.read_csv(tmp_path / "steps.csv")
+    collect(request(tmp_path, rounds=3))
+    after = pd.read_csv(tmp_path / "steps.csv")
+    assert sorted(after["round"].unique()) == [1, 2, 3]
+    pd.testing.assert_frame_equal(after[after["round"] == 1].reset_index(drop=True), before)
+    assert after["sequence"].is_unique
+
+
+def test_same_rounds_again_measure_nothing(tmp_path: Path) -> None:
+    collect(request(tmp_path))
+    before = (tmp_path / "steps.csv").read_bytes()
+    collect(request(tmp_path))
+    assert (tmp_path / "steps.csv").read_bytes() == before
+
+
+def test_interrupt_keeps_finished_visits_and_the_same_call_completes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stop_after(monkeypatch, visits=3)
+    with pytest.raises(InterruptedRun) as caught:
+        collect(request(tmp_path))
+    assert caught.value.exit_code == 130
+    kept = read_campaign(tmp_path)
+    assert len(kept.steps) == 3
+    monkeypatch.undo()
+    collect(request(tmp_path))
+    steps = read_campaign(tmp_path).steps
+    assert len(steps) == 8
+    assert not steps.duplicated(["cnn", "subbatch_size", "round"]).any()
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, visits: int) -> None:
+    """Press Ctrl-C while the visit after ``visits`` finished ones is measured."""
+    from mlperf.collect import steps
+
+    measure, count = steps.measure_step, iter(range(visits + 1))
+
+    def interrupted(*args: Any) -> Mapping[str, Any]:
+        if next(count) == visits:
+            raise KeyboardInterrupt
+        return measure(*args)
+
+    monkeypatch.setattr(steps, "measure_step", interrupted)
+
+
+def test_half_recorded_visits_are_measured_again(tmp_path: Path) -> None:
+    collect(request(tmp_path, rounds=1))
+    lines = (tmp_path / "steps.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "steps.csv").write_text("".join(lines[:-1]), encoding="utf-8")
+    collect(request(tmp_path, rounds=1))
+    found = read_campaign(tmp_path)
+    assert len(found.steps) == 4
+    assert not found.kernels.duplicated(["cnn", "subbatch_size", "kernel", "layer", "round"]).any()
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "value"), [("host", "processor", "another"), ("versions", "numpy", "0.1"), ("protocol", "seed", 7), ("host", "id", "another")]
+)
+def test_resume_refuses_another_host_version_or_seed(tmp_path: Path, section: str, name: str, value: Any) -> None:
+    collect(request(tmp_path, rounds=1))
+    record = json.loads((tmp_path / "host.json").read_text(encoding="utf-8"))
+    record[section][name] = value
+    (tmp_path / "host.json").write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(UsageError, match=f"{section}, {name}"):
+        collect(request(tmp_path))
+
+
+def test_resume_refuses_another_network_of_the_same_name(tmp_path: Path) -> None:
+    collect(request(tmp_path, rounds=1))
+    other = CnnSpec.from_sprint("small", 16, (3, 4, 5, 6, 7), (2,), 3)
+    with pytest.raises(UsageError, match="another network called 'small'"):
+        collect(request(tmp_path, cnns=(other,)))
+
+
+def test_budget_ends_between_two_visits(tmp_path: Path) -> None:
+    found = collect(request(tmp_path, rounds=1000, budget_s=0.5))
+    assert not found.complete
+    assert len(read_campaign(tmp_path).steps) < 4000
+
+
+def test_wrong_requests_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    for changes in ({"kinds": ("speed",)}, {"kinds": ()}, {"cnns": ()}, {"cnns": CNNS[:1] * 2}, {"step": "third"}):
+        with pytest.raises(UsageError):
+            collect(request(tmp_path / "none", **changes))
+    assert not (tmp_path / "none").exists()
+
+
+def test_other_systems_are_told_what_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(MissingExtraError, match="CLOCK_THREAD_CPUTIME_ID"):
+        collect(request(tmp_path))
+
+
+def test_what_exceeds_memory_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "memory_bytes", lambda: 100_000)
+    inside, outside = run_module.fitting(CNNS, (1, 64))
+    assert ("large", 64) not in [(cnn.name, size) for cnn, size in inside]
+    assert any(text.startswith("large at 64") for text in outside)
+
+
+class Quiet:
+    def start(self, label: str, total: int) -> None: ...
+
+    def advance(self) -> None: ...
+
+
+class FailingPlan:
+    """A plan whose second visit is wrong: what the first one found must survive."""
+
+    tables = ("updates",)
+    key = ("operation", "n_params", "subbatch_size", "input_size")
+    rounds = 1
+
+    def visits(self, number: int, done: frozenset[tuple[str, ...]], rng: np.random.Generator) -> list[Visit]:
+        row = {"operation": "fetch_weights", "n_params": 5, "subbatch_size": 0, "input_size": 0, "cpu_s": 1e-3, "wall_s": 1e-3}
+        return [Visit((("fetch_weights", "5", "0", "0"),), lambda: {"updates": [row]}), Visit((), lambda: {"updates": [1 / 0]})]
+
+
+def test_a_fault_in_one_visit_leaves_the_others_on_disk(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError):
+        run_plans(Campaign(tmp_path, 0, float("inf"), Quiet()), [FailingPlan()])
+    assert len(pd.read_csv(tmp_path / "updates.csv")) == 1
