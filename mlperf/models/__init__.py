@@ -19,7 +19,7 @@ _HOMES = {
     "choose_family": "mlperf.models.family",
 }
 
-__all__ = [*_HOMES]  # noqa: PLE0604 - the table's keys are strings
+__all__ = [*_HOMES]
 
 
 def __getattr__(name: str) -> Any:
