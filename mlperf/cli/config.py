@@ -41,7 +41,8 @@ def read_config(path: Path, command: str, known: Mapping[str, str]) -> dict[str,
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(str(error), place=str(path), hint="write options as TOML: nodes = 8") from error
-    options = {key.replace("-", "_"): value for key, value in content.get(command, content).items()}
+    outside_tables = {key: value for key, value in content.items() if not isinstance(value, Mapping)}
+    options = {key.replace("-", "_"): value for key, value in content.get(command, outside_tables).items()}
     for key in options:
         if key not in known:
             raise UsageError(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 AUTO = "auto"
+SENTENCE_WIDTH = 64
 PERCENT_ENDINGS = ("mape", "_error", "_error_max", "_share", "_fraction", "coverage", "half_width", "noise_floor")
 
 
@@ -24,6 +25,11 @@ class Column:
     heading: str
     cells: tuple[str, ...]
     is_number: bool
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether a cell holds words enough to wrap; names without spaces are never broken."""
+        return not self.is_number and any(len(cell) > SENTENCE_WIDTH and " " in cell for cell in self.cells)
 
 
 def column_view(name: str, values: Sequence[Any], time_unit: str = AUTO) -> Column:
@@ -109,7 +115,12 @@ def frame_table(frame: pd.DataFrame, time_unit: str = AUTO) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     columns = frame_columns(frame, time_unit)
     for column in columns:
-        table.add_column(column.heading, justify="right" if column.is_number else "left", overflow="fold")
+        table.add_column(
+            column.heading,
+            justify="right" if column.is_number else "left",
+            overflow="fold",
+            max_width=SENTENCE_WIDTH if column.is_prose else None,
+        )
     for row in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*row)
     return table

@@ -100,3 +100,24 @@ def test_a_result_without_a_figure_says_so(tmp_path: Path) -> None:
     assert isinstance(error, UsageError)
     assert "has no figure" in str(error)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_config_file_of_the_documents_is_read(tmp_path: Path) -> None:
+    from mlperf.cli.predict import predict
+
+    text = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
+    block = text.split("```toml\n")[1].split("```")[0]
+    config, model = tmp_path / "run.toml", tmp_path / "model.json"
+    config.write_text(block, encoding="utf-8")
+    model.write_text("{}", encoding="utf-8")
+    parameters = predict.make_context("predict", [str(model), "--config", str(config), "--nodes", "2"]).params
+    assert parameters["cnns"] == ("vgg16", "resnet50")
+    assert parameters["n_nodes"] == (2,)
+    assert parameters["subbatch_size"] == (4,)
+    assert parameters["dataset_size"] == 1281167
+
+
+def test_tables_of_other_commands_are_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text("seed = 4\n[other]\nx = 1\n", encoding="utf-8")
+    assert json.loads(run("--config", str(file), "--json").stdout)["provenance"]["seed"] == 4

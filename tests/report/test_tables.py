@@ -48,3 +48,10 @@ def test_the_text_of_a_result_is_aligned_and_never_cut() -> None:
     assert "a" * 120 in text
     assert len({len(line) for line in lines}) == 1
     assert lines[-1].endswith("0.03333")
+
+
+def test_sentences_are_wrapped_and_names_are_not() -> None:
+    text = result_text(Ranking(pd.DataFrame({"name": ["n" * 90], "doc": ["word " * 40]})))
+    assert "n" * 90 in text
+    assert text.count("word") == 40
+    assert max(len(line) for line in text.splitlines()) < 90 + 2 + 64 + 4
