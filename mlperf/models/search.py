@@ -1,0 +1,274 @@
+"""The stepwise search: which term goes or comes next, when to stop, and everything that was looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.errors import FitError
+from mlperf.models.active import Scores
+from mlperf.models.criteria import Criterion, partial_f_p
+
+# R's step stops where a refit is not at least this much better, in units of the criterion.
+STOP_TOLERANCE = 1e-7
+
+
+class Base(NamedTuple):
+    """The model that a table's candidates are compared with.
+
+    rank : number of parameters; rss : in squares of the weighted response; n : rows, those of weight zero included;
+    n_weighted : rows of positive weight.
+    """
+
+    rank: int
+    rss: float
+    n: int
+    n_weighted: int
+
+
+class Space(Protocol):
+    """A current model that can be asked for its neighbours and moved to one of them."""
+
+    @property
+    def model(self) -> tuple[int, ...]:
+        """Ids of the terms of the current model, in the order of its formula."""
+
+    def base(self) -> Base:
+        """The current model."""
+
+    def drops(self) -> tuple[IntArray, Scores] | None:
+        """Ids and scores of terms that may leave, in model order; None where there are none."""
+
+    def adds(self) -> tuple[IntArray, Scores, Base] | None:
+        """Ids and scores of terms that may enter, in the order of the upper scope, and the model on the same rows."""
+
+    def move(self, sign: int, term: int) -> None:
+        """Drop (-1) or add (+1) a term."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """One table of candidates (R's ``drop1`` and ``add1``).
+
+    Parameters
+    ----------
+    model : tuple of int
+        Term ids of the model looked at, in order.
+    base : Base
+    base_value : float
+        Criterion of that model on the tables' scale (edf = rank).
+    signs : array of int, shape (n_candidates,)
+        -1 for a drop, +1 for an add.
+    terms, df : array of int, shape (n_candidates,)
+        Ids, and change of rank (positive for drops and adds alike).
+    rss, values : array, shape (n_candidates,)
+    taken : int
+        Candidate that was taken; -1 where the search stopped.
+    shown : bool
+        False where an aliased term left without comparison.
+    """
+
+    model: tuple[int, ...]
+    base: Base
+    base_value: float
+    signs: IntArray
+    terms: IntArray
+    df: IntArray
+    rss: FloatArray
+    values: FloatArray
+    taken: int
+    shown: bool
+
+
+class Point(NamedTuple):
+    """A model on the path: how it came about and its fit; ``edf`` is R's n - df_resid."""
+
+    sign: int
+    term: int
+    rss: float
+    edf: int
+    value: float
+    n_weighted: int
+    model: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """Everything a search did.
+
+    Parameters
+    ----------
+    tables : tuple of Table
+    path : tuple of Point
+        The first is the start.
+    refits : tuple of Point
+        Like the path, with the last refit also where it did not improve (R returns that model).
+    criterion : Criterion
+    direction : {"backward", "forward", "both"}
+    n_candidates : int
+        Models compared.
+    """
+
+    tables: tuple[Table, ...]
+    path: tuple[Point, ...]
+    refits: tuple[Point, ...]
+    criterion: Criterion
+    direction: str
+    n_candidates: int
+
+
+def search(space: Space, criterion: Criterion, direction: str, max_steps: int = 1000) -> Selection:
+    """Walk from the space's model to a model none of whose neighbours is better.
+
+    Candidates stand in the order ``<none>``, drops, adds; the first smallest value wins, so staying wins ties. A drop that
+    does not change the rank is taken at once, the last such term first.
+
+    Parameters
+    ----------
+    space : Space
+        Moved in place to the final model.
+    criterion : Criterion
+    direction : {"backward", "forward", "both"}
+    max_steps : int
+
+    Raises
+    ------
+    FitError
+        Where the start fits perfectly for want of residual degrees of freedom (R: "AIC is -infinity").
+    """
+    walk = _Walk(space, criterion, direction)
+    walk.begin()
+    for _ in range(max_steps):
+        if not walk.step():
+            break
+    return Selection(tuple(walk.tables), tuple(walk.path), tuple(walk.refits), criterion, direction, walk.n_candidates)
+
+
+class _Walk:
+    def __init__(self, space: Space, criterion: Criterion, direction: str) -> None:
+        self.space = space
+        self.criterion = criterion
+        self.direction = direction
+        self.backward = direction != "forward"
+        self.forward = direction != "backward"
+        self.tables: list[Table] = []
+        self.path: list[Point] = []
+        self.refits: list[Point] = []
+        self.n_candidates = 0
+
+    def begin(self) -> None:
+        base = self.space.base()
+        if base.n_weighted <= base.rank:
+            raise FitError(
+                "AIC is -infinity for this model, so 'step' cannot proceed",
+                hint="The model has as many parameters as rows: start from fewer terms, or use saturated='forward'.",
+            )
+        self.record(0, -1)
+
+    def record(self, sign: int, term: int) -> Point:
+        base = self.space.base()
+        edf = base.n - base.n_weighted + base.rank
+        value = self.one_value(base.rss, edf, base.n)
+        point = Point(sign, term, base.rss, edf, value, base.n_weighted, self.space.model)
+        self.refits.append(point)
+        if sign == 0:
+            self.path.append(point)
+        return point
+
+    def one_value(self, rss: float, edf: int, n: int) -> float:
+        return float(self.criterion.values(np.array([rss]), np.array([edf]), n)[0])
+
+    def step(self) -> bool:
+        chosen = self.choose()
+        if chosen is None:
+            return False
+        old = self.refits[-1].value
+        self.space.move(*chosen)
+        point = self.record(*chosen)
+        if self.criterion.name != "p_value" and point.value >= old + STOP_TOLERANCE:
+            return False
+        self.path.append(point)
+        return True
+
+    def choose(self) -> tuple[int, int] | None:
+        drops = self.space.drops() if self.backward else None
+        if drops is not None:
+            free = np.flatnonzero(drops[1].df == 0)
+            if len(free):
+                self.keep(self.space.base(), drops, None, int(free[-1]), shown=False)
+                return -1, int(drops[0][free[-1]])
+        if self.criterion.name == "p_value":
+            return self.choose_by_p(drops)
+        adds = self.space.adds() if self.forward else None
+        if drops is None and adds is None:
+            return None
+        base = self.space.base() if drops is not None or adds is None else adds[2]
+        return self.keep(base, drops, adds, None)
+
+    def keep(
+        self,
+        base: Base,
+        drops: tuple[IntArray, Scores] | None,
+        adds: tuple[IntArray, Scores, Base] | None,
+        taken: int | None,
+        *,
+        shown: bool = True,
+    ) -> tuple[int, int] | None:
+        """Record the table of all candidates; return the move that it leads to, None for staying."""
+        parts = [(-1, drops[0], drops[1], base)] if drops is not None else []
+        parts += [(1, adds[0], adds[1], adds[2])] if adds is not None else []
+        values = [self.criterion.values(scores.rss, at.rank + sign * scores.df, at.n) for sign, _, scores, at in parts]
+        if len(parts) == 1:
+            sign, terms, scores, _ = parts[0]
+            signs, df, rss, value = np.full(len(terms), sign), scores.df, scores.rss, values[0]
+        else:
+            signs = np.repeat([sign for sign, *_ in parts], [len(ids) for _, ids, _, _ in parts])
+            terms = np.concatenate([ids for _, ids, _, _ in parts])
+            df = np.concatenate([scores.df for _, _, scores, _ in parts])
+            rss = np.concatenate([scores.rss for _, _, scores, _ in parts])
+            value = np.concatenate(values)
+        stay = self.one_value(base.rss, base.rank, base.n)
+        best = self.best(stay, value, rss, df) if taken is None else taken
+        self.tables.append(Table(self.space.model, base, stay, signs, terms, df, rss, value, best, shown))
+        self.n_candidates += len(terms)
+        return None if best < 0 else (int(signs[best]), int(terms[best]))
+
+    def best(self, stay: float, values: FloatArray, rss: FloatArray, df: IntArray) -> int:
+        """Position of the best candidate, -1 for staying."""
+        moving = np.where(df == 0, np.inf, values)
+        if len(moving) == 0:
+            return -1
+        if stay == np.inf and np.isinf(moving).all():
+            # AICc has no value yet for so many parameters: lose the least until it has.
+            return int(np.argmin(np.where(df > 0, rss, np.inf)))
+        place = int(np.argmin(moving))
+        return place if moving[place] < stay else -1
+
+    def choose_by_p(self, drops: tuple[IntArray, Scores] | None) -> tuple[int, int] | None:
+        base = self.space.base()
+        if drops is not None:
+            p = partial_f_p(drops[1].rss, np.array(base.rss), drops[1].df, base.n_weighted - base.rank)
+            worst = int(np.argmax(p))
+            leaves = bool(p[worst] > self.criterion.alpha_remove)
+            self.keep_p(base, -1, drops[0], drops[1], p, worst if leaves else -1)
+            if leaves:
+                return -1, int(drops[0][worst])
+        adds = self.space.adds() if self.forward else None
+        if adds is None:
+            return None
+        ids, scores, at = adds
+        p = partial_f_p(np.array(at.rss), scores.rss, scores.df, np.maximum(at.n_weighted - at.rank - scores.df, 0))
+        p = np.where(np.isnan(p), np.inf, p)
+        best = int(np.argmin(p))
+        enters = bool(p[best] < self.criterion.alpha_enter)
+        self.keep_p(at, 1, ids, scores, p, best if enters else -1)
+        return (1, int(ids[best])) if enters else None
+
+    def keep_p(self, base: Base, sign: int, ids: IntArray, scores: Scores, p: FloatArray, taken: int) -> None:
+        self.tables.append(
+            Table(self.space.model, base, float("nan"), np.full(len(ids), sign), ids, scores.df, scores.rss, p, taken, shown=True)
+        )
+        self.n_candidates += len(ids)
