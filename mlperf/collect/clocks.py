@@ -83,7 +83,7 @@ def require_clocks() -> None:
     """
     if sys.platform != "linux":
         raise MissingExtraError(
-            f"measuring needs Linux, got {sys.platform}: CLOCK_THREAD_CPUTIME_ID, /proc/cpuinfo and the load average are absent or differ",
+            f"measuring needs Linux, got {sys.platform}: CLOCK_THREAD_CPUTIME_ID, /proc/cpuinfo and the load average are absent",
             place="mlperf collect",
             hint="Measure on a Linux machine; every other command works here on its tables.",
         )

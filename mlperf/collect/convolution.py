@@ -71,7 +71,9 @@ def im2col(image: Array, columns: Array, layer: Layer, size_out: tuple[int, int]
     middle = inside(bordered, layer.padding)
     copies = []
     for g in range(groups):
-        view = sliding(bordered[..., g * per_group : (g + 1) * per_group], size_out, layer.filter_size, layer.stride, layer.dilation)
+        view = sliding(
+            bordered[..., g * per_group : (g + 1) * per_group], size_out, layer.filter_size, layer.stride, layer.dilation
+        )
         copies.append((columns[g].reshape(view.shape), view))
 
     def run() -> None:
@@ -88,12 +90,12 @@ def col2im(spread: Array, total: Array, layer: Layer, size_out: tuple[int, int])
     groups = spread.shape[0]
     batch, height, width, n_maps = total.shape
     per_group = n_maps // groups
-    adds = []
+    found = taps((height, width), size_out, layer.filter_size, layer.stride, layer.padding, layer.dilation)
+    adds: list[tuple[Array, Array]] = []
     for g in range(groups):
         rows = spread[g].reshape(batch, *size_out, *layer.filter_size, per_group)
         image = total[..., g * per_group : (g + 1) * per_group]
-        for tap in taps((height, width), size_out, layer.filter_size, layer.stride, layer.padding, layer.dilation):
-            adds.append((image[:, tap.inputs[0], tap.inputs[1], :], rows[:, tap.outputs[0], tap.outputs[1], tap.row, tap.column, :]))
+        adds.extend((image[:, *tap.inputs, :], rows[:, *tap.outputs, tap.row, tap.column, :]) for tap in found)
 
     def run() -> None:
         total.fill(0)

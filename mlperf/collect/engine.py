@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from mlperf.collect.activation import backward_activation, backward_bias, backward_dropout, forward_activation, forward_bias, forward_dropout
+from mlperf.collect.activation import (
+    backward_activation,
+    backward_bias,
+    backward_dropout,
+    forward_activation,
+    forward_bias,
+    forward_dropout,
+)
 from mlperf.collect.builder import Array, Builder, Contribution, Gemm, Operation
 from mlperf.collect.convolution import backward_convolution, backward_weights, forward_convolution
 from mlperf.collect.dense import backward_dense, forward_dense
@@ -191,8 +198,8 @@ BACKWARD: Mapping[str, Callable[[Builder, Layer, Contribution, bool], Any]] = {
     "flatten": _pass_gradient,
     "softmax": _pass_gradient,
     "batch_norm": lambda build, layer, received, wanted: backward_batch_norm(build, layer, received, wanted=wanted),
-    "pool": lambda build, layer, received, wanted: backward_pool(build, layer, received),
-    "dropout": lambda build, layer, received, wanted: backward_dropout(build, layer, received),
-    "add": lambda build, layer, received, wanted: backward_add(build, layer, received),
-    "concat": lambda build, layer, received, wanted: backward_concat(build, layer, received),
+    "pool": lambda build, layer, received, _: backward_pool(build, layer, received),
+    "dropout": lambda build, layer, received, _: backward_dropout(build, layer, received),
+    "add": lambda build, layer, received, _: backward_add(build, layer, received),
+    "concat": lambda build, layer, received, _: backward_concat(build, layer, received),
 }

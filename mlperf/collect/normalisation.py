@@ -26,7 +26,7 @@ def forward_batch_norm(build: Builder, layer: Layer) -> None:
         np.multiply(normal, normal, out=out)
         np.divide(1, np.sqrt(np.add.reduce(out, axis=0) / rows + EPSILON), out=inverse)
         np.multiply(normal, inverse, out=normal)
-        if scale is None:
+        if scale is None or shift is None:
             np.copyto(out, normal)
         else:
             np.multiply(normal, scale, out=out)

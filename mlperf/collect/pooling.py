@@ -97,7 +97,14 @@ def max_pool(source: Array, out: Array, indices: Array, found: Sequence[Piece]) 
     """Maximum of each window, and the number of the tap where it was found (the first one of equals)."""
     better, number = np.empty(out.shape, dtype=np.bool_), np.empty_like(indices)
     steps = [
-        (indices.dtype.type(each.index), each.read(source), each.write(out), each.write(indices), each.write(better), each.write(number))
+        (
+            indices.dtype.type(each.index),
+            each.read(source),
+            each.write(out),
+            each.write(indices),
+            each.write(better),
+            each.write(number),
+        )
         for each in found
     ]
     whole_first = steps[0][2].shape == out.shape
@@ -120,7 +127,10 @@ def max_pool(source: Array, out: Array, indices: Array, found: Sequence[Piece]) 
 def max_unpool(gradient: Array, out: Array, indices: Array, found: Sequence[Piece]) -> Callable[[], None]:
     """Send each gradient back to the element that was the maximum."""
     mask, part = np.empty(indices.shape, dtype=np.bool_), np.empty_like(gradient)
-    steps = [(each.index, each.write(gradient), each.write(indices), each.write(mask), each.write(part), each.read(out)) for each in found]
+    steps = [
+        (each.index, each.write(gradient), each.write(indices), each.write(mask), each.write(part), each.read(out))
+        for each in found
+    ]
 
     read_by = hits(found, out)
     gaps = bool((read_by == 0).any())

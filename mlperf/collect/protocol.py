@@ -45,9 +45,17 @@ class Visit:
 class Plan(Protocol):
     """What is measured: one kind of campaign."""
 
-    tables: tuple[str, ...]
-    key: tuple[str, ...]
-    rounds: int
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Tables that its visits fill."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Columns that name a configuration in each of them."""
+
+    @property
+    def rounds(self) -> int:
+        """Visits of each configuration."""
 
     def visits(self, number: int, done: frozenset[Key], rng: np.random.Generator) -> list[Visit]:
         """All visits of round ``number`` (from 1) in random order, without the configurations in ``done``."""
@@ -197,15 +205,15 @@ def interrupts_held() -> Iterator[None]:
 def finished(plan: Plan, tables: Mapping[str, GrowingTable]) -> dict[int, frozenset[Key]]:
     """Configurations that all tables of the plan hold, by round; rows of half-recorded visits are dropped."""
     rows = {name: tables[name].rows() for name in plan.tables}
-    keyed = [{(int(row["round"]), *key_of(plan, row)) for row in each} for each in rows.values()]
+    keyed = [{(int(row["round"]), key_of(plan, row)) for row in each} for each in rows.values()]
     whole = set.intersection(*keyed) if keyed else set()
     for name, each in rows.items():
-        kept = [row for row in each if (int(row["round"]), *key_of(plan, row)) in whole]
+        kept = [row for row in each if (int(row["round"]), key_of(plan, row)) in whole]
         if len(kept) < len(each):
             tables[name].rewrite(kept)
     by_round: dict[int, set[Key]] = {}
-    for number, *key in whole:
-        by_round.setdefault(int(number), set()).add(tuple(str(cell) for cell in key))
+    for number, key in whole:
+        by_round.setdefault(number, set()).add(key)
     return {number: frozenset(keys) for number, keys in by_round.items()}
 
 

@@ -199,7 +199,7 @@ def protocol(request: CollectRequest) -> dict[str, Any]:
         "clock": "CLOCK_THREAD_CPUTIME_ID",
         "blas_threads": 1,
         "order": "random, anew in each round",
-        "aggregation": "median over rounds; within a visit median over 3 to 15 iterations after 2 unmeasured ones; steps above 0.5 s: one after one",
+        "aggregation": "median over rounds; in a visit median over 3 to 15 iterations after 2 unmeasured ones, 1 after 1 above 0.5 s",
         "reference": "in-cache SGEMM 384 x 384 x 384, CPU time",
     }
     if step_tables(request.kinds):

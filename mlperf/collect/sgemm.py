@@ -27,8 +27,10 @@ ROWS_SIDE = 2**17
 FAN_SIDE, LONG_SIDE = round(2**12.5), round(2**18.5)
 NARROW_SIDE, WIDE_SIDE = 2**9, 2**12
 FEW = 2**4
-"""Largest sizes: rows x'^2 b of a map; fan of a convolution, and of a fully connected layer; maps of either. A product is taken to
-be of a fully connected layer where the row side is at most `FEW` samples."""
+"""Largest sizes: rows x'^2 b of a map; fan of a convolution, and of a fully connected layer; maps of either.
+
+A product is taken to be of a fully connected layer where the row side is at most `FEW` samples.
+"""
 
 LONG_S = 0.015
 LONG_EVERY = 3

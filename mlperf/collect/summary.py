@@ -87,7 +87,9 @@ def summarise_table(folder: Path, name: str) -> TableSummary | None:
     table = GrowingTable(folder, name)
     if not table.path.exists():
         return None
-    frame = pd.read_csv(io.BytesIO(table.path.read_bytes()), compression="gzip" if table.path.suffix == ".gz" else None, na_filter=False)
+    frame = pd.read_csv(
+        io.BytesIO(table.path.read_bytes()), compression="gzip" if table.path.suffix == ".gz" else None, na_filter=False
+    )
     key, target = list(table.schema.key), TARGETS.get(name, "cpu_s")
     if "cnn" in frame:
         check_order(frame, str(table.path))

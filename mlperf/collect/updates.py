@@ -19,7 +19,22 @@ from mlperf.collect.protocol import Key, Rows, Visit
 
 LEARNING_RATE = 0.01
 MOMENTUM = 0.9
-VECTOR_SIZES = (65_536, 131_072, 262_144, 524_288, 1_048_576, 2_097_152, 4_194_304, 8_388_608, 16_777_216, 25_557_032, 37_748_736, 61_100_840, 95_000_000, 143_667_240)
+VECTOR_SIZES = (
+    65_536,
+    131_072,
+    262_144,
+    524_288,
+    1_048_576,
+    2_097_152,
+    4_194_304,
+    8_388_608,
+    16_777_216,
+    25_557_032,
+    37_748_736,
+    61_100_840,
+    95_000_000,
+    143_667_240,
+)
 """Parameters: powers of two, then ResNet-50, AlexNet and VGG-19 with steps between."""
 
 SUBBATCH_SIZES = (1, 2, 4, 8, 16)
@@ -129,7 +144,7 @@ class Images:
         handle = os.open(self._path, os.O_RDONLY)
         try:
             for row, number in zip(self._raw, self._rng.integers(0, IMAGES_ON_DISK, self.subbatch_size).tolist(), strict=True):
-                os.preadv(handle, [row], number * self.input_size)
+                os.preadv(handle, [row.data], number * self.input_size)
         finally:
             os.close(handle)
         inner = self._loaded[:, SHIFT : SHIFT + self.side, SHIFT : SHIFT + self.side, :]

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -26,7 +25,9 @@ SIZES = (1, 3)
 
 
 def request(folder: Path, **changes: Any) -> CollectRequest:
-    return CollectRequest(**({"kinds": ("kernels", "steps"), "out": folder, "cnns": CNNS, "subbatch_sizes": SIZES, "rounds": 2} | changes))
+    return CollectRequest(
+        **({"kinds": ("kernels", "steps"), "out": folder, "cnns": CNNS, "subbatch_sizes": SIZES, "rounds": 2} | changes)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +135,8 @@ def test_half_recorded_visits_are_measured_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("section", "name", "value"), [("host", "processor", "another"), ("versions", "numpy", "0.1"), ("protocol", "seed", 7), ("host", "id", "another")]
+    ("section", "name", "value"),
+    [("host", "processor", "another"), ("versions", "numpy", "0.1"), ("protocol", "seed", 7), ("host", "id", "another")],
 )
 def test_resume_refuses_another_host_version_or_seed(tmp_path: Path, section: str, name: str, value: Any) -> None:
     collect(request(tmp_path, rounds=1))
@@ -191,7 +193,7 @@ class FailingPlan:
     key = ("operation", "n_params", "subbatch_size", "input_size")
     rounds = 1
 
-    def visits(self, number: int, done: frozenset[tuple[str, ...]], rng: np.random.Generator) -> list[Visit]:
+    def visits(self, *_: object) -> list[Visit]:
         row = {"operation": "fetch_weights", "n_params": 5, "subbatch_size": 0, "input_size": 0, "cpu_s": 1e-3, "wall_s": 1e-3}
         return [Visit((("fetch_weights", "5", "0", "0"),), lambda: {"updates": [row]}), Visit((), lambda: {"updates": [1 / 0]})]
 

@@ -78,7 +78,9 @@ def test_runs_exactly_the_listed_kernel_calls(cnn: CnnSpec, subbatch_size: int) 
 def test_products_have_the_sizes_of_table_2(cnn: CnnSpec, subbatch_size: int) -> None:
     step = training_step(cnn, subbatch_size)
     logged = [(each.kernel, each.layer, each.m, each.n, each.k, each.trans, each.groups) for each in step.gemms]
-    listed = [(call.kernel, call.layer, call.m, call.n, call.k, call.trans, call.groups) for call in kernel_calls(cnn, subbatch_size)]
+    listed = [
+        (call.kernel, call.layer, call.m, call.n, call.k, call.trans, call.groups) for call in kernel_calls(cnn, subbatch_size)
+    ]
     assert logged == [each for each in listed if each[2]]
 
 
@@ -91,7 +93,9 @@ def test_parameters_are_as_many_as_eq_3_counts(n_params: int) -> None:
 def naive_loss(step: TrainingStep) -> float:
     """Mean cross-entropy of a SPRINT network by direct loops: no im2col, no matrix product, no shared code."""
     logits = [naive_forward(step, image) for image in step.values["input"]]
-    losses = [np.log(np.exp(each - each.max()).sum()) + each.max() - each[label] for each, label in zip(logits, step.labels, strict=True)]
+    losses = [
+        np.log(np.exp(each - each.max()).sum()) + each.max() - each[label] for each, label in zip(logits, step.labels, strict=True)
+    ]
     return float(np.mean(losses))
 
 
@@ -112,7 +116,7 @@ def naive_convolution(image: np.ndarray, layer: Layer, parameters: dict[str, np.
     return out + parameters["bias"]
 
 
-def naive_pool(image: np.ndarray, layer: Layer, parameters: dict[str, np.ndarray]) -> np.ndarray:
+def naive_pool(image: np.ndarray, *_: object) -> np.ndarray:
     out = np.zeros((image.shape[0] // 2, image.shape[1] // 2, image.shape[2]))
     for row, column in np.ndindex(out.shape[:2]):
         out[row, column] = image[2 * row : 2 * row + 2, 2 * column : 2 * column + 2].max(axis=(0, 1))
@@ -128,7 +132,7 @@ NAIVE: dict[str, Callable[..., np.ndarray]] = {
     "conv": naive_convolution,
     "pool": naive_pool,
     "fc": naive_dense,
-    "activation": lambda value, layer, parameters: np.maximum(value, 0),
+    "activation": lambda value, *_: np.maximum(value, 0),
 }
 
 
@@ -198,7 +202,8 @@ def test_gradients_agree_with_autograd(cnn: CnnSpec, dtype: Any, tolerance: floa
 def autograd(torch: Any, step: TrainingStep) -> tuple[float, Any]:
     """Loss and parameter gradients of the same network, written with torch's layers."""
     leaves = {
-        name: {kind: torch.tensor(array, requires_grad=True) for kind, array in arrays.items()} for name, arrays in step.parameters.items()
+        name: {kind: torch.tensor(array, requires_grad=True) for kind, array in arrays.items()}
+        for name, arrays in step.parameters.items()
     }
     values = {"input": torch.tensor(step.values["input"]).permute(0, 3, 1, 2)}
     for layer in step.cnn.layers:
@@ -240,10 +245,17 @@ def torch_layer(torch: Any, layer: Layer, sources: list[Any], leaves: dict[str, 
     return x
 
 
-@pytest.mark.parametrize("function", ["relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "hardswish", "hardsigmoid", "sigmoid", "tanh", "softplus", "identity"])
+@pytest.mark.parametrize(
+    "function",
+    ["relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "hardswish", "hardsigmoid", "sigmoid", "tanh", "softplus", "identity"],
+)
 @pytest.mark.parametrize("with_bias", [True, False])
 def test_every_activation_function_has_the_right_slope(function: str, with_bias: bool) -> None:
-    layers = (Layer("c", "conv", n_maps=3, filter_size=3, bias=with_bias), Layer("f", "activation", function=function), Layer("o", "fc", n_maps=3))
+    layers = (
+        Layer("c", "conv", n_maps=3, filter_size=3, bias=with_bias),
+        Layer("f", "activation", function=function),
+        Layer("o", "fc", n_maps=3),
+    )
     step = training_step(CnnSpec("one", 2, 5, layers), 2, dtype=np.float64)
     step.run()
     found = step.gradients["c"]["weights"].copy()

@@ -10,7 +10,9 @@ from mlperf.collect.floor import noise_floor
 
 
 def test_equals_the_hand_computed_difference_of_odd_and_even_medians() -> None:
-    frame = pd.DataFrame({"cnn": ["a"] * 4 + ["b"] * 4, "round": [1, 2, 3, 4] * 2, "step_s": [1.0, 1.0, 1.2, 1.0, 3.0, 4.0, 3.0, 4.0]})
+    frame = pd.DataFrame(
+        {"cnn": ["a"] * 4 + ["b"] * 4, "round": [1, 2, 3, 4] * 2, "step_s": [1.0, 1.0, 1.2, 1.0, 3.0, 4.0, 3.0, 4.0]}
+    )
     found = noise_floor(frame, ["cnn"], "step_s")
     assert found.mape == pytest.approx((0.1 + 0.25) / 2)
     assert (found.n_configurations, found.n_rounds) == (2, 4)

@@ -18,7 +18,11 @@ def planted(interleaved: bool, slowdown: float = 0.0, n_rounds: int = 10) -> pd.
     pairs = [(f"cnn{number}", size, 1) for number in range(10) for size in (1, 2, 4, 8)]
     rows = [(*pair[:2], number) for number in range(n_rounds) for pair in pairs]
     frame = pd.DataFrame(rows, columns=["cnn", "subbatch_size", "round"])
-    frame = frame.sample(frac=1, random_state=1).sort_values("round", kind="stable") if interleaved else frame.sort_values(["cnn", "round"])
+    frame = (
+        frame.sample(frac=1, random_state=1).sort_values("round", kind="stable")
+        if interleaved
+        else frame.sort_values(["cnn", "round"])
+    )
     frame["sequence"] = range(len(frame))
     speed = 1 + slowdown * frame["sequence"] / len(frame)
     frame["reference_s"] = 1e-3 * speed * rng.normal(1, 0.01, len(frame))

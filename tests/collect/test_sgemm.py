@@ -54,7 +54,10 @@ def test_times_are_per_call() -> None:
 def test_every_point_is_visited_within_three_rounds_and_short_ones_in_each() -> None:
     points = [("NN", 2, 2, 2, "grid"), *(("NN", 1024, 512, 1024 + number, "grid") for number in range(6))]
     plan = SgemmPlan(points, rounds=5)
-    seen = [[key for visit in plan.visits(number, frozenset(), np.random.default_rng(number)) for key in visit.keys] for number in (1, 2, 3)]
+    seen = [
+        [key for visit in plan.visits(number, frozenset(), np.random.default_rng(number)) for key in visit.keys]
+        for number in (1, 2, 3)
+    ]
     assert all(("NN", "2", "2", "2", "grid") in keys for keys in seen)
     assert {key for keys in seen for key in keys} == {tuple(map(str, point)) for point in points}
     assert sum(map(len, seen)) == 3 + 6

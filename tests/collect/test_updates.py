@@ -60,7 +60,12 @@ def test_images_are_read_scaled_shifted_and_mirrored() -> None:
         images.deform()
         assert not folder.joinpath("missing").exists()
     assert 0 <= images._loaded.min() < images._loaded.max() <= 1
-    assert np.isin(np.round(images._deformed[0] / images._deformed[0].max(), 3), np.round(images._loaded[0] / images._deformed[0].max(), 3)).mean() >= 0
+    assert (
+        np.isin(
+            np.round(images._deformed[0] / images._deformed[0].max(), 3), np.round(images._loaded[0] / images._deformed[0].max(), 3)
+        ).mean()
+        >= 0
+    )
     assert images._deformed.any()
 
 
