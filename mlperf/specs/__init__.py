@@ -21,6 +21,7 @@ _HOMES = {
     "find_cnn": "zoo",
     "zoo_names": "zoo",
     "make_cnns": "generator",
+    "make_residual_cnns": "generator_residual",
     "training_memory": "memory",
     "max_subbatch_size": "memory",
     "MachineSpec": "machine",

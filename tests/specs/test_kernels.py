@@ -255,3 +255,44 @@ def test_a_softmax_in_the_middle_is_refused():
 def test_a_subbatch_is_a_whole_number_of_samples(subbatch_size):
     with pytest.raises(DataError, match="whole number >= 1"):
         kernel_calls(NET2, subbatch_size)
+
+
+def test_channels_and_maps_of_each_kernel():
+    """Channels read and written, elements and width of the map before pooling, window."""
+    found = {
+        (call.kernel, call.layer): (call.maps_in, call.maps_out, call.map_size, call.row_size, call.window)
+        for call in kernel_calls(NET2, 3)
+        if call.layer in ("conv2", "pool2", "fc4")
+    }
+    assert found == {
+        ("im2col", "conv2"): (4, 36, 144, 12, 9),
+        ("convolution", "conv2"): (4, 5, 144, 12, 1),
+        ("activation", "conv2"): (5, 5, 144, 12, 1),
+        ("pool", "pool2"): (5, 5, 144, 12, 4),
+        ("fc", "fc4"): (24, 7, 1, 1, 1),
+        ("activation", "fc4"): (7, 7, 1, 1, 1),
+        ("activation_gradient", "fc4"): (7, 7, 1, 1, 1),
+        ("dedb", "fc4"): (24, 7, 1, 1, 1),
+        ("dedw", "fc4"): (24, 7, 1, 1, 1),
+        ("dedx-fc", "fc4"): (7, 24, 1, 1, 1),
+        ("unpool", "pool2"): (5, 5, 144, 12, 4),
+        ("activation_gradient", "conv2"): (5, 5, 144, 12, 1),
+        ("dedb", "conv2"): (4, 5, 144, 12, 1),
+        ("dedw", "conv2"): (4, 5, 144, 12, 1),
+        ("dedx-conv", "conv2"): (5, 4, 144, 12, 1),
+        ("col2im", "conv2"): (36, 4, 144, 12, 9),
+    }
+
+
+def test_a_bias_that_others_read_before_the_activation_is_a_pass_of_its_own():
+    layers = (
+        Layer("conv", "conv", n_maps=4, filter_size=3),
+        Layer("relu", "activation"),
+        Layer("sum", "add", inputs=("relu", "conv")),
+    )
+    calls = [(call.kernel, call.layer) for call in kernel_calls(CnnSpec("early", 3, (8, 8), layers), 1)]
+    assert [each for each in calls if each[0].startswith("activation")] == [
+        ("activation", "conv"),
+        ("activation", "relu"),
+        ("activation_gradient", "relu"),
+    ]

@@ -165,7 +165,7 @@ def test_every_module_and_function_that_is_supported(torch):
             x = torch.add(x, y).contiguous()
             x = torch.cat([x, self.valid(x).tanh()], dim=1)
             x = F.relu(self.pool(x), inplace=True)
-            x = F.max_pool2d(x, 2)
+            x = F.max_pool2d(x, (2, 3), stride=(1, 2), padding=(0, 1), ceil_mode=True)
             x = F.avg_pool2d(x, (2, 1), stride=1, padding=0)
             left, right = F.adaptive_avg_pool2d(x, 1), F.adaptive_max_pool2d(x, (1, 1))
             x = torch.cat((left, right), 1)
@@ -180,6 +180,9 @@ def test_every_module_and_function_that_is_supported(torch):
     assert found["a"].dilation == (2, 1)
     assert found["same"].padding == (1, 1)
     assert found["valid"].padding == (0, 0)
+    functional = found["max_pool2d"]
+    assert (functional.filter_size, functional.stride, functional.padding) == ((2, 3), (1, 2), (0, 1))
+    assert (functional.ceil_mode, found["avg_pool2d"].stride, found["avg_pool2d"].filter_size) == (True, (1, 1), (2, 1))
     assert found.n_params == n_params(module)
     assert found.output_shape == Shape(28, 1, 1)
     assert tuple(module(torch.empty(2, 4, 20, 31)).shape) == (2, 28)
