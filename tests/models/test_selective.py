@@ -67,11 +67,11 @@ def null_p_values(name: str, n_nulls: int, seed: int, method: str = "truncated_f
         for term, p_value in zip(answer.terms, answer.term_p_value, strict=True):
             if term not in real:
                 selective.append(p_value)
-                naive.append(naive_p_value(factor, selection, groups, term))
+                naive.append(naive_p_value(selection, groups, term))
     return np.array(selective), np.array(naive)
 
 
-def naive_p_value(factor: Any, selection: Selection, groups: Any, term: int) -> float:
+def naive_p_value(selection: Selection, groups: Any, term: int) -> float:
     table = selection.tables[-1]
     place = list(table.terms).index(term)
     df = len(groups[term])
@@ -81,10 +81,10 @@ def naive_p_value(factor: Any, selection: Selection, groups: Any, term: int) -> 
 
 @pytest.mark.parametrize("name", ["numeric", "factor"])
 def test_true_nulls_are_rejected_about_as_often_as_asked(name: str) -> None:
-    """Four standard errors of 700 nulls are 3.3 %; the naive test rejects every third."""
-    selective, naive = null_p_values(name, 700, seed=1)
+    """Four standard errors of 500 nulls are 3.9 %; the naive test rejects every third."""
+    selective, naive = null_p_values(name, 500, seed=1)
     assert (naive < ALPHA).mean() > 0.25
-    assert (selective < ALPHA).mean() == pytest.approx(ALPHA, abs=0.033)
+    assert (selective < ALPHA).mean() == pytest.approx(ALPHA, abs=0.039)
     assert stats.kstest(selective, "uniform").pvalue > 1e-4
 
 
