@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-LICENCE = re.compile(r"\*\*Licence\*\*:?\s+(?:the\s+)?([^,;(]+?)(?:\s*[,;(]|\.\s|\.$|$)", re.MULTILINE)
+LICENCE = re.compile(r"\*\*Licence\*\*(.*?)(?=\*\*|\n\n|\Z)", re.DOTALL)
+NAMES = ("Apache-2.0", "BSD-3-Clause", "BSD-2-Clause", "MIT", "CC-BY-4.0", "CC0-1.0", "public domain", "the project's own")
 UNKNOWN = "see its README"
 
 
@@ -18,9 +19,11 @@ def title(folder: Path) -> str:
 
 
 def licence(folder: Path) -> str:
-    """What stands behind ``**Licence**`` in the folder's README."""
+    """The first known licence that stands behind ``**Licence**`` in the folder's README."""
     found = LICENCE.search(readme(folder))
-    return " ".join(found.group(1).split()) if found else UNKNOWN
+    words = found.group(1) if found else ""
+    known = [name for name in NAMES if name in words]
+    return min(known, key=words.index) if known else UNKNOWN
 
 
 def readme(folder: Path) -> str:

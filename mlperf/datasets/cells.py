@@ -16,6 +16,9 @@ from mlperf.datasets.grid import Grid, cell_error
 from mlperf.datasets.numbers import EMPTY_HINT, WHOLE_HINT, number_hint, parse_number
 
 WHOLE_LIMIT = 2.0**63
+PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
+# From 3.1 on pandas reads every digit by itself and warns of the option.
+EVERY_DIGIT: dict[str, Any] = {} if PANDAS >= (3, 1) else {"float_precision": "round_trip"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,9 +65,9 @@ def parse_at_once(grid: Grid, columns: Sequence[Column]) -> Parsed | None:
         na_filter=False,
         skip_blank_lines=False,
         index_col=False,
-        float_precision="round_trip",
         low_memory=False,
         encoding="utf-8",
+        **EVERY_DIGIT,
     )
     values: dict[str, Any] = {}
     empty: dict[str, BoolArray] = {}

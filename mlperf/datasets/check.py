@@ -29,6 +29,10 @@ class Problem:
     message: str
     hint: str
 
+    def __str__(self) -> str:
+        """As an error message reads."""
+        return str(DataError(self.message, place=self.place, hint=self.hint))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DataCheck(Shown):

@@ -122,7 +122,9 @@ def check_empty(out: Path, *, force: bool) -> None:
     """
     if not force and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(
-            "is not empty", place=str(out), hint="Name a new folder, or say force=True (--force) to overwrite the tables in it."
+            "got a folder that holds files, expected an empty or a new one",
+            place=str(out),
+            hint="Name a new folder, or say force=True (--force) to overwrite the tables in it.",
         )
 
 

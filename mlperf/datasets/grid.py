@@ -95,6 +95,9 @@ def check_names(source: Source, header: tuple[str, ...]) -> None:
     DataError
         Names the second of two equal ones, or the place of an empty one.
     """
+    if not header:
+        hint = "The first line names every column, separated by commas."
+        raise DataError("got a blank line, expected column names", place=f"{source.path}, line 1, column 1", hint=hint)
     for index, name in enumerate(header):
         place = f"{source.path}, line 1, column {name.strip() or index + 1}"
         if not name.strip():

@@ -48,7 +48,7 @@ def column_violation(parsed: Parsed, column: Column) -> Violation | None:
     if absent[row] and column.absent_when is not None:
         wanted = f"0 ({column.absent_when.words})" if column.absent_text else f"an empty cell ({column.absent_when.words})"
         return Violation(row, column.name, wanted, "The data dictionary says which cells go with which rows (mlperf data columns).")
-    if not filled[row] and may_be_empty(column):
+    if not filled[row] and (may_be_empty(column) or not column.is_numeric):
         return Violation(row, column.name, column.expected, EMPTY_HINT)
     if not column.is_numeric:
         return Violation(row, column.name, shortened(column), did_you_mean(str(pd.Series(values).iloc[row]), column.choices))
@@ -70,6 +70,8 @@ def has_value(parsed: Parsed, column: Column) -> BoolArray:
         return ~parsed.empty[column.name]
     if column.is_numeric and column.absent_text:
         return np.asarray(np.asarray(values) != 0, dtype=bool)
+    if not column.is_numeric:
+        return np.asarray(pd.Series(values) != "", dtype=bool)
     return np.ones(len(values), dtype=bool)
 
 

@@ -171,7 +171,7 @@ KERNELS = TableSchema(
     key=("backend", "cnn", "subbatch_size", "kernel", "layer"),
     groups="cnn",
     examples=(
-        ("numpy", "example", "4", "im2col", "conv1", "0", "0", "0", "", "1354752", "0.00118", "0.00119", "1", "1", "0.4", "0.0021"),
+        ("numpy", "example", "4", "im2col", "conv1", "0", "0", "0", "", "338688", "0.00118", "0.00119", "1", "1", "0.4", "0.0021"),
         (
             "numpy",
             "example",
