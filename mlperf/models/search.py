@@ -220,7 +220,7 @@ class _Walk:
         """Record the table of all candidates; return the move that it leads to, None for staying."""
         parts = [(-1, drops[0], drops[1], base)] if drops is not None else []
         parts += [(1, adds[0], adds[1], adds[2])] if adds is not None else []
-        values = [self.criterion.values(scores.rss, at.rank + sign * scores.df, at.n) for sign, _, scores, at in parts]
+        values = [self.values(sign, scores, at) for sign, _, scores, at in parts]
         if len(parts) == 1:
             sign, terms, scores, _ = parts[0]
             signs, df, rss, value = np.full(len(terms), sign), scores.df, scores.rss, values[0]
@@ -235,6 +235,13 @@ class _Walk:
         self.tables.append(Table(self.space.model, base, stay, signs, terms, df, rss, value, best, shown))
         self.n_candidates += len(terms)
         return None if best < 0 else (int(signs[best]), int(terms[best]))
+
+    def values(self, sign: int, scores: Scores, base: Base) -> FloatArray:
+        """Criterion of candidates; one that would leave no residual degree of freedom is never best."""
+        values = self.criterion.values(scores.rss, base.rank + sign * scores.df, base.n)
+        if sign < 0:
+            return values
+        return np.where(base.n_weighted - base.rank - scores.df > 0, values, np.inf)
 
     def best(self, stay: float, values: FloatArray, rss: FloatArray, df: IntArray) -> int:
         """Position of the best candidate, -1 for staying."""

@@ -127,6 +127,10 @@ class Terms:
         """Values of every variable (see ``Variable.read``)."""
         return {name: variable.read(frame) for name, variable in self.variables.items()}
 
+    def read_lenient(self, frame: Frame) -> dict[str, FloatArray]:
+        """The same with unknown levels as missing, for rows that a fit leaves out."""
+        return {name: variable.read(frame, strict=False) for name, variable in self.variables.items()}
+
     def on_rows(self, values: Mapping[str, FloatArray], rows: BoolArray | None) -> Terms:
         """The same terms without the factor levels that no row of ``rows`` uses."""
         kept = {

@@ -42,8 +42,14 @@ class Variable:
         """Whether the values are levels."""
         return self.kind in ("factor", "ordered")
 
-    def read(self, frame: Frame) -> FloatArray:
+    def read(self, frame: Frame, *, strict: bool = True) -> FloatArray:
         """Values of the variable: numbers, basis columns, or the position of each level.
+
+        Parameters
+        ----------
+        frame : DataFrame or mapping of columns
+        strict : bool
+            Whether an unknown level is an error; otherwise it is missing.
 
         Returns
         -------
@@ -57,22 +63,22 @@ class Variable:
         """
         tree = parse(self.name)
         if self.is_factor:
-            return self._level_numbers(_labels(_categories(tree, frame)))
+            return self._level_numbers(_labels(_categories(tree, frame)), strict=strict)
         if self.basis is not None and isinstance(tree, Call):
             return self.basis.columns(evaluate(tree.arguments[0], frame))
         return evaluate(tree, frame)
 
-    def _level_numbers(self, labels: list[str | None]) -> FloatArray:
+    def _level_numbers(self, labels: list[str | None], *, strict: bool) -> FloatArray:
         position: dict[str | None, float] = {level: float(number) for number, level in enumerate(self.levels)}
         position[None] = float("nan")
         unknown = next((label for label in labels if label not in position), None)
-        if unknown is not None:
+        if unknown is not None and strict:
             raise DataError(
                 f"got the level {unknown!r}, expected one of {', '.join(self.levels)}",
                 place=f"column {self.name}",
                 hint="The model was fitted without this level: measure it, or predict other rows.",
             )
-        return np.array([position[label] for label in labels], dtype=np.float64)
+        return np.array([position.get(label, np.nan) for label in labels], dtype=np.float64)
 
     def width(self, *, full: bool) -> int:
         """Number of columns; ``full`` gives a factor a column for every level."""
