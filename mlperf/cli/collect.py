@@ -29,6 +29,10 @@ kernels and steps share their visits: collect them in one command. The same comm
 @click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the campaign.")
 @cnn_option
 @click.option("--generate", "n_generated", type=click.IntRange(min=0), default=0, help="Random networks to measure besides --cnn.")
+@click.option(
+    "--generate-residual", "n_residual", type=click.IntRange(min=0), default=0, help="Random residual networks besides them."
+)
+@click.option("--max-macs", type=click.FloatRange(min=0, min_open=True), help="Leave out steps of more multiply-accumulates.")
 @click.option("--subbatch", "subbatch_sizes", type=Counts(), default="1,2,4,8", help="Samples in a training step.")
 @click.option("--rounds", type=click.IntRange(min=1), help="Visits of each configuration.  [default: 10; sgemm 5]")
 @click.option("--budget", "budget_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop after this time.")
@@ -36,13 +40,16 @@ kernels and steps share their visits: collect them in one command. The same comm
 @click.option("--backend", type=Words(("numpy", "torch", "cuda")), default="numpy", help="What runs the training steps.")
 @seed_option
 @output_options
-def collect(kinds: tuple[str, ...], cnns: tuple[Path | str, ...], n_generated: int, seed: int, show: Show, **request: Any) -> None:
+def collect(
+    kinds: tuple[str, ...], cnns: tuple[Path | str, ...], n_generated: int, n_residual: int, seed: int, show: Show, **request: Any
+) -> None:
     """Measure this machine: matrix products, kernels, whole training steps, memory operations."""
     from mlperf.collect.run import CollectRequest
     from mlperf.collect.run import collect as measure
-    from mlperf.specs import load_cnn, make_cnns, read_cnn
+    from mlperf.specs import load_cnn, make_cnns, make_residual_cnns, read_cnn
 
     named = [read_cnn(each) if isinstance(each, Path) else load_cnn(each) for each in cnns]
     generated = make_cnns(n_generated, seed=seed) if n_generated else []
+    generated += make_residual_cnns(n_residual, seed=seed) if n_residual else []
     found = measure(CollectRequest(kinds, cnns=(*generated, *named), seed=seed, **request), show_progress=show.progress_shown)
     show(found, seed=seed)

@@ -50,6 +50,8 @@ class CollectRequest:
         Of the order in each round.
     budget_s : float or None
         Wall time after which the campaign stops between two visits.
+    max_macs : float or None
+        Configurations with more forward multiply-accumulates a step are left out, and named in host.json.
     step : {"half", "full"}
         Distance of the nodes of the SGEMM grid, as a power of two.
     backend : {"numpy", "torch", "cuda"}
@@ -63,6 +65,7 @@ class CollectRequest:
     rounds: int | None = None
     seed: int = 0
     budget_s: float | None = None
+    max_macs: float | None = None
     step: str = "half"
     backend: str = "numpy"
 
@@ -149,22 +152,31 @@ def make_plans(request: CollectRequest, stack: ExitStack) -> list[Plan]:
 
 def step_plan(request: CollectRequest, tables: tuple[str, ...]) -> Plan:
     """Training steps on the backend asked for."""
-    configurations, _ = fitting(request.cnns, request.subbatch_sizes)
+    configurations, _ = fitting(request)
     return StepPlan(configurations, request.rounds or ROUNDS["steps"], tables)
 
 
-def fitting(cnns: Sequence[CnnSpec], subbatch_sizes: Sequence[int]) -> tuple[list[tuple[CnnSpec, int]], list[str]]:
-    """Configurations that fit into this machine's memory, and a sentence on each that does not."""
-    most = MEMORY_SHARE * memory_bytes()
+def fitting(request: CollectRequest) -> tuple[list[tuple[CnnSpec, int]], list[str]]:
+    """Configurations that fit into this machine's memory and the limit of work, and a sentence on each that does not."""
     inside, outside = [], []
-    for cnn in cnns:
-        for subbatch_size in subbatch_sizes:
-            needed = step_bytes(cnn, subbatch_size)
-            if needed <= most:
-                inside.append((cnn, subbatch_size))
+    for cnn in request.cnns:
+        for subbatch_size in request.subbatch_sizes:
+            reason = _too_large(cnn, subbatch_size, request.max_macs)
+            if reason:
+                outside.append(f"{cnn.name} at {subbatch_size}: {reason}")
             else:
-                outside.append(f"{cnn.name} at {subbatch_size}: needs about {needed / 2**30:.1f} GiB of {most / 2**30:.1f}")
+                inside.append((cnn, subbatch_size))
     return inside, outside
+
+
+def _too_large(cnn: CnnSpec, subbatch_size: int, max_macs: float | None) -> str:
+    needed, most = step_bytes(cnn, subbatch_size), MEMORY_SHARE * memory_bytes()
+    if needed > most:
+        return f"needs about {needed / 2**30:.1f} GiB of {most / 2**30:.1f}"
+    n_macs = cnn.n_macs * subbatch_size
+    if max_macs is not None and n_macs > max_macs:
+        return f"{n_macs:.3g} multiply-accumulates forward, limit {max_macs:.3g}"
+    return ""
 
 
 def step_bytes(cnn: CnnSpec, subbatch_size: int) -> int:
@@ -193,13 +205,14 @@ def store_cnns(folder: Path, cnns: Sequence[CnnSpec]) -> None:
 
 def protocol(request: CollectRequest) -> dict[str, Any]:
     """What host.json says of how it was measured."""
-    _, outside = fitting(request.cnns, request.subbatch_sizes)
+    _, outside = fitting(request)
     said: dict[str, Any] = {
         "seed": request.seed,
         "clock": "CLOCK_THREAD_CPUTIME_ID",
         "blas_threads": 1,
         "order": "random, anew in each round",
-        "aggregation": "median over rounds; in a visit median over 3 to 15 iterations after 2 unmeasured ones, 1 after 1 above 0.5 s",
+        "aggregation": "median over rounds",
+        "visit": "median over 3 to 15 steps after 2 unmeasured ones; above 0.5 s one step after one",
         "reference": "in-cache SGEMM 384 x 384 x 384, CPU time",
     }
     if step_tables(request.kinds):

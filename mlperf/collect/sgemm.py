@@ -34,7 +34,7 @@ A product is taken to be of a fully connected layer where the row side is at mos
 
 LONG_S = 0.015
 LONG_EVERY = 3
-"""Products expected to take longer than the first are visited in one round of this many: their noise is small, their cost is not."""
+"""Products expected to take longer are visited in one round of so many: their noise is small, their cost is not."""
 
 BLOCK_S = 0.25
 """Products between two looks at load and reference kernel."""

@@ -173,11 +173,18 @@ def test_other_systems_are_told_what_is_absent(tmp_path: Path, monkeypatch: pyte
         collect(request(tmp_path))
 
 
-def test_what_exceeds_memory_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_exceeds_memory_is_left_out_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "memory_bytes", lambda: 100_000)
-    inside, outside = run_module.fitting(CNNS, (1, 64))
+    inside, outside = run_module.fitting(request(tmp_path, subbatch_sizes=(1, 64)))
     assert ("large", 64) not in [(cnn.name, size) for cnn, size in inside]
     assert any(text.startswith("large at 64") for text in outside)
+
+
+def test_what_exceeds_the_limit_of_work_is_left_out_and_said(tmp_path: Path) -> None:
+    limit = 2 * max(cnn.n_macs for cnn in CNNS)
+    inside, outside = run_module.fitting(request(tmp_path, subbatch_sizes=(1, 64), max_macs=limit))
+    assert [size for _, size in inside] == [1, 1]
+    assert all(f"limit {limit:.3g}" in text for text in outside)
 
 
 class Quiet:
