@@ -82,7 +82,7 @@ def _draw(name: str, rng: np.random.Generator) -> CnnSpec:
     draft.add(_conv_norm("stem", (), width, int(rng.choice((3, 5, 7))), stride))
     draft.layers.append(Layer("stem_relu", "activation"))
     if rng.random() < 0.7:
-        mode = str(rng.choice(("max", "max", "average")))
+        mode = str(rng.choice(("max", "average")))
         draft.layers.append(Layer("stem_pool", "pool", mode=mode, filter_size=(2, 2), stride=(2, 2)))
     draft.n_maps = width
     for stage in range(1, int(rng.integers(*N_STAGES, endpoint=True)) + 1):
