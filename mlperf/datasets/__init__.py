@@ -19,6 +19,7 @@ _HOMES = {
     "repeat_groups": "repeats",
     "bundled_names": "bundled",
     "bundled_path": "bundled",
+    "load_campaign": "bundled",
     "read_open": "open_data",
     "open_tables": "open_data",
     "list_data": "listing",
