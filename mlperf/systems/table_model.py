@@ -180,9 +180,9 @@ def _frame(table: pd.DataFrame | str | Path, target: str, duplicates: str) -> tu
     if isinstance(table, pd.DataFrame):
         return table, {}
     from mlperf.datasets import read_any_table
+    from mlperf.datasets.digest import table_sha256
 
-    read = read_any_table(table, target=target, duplicates=duplicates)
-    return read.frame, {Path(table).name: read.sha256}
+    return read_any_table(table, target=target, duplicates=duplicates), {Path(table).name: table_sha256(table)}
 
 
 def _errors(make: Any, columns: pd.DataFrame, times: FloatArray, labels: Any, n_folds: int, seed: int) -> ErrorSummary | None:
