@@ -239,7 +239,7 @@ class _Writer:
         for position, argument in enumerate(tree.arguments):
             if position:
                 self.write(", ")
-            self.break_if_long()
+                self.break_if_long()
             self.expression(argument)
         for position, (key, argument) in enumerate(tree.named):
             self.write(f", {key} = " if position or tree.arguments else f"{key} = ")

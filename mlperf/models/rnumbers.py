@@ -74,7 +74,7 @@ def zap_small(values: Sequence[float], digits: int) -> list[float]:
     largest = max(finite, default=0.0)
     if math.isinf(largest):
         return [value if math.isinf(value) else float(round(value)) if not math.isnan(value) else value for value in values]
-    decimals = digits if largest == 0.0 else max(0, digits - math.ceil(math.log10(largest)))
+    decimals = digits if largest == 0.0 else max(0, math.floor(digits - math.log10(largest) + 0.5))
     return [value if math.isnan(value) else round(value, decimals) for value in values]
 
 

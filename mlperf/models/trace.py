@@ -83,8 +83,6 @@ def trace_text(selection: Selection, names: Sequence[str], formula_lines: Callab
         lines += [*formula_lines(number), ""]
         if number < len(selection.tables) and selection.tables[number].shown:
             lines += table_lines(selection.tables[number], names, selection.criterion.title)
-        elif number < len(selection.tables):
-            lines.append("")
     return "\n".join(lines)
 
 

@@ -1,0 +1,201 @@
+"""The final model: refined coefficients of the columns that stayed, with what inference needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.models.aliasing import SubsetFactor, factor_columns
+from mlperf.models.refine import MAX_CELLS, solve
+from mlperf.models.threads import one_blas_thread
+from mlperf.models.triangle import Triangle
+
+BLOCK_BYTES = 400_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearFit:
+    """A least-squares fit of alias-free columns; rows of weight zero are left out.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the coefficients, in R's words.
+    assign : array of int, shape (rank,)
+        Term of each coefficient from 1, 0 for the constant.
+    coef : array, shape (rank,)
+        Unit of y per unit of the column.
+    scale : array, shape (rank,)
+        Powers of two by which the columns were divided.
+    factor : array, shape (rank, rank)
+        Upper triangle of the scaled, weighted columns.
+    inverse : array, shape (rank, rank)
+        Its inverse.
+    residuals : array, shape (n_weighted,)
+        Unit of y, not weighted.
+    rss : float
+        Weighted, unit of y squared.
+    matrix : array, shape (n_weighted, rank)
+        Columns as they are (a view where possible).
+    y : array, shape (n_weighted,)
+        Response minus offset.
+    weights : array, shape (n_weighted,), or None
+    rows : array of int, shape (n_weighted,)
+        Row numbers in the data that were given.
+    n_samples : int
+        Rows in use, those of weight zero included.
+    intercept : bool
+    """
+
+    names: tuple[str, ...]
+    assign: IntArray
+    coef: FloatArray
+    scale: FloatArray
+    factor: FloatArray
+    inverse: FloatArray
+    residuals: FloatArray
+    rss: float
+    matrix: FloatArray
+    y: FloatArray
+    weights: FloatArray | None
+    rows: IntArray
+    n_samples: int
+    intercept: bool
+
+    @property
+    def rank(self) -> int:
+        """Number of coefficients."""
+        return len(self.coef)
+
+    @property
+    def df_resid(self) -> int:
+        """Residual degrees of freedom."""
+        return len(self.y) - self.rank
+
+    @property
+    def sigma(self) -> float:
+        """Residual standard deviation, NaN without residual degrees of freedom."""
+        return float(np.sqrt(self.rss / self.df_resid)) if self.df_resid > 0 else float("nan")
+
+    @property
+    def root_weights(self) -> FloatArray | None:
+        """Square roots of the weights."""
+        return None if self.weights is None else np.sqrt(self.weights)
+
+    def weighted_residuals(self) -> FloatArray:
+        """Residuals times the root of the weight, shape (n_weighted,)."""
+        root = self.root_weights
+        return self.residuals if root is None else self.residuals * root
+
+    def unscaled_factor(self) -> FloatArray:
+        """Upper triangle F with ``cov(coef) = sigma**2 F F'``, in the columns' units."""
+        return np.asarray(self.inverse / self.scale[:, None])
+
+    def q(self) -> FloatArray:
+        """Orthonormal columns that span the weighted model, shape (n_weighted, rank)."""
+        scaled = self.matrix / self.scale
+        root = self.root_weights
+        if root is not None:
+            scaled *= root[:, None]
+        return np.asarray(scaled @ self.inverse)
+
+    def total_squares(self) -> tuple[float, float]:
+        """Weighted squares of y about its weighted mean, and about zero."""
+        if self.weights is None:
+            return float(np.square(self.y - self.y.mean()).sum()), float(self.y @ self.y)
+        mean = float(self.weights @ self.y) / float(self.weights.sum())
+        return float(self.weights @ np.square(self.y - mean)), float(self.weights @ np.square(self.y))
+
+
+def fit_columns(
+    matrix: FloatArray,
+    y: FloatArray,
+    weights: FloatArray | None,
+    names: tuple[str, ...],
+    assign: IntArray,
+    rows: IntArray,
+    n_samples: int,
+    triangle: Triangle,
+    columns: IntArray,
+) -> LinearFit:
+    """Fit columns that are known to be independent.
+
+    Small data: QR of the scaled columns, refined in extended precision. Large data: the triangle's solution and one pass of
+    refinement over row blocks, without a copy of the columns.
+
+    Parameters
+    ----------
+    matrix : array, shape (n_weighted, rank)
+        The constant included.
+    y : array, shape (n_weighted,)
+    weights : array, shape (n_weighted,), optional
+    names, assign, rows, n_samples
+        See ``LinearFit``.
+    triangle : Triangle
+        Of these rows.
+    columns : array of int, shape (rank,)
+        Where in the triangle the columns are.
+    """
+    scale = triangle.scale[columns]
+    unit = float(triangle.scale[-1])
+    with one_blas_thread():
+        if matrix.size <= MAX_CELLS:
+            made = _small(matrix, y, weights, scale, unit)
+        else:
+            made = _large(matrix, y, weights, scale, unit, factor_columns(triangle, columns, 0.0))
+    factor, inverse, coef, residuals, rss = made
+    intercept = bool(triangle.intercept)
+    return LinearFit(names, assign, coef, scale, factor, inverse, residuals, rss, matrix, y, weights, rows, n_samples, intercept)
+
+
+Made = tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]
+
+
+def _small(matrix: FloatArray, y: FloatArray, weights: FloatArray | None, scale: FloatArray, unit: float) -> Made:
+    scaled = np.divide(matrix, scale, order="F")
+    response = y / unit
+    root = None if weights is None else np.sqrt(weights)
+    if root is not None:
+        scaled *= root[:, None]
+        response = response * root
+    solution = solve(scaled, response)
+    residuals = solution.residuals if root is None else solution.residuals / root
+    rss = float(solution.residuals @ solution.residuals) * unit**2
+    return solution.r, solution.inverse, solution.b * unit / scale, residuals * unit, rss
+
+
+def _large(
+    matrix: FloatArray, y: FloatArray, weights: FloatArray | None, scale: FloatArray, unit: float, subset: SubsetFactor
+) -> Made:
+    inverse = lapack.dtrtri(subset.factor)[0] if len(scale) else np.zeros((0, 0))
+    b = inverse @ subset.side
+    residuals, gradient, _ = _pass(matrix, y / unit, weights, b, scale)
+    b = b + inverse @ (inverse.T @ gradient)
+    residuals, _, rss = _pass(matrix, y / unit, weights, b, scale)
+    return subset.factor, inverse, b * unit / scale, residuals * unit, rss * unit**2
+
+
+def _pass(
+    matrix: FloatArray, y: FloatArray, weights: FloatArray | None, b: FloatArray, scale: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    residuals = np.empty(len(y))
+    gradient = np.zeros(len(b))
+    rss = 0.0
+    slopes = b / scale
+    for rows in _blocks(matrix):
+        residual = y[rows] - matrix[rows] @ slopes
+        residuals[rows] = residual
+        weighted = residual if weights is None else residual * weights[rows]
+        gradient += weighted @ matrix[rows]
+        rss += float(residual @ weighted)
+    return residuals, gradient / scale, rss
+
+
+def _blocks(matrix: FloatArray) -> Iterator[slice]:
+    step = max(512, BLOCK_BYTES // (8 * max(matrix.shape[1], 1)))
+    for start in range(0, len(matrix), step):
+        yield slice(start, start + step)
