@@ -1,0 +1,158 @@
+"""The two coupled iterations of SPRINT at a given ratio rho = T_Update / T_GPU, for one number of GPUs per node.
+
+At a fixed rho both equations are quadratics with one positive root, so a configuration is one scalar equation in ln rho.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.systems.barrier import barrier_excess, buffer_overdispersion
+from mlperf.systems.barrier_wait import barrier_wait
+from mlperf.systems.locks import hold_second_moment
+from mlperf.systems.probabilities import expected_shorter
+
+MOST_INNER_STEPS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class CoupledThreads:
+    """One GPU thread and one update thread before they meet; arrays of shape (n_configs,), seconds.
+
+    ``gpu_free_s`` and ``update_free_s`` are a0 and b0: the iterations without locks, fetch, sums and barrier.
+    """
+
+    gpu_free_s: FloatArray
+    update_free_s: FloatArray
+    fetch_weights_s: FloatArray
+    update_gradient_s: FloatArray
+    sum_gradient_s: FloatArray
+    update_weights_s: FloatArray
+    gpu_work_std_s: FloatArray
+    barrier_per_buffer_s: FloatArray
+    n_nodes: FloatArray
+    n_gpus_per_node: int
+
+    def take(self, rows: IntArray | slice) -> CoupledThreads:
+        """The configurations ``rows``."""
+        names = [field.name for field in fields(self) if field.name != "n_gpus_per_node"]
+        return CoupledThreads(**{name: getattr(self, name)[rows] for name in names}, n_gpus_per_node=self.n_gpus_per_node)
+
+
+@dataclass(frozen=True, slots=True)
+class Periods:
+    """Both iterations at a given rho; arrays of shape (n_configs,). ``gpu_s`` and ``update_s`` agree at the root only."""
+
+    gpu_s: FloatArray
+    update_s: FloatArray
+    ready_probability: FloatArray
+    fetch_probability: FloatArray
+    barrier_wait_s: FloatArray
+
+
+Barrier = Callable[[CoupledThreads, FloatArray, FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedForm:
+    """One way to close the equations.
+
+    ``hold_power``: 1 uses second moments of the holds, 2 squares of their means (the paper). ``jitter``: whether p and q know
+    the deviation of T_GPU. ``barrier``: (threads, p, G) to seconds.
+    """
+
+    hold_power: int
+    jitter: bool
+    barrier: Barrier
+
+
+def periods_at(threads: CoupledThreads, form: ClosedForm, log_ratio: FloatArray) -> Periods:
+    """Solve both quadratics at rho = exp(log_ratio).
+
+    References
+    ----------
+    Oyama et al. (SPRINT), eqs. 7 and 8 and Tables 3 and 4; rearranged for a fixed ratio.
+    """
+    ratio = np.exp(log_ratio)
+    p = np.minimum(ratio, 1.0)
+    gpu_s = _gpu_period(threads, form, ratio, p)
+    if form.jitter:
+        p, gpu_s = _with_jitter(threads, form, ratio, gpu_s)
+    barrier_s = form.barrier(threads, p, gpu_s)
+    return Periods(gpu_s, _update_period(threads, form, ratio, p, barrier_s), p, np.minimum(p / ratio, 1.0), barrier_s)
+
+
+def log_mismatch(threads: CoupledThreads, form: ClosedForm, log_ratio: FloatArray) -> FloatArray:
+    """ln(U/G) - ln rho: positive below the solution, negative above it."""
+    at = periods_at(threads, form, log_ratio)
+    return np.asarray(np.log(at.update_s / at.gpu_s) - log_ratio)
+
+
+def log_ratio_guess(threads: CoupledThreads) -> FloatArray:
+    """Logarithm of rho without locks and barrier, every buffer fresh as often as that ratio says."""
+    gpu_s, n_sum_s = threads.gpu_free_s, threads.n_gpus_per_node * threads.sum_gradient_s
+    ratio = threads.update_free_s / gpu_s
+    for _ in range(4):
+        p = np.minimum(ratio, 1.0)
+        ratio = (threads.update_free_s + n_sum_s * p) / (gpu_s + threads.fetch_weights_s * p / ratio)
+    return np.asarray(np.log(ratio))
+
+
+def _with_jitter(threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, gpu_s: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Fixed point of p and G: p depends on the variation of G, and G on the fetches p G / U; it contracts by F0 / a0."""
+    std_s = threads.gpu_work_std_s
+    for _ in range(MOST_INNER_STEPS):
+        p = np.minimum(expected_shorter(gpu_s, std_s, ratio * gpu_s) / gpu_s, 1.0)
+        before_s, gpu_s = gpu_s, _gpu_period(threads, form, ratio, p)
+        if np.all(np.abs(gpu_s - before_s) <= 1e-15 * gpu_s):
+            break
+    return p, gpu_s
+
+
+def _gpu_period(threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, p: FloatArray) -> FloatArray:
+    q = np.minimum(p / ratio, 1.0)
+    free_s = threads.gpu_free_s + threads.fetch_weights_s * q
+    fetches = (threads.n_gpus_per_node - 1) * hold_second_moment(threads.fetch_weights_s, q, form.hold_power)
+    sums = hold_second_moment(threads.sum_gradient_s, p, form.hold_power)
+    return _positive_root(free_s, 0.5 * (fetches + (threads.update_weights_s**2 + sums) / ratio))
+
+
+def _update_period(
+    threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, p: FloatArray, barrier_s: FloatArray
+) -> FloatArray:
+    n, q = threads.n_gpus_per_node, np.minimum(p / ratio, 1.0)
+    free_s = threads.update_free_s + n * threads.sum_gradient_s * p + barrier_s
+    fetches = hold_second_moment(threads.fetch_weights_s, q, form.hold_power)
+    return _positive_root(free_s, 0.5 * n * ratio * (threads.update_gradient_s**2 + fetches))
+
+
+def _positive_root(linear_s: FloatArray, constant_s2: FloatArray) -> FloatArray:
+    """The positive T of T = linear + constant / T."""
+    return np.asarray(0.5 * (linear_s + np.sqrt(linear_s * linear_s + 4.0 * constant_s2)))
+
+
+def _binomial_barrier(threads: CoupledThreads, p: FloatArray, _: FloatArray) -> FloatArray:
+    return threads.barrier_per_buffer_s * barrier_excess(threads.n_gpus_per_node, p, threads.n_nodes)
+
+
+def _overdispersed_barrier(threads: CoupledThreads, p: FloatArray, gpu_s: FloatArray) -> FloatArray:
+    n = threads.n_gpus_per_node
+    spread = buffer_overdispersion(n, threads.sum_gradient_s / gpu_s)
+    return threads.barrier_per_buffer_s * barrier_excess(n, p, threads.n_nodes, spread)
+
+
+def _convolved_barrier(threads: CoupledThreads, p: FloatArray, gpu_s: FloatArray) -> FloatArray:
+    n, sum_s = threads.n_gpus_per_node, threads.sum_gradient_s
+    spread = buffer_overdispersion(n, sum_s / gpu_s)
+    return barrier_wait(n, p, threads.n_nodes, spread, sum_s, threads.update_gradient_s, gpu_s)
+
+
+CLOSED_FORMS: Mapping[str, ClosedForm] = {
+    "paper": ClosedForm(hold_power=2, jitter=False, barrier=_binomial_barrier),
+    "second_moment": ClosedForm(hold_power=1, jitter=True, barrier=_overdispersed_barrier),
+    "convolution": ClosedForm(hold_power=1, jitter=True, barrier=_convolved_barrier),
+}

@@ -1,0 +1,200 @@
+"""What the SPRINT equations start from: component times of one occurrence, and the runs to predict."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.errors import DataError, UsageError
+from mlperf.core.shown import Shown
+
+GPU_WORK = ("load_image", "deform_image", "compute_gradient", "compute_update_value")
+UPDATE_WORK = ("update_old_weights", "add_momentum", "allreduce", "update_momentum")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComponentTimes(Shown):
+    """Seconds of one occurrence of every measured component (Tables 3 and 4 of the SPRINT paper).
+
+    Every field is a float array; the fields broadcast against each other and against the run grid. One more leading
+    axis (perturbed coefficients, draws) is allowed: the solver works on any shape.
+
+    Parameters
+    ----------
+    fetch_weights_s, load_image_s, deform_image_s, compute_gradient_s, compute_update_value_s, update_gradient_s : array
+        GPU thread. ``fetch_weights_s`` is one copy when it happens.
+    sum_gradient_s : array
+        Update thread, one gradient buffer.
+    update_old_weights_s, add_momentum_s, update_momentum_s, update_weights_s : array
+        Update thread.
+    allreduce_s : array
+        The payload alone, without the wait at its barrier.
+    gpu_work_std_s : array
+        Standard deviation of the GPU thread's work (load to update value) from iteration to iteration.
+    barrier_per_buffer_s : array, optional
+        The paper's alpha' in seconds per buffer that the slowest node adds more than the mean one; None means
+        ``sum_gradient_s``. The closed form ``convolution`` does not use it.
+
+    Raises
+    ------
+    DataError
+        A time is negative or not finite.
+    UsageError
+        The fields do not broadcast.
+    """
+
+    fetch_weights_s: FloatArray
+    load_image_s: FloatArray
+    deform_image_s: FloatArray
+    compute_gradient_s: FloatArray
+    compute_update_value_s: FloatArray
+    update_gradient_s: FloatArray
+    sum_gradient_s: FloatArray
+    update_old_weights_s: FloatArray
+    add_momentum_s: FloatArray
+    allreduce_s: FloatArray
+    update_momentum_s: FloatArray
+    update_weights_s: FloatArray
+    gpu_work_std_s: FloatArray
+    barrier_per_buffer_s: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in self._given().items():
+            array = np.asarray(value, dtype=np.float64)
+            _check_seconds(name, array)
+            object.__setattr__(self, name, array)
+        _common_shape(self._given())
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape that all fields broadcast to."""
+        return _common_shape(self._given())
+
+    @property
+    def gpu_work_s(self) -> FloatArray:
+        """Load, deform, gradient and update value: the GPU thread's work outside locks, w in the equations."""
+        return _total(self, GPU_WORK)
+
+    @property
+    def update_work_s(self) -> FloatArray:
+        """Old weights, momentum, all-reduce payload, new momentum: the update thread's work outside locks."""
+        return _total(self, UPDATE_WORK)
+
+    def take(self, rows: IntArray | Sequence[int]) -> ComponentTimes:
+        """The configurations ``rows`` (indices into the last axis); scalars stay scalars."""
+        return ComponentTimes(**{name: _take(value, rows) for name, value in self._given().items()})
+
+    def scaled(self, factors: Mapping[str, float | FloatArray]) -> ComponentTimes:
+        """The same times with components multiplied: ``scaled({"sum_gradient": 0.25})``.
+
+        Raises
+        ------
+        UsageError
+            A name is not a measured component.
+        """
+        given = self._given()
+        unknown = [name for name in factors if f"{name}_s" not in given]
+        if unknown:
+            known = ", ".join(name.removesuffix("_s") for name in given)
+            hint = "Lock waits and the barrier follow from the others."
+            raise UsageError(f"got component {unknown[0]!r}, expected one of {known}", hint=hint)
+        changed = {f"{name}_s": np.asarray(given[f"{name}_s"] * factor) for name, factor in factors.items()}
+        return dataclasses.replace(self, **changed)
+
+    def _given(self) -> dict[str, Any]:
+        every = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: value for name, value in every.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunGrid(Shown):
+    """Configurations to predict; integer arrays that broadcast to shape (n_configs,).
+
+    Parameters
+    ----------
+    n_nodes, n_gpus_per_node, subbatch_size, dataset_size : array
+        Nodes, GPUs of one node, samples of one GPU iteration, samples of one epoch; all >= 1.
+    """
+
+    n_nodes: IntArray
+    n_gpus_per_node: IntArray
+    subbatch_size: IntArray
+    dataset_size: IntArray
+
+    def __post_init__(self) -> None:
+        for name, value in self._given().items():
+            array = np.asarray(value)
+            _check_counts(name, array)
+            object.__setattr__(self, name, array.astype(np.int64))
+        _common_shape(self._given())
+
+    @classmethod
+    def product(
+        cls, n_nodes: Sequence[int], n_gpus_per_node: Sequence[int], subbatch_size: Sequence[int], dataset_size: int
+    ) -> RunGrid:
+        """Every combination, sub-batch fastest, then GPUs, then nodes."""
+        nodes, gpus, batch = (
+            axis.ravel() for axis in np.meshgrid(list(n_nodes), list(n_gpus_per_node), list(subbatch_size), indexing="ij")
+        )
+        return cls(nodes, gpus, batch, np.full(nodes.shape, dataset_size))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape that all fields broadcast to."""
+        return _common_shape(self._given())
+
+    @property
+    def n_gpus(self) -> IntArray:
+        """GPUs of the whole run."""
+        return np.asarray(self.n_nodes * self.n_gpus_per_node)
+
+    @property
+    def samples_per_iteration(self) -> IntArray:
+        """Samples that all GPUs together process in one GPU iteration, M n b."""
+        return np.asarray(self.n_gpus * self.subbatch_size)
+
+    def take(self, rows: IntArray | Sequence[int]) -> RunGrid:
+        """The configurations ``rows`` (indices into the last axis)."""
+        return RunGrid(**{name: _take(value, rows) for name, value in self._given().items()})
+
+    def _given(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+
+def _take(value: Any, rows: IntArray | Sequence[int]) -> Any:
+    return value if value.ndim == 0 or value.shape[-1] == 1 else value[..., np.asarray(rows)]
+
+
+def _total(times: ComponentTimes, names: Sequence[str]) -> FloatArray:
+    parts = [getattr(times, f"{name}_s") for name in names]
+    return np.asarray(parts[0] + parts[1] + parts[2] + parts[3])
+
+
+def _common_shape(fields: Mapping[str, Any]) -> tuple[int, ...]:
+    shapes = {name: np.shape(value) for name, value in fields.items()}
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError as error:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        hint = "Give one value per configuration, or one for all."
+        raise UsageError(f"got shapes that do not broadcast: {listed}", hint=hint) from error
+
+
+def _check_seconds(name: str, seconds: FloatArray) -> None:
+    bad = ~(np.isfinite(seconds) & (seconds >= 0.0))
+    if bad.any():
+        value = float(seconds[bad].flat[0])
+        hint = "A model that predicts a negative time needs other terms."
+        raise DataError(f"got {name} = {value!r}, expected seconds >= 0", hint=hint)
+
+
+def _check_counts(name: str, counts: Any) -> None:
+    bad = ~((counts >= 1) & (counts == np.floor(counts)))
+    if bad.any():
+        value = counts[bad].flat[0].item()
+        raise DataError(f"got {name} = {value!r}, expected an integer >= 1", hint="Check the grid of the run.")
