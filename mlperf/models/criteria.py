@@ -53,7 +53,7 @@ class Criterion:
         """Column title as printed."""
         return "Cp" if self.scale > 0 and self.name in ("aic", "bic", "cp") else CRITERIA[self.name]
 
-    def values(self, rss: FloatArray, edf: FloatArray | IntArray, n: int) -> FloatArray:
+    def values(self, rss: FloatArray, edf: FloatArray | IntArray, n: int | IntArray) -> FloatArray:
         """The criterion of models.
 
         Parameters
@@ -62,7 +62,7 @@ class Criterion:
             Residual sums of squares, in squares of the (weighted) response.
         edf : array, shape (n_models,)
             Numbers of parameters.
-        n : int
+        n : int or array of int
             Number of rows, those of weight zero included.
 
         Returns
@@ -87,7 +87,7 @@ class Criterion:
         return np.asarray(value)
 
 
-def small_sample_correction(edf: FloatArray | IntArray | float, n: int) -> FloatArray:
+def small_sample_correction(edf: FloatArray | IntArray | float, n: int | IntArray) -> FloatArray:
     """What AICc adds to AIC, with sigma counted as a parameter (Hurvich and Tsai 1989)."""
     counted = np.asarray(edf, dtype=np.float64) + 1.0
     room = n - counted - 1.0

@@ -115,7 +115,7 @@ def lockstep_selections(
     for start in range(0, size, RESAMPLES_A_BATCH):
         batch = slice(start, start + RESAMPLES_A_BATCH)
         fits = moments.fits(batch, inverse, coef)
-        fits.select(structure, criterion, len(y))
+        fits.select(structure, criterion, np.full(len(fits.rss), len(y)))
         kept[batch], coefs[batch], decided[batch], aliased[batch] = fits.kept, fits.coefficients(), fits.decided, fits.aliased
     return Outcomes(kept, coefs, decided, aliased | ~decided)
 
@@ -142,7 +142,7 @@ class _Moments:
         square = sums[:, n_gram + n_columns]
         return cls(gram, sums[:, n_gram : n_gram + n_columns], square, sums[:, n_gram + n_columns + 1 :])
 
-    def fits(self, batch: slice, inverse: FloatArray, coef: FloatArray) -> _Fits:
+    def fits(self, batch: slice, inverse: FloatArray, coef: FloatArray) -> Fits:
         gram, side = self.gram[batch].copy(), self.side[batch]
         missing = self.column_square[batch] == 0.0
         # A column without a value in the resample is orthogonal to all others: any weight keeps the rest as it is.
@@ -160,11 +160,24 @@ class _Moments:
         diagonal = np.einsum("ijj->ij", covariance)
         decided &= (np.abs(np.where(missing, 0.0, diagonal * norms)) < WORST_INFLATION).all(axis=1)
         rss = np.maximum(self.square[batch] - np.einsum("ij,ij->i", side, step), 0.0)
-        return _Fits(covariance, coef + step @ inverse.T, rss, missing, decided)
+        return Fits(covariance, coef + step @ inverse.T, rss, missing, decided)
 
 
-class _Fits:
-    """The current models of one batch of resamples."""
+class Fits:
+    """The current models of one batch of resamples.
+
+    Parameters
+    ----------
+    inverse : array, shape (n_resamples, n_columns, n_columns)
+        Inverse of each Gram matrix.
+    b : array, shape (n_resamples, n_columns)
+        Coefficients of the fits with all columns.
+    rss : array, shape (n_resamples,)
+    missing : array of bool, shape (n_resamples, n_columns)
+        Columns that are zero in the resample.
+    decided : array of bool, shape (n_resamples,)
+        False for resamples to leave alone.
+    """
 
     def __init__(self, inverse: FloatArray, b: FloatArray, rss: FloatArray, missing: BoolArray, decided: BoolArray) -> None:
         self.inverse, self.b, self.rss, self.missing, self.decided = inverse, b, rss, missing, decided
@@ -173,7 +186,8 @@ class _Fits:
         self.b[missing] = 0.0
         self.kept: BoolArray = np.empty((0, 0), dtype=np.bool_)
 
-    def select(self, structure: Structure, criterion: Criterion, n_samples: int) -> None:
+    def select(self, structure: Structure, criterion: Criterion, n_samples: IntArray) -> None:
+        """Drop terms until no drop is an improvement; ``n_samples`` rows in each resample."""
         df = np.column_stack([(~self.missing[:, columns]).sum(axis=1) for columns in structure.groups])
         df = df.reshape(len(self.b), len(structure.groups))
         self.kept = np.ones(df.shape, dtype=np.bool_)
@@ -183,9 +197,9 @@ class _Fits:
             there = self.kept[going]
             free = there & ~structure.fixed & ~((there @ structure.inside.T.astype(np.int64)) > 0)
             rss = self.rss[going, None] + self._gains(going, structure)
-            values = criterion.values(rss, rank[going, None] - df[going], n_samples)
+            values = criterion.values(rss, rank[going, None] - df[going], n_samples[going, None])
             values = np.where(free & (df[going] > 0), values, np.inf)
-            stay = criterion.values(self.rss[going], rank[going], n_samples)
+            stay = criterion.values(self.rss[going], rank[going], n_samples[going])
             empty = free & (df[going] == 0)
             choice = np.where(empty.any(axis=1), _last(empty), values.argmin(axis=1))
             moves = empty.any(axis=1) | (values.min(axis=1, initial=np.inf) < stay)
@@ -242,6 +256,7 @@ class _Fits:
         self.gone[going, column] = True
 
     def coefficients(self) -> FloatArray:
+        """Coefficients of the final models, NaN for columns not in them."""
         return np.where(self.gone | ~self.decided[:, None], np.nan, self.b)
 
 

@@ -155,48 +155,50 @@ def selection_stability(problem: SelectionProblem, reported: Collection[int], n_
 def _outcomes(problem: SelectionProblem, size: int, seed: int) -> Outcomes:
     groups = column_groups(problem.assign)
     first = problem.triangle()
-    whole = factor_columns(first, np.arange(first.n_columns), problem.tol)
-    kept = set(whole.columns.tolist())
-    halved = [term for term, columns in enumerate(groups) if 0 < sum(int(column) in kept for column in columns) < len(columns)]
-    criterion = problem.criterion or default_criterion(first)
     n_terms, n_columns = len(groups), first.n_columns
-    empty = Outcomes(
+    outcomes = Outcomes(
         np.zeros((size, n_terms), dtype=np.bool_),
         np.full((size, n_columns), np.nan),
         np.zeros(size, dtype=np.bool_),
         np.zeros(size, dtype=np.bool_),
     )
-    plain = problem.direction == "backward" and problem.start is None and not halved and criterion.name != "p_value"
-    outcomes = _in_step(problem, groups, whole.columns, criterion, size, seed, empty) if plain else empty
+    criterion = problem.criterion or default_criterion(first)
+    together = structure_of(problem, first)
+    if together is not None:
+        terms, columns, structure = together
+        design = np.hstack([np.ones((len(problem.y), 1)), problem.X]) if problem.intercept else problem.X
+        root = np.ones(len(problem.y)) if problem.weights is None else np.sqrt(problem.weights)
+        done = lockstep_selections(design[:, columns] * root[:, None], problem.y * root, structure, criterion, size, seed)
+        outcomes.kept[:, terms], outcomes.coef[:, columns] = done.kept, done.coef
+        outcomes = Outcomes(outcomes.kept, outcomes.coef, done.decided, done.aliased)
     return _one_at_a_time(problem, groups, outcomes, size, seed)
 
 
-def _in_step(
-    problem: SelectionProblem,
-    groups: Sequence[IntArray],
-    columns: IntArray,
-    criterion: Criterion,
-    size: int,
-    seed: int,
-    empty: Outcomes,
-) -> Outcomes:
-    terms = [term for term, own in enumerate(groups) if len(own) and set(own.tolist()) <= set(columns.tolist())]
-    if not terms:
-        return empty
+def structure_of(problem: SelectionProblem, factor: Triangle) -> tuple[list[int], IntArray, Structure] | None:
+    """Terms and columns of a problem for the lockstep engine, aliased ones left out.
+
+    Returns
+    -------
+    (terms, columns, structure) or None
+        Ids of the terms with columns of their own, the columns of the triangle, and both as seen by the engine; None where it
+        does not apply: another direction, a start, ``p_value``, or a term with some of its columns aliased.
+    """
+    criterion = problem.criterion or default_criterion(factor)
+    if problem.direction != "backward" or problem.start is not None or criterion.name == "p_value":
+        return None
+    groups = column_groups(problem.assign)
+    columns = factor_columns(factor, np.arange(factor.n_columns), problem.tol).columns
     place = {int(column): position for position, column in enumerate(columns)}
+    own = [sum(int(column) in place for column in group) for group in groups]
+    terms = [term for term, n_own in enumerate(own) if n_own]
+    if not terms or any(own[term] < len(groups[term]) for term in terms):
+        return None
     keys = [problem.keys[term] if problem.keys is not None else frozenset([str(term)]) for term in terms]
     fixed = np.array([term in set(problem.lower) for term in terms])
     # A term of the lower scope protects nothing of its own: it is not among those that could leave.
     inside = np.array([[a < b and not fixed[j] for j, b in enumerate(keys)] for a in keys], dtype=np.bool_)
-    structure = Structure(
-        [np.array([place[int(column)] for column in groups[term]]) for term in terms], inside, fixed, int(problem.intercept)
-    )
-    design = np.hstack([np.ones((len(problem.y), 1)), problem.X]) if problem.intercept else problem.X
-    root = np.ones(len(problem.y)) if problem.weights is None else np.sqrt(problem.weights)
-    done = lockstep_selections(design[:, columns] * root[:, None], problem.y * root, structure, criterion, size, seed)
-    empty.kept[:, terms] = done.kept
-    empty.coef[:, columns] = done.coef
-    return Outcomes(empty.kept, empty.coef, done.decided, done.aliased)
+    positions = [np.array([place[int(column)] for column in groups[term]]) for term in terms]
+    return terms, columns, Structure(positions, inside, fixed, int(problem.intercept))
 
 
 def _one_at_a_time(problem: SelectionProblem, groups: Sequence[IntArray], outcomes: Outcomes, size: int, seed: int) -> Outcomes:
