@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from mlperf.core.extras import require
 from mlperf.core.files import write_text_whole
 from mlperf.report.figures import figure_svg
-from mlperf.report.tables import AUTO, frame_columns
+from mlperf.report.numbers import AUTO
+from mlperf.report.tables import frame_columns
 from mlperf.report.views import Section
 
 if TYPE_CHECKING:

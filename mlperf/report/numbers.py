@@ -9,6 +9,7 @@ from types import MappingProxyType
 TIME_UNITS_S: Mapping[str, float] = MappingProxyType({"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0})
 BYTE_UNITS: Mapping[str, float] = MappingProxyType({"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30})
 ABSENT = "-"
+AUTO = "auto"
 
 
 def number_text(value: float, digits: int = 4) -> str:
@@ -65,3 +66,13 @@ def best_unit(values: Iterable[float], units: Mapping[str, float], default: str)
     middle = sizes[len(sizes) // 2]
     fitting = [name for name, size in units.items() if size <= middle]
     return fitting[-1] if fitting else next(iter(units))
+
+
+class Seconds(float):
+    """A time that is shown with a unit of its own, for columns that mix epochs and microseconds."""
+
+
+def seconds_text(value: float, unit: str) -> str:
+    """A time with its unit: ``"37.10 min"``; ``unit`` is ``"auto"`` or a key of ``TIME_UNITS_S``."""
+    name = best_unit([value], TIME_UNITS_S, "s") if unit == AUTO else unit
+    return f"{number_text(value / TIME_UNITS_S[name])} {name}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from mlperf.report.numbers import Seconds
 from mlperf.report.plots import component_bars
 from mlperf.report.views import Section
 
@@ -50,27 +51,27 @@ def one_configuration(result: Prediction) -> tuple[Section, ...]:
         Section(f"{label} iteration", parts[parts["activity"] == activity].drop(columns="activity"))
         for activity, label in (("gpu", "GPU thread, one"), ("update", "Update thread, one"))
     ]
-    return (Section(title, outputs(result, TIMES)), Section("", outputs(result, (MINIBATCH,))), *threads)
+    return (Section(title, outputs(result)), *threads)
 
 
-def outputs(result: Prediction, names: tuple[str, ...]) -> pd.DataFrame:
-    """One row an output: value, 95 % interval of the mean and of a run, in-domain flag; seconds where the outputs are times."""
-    unit = "_s" if names[0].endswith("_s") else ""
+def outputs(result: Prediction) -> pd.DataFrame:
+    """One row an output: value, interval of the mean and of a run, in-domain flag; times as `Seconds`."""
     rows = []
-    for name in names:
+    for name in (*TIMES, MINIBATCH):
         mean, one_run = result.confidence_interval[name], result.prediction_interval[name]
+        number = Seconds if name.endswith("_s") else float
         rows.append(
             {
                 "output": name.removesuffix("_s").replace("_", " "),
-                f"value{unit}": float(getattr(result, name)[0]),
-                f"mean_low{unit}": float(mean.lower[0]),
-                f"mean_high{unit}": float(mean.upper[0]),
-                f"run_low{unit}": float(one_run.lower[0]),
-                f"run_high{unit}": float(one_run.upper[0]),
+                "value": number(getattr(result, name)[0]),
+                "mean_low": number(mean.lower[0]),
+                "mean_high": number(mean.upper[0]),
+                "run_low": number(one_run.lower[0]),
+                "run_high": number(one_run.upper[0]),
                 "in_domain": bool(result.in_domain[name][0]),
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, dtype=object)
 
 
 def notes(result: Prediction) -> tuple[Section, ...]:

@@ -7,15 +7,24 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from mlperf.report.numbers import ABSENT, BYTE_UNITS, TIME_UNITS_S, best_unit, number_text, percent_text
+from mlperf.report.numbers import (
+    ABSENT,
+    AUTO,
+    BYTE_UNITS,
+    TIME_UNITS_S,
+    Seconds,
+    best_unit,
+    number_text,
+    percent_text,
+    seconds_text,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.table import Table
 
-AUTO = "auto"
 SENTENCE_WIDTH = 64
-PERCENT_ENDINGS = ("mape", "_error", "_error_max", "_share", "_fraction", "coverage", "half_width", "noise_floor")
+PERCENT_ENDINGS = ("mape", "_error", "_error_max", "_fraction", "share", "coverage", "half_width", "noise_floor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,8 @@ def column_view(name: str, values: Sequence[Any], time_unit: str = AUTO) -> Colu
     label = name.replace("_", " ")
     if not numbers:
         return Column(label, tuple(plain_text(value) for value in values), is_number=False)
+    if any(isinstance(value, Seconds) for value in values):
+        return Column(label, tuple(own_unit_text(value, time_unit) for value in values), is_number=True)
     if name.endswith("_s") and not name.endswith("_per_s"):
         unit = best_unit(numbers, TIME_UNITS_S, "s") if time_unit == AUTO else time_unit
         return Column(f"{label[:-2]} ({unit})", cells(values, scaled(TIME_UNITS_S[unit])), is_number=True)
@@ -62,6 +73,13 @@ def column_view(name: str, values: Sequence[Any], time_unit: str = AUTO) -> Colu
 def cells(values: Sequence[Any], text: Callable[[float], str]) -> tuple[str, ...]:
     """Text of each value: numbers by ``text``, the rest as words."""
     return tuple(text(float(value)) if is_number(value) else plain_text(value) for value in values)
+
+
+def own_unit_text(value: Any, time_unit: str) -> str:
+    """A time with its unit, any other number with four digits."""
+    if isinstance(value, Seconds):
+        return seconds_text(value, time_unit)
+    return number_text(float(value)) if is_number(value) else plain_text(value)
 
 
 def count_or_number(values: Sequence[Any]) -> Callable[[float], str]:

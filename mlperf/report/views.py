@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mlperf.core.errors import UsageError
-from mlperf.report.tables import AUTO, frame_table
+from mlperf.report.numbers import AUTO
+from mlperf.report.tables import frame_table
 
 if TYPE_CHECKING:
     import pandas as pd

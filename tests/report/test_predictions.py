@@ -67,8 +67,12 @@ def test_one_configuration_is_shown_in_full() -> None:
 def test_outputs_carry_both_intervals_in_their_order() -> None:
     outputs = prediction_sections(predicted(1))[0].frame
     epoch = outputs.set_index("output").loc["epoch"]
-    assert epoch["run_low_s"] < epoch["mean_low_s"] < epoch["value_s"] < epoch["mean_high_s"] < epoch["run_high_s"]
-    assert epoch["value_s"] == EPOCH_S
+    assert epoch["run_low"] < epoch["mean_low"] < epoch["value"] < epoch["mean_high"] < epoch["run_high"]
+    assert epoch["value"] == EPOCH_S
+    text = result_text(predicted(1))
+    assert "37.10 min" in text
+    assert "444.8 ms" in text
+    assert "2,226 s" in result_text(predicted(1), "s")
 
 
 def test_several_configurations_are_one_row_each() -> None:
