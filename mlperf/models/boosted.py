@@ -111,7 +111,7 @@ class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.terms_ = learn_terms(self._tree_columns(rows.frame), rows.frame, intercept=False)
         features = finite_columns(self.terms_, rows.frame)
         self.time_range_ = (float(rows.y.min()), float(rows.y.max()))
-        self.base_ = (NonNegativeOLS(n_draws=0) if self.base is None else clone(self.base)).fit(rows.frame, rows.y)
+        self.base_ = point_estimator(self.base).fit(rows.frame, rows.y)
         residual = np.log(rows.y / self._base_time(rows.frame))
         self.correction_range_ = (float(residual.min()), float(residual.max()))
         self.trees_ = Trees.of(self._boosting(features.names, features.matrix, residual))
@@ -259,6 +259,13 @@ class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 None if fields.absent("residuals") else ResidualQuantiles.from_dict(fields.raw("residuals"), f"{path}.residuals")
             )
         return model
+
+
+def point_estimator(base: Any) -> Any:
+    """Unfitted copy of a base without the draws and folds behind its own intervals, which nobody will ask for."""
+    copy = NonNegativeOLS() if base is None else clone(base)
+    unused = {name: 0 for name in ("n_draws", "n_folds") if name in copy.get_params(deep=False)}
+    return copy.set_params(**unused)
 
 
 def _pair(fields: Fields, key: str) -> tuple[float, float]:

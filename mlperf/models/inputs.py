@@ -99,6 +99,8 @@ def _read_columns(X: Any, terms: Sequence[str] | None) -> Any:
         return X
     wanted = {name for term in terms for name in names(parse(term))}
     missing = sorted(wanted - set(map(str, X.columns)))
+    if not wanted:
+        return X
     if missing:
         raise DataError(
             f"got no column {missing[0]!r}, expected the columns that the terms read",

@@ -26,6 +26,10 @@ class LogOLS(LinearMember):
         Whether there is a constant.
     smearing : bool
         Whether predictions are means, exp(fit) times the mean of exp(residual); without it they are medians.
+    n_folds : int
+        Grouped folds whose left-out residuals make the intervals of a run; below 2 those are Student's.
+    seed : int
+        Of the folds.
 
     References
     ----------
@@ -34,10 +38,22 @@ class LogOLS(LinearMember):
 
     member = "log"
 
-    def __init__(self, terms: Sequence[str] | None = None, fit_intercept: bool = True, smearing: bool = True) -> None:
+    def __init__(
+        self,
+        terms: Sequence[str] | None = None,
+        fit_intercept: bool = True,
+        smearing: bool = True,
+        n_folds: int = 5,
+        seed: int = 0,
+    ) -> None:
         self.terms = terms
         self.fit_intercept = fit_intercept
         self.smearing = smearing
+        self.n_folds = n_folds
+        self.seed = seed
+
+    def _coefficients(self, design: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        return reduce_rows(design, np.log(y), weight).solve()
 
     def _solve(self, design: FloatArray, rows: Rows, groups: IntArray | None) -> Solution:
         del groups

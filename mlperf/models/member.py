@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,8 +18,10 @@ from mlperf.core.shown import Shown
 from mlperf.models.domain import Domain
 from mlperf.models.fields import Fields
 from mlperf.models.fixed_order import evaluate_fixed_order
+from mlperf.models.folds import configuration_groups, grouped_folds
 from mlperf.models.inputs import Rows, finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.intervals import Interval
+from mlperf.models.residual_quantiles import ResidualQuantiles
 from mlperf.models.scores import ErrorSummary, relative_errors
 from mlperf.models.spread import Spread
 from mlperf.models.terms import Terms
@@ -69,10 +71,17 @@ class LinearMember(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
     member: ClassVar[str]
     terms: Sequence[str] | None
     fit_intercept: bool
+    n_folds: int
+    seed: int
+    uses_groups = True
+
+    @abstractmethod
+    def _coefficients(self, design: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Coefficients of the design's columns, shape (n_columns,)."""
 
     @abstractmethod
     def _solve(self, design: FloatArray, rows: Rows, groups: IntArray | None) -> Solution:
-        """Coefficients of the design's columns, shape (n_columns,), and how sure they are."""
+        """Coefficients, how sure they are, and what is special to the member."""
 
     def __sklearn_tags__(self) -> Any:
         """Times are positive, and a constrained fit may be a poor one."""
@@ -92,7 +101,7 @@ class LinearMember(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         sample_weight : array-like, shape (n_samples,), optional
             Precision weights >= 0, on top of the noise model's own.
         groups : array-like, shape (n_samples,), optional
-            Rows that are resampled together for the errors of the coefficients.
+            Rows that are resampled and left out together for the errors behind intervals; default identical rows of features.
 
         Raises
         ------
@@ -106,11 +115,22 @@ class LinearMember(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         columns = finite_columns(self.terms_, rows.frame)
         codes = None if groups is None else pd.factorize(np.asarray(groups)[rows.kept], sort=True)[0].astype(np.int64)
         solution = self._solve(columns.matrix, rows, codes)
-        self.spread_ = solution.spread
+        self.spread_ = replace(solution.spread, residuals=self._left_out(columns.matrix, rows, codes, solution.spread))
         self.domain_ = Domain.fit(rows.frame, columns.matrix, tuple(columns.names))
         self._publish(columns.names)
         self.report_ = self._report(columns.names, columns.matrix, rows, solution)
         return self
+
+    def _left_out(self, design: FloatArray, rows: Rows, groups: IntArray | None, spread: Spread) -> ResidualQuantiles | None:
+        """Residuals of groups that the coefficients had not seen, on the scale of the noise; None without folds."""
+        keys = configuration_groups(rows.frame) if groups is None else groups
+        if self.n_folds < 2 or len(pd.unique(keys)) < 2:
+            return None
+        linear = np.empty(len(rows.y))
+        for fold in grouped_folds(keys, self.n_folds, self.seed):
+            coef = self._coefficients(design[fold.train], rows.y[fold.train], rows.weight[fold.train])
+            linear[fold.test] = design[fold.test] @ coef
+        return ResidualQuantiles.of(noise_residual(rows.y, linear, spread))
 
     def _publish(self, names: Sequence[str]) -> None:
         values = dict(zip(names, self.spread_.coef.tolist(), strict=True))
@@ -193,6 +213,20 @@ class LinearMember(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             model.report_ = _read_report(fields.child("report"), cls.member, model.spread_)
             model._publish(list(model.report_.coef))
         return model
+
+
+def noise_residual(y: FloatArray, linear: FloatArray, spread: Spread) -> FloatArray:
+    """Residuals on the scale that a fit's noise is constant on, shape (n_rows,).
+
+    y - prediction (absolute), y / prediction - 1 (relative, infinite where the prediction is not positive), or log y minus the
+    linear predictor (log, without smearing).
+    """
+    if spread.noise == "log":
+        return np.asarray(np.log(y) - linear)
+    if spread.noise == "absolute":
+        return np.asarray(y / spread.smearing - linear)
+    ratio = np.divide(y / spread.smearing, linear, out=np.full_like(y, np.inf), where=linear > 0)
+    return np.asarray(ratio - 1.0)
 
 
 def _parameters(cls: type[BaseEstimator], fields: Fields) -> dict[str, Any]:

@@ -31,9 +31,11 @@ class NonNegativeOLS(LinearMember):
     smearing : bool
         Whether predictions are rescaled so that their sum is that of the training times: without it relative fits run low.
     n_draws : int
-        Bootstrap resamples behind intervals; 0 for none.
+        Bootstrap resamples behind intervals of the mean; 0 for none.
+    n_folds : int
+        Grouped folds whose left-out residuals make the intervals of a run; below 2 those are Student's.
     seed : int
-        Of the resamples; components fitted on the same rows with the same seed share them.
+        Of folds and resamples; components fitted on the same rows with the same seed share them.
 
     References
     ----------
@@ -49,6 +51,7 @@ class NonNegativeOLS(LinearMember):
         noise: str = "relative",
         smearing: bool = True,
         n_draws: int = 100,
+        n_folds: int = 5,
         seed: int = 0,
     ) -> None:
         self.terms = terms
@@ -56,11 +59,17 @@ class NonNegativeOLS(LinearMember):
         self.noise = noise
         self.smearing = smearing
         self.n_draws = n_draws
+        self.n_folds = n_folds
         self.seed = seed
 
+    def _weight(self, y: FloatArray, weight: FloatArray) -> FloatArray:
+        return np.asarray(weight / y**2 if self.noise == "relative" else weight)
+
+    def _coefficients(self, design: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        return nonnegative_coefficients(reduce_rows(design, y, self._weight(y, weight)))
+
     def _solve(self, design: FloatArray, rows: Rows, groups: IntArray | None) -> Solution:
-        relative = self.noise == "relative"
-        weight = rows.weight / rows.y**2 if relative else rows.weight
+        weight = self._weight(rows.y, rows.weight)
         system = reduce_rows(design, rows.y, weight)
         coef = nonnegative_coefficients(system)
         fitted = design @ coef

@@ -34,6 +34,10 @@ class QuantileOLS(LinearMember):
         0.5 is the median, 0.9 the time that nine of ten runs stay below.
     noise : {"relative", "absolute"}
         Whether residuals are divided by the measured time.
+    n_folds : int
+        Grouped folds whose left-out residuals make the intervals of a run; below 2 those are Student's. Each is one more programme.
+    seed : int
+        Of the folds.
 
     References
     ----------
@@ -43,16 +47,30 @@ class QuantileOLS(LinearMember):
     member = "quantile"
 
     def __init__(
-        self, terms: Sequence[str] | None = None, fit_intercept: bool = True, quantile: float = 0.5, noise: str = "relative"
+        self,
+        terms: Sequence[str] | None = None,
+        fit_intercept: bool = True,
+        quantile: float = 0.5,
+        noise: str = "relative",
+        n_folds: int = 0,
+        seed: int = 0,
     ) -> None:
         self.terms = terms
         self.fit_intercept = fit_intercept
         self.quantile = quantile
         self.noise = noise
+        self.n_folds = n_folds
+        self.seed = seed
+
+    def _relative(self, design: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        unit = y if self.noise == "relative" else np.ones_like(y)
+        return design / unit[:, None], y / unit
+
+    def _coefficients(self, design: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        return quantile_coefficients(*self._relative(design, y), self.quantile, weight)
 
     def _solve(self, design: FloatArray, rows: Rows, groups: IntArray | None) -> Solution:
-        unit = rows.y if self.noise == "relative" else np.ones_like(rows.y)
-        matrix, target = design / unit[:, None], rows.y / unit
+        matrix, target = self._relative(design, rows.y)
         coef = quantile_coefficients(matrix, target, self.quantile, rows.weight)
         residual = target - matrix @ coef
         objective = float(rows.weight @ check_loss(residual, self.quantile))

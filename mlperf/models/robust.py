@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +22,16 @@ PERFECT = 1e-10
 """Below this share of the largest value residuals are rounding noise: the fit is perfect and nothing is a stray."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Iterated:
+    """Where the iteration ended: ``coef`` (n_columns,), robust ``scale``, ``weights`` (n_rows,), iterations made."""
+
+    coef: FloatArray
+    scale: float
+    weights: FloatArray
+    n_iter: int
+
+
 class HuberOLS(LinearMember):
     """Huber regression on relative (or plain) residuals.
 
@@ -36,6 +47,10 @@ class HuberOLS(LinearMember):
         Residuals beyond k robust standard deviations get weight k / |residual|; 1.345 costs 5 % of efficiency on normal errors.
     max_iter, tol : int, float
         Of the iteration: relative change of the residuals.
+    n_folds : int
+        Grouped folds whose left-out residuals make the intervals of a run; below 2 those are Student's.
+    seed : int
+        Of the folds.
 
     Attributes
     ----------
@@ -59,6 +74,8 @@ class HuberOLS(LinearMember):
         k: float = 1.345,
         max_iter: int = 1000,
         tol: float = 1e-12,
+        n_folds: int = 5,
+        seed: int = 0,
     ) -> None:
         self.terms = terms
         self.fit_intercept = fit_intercept
@@ -66,11 +83,20 @@ class HuberOLS(LinearMember):
         self.k = k
         self.max_iter = max_iter
         self.tol = tol
+        self.n_folds = n_folds
+        self.seed = seed
+
+    def _relative(self, design: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        unit = y if self.noise == "relative" else np.ones_like(y)
+        return design / unit[:, None], y / unit
+
+    def _coefficients(self, design: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+        return self._iterate(*self._relative(design, y), weight).coef
 
     def _solve(self, design: FloatArray, rows: Rows, groups: IntArray | None) -> Solution:
-        unit = rows.y if self.noise == "relative" else np.ones_like(rows.y)
-        matrix, target = design / unit[:, None], rows.y / unit
-        coef, scale = self._iterate(matrix, target, rows.weight)
+        matrix, target = self._relative(design, rows.y)
+        found = self._iterate(matrix, target, rows.weight)
+        coef, scale, self.weights_, self.n_iter_ = found.coef, found.scale, found.weights, found.n_iter
         residual = target - matrix @ coef
         system = reduce_rows(matrix, target, rows.weight * self.weights_)
         df = float(max(len(target) - np.linalg.matrix_rank(system.r), 1))
@@ -80,21 +106,19 @@ class HuberOLS(LinearMember):
         notes = (f"{len(stray)} rows with weight below {LOW_WEIGHT}: {shown}",) if len(stray) else ()
         return Solution(spread, {"scale": scale, "n_iter": float(self.n_iter_), "n_low_weight": float(len(stray))}, notes)
 
-    def _iterate(self, matrix: FloatArray, target: FloatArray, case: FloatArray) -> tuple[FloatArray, float]:
+    def _iterate(self, matrix: FloatArray, target: FloatArray, case: FloatArray) -> Iterated:
         coef = reduce_rows(matrix, target, case).solve()
         residual = target - matrix @ coef
         for iteration in range(1, self.max_iter + 1):
             scale = weighted_median(np.abs(residual), case) / NORMAL_MAD
-            self.n_iter_ = iteration
             if scale <= PERFECT * float(np.abs(target).max()):
-                self.weights_ = np.ones_like(residual)
-                return coef, scale
-            self.weights_ = huber_weights(residual / scale, self.k)
-            coef = reduce_rows(matrix, target, case * self.weights_).solve()
+                return Iterated(coef, scale, np.ones_like(residual), iteration)
+            weights = huber_weights(residual / scale, self.k)
+            coef = reduce_rows(matrix, target, case * weights).solve()
             previous, residual = residual, target - matrix @ coef
             change = float(np.sqrt(case @ (residual - previous) ** 2 / max(float(case @ previous**2), 1e-300)))
             if change <= self.tol:
-                return coef, scale
+                return Iterated(coef, scale, weights, iteration)
         raise FitError(f"no convergence in {self.max_iter} iterations (last change {change:.1e})", hint="Raise max_iter or tol.")
 
     def _factor(
