@@ -234,9 +234,15 @@ def _split(X: Any) -> tuple[tuple[str, ...], FloatArray, dict[str, Any]]:
         if numbers.ndim != 2:
             raise DataError(f"got an array of shape {numbers.shape}, expected two dimensions", place="Domain.fit")
         return tuple(f"x{index}" for index in range(numbers.shape[1])), numbers, {}
-    numeric = [name for name, kind in zip(X.columns, X.dtypes, strict=True) if isinstance(kind, np.dtype) and kind.kind in "iuf"]
+    numeric = [name for name, kind in zip(X.columns, X.dtypes, strict=True) if _is_numeric(kind)]
     others = [name for name in X.columns if name not in set(numeric)]
     return tuple(map(str, numeric)), X[numeric].to_numpy(dtype=np.float64), {str(name): X[name] for name in others}
+
+
+def _is_numeric(kind: Any) -> bool:
+    if isinstance(kind, np.dtype):
+        return kind.kind in "iuf"
+    return bool(pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind))
 
 
 def _with_constant(numbers: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from mlperf.core.errors import DataError, UsageError
+from mlperf.core.errors import DataError, MlperfError, UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.core.shown import plain
 from mlperf.models.fields import Fields
@@ -112,7 +112,14 @@ def model_from_dict(document: Any, path: str = "$") -> Any:
             hint="Train again, or install the release that wrote the file.",
         )
     owner = class_of(fields.text("kind"), f"{path}.kind")
-    return owner.from_dict({key: value for key, value in document.items() if key not in ENVELOPE}, path)
+    body = {key: value for key, value in document.items() if key not in ENVELOPE}
+    try:
+        return owner.from_dict(body, path)
+    except MlperfError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        # A reader that trips over a hostile document is still an error of the document.
+        raise DataError(f"not a model of kind {fields.text('kind')}: {type(error).__name__}: {error}", place=path) from error
 
 
 def model_to_json(estimator: Storable) -> str:
