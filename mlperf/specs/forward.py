@@ -20,9 +20,14 @@ def forward_work(cnn: CnnSpec) -> Iterator[Work]:
     """Kernels from the input to softmax and loss, in execution order, for one sample."""
     fused = fusion(cnn)
     for layer in cnn.layers:
-        yield from _RULES[layer.kind](layer, cnn.input_shapes(layer.name), cnn.shapes[layer.name])
+        yield from layer_work(cnn, layer)
         yield from _element_wise(layer, cnn.shapes[layer.name], fused)
-    yield _softmax(cnn)
+    yield softmax_work(cnn)
+
+
+def layer_work(cnn: CnnSpec, layer: Layer) -> Iterator[Work]:
+    """Kernels of one layer but bias, activation and dropout; a product stands last."""
+    yield from _RULES[layer.kind](layer, cnn.input_shapes(layer.name), cnn.shapes[layer.name])
 
 
 def _nothing(_layer: Layer, _sources: Sources, _target: Shape) -> Iterator[Work]:
@@ -94,7 +99,14 @@ def _element_wise(layer: Layer, target: Shape, fused: Fusion) -> Iterator[Work]:
         yield memory_work("activation", layer.name, target.size, (target.n_maps, target.n_maps), target)
 
 
-def _softmax(cnn: CnnSpec) -> Work:
+def softmax_work(cnn: CnnSpec) -> Work:
+    """Softmax, loss and loss gradient on the network's output.
+
+    Raises
+    ------
+    DataError
+        A softmax layer stands before the end.
+    """
     for layer in cnn.layers[:-1]:
         if layer.kind == "softmax":
             raise DataError(

@@ -97,13 +97,25 @@ def kernel_calls(cnn: CnnSpec, subbatch_size: int) -> tuple[KernelCall, ...]:
     DataError
         ``subbatch_size`` is not a whole number >= 1, or a softmax layer stands before the end of the network.
     """
+    size = checked_subbatch(subbatch_size)
+    return tuple(scaled(work, size) for work in _step(cnn))
+
+
+def checked_subbatch(subbatch_size: int) -> int:
+    """``subbatch_size`` itself.
+
+    Raises
+    ------
+    DataError
+        It is not a whole number >= 1.
+    """
     if int(subbatch_size) != subbatch_size or subbatch_size < 1:
         raise DataError(
             f"got {subbatch_size}, expected a whole number >= 1",
             place="subbatch_size",
             hint="It counts samples in a GPU iteration.",
         )
-    return tuple(_scaled(work, int(subbatch_size)) for work in _step(cnn))
+    return int(subbatch_size)
 
 
 def bytes_moved(cnn: CnnSpec, subbatch_size: int) -> int:
@@ -126,8 +138,8 @@ def _passes(cnn: CnnSpec) -> Iterator[Work]:
     yield from backward_work(cnn)
 
 
-def _scaled(work: Work, subbatch_size: int) -> KernelCall:
-    """The sub-batch stretches the rows of forward products and dedx, and the inner dimension of weight gradients."""
+def scaled(work: Work, subbatch_size: int) -> KernelCall:
+    """The call: the sub-batch stretches the rows of forward products and dedx, and the inner dimension of weight gradients."""
     b = subbatch_size
     return KernelCall(
         kernel=work.kernel,
