@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from mlperf.core.arrays import BoolArray, FloatArray, IntArray
-from mlperf.systems.iterations import Periods
+from mlperf.core.arrays import BoolArray
+from mlperf.systems.iterations import CoupledThreads, Periods
 
 FETCH_BURST_SHARE = 0.5
 BUSY_GRADIENT_LOCK_SHARE = 0.2
 PHASE_LOCKING_SHARE = 0.05
 
 
-def sprint_flags(threads: Mapping[str, FloatArray], n_gpus_per_node: IntArray, at: Periods) -> dict[str, BoolArray]:
+def sprint_flags(threads: CoupledThreads, at: Periods) -> dict[str, BoolArray]:
     """Validity flags by name; arrays of shape (n_configs,).
 
     ``weights_lock_saturated``: the weights lock is asked for more than it has (a solution exists but has no meaning).
@@ -22,14 +20,14 @@ def sprint_flags(threads: Mapping[str, FloatArray], n_gpus_per_node: IntArray, a
     ``phase_locking_risk``: less jitter than one deposit, so that T_GPU / T_Update may lock onto a small rational number; neither
     a closed form nor the recursion sees that. ``clamp``: T_Update >= T_GPU, every buffer is fresh.
     """
-    gpu_s, update_s = at.gpu_s, at.update_s
-    fetch_s, deposit_s = threads["fetch_weights_s"], threads["update_gradient_s"]
-    weights_load = n_gpus_per_node * fetch_s * at.fetch_probability / gpu_s + threads["update_weights_s"] / update_s
+    gpu_s, update_s, deposit_s = at.gpu_s, at.update_s, threads.update_gradient_s
+    fetches_s = threads.n_gpus_per_node * threads.fetch_weights_s
+    weights_load = fetches_s * at.fetch_probability / gpu_s + threads.update_weights_s / update_s
     long_deposit = deposit_s > PHASE_LOCKING_SHARE * np.minimum(gpu_s, update_s)
     return {
         "weights_lock_saturated": weights_load > 1.0,
-        "fetch_burst": n_gpus_per_node * fetch_s / gpu_s > FETCH_BURST_SHARE,
+        "fetch_burst": fetches_s / gpu_s > FETCH_BURST_SHARE,
         "gradient_lock_busy": deposit_s / gpu_s > BUSY_GRADIENT_LOCK_SHARE,
-        "phase_locking_risk": (threads["gpu_work_std_s"] < deposit_s) & long_deposit,
+        "phase_locking_risk": (threads.gpu_work_std_s < deposit_s) & long_deposit,
         "clamp": update_s >= gpu_s,
     }

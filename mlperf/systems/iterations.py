@@ -23,7 +23,8 @@ MOST_INNER_STEPS = 60
 class CoupledThreads:
     """One GPU thread and one update thread before they meet; arrays of shape (n_configs,), seconds.
 
-    ``gpu_free_s`` and ``update_free_s`` are a0 and b0: the iterations without locks, fetch, sums and barrier.
+    ``gpu_free_s`` and ``update_free_s`` are a0 and b0: the iterations without locks, fetch, sums and barrier. The functions of this
+    file want one number of GPUs per node in all configurations.
     """
 
     gpu_free_s: FloatArray
@@ -35,12 +36,16 @@ class CoupledThreads:
     gpu_work_std_s: FloatArray
     barrier_per_buffer_s: FloatArray
     n_nodes: FloatArray
-    n_gpus_per_node: int
+    n_gpus_per_node: IntArray
 
     def take(self, rows: IntArray | slice) -> CoupledThreads:
         """The configurations ``rows``."""
-        names = [field.name for field in fields(self) if field.name != "n_gpus_per_node"]
-        return CoupledThreads(**{name: getattr(self, name)[rows] for name in names}, n_gpus_per_node=self.n_gpus_per_node)
+        return CoupledThreads(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+
+    @property
+    def n(self) -> int:
+        """The GPUs per node of the first configuration, and so of all."""
+        return int(self.n_gpus_per_node[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +99,27 @@ def log_mismatch(threads: CoupledThreads, form: ClosedForm, log_ratio: FloatArra
 
 def log_ratio_guess(threads: CoupledThreads) -> FloatArray:
     """Logarithm of rho without locks and barrier, every buffer fresh as often as that ratio says."""
-    gpu_s, n_sum_s = threads.gpu_free_s, threads.n_gpus_per_node * threads.sum_gradient_s
+    gpu_s, n_sum_s = threads.gpu_free_s, threads.n * threads.sum_gradient_s
     ratio = threads.update_free_s / gpu_s
     for _ in range(4):
         p = np.minimum(ratio, 1.0)
         ratio = (threads.update_free_s + n_sum_s * p) / (gpu_s + threads.fetch_weights_s * p / ratio)
     return np.asarray(np.log(ratio))
+
+
+def gpu_period_at(threads: CoupledThreads, form: ClosedForm, update_s: FloatArray) -> Periods:
+    """T_GPU, p and q when T_Update is known; the barrier is left at 0.
+
+    A fixed point over rho = U / G, which contracts by the share of fetch and locks in T_GPU.
+    """
+    gpu_s = threads.gpu_free_s
+    for _ in range(MOST_INNER_STEPS):
+        ratio = update_s / gpu_s
+        p = np.minimum(expected_shorter(gpu_s, threads.gpu_work_std_s, update_s) / gpu_s, 1.0)
+        before_s, gpu_s = gpu_s, _gpu_period(threads, form, ratio, p)
+        if np.all(np.abs(gpu_s - before_s) <= 1e-14 * gpu_s):
+            break
+    return Periods(gpu_s, update_s, p, np.minimum(p / ratio, 1.0), np.zeros_like(gpu_s))
 
 
 def _with_jitter(threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, gpu_s: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -116,7 +136,7 @@ def _with_jitter(threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, g
 def _gpu_period(threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, p: FloatArray) -> FloatArray:
     q = np.minimum(p / ratio, 1.0)
     free_s = threads.gpu_free_s + threads.fetch_weights_s * q
-    fetches = (threads.n_gpus_per_node - 1) * hold_second_moment(threads.fetch_weights_s, q, form.hold_power)
+    fetches = (threads.n - 1) * hold_second_moment(threads.fetch_weights_s, q, form.hold_power)
     sums = hold_second_moment(threads.sum_gradient_s, p, form.hold_power)
     return _positive_root(free_s, 0.5 * (fetches + (threads.update_weights_s**2 + sums) / ratio))
 
@@ -124,7 +144,7 @@ def _gpu_period(threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, p:
 def _update_period(
     threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, p: FloatArray, barrier_s: FloatArray
 ) -> FloatArray:
-    n, q = threads.n_gpus_per_node, np.minimum(p / ratio, 1.0)
+    n, q = threads.n, np.minimum(p / ratio, 1.0)
     free_s = threads.update_free_s + n * threads.sum_gradient_s * p + barrier_s
     fetches = hold_second_moment(threads.fetch_weights_s, q, form.hold_power)
     return _positive_root(free_s, 0.5 * n * ratio * (threads.update_gradient_s**2 + fetches))
@@ -136,17 +156,17 @@ def _positive_root(linear_s: FloatArray, constant_s2: FloatArray) -> FloatArray:
 
 
 def _binomial_barrier(threads: CoupledThreads, p: FloatArray, _: FloatArray) -> FloatArray:
-    return threads.barrier_per_buffer_s * barrier_excess(threads.n_gpus_per_node, p, threads.n_nodes)
+    return threads.barrier_per_buffer_s * barrier_excess(threads.n, p, threads.n_nodes)
 
 
 def _overdispersed_barrier(threads: CoupledThreads, p: FloatArray, gpu_s: FloatArray) -> FloatArray:
-    n = threads.n_gpus_per_node
+    n = threads.n
     spread = buffer_overdispersion(n, threads.sum_gradient_s / gpu_s)
     return threads.barrier_per_buffer_s * barrier_excess(n, p, threads.n_nodes, spread)
 
 
 def _convolved_barrier(threads: CoupledThreads, p: FloatArray, gpu_s: FloatArray) -> FloatArray:
-    n, sum_s = threads.n_gpus_per_node, threads.sum_gradient_s
+    n, sum_s = threads.n, threads.sum_gradient_s
     spread = buffer_overdispersion(n, sum_s / gpu_s)
     return barrier_wait(n, p, threads.n_nodes, spread, sum_s, threads.update_gradient_s, gpu_s)
 

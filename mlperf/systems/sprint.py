@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -62,6 +63,16 @@ class State(Shown):
     closed: np.ndarray
     flags: Mapping[str, BoolArray]
 
+    def reshaped(self, shape: tuple[int, ...]) -> State:
+        """The same configurations in another shape."""
+        arrays = {name: getattr(self, name).reshape(shape) for name in self.__slots__ if name != "flags"}
+        return State(**arrays, flags={name: flag.reshape(shape) for name, flag in self.flags.items()})
+
+    def take(self, rows: IntArray) -> State:
+        """The configurations ``rows`` (indices into the last axis)."""
+        arrays = {name: getattr(self, name)[..., rows] for name in self.__slots__ if name != "flags"}
+        return State(**arrays, flags={name: flag[..., rows] for name, flag in self.flags.items()})
+
     @property
     def ratio(self) -> FloatArray:
         """T_Update / T_GPU, rho of the equations."""
@@ -102,26 +113,32 @@ def solve_iterations(times: ComponentTimes, run: RunGrid, closed: str = "convolu
     """
     if closed not in CLOSED_FORMS:
         raise UsageError(f"got closed form {closed!r}, expected one of {', '.join(CLOSED_FORMS)}")
-    shape = _shape(times, run)
-    threads = {name: np.broadcast_to(value, shape).ravel() for name, value in _thread_fields(times, run).items()}
-    gpus = np.broadcast_to(run.n_gpus_per_node, shape).ravel()
+    threads = coupled_threads(times, run)
     _check_own_work(threads)
-    solved, n_roots = _solve_all(threads, gpus, closed, check_unique)
-    flat = _state(threads, gpus, solved, closed, n_roots if check_unique else None)
-    return _reshaped(flat, shape)
+    form = CLOSED_FORMS[closed]
+    solved = _by_chunk(threads, lambda part: _solve_chunk(part, form))
+    state = state_at(threads, solved, closed)
+    if check_unique:
+        n_roots = _by_chunk(threads, lambda part: _RootCount(_count_roots(part, form, SCAN_REACH[closed])))
+        state = replace(state, flags={**state.flags, "several_roots": n_roots.n_roots != 1})
+    return state.reshaped(np.broadcast_shapes(times.shape, run.shape))
 
 
-def _shape(times: ComponentTimes, run: RunGrid) -> tuple[int, ...]:
+def coupled_threads(times: ComponentTimes, run: RunGrid) -> CoupledThreads:
+    """Both threads of every configuration, flattened to shape (n_configs,).
+
+    Raises
+    ------
+    UsageError
+        ``times`` and ``run`` do not broadcast.
+    """
     try:
-        return np.broadcast_shapes(times.shape, run.shape)
+        shape = np.broadcast_shapes(times.shape, run.shape)
     except ValueError as error:
         shapes = f"times of shape {times.shape} and a run grid of shape {run.shape}"
         raise UsageError(f"got {shapes}, expected shapes that broadcast") from error
-
-
-def _thread_fields(times: ComponentTimes, run: RunGrid) -> dict[str, FloatArray]:
     per_buffer = times.sum_gradient_s if times.barrier_per_buffer_s is None else times.barrier_per_buffer_s
-    return {
+    every = {
         "gpu_free_s": times.gpu_work_s + times.update_gradient_s,
         "update_free_s": times.update_work_s + times.update_weights_s,
         "fetch_weights_s": times.fetch_weights_s,
@@ -131,30 +148,34 @@ def _thread_fields(times: ComponentTimes, run: RunGrid) -> dict[str, FloatArray]
         "gpu_work_std_s": times.gpu_work_std_s,
         "barrier_per_buffer_s": per_buffer,
         "n_nodes": run.n_nodes.astype(np.float64),
+        "n_gpus_per_node": run.n_gpus_per_node,
     }
+    return CoupledThreads(**{name: np.broadcast_to(value, shape).ravel() for name, value in every.items()})
 
 
-def _check_own_work(threads: Mapping[str, FloatArray]) -> None:
-    for name, thread in (("gpu_free_s", "GPU thread"), ("update_free_s", "update thread")):
-        if (threads[name] <= 0.0).any():
+def _check_own_work(threads: CoupledThreads) -> None:
+    for name, free_s in (("GPU thread", threads.gpu_free_s), ("update thread", threads.update_free_s)):
+        if (free_s <= 0.0).any():
             hint = "Give at least one of its components a time."
-            raise DataError(f"got a {thread} without work of its own, expected > 0 s outside locks", hint=hint)
+            raise DataError(f"got a {name} without work of its own, expected > 0 s outside locks", hint=hint)
 
 
-def _solve_all(threads: Mapping[str, FloatArray], gpus: IntArray, closed: str, check_unique: bool) -> tuple[Periods, IntArray]:
-    """Group by GPUs per node (sums over buffers have that many terms) and solve in chunks that fit a cache."""
-    form = CLOSED_FORMS[closed]
-    solved = Periods(*(np.empty(gpus.size) for _ in range(5)))
-    n_roots = np.ones(gpus.size, dtype=np.int64)
-    for n in np.unique(gpus):
-        rows = np.flatnonzero(gpus == n)
-        for start in range(0, rows.size, CHUNK):
-            part = rows[start : start + CHUNK]
-            coupled = CoupledThreads(**{name: value[part] for name, value in threads.items()}, n_gpus_per_node=int(n))
-            _store(solved, part, _solve_chunk(coupled, form))
-            if check_unique:
-                n_roots[part] = _count_roots(coupled, form, SCAN_REACH[closed])
-    return solved, n_roots
+Solved = TypeVar("Solved", Periods, "_RootCount")
+
+
+@dataclass(frozen=True, slots=True)
+class _RootCount:
+    n_roots: IntArray
+
+
+def _by_chunk(threads: CoupledThreads, solve: Callable[[CoupledThreads], Solved]) -> Solved:
+    """Solve groups of equal GPUs per node (sums over buffers have that many terms) in chunks that fit a cache."""
+    rows_of = [np.flatnonzero(threads.n_gpus_per_node == n) for n in np.unique(threads.n_gpus_per_node)]
+    chunks = [rows[start : start + CHUNK] for rows in rows_of for start in range(0, rows.size, CHUNK)]
+    parts = [solve(threads.take(rows)) for rows in chunks]
+    order = np.argsort(np.concatenate(chunks), kind="stable")
+    kind = type(parts[0])
+    return kind(*(np.concatenate([getattr(part, name) for part in parts])[order] for name in kind.__slots__))
 
 
 def _solve_chunk(threads: CoupledThreads, form: ClosedForm) -> Periods:
@@ -172,44 +193,43 @@ def _count_roots(threads: CoupledThreads, form: ClosedForm, reach: float) -> Int
     return np.asarray(np.count_nonzero(above[1:] != above[:-1], axis=0), dtype=np.int64)
 
 
-def _store(into: Periods, rows: IntArray, part: Periods) -> None:
-    for name in Periods.__slots__:
-        getattr(into, name)[rows] = getattr(part, name)
+def state_at(threads: CoupledThreads, at: Periods, closed: str, lock_gradient_update_s: FloatArray | None = None) -> State:
+    """Lock waits, residual and flags of solved iterations; shape (n_configs,).
 
-
-def _state(threads: Mapping[str, FloatArray], gpus: IntArray, at: Periods, closed: str, n_roots: IntArray | None) -> State:
-    """Lock waits at the solution, flags and residual."""
-    power, gpu_s = CLOSED_FORMS[closed].hold_power, at.gpu_s
-    fetches = hold_second_moment(threads["fetch_weights_s"], at.fetch_probability, power)
-    sums = hold_second_moment(threads["sum_gradient_s"], at.ready_probability, power)
-    lock_weights_gpu_s = lock_wait(threads["update_weights_s"] ** 2, at.update_s) + (gpus - 1) * lock_wait(fetches, gpu_s)
-    lock_gradient_gpu_s = lock_wait(sums, at.update_s)
-    lock_gradient_update_s = gpus * lock_wait(threads["update_gradient_s"] ** 2, gpu_s)
-    lock_weights_update_s = gpus * lock_wait(fetches, gpu_s)
-    fetch_s, sum_s = threads["fetch_weights_s"] * at.fetch_probability, gpus * threads["sum_gradient_s"] * at.ready_probability
-    gpu_again_s = threads["gpu_free_s"] + fetch_s + lock_weights_gpu_s + lock_gradient_gpu_s
-    update_again_s = threads["update_free_s"] + sum_s + at.barrier_wait_s + lock_gradient_update_s + lock_weights_update_s
-    residual = np.maximum(np.abs(gpu_again_s / gpu_s - 1.0), np.abs(update_again_s / at.update_s - 1.0))
-    flags = sprint_flags(threads, gpus, at)
-    if n_roots is not None:
-        flags["several_roots"] = n_roots != 1
+    ``closed`` without an entry in ``CLOSED_FORMS`` names another method and takes the holds of ``convolution``; a counted
+    ``lock_gradient_update_s`` replaces that of eq. 7.
+    """
+    form = CLOSED_FORMS.get(closed, CLOSED_FORMS["convolution"])
+    n, gpu_s, update_s = threads.n_gpus_per_node, at.gpu_s, at.update_s
+    fetches = hold_second_moment(threads.fetch_weights_s, at.fetch_probability, form.hold_power)
+    sums = hold_second_moment(threads.sum_gradient_s, at.ready_probability, form.hold_power)
+    if lock_gradient_update_s is None:
+        lock_gradient_update_s = n * lock_wait(threads.update_gradient_s**2, gpu_s)
+    waits = {
+        "lock_weights_gpu_s": lock_wait(threads.update_weights_s**2, update_s) + (n - 1) * lock_wait(fetches, gpu_s),
+        "lock_gradient_gpu_s": lock_wait(sums, update_s),
+        "lock_gradient_update_s": lock_gradient_update_s,
+        "lock_weights_update_s": n * lock_wait(fetches, gpu_s),
+    }
     return State(
         gpu_iteration_s=gpu_s,
-        update_iteration_s=at.update_s,
+        update_iteration_s=update_s,
         ready_probability=at.ready_probability,
         fetch_probability=at.fetch_probability,
-        lock_weights_gpu_s=lock_weights_gpu_s,
-        lock_gradient_gpu_s=lock_gradient_gpu_s,
-        lock_gradient_update_s=lock_gradient_update_s,
-        lock_weights_update_s=lock_weights_update_s,
+        **waits,
         barrier_wait_s=at.barrier_wait_s,
-        gpu_std_s=threads["gpu_work_std_s"] if CLOSED_FORMS[closed].jitter else np.zeros_like(gpu_s),
-        residual=residual,
+        gpu_std_s=threads.gpu_work_std_s if form.jitter else np.zeros_like(gpu_s),
+        residual=_residual(threads, at, waits),
         closed=np.full(gpu_s.shape, closed),
-        flags=flags,
+        flags=sprint_flags(threads, at),
     )
 
 
-def _reshaped(flat: State, shape: tuple[int, ...]) -> State:
-    arrays = {name: getattr(flat, name).reshape(shape) for name in State.__slots__ if name != "flags"}
-    return State(**arrays, flags={name: flag.reshape(shape) for name, flag in flat.flags.items()})
+def _residual(threads: CoupledThreads, at: Periods, waits: Mapping[str, FloatArray]) -> FloatArray:
+    """Larger relative difference of a period and the sum of its parts."""
+    fetch_s = threads.fetch_weights_s * at.fetch_probability
+    sum_s = threads.n_gpus_per_node * threads.sum_gradient_s * at.ready_probability
+    gpu_s = threads.gpu_free_s + fetch_s + waits["lock_weights_gpu_s"] + waits["lock_gradient_gpu_s"]
+    locks_s = waits["lock_gradient_update_s"] + waits["lock_weights_update_s"]
+    update_s = threads.update_free_s + sum_s + at.barrier_wait_s + locks_s
+    return np.asarray(np.maximum(np.abs(gpu_s / at.gpu_s - 1.0), np.abs(update_s / at.update_s - 1.0)))
