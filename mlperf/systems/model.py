@@ -252,4 +252,4 @@ def frame_from_dict(value: Any, path: str) -> pd.DataFrame:
 
 
 def _object(value: Any, path: str) -> Mapping[str, Any]:
-    return {key: value[key] for key in Fields(value, path).keys()}  # noqa: SIM118 - checks that it is an object
+    return {key: value[key] for key in Fields(value, path).names}
