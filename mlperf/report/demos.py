@@ -78,6 +78,11 @@ def coverage_text(result: Demo) -> str:
     return f"{inside} of {len(table)} measurements lie inside their 95 % interval; MAPE {100 * result.comparison.mape:.2f} %."
 
 
+def demo_figure(result: Demo) -> Figure:
+    """Held-out steps, predicted against measured."""
+    return comparison_figure(result.comparison)
+
+
 def demo_figures(result: Demo) -> dict[str, Figure]:
     """Every figure by file name, without ending."""
     table = result.comparison.table

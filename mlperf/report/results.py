@@ -25,7 +25,7 @@ RESULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "predict": ("mlperf.systems.run_prediction:Prediction", "mlperf.systems.table_prediction:RowPredictions"),
         "compare": ("mlperf.systems.compare:Comparison",),
         "search": ("mlperf.systems.search:SearchResult",),
-        "accuracy": ("mlperf.systems.accuracy:AccuracyTable",),
+        "accuracy": ("mlperf.systems.ladder.result:Ladder",),
     }
 )
 

@@ -1,0 +1,146 @@
+"""The main path on the command line: each command prints what its Python function returns, and ends as it should."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+
+import mlperf
+from mlperf.cli.main import cli
+from mlperf.report.record import record_text
+from mlperf.report.results import command_schema
+from mlperf.specs import load_cnn, load_machine
+
+FOLDS = 3
+DATASET_SIZE = 60_000
+
+
+def invoke(*words: str) -> Result:
+    done = CliRunner().invoke(cli, words)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+def printed(command: str, *words: str) -> Any:
+    """The result of a record, after a look at the record itself."""
+    document = json.loads(invoke(*command.split(), *words, "--json").stdout)
+    Draft202012Validator(command_schema(command)).validate(document)
+    assert document["command"] == command
+    assert document["provenance"]["data_sha256"]
+    return document["result"]
+
+
+def returned(result: Any) -> Any:
+    """A function's result after a trip through JSON."""
+    return json.loads(record_text(result.to_dict()))
+
+
+def without_provenance(document: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if key != "provenance"}
+
+
+@pytest.fixture(scope="session")
+def trained(small_campaign: Path) -> Any:
+    return mlperf.train(small_campaign, n_folds=FOLDS, seed=1)
+
+
+@pytest.fixture(scope="session")
+def model_path(trained: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("models") / "model.json"
+    mlperf.save_model(trained, path)
+    return str(path)
+
+
+def test_train_prints_and_stores_what_train_returns(small_campaign: Path, trained: Any, tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    result = printed("train", str(small_campaign), "-o", str(path), "--folds", str(FOLDS), "--seed", "1")
+    assert without_provenance(result) == without_provenance(returned(trained))
+    assert without_provenance(returned(mlperf.load_model(path))) == without_provenance(result)
+
+
+def test_predict_prints_what_predict_epoch_returns(trained: Any, model_path: str) -> None:
+    words = ["--cnn", "vgg11", "--machine", "cpu-cluster", "--nodes", "1,4", "--subbatch", "2", "--dataset-size", str(DATASET_SIZE)]
+    result = printed("predict", model_path, *words)
+    job = mlperf.JobSpec(dataset_size=DATASET_SIZE)
+    again = mlperf.predict_epoch(trained, load_cnn("vgg11"), load_machine("cpu-cluster"), job, n_nodes=(1, 4), subbatch_size=(2,))
+    assert result == returned(again)
+
+
+def test_compare_prints_what_compare_runs_returns_and_answers_scripts(small_campaign: Path, trained: Any, model_path: str) -> None:
+    assert printed("compare", model_path, str(small_campaign)) == returned(mlperf.compare_runs(trained, small_campaign))
+    assert invoke("compare", model_path, str(small_campaign), "--max-error", "1000").exit_code == 0
+    assert (
+        CliRunner()
+        .invoke(cli, ["compare", model_path, str(small_campaign), "--max-error", "0"], standalone_mode=False)
+        .return_value
+        == 1
+    )
+
+
+def test_search_prints_what_search_runs_returns_and_answers_scripts(trained: Any, model_path: str) -> None:
+    words = [model_path, "--cnn", "alexnet", "--machine", "cpu-cluster", "--dataset-size", str(DATASET_SIZE), "--nodes", "1:8"]
+    words += ["--subbatch", "1:4"]
+    result = printed("search", *words, "--minibatch", "8:64")
+    job = mlperf.JobSpec(dataset_size=DATASET_SIZE)
+    again = mlperf.search_runs(
+        trained,
+        load_cnn("alexnet"),
+        load_machine("cpu-cluster"),
+        job,
+        n_nodes=tuple(range(1, 9)),
+        subbatch_size=tuple(range(1, 5)),
+        minibatch=(8.0, 64.0),
+    )
+    assert result == returned(again)
+    nothing = CliRunner().invoke(cli, ["search", *words, "--minibatch", "1e7:1e8"], standalone_mode=False)
+    assert nothing.return_value == 1
+    assert "nothing found" in nothing.stdout
+
+
+def test_report_prints_what_model_report_returns(trained: Any, model_path: str) -> None:
+    from mlperf.systems.model_report import model_report
+
+    assert printed("report", model_path) == returned(model_report(trained))
+
+
+def test_people_see_tables_in_plain_words(model_path: str) -> None:
+    words = ["--cnn", "vgg11", "--machine", "cpu-cluster", "--nodes", "4", "--dataset-size", str(DATASET_SIZE)]
+    text = invoke("predict", model_path, *words).stdout
+    assert "vgg11 on 4 nodes" in text
+    assert "GPU thread, one iteration" in text
+    assert "{" not in text
+
+
+def test_figures_are_written_where_asked(small_campaign: Path, model_path: str, tmp_path: Path) -> None:
+    file = tmp_path / "compare.svg"
+    invoke("compare", model_path, str(small_campaign), "--plot", str(file))
+    assert "<svg" in file.read_text(encoding="utf-8")
+
+
+def test_a_table_model_predicts_rows(tmp_path: Path) -> None:
+    table, rows, model = tmp_path / "times.csv", tmp_path / "new.csv", tmp_path / "model.json"
+    lines = [f"{m},{n},{2.0 * m * n + 5.0 + 0.01 * ((7 * m + 3 * n) % 5)}" for m in range(1, 8) for n in range(1, 8)]
+    table.write_text("m,n,time_ms\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    rows.write_text("m,n\n3,4\n6,6\n", encoding="utf-8")
+    invoke("train", str(table), "--target", "time_ms", "--terms", "m*n, m, log2(n)", "-o", str(model))
+    result = printed("predict", str(model), "--rows", str(rows))
+    assert result["predicted"] == pytest.approx([29.0, 77.0], rel=5e-3)
+    assert result["in_domain"] == [True, True]
+
+
+def test_a_missing_specification_is_wrong_use(model_path: str) -> None:
+    from mlperf.core.errors import UsageError
+
+    for words in (
+        ["--machine", "kfc", "--dataset-size", "9"],
+        ["--cnn", "vgg11", "--dataset-size", "9"],
+        ["--cnn", "vgg11", "--machine", "kfc"],
+    ):
+        with pytest.raises(UsageError):
+            invoke("predict", model_path, *words)
