@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
 from mlperf.models.domain import Domain
+from mlperf.models.expressions import names, parse
 from mlperf.models.fields import Fields
 from mlperf.models.folds import configuration_groups, grouped_folds
 from mlperf.models.inputs import finite_columns, learn_terms, query_frame, training_rows
@@ -40,7 +41,7 @@ class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     base : estimator, optional
         Any regressor of the room; default `NonNegativeOLS` of every column.
     columns : sequence of str, optional
-        What the trees see; default every column. Factors become indicator columns.
+        What the trees see: columns, or arithmetic expressions over them; default every column. Factors become indicator columns.
     max_iter, learning_rate, max_leaf_nodes, min_samples_leaf, l2_regularization : numbers
         Of the trees. Fix them before looking at errors: they are not chosen here.
     monotone : sequence of str
@@ -108,7 +109,7 @@ class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             A time that is not positive.
         """
         rows = training_rows(self, X, y, terms=self._read())
-        self.terms_ = learn_terms(self._tree_columns(rows.frame), rows.frame, intercept=False)
+        self.terms_ = learn_terms(self.columns, rows.frame, intercept=False)
         features = finite_columns(self.terms_, rows.frame)
         self.time_range_ = (float(rows.y.min()), float(rows.y.max()))
         self.base_ = point_estimator(self.base).fit(rows.frame, rows.y)
@@ -116,7 +117,7 @@ class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.correction_range_ = (float(residual.min()), float(residual.max()))
         self.trees_ = Trees.of(self._boosting(features.names, features.matrix, residual))
         self.n_iter_ = self.max_iter
-        self.domain_ = Domain.fit(rows.frame[self._tree_columns(rows.frame)])
+        self.domain_ = Domain.fit(rows.frame[self._read_by_trees(rows.frame)])
         self.residuals_ = self._left_out(rows.frame, rows.y, groups) if self.n_folds >= 2 else None
         return self
 
@@ -125,19 +126,20 @@ class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         terms = getattr(self.base, "terms", None)
         if self.columns is None or terms is None:
             return None
-        return [*(f"`{name}`" for name in self.columns), *terms]
+        return [*self.columns, *terms]
 
-    def _tree_columns(self, frame: pd.DataFrame) -> list[str]:
-        return [str(name) for name in frame] if self.columns is None else list(self.columns)
+    def _read_by_trees(self, frame: pd.DataFrame) -> list[str]:
+        read = set(map(str, frame)) if self.columns is None else {name for term in self.columns for name in names(parse(term))}
+        return [str(name) for name in frame if str(name) in read]
 
-    def _boosting(self, names: Sequence[str], features: FloatArray, residual: FloatArray) -> HistGradientBoostingRegressor:
+    def _boosting(self, labels: Sequence[str], features: FloatArray, residual: FloatArray) -> HistGradientBoostingRegressor:
         boosting = HistGradientBoostingRegressor(
             max_iter=self.max_iter,
             learning_rate=self.learning_rate,
             max_leaf_nodes=self.max_leaf_nodes,
             min_samples_leaf=self.min_samples_leaf,
             l2_regularization=self.l2_regularization,
-            monotonic_cst=[int(name in self.monotone) for name in names] if self.monotone else None,
+            monotonic_cst=[int(label in self.monotone) for label in labels] if self.monotone else None,
             early_stopping=False,
             random_state=self.random_state,
         )
@@ -180,7 +182,7 @@ class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Whether the columns lie inside the measured domain and the prediction needed no clipping, shape (n_rows,)."""
         frame, times = self._query(X), self._unclipped(X)
         low, high = self.time_range_
-        inside = self.domain_.contains(frame[self._tree_columns(frame)])
+        inside = self.domain_.contains(frame[self._read_by_trees(frame)])
         if hasattr(self.base_, "in_domain"):
             inside = inside & self.base_.in_domain(frame)
         return np.asarray(inside & (times >= LOWEST * low) & (times <= HIGHEST * high))
@@ -213,11 +215,11 @@ class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         from mlperf.models.store import model_to_dict
 
         check_is_fitted(self, "trees_")
-        names = getattr(self, "feature_names_in_", None)
+        labels = getattr(self, "feature_names_in_", None)
         parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "base"}
         return {
             "parameters": {name: list(value) if isinstance(value, (tuple, list)) else value for name, value in parameters.items()},
-            "feature_names": None if names is None else [str(name) for name in names],
+            "feature_names": None if labels is None else [str(label) for label in labels],
             "n_features": self.n_features_in_,
             "base": model_to_dict(self.base_),
             "terms": self.terms_.to_dict(),

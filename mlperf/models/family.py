@@ -21,11 +21,15 @@ from mlperf.models.scores import LARGEST_RATIO
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a member is asked to fit: ``terms`` for sums of costs, ``log_terms`` for power laws, ``columns`` for learners, ``seed``."""
+    """What a member is asked to fit.
+
+    ``terms`` for sums of costs, ``log_terms`` for power laws, ``columns`` for distances, ``features`` for learners, ``seed``.
+    """
 
     terms: tuple[str, ...] | None
     log_terms: tuple[str, ...] | None
     columns: tuple[str, ...] | None
+    features: tuple[str, ...]
     seed: int
 
 
@@ -95,14 +99,14 @@ def _ratio(question: Question) -> Any:
 def _boosted(question: Question) -> Any:
     from mlperf.models.boosted import BoostedResidual
 
-    return BoostedResidual(_nonnegative(question), question.columns, random_state=question.seed)
+    return BoostedResidual(_nonnegative(question), question.features, random_state=question.seed)
 
 
 def _learner(kind: str) -> Callable[[Question], Any]:
     def make(question: Question) -> Any:
         from mlperf.models.learners import LogLearner
 
-        return LogLearner(kind, question.columns, n_folds=0, random_state=question.seed)
+        return LogLearner(kind, question.features, n_folds=0, random_state=question.seed)
 
     return make
 
@@ -192,8 +196,8 @@ def choose_family(
     members : sequence of str, or mapping of str to callable
         Names of `MEMBERS` (simplest first where losses tie), or factories of estimators of your own in order of complexity.
     terms, log_terms, columns : sequences of str, optional
-        For sums of costs, for power laws (default the logarithms of the columns that ``terms`` read), and for learners and distances
-        (default those columns).
+        For sums of costs, for power laws (default the logarithms of the columns that ``terms`` read), and for distances (default
+        those columns). Learners see columns and terms.
     folds : sequence of Fold, optional
         Splits to use instead of ``n_folds`` grouped folds.
     n_folds, seed : int
@@ -219,7 +223,7 @@ def choose_family(
     if not results:
         raise FitError(f"no member could be fitted: {next(iter(notes.values()))}")
     table = _table(asked, results, notes, keys)
-    best = str(table.loc[table["loss"].idxmin(), "member"])
+    best = str(table["member"].to_numpy()[int(np.nanargmin(table["loss"]))])
     chosen = _simplest(table)
     estimator = _fitted({name: make for name, _, make in asked}[chosen](), X, np.asarray(y, dtype=float), keys)
     table["aic"] = [_aic(make, X, np.asarray(y, dtype=float)) if name in results else np.nan for name, _, make in asked]
@@ -235,7 +239,8 @@ def _question(
     used = tuple(str(column) for column in frame if str(column) in read)
     logs = tuple(_logged(frame, name) for name in used) if log_terms is None else tuple(log_terms)
     quoted = tuple(text(Name(name)) for name in (used if columns is None else columns))
-    return Question(None if terms is None else tuple(terms), logs, quoted, seed)
+    features = tuple(dict.fromkeys([*quoted, *(terms or ())]))
+    return Question(None if terms is None else tuple(terms), logs, quoted, features, seed)
 
 
 def _logged(frame: pd.DataFrame, name: str) -> str:

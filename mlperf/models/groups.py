@@ -22,8 +22,8 @@ class GroupScores(Shown):
     """How well classes are predicted.
 
     ``confusion`` (n_groups, n_groups) counts rows by measured (row) and predicted (column) group; the other fields are shares or
-    coefficients in [-1, 1]: ``accuracy``, ``balanced_accuracy`` (mean recall), ``macro_f1``, ``mcc`` (Matthews), ``kappa`` (quadratic
-    weights), ``within_one`` (at most one group off).
+    coefficients in [-1, 1]: ``accuracy``, ``balanced_accuracy`` (mean recall), ``macro_f1``, ``mcc`` (Matthews), ``kappa``
+    (quadratic weights), ``within_one`` (at most one group off).
     """
 
     accuracy: float

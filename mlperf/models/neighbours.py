@@ -67,15 +67,19 @@ def nearest(tree: cKDTree, points: FloatArray, k: int) -> Neighbours:
     return Neighbours(np.asarray(index, dtype=np.int64), np.asarray(distance, dtype=np.float64))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Prior:
+    """What a local fit is pulled to: the global coefficients ``coef`` (n_terms,) of terms divided by ``scale`` (n_terms,).
+
+    ``scale`` is the size of a term's relative contribution, see `relative_scale`.
+    """
+
+    coef: FloatArray
+    scale: FloatArray
+
+
 def local_linear(
-    design: FloatArray,
-    y: FloatArray,
-    near: Neighbours,
-    query: FloatArray,
-    *,
-    column_scale: FloatArray,
-    ridge: float,
-    clip: tuple[float, float],
+    design: FloatArray, y: FloatArray, near: Neighbours, query: FloatArray, *, prior: Prior, ridge: float, clip: tuple[float, float]
 ) -> FloatArray:
     """Fit one small linear model around every query and evaluate it there.
 
@@ -87,8 +91,8 @@ def local_linear(
         Which rows each query learns from.
     query : array, shape (n_queries, n_terms)
         Terms of the queries.
-    column_scale : array, shape (n_terms,)
-        Size of a term's relative contribution, see `relative_scale`; the ridge acts on terms divided by it.
+    prior : Prior
+        Coefficients that the ridge pulls to.
     ridge : float
         Added to the diagonal, as a share of its mean.
     clip : tuple of float
@@ -104,24 +108,24 @@ def local_linear(
     Residuals are relative: rows are divided by y, so the weights are 1/y**2.
     """
     answers = np.empty(len(query))
+    low, high = clip
     for start in range(0, len(query), BATCH_ROWS):
         rows = slice(start, start + BATCH_ROWS)
         index = near.index[rows]
         times = y[index]
-        answers[rows] = _batch_linear(design[index] / column_scale, times, query[rows] / column_scale, ridge)
-        low, high = clip
-        answers[rows] = np.clip(answers[rows], times.min(axis=1) * low, times.max(axis=1) * high)
+        local = _batch_linear(design[index] / prior.scale, times, query[rows] / prior.scale, prior.coef, ridge)
+        answers[rows] = np.clip(local, times.min(axis=1) * low, times.max(axis=1) * high)
     return answers
 
 
-def _batch_linear(neighbours: FloatArray, times: FloatArray, query: FloatArray, ridge: float) -> FloatArray:
+def _batch_linear(neighbours: FloatArray, times: FloatArray, query: FloatArray, start: FloatArray, ridge: float) -> FloatArray:
     relative = neighbours / times[..., None]
     gram = relative.transpose(0, 2, 1) @ relative
-    n_terms = gram.shape[1]
+    left = 1.0 - relative @ start
     diagonal = np.einsum("qii->qi", gram)
     diagonal += ridge * diagonal.mean(axis=1, keepdims=True) + np.finfo(float).tiny
-    coef = np.linalg.solve(gram, relative.sum(axis=1)[..., None]).reshape(-1, n_terms)
-    return np.asarray((query * coef).sum(axis=1))
+    change = np.linalg.solve(gram, (relative.transpose(0, 2, 1) @ left[..., None]))[..., 0]
+    return np.asarray((query * (start + change)).sum(axis=1))
 
 
 def relative_scale(design: FloatArray, y: FloatArray) -> FloatArray:

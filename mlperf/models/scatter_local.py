@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 from mlperf.core.arrays import FloatArray
 from mlperf.models.local_model import LocalModel, Measured
-from mlperf.models.neighbours import Neighbours, local_linear, relative_scale
+from mlperf.models.neighbours import Neighbours, Prior, local_linear, relative_scale
+from mlperf.models.relative_fit import RelativeFit
 
 
 class ScatterLocal(LocalModel):
     """Linear model of the same terms on the k nearest rows in log2 sizes.
 
-    Residuals are relative (weights 1/y**2); a ridge on terms scaled by their relative contribution keeps eight rows enough for
-    eight terms; the answer stays within ``clip`` of the neighbours' range. Inside dense measurements it beats every global form;
-    outside them the global weighted model does, and `RatioLocal` joins both.
+    Residuals are relative (weights 1/y**2); a ridge on terms scaled by their relative contribution pulls to the global weighted
+    fit, so that eight rows are enough for eight terms; the answer stays within ``clip`` of the neighbours' range. Inside dense
+    measurements it beats every global form; outside them the global weighted model does, and `RatioLocal` joins both.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class ScatterLocal(LocalModel):
         sizes: Sequence[str] | None = None,
         k: int | str = "auto",
         candidates: Sequence[int] = (8, 12, 16, 32),
-        ridge: float = 1e-3,
+        ridge: float = 1e-2,
         clip: tuple[float, float] = (0.25, 4.0),
         n_folds: int = 5,
         seed: int = 0,
@@ -56,11 +57,12 @@ class ScatterLocal(LocalModel):
         self.n_folds = n_folds
         self.seed = seed
 
-    def _learn(self, measured: Measured) -> FloatArray:
-        return relative_scale(measured.design, measured.y)
+    def _learn(self, measured: Measured) -> Prior:
+        scale = relative_scale(measured.design, measured.y)
+        return Prior(RelativeFit.of(measured.design, measured.y).coef * scale, scale)
 
-    def _answer(self, learned: FloatArray, measured: Measured, query: Measured, near: Neighbours) -> FloatArray:
+    def _answer(self, learned: Prior, measured: Measured, query: Measured, near: Neighbours) -> FloatArray:
         low, high = self.clip
         return local_linear(
-            measured.design, measured.y, near, query.design, column_scale=learned, ridge=self.ridge, clip=(float(low), float(high))
+            measured.design, measured.y, near, query.design, prior=learned, ridge=self.ridge, clip=(float(low), float(high))
         )

@@ -117,13 +117,15 @@ def test_local_fit_equals_one_query_at_a_time(products: Any) -> None:
 
     matrix, logs = design(train), np.log2(frame.to_numpy(dtype=float))
     scale = np.sqrt(np.mean((matrix / y[train, None]) ** 2, axis=0))
+    start = np.linalg.lstsq(matrix / scale / y[train, None], np.ones(700), rcond=None)[0]
     for row, answer in zip(test, model.predict(frame.iloc[test]), strict=True):
         near = np.argsort(((logs[train] - logs[row]) ** 2).sum(axis=1), kind="stable")[:12]
         rows = matrix[near] / scale / y[near, None]
         gram = rows.T @ rows
-        coef = np.linalg.solve(gram + 1e-3 * np.trace(gram) / 8 * np.eye(8), rows.sum(axis=0))
+        pulled = gram + 1e-2 * np.trace(gram) / 8 * np.eye(8)
+        coef = start + np.linalg.solve(pulled, rows.T @ (1.0 - rows @ start))
         expected = np.clip(design(np.array([row]))[0] / scale @ coef, y[near].min() / 4, y[near].max() * 4)
-        assert answer == pytest.approx(expected, rel=1e-9)
+        assert answer == pytest.approx(expected, rel=1e-7)
 
 
 def test_ratio_equals_its_formula(products: Any) -> None:
@@ -153,7 +155,7 @@ def test_neighbours_are_of_the_same_kind_first() -> None:
     frame = pd.DataFrame({"n": rng.integers(8, 4096, 400), "kind": np.repeat(["forward", "backward"], 200)})
     y = frame["n"].to_numpy() * 1e-9 * np.where(frame["kind"] == "forward", 1.0, 10.0)
     for model in (ScatterLocal(["n", "kind"], k=8, n_folds=0), RatioLocal(["n"], ["n", "kind"], k=8, n_folds=0)):
-        np.testing.assert_allclose(model.fit(frame, y).predict(frame), y, rtol=0.05)
+        np.testing.assert_allclose(model.fit(frame, y).predict(frame), y, rtol=0.25)
 
 
 def test_report_says_whether_the_local_model_is_worth_it(products: Any) -> None:
