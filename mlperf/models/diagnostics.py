@@ -90,7 +90,7 @@ def robust_std_err(fit: LinearFit, q: FloatArray, leverage: FloatArray, kind: st
     std_err = np.sqrt(np.einsum("ij,ij->j", scores, scores))
     if power > 0 and (leverage == 1.0).any():
         return np.full(fit.rank, np.nan)
-    return std_err * np.sqrt(len(fit.y) / fit.df_resid) if kind == "HC1" else std_err
+    return np.asarray(std_err * np.sqrt(len(fit.y) / fit.df_resid) if kind == "HC1" else std_err)
 
 
 def centred_cross_products(fit: LinearFit) -> tuple[IntArray, FloatArray]:
@@ -177,7 +177,7 @@ def breusch_pagan(fit: LinearFit, q: FloatArray) -> Test:
 
 def white(fit: LinearFit) -> Test:
     """The same on the fitted values and their squares (White's test in its short form)."""
-    fitted = fit.y - fit.residuals
+    fitted = fit.fitted()
     basis = _orthonormal(np.column_stack([np.ones_like(fitted), fitted, fitted**2]), 1e-7)
     return _squares_test(fit.weighted_residuals(), basis)
 
@@ -195,8 +195,8 @@ def _squares_test(residuals: FloatArray, basis: FloatArray) -> Test:
 
 
 def reset(fit: LinearFit, q: FloatArray) -> Test:
-    """Do powers 2 and 3 of the fitted values explain anything more? (Ramsey 1969.)"""
-    fitted = fit.y - fit.residuals
+    """Do powers 2 and 3 of the fitted values explain anything more (Ramsey 1969)."""
+    fitted = fit.fitted()
     root = fit.root_weights
     largest = float(np.abs(fitted).max(initial=0.0)) or 1.0
     powers = np.column_stack([(fitted / largest) ** 2, (fitted / largest) ** 3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from mlperf.core.errors import UsageError
@@ -74,6 +75,7 @@ _SIGN_STRENGTH = 6
 _SPACED = {"~", "+", "-", "*", "%in%"}
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str) -> Expression:
     """Read one expression or formula.
 

@@ -56,6 +56,10 @@ class FormulaSpace:
         triangle, groups = self.workspace.place([self.terms[term] for term in ids], mask)
         return Active(triangle, groups, self.tol)
 
+    def fresh(self) -> Active:
+        """The current model factored anew from its triangle."""
+        return self._make(self.ids, self.mask)
+
     @property
     def model(self) -> tuple[int, ...]:
         """Ids of the terms of the current model, in order."""

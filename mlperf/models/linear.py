@@ -49,6 +49,8 @@ class LinearFit:
     n_samples : int
         Rows in use, those of weight zero included.
     intercept : bool
+    offset : array, shape (n_weighted,), or None
+        What was taken off the response; fitted values include it.
     """
 
     names: tuple[str, ...]
@@ -65,6 +67,7 @@ class LinearFit:
     rows: IntArray
     n_samples: int
     intercept: bool
+    offset: FloatArray | None = None
 
     @property
     def rank(self) -> int:
@@ -103,6 +106,18 @@ class LinearFit:
             scaled *= root[:, None]
         return np.asarray(scaled @ self.inverse)
 
+    def fitted(self) -> FloatArray:
+        """Fitted values, the offset included, shape (n_weighted,)."""
+        fitted = self.y - self.residuals
+        return fitted if self.offset is None else fitted + self.offset
+
+    def explained_squares(self) -> tuple[float, float]:
+        """Weighted squares of the fitted values about their weighted mean, and about zero (R's model sums of squares)."""
+        fitted = self.fitted()
+        weights = np.ones(len(fitted)) if self.weights is None else self.weights
+        centred = fitted - float(weights @ fitted) / float(weights.sum())
+        return float(weights @ np.square(centred)), float(weights @ np.square(fitted))
+
     def total_squares(self) -> tuple[float, float]:
         """Weighted squares of y about its weighted mean, and about zero."""
         if self.weights is None:
@@ -121,6 +136,7 @@ def fit_columns(
     n_samples: int,
     triangle: Triangle,
     columns: IntArray,
+    offset: FloatArray | None = None,
 ) -> LinearFit:
     """Fit columns that are known to be independent.
 
@@ -133,7 +149,7 @@ def fit_columns(
         The constant included.
     y : array, shape (n_weighted,)
     weights : array, shape (n_weighted,), optional
-    names, assign, rows, n_samples
+    names, assign, rows, n_samples, offset
         See ``LinearFit``.
     triangle : Triangle
         Of these rows.
@@ -149,7 +165,7 @@ def fit_columns(
             made = _large(matrix, y, weights, scale, unit, factor_columns(triangle, columns, 0.0))
     factor, inverse, coef, residuals, rss = made
     intercept = bool(triangle.intercept)
-    return LinearFit(names, assign, coef, scale, factor, inverse, residuals, rss, matrix, y, weights, rows, n_samples, intercept)
+    return LinearFit(names, assign, coef, scale, factor, inverse, residuals, rss, matrix, y, weights, rows, n_samples, intercept, offset)
 
 
 Made = tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]

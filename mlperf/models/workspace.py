@@ -42,6 +42,8 @@ class Workspace:
     intercept : bool
     available : array of bool, shape (n_samples,)
         Rows whose response, weight and offset are there.
+    source : (array of shape (n_samples, n_features), names), optional
+        A matrix whose columns are plain terms: used as it is, without a copy, where a model wants just its columns.
     """
 
     variables: Mapping[str, Variable]
@@ -50,6 +52,7 @@ class Workspace:
     weights: FloatArray | None
     intercept: bool
     available: BoolArray
+    source: tuple[FloatArray, tuple[str, ...]] | None = None
     _rows: dict[bytes, Rows] = field(default_factory=dict)
 
     def complete(self, terms: Iterable[Term]) -> BoolArray:
@@ -92,6 +95,19 @@ class Workspace:
             raise DataError("got no rows, expected at least one")
         return rows.triangle, [rows.groups[place] for place in wanted]
 
+    def places(self, terms: Sequence[Term]) -> list[Place]:
+        """Terms with the coding that they have in a model of just these terms."""
+        flags = codings(terms, self.variables, intercept=self.intercept)
+        return [(term.key, coding) for term, coding in zip(terms, flags, strict=True)]
+
+    def blocks(self, mask: BoolArray) -> Mapping[Place, FloatArray]:
+        """Columns made so far on some rows."""
+        return self._rows[mask.tobytes()].blocks
+
+    def matrix_of(self, mask: BoolArray) -> FloatArray:
+        """The columns of the triangle of some rows, without the constant."""
+        return self.matrix(self._rows[mask.tobytes()])
+
     def _block(self, term: Term, coding: Coding, mask: BoolArray | None) -> FloatArray:
         values = {name: self.values[name] if mask is None else self.values[name][mask] for name in term.variables}
         block = term_columns(term, coding, self.variables, values)
@@ -106,6 +122,12 @@ class Workspace:
     def matrix(self, rows: Rows) -> FloatArray:
         """All columns made so far, in the order of the triangle (without the constant)."""
         blocks = list(rows.blocks.values())
+        if (
+            self.source is not None
+            and rows.mask is None
+            and list(rows.blocks) == [(frozenset([name]), (False,)) for name in self.source[1]]
+        ):
+            return self.source[0]
         if len(blocks) == 1:
             return blocks[0]
         n_samples = len(self.y) if rows.mask is None else int(rows.mask.sum())
