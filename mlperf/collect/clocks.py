@@ -23,14 +23,6 @@ THREAD_SHARE = 1.3
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
-    """CPU time of the measuring thread and elapsed time, seconds."""
-
-    cpu_s: float
-    wall_s: float
-
-
-@dataclass(frozen=True, slots=True)
 class Circumstances:
     """When and under which conditions a sample was taken.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -69,24 +68,6 @@ class TrainingStep:
         """Forward, loss and backward, without timers."""
         for operation in self.operations:
             operation.run()
-
-    def run_timed(self) -> tuple[IntArray, IntArray]:
-        """Run with a timer around each call.
-
-        Returns
-        -------
-        cpu_ns, wall_ns : arrays, shape (n_operations,)
-            Nanoseconds of the thread's CPU clock and of the wall clock.
-        """
-        cpu_ns = np.zeros(len(self.operations), dtype=np.int64)
-        wall_ns = np.zeros(len(self.operations), dtype=np.int64)
-        cpu_clock, wall_clock = time.thread_time_ns, time.perf_counter_ns
-        for index, operation in enumerate(self.operations):
-            wall_start, cpu_start = wall_clock(), cpu_clock()
-            operation.run()
-            cpu_ns[index] = cpu_clock() - cpu_start
-            wall_ns[index] = wall_clock() - wall_start
-        return cpu_ns, wall_ns
 
 
 def training_step(cnn: CnnSpec, subbatch_size: int, seed: int = 0, dtype: DTypeLike = np.float32) -> TrainingStep:

@@ -18,23 +18,32 @@ from mlperf.core.provenance import host_facts, installed_versions
 
 FILE_NAME = "host.json"
 FORMAT = 1
-SAME_HOST = ("id", "processor", "n_cores", "architecture")
+SAME_HOST = ("id", "processor", "n_cores", "architecture", "device")
+SAME_PROTOCOL = ("seed", "sgemm_backend")
 SAME_VERSIONS = ("mlperf", "python", "numpy", "blas", "torch")
 
 
-def host_record(protocol: Mapping[str, Any]) -> dict[str, Any]:
+def host_record(protocol: Mapping[str, Any], device: Mapping[str, object]) -> dict[str, Any]:
     """Everything about this machine that explains a time.
 
     Parameters
     ----------
     protocol : Mapping
         Seed, sizes, clocks and rules of the campaign, as plain values.
+    device : Mapping
+        Facts about the device that runs the work; empty for the CPU.
     """
     facts = {name: value for name, value in host_facts().items() if name != "name"}
     identity = hashlib.sha256(platform.node().encode()).hexdigest()[:12]
     return {
         "format": FORMAT,
-        "host": {"id": identity, **facts, "memory_bytes": memory_bytes(), "cache_bytes": cache_bytes()},
+        "host": {
+            "id": identity,
+            **facts,
+            "memory_bytes": memory_bytes(),
+            "cache_bytes": cache_bytes(),
+            "device": dict(device) or None,
+        },
         "versions": {**installed_versions(), "blas": blas_name()},
         "protocol": dict(protocol),
     }
@@ -65,20 +74,21 @@ def blas_name() -> str:
 
 
 def check_same(path: Path, record: Mapping[str, Any]) -> None:
-    """Refuse to add to a campaign that another machine, version or seed began.
+    """Refuse to add to a campaign that another machine, device, version or seed began.
 
     Raises
     ------
     UsageError
-        Names the first difference.
+        Names the first difference. What one of the two runs did not say of its protocol is no difference.
     """
     if not path.exists():
         return
     known = json.loads(path.read_text(encoding="utf-8"))
-    for section, names in (("host", SAME_HOST), ("versions", SAME_VERSIONS), ("protocol", ("seed",))):
+    for section, names in (("host", SAME_HOST), ("versions", SAME_VERSIONS), ("protocol", SAME_PROTOCOL)):
         for name in names:
             before, now = known.get(section, {}).get(name), record[section].get(name)
-            if before != now:
+            said_twice = section != "protocol" or None not in (before, now)
+            if before != now and said_twice:
                 raise UsageError(
                     f"got {now!r}, expected {before!r} as in the campaign's first run",
                     place=f"{path}, {section}, {name}",

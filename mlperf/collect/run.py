@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mlperf.collect.backends import BACKENDS, Backend, check_backend
 from mlperf.collect.clocks import one_blas_thread, require_clocks
-from mlperf.collect.host import FILE_NAME, check_same, host_record, memory_bytes, write_host
+from mlperf.collect.device_updates import DEVICE_OPERATIONS
+from mlperf.collect.host import FILE_NAME, check_same, host_record, write_host
 from mlperf.collect.progress import Bar, Silent
 from mlperf.collect.protocol import Campaign, Plan, run_plans
 from mlperf.collect.sgemm import STEPS, VALIDATION_SHARE, SgemmPlan, grid_points, validation_points
@@ -20,7 +22,6 @@ from mlperf.collect.updates import UpdatePlan, image_folder
 from mlperf.core.errors import UsageError
 from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.cnn_toml import read_cnn, write_cnn
-from mlperf.specs.kernels import kernel_calls
 
 KINDS = ("sgemm", "kernels", "steps", "updates")
 ROUNDS: Mapping[str, int] = {"sgemm": 5, "kernels": 10, "steps": 10, "updates": 10}
@@ -55,7 +56,7 @@ class CollectRequest:
     step : {"half", "full"}
         Distance of the nodes of the SGEMM grid, as a power of two.
     backend : {"numpy", "torch", "cuda"}
-        What runs the training steps.
+        What runs products and training steps; ``cuda`` also takes the copies of ``updates`` to the device.
     """
 
     kinds: tuple[str, ...]
@@ -90,9 +91,9 @@ def collect(request: CollectRequest, *, show_progress: bool = False) -> Collecte
     Raises
     ------
     MissingExtraError
-        This system lacks the clocks that the protocol needs, or the backend is not installed.
+        This system lacks the clocks that the protocol needs, or torch is not installed.
     UsageError
-        Unknown kind, no networks, or a folder that another host, version or seed began.
+        Unknown kind or backend, no networks, no CUDA device, or a folder that another host, version, seed or device began.
     InterruptedRun
         Ctrl-C; what is finished is in the tables.
     """
@@ -101,12 +102,14 @@ def collect(request: CollectRequest, *, show_progress: bool = False) -> Collecte
     require_clocks()
     out = Path(request.out)
     with ExitStack() as stack:
+        # The backend first: the limit of one thread reaches only libraries that are loaded.
+        backend = stack.enter_context(BACKENDS[request.backend]())
         stack.enter_context(one_blas_thread())
-        record = host_record(protocol(request))
+        record = host_record(protocol(request, backend), backend.device)
         check_same(out / FILE_NAME, record)
         store_cnns(out / "cnns", request.cnns)
         write_host(out / FILE_NAME, record)
-        plans = make_plans(request, stack)
+        plans = make_plans(request, backend, stack)
         progress = stack.enter_context(Bar()) if show_progress else Silent()
         deadline_s = started_s + (float("inf") if request.budget_s is None else request.budget_s)
         complete = run_plans(Campaign(out, request.seed, deadline_s, progress), plans)
@@ -120,6 +123,7 @@ def check(request: CollectRequest) -> None:
         raise UsageError(f"got kinds {', '.join(request.kinds) or 'none'}, expected some of {', '.join(KINDS)}")
     if request.step not in STEPS:
         raise UsageError(f"got step {request.step!r}, expected one of {', '.join(STEPS)}")
+    check_backend(request.backend)
     if step_tables(request.kinds) and not request.cnns:
         raise UsageError(
             "got no networks to measure", place="mlperf collect", hint="Add --generate 40 or --cnn FILE; --cnn may be repeated."
@@ -135,33 +139,28 @@ def step_tables(kinds: Sequence[str]) -> tuple[str, ...]:
     return tuple(kind for kind in ("kernels", "steps") if kind in kinds)
 
 
-def make_plans(request: CollectRequest, stack: ExitStack) -> list[Plan]:
+def make_plans(request: CollectRequest, backend: Backend, stack: ExitStack) -> list[Plan]:
     """The plans of the kinds asked for, in the order in which each round runs them."""
     plans: list[Plan] = []
     tables = step_tables(request.kinds)
     if tables:
-        plans.append(step_plan(request, tables))
+        configurations, _ = fitting(request, backend)
+        plans.append(StepPlan(backend, configurations, request.rounds or ROUNDS["steps"], tables))
     if "sgemm" in request.kinds:
         grid = grid_points(STEPS[request.step])
         between = validation_points(round(VALIDATION_SHARE * len(grid)), request.seed)
-        plans.append(SgemmPlan([*grid, *between], request.rounds or ROUNDS["sgemm"]))
+        plans.append(SgemmPlan(backend, [*grid, *between], request.rounds or ROUNDS["sgemm"]))
     if "updates" in request.kinds:
-        plans.append(UpdatePlan(request.rounds or ROUNDS["updates"], stack.enter_context(image_folder())))
+        plans.append(UpdatePlan(backend, request.rounds or ROUNDS["updates"], stack.enter_context(image_folder())))
     return plans
 
 
-def step_plan(request: CollectRequest, tables: tuple[str, ...]) -> Plan:
-    """Training steps on the backend asked for."""
-    configurations, _ = fitting(request)
-    return StepPlan(configurations, request.rounds or ROUNDS["steps"], tables)
-
-
-def fitting(request: CollectRequest) -> tuple[list[tuple[CnnSpec, int]], list[str]]:
-    """Configurations that fit into this machine's memory and the limit of work, and a sentence on each that does not."""
+def fitting(request: CollectRequest, backend: Backend) -> tuple[list[tuple[CnnSpec, int]], list[str]]:
+    """Configurations that fit into memory and the limit of work, and a sentence on each that does not."""
     inside, outside = [], []
     for cnn in request.cnns:
         for subbatch_size in request.subbatch_sizes:
-            reason = _too_large(cnn, subbatch_size, request.max_macs)
+            reason = backend.refusal(cnn, subbatch_size) or _too_large(cnn, subbatch_size, backend, request.max_macs)
             if reason:
                 outside.append(f"{cnn.name} at {subbatch_size}: {reason}")
             else:
@@ -169,22 +168,14 @@ def fitting(request: CollectRequest) -> tuple[list[tuple[CnnSpec, int]], list[st
     return inside, outside
 
 
-def _too_large(cnn: CnnSpec, subbatch_size: int, max_macs: float | None) -> str:
-    needed, most = step_bytes(cnn, subbatch_size), MEMORY_SHARE * memory_bytes()
+def _too_large(cnn: CnnSpec, subbatch_size: int, backend: Backend, max_macs: float | None) -> str:
+    needed, most = backend.step_bytes(cnn, subbatch_size), MEMORY_SHARE * backend.memory_bytes
     if needed > most:
         return f"needs about {needed / 2**30:.1f} GiB of {most / 2**30:.1f}"
     n_macs = cnn.n_macs * subbatch_size
     if max_macs is not None and n_macs > max_macs:
         return f"{n_macs:.3g} multiply-accumulates forward, limit {max_macs:.3g}"
     return ""
-
-
-def step_bytes(cnn: CnnSpec, subbatch_size: int) -> int:
-    """Memory of one training step: im2col columns, maps with their gradients, parameters with theirs."""
-    calls = kernel_calls(cnn, subbatch_size)
-    columns = [call.access_bytes for call in calls if call.kernel == "im2col"]
-    maps = 4 * subbatch_size * sum(shape.size for shape in cnn.shapes.values())
-    return sum(columns) + max(columns, default=0) + 3 * maps + 8 * cnn.n_params
 
 
 def store_cnns(folder: Path, cnns: Sequence[CnnSpec]) -> None:
@@ -203,12 +194,11 @@ def store_cnns(folder: Path, cnns: Sequence[CnnSpec]) -> None:
             raise UsageError(f"got another network called {cnn.name!r}", place=str(path), hint="Rename one of the two.")
 
 
-def protocol(request: CollectRequest) -> dict[str, Any]:
+def protocol(request: CollectRequest, backend: Backend) -> dict[str, Any]:
     """What host.json says of how it was measured."""
-    _, outside = fitting(request)
     said: dict[str, Any] = {
         "seed": request.seed,
-        "clock": "CLOCK_THREAD_CPUTIME_ID",
+        "clock": backend.clock,
         "blas_threads": 1,
         "order": "random, anew in each round",
         "aggregation": "median over rounds",
@@ -216,7 +206,11 @@ def protocol(request: CollectRequest) -> dict[str, Any]:
         "reference": "in-cache SGEMM 384 x 384 x 384, CPU time",
     }
     if step_tables(request.kinds):
+        _, outside = fitting(request, backend)
         said |= {"subbatch_sizes": list(request.subbatch_sizes), "backend": request.backend, "left_out": outside}
     if "sgemm" in request.kinds:
         said |= {"sgemm_step": request.step, "sgemm_state": "isolated, cache-hot; short products repeated for 40 us"}
+        said |= {"sgemm_backend": request.backend}
+    if "updates" in request.kinds:
+        said |= {"updates_on_device": sorted(DEVICE_OPERATIONS) if backend.on_device else []}
     return said

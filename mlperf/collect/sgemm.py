@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mlperf.collect.builder import Array
+from mlperf.collect.backends import Backend
 from mlperf.collect.protocol import Key, Rows, Visit
 
 Point = tuple[str, int, int, int, str]
@@ -113,12 +112,15 @@ class SgemmPlan:
 
     Attributes
     ----------
+    backend : Backend
+        What multiplies.
     points : sequence of (trans, m, n, k, purpose)
         What is multiplied.
     rounds : int
         Visits of each.
     """
 
+    backend: Backend
     points: Sequence[Point]
     rounds: int
     tables: tuple[str, ...] = ("sgemm",)
@@ -133,7 +135,7 @@ class SgemmPlan:
             if (index + number) % every == 0 or expected_time_s(*self.points[index][1:4]) <= LONG_S
         ]
         left = [(point, key) for point in shuffled if (key := point_key(point)) not in done]
-        operands = Operands(self.points)
+        operands = Operands(self.backend, self.points)
         found, block, expected_s = [], [], 0.0
         for point, key in left:
             block.append((point, key))
@@ -155,24 +157,20 @@ def point_key(point: Point) -> Key:
 
 
 class Operands:
-    """Three blocks of memory from which all matrices are cut: allocated and touched once."""
+    """Three blocks of memory from which all matrices are cut: allocated and touched once, where the backend computes."""
 
-    def __init__(self, points: Sequence[Point]) -> None:
-        self._blocks = [filled(max(m * k for _, m, _, k, _ in points)), filled(max(k * n for _, _, n, k, _ in points))]
-        self._out = filled(max(m * n for _, m, n, _, _ in points))
+    def __init__(self, backend: Backend, points: Sequence[Point]) -> None:
+        self.backend = backend
+        self._a = backend.filled(max(m * k for _, m, _, k, _ in points))
+        self._b = backend.filled(max(k * n for _, _, n, k, _ in points))
+        self._out = backend.filled(max(m * n for _, m, n, _, _ in points))
 
-    def cut(self, trans: str, m: int, n: int, k: int) -> tuple[Array, Array, Array]:
+    def cut(self, trans: str, m: int, n: int, k: int) -> tuple[Any, Any, Any]:
         """A (m, k), B (k, n) and C (m, n); a transposed operand is a view on its row-major transpose."""
-        a, b = self._blocks[0][: m * k], self._blocks[1][: k * n]
+        a, b = self._a[: m * k], self._b[: k * n]
         left = a.reshape(k, m).T if trans[0] == "T" else a.reshape(m, k)
         right = b.reshape(n, k).T if trans[1] == "T" else b.reshape(k, n)
         return left, right, self._out[: m * n].reshape(m, n)
-
-
-def filled(size: int) -> Array:
-    """Random numbers around 0, one block repeated."""
-    block = np.random.default_rng(0).standard_normal(min(size, 2**16 + 1)).astype(np.float32)
-    return np.resize(block, size)
 
 
 def expected_time_s(m: int, n: int, k: int) -> float:
@@ -191,13 +189,21 @@ def measure_point(point: Point, operands: Operands) -> dict[str, Any]:
     a, b, out = operands.cut(trans, m, n, k)
     expected_s = expected_time_s(m, n, k)
     repeats = range(max(1, min(MOST_REPEATS, math.ceil(REPEAT_S / expected_s))))
-    multiply = np.matmul
+    multiply = operands.backend.multiply
+
+    def run() -> None:
+        for _ in repeats:
+            multiply(a, b, out=out)
+
     if expected_s < WARM_S:
         multiply(a, b, out=out)
-    wall_start, cpu_start = time.perf_counter_ns(), time.thread_time_ns()
-    for _ in repeats:
-        multiply(a, b, out=out)
-    cpu_ns = time.thread_time_ns() - cpu_start
-    wall_ns = time.perf_counter_ns() - wall_start
-    each = 1e-9 / len(repeats)
-    return {"trans": trans, "m": m, "n": n, "k": k, "purpose": purpose, "cpu_s": cpu_ns * each, "wall_s": wall_ns * each}
+    taken, count = operands.backend.timer.time(run), len(repeats)
+    return {
+        "trans": trans,
+        "m": m,
+        "n": n,
+        "k": k,
+        "purpose": purpose,
+        "cpu_s": taken.cpu_s / count,
+        "wall_s": taken.wall_s / count,
+    }

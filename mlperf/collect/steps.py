@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from mlperf.collect.clocks import Timing
-from mlperf.collect.engine import TrainingStep, training_step
+from mlperf.collect.backends import Backend, Step
 from mlperf.collect.protocol import Key, Rows, Visit
+from mlperf.collect.timers import Timer, Timing
 from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.kernels import kernel_calls
+from mlperf.specs.kernels import KernelCall
 
-BACKEND = "numpy"
 LEAST_ITERATIONS = 3
 MOST_ITERATIONS = 15
 VISIT_S = 0.02
@@ -29,20 +27,21 @@ LONG_STEP_S = 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepPlan:
-    """All (network, sub-batch size) pairs on the NumPy engine.
+    """Pairs of a network and a sub-batch size on one backend.
 
     Attributes
     ----------
-    cnns : sequence of CnnSpec
-        Networks.
-    subbatch_sizes : sequence of int
-        Samples in a step.
+    backend : Backend
+        What runs them.
+    configurations : sequence of (CnnSpec, int)
+        Networks with the samples of a step.
     rounds : int
         Visits of each pair.
     tables : tuple of str
         ``kernels``, ``steps`` or both; both come from the same visit.
     """
 
+    backend: Backend
     configurations: Sequence[tuple[CnnSpec, int]]
     rounds: int
     tables: tuple[str, ...] = ("kernels", "steps")
@@ -53,69 +52,56 @@ class StepPlan:
         found = []
         for index in rng.permutation(len(self.configurations)):
             cnn, subbatch_size = self.configurations[index]
-            key = (BACKEND, cnn.name, str(subbatch_size))
+            key = (self.backend.name, cnn.name, str(subbatch_size))
             if key not in done:
-                found.append(Visit((key,), partial(measure_step, cnn, subbatch_size, self.tables)))
+                found.append(Visit((key,), partial(measure_step, self.backend, cnn, subbatch_size, self.tables)))
         return found
 
 
-def measure_step(cnn: CnnSpec, subbatch_size: int, tables: Sequence[str]) -> Rows:
+def measure_step(backend: Backend, cnn: CnnSpec, subbatch_size: int, tables: Sequence[str]) -> Rows:
     """Rows of one visit: medians over a few iterations, timers off and on in turn."""
-    step = training_step(cnn, subbatch_size)
+    step, timer = backend.make_step(cnn, subbatch_size), backend.timer
     wholes, parts = [], []
-    for _ in range(warm_up(step)):
+    for _ in range(warm_up(step, timer)):
         if "steps" in tables:
-            wholes.append(timed_step(step))
+            wholes.append(timer.time(step.run))
         if "kernels" in tables:
-            parts.append(step.run_timed())
-    configuration = {"backend": BACKEND, "cnn": cnn.name, "subbatch_size": subbatch_size}
+            parts.append(timer.time_each(step.operations))
+    configuration = {"backend": backend.name, "cnn": cnn.name, "subbatch_size": subbatch_size}
     rows: dict[str, list[dict[str, Any]]] = {}
     if wholes:
         rows["steps"] = [configuration | step_times(wholes)]
     if parts:
-        cpu_s = np.median([cpu_ns for cpu_ns, _ in parts], axis=0) * 1e-9
-        wall_s = np.median([wall_ns for _, wall_ns in parts], axis=0) * 1e-9
-        described = kernel_columns(cnn, subbatch_size)
+        cpu_s, wall_s = np.median(parts, axis=0).tolist()
         rows["kernels"] = [
-            configuration | columns | {"cpu_s": cpu, "wall_s": wall}
-            for columns, cpu, wall in zip(described, cpu_s.tolist(), wall_s.tolist(), strict=True)
+            configuration | call_columns(call) | {"cpu_s": cpu, "wall_s": wall}
+            for call, cpu, wall in zip(backend.calls(cnn, subbatch_size), cpu_s, wall_s, strict=True)
         ]
     return rows
 
 
-def warm_up(step: TrainingStep) -> int:
+def warm_up(step: Step, timer: Timer) -> int:
     """Touch all buffers, and say how often the step is to be repeated."""
-    cold = timed_step(step)
-    if cold.cpu_s > LONG_STEP_S:
+    if timer.time(step.run).cpu_s > LONG_STEP_S:
         return 1
-    return int(min(MOST_ITERATIONS, max(LEAST_ITERATIONS, np.ceil(VISIT_S / timed_step(step).cpu_s))))
-
-
-def timed_step(step: TrainingStep) -> Timing:
-    """One whole step, timers inside it off."""
-    wall_start, cpu_start = time.perf_counter_ns(), time.thread_time_ns()
-    step.run()
-    cpu_ns = time.thread_time_ns() - cpu_start
-    return Timing(cpu_ns * 1e-9, (time.perf_counter_ns() - wall_start) * 1e-9)
+    cpu_s, _ = timer.time_each(step.operations)
+    return int(min(MOST_ITERATIONS, max(LEAST_ITERATIONS, np.ceil(VISIT_S / cpu_s.sum()))))
 
 
 def step_times(wholes: Sequence[Timing]) -> dict[str, float]:
-    """Medians of whole steps; on a CPU the step's time is its CPU time."""
+    """Medians of whole steps; the step's time is by the clock of its kernels, so that their sum can be held against it."""
     cpu_s = statistics.median(timing.cpu_s for timing in wholes)
     return {"step_s": cpu_s, "cpu_s": cpu_s, "wall_s": statistics.median(timing.wall_s for timing in wholes)}
 
 
-def kernel_columns(cnn: CnnSpec, subbatch_size: int) -> list[dict[str, Any]]:
-    """The descriptive cells of each kernel call, in execution order."""
-    return [
-        {
-            "kernel": call.kernel,
-            "layer": call.layer,
-            "m": call.m,
-            "n": call.n,
-            "k": call.k,
-            "trans": call.trans,
-            "access_bytes": "" if call.trans else call.access_bytes,
-        }
-        for call in kernel_calls(cnn, subbatch_size)
-    ]
+def call_columns(call: KernelCall) -> dict[str, Any]:
+    """The descriptive cells of a kernel call."""
+    return {
+        "kernel": call.kernel,
+        "layer": call.layer,
+        "m": call.m,
+        "n": call.n,
+        "k": call.k,
+        "trans": call.trans,
+        "access_bytes": "" if call.trans else call.access_bytes,
+    }

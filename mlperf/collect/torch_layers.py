@@ -44,7 +44,7 @@ class Keep:
 
     @property
     def aten(self) -> Any:
-        """torch's kernels."""
+        """The kernels of torch."""
         return self.torch.ops.aten
 
 
@@ -155,7 +155,8 @@ def pool_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
 
 def pool_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
     """The gradient sent back to where it came from."""
-    return (POOLS[sort_of(layer)].pull_back(keep.aten, gradient, *keep.saved.pop(layer.name), layer),)
+    x, kept = keep.saved.pop(layer.name)
+    return (POOLS[sort_of(layer)].pull_back(keep.aten, gradient, x, kept, layer),)
 
 
 def add_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
@@ -175,7 +176,8 @@ def total(values: Sequence[Any]) -> Any:
 
 def add_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
     """Every input receives the gradient as it stands."""
-    return (gradient,) * keep.saved.pop(layer.name)
+    n_inputs: int = keep.saved.pop(layer.name)
+    return (gradient,) * n_inputs
 
 
 def concat_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:

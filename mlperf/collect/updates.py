@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import statistics
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from mlperf.collect.backends import Backend
 from mlperf.collect.builder import Array
 from mlperf.collect.protocol import Key, Rows, Visit
+from mlperf.collect.timers import ThreadTimer, Timing
 
 LEARNING_RATE = 0.01
 MOMENTUM = 0.9
@@ -88,6 +90,8 @@ class UpdatePlan:
 
     Attributes
     ----------
+    backend : Backend
+        Where it has a device, what Algorithm 1 does with the weights and the update value is measured there.
     rounds : int
         Visits of each.
     folder : Path
@@ -96,6 +100,7 @@ class UpdatePlan:
         Parameters.
     """
 
+    backend: Backend
     rounds: int
     folder: Path
     vector_sizes: Sequence[int] = VECTOR_SIZES
@@ -104,9 +109,9 @@ class UpdatePlan:
 
     def visits(self, number: int, done: frozenset[Key], rng: np.random.Generator) -> list[Visit]:  # noqa: ARG002 - all rounds are alike
         """One visit for each operation and size, in random order."""
-        vectors = new_vectors(max(self.vector_sizes))
+        measures = vector_measures(self.backend, max(self.vector_sizes))
         found = [
-            Visit(((name, str(size), "0", "0"),), partial(measure_vector, name, vectors.cut(size), size))
+            Visit(((name, str(size), "0", "0"),), partial(measures[name], size))
             for name in VECTOR_OPERATIONS
             for size in self.vector_sizes
         ]
@@ -117,6 +122,17 @@ class UpdatePlan:
                 found.append(Visit((keys[0],), partial(measure_images, keys[0], images.load, images)))
                 found.append(Visit((keys[1],), partial(measure_images, keys[1], images.deform, images)))
         return [found[index] for index in rng.permutation(len(found)) if found[index].keys[0] not in done]
+
+
+def vector_measures(backend: Backend, size: int) -> dict[str, Callable[[int], Rows]]:
+    """By operation, a function that measures it on so many parameters; ``size`` is the largest number."""
+    vectors = new_vectors(size)
+    measures: dict[str, Callable[[int], Rows]] = {name: partial(measure_vector, name, vectors) for name in VECTOR_OPERATIONS}
+    if backend.on_device is not None:
+        from mlperf.collect.device_updates import device_measures
+
+        measures |= device_measures(backend.on_device, size)
+    return measures
 
 
 def new_vectors(size: int) -> Vectors:
@@ -170,25 +186,30 @@ def image_folder() -> Iterator[Path]:
 
 def measure_vector(name: str, vectors: Vectors, n_params: int) -> Rows:
     """Row of one vector operation; in-place sums are reset before, so that numbers stay ordinary."""
-    vectors.a.fill(0.5)
-    times = repeated(partial(VECTOR_OPERATIONS[name], vectors))
+    part = vectors.cut(n_params)
+    part.a.fill(0.5)
+    return vector_row(name, n_params, repeated(partial(VECTOR_OPERATIONS[name], part), ThreadTimer().time))
+
+
+def vector_row(name: str, n_params: int, times: Mapping[str, float]) -> Rows:
+    """One row of the table."""
     return {"updates": [{"operation": name, "n_params": n_params, "subbatch_size": 0, "input_size": 0, **times}]}
 
 
 def measure_images(key: Key, operation: Callable[[], None], images: Images) -> Rows:
     """Row of one operation on images."""
-    row = {"operation": key[0], "n_params": 0, "subbatch_size": images.subbatch_size, "input_size": images.input_size}
-    return {"updates": [row | repeated(operation)]}
+    row: dict[str, Any] = {"operation": key[0], "n_params": 0}
+    row |= {"subbatch_size": images.subbatch_size, "input_size": images.input_size}
+    return {"updates": [row | repeated(operation, ThreadTimer().time)]}
 
 
-def repeated(operation: Callable[[], object]) -> dict[str, Any]:
+def repeated(operation: Callable[[], object], clock: Callable[[Callable[[], object]], Timing]) -> dict[str, float]:
     """Median time of one call, after one unmeasured; short calls are repeated."""
     operation()
-    cpu_s: list[float] = []
-    wall_s: list[float] = []
-    while sum(cpu_s) < VISIT_S and len(cpu_s) < MOST_REPEATS:
-        wall_start, cpu_start = time.perf_counter_ns(), time.thread_time_ns()
-        operation()
-        cpu_s.append((time.thread_time_ns() - cpu_start) * 1e-9)
-        wall_s.append((time.perf_counter_ns() - wall_start) * 1e-9)
-    return {"cpu_s": float(np.median(cpu_s)), "wall_s": float(np.median(wall_s))}
+    times: list[Timing] = []
+    while sum(taken.cpu_s for taken in times) < VISIT_S and len(times) < MOST_REPEATS:
+        times.append(clock(operation))
+    return {
+        "cpu_s": statistics.median(taken.cpu_s for taken in times),
+        "wall_s": statistics.median(taken.wall_s for taken in times),
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 from mlperf.collect import run as run_module
+from mlperf.collect.backends import numpy_backend
 from mlperf.collect.protocol import Campaign, Visit, run_plans
 from mlperf.collect.run import CollectRequest, collect
 from mlperf.core.errors import InterruptedRun, MissingExtraError, UsageError
@@ -161,7 +163,14 @@ def test_budget_ends_between_two_visits(tmp_path: Path) -> None:
 
 
 def test_wrong_requests_are_refused_before_anything_is_written(tmp_path: Path) -> None:
-    for changes in ({"kinds": ("speed",)}, {"kinds": ()}, {"cnns": ()}, {"cnns": CNNS[:1] * 2}, {"step": "third"}):
+    for changes in (
+        {"kinds": ("speed",)},
+        {"kinds": ()},
+        {"cnns": ()},
+        {"cnns": CNNS[:1] * 2},
+        {"step": "third"},
+        {"backend": "numpi"},
+    ):
         with pytest.raises(UsageError):
             collect(request(tmp_path / "none", **changes))
     assert not (tmp_path / "none").exists()
@@ -173,16 +182,18 @@ def test_other_systems_are_told_what_is_absent(tmp_path: Path, monkeypatch: pyte
         collect(request(tmp_path))
 
 
-def test_what_exceeds_memory_is_left_out_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "memory_bytes", lambda: 100_000)
-    inside, outside = run_module.fitting(request(tmp_path, subbatch_sizes=(1, 64)))
+def test_what_exceeds_memory_is_left_out_and_said(tmp_path: Path) -> None:
+    with numpy_backend() as backend:
+        small = replace(backend, memory_bytes=100_000)
+        inside, outside = run_module.fitting(request(tmp_path, subbatch_sizes=(1, 64)), small)
     assert ("large", 64) not in [(cnn.name, size) for cnn, size in inside]
-    assert any(text.startswith("large at 64") for text in outside)
+    assert any(text.startswith("large at 64: needs about") for text in outside)
 
 
 def test_what_exceeds_the_limit_of_work_is_left_out_and_said(tmp_path: Path) -> None:
     limit = 2 * max(cnn.n_macs for cnn in CNNS)
-    inside, outside = run_module.fitting(request(tmp_path, subbatch_sizes=(1, 64), max_macs=limit))
+    with numpy_backend() as backend:
+        inside, outside = run_module.fitting(request(tmp_path, subbatch_sizes=(1, 64), max_macs=limit), backend)
     assert [size for _, size in inside] == [1, 1]
     assert all(f"limit {limit:.3g}" in text for text in outside)
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
+from mlperf.collect.backends import Backend, numpy_backend, torch_backend
 from mlperf.collect.sgemm import Operands, SgemmPlan, fits, grid_points, measure_block, nodes, validation_points
+
+
+@pytest.fixture(scope="module")
+def numpy() -> Iterator[Backend]:
+    with numpy_backend() as backend:
+        yield backend
 
 
 def test_half_power_nodes_are_the_rounded_powers_of_sqrt_2_without_duplicates() -> None:
@@ -36,8 +45,8 @@ def test_grid_holds_all_three_flag_pairs_and_the_row_vector_of_dedb(step: float)
 
 
 @pytest.mark.parametrize("trans", ["NN", "TN", "NT"])
-def test_operands_have_the_sizes_and_strides_of_their_flags(trans: str) -> None:
-    a, b, out = Operands([(trans, 5, 7, 3, "grid")]).cut(trans, 5, 7, 3)
+def test_operands_have_the_sizes_and_strides_of_their_flags(numpy: Backend, trans: str) -> None:
+    a, b, out = Operands(numpy, [(trans, 5, 7, 3, "grid")]).cut(trans, 5, 7, 3)
     assert (a.shape, b.shape, out.shape) == ((5, 3), (3, 7), (5, 7))
     assert a.flags.f_contiguous == (trans[0] == "T")
     assert b.flags.f_contiguous == (trans[1] == "T")
@@ -45,15 +54,25 @@ def test_operands_have_the_sizes_and_strides_of_their_flags(trans: str) -> None:
     np.testing.assert_allclose(out, np.einsum("ik,kj->ij", a, b), rtol=1e-5, atol=1e-5)
 
 
-def test_times_are_per_call() -> None:
+@pytest.mark.parametrize("trans", ["NN", "TN", "NT"])
+def test_torch_multiplies_the_same_operands(numpy: Backend, trans: str) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    with torch_backend() as torch:
+        pairs = [(backend, *Operands(backend, [(trans, 5, 7, 3, "grid")]).cut(trans, 5, 7, 3)) for backend in (numpy, torch)]
+        for backend, a, b, out in pairs:
+            backend.multiply(a, b, out=out)
+    np.testing.assert_allclose(pairs[0][3], pairs[1][3].numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_times_are_per_call(numpy: Backend) -> None:
     points = [("NN", 2, 2, 2, "grid"), ("NT", 256, 256, 256, "grid")]
-    small, large = measure_block(points, Operands(points))["sgemm"]
+    small, large = measure_block(points, Operands(numpy, points))["sgemm"]
     assert 0 < small["cpu_s"] < large["cpu_s"]
 
 
-def test_every_point_is_visited_within_three_rounds_and_short_ones_in_each() -> None:
+def test_every_point_is_visited_within_three_rounds_and_short_ones_in_each(numpy: Backend) -> None:
     points = [("NN", 2, 2, 2, "grid"), *(("NN", 1024, 512, 1024 + number, "grid") for number in range(6))]
-    plan = SgemmPlan(points, rounds=5)
+    plan = SgemmPlan(numpy, points, rounds=5)
     seen = [
         [key for visit in plan.visits(number, frozenset(), np.random.default_rng(number)) for key in visit.keys]
         for number in (1, 2, 3)
