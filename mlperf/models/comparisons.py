@@ -9,11 +9,15 @@ import numpy as np
 from scipy.linalg import lapack
 
 from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.errors import FitError
 from mlperf.models.aliasing import factor_columns
 from mlperf.models.blockqr import upper_factor
 from mlperf.models.criteria import Criterion, small_sample_correction
 from mlperf.models.search import Selection, Table
 from mlperf.models.triangle import Triangle
+
+# Relative difference between a residual sum of squares here and as the selection recorded it.
+RECORDED_TOLERANCE = 1e-5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,6 +146,11 @@ class Comparisons:
         Returns
         -------
         array, shape (3, n_comparisons, n_tests)
+
+        Raises
+        ------
+        FitError
+            The selection compared other columns: a factor was coded anew when another term left.
         """
         none = np.empty((3, 0, len(self.lines.observed)))
         parts = [self._of_table(table, selection.criterion) for table in selection.tables if table.shown]
@@ -155,6 +164,7 @@ class Comparisons:
         whole = np.zeros((3, 1 + len(compared), len(self.lines.observed)))
         whole[:, 1:] = self._changes(model, start, direction, unexplained, table, compared)
         whole += (self.full_rss + unexplained)[:, None]
+        self._check(whole, np.append(table.base.rss, table.rss[compared]) / self.triangle.rss_unit)
         edf = np.concatenate([[table.base.rank], table.base.rank + table.signs[compared] * table.df[compared]])
         winner = 0 if table.taken < 0 else 1 + int(np.flatnonzero(compared == table.taken)[0])
         factor, constant = winning_margins(criterion, edf, winner, table.base.n, self.triangle.rss_unit)
@@ -162,6 +172,13 @@ class Comparisons:
         result = factor[others][None, :, None] * whole[:, winner][:, None] - whole[:, others]
         result[0] -= constant[others][:, None]
         return result
+
+    def _check(self, whole: FloatArray, recorded: FloatArray) -> None:
+        """Raise where these columns do not give the residual sums of squares that the selection compared."""
+        t = self.lines.observed[0]
+        seen = whole[0, :, 0] + whole[1, :, 0] * t + whole[2, :, 0] * t * t
+        if not np.allclose(seen, recorded, rtol=RECORDED_TOLERANCE, atol=1e-30):
+            raise FitError("the columns of a term depend on the other terms of the model", place="selective inference")
 
     def _changes(
         self,

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from mlperf.core.arrays import IntArray
-from mlperf.core.errors import UsageError
+import numpy as np
+
+from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.errors import FitError, UsageError
+from mlperf.models.nested import NestedError, nested_error
+from mlperf.models.residual_quantiles import ResidualQuantiles
 from mlperf.models.search import Selection
-from mlperf.models.stability import SelectionProblem
+from mlperf.models.selective import selective_inference
+from mlperf.models.stability import SelectionProblem, selection_stability
 
 EXTRAS = ("selective", "stability", "nested_cv")
+N_RESAMPLES = 1000
+# What "auto" may spend on one block, in multiply-adds: about a second.
+MAX_COLUMNS = 150
+MAX_WORK = 2e9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +40,12 @@ class Extras:
         Column of that triangle of each reported coefficient, -1 where it has none.
     wanted : tuple of str
         Names of blocks that are switched on.
+    automatic : bool
+        Whether blocks that would cost more than about a second are left out.
+    row_groups : array, shape (n_samples,), or None
+        Rows that stay together in folds; default rows with identical columns.
+    reasons : dict
+        Filled with why a block that is switched on could not be made.
     """
 
     problem: SelectionProblem
@@ -39,10 +54,29 @@ class Extras:
     groups: list[IntArray]
     kept: IntArray
     wanted: tuple[str, ...]
+    automatic: bool = False
+    row_groups: Any = None
+    reasons: dict[str, str] = field(default_factory=dict)
 
     def make(self, name: str) -> Any:
-        """Compute one block, None where it is switched off."""
-        return _MAKERS[name](self) if name in self.wanted else None
+        """Compute one block; None where it is switched off, or cannot be made (``reasons`` says why)."""
+        if name not in self.wanted:
+            return None
+        if self.automatic and _work(self.problem, name) > MAX_WORK:
+            n_samples, n_features = self.problem.X.shape
+            self.reasons[name] = f"left out at {n_samples} rows x {n_features} columns: name it in report= to compute it"
+            return None
+        try:
+            return _MAKERS[name](self)
+        except FitError as error:
+            self.reasons[name] = error.message
+            return None
+
+    def check_repeatable(self) -> None:
+        """Raise FitError where repeating the search on the same rows does not lead to the same model."""
+        again = self.problem.select(self.problem.triangle())
+        if set(again) != set(self.reported):
+            raise FitError("the columns of a term depend on the other terms of the model")
 
 
 def wanted_extras(report: Any) -> tuple[str, ...]:
@@ -64,23 +98,53 @@ def wanted_extras(report: Any) -> tuple[str, ...]:
     return tuple(name for name in names if name in EXTRAS)
 
 
-def _selective(extras: Extras) -> Any:
-    from mlperf.models.selective import selective_inference
+def left_out_residuals(nested: NestedError, y: FloatArray, noise: str) -> ResidualQuantiles | None:
+    """Residuals of left-out rows, for prediction intervals that assume no distribution.
 
+    Parameters
+    ----------
+    nested : NestedError
+    y : array, shape (n_samples,)
+        The response of the same rows.
+    noise : {"absolute", "relative"}
+        y - prediction, or y / prediction - 1 (counted as the largest where the prediction is not positive).
+
+    Returns
+    -------
+    ResidualQuantiles or None
+        None where no prediction is positive.
+    """
+    predicted = nested.models.predicted
+    if noise == "absolute":
+        return ResidualQuantiles.of(y - predicted)
+    ratio = np.full(len(y), np.inf)
+    np.divide(y, predicted, out=ratio, where=predicted > 0.0)
+    return ResidualQuantiles.of(ratio - 1.0) if np.isfinite(ratio).any() else None
+
+
+def _work(problem: SelectionProblem, name: str) -> float:
+    n_samples, n_features = problem.X.shape
+    product = n_samples * (n_features + 1.0) ** 2 / 2.0
+    repeats = {"selective": 1.0, "stability": float(N_RESAMPLES), "nested_cv": 4.0}
+    return np.inf if n_features > MAX_COLUMNS else product * repeats[name]
+
+
+def _selective(extras: Extras) -> Any:
     problem = extras.problem
-    return selective_inference(problem.triangle(), extras.selection, extras.groups, tol=problem.tol)
+    found = selective_inference(problem.triangle(), extras.selection, extras.groups, tol=problem.tol)
+    if found.reason is not None:
+        extras.reasons["selective"] = found.reason
+    return found
 
 
 def _stability(extras: Extras) -> Any:
-    from mlperf.models.stability import selection_stability
-
-    return selection_stability(extras.problem, extras.reported)
+    extras.check_repeatable()
+    return selection_stability(extras.problem, extras.reported, N_RESAMPLES)
 
 
 def _nested(extras: Extras) -> Any:
-    from mlperf.models.nested import nested_error
-
-    return nested_error(extras.problem, extras.reported)
+    extras.check_repeatable()
+    return nested_error(extras.problem, extras.reported, extras.row_groups)
 
 
 _MAKERS: dict[str, Callable[[Extras], Any]] = {"selective": _selective, "stability": _stability, "nested_cv": _nested}
