@@ -120,7 +120,7 @@ class Selection:
     n_candidates: int
 
 
-def search(space: Space, criterion: Criterion, direction: str, max_steps: int = 1000) -> Selection:
+def search(space: Space, criterion: Criterion, direction: str, max_steps: int = 1000, max_rank: int | None = None) -> Selection:
     """Walk from the space's model to a model none of whose neighbours is better.
 
     Candidates stand in the order ``<none>``, drops, adds; the first smallest value wins, so staying wins ties. A drop that
@@ -133,13 +133,15 @@ def search(space: Space, criterion: Criterion, direction: str, max_steps: int = 
     criterion : Criterion
     direction : {"backward", "forward", "both"}
     max_steps : int
+    max_rank : int, optional
+        Adds that would reach this rank are never taken; default the number of rows.
 
     Raises
     ------
     FitError
         Where the start fits perfectly for want of residual degrees of freedom (R: "AIC is -infinity").
     """
-    walk = _Walk(space, criterion, direction)
+    walk = _Walk(space, criterion, direction, max_rank)
     walk.begin()
     for _ in range(max_steps):
         if not walk.step():
@@ -148,10 +150,11 @@ def search(space: Space, criterion: Criterion, direction: str, max_steps: int = 
 
 
 class _Walk:
-    def __init__(self, space: Space, criterion: Criterion, direction: str) -> None:
+    def __init__(self, space: Space, criterion: Criterion, direction: str, max_rank: int | None) -> None:
         self.space = space
         self.criterion = criterion
         self.direction = direction
+        self.max_rank = max_rank
         self.backward = direction != "forward"
         self.forward = direction != "backward"
         self.tables: list[Table] = []
@@ -241,7 +244,8 @@ class _Walk:
         values = self.criterion.values(scores.rss, base.rank + sign * scores.df, base.n)
         if sign < 0:
             return values
-        return np.where(base.n_weighted - base.rank - scores.df > 0, values, np.inf)
+        limit = base.n_weighted if self.max_rank is None else self.max_rank
+        return np.where(base.rank + scores.df < limit, values, np.inf)
 
     def best(self, stay: float, values: FloatArray, rss: FloatArray, df: IntArray) -> int:
         """Position of the best candidate, -1 for staying."""

@@ -166,8 +166,12 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Parameters outside their values.
         """
         self._check()
-        formula = self._formula(X)
-        data = read_training(self, X, y, sample_weight, self._wanted(X, formula), self.na)
+        wanted = None
+        if self.terms is not None and isinstance(X, pd.DataFrame):
+            columns = [str(name) for name in X.columns]
+            wanted = self._wanted(columns, self._formula(columns))
+        data = read_training(self, X, y, sample_weight, wanted, self.na)
+        formula = self._formula([str(name) for name in data.frame])
         label = parse(column_label(data.y_name))
         return self._fit(data.frame, data.matrix, data.y, data.weights, formula, label, as_written=False)
 
@@ -216,7 +220,7 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         parsed = parse_formula(formula, [str(name) for name in frame.columns])
         if parsed.response is None:
             raise UsageError(f"got {formula!r}, expected a formula with a left side: 'y ~ a + b'")
-        features = frame[[name for name in frame.columns if str(name) in set(model._wanted(frame, parsed) or ())]]
+        features = frame[[name for name in frame.columns if str(name) in set(model._wanted([str(column) for column in frame], parsed))]]
         response = pd.Series(np.broadcast_to(evaluate(parsed.response, frame), len(frame)))
         values = frame[weights].to_numpy(dtype=np.float64) if isinstance(weights, str) else weights
         data = read_training(model, features if features.shape[1] else frame[[frame.columns[0]]], response, values, None, na)
@@ -243,11 +247,9 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         constant = self.fit_intercept or any(term.order == 0 for term in entries)
         return Formula(None, ordered_terms(entries), constant, (), parse("1"))
 
-    def _wanted(self, X: Any, formula: Formula) -> list[str] | None:
-        """Columns that terms, scope and offset read; None where all are terms."""
-        if self.terms is None and formula.response is None:
-            return None
-        scope = Settings.of(self).scope(formula, [str(name) for name in getattr(X, "columns", [])])
+    def _wanted(self, columns: Sequence[str], formula: Formula) -> list[str]:
+        """Columns that terms, scope and offset read."""
+        scope = Settings.of(self).scope(formula, columns)
         texts = [name for term in (*formula.terms, *scope.all_terms()) for name in term.variables]
         read = [column for entry in texts for column in names(parse(entry))]
         read += [column for tree in (*formula.offsets, *self._offsets()) for column in names(tree)]

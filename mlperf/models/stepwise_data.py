@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_array, validate_data
+from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_array, column_or_1d, validate_data
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
@@ -47,9 +47,7 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, wanted: Se
     chosen = _chosen(X, wanted)
     if is_mixed(chosen):
         frame = mixed_frame(estimator, chosen, reset=True)
-        target = check_array(np.asarray(y), ensure_2d=False, dtype=np.float64, ensure_all_finite=finite, input_name="y").ravel()
-        if len(target) != len(frame):
-            raise DataError(f"got {len(target)} values of y, expected {len(frame)}")
+        target = _response(y, len(frame), finite)
         if len(target) < MIN_ROWS:
             raise DataError(f"got {len(target)} sample, expected at least {MIN_ROWS}")
         return Training(frame, None, target, _weights(sample_weight, frame), y_name)
@@ -57,13 +55,23 @@ def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, wanted: Se
         array = validate_data(
             estimator, chosen, reset=True, dtype=np.float64, ensure_all_finite=finite, ensure_min_samples=MIN_ROWS
         )
-        target = check_array(np.asarray(y), ensure_2d=False, dtype=np.float64, ensure_all_finite=finite, input_name="y").ravel()
+        target = _response(y, len(array), finite)
     else:
         array, target = validate_data(
             estimator, chosen, y, reset=True, dtype=np.float64, y_numeric=True, ensure_min_samples=MIN_ROWS
         )
     target = np.asarray(target, dtype=np.float64)
     return Training(_named(estimator, array), array, target, _weights(sample_weight, array), y_name)
+
+
+def _response(y: Any, n_rows: int, finite: Any) -> FloatArray:
+    if y is None:
+        raise DataError("StepwiseOLS requires y to be passed, but the target y is None")
+    checked = check_array(y, ensure_2d=False, dtype=np.float64, ensure_all_finite=finite, input_name="y")
+    target: FloatArray = column_or_1d(checked, warn=True)
+    if len(target) != n_rows:
+        raise DataError(f"got {len(target)} values of y, expected {n_rows}")
+    return target
 
 
 def query(estimator: Any, X: Any, wanted: Sequence[str] | None) -> Mapping[str, Any]:

@@ -250,15 +250,15 @@ def _fit_problem(
     problem: Problem, frame: Frame, formula: Formula, settings: Settings, offset: FloatArray | None, *, as_written: bool
 ) -> Fitted:
     space = FormulaSpace(problem.workspace, problem.terms, problem.start, problem.upper, problem.lower, settings.tol)
-    base = space.base()
-    direction, forced = problem.direction, base.n_weighted <= base.rank and settings.saturated == "forward"
+    direction, max_rank = problem.direction, _interpolating_rank(problem, space) if settings.saturated == "forward" else None
+    forced = max_rank is not None
     if forced:
         every = range(len(problem.terms))
         space = FormulaSpace(problem.workspace, problem.terms, problem.lower, every, problem.lower, settings.tol)
         direction = "forward"
     relations = aliased_relations(problem, settings.tol)
     criterion = _criterion(problem, space, settings)
-    selection = search(space, criterion, direction, settings.max_steps)
+    selection = search(space, criterion, direction, settings.max_steps, max_rank)
     searched = Searched(selection, tuple(term.name for term in problem.terms), formula, as_written and not forced)
     fit = final_fit(problem, space, offset)
     extras = _extras(problem, selection, space, settings)
@@ -271,6 +271,25 @@ def _fit_problem(
     rows = columns_read(terms, frame, len(problem.mask)).iloc[fit.rows].reset_index(drop=True)
     aliased = tuple((relation.column, str(relation)) for relation in relations)
     return Fitted(terms, kept, fit.names, spread, report, aliased, formula.offsets, searched, (rows, fit.matrix))
+
+
+def _interpolating_rank(problem: Problem, space: FormulaSpace) -> int | None:
+    """Number of distinct rows where the start goes through all of them, else None."""
+    base = space.base()
+    if base.n_weighted <= base.rank:
+        return base.n_weighted if problem.workspace.weights is None else _n_distinct(problem, space)
+    if base.rss > perfect_floor(space.active.triangle):
+        return None
+    n_distinct = _n_distinct(problem, space)
+    return n_distinct if base.rank >= n_distinct else None
+
+
+def _n_distinct(problem: Problem, space: FormulaSpace) -> int:
+    """Distinct rows of positive weight."""
+    matrix = problem.workspace.matrix_of(space.mask)
+    weights = problem.workspace.weights
+    used = matrix if weights is None else matrix[weights[space.mask] > 0]
+    return len(np.unique(used, axis=0))
 
 
 def terms_column_names(terms: Terms) -> list[str]:
