@@ -13,11 +13,12 @@ import pytest
 
 from mlperf.collect import run as run_module
 from mlperf.collect.backends import numpy_backend
+from mlperf.collect.host import check_same
 from mlperf.collect.protocol import Campaign, Visit, run_plans
 from mlperf.collect.run import CollectRequest, collect
 from mlperf.core.errors import InterruptedRun, MissingExtraError, UsageError
 from mlperf.datasets import read_campaign
-from mlperf.specs import CnnSpec, kernel_calls
+from mlperf.specs import CnnSpec, kernel_calls, library_calls
 
 CNNS = (
     CnnSpec.from_sprint("small", 14, (3, 4, 5, 6, 7), (2,), 3),
@@ -64,6 +65,27 @@ def test_kernels_add_up_to_the_step(campaign: Path) -> None:
     sums = found.kernels.groupby(keys)["cpu_s"].sum()
     wholes = found.steps.set_index(keys)["step_s"]
     assert 0.7 < float((sums / wholes).median()) < 1.4
+
+
+def test_torch_layers_fill_the_same_tables(tmp_path: Path) -> None:
+    """The chain of calls adds up to the step by autograd within what timers and autograd's own bookkeeping cost."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    collect(request(tmp_path, backend="torch"))
+    found, keys = read_campaign(tmp_path), ["cnn", "subbatch_size", "round"]
+    assert set(found.steps["backend"]) == set(found.kernels["backend"]) == {"torch"}
+    assert len(found.kernels) == 2 * sum(len(library_calls(cnn, size)) for cnn in CNNS for size in SIZES)
+    ratios = found.kernels.groupby(keys)["cpu_s"].sum() / found.steps.set_index(keys)["step_s"]
+    assert 0.3 < float(ratios.median()) < 1.5
+    collect(request(tmp_path, backend="numpy"))
+    assert set(read_campaign(tmp_path).steps["backend"]) == {"numpy", "torch"}
+
+
+def test_products_of_two_backends_do_not_share_a_table(tmp_path: Path) -> None:
+    record = {"host": {}, "versions": {}, "protocol": {"seed": 0, "sgemm_backend": "numpy"}}
+    (tmp_path / "host.json").write_text(json.dumps(record), encoding="utf-8")
+    check_same(tmp_path / "host.json", record | {"protocol": {"seed": 0}})
+    with pytest.raises(UsageError, match=r"protocol, sgemm_backend: got 'torch', expected 'numpy'"):
+        check_same(tmp_path / "host.json", record | {"protocol": {"seed": 0, "sgemm_backend": "torch"}})
 
 
 def test_all_times_are_positive_and_circumstances_logged(campaign: Path) -> None:
