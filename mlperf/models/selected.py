@@ -41,7 +41,7 @@ class Selected(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: igno
         tags.regressor_tags.poor_score = True
         return tags
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike) -> Self:
         """Select, then fit the member; see the member's ``fit``."""
         from mlperf.models.stepwise import StepwiseOLS
 
@@ -49,7 +49,7 @@ class Selected(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: igno
             X, y, sample_weight=sample_weight
         )
         kept = tuple(self.selection_.terms_)
-        self.member_ = clone(self.estimator).set_params(terms=kept).fit(X, y, sample_weight=sample_weight)
+        self.member_ = clone(self.estimator).set_params(terms=kept).fit(X, y)
         self.n_features_in_ = self.selection_.n_features_in_
         if hasattr(self.selection_, "feature_names_in_"):
             self.feature_names_in_ = self.selection_.feature_names_in_

@@ -17,7 +17,7 @@ from mlperf.models.criteria import Criterion
 from mlperf.models.diagnostics import condition
 from mlperf.models.domain import Domain
 from mlperf.models.evaluate import Frame, evaluate, raw_column
-from mlperf.models.expressions import Expression, lines, names, parse, text
+from mlperf.models.expressions import Expression, Name, lines, names, parse, text
 from mlperf.models.final import aliased_relations, final_fit, full_sigma
 from mlperf.models.formula import Formula, Term
 from mlperf.models.formulaspace import FormulaSpace
@@ -241,8 +241,9 @@ def fit_stepwise(
             intercept=formula.intercept,
             na=settings.na,
         )
-        if matrix is not None:
-            problem.workspace.source = (matrix, tuple(term.name for term in formula.terms))
+        labels = tuple(term.name for term in formula.terms)
+        if matrix is not None and labels == tuple(text(Name(str(name))) for name in frame):
+            problem.workspace.source = (matrix, labels)
         return _fit_problem(problem, frame, formula, settings, offset, as_written=as_written)
 
 

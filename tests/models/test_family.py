@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
+from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import FitError, UsageError
 from mlperf.models.family import DEFAULT, choose_family
 from mlperf.models.folds import leave_one_group_out
 from mlperf.models.log_linear import LogOLS
 from mlperf.models.nonnegative import NonNegativeOLS
+from mlperf.models.selected import Selected
 
 TERMS = ["m * n", "m", "n"]
 
@@ -88,3 +90,17 @@ def test_a_member_that_fails_stays_in_the_table_with_its_reason() -> None:
         choose_family(frame, y, groups, {"never": Never})
     with pytest.raises(UsageError, match="'deep'"):
         choose_family(frame, y, groups, ("deep",))
+
+
+def test_selected_member_keeps_what_selection_kept() -> None:
+    """A column of noise leaves by AIC; the non-negative fit on the rest is the one made on those terms alone."""
+    frame, y, _ = table(6, lambda m, n: 2e-5 + 3e-9 * m * n)
+    frame = frame.assign(noise=np.random.default_rng(0).uniform(1, 2, 240))
+    model = Selected(NonNegativeOLS(["m * n", "noise"], n_draws=0)).fit(frame, y)
+    assert model.selection_.terms_ == ("I(m * n)",)
+    assert np.array_equal(model.predict(frame), NonNegativeOLS(["m * n"], n_draws=0).fit(frame, y).predict(frame))
+
+
+def test_selected_member_meets_the_contract_of_scikit_learn() -> None:
+    results = check_estimator(Selected(NonNegativeOLS(n_draws=0, n_folds=0)), on_skip=None, on_fail=None)
+    assert [result["check_name"] for result in results if result["status"] == "failed"] == []
