@@ -95,7 +95,8 @@ def query_frame(estimator: Any, X: Any, *, terms: Sequence[str] | None = None) -
 
 
 def _read_columns(X: Any, terms: Sequence[str] | None) -> Any:
-    if terms is None or not isinstance(X, pd.DataFrame):
+    # scikit-learn ignores column names that are not all text; the columns are then x0, x1, ...
+    if terms is None or not isinstance(X, pd.DataFrame) or not all(isinstance(name, str) for name in X.columns):
         return X
     wanted = {name for term in terms for name in names(parse(term))}
     missing = sorted(wanted - set(map(str, X.columns)))

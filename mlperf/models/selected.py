@@ -45,9 +45,7 @@ class Selected(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: igno
         """Select, then fit the member; see the member's ``fit``."""
         from mlperf.models.stepwise import StepwiseOLS
 
-        self.selection_ = StepwiseOLS(terms=self.estimator.terms, noise="relative", report="none").fit(
-            X, y, sample_weight=sample_weight
-        )
+        self.selection_ = StepwiseOLS(terms=self.estimator.terms, noise="relative", report="none").fit(X, y)
         kept = tuple(self.selection_.terms_)
         self.member_ = clone(self.estimator).set_params(terms=kept).fit(X, y)
         self.n_features_in_ = self.selection_.n_features_in_
