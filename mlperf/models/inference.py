@@ -14,7 +14,7 @@ from mlperf.models.linear import LinearFit
 # Above this many rows statsmodels costs more than the whole selection: its results are made on first access.
 STATSMODELS_ROWS = 5000
 # Within this relative difference statsmodels' numbers are taken, beyond it the refined ones.
-AGREEMENT = 1e-10
+AGREEMENT = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,8 +49,9 @@ def infer(fit: LinearFit) -> Inference:
     t_value = p_value = None
     if fit.rank and 0 < fit.df_resid and len(fit.y) <= STATSMODELS_ROWS and fit.rss > 0:
         results = statsmodels_fit(fit, scaled=True)
-        coef = np.asarray(results.params) / fit.scale
-        theirs = np.asarray(results.bse) / fit.scale
+        # Of a nearly singular design statsmodels may find negative variances: they disagree and are not shown.
+        with np.errstate(invalid="ignore"):
+            coef, theirs = np.asarray(results.params) / fit.scale, np.asarray(results.bse) / fit.scale
         disagreement = max(_difference(coef, fit.coef, std_err), _difference(theirs, std_err, std_err))
         if disagreement <= AGREEMENT:
             std_err, t_value, p_value, engine = theirs, np.asarray(results.tvalues), np.asarray(results.pvalues), "statsmodels"
@@ -71,7 +72,8 @@ def own_std_err(fit: LinearFit) -> FloatArray:
 def _difference(a: FloatArray, b: FloatArray, std_err: FloatArray) -> float:
     """Largest relative difference; a coefficient near zero is measured against its standard error."""
     size = np.maximum(np.abs(b), 1e-3 * std_err)
-    return float((np.abs(a - b) / np.where(size > 0, size, 1.0)).max(initial=0.0))
+    worst = float((np.abs(a - b) / np.where(size > 0, size, 1.0)).max(initial=0.0))
+    return worst if np.isfinite(worst) else float("inf")
 
 
 def statsmodels_fit(fit: LinearFit, *, scaled: bool) -> Any:

@@ -11,7 +11,8 @@ from mlperf.core.arrays import FloatArray
 from mlperf.models.extended import HAS_LONG_DOUBLE, residual_equations
 
 MAX_SWEEPS = 5
-# Below this condition a QR solution is already right to the last digits; above this size only double residuals pay.
+# Small problems are always refined; larger ones from this condition on; beyond the last size a QR in memory does not pay.
+SMALL_CELLS = 20_000
 MIN_CONDITION = 30.0
 MAX_CELLS = 2_000_000
 
@@ -64,7 +65,7 @@ def solve(matrix: FloatArray, y: FloatArray, *, long_double: bool = HAS_LONG_DOU
     b = inverse @ (q.T @ y)
     residuals = y - matrix @ b
     condition = float(np.abs(r).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max())
-    if condition > MIN_CONDITION and matrix.size <= MAX_CELLS:
+    if matrix.size <= SMALL_CELLS or (condition > MIN_CONDITION and matrix.size <= MAX_CELLS):
         b, residuals = _refined(matrix, y, q, inverse, b, residuals, long_double=long_double)
     return Solution(q, r, inverse, b, residuals)
 

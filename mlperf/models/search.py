@@ -174,12 +174,17 @@ class _Walk:
     def record(self, sign: int, term: int) -> Point:
         base = self.space.base()
         edf = base.n - base.n_weighted + base.rank
-        value = self.one_value(base.rss, edf, base.n)
+        value = self.one_value(base.rss, edf, base.n) if self.criterion.name != "p_value" else self.p_of_move(sign)
         point = Point(sign, term, base.rss, edf, value, base.n_weighted, self.space.model)
         self.refits.append(point)
         if sign == 0:
             self.path.append(point)
         return point
+
+    def p_of_move(self, sign: int) -> float:
+        """p-value of the term that just moved; NaN for the start and for an aliased term."""
+        table = self.tables[-1] if sign and self.tables else None
+        return float(table.values[table.taken]) if table is not None and table.shown else float("nan")
 
     def one_value(self, rss: float, edf: int, n: int) -> float:
         return float(self.criterion.values(np.array([rss]), np.array([edf]), n)[0])

@@ -233,12 +233,7 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self.saturated not in ("forward", "raise"):
             raise UsageError(f"got saturated={self.saturated!r}, expected 'forward' or 'raise'")
 
-    def _formula(self, X: Any) -> Formula:
-        columns = (
-            [str(name) for name in X.columns]
-            if isinstance(X, pd.DataFrame)
-            else [f"x{i}" for i in range(np.shape(X)[-1] if np.ndim(X) else 0)]
-        )
+    def _formula(self, columns: Sequence[str]) -> Formula:
         if isinstance(self.terms, str):
             return parse_formula(self.terms, columns)
         entries = (
