@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,10 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import FitError
-from mlperf.core.shown import Shown
+from mlperf.core.shown import Shown, plain
 from mlperf.models.aliasing import factor_columns
 from mlperf.models.blockqr import upper_factor
+from mlperf.models.fields import Fields
 from mlperf.models.fixed_order import evaluate_fixed_order
 from mlperf.models.folds import grouped_folds
 from mlperf.models.lockstep import Fits
@@ -63,8 +64,8 @@ class NestedError(Shown):
         Relative errors of left-out and of fitted rows; None where a measured value is not positive.
     optimism : float
         Apparent minus cross-validated MAPE: below zero by as much as the apparent error is too good; NaN without relative errors.
-    models : FoldModels
-        Not part of `to_dict`.
+    models : FoldModels or None
+        Not part of `to_dict`; None in a report that was read from a file.
     """
 
     n_folds: int
@@ -75,13 +76,26 @@ class NestedError(Shown):
     errors: ErrorSummary | None
     apparent: ErrorSummary | None
     optimism: float
-    models: FoldModels = field(repr=False)
+    models: FoldModels | None = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the rows, as JSON types."""
-        fields = Shown.to_dict(self)
-        del fields["models"]
-        return fields
+        return {name: plain(getattr(self, name)) for name in self.__slots__ if name != "models"}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> NestedError:
+        """What `to_dict` wrote; DataError with the JSON path otherwise."""
+        with Fields(document, path) as fields:
+            return cls(
+                fields.integer("n_folds", lower=2),
+                fields.integer("n_models", lower=1),
+                fields.number("rmse", finite=False),
+                fields.number("apparent_rmse", finite=False),
+                fields.number("r2", finite=False),
+                None if fields.absent("errors") else ErrorSummary.from_fields(fields.child("errors")),
+                None if fields.absent("apparent") else ErrorSummary.from_fields(fields.child("apparent")),
+                fields.number("optimism", finite=False),
+            )
 
     def to_frame(self) -> pd.DataFrame:
         """Cross-validated and apparent errors side by side."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,9 @@ from mlperf.models.diagnostics import (
 )
 from mlperf.models.inference import FitFigures, Inference, statsmodels_fit
 from mlperf.models.linear import LinearFit
-from mlperf.models.report_extras import Extras
+from mlperf.models.report_extras import Extras, left_out_residuals
 from mlperf.models.report_text import report_html, report_text
+from mlperf.models.spread import Spread
 
 SHAPIRO_ROWS = 5000
 N_WORST = 5
@@ -241,10 +242,45 @@ class FitReport(Shown):
     def p_selective(self) -> FloatArray | None:
         """Selective p-value of each coefficient, shape (rank,); None where there is none."""
         selective = self.selective
-        if selective is None or self._extras is None or selective.p_value is None or len(selective.p_value) == 0:
+        if selective is None or selective.reason is not None:
             return None
-        by_column = dict(zip(selective.columns.tolist(), selective.p_value.tolist(), strict=True))
-        return np.array([by_column.get(int(column), np.nan) for column in self._extras.kept])
+        return self._by_coefficient(selective.columns, selective.p_value)
+
+    @property
+    def selection(self) -> pd.DataFrame:
+        """What the selection leaves of each coefficient.
+
+        Columns: p_selective and the selective bounds lower, upper; inclusion (share of bootstrap selections that kept its term; 1
+        for the constant), and the 2.5 % and 97.5 % quantiles of the coefficient over them, boot_lower and boot_upper. NaN where a
+        block is off; why it is, is in ``reasons``.
+        """
+        table = pd.DataFrame(index=pd.Index(self.names, name="term"))
+        nothing = np.full(len(self.names), np.nan)
+        selective, stability = self.selective, self.stability
+        for name, values in (("p_selective", "p_value"), ("lower", "lower"), ("upper", "upper")):
+            table[name] = nothing if selective is None else self._by_coefficient(selective.columns, getattr(selective, values))
+        table["inclusion"] = nothing if stability is None else np.append(stability.inclusion, 1.0)[self._term_of_coefficient()]
+        for name, values in (("boot_lower", "coef_lower"), ("boot_upper", "coef_upper")):
+            found = None if stability is None else getattr(stability, values)
+            table[name] = nothing if found is None else self._by_coefficient(np.arange(len(found)), found)
+        return table
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """Why a block of selective, stability, nested_cv is missing though switched on (as far as they were asked for)."""
+        return {} if self._extras is None else dict(self._extras.reasons)
+
+    def _kept(self) -> IntArray:
+        stored: IntArray = self._made["kept"] if self._extras is None else self._extras.kept
+        return stored
+
+    def _term_of_coefficient(self) -> IntArray:
+        stored: IntArray = self._made["kept_terms"] if self._extras is None else self._extras.kept_terms()
+        return stored
+
+    def _by_coefficient(self, columns: IntArray, values: FloatArray) -> FloatArray:
+        by_column = dict(zip(columns.tolist(), values.tolist(), strict=True))
+        return np.array([by_column.get(int(column), np.nan) for column in self._kept()])
 
     @property
     def stability(self) -> Any:
@@ -258,7 +294,13 @@ class FitReport(Shown):
 
     def _extra(self, name: str) -> Any:
         extras = self._extras
-        return None if extras is None else self._once(name, lambda: extras.make(name))
+        return self._made.get(name) if extras is None else self._once(name, lambda: extras.make(name))
+
+    def with_left_out_residuals(self, spread: Spread) -> Spread:
+        """``spread`` with the residuals of the nested cross-validation, where it is on and they are needed."""
+        if self._extras is None or (spread.noise == "absolute" and self._extras.has_many_rows()):
+            return spread
+        return replace(spread, residuals=left_out_residuals(self._extras, self.nested_cv, spread.noise))
 
     def statsmodels_results(self) -> Any:
         """The kept columns, unscaled, fitted by statsmodels (made on request, never stored)."""
@@ -277,8 +319,8 @@ class FitReport(Shown):
         return self.coefficients
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the blocks with one entry a row, as JSON types."""
-        document = {part: _fields(getattr(self, part)) for part in ("identity", "figures", "inference")}
+        """All but the blocks with one entry a row, as JSON types; makes the blocks of the selection that are switched on."""
+        document: dict[str, Any] = {part: _fields(getattr(self, part)) for part in ("identity", "figures", "inference")}
         document |= {
             "names": list(self.names),
             "coef": plain(self.coef),
@@ -288,7 +330,13 @@ class FitReport(Shown):
             "warnings": list(self.warnings),
             "ordered": self.ordered,
         }
-        return document
+        blocks = {name: self._extra(name) for name in ("selective", "stability", "nested_cv")}
+        document |= {name: None if block is None else block.to_dict() for name, block in blocks.items()}
+        made = any(block is not None for block in blocks.values())
+        return document | {
+            "kept": self._kept().tolist() if made else [],
+            "kept_terms": self._term_of_coefficient().tolist() if made else [],
+        }
 
     def _repr_html_(self) -> str:
         return report_html(self)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.arrays import IntArray
 from mlperf.core.errors import FitError, UsageError
 from mlperf.models.nested import NestedError, nested_error
 from mlperf.models.residual_quantiles import ResidualQuantiles
@@ -21,6 +21,8 @@ N_RESAMPLES = 1000
 # What "auto" may spend on one block, in multiply-adds: about a second.
 MAX_COLUMNS = 150
 MAX_WORK = 2e9
+# With fewer rows a column, a selected model's Student intervals are too short (90 % or less for 95 %).
+ROWS_A_COLUMN = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +74,17 @@ class Extras:
             self.reasons[name] = error.message
             return None
 
+    def has_many_rows(self) -> bool:
+        """Whether there are ten rows a column or more."""
+        return bool(len(self.problem.y) >= ROWS_A_COLUMN * (self.problem.X.shape[1] + int(self.problem.intercept)))
+
+    def kept_terms(self) -> IntArray:
+        """Term id of each reported coefficient, shape (rank,); -1 for the constant."""
+        term = np.full(self.problem.X.shape[1] + int(self.problem.intercept), -1, dtype=np.int64)
+        for number, columns in enumerate(self.groups):
+            term[columns] = number
+        return np.where(self.kept >= 0, term[self.kept], -1)
+
     def check_repeatable(self) -> None:
         """Raise FitError where repeating the search on the same rows does not lead to the same model."""
         again = self.problem.select(self.problem.triangle())
@@ -98,25 +111,28 @@ def wanted_extras(report: Any) -> tuple[str, ...]:
     return tuple(name for name in names if name in EXTRAS)
 
 
-def left_out_residuals(nested: NestedError, y: FloatArray, noise: str) -> ResidualQuantiles | None:
+def left_out_residuals(extras: Extras, nested: NestedError | None, noise: str) -> ResidualQuantiles | None:
     """Residuals of left-out rows, for prediction intervals that assume no distribution.
 
     Parameters
     ----------
-    nested : NestedError
-    y : array, shape (n_samples,)
-        The response of the same rows.
+    extras : Extras
+    nested : NestedError or None
+        The cross-validation of the same rows.
     noise : {"absolute", "relative"}
         y - prediction, or y / prediction - 1 (counted as the largest where the prediction is not positive).
 
     Returns
     -------
     ResidualQuantiles or None
-        None where no prediction is positive.
+        None without cross-validation, and for absolute noise with ten rows a column or more, where Student's t with the full
+        model's sigma holds.
     """
-    predicted = nested.models.predicted
+    if nested is None or nested.models is None:
+        return None
+    y, predicted = extras.problem.y, nested.models.predicted
     if noise == "absolute":
-        return ResidualQuantiles.of(y - predicted)
+        return None if extras.has_many_rows() else ResidualQuantiles.of(y - predicted)
     ratio = np.full(len(y), np.inf)
     np.divide(y, predicted, out=ratio, where=predicted > 0.0)
     return ResidualQuantiles.of(ratio - 1.0) if np.isfinite(ratio).any() else None

@@ -73,8 +73,13 @@ def _coefficients(report: FitReport) -> list[str]:
 
 
 def _selected_columns(report: FitReport) -> dict[str, list[str]]:
+    columns: dict[str, list[str]] = {}
     p_values = report.p_selective
-    return {} if p_values is None else {"p (selective)": [p_text(float(value)) for value in p_values]}
+    if p_values is not None:
+        columns["p (selective)"] = [p_text(float(value)) for value in p_values]
+    if report.stability is not None:
+        columns["kept"] = [f"{100 * value:.0f} %" for value in report.selection["inclusion"]]
+    return columns
 
 
 def _quality(report: FitReport) -> list[str]:
@@ -116,8 +121,11 @@ def _extra_lines(report: FitReport) -> list[str]:
         )
     stability = report.stability
     if stability is not None:
-        lines.append(f"bootstrap: {stability.n_models} different models in {stability.n_resamples} selections")
-    return lines
+        lines.append(
+            f"bootstrap: {stability.n_models} different models in {stability.n_resamples} selections, this one in "
+            f"{100 * stability.reported_frequency:.1f} %; kept: share of them that kept the term"
+        )
+    return [*lines, *(f"{name}: not computed, {reason}" for name, reason in report.reasons.items())]
 
 
 def _row_lines(report: FitReport) -> list[str]:

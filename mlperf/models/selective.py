@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
 from mlperf.models.comparisons import Comparisons, Coordinates, Lines, coordinates, fitted_model, moving_lines
+from mlperf.models.fields import Fields
 from mlperf.models.search import Selection
 from mlperf.models.threads import one_blas_thread
 from mlperf.models.triangle import Triangle
@@ -65,6 +67,26 @@ class SelectiveInference(Shown):
     term_p_value: FloatArray
     n_comparisons: int
     reason: str | None = field(default=None)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> SelectiveInference:
+        """What `to_dict` wrote; DataError with the JSON path otherwise."""
+        with Fields(document, path) as fields:
+            columns = np.array(fields.integers("columns"), dtype=np.int64)
+            p_value, lower, upper = (fields.numbers(name, len(columns), finite=False) for name in ("p_value", "lower", "upper"))
+            terms = fields.integers("terms")
+            return cls(
+                fields.text("method", METHODS),
+                fields.number("level", lower=0.0, upper=1.0),
+                columns,
+                p_value,
+                lower,
+                upper,
+                terms,
+                fields.numbers("term_p_value", len(terms), finite=False),
+                fields.integer("n_comparisons"),
+                None if fields.absent("reason") else fields.text("reason"),
+            )
 
     def to_frame(self) -> pd.DataFrame:
         """One row a coefficient."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from mlperf.core.errors import FitError, UsageError
 from mlperf.core.shown import Shown
 from mlperf.models.aliasing import factor_columns
 from mlperf.models.criteria import Criterion
+from mlperf.models.fields import Fields
 from mlperf.models.lockstep import Outcomes, Structure, lockstep_selections, resample_counts
 from mlperf.models.spaces import column_groups, default_criterion, select
 from mlperf.models.threads import one_blas_thread
@@ -59,6 +61,28 @@ class Stability(Shown):
     coef_upper: FloatArray
     n_aliased: int
     n_failed: int
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> Stability:
+        """What `to_dict` wrote; DataError with the JSON path otherwise."""
+        with Fields(document, path) as fields:
+            models = tuple(
+                Fields({"terms": terms}, f"{path}.models[{place}]").integers("terms")
+                for place, terms in enumerate(fields.items("models"))
+            )
+            coef_lower = fields.numbers("coef_lower", finite=False)
+            return cls(
+                fields.integer("n_resamples", lower=1),
+                fields.numbers("inclusion", lower=0.0),
+                fields.integer("n_models", lower=1),
+                models,
+                fields.numbers("frequency", len(models), lower=0.0),
+                fields.number("reported_frequency", lower=0.0, upper=1.0),
+                coef_lower,
+                fields.numbers("coef_upper", len(coef_lower), finite=False),
+                fields.integer("n_aliased"),
+                fields.integer("n_failed"),
+            )
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each of the most frequent models."""

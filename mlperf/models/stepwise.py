@@ -96,6 +96,8 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Chambers and Hastie (1992), Statistical Models in S; Venables and Ripley (2002), section 6.8.
     """
 
+    uses_groups = True
+
     def __init__(
         self,
         terms: Scope = None,
@@ -145,7 +147,7 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = self.na == "drop"
         return tags
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Select terms and fit them.
 
         Parameters
@@ -155,6 +157,8 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y : array-like, shape (n_samples,)
         sample_weight : array-like, shape (n_samples,), optional
             Precision weights >= 0, as in R's ``lm``; rows of weight zero count in n.
+        groups : array-like, shape (n_samples,), optional
+            Rows that are left out together in the report's cross-validation and for intervals of runs; the fit does not use them.
 
         Raises
         ------
@@ -173,7 +177,7 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         data = read_training(self, X, y, sample_weight, wanted, self.na)
         formula = self._formula([str(name) for name in data.frame])
         label = parse(column_label(data.y_name))
-        return self._fit(data.frame, data.matrix, data.y, data.weights, formula, label, as_written=False)
+        return self._fit(data.frame, data.matrix, data.y, data.weights, formula, label, as_written=False, groups=groups)
 
     @classmethod
     def from_formula(
@@ -220,7 +224,9 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         parsed = parse_formula(formula, [str(name) for name in frame.columns])
         if parsed.response is None:
             raise UsageError(f"got {formula!r}, expected a formula with a left side: 'y ~ a + b'")
-        features = frame[[name for name in frame.columns if str(name) in set(model._wanted([str(column) for column in frame], parsed))]]
+        features = frame[
+            [name for name in frame.columns if str(name) in set(model._wanted([str(column) for column in frame], parsed))]
+        ]
         response = pd.Series(np.broadcast_to(evaluate(parsed.response, frame), len(frame)))
         values = frame[weights].to_numpy(dtype=np.float64) if isinstance(weights, str) else weights
         data = read_training(model, features if features.shape[1] else frame[[frame.columns[0]]], response, values, None, na)
@@ -263,11 +269,12 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         response: Expression,
         *,
         as_written: bool,
+        groups: ArrayLike | None = None,
     ) -> Self:
         if self.noise == "relative":
             weights = relative_weights(y, weights)
         formula = Formula(response, formula.terms, formula.intercept, (*formula.offsets, *self._offsets()), formula.tree)
-        fitted = fit_stepwise(frame, matrix, y, weights, formula, Settings.of(self), as_written=as_written)
+        fitted = fit_stepwise(frame, matrix, y, weights, formula, Settings.of(self), as_written=as_written, groups=groups)
         self._publish(fitted)
         return self
 
@@ -328,7 +335,8 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict_interval(self, X: Any, kind: str = "mean", level: float = 0.95, **options: Any) -> Interval:
         """Interval of the mean (``kind="mean"``) or of one run (``kind="run"``) of every row; see ``Spread.interval``."""
         _, design, offset = self._design(X)
-        interval = self.spread_.interval(design, kind=kind, level=level, **options)
+        spread = self.run_spread() if kind == "run" else self.spread_
+        interval = spread.interval(design, kind=kind, level=level, **options)
         return Interval(interval.lower + offset, interval.upper + offset, interval.level)
 
     def in_domain(self, X: Any) -> BoolArray:
@@ -339,7 +347,19 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def sample(self, X: Any, rng: np.random.Generator, size: int, kind: str = "mean") -> FloatArray:
         """Joint draws of all rows, shape (size, n_rows); see ``Spread.sample``."""
         _, design, offset = self._design(X)
-        return self.spread_.sample(design, rng, size, kind) + offset
+        spread = self.run_spread() if kind == "run" else self.spread_
+        return spread.sample(design, rng, size, kind) + offset
+
+    def run_spread(self) -> Spread:
+        """``spread_`` with the residuals of left-out rows for intervals of runs.
+
+        They come from the report's nested cross-validation, so there are none under ``report="none"``, nor for absolute noise with
+        ten rows a column or more: Student's t with the full model's sigma is used then.
+        """
+        check_is_fitted(self, "spread_")
+        if self.spread_.residuals is None:
+            self.spread_ = self.report_.with_left_out_residuals(self.spread_)
+        return self.spread_
 
     def to_dict(self) -> dict[str, Any]:
         """Terms, coefficients, errors, domain and report as JSON types; no training rows."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError
@@ -210,6 +211,7 @@ def fit_stepwise(
     settings: Settings,
     *,
     as_written: bool,
+    groups: ArrayLike | None = None,
 ) -> Fitted:
     """Search, refine, report.
 
@@ -225,6 +227,8 @@ def fit_stepwise(
     settings : Settings
     as_written : bool
         Whether the printed trace begins with the formula's own text.
+    groups : array-like, shape (n_samples,), optional
+        Rows that are left out together in cross-validation.
     """
     scope = settings.scope(formula, [str(name) for name in frame])
     offset = sum((evaluate(tree, frame) for tree in formula.offsets), start=np.zeros(len(y))) if formula.offsets else None
@@ -244,11 +248,18 @@ def fit_stepwise(
         labels = tuple(term.name for term in formula.terms)
         if matrix is not None and labels == tuple(text(Name(str(name))) for name in frame):
             problem.workspace.source = (matrix, labels)
-        return _fit_problem(problem, frame, formula, settings, offset, as_written=as_written)
+        return _fit_problem(problem, frame, formula, settings, offset, as_written=as_written, groups=groups)
 
 
 def _fit_problem(
-    problem: Problem, frame: Frame, formula: Formula, settings: Settings, offset: FloatArray | None, *, as_written: bool
+    problem: Problem,
+    frame: Frame,
+    formula: Formula,
+    settings: Settings,
+    offset: FloatArray | None,
+    *,
+    as_written: bool,
+    groups: ArrayLike | None,
 ) -> Fitted:
     space = FormulaSpace(problem.workspace, problem.terms, problem.start, problem.upper, problem.lower, settings.tol)
     direction, max_rank = problem.direction, _interpolating_rank(problem, space) if settings.saturated == "forward" else None
@@ -262,7 +273,7 @@ def _fit_problem(
     selection = search(space, criterion, direction, settings.max_steps, max_rank)
     searched = Searched(selection, tuple(term.name for term in problem.terms), formula, as_written and not forced)
     fit = final_fit(problem, space, offset)
-    extras = _extras(problem, selection, space, settings)
+    extras = _extras(problem, selection, space, settings, groups)
     report = _report(problem, space, searched, fit, settings, relations, extras, forced=forced)
     terms = problem.learned.subset([problem.terms[term] for term in space.ids])
     names_of_all = terms_column_names(terms)
@@ -320,7 +331,9 @@ def _criterion(problem: Problem, space: FormulaSpace, settings: Settings) -> Cri
     )
 
 
-def _extras(problem: Problem, selection: Selection, space: FormulaSpace, settings: Settings) -> Extras | None:
+def _extras(
+    problem: Problem, selection: Selection, space: FormulaSpace, settings: Settings, row_groups: ArrayLike | None
+) -> Extras | None:
     wanted = wanted_extras(settings.report)
     if not wanted:
         return None
@@ -351,7 +364,8 @@ def _extras(problem: Problem, selection: Selection, space: FormulaSpace, setting
     )
     groups = [np.flatnonzero(assign == term + 1) for term in range(len(placed))]
     kept = np.array([where.get(int(column), -1) for column in space.active.kept()], dtype=np.int64)
-    return Extras(repeated, selection, space.model, groups, kept, wanted)
+    rows = None if row_groups is None else np.asarray(row_groups)[mask]
+    return Extras(repeated, selection, space.model, groups, kept, wanted, settings.report == "auto", rows)
 
 
 def _report(

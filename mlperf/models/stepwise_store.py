@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,19 @@ from mlperf.models.domain import Domain
 from mlperf.models.expressions import parse, text
 from mlperf.models.fields import Fields
 from mlperf.models.inference import FitFigures, Inference
+from mlperf.models.nested import NestedError
 from mlperf.models.report import FitIdentity, FitReport
+from mlperf.models.selective import SelectiveInference
 from mlperf.models.spread import Spread
+from mlperf.models.stability import Stability
 from mlperf.models.stepwise_fit import Fitted
 from mlperf.models.terms import Terms
 
+_BLOCKS: dict[str, Callable[[Any, str], Any]] = {
+    "selective": SelectiveInference.from_dict,
+    "stability": Stability.from_dict,
+    "nested_cv": NestedError.from_dict,
+}
 _WORDS = {"NaN": float("nan"), "Inf": float("inf"), "-Inf": float("-inf")}
 
 
@@ -34,7 +42,7 @@ def stepwise_to_dict(model: Any) -> dict[str, Any]:
         "terms": fitted.terms.to_dict(),
         "kept": fitted.kept.tolist(),
         "names": list(fitted.names),
-        "spread": model.spread_.to_dict(),
+        "spread": model.run_spread().to_dict(),
         "aliased": dict(fitted.aliased),
         "offsets": [text(tree) for tree in fitted.offsets],
         "domain": fitted.domain().to_dict(),
@@ -94,6 +102,10 @@ def _report(fields: Fields, names: tuple[str, ...], path: str) -> FitReport:
         tables = {part: _numbers(fields.raw(part)) for part in ("anova", "drop1")}
         warnings = fields.texts("warnings")
         ordered = fields.boolean("ordered")
+        blocks = {
+            name: None if fields.absent(name) else reader(fields.raw(name), f"{path}.{name}") for name, reader in _BLOCKS.items()
+        }
+        kept = {name: np.array(fields.integers(name, lower=-1), dtype=np.int64) for name in ("kept", "kept_terms")}
     try:
         identity = FitIdentity(
             **{key: tuple(value) if isinstance(value, list) else value for key, value in parts["identity"].items()}
@@ -107,7 +119,9 @@ def _report(fields: Fields, names: tuple[str, ...], path: str) -> FitReport:
         anova, drop1 = (TermTable.from_dict(tables[part]) for part in ("anova", "drop1"))
     except (KeyError, TypeError, ValueError, AttributeError) as cause:
         raise DataError("got a report that cannot be read, expected what to_dict writes", place=path) from cause
-    return FitReport(identity, figures, names, coef, inference, number, anova, drop1, warnings, ordered)
+    report = FitReport(identity, figures, names, coef, inference, number, anova, drop1, warnings, ordered)
+    report._made.update(blocks | kept)
+    return report
 
 
 def _numbers(value: Any) -> Any:
