@@ -4,6 +4,13 @@ from __future__ import annotations
 
 # The isolated time comes from a cache-hot sweep; the operands of a product inside a network come from memory,
 # which costs per element of A, B and C.
-CALIBRATED_TERMS = ("isolated_s", "groups * m * k", "groups * k * n", "groups * m * n", "groups * m * n * k")
+CALIBRATED_TERMS = (
+    "isolated_s",
+    "groups * m * k",
+    "groups * k * n",
+    "groups * m * n",
+    "groups * m * n * k",
+    "isolated_s * log2(step_bytes)",
+    "groups * (m * k + k * n + m * n) * log2(step_bytes)",
+)
 GLOBAL_TERMS = ("m * n * k", "m * n", "m * k", "n * k", "m", "n", "k")
-GEMM_FEATURES = ("isolated_s", "m", "n", "k", "groups")

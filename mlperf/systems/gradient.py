@@ -10,7 +10,9 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
-from mlperf.features.kernels import MEMORY_TERMS, PAPER_MEMORY_TERMS, kernel_tables
+from mlperf.datasets.schema import LIBRARY_GEMMS
+from mlperf.features.kernels import MEMORY_TERMS, PAPER_MEMORY_TERMS, form_of, kernel_tables
+from mlperf.features.library import LIBRARY_FEATURES, LIBRARY_TERMS, PAPER_LIBRARY_TERMS
 from mlperf.features.sgemm import CALIBRATED_TERMS, GLOBAL_TERMS
 from mlperf.models import BoostedResidual, GridLocal, NonNegativeOLS, StepwiseOLS
 from mlperf.specs.cnn import CnnSpec
@@ -18,9 +20,9 @@ from mlperf.specs.kernels import GEMM_KERNELS
 from mlperf.systems.scaled import Scaled, fit_scaled
 
 # Settings of the learnt residual, fixed before any campaign was scored.
-RESIDUAL_SETTINGS = {"max_iter": 150, "learning_rate": 0.06, "max_leaf_nodes": 12, "min_samples_leaf": 8}
-MEMORY_RESIDUAL_COLUMNS = ("access_bytes", "maps_in", "maps_out", "row_size", "subbatch_size")
-GEMM_RESIDUAL_COLUMNS = ("isolated_s", "m", "n", "k")
+RESIDUAL_SETTINGS = {"n_folds": 0, "max_iter": 80, "learning_rate": 0.1, "max_leaf_nodes": 12, "min_samples_leaf": 8}
+MEMORY_RESIDUAL_COLUMNS = ("access_bytes", "maps_in", "maps_out", "row_size", "subbatch_size", "step_bytes")
+GEMM_RESIDUAL_COLUMNS = ("isolated_s", "m", "n", "k", "step_bytes")
 
 # The answer given by default, and the model that explains it.
 PREDICTOR = "learnt"
@@ -29,15 +31,22 @@ EXPLAINED = "linear"
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How a kernel's time follows from its sizes: one estimator for memory-bound kernels, one for products.
+    """How a kernel's time follows from its sizes: estimators for memory-bound kernels, for products, for products in a library.
 
-    ``memory`` and ``gemm`` make a fresh estimator from the seed; ``gemm`` None means the isolated time itself.
+    Each makes a fresh estimator from the seed; ``gemm`` None means the isolated time itself.
     ``keep_totals`` rescales the fit so that the sum of the training times is preserved.
     """
 
     memory: Callable[[int], object]
     gemm: Callable[[int], object] | None
+    library: Callable[[int], object]
     keep_totals: bool
+
+    def maker(self, kernel: str) -> Callable[[int], object] | None:
+        """What fits ``kernel``."""
+        if kernel in GEMM_KERNELS:
+            return self.gemm
+        return self.library if kernel in LIBRARY_GEMMS else self.memory
 
 
 def _learnt(terms: tuple[str, ...], columns: tuple[str, ...]) -> Callable[[int], object]:
@@ -48,12 +57,29 @@ def _stepwise(terms: tuple[str, ...], noise: str) -> Callable[[int], object]:
     return lambda _seed: StepwiseOLS(terms=terms, noise=noise, report="none")
 
 
+def _fixed(terms: tuple[str, ...]) -> Callable[[int], object]:
+    return lambda _seed: StepwiseOLS(terms=terms, lower=terms, noise="absolute", report="none")
+
+
 METHODS: Mapping[str, Method] = {
-    "paper": Method(_stepwise(PAPER_MEMORY_TERMS, "absolute"), None, keep_totals=False),
-    "ols": Method(_stepwise(MEMORY_TERMS, "absolute"), _stepwise(GLOBAL_TERMS, "absolute"), keep_totals=False),
-    "linear": Method(_stepwise(MEMORY_TERMS, "relative"), _stepwise(CALIBRATED_TERMS, "relative"), keep_totals=True),
+    "paper": Method(_fixed(PAPER_MEMORY_TERMS), None, _fixed(PAPER_LIBRARY_TERMS), keep_totals=False),
+    "ols": Method(
+        _stepwise(MEMORY_TERMS, "absolute"),
+        _stepwise(GLOBAL_TERMS, "absolute"),
+        _stepwise(LIBRARY_TERMS, "absolute"),
+        keep_totals=False,
+    ),
+    "linear": Method(
+        _stepwise(MEMORY_TERMS, "relative"),
+        _stepwise(CALIBRATED_TERMS, "relative"),
+        _stepwise(LIBRARY_TERMS, "relative"),
+        keep_totals=True,
+    ),
     "learnt": Method(
-        _learnt(MEMORY_TERMS, MEMORY_RESIDUAL_COLUMNS), _learnt(CALIBRATED_TERMS, GEMM_RESIDUAL_COLUMNS), keep_totals=True
+        _learnt(MEMORY_TERMS, MEMORY_RESIDUAL_COLUMNS),
+        _learnt(CALIBRATED_TERMS, GEMM_RESIDUAL_COLUMNS),
+        _learnt(LIBRARY_TERMS, LIBRARY_FEATURES),
+        keep_totals=True,
     ),
 }
 
@@ -116,7 +142,7 @@ class GradientModel:
 
     def calls(self, runs: Iterable[tuple[CnnSpec, int]]) -> pd.DataFrame:
         """Kernel calls of several (CNN, sub-batch) pairs, ready for `call_times`; ``run`` is the pair's position."""
-        return self.with_isolated(kernel_tables(runs))
+        return self.with_isolated(kernel_tables(runs, form_of(self.kernels)))
 
 
 def with_isolated(calls: pd.DataFrame, sgemm: GridLocal | None) -> pd.DataFrame:
@@ -162,7 +188,7 @@ def fit_kernel(kernel: str, rows: pd.DataFrame, *, methods: Iterable[str], seed:
     fitted = {}
     for name in methods:
         method = METHODS[name]
-        make = method.memory if kernel not in GEMM_KERNELS else method.gemm
+        make = method.maker(kernel)
         if make is None:
             continue
         fitted[name] = fit_scaled(make(seed), rows, rows["time_s"].to_numpy(float), keep_totals=method.keep_totals)

@@ -74,7 +74,9 @@ def gradient_data(
             raise DataError(f"got no {name}.csv, expected one", place=str(campaign.path), hint=f"Run `mlperf collect {name}`.")
     backend = _one_backend(campaign, backend)
     kernels, steps = (_rows_of(table, backend, leave_out) for table in tables.values())
-    medians = kernels.groupby(CALL_KEYS, sort=False, as_index=False)[CLOCK].median().rename(columns={CLOCK: "time_s"})
+    # Only a kernel that its layer does not run may have taken no time.
+    ran = kernels[kernels[CLOCK] > 0]
+    medians = ran.groupby(CALL_KEYS, sort=False, as_index=False)[CLOCK].median().rename(columns={CLOCK: "time_s"})
     return GradientData(
         backend,
         with_isolated(describe_rows(medians, campaign.cnns), sgemm),
