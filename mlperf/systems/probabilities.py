@@ -73,7 +73,8 @@ def fetch_probability(gpu_iteration_s: FloatArray, gpu_std_s: FloatArray, update
     by a GPU meets one fresh buffer of it. ``min(G / U, 1)`` where the deviation is 0 (Table 3 of the paper prints the
     inverse ratio).
     """
-    return np.minimum(expected_shorter(gpu_iteration_s, gpu_std_s, update_iteration_s) / update_iteration_s, 1.0)
+    fresh_s = ready_probability(gpu_iteration_s, gpu_std_s, update_iteration_s) * gpu_iteration_s
+    return np.asarray(np.minimum(fresh_s / update_iteration_s, 1.0))
 
 
 def gradient_count_tail(

@@ -128,10 +128,10 @@ def grid_neighbours(run: RunGrid, rows: IntArray) -> IntArray:
     key_of = np.ravel_multi_index(places, lengths)
     by_key = np.argsort(key_of, kind="stable")
     found = []
-    for axis, length in enumerate(lengths):
+    for moving, length in enumerate(lengths):
         for step in (-1, 1):
-            moved = [places[i][rows] + (step if i == axis else 0) for i in range(len(places))]
-            inside = (moved[axis] >= 0) & (moved[axis] < length)
+            moved = [places[i][rows] + (step if i == moving else 0) for i in range(len(places))]
+            inside = (moved[moving] >= 0) & (moved[moving] < length)
             wanted = np.ravel_multi_index([np.where(inside, level, 0) for level in moved], lengths)
             at = np.minimum(np.searchsorted(key_of, wanted, sorter=by_key), by_key.size - 1)
             neighbour = by_key[at]

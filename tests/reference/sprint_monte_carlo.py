@@ -1,6 +1,6 @@
 """Makes sprint_monte_carlo.json: direct sampling of the quantities that SPRINT's closed forms give. Uses numpy only.
 
-    python tests/reference/sprint_monte_carlo.py
+python tests/reference/sprint_monte_carlo.py
 """
 
 from __future__ import annotations
@@ -84,20 +84,28 @@ def gradients_per_update(rng: np.random.Generator) -> list[dict[str, object]]:
         tails_array = np.array(tails)
         errors = tails_array.std(axis=0, ddof=1) / np.sqrt(N_BATCHES)
         rows.append(
-            {"gpu_s": gpu_s, "std_s": std_s, "update_s": update_s, "tail": tails_array.mean(axis=0).tolist(), "std_err": errors.tolist()}
+            {
+                "gpu_s": gpu_s,
+                "std_s": std_s,
+                "update_s": update_s,
+                "tail": tails_array.mean(axis=0).tolist(),
+                "std_err": errors.tolist(),
+            }
         )
     return rows
 
 
 def staleness(rng: np.random.Generator) -> list[dict[str, object]]:
     """Versions published between a GPU's request for weights and the reading of its gradient."""
+    names = ("n", "gpu_s", "update_s", "std_s", "deposit_s", "sum_s", "overwrite_s", "p", "lock_weights_s", "lock_gradient_s")
+    values = (
+        (8, 0.711, 0.245, 0.134, 0.03, 0.0248, 0.013, 0.344, 0.001, 0.005),
+        (3, 0.2366, 0.3342, 0.04, 0.03, 0.0212, 0.013, 1.0, 0.0006, 0.0057),
+        (1, 0.5, 0.3, 0.0, 0.02, 0.02, 0.1, 0.6, 0.0, 0.0),
+        (2, 2.0, 0.2, 0.4, 0.02, 0.02, 0.02, 0.1, 0.0, 0.001),
+    )
     rows = []
-    cases = (
-        {"n": 8, "gpu_s": 0.711, "update_s": 0.245, "std_s": 0.134, "deposit_s": 0.03, "sum_s": 0.0248, "overwrite_s": 0.013, "p": 0.344, "lock_weights_s": 0.001, "lock_gradient_s": 0.005},
-        {"n": 3, "gpu_s": 0.2366, "update_s": 0.3342, "std_s": 0.04, "deposit_s": 0.03, "sum_s": 0.0212, "overwrite_s": 0.013, "p": 1.0, "lock_weights_s": 0.0006, "lock_gradient_s": 0.0057},
-        {"n": 1, "gpu_s": 0.5, "update_s": 0.3, "std_s": 0.0, "deposit_s": 0.02, "sum_s": 0.02, "overwrite_s": 0.1, "p": 0.6, "lock_weights_s": 0.0, "lock_gradient_s": 0.0},
-        {"n": 2, "gpu_s": 2.0, "update_s": 0.2, "std_s": 0.4, "deposit_s": 0.02, "sum_s": 0.02, "overwrite_s": 0.02, "p": 0.1, "lock_weights_s": 0.0, "lock_gradient_s": 0.001},
-    )  # fmt: skip
+    cases = [dict(zip(names, row, strict=True)) for row in values]
     for case in cases:
         n, update_s = case["n"], case["update_s"]
         shares, means = [], []
@@ -116,7 +124,9 @@ def staleness(rng: np.random.Generator) -> list[dict[str, object]]:
             shares.append([(tau <= j).mean() for j in range(14)])
             means.append(tau.mean())
         shares_array = np.array(shares)
-        rows.append(case | {"cdf": shares_array.mean(axis=0).tolist(), "cdf_std_err": (shares_array.std(axis=0, ddof=1) / np.sqrt(N_BATCHES)).tolist()} | mean_and_error(np.array(means)))  # fmt: skip
+        errors = shares_array.std(axis=0, ddof=1) / np.sqrt(N_BATCHES)
+        sampled = {"cdf": shares_array.mean(axis=0).tolist(), "cdf_std_err": errors.tolist()}
+        rows.append(case | sampled | mean_and_error(np.array(means)))
     return rows
 
 
