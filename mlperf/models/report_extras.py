@@ -46,6 +46,8 @@ class Extras:
         Whether blocks that would cost more than about a second are left out.
     row_groups : array, shape (n_samples,), or None
         Rows that stay together in folds; default rows with identical columns.
+    fixed : bool
+        Whether each term has the same columns in every model of the search.
     reasons : dict
         Filled with why a block that is switched on could not be made.
     """
@@ -58,11 +60,15 @@ class Extras:
     wanted: tuple[str, ...]
     automatic: bool = False
     row_groups: Any = None
+    fixed: bool = True
     reasons: dict[str, str] = field(default_factory=dict)
 
     def make(self, name: str) -> Any:
         """Compute one block; None where it is switched off, or cannot be made (``reasons`` says why)."""
         if name not in self.wanted:
+            return None
+        if not self.fixed:
+            self.reasons[name] = "the columns of a factor depend on the other terms of the model"
             return None
         if self.automatic and _work(self.problem, name) > MAX_WORK:
             n_samples, n_features = self.problem.X.shape

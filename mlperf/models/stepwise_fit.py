@@ -23,6 +23,7 @@ from mlperf.models.final import aliased_relations, final_fit, full_sigma
 from mlperf.models.formula import Formula, Term
 from mlperf.models.formulaspace import FormulaSpace
 from mlperf.models.inference import fit_figures, infer
+from mlperf.models.labels import model_labels
 from mlperf.models.linear import LinearFit
 from mlperf.models.problem import Problem, Scope, make_problem, resolve_direction, scope_terms
 from mlperf.models.report import FitIdentity, FitReport, relation_warnings
@@ -100,7 +101,9 @@ class Searched:
     """A finished search with what its printed form needs."""
 
     selection: Selection
-    names: tuple[str, ...]
+    labels: tuple[dict[int, str], ...]
+    printed: tuple[tuple[str, ...], ...]
+    scope_labels: dict[int, str]
     formula: Formula
     as_written: bool
 
@@ -108,26 +111,30 @@ class Searched:
         """Formula of refit ``number`` as R prints it; the start as it was written."""
         if number == 0 and self.as_written:
             return lines(self.formula.tree)
-        return lines(self.model_formula(self.selection.refits[number].model))
+        return lines(self.model_formula(number))
 
-    def model_formula(self, model: Sequence[int]) -> Expression:
-        """The formula of some terms in R's simplified form."""
-        parts = [self.names[term] for term in model] + [f"offset({text(tree)})" for tree in self.formula.offsets]
+    def model_formula(self, number: int) -> Expression:
+        """The formula of refit ``number`` in R's simplified form."""
+        parts = list(self.printed[number]) + [f"offset({text(tree)})" for tree in self.formula.offsets]
         right = " + ".join(parts) or "1"
         left = text(self.formula.response) if self.formula.response is not None else ""
         return parse(f"{left} ~ {right}{'' if self.formula.intercept else ' - 1'}")
 
+    def label(self, number: int, sign: int, term: int) -> str:
+        """Label of a candidate of the model of refit ``number``."""
+        return self.labels[number][term] if sign < 0 else self.scope_labels[term]
+
     def trace(self) -> pd.DataFrame:
         """``trace_``."""
-        return trace_frame(self.selection, self.names)
+        return trace_frame(self.selection, self.label)
 
     def path(self) -> pd.DataFrame:
         """``path_``."""
-        return path_frame(self.selection, self.names)
+        return path_frame(self.selection, self.label)
 
     def text(self) -> str:
         """``trace_text_``."""
-        return trace_text(self.selection, self.names, self.lines)
+        return trace_text(self.selection, self.label, self.lines)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,11 +278,11 @@ def _fit_problem(
     relations = aliased_relations(problem, settings.tol)
     criterion = _criterion(problem, space, settings)
     selection = search(space, criterion, direction, settings.max_steps, max_rank)
-    searched = Searched(selection, tuple(term.name for term in problem.terms), formula, as_written and not forced)
+    searched = _searched(problem, selection, formula, as_written=as_written and not forced)
     fit = final_fit(problem, space, offset)
     extras = _extras(problem, selection, space, settings, groups)
     report = _report(problem, space, searched, fit, settings, relations, extras, forced=forced)
-    terms = problem.learned.subset([problem.terms[term] for term in space.ids])
+    terms = problem.learned.subset(space.current)
     names_of_all = terms_column_names(terms)
     kept = np.array([names_of_all.index(name) for name in fit.names], dtype=np.int64)
     sigma, df = full_sigma(problem, space.active, settings.tol)
@@ -283,6 +290,14 @@ def _fit_problem(
     rows = columns_read(terms, frame, len(problem.mask)).iloc[fit.rows].reset_index(drop=True)
     aliased = tuple((relation.column, str(relation)) for relation in relations)
     return Fitted(terms, kept, fit.names, spread, report, aliased, formula.offsets, searched, (rows, fit.matrix))
+
+
+def _searched(problem: Problem, selection: Selection, formula: Formula, *, as_written: bool) -> Searched:
+    ids = {term.key: number for number, term in enumerate(problem.terms)}
+    start = [problem.terms[term] for term in selection.path[0].model]
+    labels, printed = model_labels(start, dict(enumerate(problem.terms)), ids, selection.refits)
+    scope = {number: term.name for number, term in enumerate(problem.terms)}
+    return Searched(selection, tuple(labels), tuple(printed), scope, formula, as_written)
 
 
 def _interpolating_rank(problem: Problem, space: FormulaSpace) -> int | None:
@@ -365,7 +380,29 @@ def _extras(
     groups = [np.flatnonzero(assign == term + 1) for term in range(len(placed))]
     kept = np.array([where.get(int(column), -1) for column in space.active.kept()], dtype=np.int64)
     rows = None if row_groups is None else np.asarray(row_groups)[mask]
-    return Extras(repeated, selection, space.model, groups, kept, wanted, settings.report == "auto", rows)
+    return Extras(
+        repeated,
+        selection,
+        space.model,
+        groups,
+        kept,
+        wanted,
+        automatic=settings.report == "auto",
+        row_groups=rows,
+        fixed=_coded_alike(problem, selection),
+    )
+
+
+def _coded_alike(problem: Problem, selection: Selection) -> bool:
+    """Whether every factor keeps its columns in all models of the search (without a constant the first factor has one more)."""
+
+    def coded(model: Sequence[int]) -> dict[int, tuple[bool, ...]]:
+        terms = [problem.terms[term] for term in model]
+        return dict(zip(model, codings(terms, problem.workspace.variables, intercept=problem.workspace.intercept), strict=True))
+
+    whole = coded(sorted(range(len(problem.terms)), key=lambda term: problem.terms[term].order))
+    models = {table.model for table in selection.tables} | {point.model for point in selection.refits}
+    return all(whole[term] == coding for model in models for term, coding in coded(model).items())
 
 
 def _report(
@@ -384,9 +421,9 @@ def _report(
     figures = fit_figures(fit, floor)
     inference = infer(fit)
     number = condition(fit)[0]
-    labels = tuple(space.terms[term].name for term in space.ids)
+    labels = tuple(term.name for term in space.current)
     identity = FitIdentity(
-        text(searched.model_formula(space.model)),
+        text(searched.model_formula(-1)),
         labels,
         settings.noise,
         fit.weights is not None,
@@ -410,7 +447,7 @@ def _report(
     if active.n_downdates:
         active = space.fresh()
     anova = sequential_anova(fit, active.subset.side, active.triangle.rss_unit, labels)
-    drops = drop_table(active, [space.terms[term].key for term in space.ids], labels)
+    drops = drop_table(active, [term.key for term in space.current], labels)
     return FitReport(
         identity, figures, fit.names, fit.coef, inference, number, anova, drops, tuple(found), settings.ordered, fit, extras
     )
