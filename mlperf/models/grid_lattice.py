@@ -158,20 +158,28 @@ def _widenings() -> tuple[tuple[int, ...], ...]:
 
 def _complete_boxes(measured: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
     shape = np.array(measured.shape)
-    cells = np.maximum(shape - 1, 1)
-    start = np.stack(np.meshgrid(*(np.arange(c) for c in cells), indexing="ij"), axis=-1).reshape(-1, 3)
+    cells = tuple(np.maximum(shape - 1, 1).tolist())
+    start = np.stack(np.meshgrid(*(np.arange(c) for c in cells), indexing="ij"), axis=-1)
     low, high = start.copy(), np.minimum(start + 1, shape - 1)
-    open_cells = np.arange(len(start))
+    found = np.zeros(cells, dtype=bool)
+    # The eight corners of a box are pairs of ends along m, of pairs along n, of pairs along k: the first two are shared.
+    pairs_m = {w: _both_ends(measured, 0, *w) for w in product(range(MAX_WIDENING + 1), repeat=2)}
+    faces = {(w, v): _both_ends(pair, 1, *v) for w, pair in pairs_m.items() for v in pairs_m}
     for widening in _widenings():
-        if len(open_cells) == 0:
+        if found.all():
             break
-        lower = np.maximum(start[open_cells] - np.array(widening[:3]), 0)
-        upper = np.minimum(start[open_cells] + 1 + np.array(widening[3:]), shape - 1)
-        ends = np.stack([lower, upper])
-        complete = np.all([measured[ends[a, :, 0], ends[b, :, 1], ends[c, :, 2]] for a, b, c in CORNERS], axis=0)
-        low[open_cells[complete]], high[open_cells[complete]] = lower[complete], upper[complete]
-        open_cells = open_cells[~complete]
-    found = np.ones(len(start), dtype=bool)
-    found[open_cells] = False
-    box_shape = (*cells, 3)
-    return low.reshape(box_shape), high.reshape(box_shape), found.reshape(tuple(cells))
+        down, up = widening[:3], widening[3:]
+        complete = _both_ends(faces[(down[0], up[0]), (down[1], up[1])], 2, down[2], up[2]) & ~found
+        if complete.any():
+            low[complete] = np.maximum(start[complete] - np.array(down), 0)
+            high[complete] = np.minimum(start[complete] + 1 + np.array(up), shape - 1)
+            found |= complete
+    return low, high, found
+
+
+def _both_ends(measured: BoolArray, axis: int, down: int, up: int) -> BoolArray:
+    """Whether both ends of each cell along one axis are measured, the cell grown by ``down`` and ``up`` nodes."""
+    size = measured.shape[axis]
+    cells = np.arange(max(size - 1, 1))
+    lower, upper = np.maximum(cells - down, 0), np.minimum(cells + 1 + up, size - 1)
+    return np.asarray(measured.take(lower, axis) & measured.take(upper, axis))
