@@ -103,6 +103,7 @@ class GridLocal:
         purpose = frame["purpose"].to_numpy() if "purpose" in frame else np.full(len(frame), "grid")
         nodes, tests = frame[purpose != "validation"], frame[purpose == "validation"]
         model = cls(**parameters).fit(nodes, nodes[time])
+        tests = tests[tests["trans"].isin(model.lattices_)]
         if len(tests):
             middle = tests.groupby(["trans", *DIMENSIONS], sort=True, observed=True)[time].median().reset_index()
             model.validate(middle["m"], middle["n"], middle["k"], middle["trans"], middle[time])

@@ -8,9 +8,11 @@ import numpy as np
 from scipy.optimize import nnls
 
 from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.errors import FitError
 from mlperf.models.draws import row_bootstrap
 from mlperf.models.inputs import Rows
 from mlperf.models.member import LinearMember, Solution
+from mlperf.models.scaling import powers_of_two
 from mlperf.models.small_system import SmallSystem, reduce_rows
 from mlperf.models.spread import Spread
 
@@ -93,8 +95,20 @@ class NonNegativeOLS(LinearMember):
 
 
 def nonnegative_coefficients(system: SmallSystem) -> FloatArray:
-    """Coefficients >= 0 of the data that minimise the residual of a reduced system, shape (n_columns,)."""
-    return np.asarray(nnls(system.r, system.z)[0] / system.scale)
+    """Coefficients >= 0 of the data that minimise the residual of a reduced system, shape (n_columns,).
+
+    Raises
+    ------
+    FitError
+        The active set did not settle.
+    """
+    # The solver's tolerance is absolute: give it a right side of about 1, whatever the unit of the times.
+    unit = float(powers_of_two(np.array([np.abs(system.z).max(initial=0.0)]))[0])
+    try:
+        solution = nnls(system.r, system.z / unit)[0]
+    except RuntimeError as error:
+        raise FitError(f"non-negative least squares: {error}", hint="Drop terms that are nearly equal to others.") from error
+    return np.asarray(solution * unit / system.scale)
 
 
 def total_preserving(fitted: FloatArray, rows: Rows) -> float:

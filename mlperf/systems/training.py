@@ -116,11 +116,10 @@ def train_campaign(
 
 
 def fit_sgemm(campaign: Campaign) -> GridLocal | None:
-    """The local model of isolated products, from the grid points of ``sgemm.csv`` (None without that table)."""
+    """The local model of isolated products from ``sgemm.csv``, with its validation points (None without that table)."""
     if campaign.sgemm is None:
         return None
-    grid = campaign.sgemm[campaign.sgemm["purpose"] == "grid"]
-    return GridLocal().fit(grid[["m", "n", "k", "trans"]], grid[CLOCK].to_numpy(float))
+    return GridLocal.from_table(campaign.sgemm, time=CLOCK)
 
 
 def cnn_folds(cnns: Sequence[str], n_folds: int | None, seed: int) -> list[list[str]]:

@@ -198,6 +198,25 @@ def test_switching_cells_are_found_and_asked_for() -> None:
     assert suggestion["error_s"].is_monotonic_decreasing
 
 
+def test_campaign_table_gives_nodes_and_validation_points() -> None:
+    """Rows of one table by purpose, five rounds each: nodes take the median, half-step points the errors."""
+    rng = np.random.default_rng(8)
+    nodes = GRID[GRID.max(axis=1) <= 64]
+    points = np.rint(queries(60, high=64.0))
+    blocks = [(nodes, "grid", "NN"), (points, "validation", "NN"), (points, "validation", "TT")]
+    parts = [
+        pd.DataFrame(np.repeat(sizes, 5, axis=0), columns=list("mnk")).assign(purpose=purpose, trans=trans)
+        for sizes, purpose, trans in blocks
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    table["cpu_s"] = power(0.9)(table[["m", "n", "k"]].to_numpy()) * rng.lognormal(0, 0.02, len(table))
+    model = GridLocal.from_table(table)
+    assert model.lattices_["NN"].n_nodes == len(nodes)
+    assert np.unique(model.lattices_["NN"].n_repeats).tolist() == [5]
+    assert model.residual_by_cell()["n_points"].sum() == len(np.unique(points, axis=0))
+    assert model.residual_by_cell()["error"].median() < 0.05
+
+
 def test_interval_covers_left_out_measurements() -> None:
     """95 % intervals from half-step points cover 92-98 % of fresh points with the same scatter."""
     rng = np.random.default_rng(11)

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from mlperf.core.errors import DataError, FitError
+from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.models.log_linear import LogOLS
 from mlperf.models.nonnegative import NonNegativeOLS
-from mlperf.models.quantile import QuantileOLS, check_loss
+from mlperf.models.quantile import QuantileOLS, check_loss, quantile_band
 from mlperf.models.robust import HuberOLS, weighted_median
 from mlperf.models.store import model_from_json, model_to_json
 
@@ -141,6 +141,19 @@ def test_huber_ignores_and_reports_stray_runs(timings: Any) -> None:
     assert "rows with weight below 0.5" in model.report_.notes[0] if model.report_.notes else False
 
 
+def test_quantile_band_holds_its_share_and_counts_crossings(timings: Any) -> None:
+    frame, y = timings
+    band = quantile_band(frame, y, ["m * n", "kind"])
+    bounds = band.predict(frame)
+    assert (np.diff(bounds, axis=1) >= 0).all()
+    assert np.mean((bounds[:, 0] <= y) & (y <= bounds[:, 2])) == pytest.approx(0.8, abs=0.03)
+    assert band.crossing(frame) == 0.0
+    few = quantile_band(frame[:14], y[:14], ["m * n", "m", "n", "kind"], quantiles=(0.3, 0.5, 0.7))
+    assert few.crossing(frame) > 0.02
+    with pytest.raises(UsageError, match="rising"):
+        quantile_band(frame, y, ["m"], quantiles=(0.9, 0.1))
+
+
 def test_quantiles_leave_their_share_below(timings: Any) -> None:
     frame, y = timings
     for quantile in (0.1, 0.5, 0.9):
@@ -154,6 +167,17 @@ def test_run_intervals_cover_fresh_runs(timings: Any) -> None:
     for model in (NonNegativeOLS(["m * n", "kind"]), LogOLS(["log(m)", "log(n)", "log(m) : log(n)", "kind", "m * n"])):
         interval = model.fit(frame[half], y[half]).predict_interval(frame[~half], kind="run")
         assert np.mean((interval.lower <= y[~half]) & (y[~half] <= interval.upper)) >= 0.90
+
+
+@pytest.mark.parametrize("noise", ["absolute", "relative"])
+@pytest.mark.parametrize("member", [NonNegativeOLS, HuberOLS, QuantileOLS], ids=lambda member: member.member)
+def test_units_do_not_matter(timings: Any, member: Any, noise: str) -> None:
+    """Columns from 1e-9 to 1e12 and times in nanoseconds: predictions change by the unit only (1e-9)."""
+    frame, y = timings
+    wide = frame.assign(m=frame["m"] * 1e-9, n=frame["n"] * 1e12)
+    plain = member(["m * n", "m", "kind"], noise=noise).fit(frame, y).predict(frame)
+    scaled = member(["m * n", "m", "kind"], noise=noise).fit(wide, y * 1e-9).predict(wide)
+    np.testing.assert_allclose(scaled * 1e9, plain, rtol=1e-9)
 
 
 def test_weighted_median_counts_repeats() -> None:
