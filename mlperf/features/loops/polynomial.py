@@ -1,0 +1,85 @@
+"""Whole-number polynomials in loop indices and sizes: what subscripts and loop bounds are made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+Monomial = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Polynomial:
+    """A sum of whole multiples of products of names.
+
+    Attributes
+    ----------
+    terms : tuple of (tuple of str, int)
+        Each product (names sorted, repeated for powers, ``()`` for the constant) with its factor, no factor 0, sorted.
+    """
+
+    terms: tuple[tuple[Monomial, int], ...] = ()
+
+    @classmethod
+    def number(cls, value: int) -> Polynomial:
+        """A constant."""
+        return cls._of({(): value})
+
+    @classmethod
+    def name(cls, name: str) -> Polynomial:
+        """A loop index or a size."""
+        return cls((((name,), 1),))
+
+    @classmethod
+    def _of(cls, factors: Mapping[Monomial, int]) -> Polynomial:
+        return cls(tuple(sorted((monomial, factor) for monomial, factor in factors.items() if factor)))
+
+    def __add__(self, other: Polynomial) -> Polynomial:
+        factors = Counter(dict(self.terms))
+        factors.update(dict(other.terms))
+        return self._of(factors)
+
+    def __neg__(self) -> Polynomial:
+        return self._of({monomial: -factor for monomial, factor in self.terms})
+
+    def __sub__(self, other: Polynomial) -> Polynomial:
+        return self + -other
+
+    def __mul__(self, other: Polynomial) -> Polynomial:
+        factors: Counter[Monomial] = Counter()
+        for left, left_factor in self.terms:
+            for right, right_factor in other.terms:
+                factors[tuple(sorted(left + right))] += left_factor * right_factor
+        return self._of(factors)
+
+    def __str__(self) -> str:
+        parts = ["*".join([*([str(factor)] if factor != 1 or not monomial else []), *monomial]) for monomial, factor in self.terms]
+        return " + ".join(parts) or "0"
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every name in it."""
+        return frozenset(name for monomial, _ in self.terms for name in monomial)
+
+    @property
+    def constant(self) -> int | None:
+        """Its value where no name is left; None otherwise."""
+        return None if self.names else sum(factor for _, factor in self.terms)
+
+    def bound(self, values: Mapping[str, int]) -> Polynomial:
+        """The polynomial with numbers in place of some names."""
+        factors: Counter[Monomial] = Counter()
+        for monomial, factor in self.terms:
+            kept = tuple(name for name in monomial if name not in values)
+            factors[kept] += factor * prod(values[name] for name in monomial if name in values)
+        return self._of(factors)
+
+    def coefficient(self, name: str) -> int:
+        """Factor of ``name`` alone; 0 where it does not occur."""
+        return dict(self.terms).get((name,), 0)
+
+    def is_affine_in(self, indices: frozenset[str]) -> bool:
+        """Whether no term multiplies two of the indices, or one with itself."""
+        return all(sum(name in indices for name in monomial) <= 1 for monomial, _ in self.terms)
