@@ -112,10 +112,12 @@ def check_folds(folds: Sequence[Fold], X: Any, groups: ArrayLike | None = None) 
     for fold in folds:
         if groups is not None:
             values = np.asarray(groups)
-            shared = set(values[fold.train].tolist()) & set(values[fold.test].tolist())
-            if shared:
+            straddling = set(values[fold.train].tolist()) & set(values[fold.test].tolist())
+            if straddling:
                 raise DataError(
-                    f"got group {min(shared, key=str)!r} in training and test rows", place=fold.name, hint="Split by whole groups."
+                    f"got group {min(straddling, key=str)!r} in training and test rows",
+                    place=fold.name,
+                    hint="Split by whole groups.",
                 )
         twins = np.isin(row_keys[fold.test], row_keys[fold.train])
         if twins.any():

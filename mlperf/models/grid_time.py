@@ -119,8 +119,8 @@ def without_shell(lattice: Lattice) -> tuple[Lattice, FloatArray, FloatArray]:
 
 def median_ratio(numerator: Lattice, denominator: Lattice) -> float:
     """Median ratio of times on the nodes that two lattices share; 1 without any."""
-    shared = [np.intersect1d(a, b, return_indices=True)[1:] for a, b in zip(numerator.axes, denominator.axes, strict=True)]
-    top = numerator.time_s[np.ix_(*(own for own, _ in shared))]
-    bottom = denominator.time_s[np.ix_(*(other for _, other in shared))]
+    both = [np.intersect1d(a, b, return_indices=True)[1:] for a, b in zip(numerator.axes, denominator.axes, strict=True)]
+    top = numerator.time_s[np.ix_(*(own for own, _ in both))]
+    bottom = denominator.time_s[np.ix_(*(other for _, other in both))]
     ratio = (top / bottom)[np.isfinite(top / bottom)]
     return float(np.median(ratio)) if len(ratio) else 1.0
