@@ -30,9 +30,12 @@ def test_it_is_within_one_and_a_half_per_cent_of_the_simulation(reference: Any, 
 
 
 @pytest.mark.parametrize(("machine", "nodes", "subbatch"), [("kfc", 8, 4), ("tsubame2", 32, 1)])
-def test_distributions_are_those_of_the_simulation(calibrated: Machine, machine: str, nodes: int, subbatch: int) -> None:
+@pytest.mark.parametrize("variation", [0.05, 0.2])
+def test_distributions_are_those_of_the_simulation(
+    calibrated: Machine, machine: str, nodes: int, subbatch: int, variation: float
+) -> None:
     """Standard deviation within 10 %, also where updates are slower than iterations (T2 (32,1))."""
-    times, run = calibrated(machine, nodes, subbatch, 0.2)
+    times, run = calibrated(machine, nodes, subbatch, variation)
     refined = refine_by_recursion(times, run, seed=1)
     simulated = [simulate_iterations(times, run, seed) for seed in range(3)]
     assert refined.minibatch.std == pytest.approx(np.mean([each.minibatch.std for each in simulated]), rel=0.10)
