@@ -1,7 +1,8 @@
 """Closed forms of SPRINT against the event simulation on 624 configurations.
 
 M in {1, 4, 16, 64} x n in {1, 2, 4, 8} x R = T_GPU/T_Update in {0.1 .. 10} x coefficient of variation in {0.02, 0.2}, with heavy
-and with light holds. Prints the errors of T_Update, T_GPU and mean staleness by closed form, and what the phase-locking flag catches.
+and with light holds. Prints the errors of T_Update, T_GPU and mean staleness by closed form, and what the phase-locking flag
+catches.
 
     python benchmarks/sprint_grid.py [--updates 600] [--most-iterations 300000] [--csv FILE]
 """
