@@ -24,7 +24,7 @@ def final_fit(problem: Problem, space: FormulaSpace, offset: FloatArray | None =
         What was taken off the response.
     """
     workspace, active = problem.workspace, space.active
-    terms = [space.terms[number] for number in space.ids]
+    terms = space.current
     kept = active.kept()
     names, assign = _labels(problem, space)
     blocks = {}
@@ -46,13 +46,24 @@ def final_fit(problem: Problem, space: FormulaSpace, offset: FloatArray | None =
         used = weights > 0
         matrix, y, weights, rows = matrix[used], y[used], weights[used], rows[used]
     chosen = tuple(names[column] for column in kept.tolist())
-    return fit_columns(matrix, y, weights, chosen, assign[kept], rows, int(space.mask.sum()), triangle, kept, None if offset is None else offset[rows])
+    return fit_columns(
+        matrix,
+        y,
+        weights,
+        chosen,
+        assign[kept],
+        rows,
+        int(space.mask.sum()),
+        triangle,
+        kept,
+        None if offset is None else offset[rows],
+    )
 
 
 def _labels(problem: Problem, space: FormulaSpace) -> tuple[dict[int, str], IntArray]:
     """Name of every column of the current model, and the term (from 1) of every column of the triangle."""
     workspace = problem.workspace
-    terms = [space.terms[number] for number in space.ids]
+    terms = space.current
     _, groups = workspace.place(terms, space.mask)
     names = {0: "(Intercept)"} if workspace.intercept else {}
     assign = np.zeros(space.active.triangle.n_columns, dtype=np.int64)

@@ -224,7 +224,7 @@ class _Expander:
             tree = tree.left
         keys = self.leaf(tree)
         for node in reversed(spine):
-            keys = self.minus(keys, node.right) if node.operator == "-" else {**keys, **self.plus(node.right)}
+            keys = self.minus(keys, node.right) if node.operator == "-" else _merged(keys, self.plus(node.right))
         return keys
 
     def plus(self, tree: Expression) -> Keys:
@@ -280,8 +280,8 @@ class _Expander:
             return _crossed(left, right)
         if tree.operator == "/":
             nest = _entry(name for appearance in left.values() for name in appearance)
-            return {**left, **_crossed(nest, right)}
-        return {**left, **right, **_crossed(left, right)}
+            return _merged(left, _crossed(nest, right))
+        return _merged(_merged(left, right), _crossed(left, right))
 
     def power(self, tree: Binary) -> Keys:
         exponent = tree.right.value if isinstance(tree.right, Number) else 0.0
@@ -290,10 +290,18 @@ class _Expander:
         base = self.expand(tree.left)
         keys = base
         for _ in range(int(exponent) - 1):
-            keys = {**keys, **_crossed(keys, base)}
+            keys = _merged(keys, _crossed(keys, base))
         return keys
 
 
 def _crossed(left: Keys, right: Keys) -> Keys:
-    pairs = (_entry((*a, *b)) for a in left.values() for b in right.values())
-    return {key: appearance for pair in pairs for key, appearance in pair.items()}
+    found: Keys = {}
+    for a in left.values():
+        for b in right.values():
+            found = _merged(found, _entry((*a, *b)))
+    return found
+
+
+def _merged(left: Keys, right: Keys) -> Keys:
+    """Both, in order; a term of both keeps the first's order of variables."""
+    return {**left, **{key: appearance for key, appearance in right.items() if key not in left}}

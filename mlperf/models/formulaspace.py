@@ -10,6 +10,7 @@ from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.core.errors import FitError
 from mlperf.models.active import Active, Scores
 from mlperf.models.formula import Term
+from mlperf.models.labels import after_add, after_drop
 from mlperf.models.scope import addable, droppable
 from mlperf.models.search import Base
 from mlperf.models.workspace import Workspace
@@ -42,23 +43,18 @@ class FormulaSpace:
     ) -> None:
         self.workspace = workspace
         self.terms = tuple(terms)
+        self._ids = {term.key: number for number, term in enumerate(self.terms)}
         self.upper = list(upper)
         self.lower = {self.terms[term].key for term in lower}
         self.tol = tol
         self.ids = list(start)
-        self.mask = workspace.complete(self._model_terms())
-        self.active = self._make(self.ids, self.mask)
-
-    def _model_terms(self) -> list[Term]:
-        return [self.terms[term] for term in self.ids]
-
-    def _make(self, ids: Sequence[int], mask: BoolArray) -> Active:
-        triangle, groups = self.workspace.place([self.terms[term] for term in ids], mask)
-        return Active(triangle, groups, self.tol)
+        self.current = [self.terms[term] for term in self.ids]
+        self.mask = workspace.complete(self.current)
+        self.active = self.fresh()
 
     def fresh(self) -> Active:
         """The current model factored anew from its triangle."""
-        return self._make(self.ids, self.mask)
+        return Active(*self.workspace.place(self.current, self.mask), self.tol)
 
     @property
     def model(self) -> tuple[int, ...]:
@@ -71,30 +67,29 @@ class FormulaSpace:
 
     def drops(self) -> tuple[IntArray, Scores] | None:
         """Terms that may leave, in model order."""
-        places = np.array(droppable([term.key for term in self._model_terms()], self.lower), dtype=np.int64)
+        places = np.array(droppable([term.key for term in self.current], self.lower), dtype=np.int64)
         if len(places) == 0:
             return None
         return np.array(self.ids, dtype=np.int64)[places], self.active.drop_scores(places)
 
     def adds(self) -> tuple[IntArray, Scores, Base] | None:
         """Terms that may enter, on the rows that the model and all candidates share."""
-        places = addable([term.key for term in self._model_terms()], [self.terms[term].key for term in self.upper])
+        places = addable([term.key for term in self.current], [self.terms[term].key for term in self.upper])
         if not places:
             return None
         candidates = [self.upper[place] for place in places]
-        union = self._inserted(candidates)
-        terms = [self.terms[term] for term in union]
-        mask = self.workspace.complete(terms)
-        triangle, groups = self.workspace.place(terms, mask)
-        by_id = dict(zip(union, groups, strict=True))
-        own = [by_id[term] for term in self.ids]
+        union = sorted([*self.current, *(self.terms[term] for term in candidates)], key=lambda term: term.order)
+        mask = self.workspace.complete(union)
+        triangle, groups = self.workspace.place(union, mask)
+        by_key = dict(zip((term.key for term in union), groups, strict=True))
+        own = [by_key[term.key] for term in self.current]
         same = triangle is self.active.triangle and all(a is b for a, b in zip(own, self.active.groups, strict=True))
         active = self.active if same else Active(triangle, own, self.tol)
-        return np.array(candidates, dtype=np.int64), active.add_scores([by_id[term] for term in candidates]), _base(active)
-
-    def _inserted(self, new: Sequence[int]) -> list[int]:
-        """Current and new terms by interaction order, new ones at the end of theirs."""
-        return sorted([*self.ids, *new], key=lambda term: self.terms[term].order)
+        return (
+            np.array(candidates, dtype=np.int64),
+            active.add_scores([by_key[self.terms[term].key] for term in candidates]),
+            _base(active),
+        )
 
     def move(self, sign: int, term: int) -> None:
         """Drop or add a term.
@@ -104,15 +99,17 @@ class FormulaSpace:
         FitError
             Where the new model has other rows than the old one.
         """
+        key = self.terms[term].key
         place = self.ids.index(term) if sign < 0 else -1
-        self.ids = [other for other in self.ids if other != term] if sign < 0 else self._inserted([term])
-        mask = self.workspace.complete(self._model_terms())
+        self.current = after_drop(self.current, key) if sign < 0 else after_add(self.current, self.terms[term])
+        self.ids = [self._ids[other.key] for other in self.current]
+        mask = self.workspace.complete(self.current)
         if self._n_weighted(mask) != self._n_weighted(self.mask):
             raise FitError(
                 "number of rows in use has changed: remove missing values?",
                 hint="Values are missing in some terms only; drop those rows (or the terms) before the search.",
             )
-        triangle, groups = self.workspace.place(self._model_terms(), mask)
+        triangle, groups = self.workspace.place(self.current, mask)
         self.mask = mask
         if sign < 0 and triangle is self.active.triangle:
             left = self.active.groups[:place] + self.active.groups[place + 1 :]

@@ -113,12 +113,14 @@ def make_problem(
         A lower scope outside the start, a start outside the upper scope.
     """
     if upper is None:
-        upper = base
+        # A scope with a lower part only lets nothing enter: R's rule.
+        upper = () if direction == "both" and lower else base
         first = lower if direction == "forward" else base
     else:
         first = base
-    first = ordered_terms(start if start is not None else first)
-    terms = _distinct([*first, *(upper if direction != "backward" else ()), *lower])
+    first = start if start is not None else first
+    # R reads the upper scope twice, so that its labels follow the simplified formula.
+    terms = _distinct([*first, *(ordered_terms(upper) if direction != "backward" else ()), *lower])
     learned = Terms.learn(terms, frame, intercept=intercept)
     values = learned.read(frame)
     available = _available(y, weights, na)
@@ -158,10 +160,15 @@ def _available(y: FloatArray, weights: FloatArray | None, na: str) -> BoolArray:
     available: BoolArray = ~np.isnan(y)
     if weights is not None:
         if (weights < 0).any():
-            raise DataError(f"got {float(weights[weights < 0][0])!r}, expected weights >= 0", place=f"row {int(np.flatnonzero(weights < 0)[0]) + 1}")
+            raise DataError(
+                f"got {float(weights[weights < 0][0])!r}, expected weights >= 0",
+                place=f"row {int(np.flatnonzero(weights < 0)[0]) + 1}",
+            )
         available = available & ~np.isnan(weights)
     if na == "raise" and not available.all():
-        raise DataError("got a missing value, expected a number", place=f"row {int(np.flatnonzero(~available)[0]) + 1}, response or weight")
+        raise DataError(
+            "got a missing value, expected a number", place=f"row {int(np.flatnonzero(~available)[0]) + 1}, response or weight"
+        )
     return available
 
 
@@ -184,7 +191,7 @@ def _lower_ids(lower: Sequence[Term], start: Sequence[Term], ids: dict[frozenset
 
 
 def _upper_ids(upper: Sequence[Term], start: Sequence[Term], ids: dict[frozenset[str], int], direction: str) -> tuple[int, ...]:
-    if direction == "backward":
+    if direction == "backward" or not upper:
         return ()
     present = {term.key for term in upper}
     outside = [term.name for term in start if term.key not in present]

@@ -14,6 +14,8 @@ from mlperf.models.criteria import Criterion, partial_f_p
 
 # R's step stops where a refit is not at least this much better, in units of the criterion.
 STOP_TOLERANCE = 1e-7
+# Criteria closer than this share of their size are a tie.
+TIE = 1e-12
 
 
 class Base(NamedTuple):
@@ -64,7 +66,8 @@ class Table:
         -1 for a drop, +1 for an add.
     terms, df : array of int, shape (n_candidates,)
         Ids, and change of rank (positive for drops and adds alike).
-    rss, values : array, shape (n_candidates,)
+    rss, values, sum_sq : array, shape (n_candidates,)
+        RSS and criterion afterwards; how much the RSS changes, counted positive where it must.
     taken : int
         Candidate that was taken; -1 where the search stopped.
     shown : bool
@@ -79,6 +82,7 @@ class Table:
     df: IntArray
     rss: FloatArray
     values: FloatArray
+    sum_sq: FloatArray
     taken: int
     shown: bool
 
@@ -229,18 +233,19 @@ class _Walk:
         parts = [(-1, drops[0], drops[1], base)] if drops is not None else []
         parts += [(1, adds[0], adds[1], adds[2])] if adds is not None else []
         values = [self.values(sign, scores, at) for sign, _, scores, at in parts]
+        changes = [sign * (at.rss - scores.rss) for sign, _, scores, at in parts]
         if len(parts) == 1:
             sign, terms, scores, _ = parts[0]
-            signs, df, rss, value = np.full(len(terms), sign), scores.df, scores.rss, values[0]
+            signs, df, rss, value, change = np.full(len(terms), sign), scores.df, scores.rss, values[0], changes[0]
         else:
             signs = np.repeat([sign for sign, *_ in parts], [len(ids) for _, ids, _, _ in parts])
             terms = np.concatenate([ids for _, ids, _, _ in parts])
             df = np.concatenate([scores.df for _, _, scores, _ in parts])
             rss = np.concatenate([scores.rss for _, _, scores, _ in parts])
-            value = np.concatenate(values)
+            value, change = np.concatenate(values), np.concatenate(changes)
         stay = self.one_value(base.rss, base.rank, base.n)
         best = self.best(stay, value, rss, df) if taken is None else taken
-        self.tables.append(Table(self.space.model, base, stay, signs, terms, df, rss, value, best, shown))
+        self.tables.append(Table(self.space.model, base, stay, signs, terms, df, rss, value, change, best, shown))
         self.n_candidates += len(terms)
         return None if best < 0 else (int(signs[best]), int(terms[best]))
 
@@ -260,7 +265,10 @@ class _Walk:
         if stay == np.inf and np.isinf(moving).all():
             # AICc has no value yet for so many parameters: lose the least until it has.
             return int(np.argmin(np.where(df > 0, rss, np.inf)))
-        place = int(np.argmin(moving))
+        smallest = float(moving.min())
+        # Equal columns reach equal values up to rounding: the first of them wins, as it does where they are bit-equal.
+        slack = TIE * (abs(smallest) + self.space.base().n) if np.isfinite(smallest) else 0.0
+        place = int(np.argmax(moving <= smallest + slack))
         return place if moving[place] < stay else -1
 
     def choose_by_p(self, drops: tuple[IntArray, Scores] | None) -> tuple[int, int] | None:
@@ -284,7 +292,20 @@ class _Walk:
         return (1, int(ids[best])) if enters else None
 
     def keep_p(self, base: Base, sign: int, ids: IntArray, scores: Scores, p: FloatArray, taken: int) -> None:
+        change = sign * (base.rss - scores.rss)
         self.tables.append(
-            Table(self.space.model, base, float("nan"), np.full(len(ids), sign), ids, scores.df, scores.rss, p, taken, shown=True)
+            Table(
+                self.space.model,
+                base,
+                float("nan"),
+                np.full(len(ids), sign),
+                ids,
+                scores.df,
+                scores.rss,
+                p,
+                change,
+                taken,
+                shown=True,
+            )
         )
         self.n_candidates += len(ids)

@@ -35,8 +35,8 @@ class Columns(NamedTuple):
 def codings(terms: Sequence[Term], variables: Mapping[str, Variable], *, intercept: bool) -> list[Coding]:
     """For each term, which of its factors get a column for every level.
 
-    A factor is coded by contrasts where the term without it is in the model too (the constant stands for the empty
-    term), otherwise by all levels. Without a constant the first factor of the first term that has one gets all levels.
+    A factor is coded by contrasts where the rest of its term stands in the model already, alone or inside an earlier term (the
+    constant stands for an empty rest), otherwise by all levels: R's rule, also where ``x:f`` does not span ``f``. Without a constant the first factor of the first term that has one gets all levels.
 
     Returns
     -------
@@ -47,8 +47,10 @@ def codings(terms: Sequence[Term], variables: Mapping[str, Variable], *, interce
     ----------
     Chambers and Hastie (1992), Statistical Models in S, section 2.4.
     """
-    present: set[frozenset[str]] = {term.key for term in terms} | {frozenset()}
-    flags = [tuple(variables[name].is_factor and term.key - {name} not in present for name in term.variables) for term in terms]
+    flags = []
+    for position, term in enumerate(terms):
+        earlier = [other.key for other in terms[:position]]
+        flags.append(tuple(variables[name].is_factor and not _has_margin(term.key - {name}, earlier) for name in term.variables))
     if not intercept:
         for position, term in enumerate(terms):
             factor = next((place for place, name in enumerate(term.variables) if variables[name].is_factor), None)
@@ -56,6 +58,10 @@ def codings(terms: Sequence[Term], variables: Mapping[str, Variable], *, interce
                 flags[position] = tuple(flag or place == factor for place, flag in enumerate(flags[position]))
                 break
     return flags
+
+
+def _has_margin(margin: frozenset[str], earlier: Sequence[frozenset[str]]) -> bool:
+    return not margin or any(margin <= key for key in earlier)
 
 
 def term_columns(term: Term, coding: Coding, variables: Mapping[str, Variable], values: Mapping[str, FloatArray]) -> FloatArray:
@@ -111,8 +117,13 @@ class Terms:
         UsageError, DataError
             Unknown functions, absent columns.
         """
-        read = [entry if isinstance(entry, Term) else parse_term(entry) for entry in terms]
-        ordered = ordered_terms(read)
+        given = list(terms)
+        read = [entry if isinstance(entry, Term) else parse_term(entry) for entry in given]
+        # Terms of a formula carry its labels already; a list of texts is labelled by appearance.
+        labelled = all(isinstance(entry, Term) for entry in given)
+        ordered = (
+            tuple(sorted((term for term in read if term.order), key=lambda term: term.order)) if labelled else ordered_terms(read)
+        )
         names = dict.fromkeys(name for term in ordered for name in term.variables)
         variables = {name: learn_variable(name, frame) for name in names}
         learned = cls(ordered, variables, intercept or any(term.order == 0 for term in read))

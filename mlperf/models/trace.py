@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -17,14 +18,18 @@ DIGITS = 5
 _SIGN = {-1: "- ", 1: "+ "}
 
 
-def trace_frame(selection: Selection, names: Sequence[str]) -> pd.DataFrame:
+# Label of a candidate: number of the refit whose neighbours the table lists, sign, term id.
+Label: TypeAlias = Callable[[int, int, int], str]
+
+
+def trace_frame(selection: Selection, label: Label) -> pd.DataFrame:
     """Every table of candidates that the search looked at.
 
     Parameters
     ----------
     selection : Selection
-    names : sequence of str
-        Label of every term id.
+    label : callable
+        Label of a candidate from the number of the refit, the sign and the term's id.
 
     Returns
     -------
@@ -34,7 +39,7 @@ def trace_frame(selection: Selection, names: Sequence[str]) -> pd.DataFrame:
     """
     parts = []
     for number, table in enumerate(selection.tables, 1):
-        terms, df, sum_sq, rss, values = _rows(table, names)
+        terms, df, sum_sq, rss, values = _rows(table, number - 1, label)
         order = _order(values) if table.shown else np.arange(len(terms))
         columns = {"step": number, "term": terms, "df": df, "sum_sq": sum_sq, "rss": rss, "aic": values}
         parts.append(pd.DataFrame(columns).iloc[order])
@@ -43,14 +48,14 @@ def trace_frame(selection: Selection, names: Sequence[str]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def path_frame(selection: Selection, names: Sequence[str]) -> pd.DataFrame:
+def path_frame(selection: Selection, label: Label) -> pd.DataFrame:
     """The path as R's ``anova`` of a ``step`` result: Step, Df, Deviance, Resid. Df, Resid. Dev and the criterion."""
     points = selection.path
     rss = np.array([point.rss for point in points])
     df_resid = np.array([float(point.n_weighted - point.edf) for point in points])
     return pd.DataFrame(
         {
-            "Step": [_step_name(point, names) for point in points],
+            "Step": [_step_name(point, number, label) for number, point in enumerate(points)],
             "Df": np.concatenate([[np.nan], np.diff(df_resid)]),
             "Deviance": np.concatenate([[np.nan], np.abs(np.diff(rss))]),
             "Resid. Df": df_resid,
@@ -60,14 +65,14 @@ def path_frame(selection: Selection, names: Sequence[str]) -> pd.DataFrame:
     )
 
 
-def trace_text(selection: Selection, names: Sequence[str], formula_lines: Callable[[int], list[str]]) -> str:
+def trace_text(selection: Selection, label: Label, formula_lines: Callable[[int], list[str]]) -> str:
     """What R's ``step(trace = 1)`` prints.
 
     Parameters
     ----------
     selection : Selection
-    names : sequence of str
-        Label of every term id.
+    label : callable
+        Label of a candidate from the number of the refit, the sign and the term's id.
     formula_lines : callable
         Lines of the formula of refit number i (0 the start).
 
@@ -79,16 +84,18 @@ def trace_text(selection: Selection, names: Sequence[str], formula_lines: Callab
     lines: list[str] = []
     for number, point in enumerate(selection.refits):
         heading = "Step:  AIC=" if number else "Start:  AIC="
-        lines += ["", heading + format_number(round(point.value, 2))] if number else [heading + format_number(round(point.value, 2))]
+        lines += (
+            ["", heading + format_number(round(point.value, 2))] if number else [heading + format_number(round(point.value, 2))]
+        )
         lines += [*formula_lines(number), ""]
         if number < len(selection.tables) and selection.tables[number].shown:
-            lines += table_lines(selection.tables[number], names, selection.criterion.title)
+            lines += table_lines(selection.tables[number], number, label, selection.criterion.title)
     return "\n".join(lines)
 
 
-def table_lines(table: Table, names: Sequence[str], title: str) -> list[str]:
+def table_lines(table: Table, number: int, label: Label, title: str) -> list[str]:
     """One table of candidates as R prints it, smallest criterion first."""
-    terms, df, sum_sq, rss, values = _rows(table, names)
+    terms, df, sum_sq, rss, values = _rows(table, number, label)
     kept = [row for row in _order(values) if np.isnan(df[row]) or df[row] != 0]
     columns = {
         "Df": format_real(df[kept], DIGITS),
@@ -119,10 +126,13 @@ def _formatted(values: FloatArray) -> list[str]:
     return format_real(zap_small([float(value) for value in values], DIGITS), DIGITS)
 
 
-def _rows(table: Table, names: Sequence[str]) -> tuple[list[str], FloatArray, FloatArray, FloatArray, FloatArray]:
-    labels = ["<none>", *(_SIGN[int(sign)] + names[int(term)] for sign, term in zip(table.signs, table.terms, strict=True))]
+def _rows(table: Table, number: int, label: Label) -> tuple[list[str], FloatArray, FloatArray, FloatArray, FloatArray]:
+    labels = [
+        "<none>",
+        *(_SIGN[int(sign)] + label(number, int(sign), int(term)) for sign, term in zip(table.signs, table.terms, strict=True)),
+    ]
     df = np.concatenate([[np.nan], table.df.astype(np.float64)])
-    sum_sq = np.concatenate([[np.nan], np.where(table.signs < 0, table.rss - table.base.rss, table.base.rss - table.rss)])
+    sum_sq = np.concatenate([[np.nan], table.sum_sq])
     rss = np.concatenate([[table.base.rss], table.rss])
     return labels, df, sum_sq, rss, np.concatenate([[table.base_value], table.values])
 
@@ -131,5 +141,5 @@ def _order(values: FloatArray) -> IntArray:
     return np.argsort(values, kind="stable").astype(np.int64)
 
 
-def _step_name(point: Point, names: Sequence[str]) -> str:
-    return "" if point.sign == 0 else _SIGN[point.sign] + names[point.term]
+def _step_name(point: Point, number: int, label: Label) -> str:
+    return "" if point.sign == 0 else _SIGN[point.sign] + label(number - 1, point.sign, point.term)

@@ -14,7 +14,7 @@ from mlperf.models.terms import Coding, codings, term_columns
 from mlperf.models.triangle import Triangle, triangle
 from mlperf.models.variables import Variable
 
-Place = tuple[frozenset[str], Coding]
+Place = tuple[tuple[str, ...], Coding]
 
 
 @dataclass(slots=True, eq=False)
@@ -83,9 +83,7 @@ class Workspace:
             Rows in use.
         """
         rows = self._rows.setdefault(mask.tobytes(), Rows(None if mask.all() else mask))
-        wanted = [
-            (term.key, coding) for term, coding in zip(terms, codings(terms, self.variables, intercept=self.intercept), strict=True)
-        ]
+        wanted = self.places(terms)
         missing = [(term, place) for term, place in zip(terms, wanted, strict=True) if place not in rows.blocks]
         if missing or rows.triangle is None:
             for term, place in missing:
@@ -98,7 +96,7 @@ class Workspace:
     def places(self, terms: Sequence[Term]) -> list[Place]:
         """Terms with the coding that they have in a model of just these terms."""
         flags = codings(terms, self.variables, intercept=self.intercept)
-        return [(term.key, coding) for term, coding in zip(terms, flags, strict=True)]
+        return [(term.variables, coding) for term, coding in zip(terms, flags, strict=True)]
 
     def blocks(self, mask: BoolArray) -> Mapping[Place, FloatArray]:
         """Columns made so far on some rows."""
@@ -122,11 +120,7 @@ class Workspace:
     def matrix(self, rows: Rows) -> FloatArray:
         """All columns made so far, in the order of the triangle (without the constant)."""
         blocks = list(rows.blocks.values())
-        if (
-            self.source is not None
-            and rows.mask is None
-            and list(rows.blocks) == [(frozenset([name]), (False,)) for name in self.source[1]]
-        ):
+        if self.source is not None and rows.mask is None and list(rows.blocks) == [((name,), (False,)) for name in self.source[1]]:
             return self.source[0]
         if len(blocks) == 1:
             return blocks[0]
