@@ -18,9 +18,14 @@ Examples:
   mlperf collect kernels steps -o campaign --generate 40 --rounds 10
   mlperf collect sgemm updates -o campaign --budget 600
   mlperf collect steps -o campaign --cnn alexnet --cnn my.toml --subbatch 1,2
+  mlperf collect kernels steps -o campaign --cnn resnet18 --backend torch
 
 kernels and steps share their visits: collect them in one command. The same command continues an interrupted campaign; more
 --rounds add to a finished one. Measure on an idle machine.
+
+Backends: numpy runs im2col, matrix products and the other kernels of SPRINT one by one; torch runs library layers on one CPU
+thread; cuda runs them on the GPU (times from device events), and takes the products of sgemm and the copies of updates there.
+Images and the update thread's own operations are measured on the host in any case.
 """
 
 
@@ -37,7 +42,7 @@ kernels and steps share their visits: collect them in one command. The same comm
 @click.option("--rounds", type=click.IntRange(min=1), help="Visits of each configuration.  [default: 10; sgemm 5]")
 @click.option("--budget", "budget_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop after this time.")
 @click.option("--step", type=Words(("half", "full")), default="half", help="Grid of sgemm: powers of sqrt(2), or of 2.")
-@click.option("--backend", type=Words(("numpy", "torch", "cuda")), default="numpy", help="What runs the training steps.")
+@click.option("--backend", type=Words(("numpy", "torch", "cuda")), default="numpy", help="What runs products and training steps.")
 @seed_option
 @output_options
 def collect(
@@ -52,4 +57,8 @@ def collect(
     generated = make_cnns(n_generated, seed=seed) if n_generated else []
     generated += make_residual_cnns(n_residual, seed=seed) if n_residual else []
     found = measure(CollectRequest(kinds, cnns=(*generated, *named), seed=seed, **request), show_progress=show.progress_shown)
+    for reason in found.left_out:
+        show.note(f"left out: {reason}")
+    if not found.complete:
+        show.note("the budget ended before all rounds; the same command continues")
     show(found, seed=seed)

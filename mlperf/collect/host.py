@@ -79,7 +79,7 @@ def check_same(path: Path, record: Mapping[str, Any]) -> None:
     Raises
     ------
     UsageError
-        Names the first difference. What one of the two runs did not say of its protocol is no difference.
+        Names the first difference. What one of the two runs had no word on is none: torch may be installed in between.
     """
     if not path.exists():
         return
@@ -87,8 +87,7 @@ def check_same(path: Path, record: Mapping[str, Any]) -> None:
     for section, names in (("host", SAME_HOST), ("versions", SAME_VERSIONS), ("protocol", SAME_PROTOCOL)):
         for name in names:
             before, now = known.get(section, {}).get(name), record[section].get(name)
-            said_twice = section != "protocol" or None not in (before, now)
-            if before != now and said_twice:
+            if before != now and None not in (before, now):
                 raise UsageError(
                     f"got {now!r}, expected {before!r} as in the campaign's first run",
                     place=f"{path}, {section}, {name}",

@@ -93,7 +93,8 @@ def collect(request: CollectRequest, *, show_progress: bool = False) -> Collecte
     MissingExtraError
         This system lacks the clocks that the protocol needs, or torch is not installed.
     UsageError
-        Unknown kind or backend, no networks, no CUDA device, or a folder that another host, version, seed or device began.
+        Unknown kind or backend, no networks or none that fits, no CUDA device, or a folder that another host, version, seed or
+        device began.
     InterruptedRun
         Ctrl-C; what is finished is in the tables.
     """
@@ -105,15 +106,16 @@ def collect(request: CollectRequest, *, show_progress: bool = False) -> Collecte
         # The backend first: the limit of one thread reaches only libraries that are loaded.
         backend = stack.enter_context(BACKENDS[request.backend]())
         stack.enter_context(one_blas_thread())
-        record = host_record(protocol(request, backend), backend.device)
+        configurations, left_out = configurations_of(request, backend)
+        record = host_record(protocol(request, backend, left_out), backend.device)
         check_same(out / FILE_NAME, record)
         store_cnns(out / "cnns", request.cnns)
         write_host(out / FILE_NAME, record)
-        plans = make_plans(request, backend, stack)
+        plans = make_plans(request, backend, configurations, stack)
         progress = stack.enter_context(Bar()) if show_progress else Silent()
         deadline_s = started_s + (float("inf") if request.budget_s is None else request.budget_s)
         complete = run_plans(Campaign(out, request.seed, deadline_s, progress), plans)
-    return summarise(out, [table for plan in plans for table in plan.tables], complete=complete)
+    return summarise(out, [table for plan in plans for table in plan.tables], left_out, complete=complete)
 
 
 def check(request: CollectRequest) -> None:
@@ -139,13 +141,13 @@ def step_tables(kinds: Sequence[str]) -> tuple[str, ...]:
     return tuple(kind for kind in ("kernels", "steps") if kind in kinds)
 
 
-def make_plans(request: CollectRequest, backend: Backend, stack: ExitStack) -> list[Plan]:
+def make_plans(
+    request: CollectRequest, backend: Backend, configurations: Sequence[tuple[CnnSpec, int]], stack: ExitStack
+) -> list[Plan]:
     """The plans of the kinds asked for, in the order in which each round runs them."""
     plans: list[Plan] = []
-    tables = step_tables(request.kinds)
-    if tables:
-        configurations, _ = fitting(request, backend)
-        plans.append(StepPlan(backend, configurations, request.rounds or ROUNDS["steps"], tables))
+    if configurations:
+        plans.append(StepPlan(backend, configurations, request.rounds or ROUNDS["steps"], step_tables(request.kinds)))
     if "sgemm" in request.kinds:
         grid = grid_points(STEPS[request.step])
         between = validation_points(round(VALIDATION_SHARE * len(grid)), request.seed)
@@ -153,6 +155,26 @@ def make_plans(request: CollectRequest, backend: Backend, stack: ExitStack) -> l
     if "updates" in request.kinds:
         plans.append(UpdatePlan(backend, request.rounds or ROUNDS["updates"], stack.enter_context(image_folder())))
     return plans
+
+
+def configurations_of(request: CollectRequest, backend: Backend) -> tuple[list[tuple[CnnSpec, int]], list[str]]:
+    """What kernels and steps measure, and what they leave out; nothing where neither is asked for.
+
+    Raises
+    ------
+    UsageError
+        All would be left out; says why for the first.
+    """
+    if not step_tables(request.kinds):
+        return [], []
+    inside, outside = fitting(request, backend)
+    if not inside:
+        raise UsageError(
+            f"got {len(outside)} configurations, none of which can be measured: {outside[0]}",
+            place="mlperf collect",
+            hint="Raise --max-macs, lower --subbatch, or name smaller networks.",
+        )
+    return inside, outside
 
 
 def fitting(request: CollectRequest, backend: Backend) -> tuple[list[tuple[CnnSpec, int]], list[str]]:
@@ -194,7 +216,7 @@ def store_cnns(folder: Path, cnns: Sequence[CnnSpec]) -> None:
             raise UsageError(f"got another network called {cnn.name!r}", place=str(path), hint="Rename one of the two.")
 
 
-def protocol(request: CollectRequest, backend: Backend) -> dict[str, Any]:
+def protocol(request: CollectRequest, backend: Backend, left_out: Sequence[str]) -> dict[str, Any]:
     """What host.json says of how it was measured."""
     said: dict[str, Any] = {
         "seed": request.seed,
@@ -206,8 +228,7 @@ def protocol(request: CollectRequest, backend: Backend) -> dict[str, Any]:
         "reference": "in-cache SGEMM 384 x 384 x 384, CPU time",
     }
     if step_tables(request.kinds):
-        _, outside = fitting(request, backend)
-        said |= {"subbatch_sizes": list(request.subbatch_sizes), "backend": request.backend, "left_out": outside}
+        said |= {"subbatch_sizes": list(request.subbatch_sizes), "backend": request.backend, "left_out": list(left_out)}
     if "sgemm" in request.kinds:
         said |= {"sgemm_step": request.step, "sgemm_state": "isolated, cache-hot; short products repeated for 40 us"}
         said |= {"sgemm_backend": request.backend}

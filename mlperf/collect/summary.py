@@ -43,11 +43,14 @@ class Collected(Shown):
         Whether all rounds were finished; False when the budget ended first.
     tables : tuple of TableSummary
         The tables this run added to, with all rows they hold now.
+    left_out : tuple of str
+        Configurations that were not measured, each with the reason.
     """
 
     folder: str
     complete: bool
     tables: tuple[TableSummary, ...]
+    left_out: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """One row per table."""
@@ -70,8 +73,8 @@ class Collected(Shown):
         )
 
 
-def summarise(folder: Path, names: Sequence[str], *, complete: bool) -> Collected:
-    """Read the tables back and diagnose them.
+def summarise(folder: Path, names: Sequence[str], left_out: Sequence[str] = (), *, complete: bool) -> Collected:
+    """Read the tables back and diagnose them; ``complete`` and ``left_out`` are handed on.
 
     Raises
     ------
@@ -79,7 +82,7 @@ def summarise(folder: Path, names: Sequence[str], *, complete: bool) -> Collecte
         The order of a table is confounded with time.
     """
     found = [each for name in names if (each := summarise_table(folder, name)) is not None]
-    return Collected(str(folder), complete, tuple(found))
+    return Collected(str(folder), complete, tuple(found), tuple(left_out))
 
 
 def summarise_table(folder: Path, name: str) -> TableSummary | None:

@@ -220,6 +220,18 @@ def test_what_exceeds_the_limit_of_work_is_left_out_and_said(tmp_path: Path) -> 
     assert all(f"limit {limit:.3g}" in text for text in outside)
 
 
+def test_a_limit_that_leaves_nothing_is_wrong_use(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"got 4 configurations, none of which can be measured: small at 1: .* limit 10"):
+        collect(request(tmp_path / "none", max_macs=10.0))
+    assert not (tmp_path / "none").exists()
+
+
+def test_what_is_left_out_stands_in_the_result_and_in_the_host_file(tmp_path: Path) -> None:
+    found = collect(request(tmp_path, rounds=1, max_macs=CNNS[0].n_macs * 1.0))
+    assert [text.partition(":")[0] for text in found.left_out] == ["small at 3", "large at 1", "large at 3"]
+    assert json.loads((tmp_path / "host.json").read_text(encoding="utf-8"))["protocol"]["left_out"] == list(found.left_out)
+
+
 class Quiet:
     def start(self, label: str, total: int) -> None: ...
 
