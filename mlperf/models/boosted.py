@@ -27,14 +27,14 @@ from mlperf.models.terms import Terms
 from mlperf.models.trees import Trees
 
 LOWEST, HIGHEST = 0.25, 4.0
-"""Predictions stay between a quarter of the smallest and four times the largest training time."""
+"""A prediction outside a quarter of the smallest and four times the largest training time is outside the domain."""
 
 
 class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Base model times exp(boosted trees of log(measured / base)).
 
     The trees see the plain columns, the base its own terms. Outside the measured columns trees stay at their border value, the
-    correction stays within those seen in training, and the prediction within [min / 4, 4 max] of the training times.
+    correction stays within those seen in training, and the base alone carries the prediction on: give it a physical one.
 
     Parameters
     ----------
@@ -169,18 +169,13 @@ class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         frame = self._query(X)
         return np.asarray(np.clip(self.trees_.predict(finite_columns(self.terms_, frame).matrix), *self.correction_range_))
 
-    def _unclipped(self, X: Any) -> FloatArray:
+    def predict(self, X: Any) -> FloatArray:
+        """Times of the rows of X, shape (n_rows,), in the unit of y; beyond the training rows they grow as the base grows."""
         return self._base_time(self._query(X)) * np.exp(self.correction(X))
 
-    def predict(self, X: Any) -> FloatArray:
-        """Times of the rows of X, shape (n_rows,), in the unit of y, within [min / 4, 4 max] of the training times."""
-        times = self._unclipped(X)
-        low, high = self.time_range_
-        return np.asarray(np.clip(times, LOWEST * low, HIGHEST * high))
-
     def in_domain(self, X: Any) -> BoolArray:
-        """Whether the columns lie inside the measured domain and the prediction needed no clipping, shape (n_rows,)."""
-        frame, times = self._query(X), self._unclipped(X)
+        """Whether the columns lie inside the measured domain and the prediction in [min / 4, 4 max] of its times, shape (n_rows,)."""
+        frame, times = self._query(X), self.predict(X)
         low, high = self.time_range_
         inside = self.domain_.contains(frame[self._read_by_trees(frame)])
         if hasattr(self.base_, "in_domain"):

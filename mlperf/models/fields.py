@@ -118,6 +118,9 @@ class Fields:
     def numbers(self, key: str, length: int | None = None, *, lower: float = -math.inf, finite: bool = True) -> FloatArray:
         """A list of numbers as an array, shape (length,); the length is compared before anything is built."""
         values = self.items(key, length)
+        plain = _plain_numbers(values)
+        if plain is not None and np.isfinite(plain).all() and (plain >= lower).all():
+            return plain
         return np.array(
             [
                 self._checked_number(value, f"{self.path}.{key}[{index}]", lower, math.inf, finite)
@@ -184,3 +187,13 @@ class Fields:
     def _refuse(path: str, value: Any, expected: str) -> NoReturn:
         shown = repr(value)
         raise DataError(f"got {shown if len(shown) <= 60 else shown[:57] + '...'}, expected {expected}", place=path)
+
+
+def _plain_numbers(values: list[Any]) -> FloatArray | None:
+    """The list as an array where it holds nothing but floats and whole numbers that a float can hold, else None."""
+    if not set(map(type, values)) <= {float, int}:
+        return None
+    try:
+        return np.array(values, dtype=np.float64)
+    except OverflowError:
+        return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
 from mlperf.models import StepwiseOLS
 from mlperf.models.crossval import ErrorSummary, cross_validate
+from mlperf.models.expressions import names, parse
 from mlperf.systems.components import BY_NAME, Component
 from mlperf.systems.scaled import Scaled, fit_scaled
 
@@ -51,9 +52,26 @@ class ComponentModel:
         return self.selected.in_domain(inputs)
 
 
-def fit_components(rows: Mapping[str, pd.DataFrame], noise: str) -> dict[str, ComponentModel]:
-    """Fit every component that has rows (see `mlperf.systems.component_rows.component_rows`)."""
-    return {name: fit_component(BY_NAME[name], table, noise) for name, table in rows.items()}
+# A vector operation touches two or three vectors of four bytes a parameter: it leaves the second-level cache at about an eighth
+# of its bytes in parameters, and the last one between a sixteenth and, when old lines must also be written back, a quarter.
+CACHE_KNOTS = (("L2", 8), ("L3", 16), ("L3", 4))
+
+
+def fit_components(rows: Mapping[str, pd.DataFrame], noise: str, cache_bytes: Mapping[str, int]) -> dict[str, ComponentModel]:
+    """Fit every component that has rows (see `mlperf.systems.component_rows.component_rows`).
+
+    ``cache_bytes`` are the host's caches by level; they give vector operations terms that begin where a cache ends.
+    """
+    return {name: fit_component(_with_cache_terms(BY_NAME[name], cache_bytes), table, noise) for name, table in rows.items()}
+
+
+def _with_cache_terms(component: Component, cache_bytes: Mapping[str, int]) -> Component:
+    if component.paper[:1] not in (("n_params",), ("params_share",)):
+        return component
+    vector = component.paper[0]
+    knots = sorted({cache_bytes[level] // share for level, share in CACHE_KNOTS if level in cache_bytes})
+    hinges = tuple(f"max({vector} - {knot}, 0)" for knot in knots)
+    return replace(component, candidates=(*component.candidates, *hinges))
 
 
 def fit_component(component: Component, rows: pd.DataFrame, noise: str) -> ComponentModel:
@@ -111,6 +129,4 @@ def _errors(
 
 
 def _evaluable(term: str, rows: pd.DataFrame) -> bool:
-    from mlperf.models.terms import parse_term
-
-    return set(parse_term(term).variables) <= set(rows.columns)
+    return set(names(parse(term))) <= set(rows.columns)

@@ -43,15 +43,15 @@ def _update_rows(updates: pd.DataFrame) -> dict[str, pd.DataFrame]:
         if str(operation) not in BY_NAME:
             continue
         keys = ["n_params"] if (part["n_params"] > 0).all() else ["subbatch_size", "input_size"]
-        medians = part.groupby(keys, as_index=False)[CLOCK].median().rename(columns={CLOCK: "time_s"})
-        rows[str(operation)] = _with_inputs(medians).assign(group=medians[keys].astype(str).agg(" x ".join, axis=1))
+        repeats = part[[*keys, CLOCK]].rename(columns={CLOCK: "time_s"}).reset_index(drop=True)
+        rows[str(operation)] = _with_inputs(repeats).assign(group=repeats[keys].astype(str).agg(" x ".join, axis=1))
     return rows
 
 
-def _with_inputs(medians: pd.DataFrame) -> pd.DataFrame:
-    if "n_params" in medians:
-        return medians.assign(params_share=medians["n_params"])
-    return medians.assign(image_elements=medians["subbatch_size"] * medians["input_size"])
+def _with_inputs(repeats: pd.DataFrame) -> pd.DataFrame:
+    if "n_params" in repeats:
+        return repeats.assign(params_share=repeats["n_params"])
+    return repeats.assign(image_elements=repeats["subbatch_size"] * repeats["input_size"])
 
 
 def _asynchronous_rows(components: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> dict[str, pd.DataFrame]:

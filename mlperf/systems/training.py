@@ -22,6 +22,7 @@ from mlperf.systems.table_model import TableModel, train_table
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
 
+N_FOLDS = 10
 NOISES = ("relative", "absolute")
 
 
@@ -53,7 +54,7 @@ def train_campaign(
     noise: str = "relative",
     backend: str | None = None,
     leave_out: Sequence[str] = (),
-    n_folds: int | None = None,
+    n_folds: int = N_FOLDS,
     seed: int = 0,
     jobs: int = 1,
     duplicates: str = "error",
@@ -73,8 +74,8 @@ def train_campaign(
         Which engine's rows; needed when the campaign holds several.
     leave_out : sequence of str
         CNNs that nothing may be fitted on.
-    n_folds : int, optional
-        Folds of CNNs for the left-out error; default leaves out one CNN at a time.
+    n_folds : int
+        Folds of CNNs for the left-out error; 0 leaves out one CNN at a time.
     seed : int
         Of the learnt residual and the folds.
     jobs : int
@@ -107,7 +108,7 @@ def train_campaign(
     return Model(
         gradient=fit_gradient(data.calls, sgemm, data.backend, seed=seed),
         score=_score(left_out, data),
-        components=fit_components(component_rows(found), noise),
+        components=fit_components(component_rows(found), noise, found.host.get("host", {}).get("cache_bytes", {})),
         cnns=cnns,
         noise=noise,
         seed=seed,
@@ -122,11 +123,11 @@ def fit_sgemm(campaign: Campaign) -> GridLocal | None:
     return GridLocal.from_table(campaign.sgemm, time=CLOCK)
 
 
-def cnn_folds(cnns: Sequence[str], n_folds: int | None, seed: int) -> list[list[str]]:
-    """CNN names in folds: one CNN each, or ``n_folds`` random folds of about equal size."""
+def cnn_folds(cnns: Sequence[str], n_folds: int, seed: int) -> list[list[str]]:
+    """CNN names in folds: one CNN each, or ``n_folds`` random folds of about equal size (0: one CNN each)."""
     from mlperf.models.crossval import grouped_folds
 
-    if n_folds is None or n_folds >= len(cnns):
+    if n_folds == 0 or n_folds >= len(cnns):
         return [[name] for name in cnns]
     return [[cnns[row] for row in fold.test] for fold in grouped_folds(list(cnns), n_folds, seed)]
 

@@ -1,0 +1,67 @@
+"""The family's best, chosen on training rows only: left-out rows take no part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.models.crossval import configuration_groups, relative_errors
+from mlperf.models.family import choose_family
+from mlperf.models.intervals import Interval, check_kind, conformal_interval
+from mlperf.models.residual_quantiles import ResidualQuantiles
+
+
+class InnerChoice(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """The member with the smallest error on left-out groups of the training rows, then fitted to all of them.
+
+    Parameters
+    ----------
+    members : mapping of str to callable
+        Factories of unfitted estimators, simplest first: ties within one standard error go to the simpler one.
+    n_folds : int
+        Grouped folds inside the training rows.
+    seed : int
+        Of the folds.
+
+    Attributes
+    ----------
+    choice_ : str
+        Name of the member taken.
+    """
+
+    uses_groups = True
+
+    def __init__(self, members: Mapping[str, Callable[[], Any]], n_folds: int = 5, seed: int = 0) -> None:
+        self.members = members
+        self.n_folds = n_folds
+        self.seed = seed
+
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Choose on left-out groups (default identical rows of features), then fit the chosen member."""
+        keys = configuration_groups(X) if groups is None else np.asarray(groups)
+        times = np.asarray(y, dtype=float)
+        found = choose_family(X, times, keys, members=self.members, n_folds=self.n_folds, seed=self.seed)
+        self.choice_, self.member_ = found.chosen, found.estimator
+        left_out = found.predictions[found.chosen]
+        self.errors_ = relative_errors(left_out, times)
+        self.residuals_ = ResidualQuantiles.of(np.log(times / np.maximum(left_out, times.min() / 4.0)))
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Times of the rows of X, shape (n_rows,)."""
+        return np.asarray(self.member_.predict(X))
+
+    def in_domain(self, X: Any) -> BoolArray:
+        """Whether each row lies inside the member's measured domain, shape (n_rows,)."""
+        return np.asarray(self.member_.in_domain(X))
+
+    def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
+        """Interval of every row from the errors on left-out groups of the training rows."""
+        check_kind(kind, level)
+        logs = conformal_interval(np.log(self.predict(X)), self.residuals_, "log", level)
+        return Interval(np.exp(logs.lower), np.exp(logs.upper), level)

@@ -1,0 +1,73 @@
+"""`climb`: every rung asked for, one task a rung and device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from joblib import Parallel, delayed
+
+from mlperf.core.errors import UsageError
+from mlperf.core.suggest import did_you_mean
+from mlperf.systems.ladder.registry import RUNGS
+from mlperf.systems.ladder.result import Climbed, Ladder
+
+
+def climb(rungs: Sequence[str] = (), folder: Path | str | None = None, jobs: int = 1) -> Ladder:
+    """Score every method of some rungs on open measurements.
+
+    Parameters
+    ----------
+    rungs : sequence of str
+        Names (``"A1"``, ``"B1"``); default all.
+    folder : path, optional
+        Folder of the open data; by default the one that ``MLPERF_SHARED_DATA`` names.
+    jobs : int
+        Processes; -1 takes every core. The figures do not depend on it, the times to fit do.
+
+    Returns
+    -------
+    Ladder
+
+    Raises
+    ------
+    UsageError
+        No such rung.
+    DataError
+        The folder is not known, or a table is missing or damaged.
+    """
+    names = list(dict.fromkeys(rungs)) or list(RUNGS)
+    unknown = [name for name in names if name not in RUNGS]
+    if unknown:
+        raise UsageError(f"got rung {unknown[0]!r}, expected one of {', '.join(RUNGS)}", hint=did_you_mean(unknown[0], RUNGS))
+    home = None if folder is None else Path(folder)
+    tasks = [(name, device) for name in RUNGS if name in names for device in RUNGS[name].devices]
+    found = Parallel(n_jobs=jobs)(delayed(climb_one)(name, device, home) for name, device in tasks)
+    return gathered(tasks, found)
+
+
+def climb_one(name: str, device: str, folder: Path | None) -> tuple[Climbed, float]:
+    """One rung on one device, and the CPU seconds it took."""
+    started = time.process_time()
+    return RUNGS[name].climb(device, folder), time.process_time() - started
+
+
+def gathered(tasks: Sequence[tuple[str, str]], found: Sequence[tuple[Climbed, float]]) -> Ladder:
+    """All tasks in one result, with the goals over several devices."""
+    names = list(dict.fromkeys(name for name, _ in tasks))
+    by_rung = {name: [one for (task, _), one in zip(tasks, found, strict=True) if task == name] for name in names}
+    scores = {name: tuple(one for climbed, _ in parts for one in climbed.scores) for name, parts in by_rung.items()}
+    goals = [goal for name, parts in by_rung.items() for goal in (*(g for c, _ in parts for g in c.goals), *_over(name, scores[name]))]
+    return Ladder(
+        scores=tuple(one for name in names for one in scores[name]),
+        goals=tuple(goals),
+        notes={name: tuple(note for climbed, _ in parts for note in climbed.notes) for name, parts in by_rung.items()},
+        protocols={name: {key: getattr(RUNGS[name], key) for key in ("title", "data", "split")} for name in names},
+        seconds={name: sum(spent for _, spent in parts) for name, parts in by_rung.items()},
+    )
+
+
+def _over(name: str, scores: Sequence[object]) -> Sequence[object]:
+    over = RUNGS[name].over_devices
+    return () if over is None else over(scores)  # type: ignore[arg-type]
