@@ -176,7 +176,8 @@ def _by_autograd(torch: Any, module: Any, parameters: Sequence[Any], images: Any
 
 def _operations(chain: Chain) -> list[Operation]:
     cnn, needed, consumers = chain.cnn, chain.cnn.needs_gradient, chain.cnn.consumers
-    found = []
+    # Gradients of the run before are let go of first, as training loops do: their memory then comes from the system again.
+    found = [Operation(VIEW, NETWORK_INPUT, chain.keep.gradients.clear)]
 
     def emit(kernel: str, layer: Layer, run: Callable[[], None]) -> None:
         found.append(Operation(kernel, layer.name, run))
