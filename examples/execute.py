@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from mlperf.core.files import write_text_whole
+from mlperf.core.shown import Shown
+from mlperf.report.figures import figure_svg
+from mlperf.report.views import result_text
 
 CELL = re.compile(r"^# %%(.*)$", flags=re.MULTILINE)
 MARKDOWN = "[markdown]"
@@ -53,13 +56,18 @@ def run_code(source: str, namespace: dict[str, Any]) -> list[dict[str, Any]]:
 def shown(value: Any) -> dict[str, Any]:
     """A value as the forms a notebook may show: SVG for a figure, HTML where it has it, text always."""
     if type(value).__name__ == "Figure":
-        from mlperf.report.figures import figure_svg
-
         return {"image/svg+xml": lines(figure_svg(value)), "text/plain": ["figure"]}
-    forms: dict[str, Any] = {"text/plain": lines(repr(value))}
+    forms: dict[str, Any] = {"text/plain": lines(text_of(value))}
     if hasattr(value, "_repr_html_"):
         forms["text/html"] = lines(value._repr_html_())
     return forms
+
+
+def text_of(value: Any) -> str:
+    """A result as the command line shows it, a frame whole, anything else as it shows itself."""
+    if isinstance(value, Shown):
+        return result_text(value)
+    return str(value.to_string()) if hasattr(value, "to_string") else repr(value)
 
 
 def lines(text: str) -> list[str]:

@@ -45,14 +45,15 @@ result_figure(comparison)
 # %% [markdown]
 # ## Predict
 #
-# A machine and a job are specifications, from a TOML file or written down here. The prediction couples the GPU threads with the
-# update thread; each number has an interval, of the mean over runs and of one run, and a flag that says whether it extrapolates.
+# A machine and a job are specifications, from a TOML file or written down here; `cpu-cluster` is an example. The prediction couples
+# the GPU threads with the update thread; each number has an interval, of the mean over runs and of one run, and a flag that says
+# whether it extrapolates.
 
 # %%
 from mlperf.specs import load_machine
 
-machine = load_machine("kfc")
-job = mlperf.JobSpec(dataset_size=60_000, subbatch_size=4, n_nodes=4)
+machine = load_machine("cpu-cluster")
+job = mlperf.JobSpec(dataset_size=60_000, subbatch_size=4, n_nodes=8)
 prediction = mlperf.predict_epoch(model, campaign.cnns[held_out[0]], machine, job)
 prediction
 

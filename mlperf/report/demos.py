@@ -55,7 +55,7 @@ def accuracy(result: Demo) -> pd.DataFrame:
 
 def held_out(result: Demo) -> pd.DataFrame:
     """One row a held-out (CNN, sub-batch): measured, predicted, 95 % interval, error."""
-    table = result.comparison.table
+    table = result.comparison.table.sort_values(["cnn", "subbatch_size"])
     return pd.DataFrame(
         {
             "cnn": table["cnn"],

@@ -55,7 +55,9 @@ def search_map(
         figure = new_figure(min(12.0, 2.6 + 0.42 * n_nodes.size), min(8.0, 1.8 + 0.34 * subbatch_size.size))
         axes = figure.add_subplot()
         axes.grid(visible=False)
-        mesh = axes.pcolormesh(shown, norm=LogNorm(), cmap="cividis_r", edgecolors="white", linewidth=0.4)
+        mesh = axes.pcolormesh(
+            shown, norm=LogNorm(), cmap="cividis_r", edgecolors="white", linewidth=0.4, rasterized=shown.size > LABELLED_CELLS
+        )
         label_cells(axes, shown)
         hatch_cells(axes, in_window & feasible)
         if best is not None:
@@ -84,10 +86,9 @@ def label_cells(axes: Axes, shown: FloatArray) -> None:
 
 def hatch_cells(axes: Axes, cells: BoolArray) -> None:
     """Hatch the cells that are True."""
-    from matplotlib.patches import Rectangle
-
-    for row, column in np.argwhere(cells):
-        axes.add_patch(Rectangle((column, row), 1, 1, fill=False, hatch="////", edgecolor="#333333", linewidth=0.0))
+    if cells.any():
+        shown = np.ma.masked_where(~cells, np.zeros(cells.shape))
+        axes.pcolor(shown, hatch="////", facecolor="none", edgecolor="#333333", linewidth=0.0)
 
 
 def frame_cell(axes: Axes, column: int, row: int) -> None:

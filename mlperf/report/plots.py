@@ -83,7 +83,7 @@ def scatter_groups(axes: Axes, x: FloatArray, y: FloatArray, groups: Sequence[st
     """Draw points, one colour and marker a group while there are at most eight, one colour for all beyond."""
     names = sorted(set(groups or ()))
     if not 1 < len(names) <= len(PALETTE):
-        axes.scatter(x, y, s=18, color=PALETTE[0], alpha=0.8, linewidths=0, zorder=3, label="one point = one run")
+        axes.scatter(x, y, s=18, color=PALETTE[0], alpha=0.8, linewidths=0, zorder=3, label="one measurement")
         return
     of_point = np.asarray(groups)
     for name, color, marker in zip(names, PALETTE, MARKERS, strict=False):

@@ -60,9 +60,7 @@ def test_an_empty_window_shows_the_nearest() -> None:
 
 def test_the_plane_frames_the_best_and_blanks_what_does_not_fit() -> None:
     axes = result_figure(found(2)).axes[0]
-    framed = [patch.get_xy() for patch in axes.patches if not patch.get_hatch()]
-    hatched = sorted(patch.get_xy() for patch in axes.patches if patch.get_hatch())
-    assert framed == [(1, 0)]
-    assert hatched == [(0, 1), (1, 0)]
+    assert [patch.get_xy() for patch in axes.patches] == [(1, 0)]
+    assert [len(cells.get_paths()) for cells in axes.collections if cells.get_hatch()] == [2]
     assert len(axes.texts) == 3
-    assert not [patch for patch in result_figure(found(0)).axes[0].patches if not patch.get_hatch()]
+    assert not result_figure(found(0)).axes[0].patches
