@@ -93,7 +93,9 @@ def run_std_err(std_err_mean: FloatArray, sigma: float, centre: FloatArray, nois
     return np.sqrt(np.square(std_err_mean) + np.square(own) / mean_of)
 
 
-def conformal_interval(centre: FloatArray, residuals: ResidualQuantiles, noise: str, level: float, shrink: float = 1.0) -> Interval:
+def conformal_interval(
+    centre: FloatArray, residuals: ResidualQuantiles, noise: str, level: float, shrink: float | FloatArray = 1.0
+) -> Interval:
     """Prediction of a run from the residuals of rows that were left out, without a normal assumption.
 
     Parameters
@@ -105,8 +107,8 @@ def conformal_interval(centre: FloatArray, residuals: ResidualQuantiles, noise: 
     noise : {"absolute", "relative", "log"}
     level : float
         Coverage.
-    shrink : float
-        Width as a share of a single run's, for means of several runs.
+    shrink : float or array, shape (n_rows,)
+        What the residuals are multiplied by: the size expected at each row where they were divided by theirs.
 
     Returns
     -------
@@ -118,9 +120,8 @@ def conformal_interval(centre: FloatArray, residuals: ResidualQuantiles, noise: 
     Barber, Candes, Ramdas and Tibshirani (2021), Predictive inference with the jackknife+; the residuals of fold models
     about the final model ("jackknife" there).
     """
-    lower, middle, upper = residuals.at(np.array([0.5 - level / 2.0, 0.5, 0.5 + level / 2.0]))
-    lower, upper = middle + shrink * (lower - middle), middle + shrink * (upper - middle)
-    size = np.abs(centre) if noise == "relative" else np.ones_like(centre)
+    lower, upper = residuals.at(np.array([0.5 - level / 2.0, 0.5 + level / 2.0]))
+    size = shrink * (np.abs(centre) if noise == "relative" else np.ones_like(centre))
     return Interval(centre + size * lower, centre + size * upper, level)
 
 

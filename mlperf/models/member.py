@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.shown import Shown
+from mlperf.models.difficulty import Difficulty, left_out_scores
 from mlperf.models.domain import Domain
 from mlperf.models.fields import Fields
 from mlperf.models.fixed_order import evaluate_fixed_order
@@ -115,22 +116,26 @@ class LinearMember(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         columns = finite_columns(self.terms_, rows.frame)
         codes = None if groups is None else pd.factorize(np.asarray(groups)[rows.kept], sort=True)[0].astype(np.int64)
         solution = self._solve(columns.matrix, rows, codes)
-        self.spread_ = replace(solution.spread, residuals=self._left_out(columns.matrix, rows, codes, solution.spread))
+        residuals, difficulty = self._left_out(columns.matrix, rows, codes, solution.spread)
+        self.spread_ = replace(solution.spread, residuals=residuals, difficulty=difficulty)
         self.domain_ = Domain.fit(rows.frame, columns.matrix, tuple(columns.names))
         self._publish(columns.names)
         self.report_ = self._report(columns.names, columns.matrix, rows, solution)
         return self
 
-    def _left_out(self, design: FloatArray, rows: Rows, groups: IntArray | None, spread: Spread) -> ResidualQuantiles | None:
+    def _left_out(
+        self, design: FloatArray, rows: Rows, groups: IntArray | None, spread: Spread
+    ) -> tuple[ResidualQuantiles | None, Difficulty | None]:
         """Residuals of groups that the coefficients had not seen, on the scale of the noise; None without folds."""
         keys = configuration_groups(rows.frame) if groups is None else groups
         if self.n_folds < 2 or len(pd.unique(keys)) < 2:
-            return None
-        linear = np.empty(len(rows.y))
-        for fold in grouped_folds(keys, self.n_folds, self.seed):
+            return None, None
+        linear, fold_of = np.empty(len(rows.y)), np.empty(len(rows.y), dtype=np.int64)
+        for number, fold in enumerate(grouped_folds(keys, self.n_folds, self.seed)):
+            fold_of[fold.test] = number
             coef = self._coefficients(design[fold.train], rows.y[fold.train], rows.weight[fold.train])
             linear[fold.test] = design[fold.test] @ coef
-        return ResidualQuantiles.of(noise_residual(rows.y, linear, spread))
+        return left_out_scores(design, noise_residual(rows.y, linear, spread), fold_of)
 
     def _publish(self, names: Sequence[str]) -> None:
         values = dict(zip(names, self.spread_.coef.tolist(), strict=True))

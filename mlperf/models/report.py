@@ -25,6 +25,7 @@ from mlperf.models.diagnostics import (
     variance_inflation,
     white,
 )
+from mlperf.models.difficulty import left_out_scores
 from mlperf.models.inference import FitFigures, Inference, statsmodels_fit
 from mlperf.models.linear import LinearFit
 from mlperf.models.report_extras import Extras, left_out_residuals
@@ -300,7 +301,12 @@ class FitReport(Shown):
         """``spread`` with the residuals of the nested cross-validation, where it is on and they are needed."""
         if self._extras is None or (spread.noise == "absolute" and self._extras.has_many_rows()):
             return spread
-        return replace(spread, residuals=left_out_residuals(self._extras, self.nested_cv, spread.noise))
+        residuals = left_out_residuals(self._extras, self.nested_cv, spread.noise)
+        if residuals is None:
+            return spread
+        fold_of = self.nested_cv.models.fold_of[self._extras.weighted_rows()]
+        scores, difficulty = left_out_scores(self._rows().matrix, residuals, fold_of)
+        return replace(spread, residuals=scores, difficulty=difficulty)
 
     def statsmodels_results(self) -> Any:
         """The kept columns, unscaled, fitted by statsmodels (made on request, never stored)."""

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mlperf.core.arrays import IntArray
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import FitError, UsageError
 from mlperf.models.nested import NestedError, nested_error
-from mlperf.models.residual_quantiles import ResidualQuantiles
 from mlperf.models.search import Selection
 from mlperf.models.selective import selective_inference
 from mlperf.models.stability import SelectionProblem, selection_stability
@@ -80,6 +79,11 @@ class Extras:
             self.reasons[name] = error.message
             return None
 
+    def weighted_rows(self) -> BoolArray:
+        """Rows of positive weight, shape (n_samples,)."""
+        weights = self.problem.weights
+        return np.ones(len(self.problem.y), dtype=np.bool_) if weights is None else np.asarray(weights > 0.0)
+
     def has_many_rows(self) -> bool:
         """Whether there are ten rows a column or more."""
         return bool(len(self.problem.y) >= ROWS_A_COLUMN * (self.problem.X.shape[1] + int(self.problem.intercept)))
@@ -117,7 +121,7 @@ def wanted_extras(report: Any) -> tuple[str, ...]:
     return tuple(name for name in names if name in EXTRAS)
 
 
-def left_out_residuals(extras: Extras, nested: NestedError | None, noise: str) -> ResidualQuantiles | None:
+def left_out_residuals(extras: Extras, nested: NestedError | None, noise: str) -> FloatArray | None:
     """Residuals of left-out rows, for prediction intervals that assume no distribution.
 
     Parameters
@@ -126,22 +130,24 @@ def left_out_residuals(extras: Extras, nested: NestedError | None, noise: str) -
     nested : NestedError or None
         The cross-validation of the same rows.
     noise : {"absolute", "relative"}
-        y - prediction, or y / prediction - 1 (counted as the largest where the prediction is not positive).
+        y - prediction, or y / prediction - 1 (infinite where the prediction is not positive).
 
     Returns
     -------
-    ResidualQuantiles or None
-        None without cross-validation, and for absolute noise with ten rows a column or more, where Student's t with the full
-        model's sigma holds.
+    array, shape (n_weighted,), or None
+        Of the rows of positive weight; None without cross-validation, and for absolute noise with ten rows a column or more, where
+        Student's t with the full model's sigma holds.
     """
-    if nested is None or nested.models is None:
+    if nested is None or nested.models is None or (noise == "absolute" and extras.has_many_rows()):
         return None
     y, predicted = extras.problem.y, nested.models.predicted
+    used = extras.weighted_rows()
+    y, predicted = y[used], predicted[used]
     if noise == "absolute":
-        return None if extras.has_many_rows() else ResidualQuantiles.of(y - predicted)
+        return np.asarray(y - predicted)
     ratio = np.full(len(y), np.inf)
     np.divide(y, predicted, out=ratio, where=predicted > 0.0)
-    return ResidualQuantiles.of(ratio - 1.0) if np.isfinite(ratio).any() else None
+    return ratio - 1.0 if np.isfinite(ratio).any() else None
 
 
 def _work(problem: SelectionProblem, name: str) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError, UsageError
+from mlperf.models.difficulty import Difficulty
 from mlperf.models.draws import coefficient_draws, run_noise
 from mlperf.models.fields import Fields
 from mlperf.models.fixed_order import evaluate_fixed_order, squared_length_fixed_order
@@ -37,6 +38,8 @@ class Spread:
     noise : {"absolute", "relative", "log"}
     residuals : ResidualQuantiles or None
         Left-out residuals from grouped folds; with them prediction intervals assume no normal distribution.
+    difficulty : Difficulty or None
+        Size expected of a row's residual; ``residuals`` are then in these sizes.
     draws : array, shape (n_draws, n_columns), or None
         Bootstrap coefficients, for fits whose errors have no formula.
     smearing : float
@@ -52,6 +55,7 @@ class Spread:
     residuals: ResidualQuantiles | None = None
     draws: FloatArray | None = None
     smearing: float = 1.0
+    difficulty: Difficulty | None = None
 
     def std_err(self, matrix: FloatArray) -> FloatArray:
         """Standard error of the fitted mean of each row (of its logarithm for log), shape (n_rows,)."""
@@ -96,7 +100,8 @@ class Spread:
             )
         centre = evaluate_fixed_order(matrix, self.coef)
         if kind == "run" and self.residuals is not None and method != "student":
-            return self._measured(conformal_interval(centre, self.residuals, self.noise, level, self._shrink(mean_of)), kind)
+            size = self._shrink(mean_of) * (1.0 if self.difficulty is None else self.difficulty.at(matrix))
+            return self._measured(conformal_interval(centre, self.residuals, self.noise, level, size), kind)
         std_err = self.std_err(matrix)
         if kind == "run":
             std_err = run_std_err(std_err, self.sigma, centre, self.noise, mean_of)
@@ -115,6 +120,8 @@ class Spread:
         drawn = self._coefficients(rng, size) @ matrix.T
         if kind == "run":
             own = run_noise(rng, drawn.shape, self.sigma, self.residuals)
+            if self.difficulty is not None:
+                own *= self.difficulty.at(matrix) / self.difficulty.spread()
             drawn = drawn * (1.0 + own) if self.noise == "relative" else drawn + own
         return self._factor(kind) * (np.exp(drawn) if self.noise == "log" else drawn)
 
@@ -137,7 +144,8 @@ class Spread:
         """Width of the mean of several runs: only the runs' own noise averages out, not the model's error."""
         if self.residuals is None or self.residuals.spread == 0.0 or mean_of == 1:
             return 1.0
-        own = min(self.sigma / self.residuals.spread, 1.0) ** 2
+        size = 1.0 if self.difficulty is None else self.difficulty.spread()
+        own = min(self.sigma / (self.residuals.spread * size), 1.0) ** 2
         return float(np.sqrt(1.0 - own * (1.0 - 1.0 / mean_of)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -151,6 +159,7 @@ class Spread:
             "residuals": None if self.residuals is None else self.residuals.to_dict(),
             "draws": None if self.draws is None else self.draws.tolist(),
             "smearing": self.smearing,
+            "difficulty": None if self.difficulty is None else self.difficulty.to_dict(),
         }
 
     @classmethod
@@ -169,6 +178,7 @@ class Spread:
                 None if fields.absent("residuals") else ResidualQuantiles.from_dict(fields.raw("residuals"), f"{path}.residuals"),
                 None if fields.absent("draws") else fields.matrix("draws", None, len(coef)),
                 fields.number("smearing"),
+                None if fields.absent("difficulty") else Difficulty.from_dict(fields.raw("difficulty"), f"{path}.difficulty"),
             )
 
 
