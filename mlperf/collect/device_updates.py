@@ -62,7 +62,7 @@ def device_measures(torch: Any, size: int) -> dict[str, Callable[[int], Rows]]:
     size : int
         The largest number of parameters.
     """
-    pinned = torch.full((size,), 0.25, pin_memory=True)
+    pinned = torch.full((size,), 0.25).pin_memory()
     vectors = DeviceVectors(torch.full((size,), 0.5, device="cuda"), pinned, pinned.numpy(), np.full(size, 0.125, dtype=np.float32))
     return {name: partial(measure, torch.cuda, name, vectors) for name in DEVICE_OPERATIONS}
 

@@ -18,6 +18,9 @@ SPIN_CYCLES_PER_S = 2e9
 HEAD_START = 1.5
 """How much longer than it takes to enqueue the work a device is kept waiting for it."""
 
+LONGEST_HOLD_S = 1.0
+"""Enqueuing takes so long only where libraries are loaded on the way."""
+
 
 @dataclass(frozen=True, slots=True)
 class Timing:
@@ -88,7 +91,7 @@ class DeviceTimer:
         free = self._enqueue(operations)
         enqueue_s = (time.perf_counter_ns() - enqueue_start_ns) * 1e-9
         wall_s = self._elapsed_s(free)
-        self._cuda._sleep(int(HEAD_START * enqueue_s * SPIN_CYCLES_PER_S))
+        self._cuda._sleep(int(min(HEAD_START * enqueue_s, LONGEST_HOLD_S) * SPIN_CYCLES_PER_S))
         return self._elapsed_s(self._enqueue(operations)), wall_s
 
     def _enqueue(self, operations: Sequence[Operation]) -> list[tuple[Any, Any]]:

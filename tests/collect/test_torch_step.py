@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mlperf.collect.backends import torch_backend
+from mlperf.collect.backends import plain_single_precision, torch_backend
 from mlperf.specs import CnnSpec, Layer, library_calls, load_cnn
 from mlperf.specs.layer import FUNCTIONS
 
@@ -145,6 +145,16 @@ def test_torch_runs_on_one_thread_and_gets_its_threads_back() -> None:
         assert torch.get_num_threads() == 1
         assert backend.name == "torch"
     assert torch.get_num_threads() == before
+
+
+def test_settings_of_single_precision_come_back() -> None:
+    def settings() -> tuple[bool, ...]:
+        return torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32, torch.backends.cudnn.benchmark
+
+    before = settings()
+    with plain_single_precision(torch):
+        assert settings() == (False, False, False)
+    assert settings() == before
 
 
 @pytest.mark.parametrize(
