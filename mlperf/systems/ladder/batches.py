@@ -101,7 +101,8 @@ def series_score(mode: str, part: str, tested: pd.DataFrame, spent: float) -> Sc
 def constant_notes(mode: str, constants: pd.DataFrame) -> tuple[str, ...]:
     """The fixed part of each series with its interval."""
     rows = [
-        f"{row.series} {1e3 * row.b_s:.1f} ms [{1e3 * row.low_s:.1f}, {1e3 * row.high_s:.1f}]" for row in constants.itertuples(index=False)
+        f"{row.series} {1e3 * row.b_s:.1f} ms [{1e3 * row.low_s:.1f}, {1e3 * row.high_s:.1f}]"
+        for row in constants.itertuples(index=False)
     ]
     return (f"{mode}: fixed part b with 95 % confidence interval (three rows, one degree of freedom): " + "; ".join(rows),)
 

@@ -58,7 +58,9 @@ def gathered(tasks: Sequence[tuple[str, str]], found: Sequence[tuple[Climbed, fl
     names = list(dict.fromkeys(name for name, _ in tasks))
     by_rung = {name: [one for (task, _), one in zip(tasks, found, strict=True) if task == name] for name in names}
     scores = {name: tuple(one for climbed, _ in parts for one in climbed.scores) for name, parts in by_rung.items()}
-    goals = [goal for name, parts in by_rung.items() for goal in (*(g for c, _ in parts for g in c.goals), *_over(name, scores[name]))]
+    goals = [
+        goal for name, parts in by_rung.items() for goal in (*(g for c, _ in parts for g in c.goals), *_over(name, scores[name]))
+    ]
     return Ladder(
         scores=tuple(one for name in names for one in scores[name]),
         goals=tuple(goals),

@@ -131,7 +131,9 @@ def climb_dense(device: str, folder: Path | None) -> Climbed:
 def climb_small(device: str, folder: Path | None) -> Climbed:
     """A9: the forward pass of at most 94 convolutions a device."""
     frame = device_rows(read_open("deepbench", "conv", folder), device)
-    rows = as_products(frame, frame["out_w"] * frame["out_h"], frame["filter_w"] * frame["filter_h"], frame["width"] * frame["height"])
+    rows = as_products(
+        frame, frame["out_w"] * frame["out_h"], frame["filter_w"] * frame["filter_h"], frame["width"] * frame["height"]
+    )
     columns = list(dict.fromkeys((*SMALL_SIZES, "m", "n", "k", "n_inputs")))
     rows = rows.dropna(subset=["forward_s"]).drop_duplicates(subset=columns).reset_index(drop=True)
     trial = Trial("A9", device, rows[columns], rows["forward_s"].to_numpy(), shuffled_folds(len(rows)), len(TERMS))

@@ -100,7 +100,15 @@ def climb_small(device: str, folder: Path | None) -> Climbed:
 
 SPLIT = "70/30 by numpy RandomState(0).permutation; every size is a group"
 PRODUCTS = (
-    Rung("A1", "A local model beats the global one inside the measured sizes", "neusight linear", SPLIT, GPUS, climb_inside, mean_gain),
+    Rung(
+        "A1",
+        "A local model beats the global one inside the measured sizes",
+        "neusight linear",
+        SPLIT,
+        GPUS,
+        climb_inside,
+        mean_gain,
+    ),
     Rung(
         "A2",
         "The default is as good as the global model beyond the largest sizes",
@@ -110,5 +118,12 @@ PRODUCTS = (
         climb_beyond,
     ),
     Rung("A3", "Batched products", "neusight bmm", f"{SPLIT}; first {BATCHED_TESTED} test rows", GPUS, climb_batched),
-    Rung("A8", "Few products, transposes", "deepbench gemm", "10 folds, shuffled, seed 0; every product is a group", BOARDS, climb_small),
+    Rung(
+        "A8",
+        "Few products, transposes",
+        "deepbench gemm",
+        "10 folds, shuffled, seed 0; every product is a group",
+        BOARDS,
+        climb_small,
+    ),
 )

@@ -15,7 +15,7 @@ TRAIN_SHARE = 0.7
 
 def seventy_thirty(n_rows: int, n_test: int | None = None) -> list[Fold]:
     """First 70 % of ``numpy.random.RandomState(0).permutation`` train, the rest (its first ``n_test``) test."""
-    order = np.random.RandomState(0).permutation(n_rows)  # noqa: NPY002 - the protocol's permutation
+    order = np.random.RandomState(0).permutation(n_rows)
     cut = int(TRAIN_SHARE * n_rows)
     return [Fold("30 %", order[:cut], order[cut:][:n_test])]
 

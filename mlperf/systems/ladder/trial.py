@@ -175,6 +175,9 @@ def adjusted_r2(predicted: FloatArray, measured: FloatArray, n_terms: int) -> fl
     return 1.0 - (rest / free) / (total / (len(measured) - 1))
 
 
+FIGURES = {"mape": "MAPE", "q3": "third quartile", "in_domain": "share in domain"}
+
+
 @dataclass(frozen=True, slots=True)
 class Limit:
     """One goal for every device of a rung: figure of a method, at most (or at least) ``values`` in the order of the devices."""
@@ -192,5 +195,7 @@ def goals_of(scores: Sequence[Score], limits: Sequence[Limit], place: int) -> li
     for limit in limits:
         one, value = by_method[limit.method], limit.values[place]
         lower, upper = (value, NAN) if limit.at_least else (NAN, value)
-        goals.append(Goal(one.rung, one.device, f"{limit.method}: {limit.figure}", float(getattr(one, limit.figure)), lower, upper))
+        goals.append(
+            Goal(one.rung, one.device, f"{limit.method}: {FIGURES[limit.figure]}", float(getattr(one, limit.figure)), lower, upper)
+        )
     return goals

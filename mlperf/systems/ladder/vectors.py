@@ -28,9 +28,13 @@ def climb(device: str, folder: Path | None) -> Climbed:
         once = rows.drop_duplicates(subset=list(SHAPE)).reset_index(drop=True)
         found, fitted_r2 = climb_operation(device, str(operation), once)
         scores += found
-        goals.append(Goal("A4", device, f"{operation}: adjusted R² of OLS on its training rows", fitted_r2, LEAST_R2, NAN, "number"))
+        goals.append(
+            Goal("A4", device, f"{operation}: adjusted R² of OLS on its training rows", fitted_r2, LEAST_R2, NAN, "number")
+        )
         goals += [
-            Goal("A4", device, f"{operation}: {one.method} MAPE", one.mape, NAN, LARGEST_MAPE) for one in found if one.method == "WLS"
+            Goal("A4", device, f"{operation}: {one.method} MAPE", one.mape, NAN, LARGEST_MAPE)
+            for one in found
+            if one.method == "WLS"
         ]
     return Climbed(tuple(scores), tuple(goals))
 

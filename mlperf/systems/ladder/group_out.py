@@ -1,0 +1,119 @@
+"""Composed costs with prediction intervals from groups that were left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.models.crossval import configuration_groups, leave_one_group_out
+from mlperf.models.domain import Domain
+from mlperf.models.inputs import finite_columns, learn_terms, training_rows
+from mlperf.models.intervals import Interval, check_kind
+from mlperf.models.nonnegative import nonnegative_coefficients
+from mlperf.models.residual_quantiles import ResidualQuantiles
+from mlperf.models.small_system import reduce_rows
+
+QUANTILE_ROWS = 200
+"""From here a 2.5 % tail holds five residuals, and their quantiles need no distribution; below, Student's t."""
+LARGEST_LEVERAGE = 1e6
+
+
+class GroupOut(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Non-negative least squares of relative residuals; intervals from whole groups left out.
+
+    Every group is left out once. A left-out relative residual is divided by sqrt(1 + h), h the leverage of its row in the fit that
+    did not see it, so that a rare kind of row does not widen the interval of a common one. The interval of a new row is the
+    prediction times 1 plus sqrt(1 + h) times quantiles of those residuals; where they are few, of Student's t with their mean square.
+
+    Parameters
+    ----------
+    terms : sequence of str
+        Arithmetic expressions over columns, costs that add up.
+    fit_intercept : bool
+        Whether there is a constant, which is not negative either.
+
+    References
+    ----------
+    Barber, Candes, Ramdas and Tibshirani (2021), Predictive inference with the jackknife+; Lei, G'Sell, Rinaldo, Tibshirani and
+    Wasserman (2018), section 5.2, for residuals divided by their scale.
+    """
+
+    uses_groups = True
+
+    def __init__(self, terms: Sequence[str], fit_intercept: bool = True) -> None:
+        self.terms = terms
+        self.fit_intercept = fit_intercept
+
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Fit all rows, and all but each group.
+
+        Parameters
+        ----------
+        X : DataFrame, shape (n_samples, n_columns)
+        y : array-like, shape (n_samples,)
+            Positive times.
+        groups : array-like, shape (n_samples,), optional
+            Left out together; default identical rows of features.
+        """
+        rows = training_rows(self, X, y, terms=self.terms)
+        keys = configuration_groups(rows.frame) if groups is None else np.asarray(groups)
+        self.terms_ = learn_terms(self.terms, rows.frame, intercept=self.fit_intercept)
+        columns = finite_columns(self.terms_, rows.frame)
+        self.floor_ = float(rows.y.min()) / 4.0
+        self.coef_, self.factor_ = solve(columns.matrix, rows.y)
+        self.residuals_ = left_out_residuals(columns.matrix, rows.y, keys, self.floor_)
+        self.domain_ = Domain.fit(rows.frame, columns.matrix, tuple(columns.names))
+        return self
+
+    def _design(self, X: Any) -> FloatArray:
+        return finite_columns(self.terms_, X).matrix
+
+    def predict(self, X: Any) -> FloatArray:
+        """Times of the rows of X, shape (n_rows,), at least a quarter of the smallest training time."""
+        return np.asarray(np.maximum(self._design(X) @ self.coef_, self.floor_))
+
+    def in_domain(self, X: Any) -> BoolArray:
+        """Whether each row lies inside the measured domain, shape (n_rows,)."""
+        return self.domain_.contains(X[[str(name) for name in self.feature_names_in_]], self._design(X))
+
+    def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
+        """Interval of every row; the error of the form outweighs the noise of a run, so both kinds are the same."""
+        check_kind(kind, level)
+        predicted = self.predict(X)
+        scale = np.sqrt(1.0 + leverage(self._design(X), self.factor_, predicted))
+        low, high = self._quantiles(np.array([0.5 - level / 2.0, 0.5 + level / 2.0]))
+        return Interval(predicted * (1.0 + low * scale), predicted * (1.0 + high * scale), level)
+
+    def _quantiles(self, probability: FloatArray) -> FloatArray:
+        if len(self.residuals_) >= QUANTILE_ROWS:
+            return ResidualQuantiles.of(self.residuals_).at(probability)
+        df = max(len(self.residuals_) - len(self.coef_), 1)
+        return np.asarray(np.sqrt(np.mean(self.residuals_**2)) * stdtrit(df, probability))
+
+
+def solve(design: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Non-negative coefficients of relative residuals, and the factor of the inverse of the weighted normal matrix."""
+    system = reduce_rows(design, y, 1.0 / y**2)
+    return nonnegative_coefficients(system), system.inverse_factor()
+
+
+def leverage(design: FloatArray, factor: FloatArray, predicted: FloatArray) -> FloatArray:
+    """Variance of the fitted mean of each row over its prediction squared, in units of sigma², shape (n_rows,)."""
+    return np.asarray(np.minimum((((design / predicted[:, None]) @ factor) ** 2).sum(axis=1), LARGEST_LEVERAGE))
+
+
+def left_out_residuals(design: FloatArray, y: FloatArray, groups: ArrayLike, floor: float) -> FloatArray:
+    """Relative residuals over sqrt(1 + leverage) of rows whose group was left out, shape (n_rows,)."""
+    residuals = np.empty(len(y))
+    for fold in leave_one_group_out(groups):
+        coef, factor = solve(design[fold.train], y[fold.train])
+        predicted = np.maximum(design[fold.test] @ coef, floor)
+        spread = np.sqrt(1.0 + leverage(design[fold.test], factor, predicted))
+        residuals[fold.test] = (y[fold.test] / predicted - 1.0) / spread
+    return residuals
