@@ -10,6 +10,7 @@ import pandas as pd
 from mlperf.report.comparisons import comparison_figure
 from mlperf.report.figures import save_figure
 from mlperf.report.html import Picture, write_page
+from mlperf.report.models import accuracy_table
 from mlperf.report.plots import residuals
 from mlperf.report.predictions import prediction_figure, prediction_sections
 from mlperf.report.views import Section, result_figure, result_sections
@@ -19,19 +20,12 @@ if TYPE_CHECKING:
 
     from mlperf.systems.demo import Demo
 
-METHODS = {
-    "paper": "hand-chosen terms of the paper, plain least squares",
-    "ols": "terms chosen by AIC, plain least squares",
-    "linear": "terms chosen by AIC, relative errors, calibrated SGEMM",
-    "learnt": "the linear model and a learnt residual",
-}
-
 
 def demo_sections(result: Demo) -> tuple[Section, ...]:
     """Trained on what, how far off, then an epoch and a search."""
     return (
         Section(f"Campaign {result.campaign}", text=story(result)),
-        Section("Error on CNNs left out of the fit, one at a time or in folds", accuracy(result)),
+        Section("Error on CNNs left out of the fit, one at a time or in folds", accuracy_table(result.model)),
         Section("Held-out CNNs: predicted against measured training steps", held_out(result)),
         Section("", text=coverage_text(result)),
         *prediction_sections(result.prediction),
@@ -43,14 +37,6 @@ def story(result: Demo) -> str:
     """How many networks were fitted on and held out."""
     trained, held = len(result.model.cnns), len(result.held_out)
     return f"Trained on {trained} CNNs; nothing was fitted on the {held} held-out ones: {', '.join(result.held_out)}."
-
-
-def accuracy(result: Demo) -> pd.DataFrame:
-    """Left-out errors of each method, fractions, beside the noise floor."""
-    table = result.model.score.accuracy.rename(
-        columns={"median": "median_error", "q3": "third_quartile_error", "max": "max_error", "bias": "mean_error"}
-    )
-    return table.assign(method=[f"{name}: {METHODS.get(name, '')}" for name in table["method"]])
 
 
 def held_out(result: Demo) -> pd.DataFrame:
