@@ -50,6 +50,7 @@ class Active:
 
     def __init__(self, triangle: Triangle, groups: Sequence[IntArray], tol: float) -> None:
         self.triangle = triangle
+        self.rss_unit = triangle.rss_unit
         self.groups = list(groups)
         self.tol = tol
         first = [np.zeros(1, dtype=np.int64)] if triangle.intercept else []
@@ -94,12 +95,10 @@ class Active:
             alive = self.alive if candidates is None else self.alive[candidates]
             b = self.b[alive]
             gain = b * b / self._diagonal[alive]
-            return Scores(np.ones(len(alive), dtype=np.int64), (self.scaled_rss + gain) * self.triangle.rss_unit)
+            return Scores(np.ones(len(alive), dtype=np.int64), (gain + self.scaled_rss) * self.rss_unit)
         chosen = range(len(self.groups)) if candidates is None else candidates.tolist()
         pairs = [self._drop_score(group) for group in chosen]
-        return Scores(
-            np.array([df for df, _ in pairs], dtype=np.int64), np.array([rss for _, rss in pairs]) * self.triangle.rss_unit
-        )
+        return Scores(np.array([df for df, _ in pairs], dtype=np.int64), np.array([rss for _, rss in pairs]) * self.rss_unit)
 
     def _drop_score(self, group: int) -> tuple[int, float]:
         positions = self.positions[group]
@@ -143,23 +142,22 @@ class Active:
         if not self.simple or self.n_downdates >= MAX_DOWNDATES:
             self._afresh(group)
             return
-        positions = self.alive[group : group + 1] if self.single else self.positions[group]
         before = self._diagonal.copy()
+        if self.single:
+            positions = self.alive[group : group + 1]
+            left = self.alive = np.concatenate([self.alive[:group], self.alive[group + 1 :]])
+        else:
+            positions = self.positions.pop(group)
+            left = np.concatenate([*self.positions, np.empty(0, dtype=np.int64)])
         for position in positions.tolist():
             self._sweep(position)
-        if self.single:
-            self.alive = np.delete(self.alive, group)
-            left = self.alive
-        else:
-            del self.positions[group]
-            left = np.concatenate([*self.positions, np.empty(0, dtype=np.int64)])
         if (self._diagonal[left] < MIN_LEFT * before[left]).any():
             self._afresh(group)
             return
         del self.groups[group]
         self.n_downdates += 1
         self.rank -= len(positions)
-        self.rss = self.scaled_rss * self.triangle.rss_unit
+        self.rss = self.scaled_rss * self.rss_unit
 
     def _sweep(self, position: int) -> None:
         row = self.inverse[position].copy()
@@ -201,7 +199,7 @@ class Active:
             gained, gain = _added(block, tails[:, -1], self.tol * self.triangle.norms[columns])
             df.append(gained)
             values.append(_remaining(rss, gain, block, tails[:, -1], gained))
-        return Scores(np.array(df, dtype=np.int64), np.array(values) * self.triangle.rss_unit)
+        return Scores(np.array(df, dtype=np.int64), np.array(values) * self.rss_unit)
 
 
 def _added(block: FloatArray, response: FloatArray, limits: FloatArray) -> tuple[int, float]:

@@ -120,7 +120,7 @@ class Relation:
     def __str__(self) -> str:
         """``incq = addps - mulps + 2``."""
         constant = [part for part in self.parts if part[0] == "(Intercept)"]
-        rest = [part for part in self.parts if part[0] != "(Intercept)"]
+        rest = sorted((part for part in self.parts if part[0] != "(Intercept)"), key=lambda part: part[1] < 0)
         words = ""
         for name, coefficient in rest + constant:
             size = format_number(abs(coefficient), 6)
@@ -149,7 +149,18 @@ def name_relations(triangle: Triangle, subset: SubsetFactor, names: Sequence[str
             if abs(value) * triangle.norms[kept] > RELATION_TOLERANCE * own
         ]
         found.append(Relation(names[column], tuple(parts) if own > 0 else ()))
-    return tuple(found)
+    return tuple(_with_simple_columns(relation, found[:number]) for number, relation in enumerate(found))
+
+
+def _with_simple_columns(relation: Relation, earlier: Sequence[Relation]) -> Relation:
+    """The same relation with an aliased column in place of a multiple of its only part: ``- mulps`` for ``- 0.25 * movaps``."""
+    multiples = {other.parts[0][0]: (other.column, other.parts[0][1]) for other in earlier if len(other.parts) == 1}
+    parts = []
+    for name, value in relation.parts:
+        column, factor = multiples.get(name, (name, 1.0))
+        simpler = len(relation.parts) > 1 and abs(value) != 1.0 and abs(value) == abs(factor)
+        parts.append((column, value / factor) if simpler else (name, value))
+    return Relation(relation.column, tuple(parts))
 
 
 def _tidy(value: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +53,12 @@ class Criterion:
     def title(self) -> str:
         """Column title as printed."""
         return "Cp" if self.scale > 0 and self.name in ("aic", "bic", "cp") else CRITERIA[self.name]
+
+    def value(self, rss: float, edf: int, n: int) -> float:
+        """The same as ``values`` for one model."""
+        if self.name in ("aic", "bic") and self.scale <= 0:
+            return n * math.log(max(rss, self.floor) / n) + self.k * edf
+        return float(self.values(np.array([rss]), np.array([edf]), n)[0])
 
     def values(self, rss: FloatArray, edf: FloatArray | IntArray, n: int | IntArray) -> FloatArray:
         """The criterion of models.

@@ -189,6 +189,8 @@ def _squares_test(residuals: FloatArray, basis: FloatArray) -> Test:
     if df < 1 or not mean > 0:
         return Test(float("nan"), (max(df, 0),), float("nan"))
     centred = squares / mean - 1.0
+    if not centred.any():
+        return Test(0.0, (df,), 1.0)
     explained = basis.T @ centred
     statistic = len(residuals) * float(explained @ explained) / float(centred @ centred)
     return Test(statistic, (df,), float(chdtrc(df, statistic)))

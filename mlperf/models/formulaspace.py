@@ -50,6 +50,8 @@ class FormulaSpace:
         self.ids = list(start)
         self.current = [self.terms[term] for term in self.ids]
         self.mask = workspace.complete(self.current)
+        # Numbers without interactions or gaps: no model needs other columns, rows or labels than the first.
+        self.plain = all(term.order == 1 for term in self.terms) and workspace.is_plain()
         self.active = self.fresh()
 
     def fresh(self) -> Active:
@@ -67,6 +69,8 @@ class FormulaSpace:
 
     def drops(self) -> tuple[IntArray, Scores] | None:
         """Terms that may leave, in model order."""
+        if self.plain and not self.lower:
+            return (np.array(self.ids, dtype=np.int64), self.active.drop_scores()) if self.ids else None
         places = np.array(droppable([term.key for term in self.current], self.lower), dtype=np.int64)
         if len(places) == 0:
             return None
@@ -99,6 +103,11 @@ class FormulaSpace:
         FitError
             Where the new model has other rows than the old one.
         """
+        if self.plain and sign < 0:
+            place = self.ids.index(term)
+            del self.ids[place], self.current[place]
+            self.active.drop(place)
+            return
         key = self.terms[term].key
         place = self.ids.index(term) if sign < 0 else -1
         self.current = after_drop(self.current, key) if sign < 0 else after_add(self.current, self.terms[term])

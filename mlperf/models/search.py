@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -191,7 +192,7 @@ class _Walk:
         return float(table.values[table.taken]) if table is not None and table.shown else float("nan")
 
     def one_value(self, rss: float, edf: int, n: int) -> float:
-        return float(self.criterion.values(np.array([rss]), np.array([edf]), n)[0])
+        return self.criterion.value(rss, edf, n)
 
     def step(self) -> bool:
         chosen = self.choose()
@@ -208,8 +209,8 @@ class _Walk:
     def choose(self) -> tuple[int, int] | None:
         drops = self.space.drops() if self.backward else None
         if drops is not None:
-            free = np.flatnonzero(drops[1].df == 0)
-            if len(free):
+            if not drops[1].df.all():
+                free = np.flatnonzero(drops[1].df == 0)
                 self.keep(self.space.base(), drops, None, int(free[-1]), shown=False)
                 return -1, int(drops[0][free[-1]])
         if self.criterion.name == "p_value":
@@ -259,16 +260,16 @@ class _Walk:
 
     def best(self, stay: float, values: FloatArray, rss: FloatArray, df: IntArray) -> int:
         """Position of the best candidate, -1 for staying."""
-        moving = np.where(df == 0, np.inf, values)
-        if len(moving) == 0:
+        if len(values) == 0:
             return -1
-        if stay == np.inf and np.isinf(moving).all():
+        moving = values if df.all() else np.where(df == 0, np.inf, values)
+        if stay == math.inf and np.isinf(moving).all():
             # AICc has no value yet for so many parameters: lose the least until it has.
             return int(np.argmin(np.where(df > 0, rss, np.inf)))
         smallest = float(moving.min())
         # Equal columns reach equal values up to rounding: the first of them wins, as it does where they are bit-equal.
-        slack = TIE * (abs(smallest) + self.space.base().n) if np.isfinite(smallest) else 0.0
-        place = int(np.argmax(moving <= smallest + slack))
+        slack = TIE * (abs(smallest) + self.space.base().n) if math.isfinite(smallest) else 0.0
+        place = int((moving <= smallest + slack).argmax())
         return place if moving[place] < stay else -1
 
     def choose_by_p(self, drops: tuple[IntArray, Scores] | None) -> tuple[int, int] | None:

@@ -16,6 +16,7 @@ from mlperf.core.errors import UsageError
 from mlperf.models.domain import Domain
 from mlperf.models.evaluate import evaluate
 from mlperf.models.expressions import Expression, names, parse
+from mlperf.models.fitted import Fitted
 from mlperf.models.fixed_order import evaluate_fixed_order
 from mlperf.models.formula import Formula, Term, ordered_terms, parse_formula, parse_term
 from mlperf.models.intervals import Interval
@@ -23,7 +24,8 @@ from mlperf.models.problem import Scope
 from mlperf.models.report import FitReport
 from mlperf.models.spread import Spread
 from mlperf.models.stepwise_data import column_label, query, read_training, relative_weights
-from mlperf.models.stepwise_fit import Fitted, Settings, fit_stepwise
+from mlperf.models.stepwise_fit import fit_stepwise
+from mlperf.models.stepwise_settings import Settings
 from mlperf.models.stepwise_store import stepwise_from_dict, stepwise_to_dict
 from mlperf.models.terms import Terms
 
@@ -36,8 +38,8 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     terms : sequence of str or str, optional
-        Candidates: arithmetic expressions over columns (``"m*n*k"``, ``"log2(n)"``), bare categorical columns as factors, ``a:b`` as
-        interactions; or the right side of a formula (``"~ a * b"``). Default: every column.
+        Candidates: arithmetic expressions over columns (``"m*n*k"``, ``"log2(n)"``), bare categorical columns as factors, ``a:b``
+        as interactions; or the right side of a formula (``"~ a * b"``). Default: every column.
     lower, upper, start : formula or sequence of str, optional
         Terms that stay, that may enter, that the search starts from. Default: nothing, ``terms``, and ``terms`` (backward,
         both) or ``lower`` (forward).

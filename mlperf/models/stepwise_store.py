@@ -13,13 +13,13 @@ from mlperf.models.anova import TermTable
 from mlperf.models.domain import Domain
 from mlperf.models.expressions import parse, text
 from mlperf.models.fields import Fields
+from mlperf.models.fitted import Fitted
 from mlperf.models.inference import FitFigures, Inference
 from mlperf.models.nested import NestedError
 from mlperf.models.report import FitIdentity, FitReport
 from mlperf.models.selective import SelectiveInference
 from mlperf.models.spread import Spread
 from mlperf.models.stability import Stability
-from mlperf.models.stepwise_fit import Fitted
 from mlperf.models.terms import Terms
 
 _BLOCKS: dict[str, Callable[[Any, str], Any]] = {

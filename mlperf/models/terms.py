@@ -36,7 +36,8 @@ def codings(terms: Sequence[Term], variables: Mapping[str, Variable], *, interce
     """For each term, which of its factors get a column for every level.
 
     A factor is coded by contrasts where the rest of its term stands in the model already, alone or inside an earlier term (the
-    constant stands for an empty rest), otherwise by all levels: R's rule, also where ``x:f`` does not span ``f``. Without a constant the first factor of the first term that has one gets all levels.
+    constant stands for an empty rest), otherwise by all levels: R's rule, also where ``x:f`` does not span ``f``. Without a
+    constant the first factor of the first term that has one gets all levels.
 
     Returns
     -------
@@ -47,6 +48,8 @@ def codings(terms: Sequence[Term], variables: Mapping[str, Variable], *, interce
     ----------
     Chambers and Hastie (1992), Statistical Models in S, section 2.4.
     """
+    if not any(variable.is_factor for variable in variables.values()):
+        return [(False,) * term.order for term in terms]
     flags = []
     for position, term in enumerate(terms):
         earlier = [other.key for other in terms[:position]]
@@ -174,7 +177,7 @@ class Terms:
             An absent column, text where numbers are expected, an unknown factor level.
         """
         values = self.read(frame)
-        n_samples = len(next(iter(values.values()))) if values else _n_rows(frame)
+        n_samples = len(next(iter(values.values()))) if values else n_rows(frame)
         flags = codings(self.terms, self.variables, intercept=self.intercept)
         blocks = [np.ones((n_samples, 1))] if self.intercept else []
         labels = ["(Intercept)"] if self.intercept else []
@@ -201,7 +204,8 @@ class Terms:
         return cls(tuple(Term(tuple(item)) for item in stored["terms"]), variables, bool(stored["intercept"]))
 
 
-def _n_rows(frame: Frame) -> int:
+def n_rows(frame: Frame) -> int:
+    """Number of rows of a frame or mapping of columns."""
     if hasattr(frame, "index"):
         return len(frame.index)
     return len(next(iter(frame.values()))) if frame else 0

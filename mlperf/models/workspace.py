@@ -53,20 +53,30 @@ class Workspace:
     intercept: bool
     available: BoolArray
     source: tuple[FloatArray, tuple[str, ...]] | None = None
+    gaps: frozenset[str] = field(init=False)
     _rows: dict[bytes, Rows] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.gaps = frozenset(name for name, values in self.values.items() if np.isnan(np.sum(values)))
 
     def complete(self, terms: Iterable[Term]) -> BoolArray:
         """Rows without a missing value in any variable of some terms, shape (n_samples,)."""
         mask = self.available
+        if not self.gaps:
+            return mask
         for name in dict.fromkeys(name for term in terms for name in term.variables):
-            missing = np.isnan(self.values[name])
-            if missing.any():
+            if name in self.gaps:
+                missing = np.isnan(self.values[name])
                 mask = mask & ~(missing if missing.ndim == 1 else missing.any(axis=1))
         return mask
 
+    def is_plain(self) -> bool:
+        """Whether every variable is a number and nothing is missing."""
+        return all(not variable.is_factor for variable in self.variables.values()) and not self.gaps
+
     def missing_place(self, terms: Iterable[Term]) -> tuple[int, str] | None:
         """First row (from 0) and variable with a missing value."""
-        for name in dict.fromkeys(name for term in terms for name in term.variables):
+        for name in dict.fromkeys(name for term in terms for name in term.variables if name in self.gaps):
             rows = np.flatnonzero(np.isnan(self.values[name].reshape(len(self.y), -1)).any(axis=1))
             if len(rows):
                 return int(rows[0]), name
