@@ -29,9 +29,9 @@ every_source = pytest.mark.parametrize("path", SOURCES, ids=IDS)
 
 
 def room_of(module: str) -> str:
-    """``"specs"`` of ``"mlperf.specs.cnn"``; empty for ``mlperf`` itself."""
+    """``"specs"`` of ``"mlperf.specs.cnn"``; empty for ``mlperf`` itself and ``python -m mlperf``."""
     parts = module.split(".")
-    return parts[1] if len(parts) > 1 else ""
+    return parts[1] if len(parts) > 1 and parts[1] != "__main__" else ""
 
 
 def module_of(path: Path) -> str:
