@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.models.crossval import configuration_groups, relative_errors
+from mlperf.models.crossval import configuration_groups, grouped_folds, relative_errors
+from mlperf.models.difficulty import left_out_scores
 from mlperf.models.family import choose_family
 from mlperf.models.intervals import Interval, check_kind, conformal_interval
-from mlperf.models.residual_quantiles import ResidualQuantiles
 
 
 class InnerChoice(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -49,7 +49,11 @@ class InnerChoice(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.choice_, self.member_ = found.chosen, found.estimator
         left_out = found.predictions[found.chosen]
         self.errors_ = relative_errors(left_out, times)
-        self.residuals_ = ResidualQuantiles.of(np.log(times / np.maximum(left_out, times.min() / 4.0)))
+        fold_of = np.empty(len(times), dtype=np.int64)
+        for number, fold in enumerate(grouped_folds(keys, self.n_folds, self.seed)):
+            fold_of[fold.test] = number
+        logs = np.log(times / np.maximum(left_out, times.min() / 4.0))
+        self.residuals_, self.difficulty_ = left_out_scores(_numbers(X), logs, fold_of)
         return self
 
     def predict(self, X: Any) -> FloatArray:
@@ -63,5 +67,11 @@ class InnerChoice(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
         """Interval of every row from the errors on left-out groups of the training rows."""
         check_kind(kind, level)
-        logs = conformal_interval(np.log(self.predict(X)), self.residuals_, "log", level)
+        size = 1.0 if self.difficulty_ is None else self.difficulty_.at(_numbers(X))
+        logs = conformal_interval(np.log(self.predict(X)), self.residuals_, "log", level, size)
         return Interval(np.exp(logs.lower), np.exp(logs.upper), level)
+
+
+def _numbers(X: Any) -> FloatArray:
+    """Numeric columns of a frame, or an array as it is."""
+    return np.asarray(X.select_dtypes("number") if hasattr(X, "select_dtypes") else X, dtype=np.float64)
