@@ -26,6 +26,8 @@ def maps_and_parameters_bytes(cnn: CnnSpec, subbatch_size: int) -> int:
 
 def library_refusal(cnn: CnnSpec, subbatch_size: int) -> str:
     """Why torch cannot run a network at a sub-batch size; empty where it can."""
+    if cnn.n_params == 0:
+        return "torch has no way back through a network that learns nothing"
     for layer in cnn.layers:
         if layer.kind == "pool" and layer.mode == "average" and layer.dilation != (1, 1):
             return f"torch has no average pooling with dilation (layer {layer.name})"

@@ -40,6 +40,12 @@ class Chain:
         By value: the layer after which nobody reads it in the forward pass.
     images, labels : tensors
         One sub-batch.
+    loss : tensor or None
+        Mean cross-entropy of the last run.
+    values : dict
+        Outputs that some layer still reads, by layer.
+    sent : dict
+        Gradients by a layer's output, one from each reader, until the layer takes them.
     """
 
     cnn: CnnSpec

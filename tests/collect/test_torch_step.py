@@ -169,3 +169,4 @@ def test_what_torch_cannot_run_is_refused_with_the_layer(layer: Layer, subbatch_
     with torch_backend() as backend:
         assert reason in backend.refusal(CnnSpec("odd", 2, 9, (*first, layer)), subbatch_size)
         assert not backend.refusal(SPRINT, 1)
+        assert "learns nothing" in backend.refusal(CnnSpec("pools", 2, 9, (Layer("p", "pool", filter_size=2),)), 2)
