@@ -40,9 +40,9 @@ N_WORST = 5
 class FitIdentity:
     """What was fitted and how it was chosen.
 
-    ``formula`` of the final model, ``terms`` in it, ``noise`` (absolute or relative), ``criterion``, ``direction`` and penalty ``k`` of the
-    selection, ``n_candidates`` models compared, rows: ``n_samples`` in use, ``n_dropped`` for missing values; ``rank``; ``aliased`` columns each
-    with its linear relation; ``saturated_start`` and ``perfect`` flags.
+    ``formula`` of the final model, ``terms`` in it, ``noise`` (absolute or relative), ``criterion``, ``direction`` and penalty ``k``
+    of the selection, ``n_candidates`` models compared, rows: ``n_samples`` in use, ``n_dropped`` for missing values; ``rank``;
+    ``aliased`` columns each with its linear relation; ``saturated_start`` and ``perfect`` flags.
     """
 
     formula: str
@@ -106,6 +106,12 @@ class FitReport(Shown):
                     return getattr(part, name)
         raise AttributeError(f"FitReport has no attribute {name!r}")
 
+    @property
+    def stored_path(self) -> pd.DataFrame | None:
+        """The selection's path of a fit that was read from a file; None where the fit still has its own."""
+        path = self._made.get("path")
+        return None if path is None else pd.DataFrame(path["rows"], columns=path["columns"])
+
     def _once(self, key: str, make: Callable[[], Any]) -> Any:
         if key not in self._made:
             self._made[key] = make()
@@ -136,7 +142,10 @@ class FitReport(Shown):
 
     @property
     def coefficients(self) -> pd.DataFrame:
-        """One row a coefficient: coef, std_err, t_value, p_value (naive: as if the model had been given), std_err_hc3, vif, bounds."""
+        """One row a coefficient: coef, std_err, t_value, p_value, std_err_hc3, vif, lower, upper.
+
+        The p-value is naive: as if the model had been given.
+        """
         made: pd.DataFrame = self._once("coefficients", self._coefficients)
         return made
 
@@ -368,8 +377,7 @@ def relation_warnings(
         Mean relative error on the fitted rows, where all values are positive.
     """
     found = []
-    factors, per_term = variance_inflation(fit)
-    del factors
+    per_term = variance_inflation(fit)[1]
     high = [f"{terms[term - 1]} {value ** (1.0 / df):.3g}" for term, (value, df) in per_term.items() if value ** (1.0 / df) > 10.0]
     if high:
         found.append(
@@ -377,7 +385,8 @@ def relation_warnings(
         )
     if mape is not None and mape > 0.3 and figures.r2_adj > 0.9:
         found.append(
-            f"adjusted R2 {figures.r2_adj:.3f} beside a mean relative error of {100 * mape:.0f} %: the fit serves the largest values only"
+            f"adjusted R2 {figures.r2_adj:.3f} beside a mean relative error of {100 * mape:.0f} %: "
+            "the fit serves the largest values only"
         )
     limit = max(1e-8, 1e-14 * number)
     if np.isfinite(inference.disagreement) and inference.disagreement > limit:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.models.domain import Domain
-from mlperf.models.evaluate import evaluate
+from mlperf.models.evaluate import Frame, evaluate
 from mlperf.models.expressions import Expression, names, parse
 from mlperf.models.fitted import Fitted
 from mlperf.models.fixed_order import evaluate_fixed_order
@@ -22,6 +22,7 @@ from mlperf.models.formula import Formula, Term, ordered_terms, parse_formula, p
 from mlperf.models.intervals import Interval
 from mlperf.models.problem import Scope
 from mlperf.models.report import FitReport
+from mlperf.models.searched import Searched
 from mlperf.models.spread import Spread
 from mlperf.models.stepwise_data import column_label, query, read_training, relative_weights
 from mlperf.models.stepwise_fit import fit_stepwise
@@ -300,19 +301,21 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def path_(self) -> pd.DataFrame:
         """The path in the columns of R's ``anova``: Step, Df, Deviance, Resid. Df, Resid. Dev, AIC."""
-        return self._searched().path()
+        stored = self._fitted.report.stored_path if hasattr(self, "_fitted") else None
+        return self._searched().path() if stored is None else stored
 
     @property
     def trace_text_(self) -> str:
         """What R's ``step`` prints."""
         return self._searched().text()
 
-    def _searched(self) -> Any:
+    def _searched(self) -> Searched:
         if not hasattr(self, "_fitted"):
             raise AttributeError("StepwiseOLS has no trace before fit")
         if self._fitted.searched is None:
             raise AttributeError("a model read from a file keeps its path in report_, not its trace")
-        return self._fitted.searched
+        searched: Searched = self._fitted.searched
+        return searched
 
     @property
     def domain_(self) -> Domain:
@@ -321,7 +324,7 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             raise AttributeError("StepwiseOLS has no domain before fit")
         return self._fitted.domain()
 
-    def _design(self, X: Any) -> tuple[Mapping[str, Any], FloatArray, FloatArray]:
+    def _design(self, X: Any) -> tuple[Frame, FloatArray, FloatArray]:
         """Columns by name, model matrix of the kept columns, and offset of the rows of X."""
         check_is_fitted(self, "spread_")
         wanted = [str(name) for name in self.feature_names_in_] if hasattr(self, "feature_names_in_") else None

@@ -31,8 +31,9 @@ class Comparison(Shown):
     Attributes
     ----------
     table : DataFrame
-        One row a comparison: keys, ``quantity`` (a column name with its unit), ``measured``, ``predicted``, ``lower``, ``upper`` (95 %
-        prediction interval), ``relative_error``, ``inside`` (the interval holds the measurement), ``in_domain``, ``in_training``.
+        One row a comparison: keys, ``quantity`` (a column name with its unit), ``measured``, ``predicted``, ``lower``,
+        ``upper`` (95 % prediction interval), ``relative_error``, ``inside`` (the interval holds the measurement),
+        ``in_domain``, ``in_training``.
     errors : mapping of str to ErrorSummary
         By quantity.
     coverage : mapping of str to float

@@ -12,9 +12,10 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
 from mlperf.models import StepwiseOLS
-from mlperf.models.crossval import ErrorSummary, cross_validate
+from mlperf.models.crossval import noise_floor
 from mlperf.models.expressions import names, parse
 from mlperf.systems.components import BY_NAME, Component
+from mlperf.systems.left_out import LeftOutError, left_out_error
 from mlperf.systems.scaled import Scaled, fit_scaled
 
 
@@ -30,8 +31,10 @@ class ComponentModel:
         Terms chosen by AIC; predicts.
     paper : Scaled
         The paper's terms, none dropped; shown beside.
-    selected_errors, paper_errors : ErrorSummary or None
+    selected_errors, paper_errors : LeftOutError or None
         Of left-out groups, selection repeated inside each fold; None with fewer than three groups.
+    noise_floor : float
+        Odd against even repeats, a fraction; NaN without repeats.
     n_rows : int
         Rows of the fit.
     """
@@ -39,8 +42,9 @@ class ComponentModel:
     name: str
     selected: Scaled
     paper: Scaled
-    selected_errors: ErrorSummary | None
-    paper_errors: ErrorSummary | None
+    selected_errors: LeftOutError | None
+    paper_errors: LeftOutError | None
+    noise_floor: float
     n_rows: int
 
     def predict(self, inputs: pd.DataFrame) -> FloatArray:
@@ -51,6 +55,8 @@ class ComponentModel:
         """Whether each configuration lies inside the measured domain."""
         return self.selected.in_domain(inputs)
 
+
+Report = str | tuple[str, ...]
 
 # A vector operation touches two or three vectors of four bytes a parameter: it leaves the second-level cache at about an eighth
 # of its bytes in parameters, and the last one between a sixteenth and, when old lines must also be written back, a quarter.
@@ -98,34 +104,39 @@ def fit_component(component: Component, rows: pd.DataFrame, noise: str) -> Compo
     times = rows["time_s"].to_numpy(float)
     return ComponentModel(
         component.name,
-        _fit(offered, (), rows, times, noise),
+        _fit(offered, (), rows, times, noise, report=("selective",)),
         _fit(paper, paper, rows, times, noise),
         _errors(offered, (), rows, times, noise),
         _errors(paper, paper, rows, times, noise),
+        _noise_floor(rows),
         len(rows),
     )
 
 
-def _fit(terms: tuple[str, ...], kept: tuple[str, ...], rows: pd.DataFrame, times: FloatArray, noise: str) -> Scaled:
-    return fit_scaled(_estimator(terms, kept, noise), rows, times, keep_totals=noise == "relative")
-
-
-def _estimator(terms: tuple[str, ...], kept: tuple[str, ...], noise: str) -> StepwiseOLS:
-    return StepwiseOLS(terms=terms, lower=kept, noise=noise, report="none")
+def _fit(
+    terms: tuple[str, ...], kept: tuple[str, ...], rows: pd.DataFrame, times: FloatArray, noise: str, report: Report = "none"
+) -> Scaled:
+    estimator = StepwiseOLS(terms=terms, lower=kept, noise=noise, report=report)
+    return fit_scaled(estimator, _columns(rows), times, keep_totals=noise == "relative")
 
 
 def _errors(
     terms: tuple[str, ...], kept: tuple[str, ...], rows: pd.DataFrame, times: FloatArray, noise: str
-) -> ErrorSummary | None:
-    n_groups = rows["group"].nunique()
-    if n_groups < 3:
-        return None
-    columns = rows.drop(columns=["time_s", "group"]).select_dtypes(include=np.number)
-
+) -> LeftOutError | None:
     def make() -> Any:
-        return _estimator(terms, kept, noise)
+        return StepwiseOLS(terms=terms, lower=kept, noise=noise, report="none")
 
-    return cross_validate(make, columns, times, rows["group"].to_numpy(str), n_folds=min(10, n_groups)).errors
+    return left_out_error(make, _columns(rows), times, rows["group"], keep_totals=noise == "relative")
+
+
+def _columns(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.drop(columns=["time_s", "group"]).select_dtypes(include=np.number)
+
+
+def _noise_floor(rows: pd.DataFrame) -> float:
+    if not rows["group"].duplicated().any():
+        return float("nan")
+    return noise_floor(rows, ["group"], "time_s").mape
 
 
 def _evaluable(term: str, rows: pd.DataFrame) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,8 @@ RESIDUAL_SETTINGS = {"n_folds": 0, "max_iter": 80, "learning_rate": 0.1, "max_le
 MEMORY_RESIDUAL_COLUMNS = ("access_bytes", "maps_in", "maps_out", "row_size", "subbatch_size", "step_bytes")
 GEMM_RESIDUAL_COLUMNS = ("isolated_s", "m", "n", "k", "step_bytes")
 
+Report = str | tuple[str, ...]
+
 # The answer given by default, and the model that explains it.
 PREDICTOR = "learnt"
 EXPLAINED = "linear"
@@ -37,27 +40,27 @@ class Method:
     ``keep_totals`` rescales the fit so that the sum of the training times is preserved.
     """
 
-    memory: Callable[[int], object]
-    gemm: Callable[[int], object] | None
-    library: Callable[[int], object]
+    memory: Callable[[int], Any]
+    gemm: Callable[[int], Any] | None
+    library: Callable[[int], Any]
     keep_totals: bool
 
-    def maker(self, kernel: str) -> Callable[[int], object] | None:
+    def maker(self, kernel: str) -> Callable[[int], Any] | None:
         """What fits ``kernel``."""
         if kernel in GEMM_KERNELS:
             return self.gemm
         return self.library if kernel in LIBRARY_GEMMS else self.memory
 
 
-def _learnt(terms: tuple[str, ...], columns: tuple[str, ...]) -> Callable[[int], object]:
+def _learnt(terms: tuple[str, ...], columns: tuple[str, ...]) -> Callable[[int], Any]:
     return lambda seed: BoostedResidual(base=NonNegativeOLS(terms=terms), columns=columns, random_state=seed, **RESIDUAL_SETTINGS)
 
 
-def _stepwise(terms: tuple[str, ...], noise: str) -> Callable[[int], object]:
+def _stepwise(terms: tuple[str, ...], noise: str) -> Callable[[int], Any]:
     return lambda _seed: StepwiseOLS(terms=terms, noise=noise, report="none")
 
 
-def _fixed(terms: tuple[str, ...]) -> Callable[[int], object]:
+def _fixed(terms: tuple[str, ...]) -> Callable[[int], Any]:
     return lambda _seed: StepwiseOLS(terms=terms, lower=terms, noise="absolute", report="none")
 
 
@@ -159,7 +162,13 @@ def with_isolated(calls: pd.DataFrame, sgemm: GridLocal | None) -> pd.DataFrame:
 
 
 def fit_gradient(
-    calls: pd.DataFrame, sgemm: GridLocal | None, backend: str, *, methods: Iterable[str] = tuple(METHODS), seed: int = 0
+    calls: pd.DataFrame,
+    sgemm: GridLocal | None,
+    backend: str,
+    *,
+    methods: Iterable[str] = tuple(METHODS),
+    seed: int = 0,
+    report: Report = "none",
 ) -> GradientModel:
     """Fit every kernel in ``calls`` by every method.
 
@@ -175,15 +184,17 @@ def fit_gradient(
         Keys of `METHODS`.
     seed : int
         Of the learnt residual.
+    report : str or tuple of str
+        What the explained method's reports offer after the selection (see `mlperf.StepwiseOLS`).
     """
     kernels = {
-        str(kernel): fit_kernel(str(kernel), rows, methods=methods, seed=seed)
+        str(kernel): fit_kernel(str(kernel), rows, methods=methods, seed=seed, report=report)
         for kernel, rows in calls.groupby("kernel", sort=True)
     }
     return GradientModel(backend, kernels, sgemm)
 
 
-def fit_kernel(kernel: str, rows: pd.DataFrame, *, methods: Iterable[str], seed: int) -> dict[str, Scaled]:
+def fit_kernel(kernel: str, rows: pd.DataFrame, *, methods: Iterable[str], seed: int, report: Report) -> dict[str, Scaled]:
     """Fit one kernel by every method; the isolated time itself, which needs no fit, is left out."""
     fitted = {}
     for name in methods:
@@ -191,7 +202,10 @@ def fit_kernel(kernel: str, rows: pd.DataFrame, *, methods: Iterable[str], seed:
         make = method.maker(kernel)
         if make is None:
             continue
-        fitted[name] = fit_scaled(make(seed), rows, rows["time_s"].to_numpy(float), keep_totals=method.keep_totals)
+        estimator = make(seed)
+        if name == EXPLAINED:
+            estimator.set_params(report=report)
+        fitted[name] = fit_scaled(estimator, rows, rows["time_s"].to_numpy(float), keep_totals=method.keep_totals)
     return fitted
 
 

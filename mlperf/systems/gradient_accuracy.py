@@ -15,7 +15,7 @@ from mlperf.models.crossval import ErrorSummary, relative_errors
 from mlperf.systems.gradient import METHODS, GradientModel, fit_gradient, step_times
 from mlperf.systems.measured import STEP_KEYS, GradientData
 
-ERROR_COLUMNS = ("n", "mape", "median", "q3", "max", "bias")
+ERROR_COLUMNS = ("n", "mape", "median", "q3", "max", "bias", "nonpositive")
 
 
 def predicted_steps(model: GradientModel, data: GradientData, methods: Iterable[str]) -> pd.DataFrame:
@@ -51,8 +51,8 @@ def _steps_of(model: GradientModel, calls: pd.DataFrame, method: str, n_steps: i
 class LeftOut:
     """Predictions of CNNs that the fit had not seen.
 
-    ``steps``: one row a (CNN, sub-batch), as `predicted_steps`. ``calls``: one row a kernel call: ``kernel, cnn, time_s`` and
-    ``<method>_s``, seconds.
+    ``steps``: one row a (CNN, sub-batch), as `predicted_steps`. ``calls``: one row a kernel call: ``kernel, cnn, time_s,
+    in_domain`` and ``<method>_s``, seconds.
     """
 
     steps: pd.DataFrame
@@ -94,22 +94,23 @@ def leave_groups_out(
 
 
 def predicted_calls(model: GradientModel, calls: pd.DataFrame, methods: Iterable[str]) -> pd.DataFrame:
-    """Every measured call whose kernel the model knows: ``kernel, cnn, time_s`` and ``<method>_s``, seconds."""
+    """Every measured call whose kernel the model knows: ``kernel, cnn, time_s, in_domain`` and ``<method>_s``, seconds."""
     known = calls[calls["kernel"].isin(model.kernels)].reset_index(drop=True)
-    table = known[["kernel", "cnn", "time_s"]].copy()
+    table = known[["kernel", "cnn", "time_s"]].assign(in_domain=model.calls_in_domain(known))
     for method in methods:
         table[f"{method}_s"] = model.call_times(known, method)
     return table
 
 
 def kernel_accuracy(calls: pd.DataFrame, methods: Sequence[str] = tuple(METHODS)) -> pd.DataFrame:
-    """Left-out errors by kernel and method: ``kernel, method, n, mape, median, q3, max, bias``, fractions."""
+    """Left-out errors by kernel and method: ``kernel, method, n, mape, median, q3, max, bias, nonpositive, outside_share``."""
     rows = []
     for kernel, part in calls.groupby("kernel", sort=True):
         for method in methods:
             summary = relative_errors(part[f"{method}_s"].to_numpy(float), part["time_s"].to_numpy(float))
-            rows.append({"kernel": kernel, "method": method, **{name: getattr(summary, name) for name in ERROR_COLUMNS}})
-    return pd.DataFrame(rows, columns=["kernel", "method", *ERROR_COLUMNS])
+            figures = {name: getattr(summary, name) for name in ERROR_COLUMNS}
+            rows.append({"kernel": kernel, "method": method, **figures, "outside_share": 1.0 - part["in_domain"].mean()})
+    return pd.DataFrame(rows, columns=["kernel", "method", *ERROR_COLUMNS, "outside_share"])
 
 
 def leave_one_cnn_out(data: GradientData, *, methods: Sequence[str] = tuple(METHODS), seed: int = 0, jobs: int = 1) -> LeftOut:

@@ -30,6 +30,7 @@ from mlperf.models.store import (
 from mlperf.systems.component_fit import ComponentModel
 from mlperf.systems.components import FITTED
 from mlperf.systems.gradient import GradientModel
+from mlperf.systems.left_out import LeftOutError
 from mlperf.systems.scaled import Scaled
 
 SYSTEM = "system"
@@ -216,6 +217,7 @@ def _component_to_dict(item: ComponentModel) -> dict[str, Any]:
         "paper": _scaled_to_dict(item.paper),
         "selected_errors": plain(item.selected_errors),
         "paper_errors": plain(item.paper_errors),
+        "noise_floor": plain(item.noise_floor),
         "n_rows": item.n_rows,
     }
 
@@ -226,21 +228,24 @@ def _component_from_dict(name: str, value: Any, path: str) -> ComponentModel:
             name,
             _scaled_from_dict(fields.raw("selected"), f"{path}.selected"),
             _scaled_from_dict(fields.raw("paper"), f"{path}.paper"),
-            errors_from_dict(fields.raw("selected_errors"), f"{path}.selected_errors"),
-            errors_from_dict(fields.raw("paper_errors"), f"{path}.paper_errors"),
+            left_out_from_dict(fields.raw("selected_errors"), f"{path}.selected_errors"),
+            left_out_from_dict(fields.raw("paper_errors"), f"{path}.paper_errors"),
+            fields.number("noise_floor", finite=False),
             fields.integer("n_rows"),
         )
 
 
-def errors_from_dict(value: Any, path: str) -> ErrorSummary | None:
+def left_out_from_dict(value: Any, path: str) -> LeftOutError | None:
     """Left-out errors as `mlperf.core.shown.plain` wrote them; null means none were computed."""
     if value is None:
         return None
     with Fields(value, path) as fields:
-        numbers = {
-            item.name: fields.number(item.name, finite=False) for item in dataclasses.fields(ErrorSummary) if item.name != "n"
-        }
-        return ErrorSummary(n=fields.integer("n"), **numbers)
+        with fields.child("errors") as child:
+            figures = {
+                item.name: child.number(item.name, finite=False) for item in dataclasses.fields(ErrorSummary) if item.name != "n"
+            }
+            summary = ErrorSummary(n=child.integer("n"), **figures)
+        return LeftOutError(summary, fields.number("outside_share", lower=0.0, upper=1.0))
 
 
 def frame_from_dict(value: Any, path: str) -> pd.DataFrame:

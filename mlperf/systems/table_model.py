@@ -15,9 +15,10 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
 from mlperf.models import StepwiseOLS
-from mlperf.models.crossval import ErrorSummary, cross_validate
+from mlperf.models.crossval import configuration_groups, noise_floor
 from mlperf.models.fields import Fields
 from mlperf.models.store import FORMAT, VERSION, model_from_dict, model_to_dict
+from mlperf.systems.left_out import LeftOutError, left_out_error
 from mlperf.systems.scaled import Scaled
 
 TABLE = "table"
@@ -34,8 +35,10 @@ class TableModel(Shown):
         The column that is predicted, in the table's own unit.
     fitted : Scaled
         The estimator and the factor that preserves the total of the target.
-    errors : ErrorSummary or None
-        Of left-out groups, selection repeated inside each fold; None with fewer than two groups.
+    errors : LeftOutError or None
+        Of left-out groups, selection repeated inside each fold; None with fewer than three groups.
+    noise_floor : float
+        Odd against even repeats of equal rows, a fraction; NaN without repeats.
     groups : str or None
         Column whose equal values stayed in one fold; None: equal rows of features did.
     provenance : mapping
@@ -44,7 +47,8 @@ class TableModel(Shown):
 
     target: str
     fitted: Scaled
-    errors: ErrorSummary | None
+    errors: LeftOutError | None
+    noise_floor: float
     groups: str | None
     provenance: Mapping[str, Any]
 
@@ -66,6 +70,7 @@ class TableModel(Shown):
             "total_scale": self.fitted.total_scale,
             "model": model_to_dict(self.fitted.estimator),
             "errors": plain(self.errors),
+            "noise_floor": plain(self.noise_floor),
             "groups": self.groups,
             "provenance": plain(self.provenance),
         }
@@ -73,7 +78,7 @@ class TableModel(Shown):
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> TableModel:
         """The model again; raises DataError with the JSON path of what is wrong."""
-        from mlperf.systems.model import errors_from_dict
+        from mlperf.systems.model import left_out_from_dict
 
         with Fields(document, "$") as fields:
             fields.text("format", (FORMAT,))
@@ -82,7 +87,8 @@ class TableModel(Shown):
             return cls(
                 target=fields.text("target"),
                 fitted=Scaled(model_from_dict(fields.raw("model"), "$.model"), fields.number("total_scale")),
-                errors=errors_from_dict(fields.raw("errors"), "$.errors"),
+                errors=left_out_from_dict(fields.raw("errors"), "$.errors"),
+                noise_floor=fields.number("noise_floor", finite=False),
                 groups=None if fields.absent("groups") else fields.text("groups"),
                 provenance=dict(fields.raw("provenance")),
             )
@@ -150,11 +156,12 @@ def train_table(
     make = _maker(columns, target, terms, formula, {"noise": noise, **options})
     estimator = make().fit(columns, times)
     scale = float(times.sum() / estimator.predict(columns).sum()) if noise == "relative" else 1.0
-    labels = frame[groups].to_numpy() if groups else None
+    labels = frame[groups].to_numpy() if groups else configuration_groups(columns)
     return TableModel(
         target,
         Scaled(estimator, scale),
-        _errors(make, columns, times, labels, n_folds, seed),
+        _errors(make, columns, times, labels, n_folds, seed, keep_totals=noise == "relative"),
+        _noise_floor(columns, times),
         groups,
         provenance(data_sha256=digest, seed=seed),
     )
@@ -185,8 +192,16 @@ def _frame(table: pd.DataFrame | str | Path, target: str, duplicates: str) -> tu
     return read_any_table(table, target=target, duplicates=duplicates), {Path(table).name: table_sha256(table)}
 
 
-def _errors(make: Any, columns: pd.DataFrame, times: FloatArray, labels: Any, n_folds: int, seed: int) -> ErrorSummary | None:
-    n_groups = len(np.unique(labels)) if labels is not None else len(columns.drop_duplicates())
-    if n_groups < 2 or not np.all(times > 0):
+def _errors(
+    make: Any, columns: pd.DataFrame, times: FloatArray, groups: Any, n_folds: int, seed: int, *, keep_totals: bool
+) -> LeftOutError | None:
+    if not np.all(times > 0):
         return None
-    return cross_validate(make, columns, times, labels, n_folds=n_folds, seed=seed).errors
+    return left_out_error(make, columns, times, groups, keep_totals=keep_totals, n_folds=n_folds, seed=seed)
+
+
+def _noise_floor(columns: pd.DataFrame, times: FloatArray) -> float:
+    same = configuration_groups(columns)
+    if not np.all(times > 0) or len(np.unique(same)) == len(same):
+        return float("nan")
+    return noise_floor(pd.DataFrame({"same": same, "value": times}), ["same"], "value").mape

@@ -70,12 +70,15 @@ def predict_rows(
         ``strict`` and a row lies outside; names the first.
     """
     if not isinstance(model, TableModel):
-        raise UsageError("got the model of a campaign, expected one trained on a table", hint="Predict a CNN with --cnn, --machine and --job.")
+        raise UsageError(
+            "got the model of a campaign, expected one trained on a table", hint="Predict a CNN with --cnn, --machine and --job."
+        )
     frame = rows if isinstance(rows, pd.DataFrame) else _read(rows)
     inside = np.asarray(model.in_domain(frame), bool)
     if strict and not inside.all():
         row = int(np.argmin(inside))
-        raise DomainError(f"row {row} lies outside the measured domain", place=str(rows) if not isinstance(rows, pd.DataFrame) else None)
+        place = None if isinstance(rows, pd.DataFrame) else str(rows)
+        raise DomainError(f"row {row} lies outside the measured domain", place=place)
     return RowPredictions(
         model.target,
         frame,

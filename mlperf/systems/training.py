@@ -106,7 +106,7 @@ def train_campaign(
     cnns = tuple(str(name) for name in data.steps["cnn"].unique())
     left_out = leave_groups_out(data, cnn_folds(cnns, n_folds, seed), seed=seed, jobs=jobs)
     return Model(
-        gradient=fit_gradient(data.calls, sgemm, data.backend, seed=seed),
+        gradient=fit_gradient(data.calls, sgemm, data.backend, seed=seed, report=("selective",)),
         score=_score(left_out, data),
         components=fit_components(component_rows(found), noise, found.host.get("host", {}).get("cache_bytes", {})),
         cnns=cnns,

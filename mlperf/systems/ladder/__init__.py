@@ -13,6 +13,7 @@ _HOMES = {
     "Score": "result",
     "Goal": "result",
     "write_ladder": "files",
+    "check_ending": "files",
 }
 
 __all__ = list(_HOMES)

@@ -10,7 +10,7 @@ import pandas as pd
 from mlperf.datasets import read_open
 from mlperf.models.crossval import relative_errors
 from mlperf.models.stepwise import StepwiseOLS
-from mlperf.systems.ladder.result import NAN, Climbed, Goal, Score
+from mlperf.systems.ladder.result import NAN, Climbed, Score, judged
 from mlperf.systems.ladder.rung import Rung
 from mlperf.systems.ladder.trial import adjusted_r2
 
@@ -41,7 +41,7 @@ def climb(mode: str, folder: Path | None) -> Climbed:
         one = series_score(mode, part, tested, spent)
         scores.append(one)
         if mode == "training":
-            goals.append(Goal("B2", mode, f"{part}: MAPE", one.mape, NAN, limit))
+            goals.append(judged("B2", mode, f"{part}: MAPE", one.mape, NAN, limit))
     return Climbed(tuple(scores), tuple(goals), constant_notes(mode, pd.DataFrame(constants)))
 
 
@@ -100,10 +100,8 @@ def series_score(mode: str, part: str, tested: pd.DataFrame, spent: float) -> Sc
 
 def constant_notes(mode: str, constants: pd.DataFrame) -> tuple[str, ...]:
     """The fixed part of each series with its interval."""
-    rows = [
-        f"{row.series} {1e3 * row.b_s:.1f} ms [{1e3 * row.low_s:.1f}, {1e3 * row.high_s:.1f}]"
-        for row in constants.itertuples(index=False)
-    ]
+    limits = zip(constants["series"], *(1e3 * constants[name] for name in ("b_s", "low_s", "high_s")), strict=True)
+    rows = [f"{name} {b:.1f} ms [{low:.1f}, {high:.1f}]" for name, b, low, high in limits]
     return (f"{mode}: fixed part b with 95 % confidence interval (three rows, one degree of freedom): " + "; ".join(rows),)
 
 
@@ -111,7 +109,7 @@ BATCH_RUNGS = (
     Rung(
         "B2",
         "Step time is a N + b",
-        "mxnet_perf throughput_vs_batch",
+        (("mxnet_perf", "throughput_vs_batch"),),
         "every network by itself: factors 1, 4, 16 of its smallest batch train, 2, 8 and 32 test",
         MODES,
         climb,

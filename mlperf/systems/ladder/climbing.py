@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from joblib import Parallel, delayed
 
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
+from mlperf.datasets.open_data import open_file
 from mlperf.systems.ladder.registry import RUNGS
-from mlperf.systems.ladder.result import Climbed, Ladder
+from mlperf.systems.ladder.result import Climbed, Goal, Ladder, Score
 
 
 def climb(rungs: Sequence[str] = (), folder: Path | str | None = None, jobs: int = 1) -> Ladder:
@@ -44,7 +46,7 @@ def climb(rungs: Sequence[str] = (), folder: Path | str | None = None, jobs: int
     home = None if folder is None else Path(folder)
     tasks = [(name, device) for name in RUNGS if name in names for device in RUNGS[name].devices]
     found = Parallel(n_jobs=jobs)(delayed(climb_one)(name, device, home) for name, device in tasks)
-    return gathered(tasks, found)
+    return gathered(tasks, found, data_sha256(names, home))
 
 
 def climb_one(name: str, device: str, folder: Path | None) -> tuple[Climbed, float]:
@@ -53,13 +55,20 @@ def climb_one(name: str, device: str, folder: Path | None) -> tuple[Climbed, flo
     return RUNGS[name].climb(device, folder), time.process_time() - started
 
 
-def gathered(tasks: Sequence[tuple[str, str]], found: Sequence[tuple[Climbed, float]]) -> Ladder:
+def data_sha256(names: Sequence[str], folder: Path | None) -> dict[str, str]:
+    """SHA-256 of every file that the rungs read."""
+    tables = sorted({table for name in names for table in RUNGS[name].tables})
+    paths = {open_file(name, table, folder) for name, table in tables}
+    return {f"{path.parent.name}/{path.name}": hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
+
+
+def gathered(tasks: Sequence[tuple[str, str]], found: Sequence[tuple[Climbed, float]], sha256: Mapping[str, str]) -> Ladder:
     """All tasks in one result, with the goals over several devices."""
     names = list(dict.fromkeys(name for name, _ in tasks))
     by_rung = {name: [one for (task, _), one in zip(tasks, found, strict=True) if task == name] for name in names}
     scores = {name: tuple(one for climbed, _ in parts for one in climbed.scores) for name, parts in by_rung.items()}
     goals = [
-        goal for name, parts in by_rung.items() for goal in (*(g for c, _ in parts for g in c.goals), *_over(name, scores[name]))
+        goal for name, parts in by_rung.items() for goal in (*(g for c, _ in parts for g in c.goals), *over(name, scores[name]))
     ]
     return Ladder(
         scores=tuple(one for name in names for one in scores[name]),
@@ -67,9 +76,11 @@ def gathered(tasks: Sequence[tuple[str, str]], found: Sequence[tuple[Climbed, fl
         notes={name: tuple(note for climbed, _ in parts for note in climbed.notes) for name, parts in by_rung.items()},
         protocols={name: {key: getattr(RUNGS[name], key) for key in ("title", "data", "split")} for name in names},
         seconds={name: sum(spent for _, spent in parts) for name, parts in by_rung.items()},
+        data_sha256=dict(sha256),
     )
 
 
-def _over(name: str, scores: Sequence[object]) -> Sequence[object]:
-    over = RUNGS[name].over_devices
-    return () if over is None else over(scores)  # type: ignore[arg-type]
+def over(name: str, scores: Sequence[Score]) -> Sequence[Goal]:
+    """Goals over all devices of a rung."""
+    made = RUNGS[name].over_devices
+    return () if made is None else made(scores)

@@ -10,7 +10,7 @@ import pandas as pd
 from mlperf.datasets import read_open
 from mlperf.models.crossval import leave_one_group_out, noise_floor
 from mlperf.models.stepwise import StepwiseOLS
-from mlperf.systems.ladder.result import NAN, Climbed, Goal
+from mlperf.systems.ladder.result import NAN, Climbed, judged
 from mlperf.systems.ladder.rung import Rung
 from mlperf.systems.ladder.splits import device_rows
 from mlperf.systems.ladder.trial import Method, Trial, score
@@ -54,10 +54,10 @@ def climb(device: str, folder: Path | None) -> Climbed:
     kept = set(whole.terms_)
     warned = any("collinear" in warning for warning in whole.report_.warnings)
     goals = (
-        Goal("D3", device, "tensors and exactly one of FLOPs, parameters", float(is_expected(kept)), 1.0, NAN, "flag"),
-        Goal("D3", device, "warned of collinearity", float(warned), 1.0, NAN, "flag"),
-        Goal("D3", device, "leave one CNN out, terms fixed: MAPE", scores[1].mape, NAN, FIXED_WITHIN),
-        Goal("D3", device, "leave one CNN out, selection inside: MAPE", scores[0].mape, NAN, SELECTED_WITHIN),
+        judged("D3", device, "tensors and exactly one of FLOPs, parameters", float(is_expected(kept)), 1.0, NAN, "flag"),
+        judged("D3", device, "warned of collinearity", float(warned), 1.0, NAN, "flag"),
+        judged("D3", device, "leave one CNN out, terms fixed: MAPE", scores[1].mape, NAN, FIXED_WITHIN),
+        judged("D3", device, "leave one CNN out, selection inside: MAPE", scores[0].mape, NAN, SELECTED_WITHIN),
     )
     return Climbed(tuple(scores), goals, selection_notes(device, whole, rows))
 
@@ -84,7 +84,7 @@ COLLINEAR_RUNGS = (
     Rung(
         "D3",
         "Selection among collinear features",
-        "cmdare single_worker",
+        (("cmdare", "single_worker"),),
         "mean over the repetitions of each of 20 CNNs; leave one CNN out; unweighted",
         DEVICES,
         climb,

@@ -16,7 +16,7 @@ from mlperf.systems.ladder.collinear import TERMS as CNN_TERMS
 from mlperf.systems.ladder.forms import MAX_ITER, nonnegative, ratio, weighted
 from mlperf.systems.ladder.group_out import GroupOut
 from mlperf.systems.ladder.layers import CARDS, SETTINGS, STEP, STEP_SIZES, floor_of, step_rows
-from mlperf.systems.ladder.result import NAN, Climbed, Goal, Score
+from mlperf.systems.ladder.result import NAN, Climbed, Goal, Score, judged
 from mlperf.systems.ladder.rung import Rung
 from mlperf.systems.ladder.splits import device_rows, shuffled_folds
 from mlperf.systems.ladder.trial import Method, Trial, score
@@ -163,8 +163,8 @@ def interval_goals(one: Score) -> list[Goal]:
     """Coverage within the wide limits, half-width against the MAPE."""
     width = one.half_width / one.mape
     return [
-        Goal("E1", one.device, f"{one.method}: coverage", one.coverage, *WIDE),
-        Goal("E1", one.device, f"{one.method}: median half-width over MAPE", width, NAN, WIDEST_IN_MAPE, "number"),
+        judged("E1", one.device, f"{one.method}: coverage", one.coverage, *WIDE),
+        judged("E1", one.device, f"{one.method}: median half-width over MAPE", width, NAN, WIDEST_IN_MAPE, "number"),
     ]
 
 
@@ -175,7 +175,9 @@ def narrow_sets(scores: Sequence[Score]) -> list[Goal]:
         return []
     low, high = NARROW
     narrow = sum(all(low <= default[device] <= high for device in devices) for devices in COUNTED.values())
-    return [Goal("E1", "all", "sets of three covered 92 to 98 % by the default", float(narrow), float(SETS_NARROW), NAN, "number")]
+    return [
+        judged("E1", "all", "sets of three covered 92 to 98 % by the default", float(narrow), float(SETS_NARROW), NAN, "number")
+    ]
 
 
 SUBJECTS: Mapping[str, Callable[[str, Path | None], Climbed]] = {
@@ -188,7 +190,12 @@ COVERAGE_RUNGS = (
     Rung(
         "E1",
         "95 % prediction intervals on left-out groups",
-        "mlpredict_cdec convolution; mlperf_results resnet_systems; vtrain single_node; cmdare single_worker",
+        (
+            ("mlpredict_cdec", "convolution"),
+            ("mlperf_results", "resnet_systems"),
+            ("vtrain", "single_node"),
+            ("cmdare", "single_worker"),
+        ),
         "convolution: 10 folds, shuffled, seed 0; epochs: each submitter left out; iterations: each model size; CNNs: each CNN",
         tuple(SUBJECTS),
         climb,

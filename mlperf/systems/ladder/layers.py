@@ -144,13 +144,13 @@ def climb_small(device: str, folder: Path | None) -> Climbed:
 
 FILE_ORDER = f"rows 1 to {N_TRAIN} train, the next {N_TEST} test (the file is in random order)"
 LAYERS = (
-    Rung("A5", "3 x 3 convolutions, forward", "neusight conv", SPLIT, GPUS, climb_square),
-    Rung("A6", "Convolution layers, forward or training step", "mlpredict_cdec convolution", FILE_ORDER, CARDS, climb_step),
-    Rung("A7", "Dense layers, forward or training step", "mlpredict_cdec dense", FILE_ORDER, CARDS, climb_dense),
+    Rung("A5", "3 x 3 convolutions, forward", (("neusight", "conv"),), SPLIT, GPUS, climb_square),
+    Rung("A6", "Convolution layers, forward or training step", (("mlpredict_cdec", "convolution"),), FILE_ORDER, CARDS, climb_step),
+    Rung("A7", "Dense layers, forward or training step", (("mlpredict_cdec", "dense"),), FILE_ORDER, CARDS, climb_dense),
     Rung(
         "A9",
         "Few convolutions, forward",
-        "deepbench conv",
+        (("deepbench", "conv"),),
         "10 folds, shuffled, seed 0; repeated layers dropped",
         BOARDS,
         climb_small,

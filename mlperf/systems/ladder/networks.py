@@ -14,7 +14,7 @@ from mlperf.models.crossval import leave_one_group_out
 from mlperf.models.nonnegative import NonNegativeOLS
 from mlperf.models.stepwise import StepwiseOLS
 from mlperf.systems.ladder.forms import Form
-from mlperf.systems.ladder.result import NAN, Climbed, Goal, Score
+from mlperf.systems.ladder.result import NAN, Climbed, Goal, Score, judged
 from mlperf.systems.ladder.rung import Rung
 from mlperf.systems.ladder.trial import LeftOut, Method, Trial, left_out, score_of
 
@@ -111,7 +111,9 @@ def climb(device: str, folder: Path | None) -> Climbed:
             sums = pd.concat([part for _, part in found]).groupby("cnn")["predicted"].sum()
             if recipe.role == "default":
                 goals += total_goals(device, sums, measured, passed)
-                goals.append(Goal("B1", device, f"convolution layers {passed}: MAPE", found[0][0].mape, NAN, LAYERS_WITHIN[passed]))
+                goals.append(
+                    judged("B1", device, f"convolution layers {passed}: MAPE", found[0][0].mape, NAN, LAYERS_WITHIN[passed])
+                )
             notes.append(total_note(recipe.name, sums, measured, passed))
     return Climbed(tuple(scores), tuple(goals), tuple(notes))
 
@@ -158,7 +160,7 @@ def total_goals(device: str, sums: pd.Series, measured: pd.DataFrame, passed: st
     """One goal a network."""
     within = TOTAL_WITHIN[passed]
     errors: Mapping[str, float] = total_error(sums, measured, passed).to_dict()
-    return [Goal("B1", device, f"{name} {passed} total: error", error, -within, within) for name, error in errors.items()]
+    return [judged("B1", device, f"{name} {passed} total: error", error, -within, within) for name, error in errors.items()]
 
 
 def total_note(name: str, sums: pd.Series, measured: pd.DataFrame, passed: str) -> str:
@@ -177,7 +179,7 @@ NETWORK_RUNGS = (
     Rung(
         "B1",
         "A network that nobody ran, from the layers of two others",
-        "convnet_benchmarks caffe_layer_geometry, caffe_totals",
+        (("convnet_benchmarks", "caffe_layer_geometry"), ("convnet_benchmarks", "caffe_totals")),
         "leave one network out (AlexNet, Overfeat, VGG-A); a network is a group",
         (DEVICE,),
         climb,

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mlperf.datasets import read_open
 from mlperf.systems.ladder.forms import Form, methods
-from mlperf.systems.ladder.result import NAN, Climbed, Goal, Score
+from mlperf.systems.ladder.result import NAN, Climbed, Goal, Score, judged
 from mlperf.systems.ladder.rung import Rung
 from mlperf.systems.ladder.splits import device_rows, largest_left_out, seventy_thirty, shuffled_folds
 from mlperf.systems.ladder.trial import Limit, Trial, goals_of, score
@@ -54,7 +54,7 @@ def climb_inside(device: str, folder: Path | None) -> Climbed:
 
 def gain_goal(scores: Sequence[Score]) -> Goal:
     """How much less the default errs than the global weighted model, and the least that was to be reached."""
-    return Goal("A1", scores[0].device, "ratio: MAPE under WLS", gain(scores), LEAST_GAIN, NAN)
+    return judged("A1", scores[0].device, "ratio: MAPE under WLS", gain(scores), LEAST_GAIN, NAN)
 
 
 def gain(scores: Sequence[Score]) -> float:
@@ -66,7 +66,7 @@ def gain(scores: Sequence[Score]) -> float:
 def mean_gain(scores: Sequence[Score]) -> list[Goal]:
     """Mean over the devices of `gain`."""
     gains = [gain([one for one in scores if one.device == device]) for device in dict.fromkeys(one.device for one in scores)]
-    return [Goal("A1", "mean", "ratio: MAPE under WLS", float(np.mean(gains)), MEAN_GAIN, NAN)]
+    return [judged("A1", "mean", "ratio: MAPE under WLS", float(np.mean(gains)), MEAN_GAIN, NAN)]
 
 
 def climb_beyond(device: str, folder: Path | None) -> Climbed:
@@ -76,7 +76,7 @@ def climb_beyond(device: str, folder: Path | None) -> Climbed:
     trial = Trial("A2", device, rows[list(SIZES)], rows["time_s"].to_numpy(), folds, len(TERMS))
     scores = [score(method, trial) for method in methods(PRODUCT, "ratio", {"local": "local"})]
     weighted = next(one for one in scores if one.method == "WLS")
-    no_worse = Goal("A2", device, "ratio: MAPE, not above WLS", scores[0].mape, NAN, weighted.mape)
+    no_worse = judged("A2", device, "ratio: MAPE, not above WLS", scores[0].mape, NAN, weighted.mape)
     return Climbed(tuple(scores), (*goals_of(scores, BEYOND, GPUS.index(device)), no_worse))
 
 
@@ -103,7 +103,7 @@ PRODUCTS = (
     Rung(
         "A1",
         "A local model beats the global one inside the measured sizes",
-        "neusight linear",
+        (("neusight", "linear"),),
         SPLIT,
         GPUS,
         climb_inside,
@@ -112,16 +112,16 @@ PRODUCTS = (
     Rung(
         "A2",
         "The default is as good as the global model beyond the largest sizes",
-        "neusight linear",
+        (("neusight", "linear"),),
         "rows above the 80 % quantile of m n k left out",
         GPUS,
         climb_beyond,
     ),
-    Rung("A3", "Batched products", "neusight bmm", f"{SPLIT}; first {BATCHED_TESTED} test rows", GPUS, climb_batched),
+    Rung("A3", "Batched products", (("neusight", "bmm"),), f"{SPLIT}; first {BATCHED_TESTED} test rows", GPUS, climb_batched),
     Rung(
         "A8",
         "Few products, transposes",
-        "deepbench gemm",
+        (("deepbench", "gemm"),),
         "10 folds, shuffled, seed 0; every product is a group",
         BOARDS,
         climb_small,

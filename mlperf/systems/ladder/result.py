@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from mlperf.core.shown import Shown
+from mlperf.systems.ladder.wording import amount
 
 NAN = float("nan")
 ROLES = ("default", "best", "local", "linear", "baseline", "other")
@@ -71,9 +72,17 @@ class Score(Shown):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Goal(Shown):
-    """What was to be reached on one device and what was: ``value`` against ``lower`` and ``upper`` (either may be NaN).
+    """What was to be reached on one device, and what was.
 
-    ``kind`` is ``fraction`` (printed in percent), ``number`` or ``flag`` (1 yes, 0 no).
+    Attributes
+    ----------
+    rung, device, what : str
+    value, lower, upper : float
+        Reached, and its limits; NaN where there is none.
+    kind : str
+        ``fraction`` (printed in percent), ``number`` or ``flag`` (1 yes, 0 no).
+    met : bool
+        Whether the value lies within the limits; an unknown value never does.
     """
 
     rung: str
@@ -82,14 +91,30 @@ class Goal(Shown):
     value: float
     lower: float
     upper: float
-    kind: str = "fraction"
+    kind: str
+    met: bool
 
-    @property
-    def met(self) -> bool:
-        """Whether the value lies within the limits; NaN never does."""
-        above = self.value >= self.lower if self.lower == self.lower else True
-        below = self.value <= self.upper if self.upper == self.upper else True
-        return bool(self.value == self.value and above and below)
+
+def judged(rung: str, device: str, what: str, value: float, lower: float = NAN, upper: float = NAN, kind: str = "fraction") -> Goal:
+    """A goal with its verdict."""
+    # Each comparison is written so that NaN fails for the value and passes for a limit.
+    met = value == value and not value < lower and not value > upper
+    return Goal(rung, device, what, value, lower, upper, kind, met)
+
+
+def reached_text(goal: Goal) -> str:
+    """What was reached, in words."""
+    return amount(goal.value, goal.kind)
+
+
+def limit_text(goal: Goal) -> str:
+    """The limits, in words."""
+    if goal.kind == "flag":
+        return amount(goal.lower, goal.kind)
+    parts = [(">=", goal.lower), ("<=", goal.upper)]
+    if goal.lower == goal.upper:
+        return amount(goal.lower, goal.kind)
+    return " and ".join(f"{sign} {amount(limit, goal.kind)}" for sign, limit in parts if limit == limit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,6 +140,8 @@ class Ladder(Shown):
         By rung: ``title``, ``data``, ``split``.
     seconds : mapping of str to float
         CPU seconds by rung.
+    data_sha256 : mapping of str to str
+        What was read: file to SHA-256.
     """
 
     scores: tuple[Score, ...]
@@ -122,6 +149,7 @@ class Ladder(Shown):
     notes: Mapping[str, tuple[str, ...]]
     protocols: Mapping[str, Mapping[str, str]]
     seconds: Mapping[str, float]
+    data_sha256: Mapping[str, str]
 
     @property
     def all_met(self) -> bool:
@@ -137,10 +165,10 @@ class Ladder(Shown):
         return pd.DataFrame([{name: getattr(score, name) for name in Score.__slots__} for score in self.scores])
 
     def goal_frame(self) -> pd.DataFrame:
-        """One row a goal, with ``met``."""
-        rows = [{**{name: getattr(goal, name) for name in Goal.__slots__}, "met": goal.met} for goal in self.goals]
-        return pd.DataFrame(rows, columns=[*Goal.__slots__, "met"])
+        """One row a goal."""
+        return pd.DataFrame([{name: getattr(goal, name) for name in Goal.__slots__} for goal in self.goals], columns=Goal.__slots__)
 
     def to_frame(self) -> pd.DataFrame:
-        """The goals; `score_frame` has the errors of every method."""
-        return self.goal_frame()
+        """The goals in words; `score_frame` has the errors of every method."""
+        rows = [(one.rung, one.device, one.what, reached_text(one), limit_text(one), one.met) for one in self.goals]
+        return pd.DataFrame(rows, columns=["rung", "device", "what", "reached", "goal", "met"])

@@ -17,8 +17,10 @@ class Rung:
     ----------
     name, title : str
         ``"A1"`` and what is claimed.
-    data, split : str
-        Tables read, and how rows are split, with groups and seed.
+    tables : tuple of (str, str)
+        Data sets and tables read.
+    split : str
+        How rows are split, with groups and seed.
     devices : tuple of str
         In the order of the goals; each is one task.
     climb : callable
@@ -30,8 +32,13 @@ class Rung:
 
     name: str
     title: str
-    data: str
+    tables: tuple[tuple[str, str], ...]
     split: str
     devices: tuple[str, ...]
     climb: Callable[[str, Path | None], Climbed]
     over_devices: Callable[[Sequence[Score]], Sequence[Goal]] | None = None
+
+    @property
+    def data(self) -> str:
+        """The tables in words."""
+        return "; ".join(f"{name} {table}" for name, table in self.tables)

@@ -14,7 +14,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
 from mlperf.models.crossval import Fold, check_folds, relative_errors, take_rows
 from mlperf.models.intervals import Interval
-from mlperf.systems.ladder.result import NAN, Goal, Score
+from mlperf.systems.ladder.result import NAN, Goal, Score, judged
 
 LEVEL = 0.95
 
@@ -95,8 +95,8 @@ def left_out(method: Method, trial: Trial) -> LeftOut:
         inside = np.asarray(model.in_domain(rows)) if knows else np.zeros(len(predicted), dtype=bool)
         parts.append((predicted, trial.y[fold.test], interval.lower, interval.upper, inside))
         choices.append(choice_of(model))
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return LeftOut(*columns, knows_domain=knows, fit_s=spent, choice=joined(choices))
+    predicted, measured, lower, upper, inside = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return LeftOut(predicted, measured, lower, upper, inside, knows, spent, joined(choices))
 
 
 def run_interval(model: Any, rows: Any, n_rows: int) -> Interval:
@@ -196,6 +196,8 @@ def goals_of(scores: Sequence[Score], limits: Sequence[Limit], place: int) -> li
         one, value = by_method[limit.method], limit.values[place]
         lower, upper = (value, NAN) if limit.at_least else (NAN, value)
         goals.append(
-            Goal(one.rung, one.device, f"{limit.method}: {FIGURES[limit.figure]}", float(getattr(one, limit.figure)), lower, upper)
+            judged(
+                one.rung, one.device, f"{limit.method}: {FIGURES[limit.figure]}", float(getattr(one, limit.figure)), lower, upper
+            )
         )
     return goals

@@ -9,7 +9,7 @@ import pandas as pd
 from mlperf.datasets import read_open
 from mlperf.systems.ladder.forms import Form, methods
 from mlperf.systems.ladder.products import GPUS, SPLIT
-from mlperf.systems.ladder.result import NAN, Climbed, Goal, Score
+from mlperf.systems.ladder.result import NAN, Climbed, Goal, Score, judged
 from mlperf.systems.ladder.rung import Rung
 from mlperf.systems.ladder.splits import device_rows, seventy_thirty
 from mlperf.systems.ladder.trial import Trial, adjusted_r2, score
@@ -29,10 +29,10 @@ def climb(device: str, folder: Path | None) -> Climbed:
         found, fitted_r2 = climb_operation(device, str(operation), once)
         scores += found
         goals.append(
-            Goal("A4", device, f"{operation}: adjusted R² of OLS on its training rows", fitted_r2, LEAST_R2, NAN, "number")
+            judged("A4", device, f"{operation}: adjusted R² of OLS on its training rows", fitted_r2, LEAST_R2, NAN, "number")
         )
         goals += [
-            Goal("A4", device, f"{operation}: {one.method} MAPE", one.mape, NAN, LARGEST_MAPE)
+            judged("A4", device, f"{operation}: {one.method} MAPE", one.mape, NAN, LARGEST_MAPE)
             for one in found
             if one.method == "WLS"
         ]
@@ -49,4 +49,4 @@ def climb_operation(device: str, operation: str, rows: pd.DataFrame) -> tuple[li
     return scores, adjusted_r2(ols.predict(X.iloc[fold.train]), y[fold.train], 1)
 
 
-VECTORS = (Rung("A4", "Memory-bound kernels are linear in their elements", "neusight vector_ops", SPLIT, GPUS, climb),)
+VECTORS = (Rung("A4", "Memory-bound kernels are linear in their elements", (("neusight", "vector_ops"),), SPLIT, GPUS, climb),)
