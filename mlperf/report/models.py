@@ -9,7 +9,7 @@ import pandas as pd
 from mlperf.report.views import Section
 
 if TYPE_CHECKING:
-    from mlperf.models.scores import ErrorSummary
+    from mlperf.systems.left_out import LeftOutError
     from mlperf.systems.model import Model
     from mlperf.systems.table_model import TableModel
 
@@ -69,9 +69,9 @@ def figures(estimator: Any) -> dict[str, Any]:
     return {"formula": report.formula, "n_rows": report.n_samples, "r2_adj": report.r2_adj}
 
 
-def mape(errors: ErrorSummary | None) -> float:
+def mape(errors: LeftOutError | None) -> float:
     """Mean relative error on left-out groups; NaN where there were too few."""
-    return float("nan") if errors is None else errors.mape
+    return float("nan") if errors is None else errors.errors.mape
 
 
 def absent_text(model: Model) -> str:
@@ -92,6 +92,7 @@ def table_model_sections(model: TableModel) -> tuple[Section, ...]:
     )
 
 
-def errors_text(errors: ErrorSummary) -> str:
+def errors_text(left_out: LeftOutError) -> str:
     """Mean, median and largest relative error in words."""
+    errors = left_out.errors
     return f"MAPE {100 * errors.mape:.2f} %, median {100 * errors.median:.2f} %, max {100 * errors.max:.1f} %, n = {errors.n}"
