@@ -91,7 +91,7 @@ def check_same(path: Path, record: Mapping[str, Any]) -> None:
                 raise UsageError(
                     f"got {now!r}, expected {before!r} as in the campaign's first run",
                     place=f"{path}, {section}, {name}",
-                    hint="Continue on the same machine with the same versions, seed and, for sgemm, backend; or give another folder with -o.",
+                    hint="Continue on the same machine with the same versions, seed and (sgemm) backend, or name another folder.",
                 )
 
 
