@@ -25,7 +25,7 @@ MEMORY_TERMS = (
     "subbatch_size * row_size",
     "sqrt(access_bytes * subbatch_size)",
     "subbatch_size",
-    "access_bytes * log2(step_bytes)",
+    "access_bytes * log2(step_bytes / 16777216)",
 )
 PAPER_MEMORY_TERMS = ("access_bytes",)
 

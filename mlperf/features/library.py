@@ -19,7 +19,7 @@ LIBRARY_TERMS = (
     "products * groups * m * k",
     "products * groups * n * k",
     "products * touched_bytes",
-    "products * touched_bytes * log2(step_bytes)",
+    "products * touched_bytes * log2(step_bytes / 16777216)",
 )
 PAPER_LIBRARY_TERMS = ("products * groups * m * n * k",)
 LIBRARY_FEATURES = ("products", "groups", "m", "n", "k", "touched_bytes", "maps_in", "row_size", "subbatch_size", "step_bytes")

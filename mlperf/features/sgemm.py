@@ -10,7 +10,7 @@ CALIBRATED_TERMS = (
     "groups * k * n",
     "groups * m * n",
     "groups * m * n * k",
-    "isolated_s * log2(step_bytes)",
-    "groups * (m * k + k * n + m * n) * log2(step_bytes)",
+    "isolated_s * log2(step_bytes / 16777216)",
+    "groups * (m * k + k * n + m * n) * log2(step_bytes / 16777216)",
 )
 GLOBAL_TERMS = ("m * n * k", "m * n", "m * k", "n * k", "m", "n", "k")

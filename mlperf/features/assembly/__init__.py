@@ -1,0 +1,1 @@
+"""SWC-O: workload characteristics of compiled code: static instruction counts."""

@@ -1,0 +1,61 @@
+"""What is known of one machine instruction once its spelling is out of the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CLASSES = (
+    "load",
+    "store",
+    "move",
+    "shuffle",
+    "packed_add",
+    "scalar_add",
+    "packed_multiply",
+    "scalar_multiply",
+    "packed_fma",
+    "scalar_fma",
+    "divide",
+    "convert",
+    "compare",
+    "vector_logic",
+    "packed_integer",
+    "integer",
+    "address",
+    "stack",
+    "branch",
+    "call",
+    "other",
+)
+
+# How an instruction hands on control; "" goes to the next one.
+FLOWS = ("", "jump", "branch", "indirect", "return")
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction without its registers and addresses.
+
+    Attributes
+    ----------
+    mnemonic : str
+        Canonical: Intel's or Arm's preferred name, no operand-size suffix, one name for all aliases.
+    kind : str
+        One of `CLASSES`; ``"other"`` where the table of classes does not know the mnemonic.
+    flow : str
+        One of `FLOWS`: unconditional jump, conditional branch, jump to an address in a register or table, end of function.
+    loads, stores : int
+        Memory operands read and written (not those of calls, returns, pushes and pops).
+    vector_bits : int
+        Width of the widest vector register that packed arithmetic works on; 0 for all else.
+    lanes : int
+        Floating-point multiplications it does at once; 0 where it does not multiply.
+    """
+
+    mnemonic: str
+    kind: str
+    flow: str = ""
+    loads: int = 0
+    stores: int = 0
+    vector_bits: int = 0
+    lanes: int = 0
