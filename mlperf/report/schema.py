@@ -69,6 +69,23 @@ PLAIN: Mapping[Any, Mapping[str, Any]] = types.MappingProxyType(
 )
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Difference:
+    """How a class's JSON differs from its fields: keys left out, and keys put in."""
+
+    without: tuple[str, ...] = ()
+    put_in: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+
+
+DIFFERENCES: Mapping[str, Difference] = types.MappingProxyType(
+    {
+        "DataCheck": Difference(put_in={"is_valid": {"type": "boolean", "description": "Whether nothing is wrong."}}),
+        "Demo": Difference(("model",), {"accuracy": {"$ref": "#/$defs/frame", "description": "Left-out error of each method."}}),
+        "SearchResult": Difference(("grid",), {"n_configs": {"type": "integer", "description": "Rows of the grid."}}),
+    }
+)
+
+
 def record_schema(command: str, *results: type) -> dict[str, Any]:
     """JSON Schema of the record that ``mlperf COMMAND --json`` prints.
 
@@ -125,16 +142,20 @@ def type_schema(hint: Any) -> dict[str, Any]:
 
 
 def writes_its_fields(cls: Any) -> bool:
-    """Whether the class's JSON is its fields one by one, not a document of its own making."""
-    return getattr(cls, "to_dict", Shown.to_dict) is Shown.to_dict
+    """Whether the class's JSON is its fields one by one (but for known differences), not a document of its own making."""
+    return cls.__name__ in DIFFERENCES or getattr(cls, "to_dict", Shown.to_dict) is Shown.to_dict
 
 
 def fields_schema(cls: Any) -> dict[str, Any]:
     """An object with one property a field, described by the class's docstring."""
     notes = field_notes(cls)
-    properties = {}
-    for name, hint in field_types(cls).items():
-        properties[name] = type_schema(hint) | ({"description": notes[name]} if name in notes else {})
+    difference = DIFFERENCES.get(cls.__name__, Difference())
+    properties = {
+        name: type_schema(hint) | ({"description": notes[name]} if name in notes else {})
+        for name, hint in field_types(cls).items()
+        if name not in difference.without
+    }
+    properties |= {name: dict(schema) for name, schema in difference.put_in.items()}
     return {
         "type": "object",
         "title": cls.__name__,

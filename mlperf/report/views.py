@@ -46,6 +46,7 @@ VIEWS: Mapping[str, View] = MappingProxyType(
         "Model": View("mlperf.report.models:model_sections"),
         "TableModel": View("mlperf.report.models:table_model_sections"),
         "ModelReport": View("mlperf.report.model_reports:report_sections", "mlperf.report.model_reports:report_figure"),
+        "Ladder": View("mlperf.report.ladders:ladder_sections"),
         "SearchResult": View("mlperf.report.searches:search_sections", "mlperf.report.searches:search_figure"),
         "Demo": View("mlperf.report.demos:demo_sections", "mlperf.report.demos:demo_figure"),
         "Comparison": View("mlperf.report.comparisons:comparison_sections", "mlperf.report.comparisons:comparison_figure"),
