@@ -12,12 +12,13 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError
 from mlperf.models.fields import Fields
 from mlperf.models.residual_quantiles import ResidualQuantiles
+from mlperf.models.rounding import rounded
 
 MAX_CENTRES = 64
 ROWS_A_CENTRE = 12
 MIN_ROWS = 48
 NEIGHBOUR = 2
-MAX_NUMBERS = 640
+MAX_NUMBERS = 512
 DIGITS = 4
 PRIOR_ROWS = 3.0
 ROWS_A_CHUNK = 4096
@@ -73,9 +74,11 @@ class Difficulty:
         if len(columns) < MIN_ROWS or not finite.any() or not np.abs(residuals[finite]).max() > 0.0:
             return None
         sizes = np.minimum(np.abs(residuals), np.abs(residuals[finite]).max())
-        units = np.array([np.median(np.abs(column[column != 0.0])) if (column != 0.0).any() else 1.0 for column in columns.T])
+        units = rounded(
+            np.array([np.median(np.abs(column[column != 0.0])) if (column != 0.0).any() else 1.0 for column in columns.T]), DIGITS
+        )
         turned = np.arcsinh(columns / units)
-        middle, width = turned.mean(axis=0), turned.std(axis=0)
+        middle, width = rounded(turned.mean(axis=0), DIGITS), rounded(turned.std(axis=0), DIGITS)
         width = np.where(width > 1e-9, width, 0.0)
         if not width.any():
             return None
@@ -85,8 +88,8 @@ class Difficulty:
         nearest = np.sort(_squared_distances(centres, centres), axis=1)[:, min(NEIGHBOUR, len(centres) - 1)]
         sums = [(float(sizes[cell].sum()), float(len(cell))) for cell in cells]
         typical = float(sizes.mean())
-        size = np.array([_shrunk(total, count, typical) for total, count in sums])
-        made = cls(units, middle, width, np.round(centres, DIGITS), size, max(float(np.median(nearest)), 1e-6))
+        size = rounded(np.array([_shrunk(total, count, typical) for total, count in sums]), DIGITS)
+        made = cls(units, middle, width, rounded(centres, DIGITS), size, max(float(np.median(nearest)), 1e-6))
         if fold_of is None:
             others = np.empty((len(rows), 2))
             for number, (cell, (total, count)) in enumerate(zip(cells, sums, strict=True)):

@@ -12,6 +12,7 @@ from scipy.linalg import solve_triangular
 from mlperf.core.arrays import FloatArray
 from mlperf.models.fields import Fields
 from mlperf.models.fixed_order import squared_length_fixed_order
+from mlperf.models.rounding import rounded
 
 MAX_ROWS = 20_000
 ALIAS_TOLERANCE = 1e-6
@@ -65,7 +66,7 @@ class Leverage:
         if not independent.all():
             triangle = _triangle(scaled[:, kept])
         inverse = solve_triangular(triangle, np.eye(len(kept)))
-        factor = _rounded(inverse / scale[kept, None] * np.sqrt(len(rows) / len(design)))
+        factor = rounded(inverse / scale[kept, None] * np.sqrt(len(rows) / len(design)), SIGNIFICANT_DIGITS)
         leverage = np.square(rows[:, kept] @ factor).sum(axis=1)
         limit = max(float(leverage.max()) * (1.0 + ROUNDING_SLACK), 3.0 * len(kept) / len(design))
         return cls(tuple(map(int, kept)), factor, limit, len(design), bool((np.ptp(rows[:, kept], axis=0) == 0.0).any()))
@@ -111,11 +112,3 @@ def _triangle(scaled: FloatArray) -> FloatArray:
     if scaled.shape[1] and np.diag(triangle).min() < 1e-3:
         return np.asarray(np.linalg.qr(scaled, mode="r"))
     return triangle
-
-
-def _rounded(values: FloatArray) -> FloatArray:
-    """Values to six significant digits, so that their decimal form is short."""
-    with np.errstate(divide="ignore"):
-        digits = SIGNIFICANT_DIGITS - 1 - np.floor(np.log10(np.abs(values)))
-    step = 10.0 ** np.where(np.isfinite(digits), digits, 0.0)
-    return np.round(values * step) / step

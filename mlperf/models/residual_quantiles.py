@@ -1,4 +1,4 @@
-"""The distribution of left-out residuals, kept as at most 257 quantiles."""
+"""The distribution of left-out residuals, kept as at most 129 quantiles."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from scipy.special import ndtr
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
 from mlperf.models.fields import Fields
+from mlperf.models.rounding import rounded
 
-MAX_VALUES = 257
+MAX_VALUES = 129
+DIGITS = 6
 WIDEST_NORMAL = 3.5
 
 
@@ -54,11 +56,8 @@ class ResidualQuantiles:
         ordered = np.sort(np.clip(residuals, finite.min(), finite.max()))
         n_samples = len(ordered)
         rank = np.arange(1, n_samples + 1) / (n_samples + 1.0)
-        if n_samples <= MAX_VALUES:
-            probability, value = rank, ordered
-        else:
-            probability = ndtr(np.linspace(-WIDEST_NORMAL, WIDEST_NORMAL, MAX_VALUES))
-            value = np.interp(probability, rank, ordered)
+        probability = _probabilities(n_samples)
+        value = rounded(np.interp(probability, rank, ordered), DIGITS)
         cut = np.clip(ordered, *np.interp([0.01, 0.99], rank, ordered))
         spread = float(np.sqrt(np.mean(np.square(cut - np.median(ordered)))))
         return cls(probability, value, n_samples, spread)
@@ -68,21 +67,23 @@ class ResidualQuantiles:
         return np.asarray(np.interp(probability, self.probability, self.value), dtype=np.float64)
 
     def to_dict(self) -> dict[str, Any]:
-        """The quantiles as JSON types."""
-        return {
-            "probability": self.probability.tolist(),
-            "value": self.value.tolist(),
-            "n_samples": self.n_samples,
-            "spread": self.spread,
-        }
+        """The quantiles as JSON types; their probabilities follow from the number of residuals."""
+        return {"value": self.value.tolist(), "n_samples": self.n_samples, "spread": self.spread}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> ResidualQuantiles:
         """The quantiles that `to_dict` wrote; DataError with the JSON path otherwise."""
         with Fields(document, path) as fields:
-            probability = fields.numbers("probability", lower=0.0)
-            value = fields.numbers("value", len(probability))
-            result = cls(probability, value, fields.integer("n_samples", lower=2), fields.number("spread", lower=0.0))
-        if not (np.diff(probability) > 0.0).all() or not (np.diff(value) >= 0.0).all() or not 2 <= len(value) <= MAX_VALUES:
-            raise DataError("got values out of order, expected increasing probabilities and values", place=path)
-        return result
+            n_samples = fields.integer("n_samples", lower=2)
+            value = fields.numbers("value", min(n_samples, MAX_VALUES))
+            spread = fields.number("spread", lower=0.0)
+        if not (np.diff(value) >= 0.0).all():
+            raise DataError("got values out of order, expected them to rise", place=f"{path}.value")
+        return cls(_probabilities(n_samples), value, n_samples, spread)
+
+
+def _probabilities(n_samples: int) -> FloatArray:
+    """Ranks over n + 1, or of many residuals as many quantiles evenly spaced on the normal scale."""
+    if n_samples <= MAX_VALUES:
+        return np.arange(1, n_samples + 1) / (n_samples + 1.0)
+    return np.asarray(ndtr(np.linspace(-WIDEST_NORMAL, WIDEST_NORMAL, MAX_VALUES)))

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError, UsageError
+from mlperf.models import StepwiseOLS
 from mlperf.models.boosted import BoostedResidual
 from mlperf.models.log_linear import LogOLS
 from mlperf.models.nonnegative import NonNegativeOLS
@@ -44,13 +45,14 @@ def table(n: int = 150, seed: int = 0) -> tuple[pd.DataFrame, Any]:
 
 
 MEMBERS: dict[str, Callable[[], Any]] = {
+    "stepwise_ols": lambda: StepwiseOLS(terms=TERMS, noise="relative"),
     "nonnegative": lambda: NonNegativeOLS(terms=TERMS),
     "log": lambda: LogOLS(terms=TERMS),
     "huber": lambda: HuberOLS(terms=TERMS),
     "quantile": lambda: QuantileOLS(terms=TERMS),
     "boosted_residual": lambda: BoostedResidual(NonNegativeOLS(terms=TERMS), n_folds=3),
 }
-LINEAR = ("nonnegative", "log", "huber", "quantile")
+LINEAR = ("stepwise_ols", "nonnegative", "log", "huber", "quantile")
 
 
 @pytest.fixture(scope="module", params=MEMBERS)
