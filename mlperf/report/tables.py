@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from math import isfinite
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from mlperf.report.numbers import (
@@ -84,8 +85,13 @@ def own_unit_text(value: Any, time_unit: str) -> str:
 
 def count_or_number(values: Sequence[Any]) -> Callable[[float], str]:
     """Whole numbers whole where the column holds nothing else, four significant digits otherwise."""
-    whole = all(isinstance(value, Integral) for value in values if is_number(value))
-    return (lambda value: f"{int(value):,}") if whole else number_text
+    whole = all(float(value).is_integer() for value in values if is_number(value) and isfinite(value))
+    return whole_text if whole else number_text
+
+
+def whole_text(value: float) -> str:
+    """A whole number whole; what is not finite in words."""
+    return f"{int(value):,}" if isfinite(value) else number_text(value)
 
 
 def scaled(size: float) -> Callable[[float], str]:
@@ -105,7 +111,7 @@ def is_flag(value: Any) -> bool:
 
 def plain_text(value: Any) -> str:
     """A word, a flag as yes or no, an absent value as a dash."""
-    if value is None or value != value:
+    if value is None or value != value or value == "NaN":
         return ABSENT
     if is_flag(value):
         return "yes" if value else "no"
