@@ -125,5 +125,7 @@ def function_counts(
         return FunctionCounts(file, function, architecture, total, None, None)
     loops = find_loops(len(numbers), exits) if numbers and exits else NO_LOOPS
     inner = tally((number for start, stop in loops.innermost for number in numbers[start:stop]), vocabulary)
-    flags = [name for name, is_set in (("indirect", any(leave.unknown for leave in exits)), ("irreducible", loops.irreducible)) if is_set]
+    flags = [
+        name for name, is_set in (("indirect", any(leave.unknown for leave in exits)), ("irreducible", loops.irreducible)) if is_set
+    ]
     return FunctionCounts(file, function, architecture, total, inner, loops, tuple(flags))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -78,7 +79,9 @@ def read_elf(content: bytes, path: str, *, with_loops: bool = True) -> Iterator[
     elf = opened(content, path)
     machine = elf.header["e_machine"]
     if machine not in MACHINES:
-        raise DataError(f"got machine {machine}, expected {' or '.join(MACHINES)}", place=path, hint="Compile for x86-64 or AArch64.")
+        raise DataError(
+            f"got machine {machine}, expected {' or '.join(MACHINES)}", place=path, hint="Compile for x86-64 or AArch64."
+        )
     dialect, names, mode = MACHINES[machine]
     capstone = require("capstone", "asm")
     architecture = next(getattr(capstone, name) for name in names if hasattr(capstone, name))
@@ -100,7 +103,9 @@ def opened(content: bytes, path: str) -> Any:
     try:
         return require("elftools.elf.elffile", "asm").ELFFile(io.BytesIO(content))
     except errors.ELFError as error:
-        raise DataError(f"not an ELF file: {error}", place=path, hint="Give an object file, a program or assembler text.") from error
+        raise DataError(
+            f"not an ELF file: {error}", place=path, hint="Give an object file, a program or assembler text."
+        ) from error
 
 
 def code_sections(elf: Any, path: str) -> dict[int, Section]:
@@ -155,15 +160,15 @@ def add_functions(elf: Any, sections: Mapping[int, Section]) -> None:
 def set_ends(section: Section) -> None:
     """Functions without a size reach to the next one."""
     starts = [*sorted(section.functions), section.start + len(section.code)]
-    for start, following in zip(starts, starts[1:], strict=False):
+    for start, following in pairwise(starts):
         name, size = section.functions[start]
         section.functions[start] = (name, size or following - start)
 
 
 def set_data(section: Section, marks: list[tuple[int, bool]]) -> None:
     """Ranges that mapping symbols call data."""
-    ends = [address for address, _ in marks[1:]] + [section.start + len(section.code)]
-    section.data = [(address, end) for (address, is_data), end in zip(marks, ends, strict=True) if is_data]
+    ends = [*(address for address, _ in marks[1:]), section.start + len(section.code)]
+    section.data = [(address, end) for (address, is_data), end in zip(marks, ends, strict=False) if is_data]
 
 
 @dataclass(slots=True)
@@ -195,7 +200,11 @@ class FunctionReader:
         exits = None
         if with_loops:
             tables = self.function_tables(branches, start, start + size)
-            exits = placed_exits(start, addresses[: len(numbers)], branches, self.section.relocated, tables) if may_loop(branches) else []
+            exits = (
+                placed_exits(start, addresses[: len(numbers)], branches, self.section.relocated, tables)
+                if may_loop(branches)
+                else []
+            )
         return function_counts(path, name, self.dialect.architecture, numbers, exits, self.vocabulary)
 
     def code(self, mnemonic: str, operands: str) -> int:
@@ -213,7 +222,8 @@ class FunctionReader:
         jumps = [branch.address for branch in branches if branch.flow == "indirect"]
         if len(own) == len(jumps):
             return dict(zip(jumps, own, strict=True))
-        return dict.fromkeys(jumps, [target for targets in own for target in targets])
+        every = [target for targets in own for target in targets]
+        return {jump: every for jump in jumps}
 
 
 def jump_target(operands: str) -> int | None:

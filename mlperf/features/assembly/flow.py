@@ -37,11 +37,11 @@ class LoopFacts:
     n_loops : int
         Natural loops, those with one header merged.
     n_innermost : int
-        Loops of the greatest depth that hold no other loop.
+        Loops that hold no other loop, of any depth.
     max_depth : int
         Greatest number of loops around an instruction; 0 without loops.
     innermost : tuple of (int, int)
-        Instructions of those innermost loops in union, as ranges ``start <= number < stop``.
+        Instructions of the innermost loops of the greatest depth in union, as ranges ``start <= number < stop``.
     irreducible : bool
         Some cycle can be entered in two places: it is no natural loop and not counted.
     """
@@ -75,14 +75,11 @@ def find_loops(n_instructions: int, exits: Sequence[Exit]) -> LoopFacts:
         return LoopFacts(irreducible=irreducible)
     depth = {header: sum(header in body for body in bodies.values()) for header in bodies}
     greatest = max(depth.values())
-    chosen = [
-        header
-        for header, body in bodies.items()
-        if depth[header] == greatest and not any(other != header and other in body for other in bodies)
-    ]
+    leaves = [header for header, body in bodies.items() if not any(other != header and other in body for other in bodies)]
+    chosen = [header for header in leaves if depth[header] == greatest]
     blocks = sorted(set().union(*(bodies[header] for header in chosen)))
     ends = [*starts[1:], n_instructions]
-    return LoopFacts(len(bodies), len(chosen), greatest, tuple((starts[block], ends[block]) for block in blocks), irreducible)
+    return LoopFacts(len(bodies), len(leaves), greatest, tuple((starts[block], ends[block]) for block in blocks), irreducible)
 
 
 def basic_blocks(n_instructions: int, exits: Sequence[Exit]) -> tuple[list[int], list[list[int]]]:

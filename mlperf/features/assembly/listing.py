@@ -22,8 +22,23 @@ _HEADER = re.compile(r"([0-9a-f]+) <(.+)>:\s*$")
 _SECTION = re.compile(r"Disassembly of section (\S+):")
 # After the address and its colon: raw bytes or words where the listing has them, a tab, the instruction.
 _INSTRUCTION = re.compile(r"(?:\s*(?:[0-9a-f]{2} )*[0-9a-f]{2}\s*|\s*[0-9a-f]{8} +|\s*)\t(?P<text>\S.*)")
+_RAW = re.compile(r"(?:[0-9a-f]{2} ?)+\s*")  # bytes of a long instruction go on in a line of their own
 _RELOCATION = re.compile(r"\s+R_\w+")
-_DATA = (".data", ".rodata", ".bss", ".eh_frame", ".debug", ".comment", ".note", ".dyn", ".rela", ".gnu", ".got", ".symtab", ".strtab")
+_DATA = (
+    ".data",
+    ".rodata",
+    ".bss",
+    ".eh_frame",
+    ".debug",
+    ".comment",
+    ".note",
+    ".dyn",
+    ".rela",
+    ".gnu",
+    ".got",
+    ".symtab",
+    ".strtab",
+)
 _WORD = (".word", ".inst", ".byte", ".long", ".short", "(bad)", "<unknown>", "...")
 
 
@@ -51,7 +66,7 @@ class ListingCoder(Memo):
         """Code of an instruction."""
         if _RELOCATION.match("\t" + text):
             return RELOCATION
-        if text.startswith(_WORD):
+        if text.startswith(_WORD) or _RAW.fullmatch(text):
             return NOTHING
         return self.vocabulary.number(self.dialect.decode(without_comment(text, self.dialect.comment).strip()))
 

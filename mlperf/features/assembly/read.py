@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -23,8 +23,10 @@ _ARM = re.compile(
     r"aarch64|\.arch\s+armv[89]|%function|\b(?:ldr|str|ldp|stp|adrp|cbn?z|fmadd|fmla|movk|b\.[a-z]{2})\s|\b[wx](?:[12]?\d|30|zr)\b,"
 )
 _ATT = re.compile(r"%(?:[re]?[abcd]x|[re]?[sd]i|[re]?[sb]p|r\d+[dwb]?|[xyz]mm\d+|[abcd][lh]|rip|st)\b")
-_INTEL = re.compile(r"\.intel_syntax|\bptr \[|\b(?:QWORD|DWORD|XMMWORD|BYTE) PTR|\b(?:r[abcd]x|r[sd]i|[xy]mm\d+|e[abcd]x),", re.IGNORECASE)
-DIALECTS = {"att": X86("att"), "intel": X86("intel"), "arm": Arm()}
+_INTEL = re.compile(
+    r"\.intel_syntax|\bptr \[|\b(?:QWORD|DWORD|XMMWORD|BYTE) PTR|\b(?:r[abcd]x|r[sd]i|[xy]mm\d+|e[abcd]x),", re.IGNORECASE
+)
+DIALECTS: Mapping[str, Dialect] = {"att": X86("att"), "intel": X86("intel"), "arm": Arm()}
 
 
 def count_instructions(
@@ -121,7 +123,5 @@ def detect_dialect(head: str, path: str) -> Dialect:
     scores = {name: len(pattern.findall(sample)) for name, pattern in (("arm", _ARM), ("att", _ATT), ("intel", _INTEL))}
     best = max(scores, key=lambda name: scores[name])
     if not scores[best]:
-        raise DataError(
-            "got text without registers of x86-64 or AArch64", place=path, hint="Name the syntax: att, intel or arm."
-        )
+        raise DataError("got text without registers of x86-64 or AArch64", place=path, hint="Name the syntax: att, intel or arm.")
     return DIALECTS[best]

@@ -14,11 +14,11 @@ _LABEL = re.compile(r'\s*(?:([A-Za-z0-9_.$@?]+)|"([^"]+)")\s*:(?!:)')
 _ASSIGNMENT = re.compile(r"[\w.$]+\s*=[^=]")
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"')
 _DATA = (".long", ".quad", ".word", ".xword", ".hword", ".byte", ".short", ".int", ".2byte", ".4byte", ".8byte")
-STRUCTURE = frozenset(
-    """.section .text .data .bss .pushsection .popsection .previous .subsection .type .size .globl .global .rept .irp .irpc .macro
-    .intel_syntax .att_syntax .end section segment global""".split()
-)
-PLAIN_DIRECTIVES = frozenset("section segment global extern bits default align db dw dd dq times".split())
+_STRUCTURE = """.section .text .data .bss .pushsection .popsection .previous .subsection .type .size .globl .global .rept .irp .irpc .macro
+    .intel_syntax .att_syntax .end section segment global"""
+STRUCTURE = frozenset(_STRUCTURE.split())
+_PLAIN = "section segment global extern bits default align db dw dd dq times"
+PLAIN_DIRECTIVES = frozenset(_PLAIN.split())
 
 
 @dataclass(frozen=True, slots=True)

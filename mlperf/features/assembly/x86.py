@@ -59,7 +59,9 @@ class X86:
         loads, stores = memory_use(mnemonic, operands, self.syntax)
         kind = x86_class(mnemonic, loads, stores)
         bits = register_bits(operands) if kind.startswith("packed") else 0
-        return Instruction(mnemonic, kind, flow_of(mnemonic, operands), loads, stores, bits, multiply_lanes(mnemonic, kind, operands))
+        return Instruction(
+            mnemonic, kind, flow_of(mnemonic, operands), loads, stores, bits, multiply_lanes(mnemonic, kind, operands)
+        )
 
     def canonical(self, name: str, operands: list[str]) -> str:
         """One name for all spellings."""
@@ -75,7 +77,7 @@ class X86:
 
 def split_prefixes(text: str) -> tuple[str, str, set[str]]:
     """First word that is no prefix, the rest, and the prefixes."""
-    prefixes = set()
+    prefixes: set[str] = set()
     parts = text.split(None, 1)
     while parts:
         name = parts[0].lower().partition(",")[0]

@@ -25,7 +25,10 @@ _VECTOR: tuple[tuple[str, str], ...] = (
         r"|p?insert?\w*|pinsr\w|p?extract\w+|pextr\w|p?align\w+|ps[lr]ldq|p?blend\w+|pack\w+|p?compress\w+|p?expand\w+|zero\w+",
         "shuffle",
     ),
-    (r"p(?:add|sub|mul|madd|abs|avg|sad|sll|srl|sra|sign|hadd|hsub|rol|ror|dp|clmul|shl|shr|opcnt|lzcnt)\w*|mpsadbw", "packed_integer"),
+    (
+        r"p(?:add|sub|mul|madd|abs|avg|sad|sll|srl|sra|sign|hadd|hsub|rol|ror|dp|clmul|shl|shr|opcnt|lzcnt)\w*|mpsadbw",
+        "packed_integer",
+    ),
     (r"p?gather\w+", "load"),
     (r"p?scatter\w+", "store"),
     (r"mov(?:[au]p[sd]|dq[au]\d*|s[sdh]|[dqwh]|[hl]p[sd]|ntp[sd]|ntdqa?|ntq|mskp[sd])|lddqu|pmovmskb|p?maskmov\w+|kmov\w", "move"),

@@ -1,5 +1,6 @@
 """One name for every x86-64 mnemonic, whichever assembler wrote it: tables."""
 
+# ruff: noqa: SIM905 - a table of names reads better as words than as a list of strings
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -32,7 +33,10 @@ ALIASES: Mapping[str, str] = MappingProxyType(
     | {stem + alias: stem + name for stem, (alias, name) in product(("j", "set", "cmov"), _CONDITIONS.items())}
     | {f"movs{source}{target}": "movsx" for source, target in ("bw", "bl", "bq", "wl", "wq", "lq")}
     | {f"movz{source}{target}": "movzx" for source, target in ("bw", "bl", "bq", "wl", "wq")}
-    | {f"{stem}pclmul{first}{second}dq": f"{stem}pclmulqdq" for stem, first, second in product(("", "v"), ("lq", "hq"), ("lq", "hq"))}
+    | {
+        f"{stem}pclmul{first}{second}dq": f"{stem}pclmulqdq"
+        for stem, first, second in product(("", "v"), ("lq", "hq"), ("lq", "hq"))
+    }
 )
 
 # AT&T appends the operand size to these, and to these only.
