@@ -30,10 +30,13 @@ class Scores:
         Change of rank.
     rss : array, shape (n_candidates,)
         Residual sum of squares afterwards, in squares of the weighted response.
+    all_single : bool
+        Whether every ``df`` is known to be 1.
     """
 
     df: IntArray
     rss: FloatArray
+    all_single: bool = False
 
 
 class Active:
@@ -70,6 +73,9 @@ class Active:
         self.simple = len(subset.aliased) == 0
         self.n_downdates = 0
         self._diagonal = np.diagonal(self.inverse)
+        # No downdate can leave less of a diagonal element than the inverse of its column's inflation factor.
+        upper = subset.factor[constant:, constant:]
+        self._mild = bool((np.einsum("ij,ij->j", upper, upper) * self._diagonal).max(initial=0.0) * MIN_LEFT < 1.0)
         self._place(n_columns)
 
     def _place(self, n_columns: int) -> None:
@@ -77,6 +83,7 @@ class Active:
         if self.simple and n_columns - int(self.triangle.intercept) == len(self.groups):
             self.single = True
             self.alive = np.arange(len(self.groups))
+            self._ones = np.ones(len(self.groups), dtype=np.int64)
             self.positions: list[IntArray] = []
             return
         self.single = False
@@ -95,7 +102,9 @@ class Active:
             alive = self.alive if candidates is None else self.alive[candidates]
             b = self.b[alive]
             gain = b * b / self._diagonal[alive]
-            return Scores(np.ones(len(alive), dtype=np.int64), (gain + self.scaled_rss) * self.rss_unit)
+            gain += self.scaled_rss
+            gain *= self.rss_unit
+            return Scores(self._ones[: len(alive)], gain, all_single=True)
         chosen = range(len(self.groups)) if candidates is None else candidates.tolist()
         pairs = [self._drop_score(group) for group in chosen]
         return Scores(np.array([df for df, _ in pairs], dtype=np.int64), np.array([rss for _, rss in pairs]) * self.rss_unit)
@@ -142,7 +151,7 @@ class Active:
         if not self.simple or self.n_downdates >= MAX_DOWNDATES:
             self._afresh(group)
             return
-        before = self._diagonal.copy()
+        before = None if self._mild else self._diagonal.copy()
         if self.single:
             positions = self.alive[group : group + 1]
             left = self.alive = np.concatenate([self.alive[:group], self.alive[group + 1 :]])
@@ -151,7 +160,7 @@ class Active:
             left = np.concatenate([*self.positions, np.empty(0, dtype=np.int64)])
         for position in positions.tolist():
             self._sweep(position)
-        if (self._diagonal[left] < MIN_LEFT * before[left]).any():
+        if before is not None and (self._diagonal[left] < MIN_LEFT * before[left]).any():
             self._afresh(group)
             return
         del self.groups[group]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.linalg import lapack
 
@@ -10,6 +12,11 @@ from mlperf.models.scaling import column_norms, powers_of_two
 
 # Blocks of about this size stay in the second-level cache while they are factored.
 BLOCK_BYTES = 400_000
+
+
+@lru_cache(maxsize=64)
+def _upper(n: int) -> FloatArray:
+    return np.triu(np.ones((n, n)))
 
 
 def upper_factor(matrix: FloatArray) -> FloatArray:
@@ -25,7 +32,7 @@ def upper_factor(matrix: FloatArray) -> FloatArray:
         return np.zeros((n_columns, n_columns))
     packed = lapack.dgeqrf(matrix, overwrite_a=1)[0]
     if n_rows >= n_columns:
-        return np.triu(packed[:n_columns])
+        return np.asarray(packed[:n_columns] * _upper(n_columns))
     factor = np.zeros((n_columns, n_columns))
     factor[:n_rows] = np.triu(packed)
     return factor

@@ -60,7 +60,7 @@ class Criterion:
             return n * math.log(max(rss, self.floor) / n) + self.k * edf
         return float(self.values(np.array([rss]), np.array([edf]), n)[0])
 
-    def values(self, rss: FloatArray, edf: FloatArray | IntArray, n: int | IntArray) -> FloatArray:
+    def values(self, rss: FloatArray, edf: FloatArray | IntArray | int, n: int | IntArray) -> FloatArray:
         """The criterion of models.
 
         Parameters
@@ -88,7 +88,10 @@ class Criterion:
                 return np.asarray((rss / (n - edf)) / (self.tss / (n - self.n_constant)) - 1.0)
         if self.scale > 0 and self.name != "aicc":
             return np.asarray(rss / self.scale - n + self.k * edf)
-        value = n * np.log(rss / n) + self.k * edf
+        value = rss / n
+        np.log(value, out=value)
+        value *= n
+        value += self.k * edf
         if self.name == "aicc":
             value = value + small_sample_correction(edf, n)
         return np.asarray(value)

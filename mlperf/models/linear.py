@@ -164,8 +164,8 @@ def fit_columns(
         else:
             made = _large(matrix, y, weights, scale, unit, factor_columns(triangle, columns, 0.0))
     factor, inverse, coef, residuals, rss = made
-    intercept = bool(triangle.intercept)
-    return LinearFit(names, assign, coef, scale, factor, inverse, residuals, rss, matrix, y, weights, rows, n_samples, intercept, offset)
+    solved = (coef, scale, factor, inverse, residuals, rss)
+    return LinearFit(names, assign, *solved, matrix, y, weights, rows, n_samples, bool(triangle.intercept), offset)
 
 
 Made = tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]

@@ -40,8 +40,8 @@ N_WORST = 5
 class FitIdentity:
     """What was fitted and how it was chosen.
 
-    ``formula`` of the final model, ``terms`` in it, ``noise`` (absolute or relative), ``criterion``, ``direction`` and penalty ``k``
-    of the selection, ``n_candidates`` models compared, rows: ``n_samples`` in use, ``n_dropped`` for missing values; ``rank``;
+    ``formula`` of the final model, ``terms`` in it, ``noise`` (absolute or relative), ``criterion``, ``direction`` and penalty
+    ``k`` of the selection, ``n_candidates`` models compared; ``n_samples`` in use, ``n_dropped`` for missing values; ``rank``;
     ``aliased`` columns each with its linear relation; ``saturated_start`` and ``perfect`` flags.
     """
 

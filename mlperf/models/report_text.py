@@ -25,16 +25,12 @@ def p_text(p_value: float) -> str:
 
 def report_text(report: FitReport) -> str:
     """The report for a terminal."""
-    return "\n".join(
-        _heading(report)
-        + [""]
-        + _coefficients(report)
-        + [""]
-        + _quality(report)
-        + _extra_lines(report)
-        + _row_lines(report)
-        + _notes(report)
-    )
+    blocks = (_heading, _blank, _coefficients, _blank, _quality, _extra_lines, _row_lines, _notes)
+    return "\n".join(line for block in blocks for line in block(report))
+
+
+def _blank(_: FitReport) -> list[str]:
+    return [""]
 
 
 def _heading(report: FitReport) -> list[str]:
@@ -117,7 +113,8 @@ def _extra_lines(report: FitReport) -> list[str]:
         )
     elif nested is not None:
         lines.append(
-            f"cross-validated with the selection inside each fold: RMSE {format_number(nested.rmse, 5)}, R2 {format_number(nested.r2, 4)}"
+            f"cross-validated with the selection inside each fold: RMSE {format_number(nested.rmse, 5)}, "
+            f"R2 {format_number(nested.r2, 4)}"
         )
     stability = report.stability
     if stability is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -67,8 +68,10 @@ class Table:
         -1 for a drop, +1 for an add.
     terms, df : array of int, shape (n_candidates,)
         Ids, and change of rank (positive for drops and adds alike).
-    rss, values, sum_sq : array, shape (n_candidates,)
-        RSS and criterion afterwards; how much the RSS changes, counted positive where it must.
+    rss, values : array, shape (n_candidates,)
+        RSS and criterion afterwards.
+    from_rss : float or array, shape (n_candidates,)
+        RSS of the model that each candidate starts from.
     taken : int
         Candidate that was taken; -1 where the search stopped.
     shown : bool
@@ -83,9 +86,14 @@ class Table:
     df: IntArray
     rss: FloatArray
     values: FloatArray
-    sum_sq: FloatArray
+    from_rss: FloatArray | float
     taken: int
     shown: bool
+
+    @property
+    def sum_sq(self) -> FloatArray:
+        """How much the RSS changes, counted positive where it must, shape (n_candidates,)."""
+        return np.asarray(self.signs * (self.from_rss - self.rss))
 
 
 class Point(NamedTuple):
@@ -154,6 +162,11 @@ def search(space: Space, criterion: Criterion, direction: str, max_steps: int = 
     return Selection(tuple(walk.tables), tuple(walk.path), tuple(walk.refits), criterion, direction, walk.n_candidates)
 
 
+@lru_cache(maxsize=256)
+def _signs(sign: int, n: int) -> IntArray:
+    return np.full(n, sign)
+
+
 class _Walk:
     def __init__(self, space: Space, criterion: Criterion, direction: str, max_rank: int | None) -> None:
         self.space = space
@@ -166,6 +179,7 @@ class _Walk:
         self.path: list[Point] = []
         self.refits: list[Point] = []
         self.n_candidates = 0
+        self.base = space.base()
 
     def begin(self) -> None:
         base = self.space.base()
@@ -177,7 +191,7 @@ class _Walk:
         self.record(0, -1)
 
     def record(self, sign: int, term: int) -> Point:
-        base = self.space.base()
+        base = self.base = self.space.base()
         edf = base.n - base.n_weighted + base.rank
         value = self.one_value(base.rss, edf, base.n) if self.criterion.name != "p_value" else self.p_of_move(sign)
         point = Point(sign, term, base.rss, edf, value, base.n_weighted, self.space.model)
@@ -208,17 +222,16 @@ class _Walk:
 
     def choose(self) -> tuple[int, int] | None:
         drops = self.space.drops() if self.backward else None
-        if drops is not None:
-            if not drops[1].df.all():
-                free = np.flatnonzero(drops[1].df == 0)
-                self.keep(self.space.base(), drops, None, int(free[-1]), shown=False)
-                return -1, int(drops[0][free[-1]])
+        if drops is not None and not drops[1].all_single and not drops[1].df.all():
+            free = np.flatnonzero(drops[1].df == 0)
+            self.keep(self.base, drops, None, int(free[-1]), shown=False)
+            return -1, int(drops[0][free[-1]])
         if self.criterion.name == "p_value":
             return self.choose_by_p(drops)
         adds = self.space.adds() if self.forward else None
         if drops is None and adds is None:
             return None
-        base = self.space.base() if drops is not None or adds is None else adds[2]
+        base = self.base if drops is not None or adds is None else adds[2]
         return self.keep(base, drops, adds, None)
 
     def keep(
@@ -234,41 +247,43 @@ class _Walk:
         parts = [(-1, drops[0], drops[1], base)] if drops is not None else []
         parts += [(1, adds[0], adds[1], adds[2])] if adds is not None else []
         values = [self.values(sign, scores, at) for sign, _, scores, at in parts]
-        changes = [sign * (at.rss - scores.rss) for sign, _, scores, at in parts]
         if len(parts) == 1:
             sign, terms, scores, _ = parts[0]
-            signs, df, rss, value, change = np.full(len(terms), sign), scores.df, scores.rss, values[0], changes[0]
+            signs, df, rss, value = _signs(sign, len(terms)), scores.df, scores.rss, values[0]
+            start: FloatArray | float = parts[0][3].rss
+            single = scores.all_single
         else:
             signs = np.repeat([sign for sign, *_ in parts], [len(ids) for _, ids, _, _ in parts])
             terms = np.concatenate([ids for _, ids, _, _ in parts])
             df = np.concatenate([scores.df for _, _, scores, _ in parts])
             rss = np.concatenate([scores.rss for _, _, scores, _ in parts])
-            value, change = np.concatenate(values), np.concatenate(changes)
+            value, single = np.concatenate(values), False
+            start = np.repeat([at.rss for *_, at in parts], [len(ids) for _, ids, _, _ in parts])
         stay = self.one_value(base.rss, base.rank, base.n)
-        best = self.best(stay, value, rss, df) if taken is None else taken
-        self.tables.append(Table(self.space.model, base, stay, signs, terms, df, rss, value, change, best, shown))
+        best = self.best(stay, value, rss, None if single else df) if taken is None else taken
+        self.tables.append(Table(self.space.model, base, stay, signs, terms, df, rss, value, start, best, shown))
         self.n_candidates += len(terms)
         return None if best < 0 else (int(signs[best]), int(terms[best]))
 
     def values(self, sign: int, scores: Scores, base: Base) -> FloatArray:
         """Criterion of candidates; one that would leave no residual degree of freedom is never best."""
-        values = self.criterion.values(scores.rss, base.rank + sign * scores.df, base.n)
+        values = self.criterion.values(scores.rss, base.rank + (sign if scores.all_single else sign * scores.df), base.n)
         if sign < 0:
             return values
         limit = base.n_weighted if self.max_rank is None else self.max_rank
         return np.where(base.rank + scores.df < limit, values, np.inf)
 
-    def best(self, stay: float, values: FloatArray, rss: FloatArray, df: IntArray) -> int:
-        """Position of the best candidate, -1 for staying."""
+    def best(self, stay: float, values: FloatArray, rss: FloatArray, df: IntArray | None) -> int:
+        """Position of the best candidate, -1 for staying; without ``df`` every candidate changes the rank."""
         if len(values) == 0:
             return -1
-        moving = values if df.all() else np.where(df == 0, np.inf, values)
+        moving = values if df is None else np.where(df == 0, np.inf, values)
         if stay == math.inf and np.isinf(moving).all():
             # AICc has no value yet for so many parameters: lose the least until it has.
-            return int(np.argmin(np.where(df > 0, rss, np.inf)))
+            return int(np.argmin(rss if df is None else np.where(df > 0, rss, np.inf)))
         smallest = float(moving.min())
         # Equal columns reach equal values up to rounding: the first of them wins, as it does where they are bit-equal.
-        slack = TIE * (abs(smallest) + self.space.base().n) if math.isfinite(smallest) else 0.0
+        slack = TIE * (abs(smallest) + self.base.n) if math.isfinite(smallest) else 0.0
         place = int((moving <= smallest + slack).argmax())
         return place if moving[place] < stay else -1
 
@@ -293,7 +308,6 @@ class _Walk:
         return (1, int(ids[best])) if enters else None
 
     def keep_p(self, base: Base, sign: int, ids: IntArray, scores: Scores, p: FloatArray, taken: int) -> None:
-        change = sign * (base.rss - scores.rss)
         self.tables.append(
             Table(
                 self.space.model,
@@ -304,7 +318,7 @@ class _Walk:
                 scores.df,
                 scores.rss,
                 p,
-                change,
+                base.rss,
                 taken,
                 shown=True,
             )

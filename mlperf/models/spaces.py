@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -99,7 +100,9 @@ class TriangleSpace:
 def column_groups(assign: IntArray) -> list[IntArray]:
     """Columns of each term from R's ``assign`` (0 the constant, else the term's number from 1)."""
     assign = np.asarray(assign)
-    return [np.flatnonzero(assign == term) for term in range(1, int(assign.max(initial=0)) + 1)]
+    order = np.argsort(assign, kind="stable")
+    ends = np.searchsorted(assign[order], np.arange(1, int(assign.max(initial=0)) + 2))
+    return [order[start:end] for start, end in itertools.pairwise(ends.tolist())]
 
 
 def select(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_feature_names, _check_sample_weight,
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
+from mlperf.models.evaluate import Frame
 from mlperf.models.expressions import Name, text
 
 MIN_ROWS = 2
@@ -19,9 +20,12 @@ MIN_ROWS = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Training:
-    """Checked training data: ``frame`` of named columns, ``matrix`` (n_samples, n_features) where all are numbers, ``y``, ``weights``."""
+    """Checked training data.
 
-    frame: Mapping[str, Any]
+    ``frame`` of named columns, ``matrix`` (n_samples, n_features) where all are numbers, ``y`` and ``weights`` (n_samples,).
+    """
+
+    frame: Frame
     matrix: FloatArray | None
     y: FloatArray
     weights: FloatArray | None
@@ -74,7 +78,7 @@ def _response(y: Any, n_rows: int, finite: Any) -> FloatArray:
     return target
 
 
-def query(estimator: Any, X: Any, wanted: Sequence[str] | None) -> Mapping[str, Any]:
+def query(estimator: Any, X: Any, wanted: Sequence[str] | None) -> Frame:
     """Check the rows of a prediction against the columns of the fit; columns by name."""
     chosen = _chosen(X, wanted)
     if is_mixed(chosen):

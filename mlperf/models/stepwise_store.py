@@ -107,21 +107,23 @@ def _report(fields: Fields, names: tuple[str, ...], path: str) -> FitReport:
         }
         kept = {name: np.array(fields.integers(name, lower=-1), dtype=np.int64) for name in ("kept", "kept_terms")}
     try:
-        identity = FitIdentity(
-            **{key: tuple(value) if isinstance(value, list) else value for key, value in parts["identity"].items()}
-        )
-        figures = FitFigures(**{key: tuple(value) if isinstance(value, list) else value for key, value in parts["figures"].items()})
-        arrays = {
-            key: np.array(value, dtype=np.float64) if isinstance(value, list) else value
-            for key, value in parts["inference"].items()
-        }
-        inference = Inference(**arrays)
+        identity = FitIdentity(**{key: _frozen(value) for key, value in parts["identity"].items()})
+        figures = FitFigures(**{key: _frozen(value) for key, value in parts["figures"].items()})
+        inference = Inference(**{key: _array(value) for key, value in parts["inference"].items()})
         anova, drop1 = (TermTable.from_dict(tables[part]) for part in ("anova", "drop1"))
     except (KeyError, TypeError, ValueError, AttributeError) as cause:
         raise DataError("got a report that cannot be read, expected what to_dict writes", place=path) from cause
     report = FitReport(identity, figures, names, coef, inference, number, anova, drop1, warnings, ordered)
     report._made.update(blocks | kept)
     return report
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _array(value: Any) -> Any:
+    return np.array(value, dtype=np.float64) if isinstance(value, list) else value
 
 
 def _numbers(value: Any) -> Any:

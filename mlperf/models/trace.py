@@ -34,8 +34,8 @@ def trace_frame(selection: Selection, label: Label) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``step`` (number of the table, from 1), ``term`` (``<none>``, ``- a``, ``+ b``), ``df``, ``sum_sq``, ``rss``, ``aic``
-        (the criterion); within a step in printed order, smallest criterion first.
+        Columns ``step`` (number of the table, from 1), ``term`` (``<none>``, ``- a``, ``+ b``), ``df``, ``sum_sq``, ``rss``,
+        ``aic`` (the criterion); within a step in printed order, smallest criterion first.
     """
     parts = []
     for number, table in enumerate(selection.tables, 1):
