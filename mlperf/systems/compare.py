@@ -14,7 +14,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.models.crossval import ErrorSummary, relative_errors
 from mlperf.specs.machine import MachineSpec
-from mlperf.systems.gradient import METHODS, PREDICTOR, step_times
+from mlperf.systems.gradient import METHODS, PREDICTOR, step_times, steps_in_domain
 from mlperf.systems.measured import gradient_data
 from mlperf.systems.model import Model
 from mlperf.systems.run_prediction import OUTPUTS, predict_configurations
@@ -132,8 +132,9 @@ def _steps_table(model: Model, campaign: Campaign, method: str, level: float) ->
     steps = data.steps
     pairs = [(campaign.cnns[name], int(size)) for name, size in zip(steps["cnn"], steps["subbatch_size"], strict=True)]
     calls = model.gradient.calls(pairs)
-    predicted = step_times(calls, model.gradient.call_times(calls, method))
-    inside = np.bincount(calls["run"], weights=~model.gradient.calls_in_domain(calls), minlength=len(pairs)) == 0
+    times = model.gradient.call_times(calls, method)
+    predicted = step_times(calls, times)
+    inside = steps_in_domain(calls, times, model.gradient.calls_in_domain(calls))
     interval = step_interval(model.score, method, predicted, level)
     return _with_errors(
         pd.DataFrame(

@@ -14,7 +14,7 @@ from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.collectives import allreduce_s
 from mlperf.systems.components import FITTED
-from mlperf.systems.gradient import EXPLAINED, PREDICTOR, step_times
+from mlperf.systems.gradient import EXPLAINED, PREDICTOR, step_times, steps_in_domain
 from mlperf.systems.model import Model
 from mlperf.systems.times import ComponentTimes
 
@@ -145,9 +145,9 @@ def _distinct_steps(configs: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
 def _gradient(model: Model, cnns: Sequence[CnnSpec], configs: pd.DataFrame, method: str) -> tuple[FloatArray, BoolArray]:
     steps, number = _distinct_steps(configs)
     calls = model.gradient.calls((cnns[cnn], size) for cnn, size in steps.itertuples(index=False))
-    seconds = step_times(calls, model.gradient.call_times(calls, method))
-    outside = np.bincount(calls["run"], weights=~model.gradient.calls_in_domain(calls), minlength=len(steps)) > 0
-    return seconds[number], ~outside[number]
+    times = model.gradient.call_times(calls, method)
+    inside = steps_in_domain(calls, times, model.gradient.calls_in_domain(calls))
+    return step_times(calls, times)[number], inside[number]
 
 
 def _gradient_ratios(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MACHINE = "cpu-cluster"
 DATASET_SIZE = 60_000
 WINDOW = (16.0, 64.0)
+SUBBATCH_SIZES = range(1, 9)
 EVERY = 5
 N_FOLDS = 8
 
@@ -111,12 +112,18 @@ def run_demo(
     say("predicting the held-out CNNs")
     comparison = compare_runs(model, found, cnns=held)
     machine, job = load_machine(MACHINE), JobSpec(dataset_size=DATASET_SIZE, subbatch_size=4, n_nodes=8)
-    target = found.cnns[held[0]]
+    target = found.cnns[epoch_cnn(held, found)]
     say(f"predicting an epoch of {target.name} on {machine.name}")
     prediction = predict_epoch(model, target, machine, job, seed=seed)
     say("searching nodes x sub-batch")
-    search = search_runs(model, target, machine, job, minibatch=WINDOW)
+    search = search_runs(model, target, machine, job, subbatch_size=SUBBATCH_SIZES, minibatch=WINDOW)
     return Demo(found.name, tuple(held), model, comparison, prediction, search)
+
+
+def epoch_cnn(held: Sequence[str], campaign: Campaign) -> str:
+    """The held-out network whose epoch is predicted: the zoo's with the fewest parameters, else the first."""
+    zoo = [name for name in held if name in zoo_names()]
+    return min(zoo, key=lambda name: campaign.cnns[name].n_params) if zoo else held[0]
 
 
 def held_out_cnns(names: Sequence[str]) -> list[str]:

@@ -27,6 +27,11 @@ GEMM_RESIDUAL_COLUMNS = ("isolated_s", "m", "n", "k", "step_bytes")
 
 Report = str | tuple[str, ...]
 
+# Share of a step's time that may be predicted outside the domain before the step is flagged.
+OUTSIDE_SHARE = 0.05
+# Fewer rows cannot tell a slope from a constant and leave anything to judge it by.
+LEAST_ROWS = 4
+
 # The answer given by default, and the model that explains it.
 PREDICTOR = "learnt"
 EXPLAINED = "linear"
@@ -91,12 +96,14 @@ METHODS: Mapping[str, Method] = {
 class GradientModel:
     """Fitted kernels of one backend: ``kernels[kernel][method]`` predicts the seconds of one call.
 
-    ``sgemm`` gives the isolated time of a product; a product kernel of the method ``paper`` has no entry of its own.
+    ``sgemm`` gives the isolated time of a product; a product kernel of the method ``paper`` has no entry of its own. ``too_few``
+    are kernels measured on fewer than four sizes, which were not fitted.
     """
 
     backend: str
     kernels: Mapping[str, Mapping[str, Scaled]]
     sgemm: GridLocal | None
+    too_few: tuple[str, ...] = ()
 
     def call_times(self, calls: pd.DataFrame, method: str = PREDICTOR) -> FloatArray:
         """Seconds of each kernel call.
@@ -122,8 +129,9 @@ class GradientModel:
     def _kernel_times(self, kernel: str, rows: pd.DataFrame, method: str) -> FloatArray:
         if kernel not in self.kernels:
             first = rows.iloc[0]
+            reason = "was measured on too few sizes" if kernel in self.too_few else "no measurement covers"
             raise DataError(
-                f"layer {first['layer']!r} runs the kernel {kernel!r}, which no measurement covers",
+                f"layer {first['layer']!r} runs the kernel {kernel!r}, which {reason}",
                 place=f"CNN {first['cnn']!r}",
                 hint=f"Measured kernels: {', '.join(sorted(self.kernels))}. Collect a campaign with a CNN that has such a layer.",
             )
@@ -137,7 +145,7 @@ class GradientModel:
         for kernel, rows in calls.groupby("kernel", sort=False):
             where = calls.index.get_indexer(rows.index)
             inside[where] = self.kernels[str(kernel)][EXPLAINED].in_domain(rows)
-        return inside & calls["isolated_in_domain"].to_numpy(bool)
+        return np.asarray(inside & calls["isolated_in_domain"].to_numpy(bool))
 
     def with_isolated(self, calls: pd.DataFrame) -> pd.DataFrame:
         """Add ``isolated_s``, the time of the call's products in the isolated sweep, and ``isolated_in_domain``."""
@@ -187,11 +195,13 @@ def fit_gradient(
     report : str or tuple of str
         What the explained method's reports offer after the selection (see `mlperf.StepwiseOLS`).
     """
+    by_kernel = {str(kernel): rows for kernel, rows in calls.groupby("kernel", sort=True)}
     kernels = {
-        str(kernel): fit_kernel(str(kernel), rows, methods=methods, seed=seed, report=report)
-        for kernel, rows in calls.groupby("kernel", sort=True)
+        kernel: fit_kernel(kernel, rows, methods=methods, seed=seed, report=report)
+        for kernel, rows in by_kernel.items()
+        if len(rows) >= LEAST_ROWS
     }
-    return GradientModel(backend, kernels, sgemm)
+    return GradientModel(backend, kernels, sgemm, tuple(kernel for kernel in by_kernel if kernel not in kernels))
 
 
 def fit_kernel(kernel: str, rows: pd.DataFrame, *, methods: Iterable[str], seed: int, report: Report) -> dict[str, Scaled]:
@@ -209,7 +219,17 @@ def fit_kernel(kernel: str, rows: pd.DataFrame, *, methods: Iterable[str], seed:
     return fitted
 
 
+def steps_in_domain(calls: pd.DataFrame, call_times: FloatArray, inside: BoolArray) -> BoolArray:
+    """Whether at least 95 % of each ``run``'s predicted time is spent in calls inside the domain, shape (n_runs,).
+
+    A step has dozens of calls: asking it of every one of them would flag a step for a softmax of a millionth of its time.
+    """
+    whole = step_times(calls, call_times)
+    known = step_times(calls, np.where(inside, call_times, 0.0))
+    return np.asarray(known >= (1.0 - OUTSIDE_SHARE) * whole)
+
+
 def step_times(calls: pd.DataFrame, call_times: FloatArray) -> FloatArray:
     """Sum the calls of each ``run`` (eq. 4): seconds, shape (n_runs,)."""
     runs = calls["run"].to_numpy(int)
-    return np.bincount(runs, weights=call_times, minlength=int(runs.max()) + 1)
+    return np.asarray(np.bincount(runs, weights=call_times, minlength=int(runs.max()) + 1), np.float64)

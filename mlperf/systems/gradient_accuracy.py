@@ -128,7 +128,8 @@ def train_on_one_cnn(
         others = [other for other in data.steps["cnn"].unique() if other != name]
         return predicted_steps(model, data.only(others), methods).assign(trained_on=name)
 
-    return pd.concat(Parallel(n_jobs=jobs)(delayed(one)(name) for name in data.steps["cnn"].unique()), ignore_index=True)
+    parts: list[pd.DataFrame] = Parallel(n_jobs=jobs)(delayed(one)(name) for name in data.steps["cnn"].unique())
+    return pd.concat(parts, ignore_index=True)
 
 
 def errors(predictions: pd.DataFrame, method: str) -> ErrorSummary:

@@ -76,7 +76,7 @@ def gradient_data(
     kernels, steps = (_rows_of(table, backend, leave_out) for table in tables.values())
     # Only a kernel that its layer does not run may have taken no time.
     ran = kernels[kernels[CLOCK] > 0]
-    medians = ran.groupby(CALL_KEYS, sort=False, as_index=False)[CLOCK].median().rename(columns={CLOCK: "time_s"})
+    medians = ran.groupby(CALL_KEYS, sort=False)[CLOCK].median().rename("time_s").reset_index()
     return GradientData(
         backend,
         with_isolated(describe_rows(medians, campaign.cnns), sgemm),
@@ -106,7 +106,7 @@ def _one_backend(campaign: Campaign, backend: str | None) -> str:
 
 def _step_cv(steps: pd.DataFrame) -> float:
     middle = steps.groupby(STEP_KEYS)["step_s"].transform("median")
-    deviation: FloatArray = np.abs(np.log(steps["step_s"] / middle)).to_numpy(float)
+    deviation: FloatArray = np.abs(np.log(steps["step_s"].to_numpy(float) / middle.to_numpy(float)))
     return float(1.4826 * np.median(deviation))
 
 

@@ -64,7 +64,7 @@ class GradientScore(Shown):
     def log_residuals(self, method: str) -> FloatArray:
         """log(measured / predicted) of the left-out pairs that could be predicted, shape (n_pairs,)."""
         rows = self.predictions.dropna(subset=[f"{method}_s"])
-        return np.log(rows["measured_s"].to_numpy(float) / rows[f"{method}_s"].to_numpy(float))
+        return np.asarray(np.log(rows["measured_s"].to_numpy(float) / rows[f"{method}_s"].to_numpy(float)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +111,7 @@ class Model(Shown):
                 kernel: {method: _scaled_to_dict(fit) for method, fit in fits.items()}
                 for kernel, fits in self.gradient.kernels.items()
             },
+            "too_few": list(self.gradient.too_few),
             "sgemm": None if self.gradient.sgemm is None else model_to_dict(self.gradient.sgemm),
             "score": {
                 "predictions": plain(self.score.predictions),
@@ -147,10 +148,10 @@ class Model(Shown):
             )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a fitted part: kernels, then components."""
-        from mlperf.systems.model_summary import summary_table
+        """One row a fitted part: kernels, then components (see `mlperf.systems.model_report.ModelReport`)."""
+        from mlperf.systems.model_report import model_report
 
-        return summary_table(self)
+        return model_report(self).to_frame()
 
 
 def save_model(model: Any, path: str | Path) -> None:
@@ -197,7 +198,7 @@ def _gradient_from_fields(fields: Fields) -> GradientModel:
     }
     sgemm = fields.raw("sgemm")
     grid: GridLocal | None = None if sgemm is None else model_from_dict(sgemm, "$.sgemm")
-    return GradientModel(fields.text("backend"), kernels, grid)
+    return GradientModel(fields.text("backend"), kernels, grid, fields.texts("too_few"))
 
 
 def _score_from_dict(value: Any, path: str) -> GradientScore:

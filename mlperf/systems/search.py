@@ -261,6 +261,7 @@ def _window_probability(
 
 
 def _nearest_misses(table: pd.DataFrame, window: tuple[float, float]) -> pd.DataFrame:
-    size = table["mean_minibatch_size"]
-    distance = np.maximum(window[0] / size, size / window[1]).where(table["feasible"], np.inf)
-    return table.loc[distance.nsmallest(NEAREST_MISSES).index].reset_index(drop=True)
+    size = table["mean_minibatch_size"].to_numpy(float)
+    distance = np.where(table["feasible"], np.maximum(window[0] / size, size / window[1]), np.inf)
+    nearest: pd.DataFrame = table.iloc[np.argsort(distance, kind="stable")[:NEAREST_MISSES]].reset_index(drop=True)
+    return nearest

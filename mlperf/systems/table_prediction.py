@@ -92,7 +92,8 @@ def predict_rows(
 def _read(path: str | Path) -> pd.DataFrame:
     from mlperf.datasets import read_any_table
 
-    return read_any_table(path, duplicates="keep")
+    frame: pd.DataFrame = read_any_table(path, duplicates="keep")
+    return frame
 
 
 def _scaled_interval(model: TableModel, frame: pd.DataFrame, kind: str, level: float) -> Interval:
