@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.models.crossval import configuration_groups, grouped_folds, relative_errors
+from mlperf.models.crossval import Fold, configuration_groups, grouped_folds
 from mlperf.models.difficulty import left_out_scores
 from mlperf.models.family import choose_family
 from mlperf.models.intervals import Interval, check_kind, conformal_interval
@@ -27,6 +27,8 @@ class InnerChoice(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Grouped folds inside the training rows.
     seed : int
         Of the folds.
+    split : callable, optional
+        Makes the inner folds from the training columns, where random ones would ask another question than the outer split.
 
     Attributes
     ----------
@@ -36,24 +38,31 @@ class InnerChoice(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_groups = True
 
-    def __init__(self, members: Mapping[str, Callable[[], Any]], n_folds: int = 5, seed: int = 0) -> None:
+    def __init__(
+        self,
+        members: Mapping[str, Callable[[], Any]],
+        n_folds: int = 5,
+        seed: int = 0,
+        split: Callable[[Any], Sequence[Fold]] | None = None,
+    ) -> None:
         self.members = members
         self.n_folds = n_folds
         self.seed = seed
+        self.split = split
 
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Choose on left-out groups (default identical rows of features), then fit the chosen member."""
         keys = configuration_groups(X) if groups is None else np.asarray(groups)
         times = np.asarray(y, dtype=float)
-        found = choose_family(X, times, keys, members=self.members, n_folds=self.n_folds, seed=self.seed)
+        folds = grouped_folds(keys, self.n_folds, self.seed) if self.split is None else self.split(X)
+        found = choose_family(X, times, keys, members=self.members, folds=folds, seed=self.seed)
         self.choice_, self.member_ = found.chosen, found.estimator
-        left_out = found.predictions[found.chosen]
-        self.errors_ = relative_errors(left_out, times)
-        fold_of = np.empty(len(times), dtype=np.int64)
-        for number, fold in enumerate(grouped_folds(keys, self.n_folds, self.seed)):
+        left_out, fold_of = found.predictions[found.chosen], np.full(len(times), -1)
+        for number, fold in enumerate(folds):
             fold_of[fold.test] = number
-        logs = np.log(times / np.maximum(left_out, times.min() / 4.0))
-        self.residuals_, self.difficulty_ = left_out_scores(_numbers(X), logs, fold_of)
+        tested = fold_of >= 0
+        logs = np.log(times[tested] / np.maximum(left_out[tested], times.min() / 4.0))
+        self.residuals_, self.difficulty_ = left_out_scores(_numbers(X)[tested], logs, fold_of[tested])
         return self
 
     def predict(self, X: Any) -> FloatArray:

@@ -52,12 +52,17 @@ def climb(subject: str, folder: Path | None) -> Climbed:
     return SUBJECTS[subject](subject, folder)
 
 
-def climb_layers(card: str, folder: Path | None) -> Climbed:
-    """Random convolution layers, 10 folds."""
+def layer_trial(card: str, folder: Path | None) -> Trial:
+    """Random convolution layers of one card, 10 folds."""
     columns = list(dict.fromkeys((*STEP_SIZES, *SETTINGS, "m", "n", "k", "n_inputs")))
     rows = step_rows(card, folder).drop_duplicates(subset=columns).reset_index(drop=True)
     y, folds = rows["time_median_s"].to_numpy(), shuffled_folds(len(rows))
-    trial = Trial("E1", card, rows[columns], y, folds, len(STEP.terms), noise_floor=floor_of(rows))
+    return Trial("E1", card, rows[columns], y, folds, len(STEP.terms), noise_floor=floor_of(rows))
+
+
+def climb_layers(card: str, folder: Path | None) -> Climbed:
+    """Intervals of the ratio form and of boosting, from inner folds, beside normal ones."""
+    trial = layer_trial(card, folder)
     learner = BoostedResidual(nonnegative(STEP), list(STEP.columns), max_iter=MAX_ITER, n_folds=BOOSTED_FOLDS)
     scores = (
         score(Method("ratio", "default", lambda: ratio(STEP)), trial),
@@ -75,11 +80,12 @@ def system_rows(folder: Path | None) -> pd.DataFrame:
     is_pcie, is_80 = name.str.contains("PCI"), name.str.contains("80GB")
     samples = rows["global_batch_size"] / rows["n_accelerators"]
     kinds = {"pcie_40": is_pcie & ~is_80, "pcie_80": is_pcie & is_80, "sxm_40": ~is_pcie & ~is_80, "sxm_80": ~is_pcie & is_80}
-    return rows.assign(
+    made: pd.DataFrame = rows.assign(
         **{kind: samples * chosen for kind, chosen in kinds.items()},
         first_hop=(rows["n_nodes"] > 1).astype(float),
         step_s=rows["epoch_s"] * rows["global_batch_size"] / IMAGES,
     )
+    return made
 
 
 def climb_systems(subject: str, folder: Path | None) -> Climbed:
@@ -103,7 +109,7 @@ def iteration_rows(folder: Path | None) -> pd.DataFrame:
     layer_flops = 24.0 * length * hidden**2 + 4.0 * length**2 * hidden
     weights = (12.0 * hidden**2 * depth + VOCABULARY * hidden) / (tensor * pipeline)
     layers = depth / pipeline
-    return rows.assign(
+    made: pd.DataFrame = rows.assign(
         compute=n_micro * micro * layers * layer_flops / tensor,
         bubble=(pipeline - 1.0) * micro * layers * layer_flops / tensor,
         logits=n_micro * micro * length * hidden * VOCABULARY / tensor,
@@ -117,6 +123,7 @@ def iteration_rows(folder: Path | None) -> pd.DataFrame:
         first_hop=(data > 1.0).astype(float),
         model=rows["hidden_size"].astype(str) + " x " + rows["n_layers"].astype(str),
     )
+    return made
 
 
 def climb_iterations(subject: str, folder: Path | None) -> Climbed:
@@ -186,16 +193,17 @@ SUBJECTS: Mapping[str, Callable[[str, Path | None], Climbed]] = {
     ITERATIONS: climb_iterations,
     **dict.fromkeys(CNNS, climb_cnns),
 }
+TABLES = (
+    ("mlpredict_cdec", "convolution"),
+    ("mlperf_results", "resnet_systems"),
+    ("vtrain", "single_node"),
+    ("cmdare", "single_worker"),
+)
 COVERAGE_RUNGS = (
     Rung(
         "E1",
         "95 % prediction intervals on left-out groups",
-        (
-            ("mlpredict_cdec", "convolution"),
-            ("mlperf_results", "resnet_systems"),
-            ("vtrain", "single_node"),
-            ("cmdare", "single_worker"),
-        ),
+        TABLES,
         "convolution: 10 folds, shuffled, seed 0; epochs: each submitter left out; iterations: each model size; CNNs: each CNN",
         tuple(SUBJECTS),
         climb,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlperf.models.crossval import Fold
 from mlperf.systems.ladder.trial import Method
 
 MAX_ITER = 250
@@ -94,22 +95,28 @@ BASELINES = ("OLS", "WLS", "HGB")
 
 
 def methods(
-    form: Form, default: str, others: Mapping[str, str] | None = None, family: Sequence[str] = (), n_folds: int = 5
+    form: Form,
+    default: str,
+    others: Mapping[str, str] | None = None,
+    family: Sequence[str] = (),
+    n_folds: int = 5,
+    split: Callable[[Any], Sequence[Fold]] | None = None,
 ) -> list[Method]:
     """The default of a rung, others with their roles, the family's best chosen inside the training rows, and the baselines."""
     chosen = {default: "default", **(others or {}), **{name: "baseline" for name in BASELINES if name != default}}
-    made = [Method(name, role, _bound(name, form)) for name, role in chosen.items()]
+    made = [Method(name, role, bound(name, form)) for name, role in chosen.items()]
     if family:
-        made.insert(1, Method("best", "best", lambda: best(form, family, n_folds)))
+        made.insert(1, Method("best", "best", lambda: best(form, family, n_folds, split)))
     return made
 
 
-def best(form: Form, family: Sequence[str], n_folds: int = 5) -> Any:
+def best(form: Form, family: Sequence[str], n_folds: int = 5, split: Callable[[Any], Sequence[Fold]] | None = None) -> Any:
     """The best of some makers, chosen inside the training rows."""
     from mlperf.systems.ladder.choice import InnerChoice
 
-    return InnerChoice({name: _bound(name, form) for name in family}, n_folds)
+    return InnerChoice({name: bound(name, form) for name in family}, n_folds, split=split)
 
 
-def _bound(name: str, form: Form) -> Callable[[], Any]:
+def bound(name: str, form: Form) -> Callable[[], Any]:
+    """A maker that needs no argument any more."""
     return lambda: MAKERS[name](form)

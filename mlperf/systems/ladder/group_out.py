@@ -29,7 +29,8 @@ class GroupOut(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Every group is left out once. A left-out relative residual is divided by sqrt(1 + h), h the leverage of its row in the fit that
     did not see it, so that a rare kind of row does not widen the interval of a common one. The interval of a new row is the
-    prediction times 1 plus sqrt(1 + h) times quantiles of those residuals; where they are few, of Student's t with their mean square.
+    prediction times 1 plus sqrt(1 + h) times quantiles of those residuals; where they are few, of Student's t with their mean
+    square.
 
     Parameters
     ----------

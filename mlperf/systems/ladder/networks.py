@@ -158,9 +158,9 @@ def total_error(sums: pd.Series, measured: pd.DataFrame, passed: str) -> pd.Seri
 
 def total_goals(device: str, sums: pd.Series, measured: pd.DataFrame, passed: str) -> list[Goal]:
     """One goal a network."""
-    within = TOTAL_WITHIN[passed]
-    errors: Mapping[str, float] = total_error(sums, measured, passed).to_dict()
-    return [judged("B1", device, f"{name} {passed} total: error", error, -within, within) for name, error in errors.items()]
+    within, errors = TOTAL_WITHIN[passed], total_error(sums, measured, passed)
+    pairs = zip(errors.index, errors.to_numpy(), strict=True)
+    return [judged("B1", device, f"{name} {passed} total: error", float(error), -within, within) for name, error in pairs]
 
 
 def total_note(name: str, sums: pd.Series, measured: pd.DataFrame, passed: str) -> str:

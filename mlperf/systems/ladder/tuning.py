@@ -91,7 +91,7 @@ def climb(device: str, folder: Path | None) -> Climbed:
 
 def in_octaves(X: pd.DataFrame) -> pd.DataFrame:
     """Sizes, powers of two all, as their log2; switches as they are."""
-    return X.assign(**{name: np.log2(X[name]) for name in X if name not in SWITCHES})
+    return X.assign(**{name: np.log2(X[name]) for name in PARAMETERS if name not in SWITCHES})
 
 
 def form() -> Form:
