@@ -17,6 +17,15 @@ _HOMES = {
     "BoostedResidual": "mlperf.models.boosted",
     "LogLearner": "mlperf.models.learners",
     "choose_family": "mlperf.models.family",
+    "Domain": "mlperf.models.domain",
+    "Interval": "mlperf.models.intervals",
+    "read_model": "mlperf.models.store",
+    "write_model": "mlperf.models.store",
+    "read_learner": "mlperf.models.learner_store",
+    "write_learner": "mlperf.models.learner_store",
+    "read_extrap": "mlperf.models.extrap",
+    "write_extrap": "mlperf.models.extrap",
+    "component_experiment": "mlperf.models.extrap",
 }
 
 __all__ = [*_HOMES]

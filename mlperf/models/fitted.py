@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,7 @@ from mlperf.models.expressions import Expression, names, parse
 from mlperf.models.report import FitReport
 from mlperf.models.searched import Searched
 from mlperf.models.spread import Spread
-from mlperf.models.terms import Terms, n_rows
+from mlperf.models.terms import Terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +39,8 @@ class Fitted:
     offsets : tuple of Expression
     searched : Searched or None
         None after reading from a file.
-    rows : (frame, row numbers, design) or None
-        What the domain is learned from, until it is.
+    rows : (columns by name, row numbers, design) or None
+        What the domain is learned from, until it is: the columns that the candidates read, also those of terms that left.
     """
 
     terms: Terms
@@ -49,7 +51,7 @@ class Fitted:
     aliased: tuple[tuple[str, str], ...]
     offsets: tuple[Expression, ...]
     searched: Searched | None
-    rows: tuple[Frame, IntArray, FloatArray] | None
+    rows: tuple[Mapping[str, Any], IntArray, FloatArray] | None
     _domain: list[Domain] = field(default_factory=list)
 
     def design(self, frame: Frame, n_samples: int) -> FloatArray:
@@ -74,19 +76,23 @@ class Fitted:
         return total
 
     def domain_frame(self, frame: Frame, n_rows: int) -> pd.DataFrame:
-        """Columns of a frame that the final model reads."""
-        return columns_read(self.terms, frame, n_rows)
+        """Columns of a frame that the domain looks at."""
+        domain = self.domain()
+        read = (*domain.names[: domain.n_columns], *domain.levels)
+        return pd.DataFrame({name: np.asarray(raw_column(frame, name)) for name in read}, index=range(n_rows))
 
     def domain(self) -> Domain:
         """The measured domain, learned on first use."""
         if not self._domain and self.rows is not None:
-            frame, numbers, design = self.rows
-            columns = columns_read(self.terms, frame, n_rows(frame)).iloc[numbers].reset_index(drop=True)
-            self._domain.append(Domain.fit(columns, design, self.names))
+            columns, numbers, design = self.rows
+            frame = pd.DataFrame({name: np.asarray(column)[numbers] for name, column in columns.items()}, index=range(len(numbers)))
+            # Values may be missing in columns of terms that left: such a column has no range to speak of.
+            known = [name for name in frame if not frame[name].isna().any()]
+            self._domain.append(Domain.fit(frame[known], design, self.names))
         return self._domain[0]
 
 
-def columns_read(terms: Terms, frame: Frame, n_rows: int) -> pd.DataFrame:
-    """The columns that some terms read, as a frame."""
+def columns_read(terms: Terms, frame: Frame) -> dict[str, Any]:
+    """The columns that some terms read, by name, not copied."""
     read = dict.fromkeys(column for variable in terms.variables for column in names(parse(variable)))
-    return pd.DataFrame({name: np.asarray(raw_column(frame, name)) for name in read}, index=range(n_rows))
+    return {name: raw_column(frame, name) for name in read}

@@ -15,7 +15,7 @@ from mlperf.models.diagnostics import condition
 from mlperf.models.evaluate import Frame, evaluate
 from mlperf.models.expressions import Name, text
 from mlperf.models.final import aliased_relations, final_fit, full_sigma
-from mlperf.models.fitted import Fitted
+from mlperf.models.fitted import Fitted, columns_read
 from mlperf.models.formula import Formula
 from mlperf.models.formulaspace import FormulaSpace
 from mlperf.models.inference import fit_figures, infer
@@ -112,7 +112,8 @@ def _fit_problem(
     sigma, df = full_sigma(problem, space.active, settings.tol)
     spread = Spread(fit.coef, fit.unscaled_factor(), sigma, df, settings.noise)
     aliased = tuple((relation.column, str(relation)) for relation in relations)
-    return Fitted(terms, kept, fit.names, spread, report, aliased, formula.offsets, searched, (frame, fit.rows, fit.matrix))
+    rows = (columns_read(problem.learned, frame), fit.rows, fit.matrix)
+    return Fitted(terms, kept, fit.names, spread, report, aliased, formula.offsets, searched, rows)
 
 
 def _interpolating_rank(problem: Problem, space: FormulaSpace) -> int | None:

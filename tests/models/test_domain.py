@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import linprog
 
 from mlperf.core.errors import DataError, UsageError
+from mlperf.models import StepwiseOLS
 from mlperf.models.domain import Domain
 from mlperf.models.hull import Hull, facets, gauge
 from mlperf.models.leverage import Leverage
@@ -174,3 +175,20 @@ def test_array_input_is_named_by_position() -> None:
     check = domain.check(np.array([[0.0, 40.0]]))
     assert check.column.tolist() == ["x1"]
     assert "in_domain" in check.to_frame().columns
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_estimator_flags_what_leaves_any_measured_column(name: str) -> None:
+    """Also in columns whose terms the selection dropped: they were measured only there."""
+    rng = np.random.default_rng(6)
+    train, queries = MAKERS[name](rng, 300), MAKERS[name](rng, 200)
+    numbers = train.select_dtypes("number")
+    time_s = 5.0 + numbers.iloc[:, 0].to_numpy() / numbers.iloc[:, 0].max() + 0.1 * rng.standard_normal(300)
+    model = StepwiseOLS(report="none").fit(train, time_s)
+    assert model.in_domain(train).mean() >= 0.98
+    inside = inside_box(train, queries)
+    assert (~model.in_domain(queries[inside])).mean() <= 0.05
+    for column in numbers:
+        outside = queries[inside].head(10).copy()
+        outside[column] = numbers[column].max() + 0.01 * np.ptp(numbers[column])
+        assert not model.in_domain(outside).any()

@@ -73,6 +73,8 @@ def null_p_values(name: str, n_nulls: int, seed: int, method: str = "truncated_f
 
 def naive_p_value(selection: Selection, groups: Any, term: int) -> float:
     table = selection.tables[-1]
+    if term not in table.terms:
+        return float("nan")
     place = list(table.terms).index(term)
     df = len(groups[term])
     f_value = (table.rss[place] - table.base.rss) / df / (table.base.rss / (table.base.n - table.base.rank))
