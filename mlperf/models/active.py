@@ -187,6 +187,11 @@ class Active:
         positions = self.alive if self.single else np.concatenate([*self.positions, np.empty(0, dtype=np.int64)])
         return np.concatenate([constant, self.columns[np.sort(positions)]])
 
+    def slopes(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Columns of the triangle in the model without the constant, their scaled coefficients, and the inverse of their products."""
+        positions = self.alive if self.single else np.sort(np.concatenate([*self.positions, np.empty(0, dtype=np.int64)]))
+        return self.columns[positions], self.b[positions], self.inverse[positions[:, None], positions]
+
     def add_scores(self, candidates: Sequence[IntArray]) -> Scores:
         """Rank gained and RSS with each candidate term added.
 

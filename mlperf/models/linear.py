@@ -9,12 +9,13 @@ import numpy as np
 from scipy.linalg import lapack
 
 from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.models.active import Active
 from mlperf.models.aliasing import SubsetFactor, factor_columns
 from mlperf.models.refine import MAX_CELLS, solve
 from mlperf.models.threads import one_blas_thread
 from mlperf.models.triangle import Triangle
 
-BLOCK_BYTES = 400_000
+BLOCK_BYTES = 2_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,6 +167,44 @@ def fit_columns(
     factor, inverse, coef, residuals, rss = made
     solved = (coef, scale, factor, inverse, residuals, rss)
     return LinearFit(names, assign, *solved, matrix, y, weights, rows, n_samples, bool(triangle.intercept), offset)
+
+
+def refined_coefficients(active: Active, X: FloatArray, y: FloatArray) -> FloatArray:
+    """Coefficients of a model in triangle coordinates after one more pass over its data; no copy is made.
+
+    Parameters
+    ----------
+    active : Active
+        Model on the triangle of ``[1 X y]``, unweighted.
+    X : array, shape (n_samples, n_features)
+    y : array, shape (n_samples,)
+
+    Returns
+    -------
+    array, shape (rank,)
+        In the units of the data, the constant first.
+
+    References
+    ----------
+    Björck (1996), section 6.6.5 (corrected semi-normal equations).
+    """
+    triangle, first = active.triangle, int(active.triangle.intercept)
+    columns, b, inverse = active.slopes()
+    scale, unit = triangle.scale[columns], float(triangle.scale[-1])
+    means = triangle.r[0] / (triangle.r[0, 0] * triangle.scale[0]) if first else np.zeros(len(triangle.scale))
+    coef = np.zeros(X.shape[1])
+    coef[columns - first] = b * unit / scale
+    level = float(means[-1] - means[columns] @ b) * unit
+    gradient, total = np.zeros(X.shape[1]), 0.0
+    with one_blas_thread():
+        for rows in _blocks(X):
+            residual = y[rows] - X[rows] @ coef
+            residual -= level
+            total += float(residual.sum())
+            gradient += residual @ X[rows]
+    b = b + inverse @ ((gradient[columns - first] / scale - means[columns] * total) / unit)
+    slopes = b * unit / scale
+    return np.concatenate([[(means[-1] - means[columns] @ b) * unit], slopes]) if first else slopes
 
 
 Made = tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]
