@@ -109,7 +109,7 @@ FORBIDDEN = re.compile(
     "|".join(
         (
             *(rf"(?<![\w.])/{folder}/" for folder in ("work", "root", "opt", "farm")),
-            r"\." + "library",
+            r"/\." + "library",
             r"\.\./" + "shared",
             "Not" + "ImplementedError",
             *(rf"\b{head}{tail}\b" for head, tail in (("TO", "DO"), ("FIX", "ME"), ("XX", "X"))),
