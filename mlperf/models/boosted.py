@@ -246,7 +246,7 @@ class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 model.feature_names_in_ = np.array(fields.texts("feature_names"), dtype=object)
             model.n_features_in_ = fields.integer("n_features", lower=1)
             model.base_ = base
-            model.terms_ = Terms.from_dict(fields.raw("terms"))
+            model.terms_ = Terms.from_dict(fields.raw("terms"), f"{path}.terms")
             width = sum(variable.width(full=True) for variable in model.terms_.variables.values())
             model.trees_ = Trees.from_dict(fields.raw("trees"), width, f"{path}.trees")
             model.time_range_ = _pair(fields, "time_range")

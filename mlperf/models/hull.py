@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, QhullError
 
 from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import DataError
 from mlperf.models.fields import Fields
 
 MAX_DIMENSIONS = 8
@@ -129,13 +130,16 @@ class Hull:
             logarithmic = tuple(value is True for value in fields.items("logarithmic"))
             n_columns = len(logarithmic)
             n_dimensions = len(Fields({"row": (fields.items("basis", n_columns) or [[]])[0]}, f"{path}.basis[0]").items("row"))
+            points = fields.matrix("points", None, n_dimensions)
+            if len(points) <= n_dimensions:
+                raise DataError(f"got {len(points)} corners, expected more than {n_dimensions}", place=f"{path}.points")
             return cls(
                 logarithmic,
                 fields.numbers("lower", n_columns),
                 fields.numbers("width", n_columns, lower=0.0),
                 fields.numbers("centre", n_columns),
                 fields.matrix("basis", n_columns, n_dimensions),
-                fields.matrix("points", None, n_dimensions),
+                points,
                 fields.number("limit", lower=1.0),
             )
 

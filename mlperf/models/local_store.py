@@ -56,7 +56,7 @@ def local_from_dict(cls: type[AnyLocal], document: Mapping[str, Any], path: str)
         model.n_features_in_ = frame.shape[1]
         if fields.boolean("has_names"):
             model.feature_names_in_ = np.array(list(frame), dtype=object)
-        model.terms_ = Terms.from_dict(fields.raw("terms"))
+        model.terms_ = Terms.from_dict(fields.raw("terms"), f"{path}.terms")
         model._set(frame, y)
         model.k_ = fields.integer("k", lower=1)
         model.residuals_ = (

@@ -212,7 +212,7 @@ class LinearMember(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             if not fields.absent("columns"):
                 model.feature_names_in_ = np.array(fields.texts("columns"), dtype=object)
             model.n_features_in_ = fields.integer("n_features", lower=1)
-            model.terms_ = Terms.from_dict(fields.raw("terms"))
+            model.terms_ = Terms.from_dict(fields.raw("terms"), f"{path}.terms")
             model.spread_ = Spread.from_dict(fields.raw("spread"), f"{path}.spread")
             model.domain_ = Domain.from_dict(fields.raw("domain"), f"{path}.domain")
             model.report_ = _read_report(fields.child("report"), cls.member, model.spread_)

@@ -9,6 +9,9 @@ import numpy as np
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
+from mlperf.models.fields import Fields
+
+MAX_DEGREE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +93,14 @@ class PolynomialBasis:
         return {"alpha": list(self.alpha), "norm2": list(self.norm2), "degree": self.degree}
 
     @classmethod
-    def from_dict(cls, stored: dict[str, Any]) -> PolynomialBasis:
-        """The inverse of ``to_dict``."""
-        return cls(tuple(map(float, stored["alpha"])), tuple(map(float, stored["norm2"])), int(stored["degree"]))
+    def from_dict(cls, stored: Any, path: str = "$") -> PolynomialBasis:
+        """The inverse of ``to_dict``; DataError with the JSON path of what is wrong."""
+        with Fields(stored, path) as fields:
+            degree = fields.integer("degree", lower=1, upper=MAX_DEGREE)
+            alpha, norm2 = fields.numbers("alpha"), fields.numbers("norm2")
+            if (len(alpha), len(norm2)) not in ((degree, degree + 1), (0, 0)) or not (norm2 > 0.0).all():
+                raise DataError(f"got {len(alpha)} centres and {len(norm2)} norms, expected those of degree {degree}", place=path)
+            return cls(tuple(alpha.tolist()), tuple(norm2.tolist()), degree)
 
 
 def contrast_polynomials(n_levels: int) -> FloatArray:

@@ -20,6 +20,7 @@ from mlperf.models.report import FitIdentity, FitReport
 from mlperf.models.selective import SelectiveInference
 from mlperf.models.spread import Spread
 from mlperf.models.stability import Stability
+from mlperf.models.stepwise_fit import terms_column_names
 from mlperf.models.terms import Terms
 
 _BLOCKS: dict[str, Callable[[Any, str], Any]] = {
@@ -64,9 +65,10 @@ def stepwise_from_dict(cls: type[Any], document: Mapping[str, Any], path: str = 
         if not fields.absent("columns"):
             model.feature_names_in_ = np.array(fields.texts("columns"), dtype=object)
         model.n_features_in_ = fields.integer("n_features", lower=1)
-        terms = _terms(fields.raw("terms"), f"{path}.terms")
+        terms = Terms.from_dict(fields.raw("terms"), f"{path}.terms")
         names = fields.texts("names")
-        kept = np.array(fields.integers("kept", len(names)), dtype=np.int64)
+        n_columns = len(terms_column_names(terms))
+        kept = np.array(fields.integers("kept", len(names), upper=n_columns - 1), dtype=np.int64)
         spread = Spread.from_dict(fields.raw("spread"), f"{path}.spread")
         report = _report(fields.child("report"), names, f"{path}.report")
         aliased = fields.child("aliased")
@@ -84,13 +86,6 @@ def _parameters(cls: type[Any], fields: Fields) -> dict[str, Any]:
     with fields:
         values = {name: fields.raw(name) for name in cls._get_param_names()}
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-
-
-def _terms(stored: Any, path: str) -> Terms:
-    try:
-        return Terms.from_dict(stored)
-    except (KeyError, TypeError, ValueError, AttributeError) as cause:
-        raise DataError("got terms that cannot be read, expected what to_dict writes", place=path) from cause
 
 
 def _report(fields: Fields, names: tuple[str, ...], path: str) -> FitReport:

@@ -11,6 +11,7 @@ import numpy as np
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError
 from mlperf.models.evaluate import Frame
+from mlperf.models.fields import Fields
 from mlperf.models.formula import Formula, Term, ordered_terms, parse_formula, parse_term
 from mlperf.models.variables import Variable, learn_variable, used_levels, variable_from_dict
 
@@ -198,10 +199,19 @@ class Terms:
         }
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Terms:
-        """The inverse of ``to_dict``."""
-        variables = {item["name"]: variable_from_dict(item) for item in stored["variables"]}
-        return cls(tuple(Term(tuple(item)) for item in stored["terms"]), variables, bool(stored["intercept"]))
+    def from_dict(cls, stored: Any, path: str = "$") -> Terms:
+        """The inverse of ``to_dict``; DataError with the JSON path of what is wrong."""
+        with Fields(stored, path) as fields:
+            made = [variable_from_dict(item, f"{path}.variables[{at}]") for at, item in enumerate(fields.items("variables"))]
+            variables = {variable.name: variable for variable in made}
+            items = [Fields({"term": item}, f"{path}.terms[{at}]") for at, item in enumerate(fields.items("terms"))]
+            terms = tuple(Term(item.texts("term")) for item in items)
+            intercept = fields.boolean("intercept")
+        for at, term in enumerate(terms):
+            unknown = [name for name in term.variables if name not in variables]
+            if unknown or not term.variables:
+                raise DataError(f"got {unknown or 'no variable'}, expected names of variables", place=f"{path}.terms[{at}]")
+        return cls(terms, variables, intercept)
 
 
 def n_rows(frame: Frame) -> int:

@@ -10,11 +10,14 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import DataError, UsageError
+from mlperf.core.errors import DataError, MlperfError, UsageError
 from mlperf.models.evaluate import Frame, evaluate, raw_column
 from mlperf.models.expressions import Call, Expression, Name, Number, parse, text
+from mlperf.models.fields import Fields
 from mlperf.models.polynomials import PolynomialBasis, contrast_names, contrast_polynomials
 from mlperf.models.rnumbers import number_text
+
+KINDS = ("numeric", "factor", "ordered", "basis")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +124,18 @@ class Variable:
         }
 
 
-def variable_from_dict(stored: dict[str, Any]) -> Variable:
-    """The inverse of ``Variable.to_dict``."""
-    basis = stored["basis"]
-    return Variable(stored["name"], stored["kind"], tuple(stored["levels"]), PolynomialBasis.from_dict(basis) if basis else None)
+def variable_from_dict(stored: Any, path: str = "$") -> Variable:
+    """The inverse of ``Variable.to_dict``; DataError with the JSON path of what is wrong."""
+    with Fields(stored, path) as fields:
+        name, kind, levels = fields.text("name"), fields.text("kind", KINDS), fields.texts("levels")
+        basis = None if fields.absent("basis") else PolynomialBasis.from_dict(fields.raw("basis"), f"{path}.basis")
+    if (kind == "basis") != (basis is not None) or (kind in ("factor", "ordered")) != bool(levels):
+        raise DataError(f"got levels or a basis that do not belong to a variable of kind {kind!r}", place=path)
+    try:
+        parse(name)
+    except MlperfError as error:
+        raise DataError(f"got {name!r}, expected a variable's name: {error.message}", place=f"{path}.name") from error
+    return Variable(name, kind, levels, basis)
 
 
 def learn_variable(name: str, frame: Frame) -> Variable:
