@@ -1,0 +1,78 @@
+"""Search against a brute force over every configuration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlperf
+from mlperf.core.errors import DataError, UsageError
+from mlperf.specs import JobSpec, load_cnn, load_machine, training_memory
+
+NODES, BATCHES = range(1, 13), range(1, 7)
+JOB = JobSpec(dataset_size=60_000)
+WINDOW = (8.0, 24.0)
+
+
+@pytest.fixture(scope="module")
+def found(small_model: Any) -> Any:
+    machine = load_machine("cpu-cluster")
+    return mlperf.search_runs(
+        small_model, load_cnn("alexnet"), machine, JOB, n_nodes=NODES, subbatch_size=BATCHES, minibatch=WINDOW, top=5
+    )
+
+
+@pytest.fixture(scope="module")
+def every(small_model: Any) -> Any:
+    machine = load_machine("cpu-cluster")
+    return mlperf.predict_epoch(
+        small_model, load_cnn("alexnet"), machine, JOB, n_nodes=list(NODES), subbatch_size=list(BATCHES)
+    ).to_frame()
+
+
+def test_the_ranking_is_that_of_solving_every_row(found: Any, every: Any) -> None:
+    inside = every[every["mean_minibatch_size"].between(*WINDOW)].sort_values("epoch_s").head(5)
+    assert found.best["closed"].eq("convolution").all()
+    np.testing.assert_array_equal(found.best[["n_nodes", "subbatch_size"]], inside[["n_nodes", "subbatch_size"]])
+    np.testing.assert_allclose(found.best["epoch_s"], inside["epoch_s"], rtol=1e-9)
+
+
+def test_probability_lies_between_edge_and_middle(found: Any) -> None:
+    assert found.best["window_probability"].between(0.0, 1.0).all()
+    assert found.best["window_probability"].max() > 0.9
+
+
+def test_an_empty_window_names_the_nearest_misses(small_model: Any) -> None:
+    machine = load_machine("cpu-cluster")
+    nothing = mlperf.search_runs(
+        small_model, load_cnn("alexnet"), machine, JOB, n_nodes=NODES, subbatch_size=BATCHES, minibatch=(1e6, 2e6)
+    )
+    assert nothing.best.empty
+    assert nothing.misses["mean_minibatch_size"].iloc[0] == pytest.approx(nothing.grid["mean_minibatch_size"].max())
+
+
+def test_what_does_not_fit_the_device_is_left_out(small_model: Any) -> None:
+    cnn = load_cnn("alexnet")
+    machine = replace(load_machine("cpu-cluster"), device_memory_bytes=float(training_memory(cnn, 3).total_bytes))
+    arguments = {"n_nodes": NODES, "subbatch_size": BATCHES, "minibatch": (0.0, float("inf"))}
+    limited = mlperf.search_runs(small_model, cnn, machine, JOB, **arguments)
+    assert limited.grid.groupby("subbatch_size")["feasible"].all().to_dict() == {b: b <= 3 for b in BATCHES}
+    assert (limited.best["subbatch_size"] <= 3).all()
+    assert mlperf.search_runs(small_model, cnn, machine, JOB, ignore_memory=True, **arguments).grid["feasible"].all()
+
+
+def test_cost_is_price_times_node_hours(small_model: Any) -> None:
+    machine = load_machine("cpu-cluster")
+    cheap = mlperf.search_runs(
+        small_model, load_cnn("alexnet"), machine, JOB, n_nodes=NODES, subbatch_size=BATCHES, objective="cost"
+    )
+    expected = cheap.best["epoch_s"] * cheap.best["n_nodes"] / 3600 * machine.price_per_node_hour
+    np.testing.assert_allclose(cheap.best["cost"], expected)
+    assert (cheap.best["cost"].diff().dropna() >= 0).all()
+    with pytest.raises(DataError, match="price_per_node_hour"):
+        mlperf.search_runs(small_model, load_cnn("alexnet"), replace(machine, price_per_node_hour=None), JOB, objective="cost")
+    with pytest.raises(UsageError, match="objective 'fame'"):
+        mlperf.search_runs(small_model, load_cnn("alexnet"), machine, JOB, objective="fame")
