@@ -21,8 +21,9 @@ from mlperf.models.formulaspace import FormulaSpace
 from mlperf.models.inference import fit_figures, infer
 from mlperf.models.linear import LinearFit
 from mlperf.models.problem import Problem, make_problem, resolve_direction
-from mlperf.models.report import FitIdentity, FitReport, relation_warnings
+from mlperf.models.report import FitIdentity, FitReport
 from mlperf.models.report_extras import Extras
+from mlperf.models.report_warnings import relation_warnings
 from mlperf.models.search import search
 from mlperf.models.searched import Searched
 from mlperf.models.selection_extras import selection_extras
@@ -31,6 +32,7 @@ from mlperf.models.spread import Spread
 from mlperf.models.stepwise_settings import Settings
 from mlperf.models.terms import Terms, codings, term_column_names
 from mlperf.models.threads import one_blas_thread
+from mlperf.models.twins import twin_warnings
 
 
 def fit_stepwise(
@@ -196,7 +198,7 @@ def _report(
         forced,
         bool(fit.rss <= floor),
     )
-    found = relation_warnings(fit, figures, inference, number, labels, _mape(fit))
+    found = [*relation_warnings(fit, figures, inference, number, labels, _mape(fit)), *twin_warnings(problem, space.current)]
     if forced:
         found.append("the start had as many parameters as rows: searched forward instead")
     if identity.perfect:
