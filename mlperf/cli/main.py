@@ -16,6 +16,7 @@ COMMANDS = {
     "demo": LazyCommand("mlperf.cli.demo:demo", "Run the whole path on the bundled measurements."),
     "collect": LazyCommand("mlperf.cli.collect:collect", "Measure this machine."),
     "data": LazyCommand("mlperf.cli.data:data", "List, describe, check, export and import measurement tables."),
+    "features": LazyCommand("mlperf.cli.features:features", "Describe kernels by source, compiled code or counters."),
     "train": LazyCommand("mlperf.cli.train:train", "Fit a model of every component time."),
     "report": LazyCommand("mlperf.cli.report:report", "Show what a model rests on: terms, tests, left-out errors."),
     "predict": LazyCommand("mlperf.cli.predict:predict", "Predict epoch time and mean mini-batch size of an unseen CNN."),

@@ -10,6 +10,8 @@ from mlperf.features.assembly.arm_names import ALIASES, FIELDS, NEGATED, NOT_COU
 from mlperf.features.assembly.instruction import Instruction
 from mlperf.features.assembly.operands import split_operands
 
+NO_DIGITS = str.maketrans("", "", "0123456789")
+_DIGITS_MATTER = re.compile(r"\bv\d|\bsp\b|^(?:[us]bf|cs|extr)")
 _ELEMENT = re.compile(r"v\d+\.(?:\d*)([bhsd])\[\d+\]")
 BRANCHES = frozenset({"cbz", "cbnz", "tbz", "tbnz"})
 RETURNS = frozenset({"ret", "retaa", "retab", "eret", "brk", "udf"})
@@ -21,6 +23,11 @@ class Arm:
     """Reads AArch64 instructions."""
 
     comment: str = "//"
+
+    def shape(self, text: str) -> str:
+        """Text without digits in its operands, except where they tell vectors or fields apart, or equal registers."""
+        name, *rest = text.split(None, 1)
+        return text if not rest or _DIGITS_MATTER.search(text) else f"{name} {rest[0].translate(NO_DIGITS)}"
 
     @property
     def architecture(self) -> str:

@@ -12,9 +12,9 @@ _VECTOR_REGISTER = re.compile(r"[bhsdqv]\d")
 _BITS = MappingProxyType({"b": 8, "h": 16, "s": 32, "d": 64})
 
 _INTEGER = """add adds sub subs adc adcs sbc sbcs neg negs ngc ngcs and ands bic bics orr orn eor eon mvn mul mneg madd msub smull
-umull smaddl umaddl smsubl umsubl smulh umulh lsl lsr asr ror extr ubfx sbfx ubfiz sbfiz bfi bfxil ubfm sbfm bfm sxtb sxth sxtw uxtb uxth
-uxtw clz cls rbit rev rev16 rev32 rev64 csel csinc csinv csneg cset csetm cinc cinv cneg crc32b crc32h crc32w crc32x crc32cb crc32cw
-crc32cx"""
+umull smaddl umaddl smsubl umsubl smulh umulh lsl lsr asr ror extr ubfx sbfx ubfiz sbfiz bfi bfxil ubfm sbfm bfm sxtb sxth sxtw uxtb
+uxth uxtw clz cls rbit rev rev16 rev32 rev64 csel csinc csinv csneg cset csetm cinc cinv cneg crc32b crc32h crc32w crc32x
+crc32cb crc32cw crc32cx"""
 _MOVES = "mov movk movi mvni fmov smov umov mrs msr"
 _SHUFFLES = "dup ext zip1 zip2 uzp1 uzp2 trn1 trn2 tbl tbx xtn xtn2 sqxtn uqxtn ins bsl bit bif"
 _CONVERTS = """scvtf ucvtf fcvt fcvtas fcvtau fcvtms fcvtmu fcvtns fcvtnu fcvtps fcvtpu fcvtzs fcvtzu fcvtl fcvtl2 fcvtn fcvtn2

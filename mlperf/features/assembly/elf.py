@@ -223,7 +223,7 @@ class FunctionReader:
         if len(own) == len(jumps):
             return dict(zip(jumps, own, strict=True))
         every = [target for targets in own for target in targets]
-        return {jump: every for jump in jumps}
+        return dict.fromkeys(jumps, every)
 
 
 def jump_target(operands: str) -> int | None:

@@ -71,6 +71,8 @@ class FunctionBody:
         tables : mapping
             Label of a table of addresses to the labels it lists.
         """
+        if not any(vocabulary[code].flow == "indirect" for _, code, _ in self.branches):
+            tables = {}
         own = [targets for labels in tables.values() if (targets := self.table_targets(labels))]
         indirect = [at for at, code, _ in self.branches if vocabulary[code].flow == "indirect"]
         # Compilers write tables in the order of their jumps; where numbers differ, every jump may use every table.

@@ -14,7 +14,7 @@ from mlperf.features.assembly.counts import FunctionCounts, function_counts
 from mlperf.features.assembly.flow import Exit
 from mlperf.features.assembly.placed import PlacedBranch, may_loop, placed_exits
 from mlperf.features.assembly.statements import without_comment
-from mlperf.features.assembly.vocabulary import NOTHING, Dialect, Memo, Vocabulary
+from mlperf.features.assembly.vocabulary import NOTHING, Dialect, InstructionCoder, Memo, Vocabulary
 
 LOOK, RELOCATION = -1, -2
 
@@ -47,8 +47,9 @@ class ListingCoder(Memo):
 
     def __init__(self, dialect: Dialect, vocabulary: Vocabulary) -> None:
         super().__init__()
-        self.dialect = dialect
-        self.vocabulary = vocabulary
+        self.comment = dialect.comment
+        self.instructions = InstructionCoder(dialect, vocabulary)
+        self.jumps: dict[str, int] = {}
 
     def __missing__(self, text: str) -> int:
         return self.remember(text, self.code_of(text))
@@ -68,7 +69,14 @@ class ListingCoder(Memo):
             return RELOCATION
         if text.startswith(_WORD) or _RAW.fullmatch(text):
             return NOTHING
-        return self.vocabulary.number(self.dialect.decode(without_comment(text, self.dialect.comment).strip()))
+        name, _, rest = text.partition("<")
+        words = name.split()
+        if rest and len(words) == 2 and words[0] in self.jumps:
+            return self.jumps[words[0]]
+        code = self.instructions.number(without_comment(text, self.comment).strip())
+        if rest and len(words) == 2 and "*" not in name and "(" not in name and "[" not in name:
+            self.jumps[words[0]] = code
+        return code
 
 
 @dataclass(slots=True)

@@ -154,11 +154,12 @@ class SourceReader:
         if word in SWITCHES:
             self.sections.switch(word, arguments)
         elif word == ".type":
-            self.functions.update(_TYPE.findall(text))
+            if "func" in arguments.lower():
+                self.functions.add(first_name(arguments))
         elif word in (".globl", ".global", "global"):
-            self.globals.update(_GLOBAL.findall(text))
+            self.globals.add(first_name(arguments))
         elif word == ".size":
-            ended = arguments.partition(",")[0].strip().strip('"')
+            ended = first_name(arguments)
             for section in [section for section, body in self.open.items() if body.name == ended]:
                 yield from self.close(section)
         elif word in MACROS:
@@ -191,6 +192,11 @@ def take(body: FunctionBody | None, codes: IntArray, count: int) -> None:
     if body is not None and count:
         body.parts.append(codes[codes > NOTHING])
         body.n += count
+
+
+def first_name(arguments: str) -> str:
+    """First of a directive's arguments."""
+    return arguments.partition(",")[0].strip().strip('"')
 
 
 def label_name(line: str) -> str:

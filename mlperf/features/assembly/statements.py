@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mlperf.features.assembly.vocabulary import NOTHING, Dialect, Memo, Vocabulary
+from mlperf.features.assembly.vocabulary import NOTHING, Dialect, InstructionCoder, Memo, Vocabulary
 
 LABEL, DIRECTIVE, SEVERAL = -1, -2, -3
 
@@ -14,8 +14,8 @@ _LABEL = re.compile(r'\s*(?:([A-Za-z0-9_.$@?]+)|"([^"]+)")\s*:(?!:)')
 _ASSIGNMENT = re.compile(r"[\w.$]+\s*=[^=]")
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"')
 _DATA = (".long", ".quad", ".word", ".xword", ".hword", ".byte", ".short", ".int", ".2byte", ".4byte", ".8byte")
-_STRUCTURE = """.section .text .data .bss .pushsection .popsection .previous .subsection .type .size .globl .global .rept .irp .irpc .macro
-    .intel_syntax .att_syntax .end section segment global"""
+_STRUCTURE = """.section .text .data .bss .pushsection .popsection .previous .subsection .type .size .globl .global .rept .irp
+.irpc .macro     .intel_syntax .att_syntax .end section segment global"""
 STRUCTURE = frozenset(_STRUCTURE.split())
 _PLAIN = "section segment global extern bits default align db dw dd dq times"
 PLAIN_DIRECTIVES = frozenset(_PLAIN.split())
@@ -45,14 +45,29 @@ class LineCoder(Memo):
     def __init__(self, dialect: Dialect, vocabulary: Vocabulary, *, with_loops: bool) -> None:
         super().__init__()
         self.dialect = dialect
-        self.vocabulary = vocabulary
+        self.instructions = InstructionCoder(dialect, vocabulary)
         self.with_loops = with_loops
+        self.jumps: dict[str, int] = {}
 
     def __missing__(self, line: str) -> int:
         return self.remember(line, self.code_of(line))
 
     def code_of(self, line: str) -> int:
-        """Code of a line met for the first time."""
+        """Code of a line met for the first time; the usual forms of compilers first."""
+        if line.startswith(".L") and line.endswith(":"):
+            return LABEL if self.with_loops else NOTHING
+        words = line.split(None, 2)
+        if len(words) == 2 and words[1].startswith(".L") and words[0] in self.jumps:
+            return self.jumps[words[0]]
+        if line.startswith("\t.") and ";" not in line and ":" not in line:
+            return self.directive_code(words[0], line)
+        code = self.general_code(line)
+        if code > NOTHING and len(words) == 2 and words[1].startswith(".L"):
+            self.jumps[words[0]] = code
+        return code
+
+    def general_code(self, line: str) -> int:
+        """Code of a line of any form."""
         found = [statement.code for statement in self.statements(line) if statement.code != NOTHING]
         if len(found) > 1:
             return SEVERAL
@@ -77,11 +92,15 @@ class LineCoder(Memo):
             return NOTHING
         word = text.split(None, 1)[0].lower()
         if word[0] == "." or word in PLAIN_DIRECTIVES:
-            is_table = self.with_loops and word in _DATA and any(letter.isalpha() for letter in text[len(word) :])
-            return DIRECTIVE if word in STRUCTURE or is_table else NOTHING
+            return self.directive_code(word, text)
         if _ASSIGNMENT.match(text) or not (word[0].isalpha() or word[0] in "{_"):
             return NOTHING
-        return self.vocabulary.number(self.dialect.decode(text))
+        return self.instructions.number(text)
+
+    def directive_code(self, word: str, text: str) -> int:
+        """Code of a directive: only those that shape functions matter, and tables of addresses where loops do."""
+        is_table = self.with_loops and word in _DATA and ".L" in text
+        return DIRECTIVE if word in STRUCTURE or is_table else NOTHING
 
 
 def without_comment(line: str, mark: str) -> str:

@@ -30,6 +30,9 @@ class Dialect(Protocol):
     def decode(self, text: str) -> Instruction | None:
         """The instruction of a text without comment; None for what is not counted."""
 
+    def shape(self, text: str) -> str:
+        """What of a text decides about its instruction: texts of one shape are one instruction."""
+
 
 class Vocabulary:
     """Instructions by number, from 1; 0 stands for nothing."""
@@ -60,6 +63,31 @@ class Vocabulary:
         if len(self._leaves) != len(self.instructions):
             self._leaves = np.array([one is not None and one.flow != "" for one in self.instructions], dtype=np.bool_)
         return self._leaves
+
+
+class InstructionCoder:
+    """Numbers of instruction texts; what differs in addresses and registers only is decoded once.
+
+    Parameters
+    ----------
+    dialect : Dialect
+        Architecture and syntax.
+    vocabulary : Vocabulary
+        Where instructions get their numbers.
+    """
+
+    def __init__(self, dialect: Dialect, vocabulary: Vocabulary) -> None:
+        self.dialect = dialect
+        self.vocabulary = vocabulary
+        self._known: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """Number of the instruction that a text without comment stands for; 0 for what is not counted."""
+        shape = self.dialect.shape(text)
+        known = self._known.get(shape)
+        if known is None:
+            known = self._known[shape] = self.vocabulary.number(self.dialect.decode(text))
+        return known
 
 
 class Memo(dict[str, int]):

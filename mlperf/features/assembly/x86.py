@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from mlperf.features.assembly.instruction import Instruction
 from mlperf.features.assembly.operands import split_operands
@@ -28,8 +29,11 @@ from mlperf.features.assembly.x86_names import (
 _COMPARE = re.compile(r"(v?)cmp(p[sdh]|s[sdh])")
 _INTEGER_COMPARE = re.compile(r"vpcmp(u?[bwdq])")
 _WIDE_REGISTER = re.compile(r"%?r(?:[abcd]x|[sd]i|[sb]p|\d+)")
+NO_DIGITS = str.maketrans("", "", "0123456789")
 _VECTOR = re.compile(r"[xyz]?mm\d")
 CONDITIONAL = frozenset([*(f"j{condition}" for condition in CONDITIONS), "jrcxz", "loop", "loope", "loopne"])
+REPEATS = frozenset({"rep", "repe", "repz"})
+REPEATED = MappingProxyType({"bsf": "tzcnt", "bsr": "lzcnt", "nop": "pause"})  # the prefix makes another instruction
 RETURNS = frozenset({"ret", "lret", "iret", "ud2", "ud1", "ud0", "sysret", "sysexit"})
 
 
@@ -52,8 +56,10 @@ class X86:
             return None
         operands = split_operands(rest)
         mnemonic = self.canonical(name, operands)
+        if prefixes & REPEATS and mnemonic in REPEATED:
+            mnemonic = REPEATED[mnemonic]
         if mnemonic == "nop":
-            return Instruction("pause", "other") if prefixes & {"rep", "repe", "repz"} else None
+            return None
         if mnemonic == "xchg" and operands in (["%ax", "%ax"], ["ax", "ax"]):
             return None
         loads, stores = memory_use(mnemonic, operands, self.syntax)
@@ -62,6 +68,17 @@ class X86:
         return Instruction(
             mnemonic, kind, flow_of(mnemonic, operands), loads, stores, bits, multiply_lanes(mnemonic, kind, operands)
         )
+
+    def shape(self, text: str) -> str:
+        """Text without digits in its operands, except where an immediate decides about the name."""
+        name, *rest = text.split(None, 1)
+        if not rest or name in PREFIXES:
+            return text
+        if "mov" in name or "cmp" in name:
+            has_number = "$" in rest[0] if self.syntax == "att" else rest[0].rpartition(",")[2].lstrip()[:1] in "-0123456789"
+            if has_number:
+                return text
+        return f"{name} {rest[0].translate(NO_DIGITS)}"
 
     def canonical(self, name: str, operands: list[str]) -> str:
         """One name for all spellings."""

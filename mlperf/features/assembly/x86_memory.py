@@ -18,6 +18,7 @@ READS = (
     "cmp", "test", "push", "mul", "imul", "div", "idiv", "fld", "fild", "fadd", "fsub", "fmul", "fdiv", "fcom", "fiadd", "fisub",
     "fimul", "fidiv", "ficom", "ucom", "comi", "vucom", "vcomi", "ptest", "vptest", "vtest", "ldmxcsr", "vldmxcsr", "fnldcw",
 )  # fmt: skip
+EXCHANGES = frozenset({"xchg", "xadd", "cmpxchg", "cmpxchg8b", "cmpxchg16b"})
 READ_BITS = frozenset({"bt"})
 
 
@@ -40,6 +41,8 @@ def memory_use(mnemonic: str, operands: list[str], syntax: str) -> tuple[int, in
     memory = [place for place, operand in enumerate(operands) if is_memory(operand, syntax)]
     if not memory:
         return 0, 0
+    if mnemonic in EXCHANGES:
+        return 1, 1
     target = len(operands) - 1 if syntax == "att" else 0
     if target not in memory:
         return 1, 0

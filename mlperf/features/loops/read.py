@@ -12,6 +12,7 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.features.base import FeatureTable
 from mlperf.features.loops.c_reader import read_c
 from mlperf.features.loops.caches import DEFAULT_CACHES, CacheLevel
+from mlperf.features.loops.contraction import pattern_nest
 from mlperf.features.loops.description import read_nest
 from mlperf.features.loops.nest import Nest
 from mlperf.features.loops.table import loop_features
@@ -62,6 +63,7 @@ def swc_s(
     sizes: Mapping[str, int] | None = None,
     *,
     functions: Sequence[str] = (),
+    patterns: Sequence[str] = (),
     caches: Sequence[CacheLevel] = DEFAULT_CACHES,
     per_array: bool | None = None,
     reassociate: bool = True,
@@ -76,9 +78,11 @@ def swc_s(
         Numbers for open sizes.
     functions : sequence of str
         Functions to keep; none: all with loops.
+    patterns : sequence of str
+        Contractions such as ``ij-jlk-kil`` with the open size ``N``, after the files.
     caches, per_array, reassociate
         As `loop_features`.
     """
-    nests = [nest for path in paths for nest in read_nests(path, functions)]
+    nests = [nest for path in paths for nest in read_nests(path, functions)] + [pattern_nest(pattern) for pattern in patterns]
     inputs = {str(path): hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths}
     return loop_features(nests, sizes, caches=caches, per_array=per_array, reassociate=reassociate, inputs=inputs)

@@ -1,0 +1,144 @@
+"""``mlperf features``: workload characteristics of kernels as a table that ``mlperf train --join`` takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mlperf.cli.options import output_options
+from mlperf.cli.show import Show
+from mlperf.cli.values import Words
+from mlperf.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from mlperf.features.base import FeatureTable
+
+SYNTAXES = ("att", "intel", "arm")
+FAMILIES = ("twice", "distinct", "distinct_all_used", "repeats_all_used")
+
+inputs_argument = click.argument(
+    "inputs", metavar="INPUT...", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+table_option = click.option(
+    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="CSV to write; units and sources go to *.columns.csv."
+)
+function_option = click.option("--function", "functions", multiple=True, help="Function to keep; may be repeated.")
+
+
+class Sizes(click.ParamType):  # type: ignore[type-arg]
+    """``NAME=NUMBER``, a size of a loop nest."""
+
+    name = "name=number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Return (name, number)."""
+        if isinstance(value, tuple):
+            return value
+        name, _, number = str(value).partition("=")
+        if not name.isidentifier() or not number.isdigit() or int(number) < 1:
+            self.fail(f"got {value!r}, expected NAME=NUMBER, for example n=1000", param, ctx)
+        return name, int(number)
+
+
+@click.group(epilog="Example: mlperf features swc-o kernels/*.s -o counts.csv")
+def features() -> None:
+    """Describe kernels by their source, their compiled code or their counters."""
+
+
+@features.command(
+    "swc-s",
+    epilog="""\b
+Examples:
+  mlperf features swc-s kernels/*.c -o nests.csv
+  mlperf features swc-s matvec.c --size n=1000 --size m=500 --cache l1=48K/64/12
+  mlperf features swc-s --family twice --size N=100 -o patterns.csv
+""",
+)
+@inputs_argument
+@table_option
+@click.option("--size", "sizes", type=Sizes(), multiple=True, help="Number for an open size; may be repeated.")
+@function_option
+@click.option(
+    "--cache", "caches", multiple=True, metavar="NAME=SIZE/LINE[/WAYS]", help="Geometry for predicted misses; may be repeated."
+)
+@click.option("--pattern", "patterns", multiple=True, help="Contraction such as ij-jlk-kil in place of a file; may be repeated.")
+@click.option("--family", type=Words(FAMILIES), help="All contractions A[..] += B[...] * C[...] of a rule in place of files.")
+@click.option(
+    "--per-array/--totals-only", default=None, help="Columns for each array and loop, or none.  [default: where names agree]"
+)
+@click.option("--ordered-sums", is_flag=True, help="Floating-point sums keep their order: reductions do not vectorise.")
+@output_options
+def swc_s_command(
+    inputs: tuple[Path, ...],
+    output: Path | None,
+    sizes: tuple[tuple[str, int], ...],
+    functions: tuple[str, ...],
+    caches: tuple[str, ...],
+    patterns: tuple[str, ...],
+    family: str | None,
+    per_array: bool | None,
+    ordered_sums: bool,
+    show: Show,
+) -> None:
+    """Strides, footprints, predicted cache misses and vectorisability of loop nests in C or TOML files."""
+    from mlperf.features.loops import swc_s
+    from mlperf.features.loops.caches import DEFAULT_CACHES, parse_cache
+    from mlperf.specs.patterns import RULES, make_patterns
+
+    chosen = [*patterns, *(make_patterns(RULES[family]) if family else ())]
+    if not inputs and not chosen:
+        raise UsageError("got no INPUT, expected a C or TOML file", hint="Or name contractions with --pattern or --family.")
+    table = swc_s(
+        inputs,
+        dict(sizes),
+        functions=functions,
+        patterns=chosen,
+        caches=[parse_cache(text) for text in caches] or DEFAULT_CACHES,
+        per_array=per_array,
+        reassociate=not ordered_sums,
+    )
+    deliver(table, output, show)
+
+
+@features.command(
+    "swc-o",
+    epilog="""\b
+Examples:
+  mlperf features swc-o kernels/*.s -o counts.csv
+  mlperf features swc-o kernels.o --function matvec
+  mlperf features swc-o build1/k.o build2/k.txt --key file:function
+""",
+)
+@inputs_argument
+@table_option
+@function_option
+@click.option("--key", type=Words(("function", "file", "file:function")), default="function", help="What names a row.")
+@click.option("--loops/--no-loops", default=True, help="Count the innermost loops, too.")
+@click.option("--syntax", type=Words(SYNTAXES), help="Syntax of text that does not show it.")
+@output_options
+def swc_o_command(
+    inputs: tuple[Path, ...], output: Path | None, functions: tuple[str, ...], key: str, loops: bool, syntax: str | None, show: Show
+) -> None:
+    """Instruction counts of functions in assembler source, objdump listings and ELF objects."""
+    from mlperf.features.assembly import swc_o
+
+    if not inputs:
+        raise UsageError("got no INPUT, expected assembler text, a listing or an object", hint="For example kernels/*.s.")
+    deliver(swc_o(inputs, functions=functions, key=key, loops=loops, syntax=syntax), output, show)
+
+
+def deliver(table: FeatureTable, output: Path | None, show: Show) -> None:
+    """Write the table, or show it where no file was named; notes go to stderr."""
+    from mlperf.features.base import write_features
+
+    for note in table.notes:
+        show.note(note)
+    if output is not None:
+        written = write_features(table, output)
+        show.note(
+            f"{len(table.frame)} rows, {len(table.columns)} columns written to {written[0]}; units and sources to {written[1]}"
+        )
+    if output is None or show.settings.as_json:
+        show(table, data_sha256=table.inputs)
