@@ -149,9 +149,8 @@ def engine_memory(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def main(names: list[str]) -> None:
-    print(
-        f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}; CPU seconds of one thread"
-    )
+    machine = platform.processor() or platform.machine()
+    print(f"{machine}, Python {platform.python_version()}, numpy {np.__version__}; CPU seconds of one thread")
     for name in names:
         x, y = make_design(*SIZES[name])
         product = cpu(lambda x=x: x.T @ x, REPEATS[name])

@@ -188,7 +188,7 @@ class Active:
         return np.concatenate([constant, self.columns[np.sort(positions)]])
 
     def slopes(self) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Columns of the triangle in the model without the constant, their scaled coefficients, and the inverse of their products."""
+        """Columns of the triangle in the model without the constant, their scaled coefficients, the inverse of their products."""
         positions = self.alive if self.single else np.sort(np.concatenate([*self.positions, np.empty(0, dtype=np.int64)]))
         return self.columns[positions], self.b[positions], self.inverse[positions[:, None], positions]
 

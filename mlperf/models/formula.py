@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from mlperf.core.errors import UsageError
 from mlperf.models.expressions import Binary, Call, Expression, Group, Name, Number, Signed, names, parse, text
+from mlperf.models.term_algebra import Expander
 
 # What a term may compute; ``poly`` and ``factor`` make several columns, ``offset`` is no term.
 ELEMENTWISE = ("log", "log2", "log10", "log1p", "sqrt", "exp", "abs", "I", "min", "max", "pmin", "pmax")
@@ -169,7 +169,7 @@ def parse_formula(source: str | Expression, columns: Sequence[str] = (), dot: Ex
             check_functions(response)
     elif isinstance(tree, Signed) and tree.operator == "~":
         right = tree.operand
-    expander = _Expander(columns, response, dot)
+    expander = Expander(columns, response, dot, _variable_text)
     keys = expander.expand(right)
     return Formula(
         response,
@@ -196,112 +196,3 @@ def ordered_terms(terms: Iterable[Term], order: Sequence[str] = ()) -> tuple[Ter
             rank.setdefault(name, len(rank))
     labelled = [Term(tuple(sorted(term.variables, key=rank.__getitem__))) for term in wanted if term.variables]
     return tuple(sorted(dict.fromkeys(labelled), key=lambda term: term.order))
-
-
-# A set of terms that remembers its order: the variables as a set, and in their order of appearance.
-Keys: TypeAlias = dict[frozenset[str], tuple[str, ...]]
-
-
-def _entry(variables: Iterable[str]) -> Keys:
-    appearance = tuple(dict.fromkeys(variables))
-    return {frozenset(appearance): appearance}
-
-
-class _Expander:
-    """Expand ``+ - : * ^ /`` and parentheses into a set of terms that remembers its order."""
-
-    def __init__(self, columns: Sequence[str], response: Expression | None, dot: Expression | None) -> None:
-        hidden = set(names(response)) if response is not None else set()
-        self.columns = [name for name in columns if name not in hidden]
-        self.dot = dot
-        self.no_constant = False
-        self.offsets: list[Expression] = []
-
-    def expand(self, tree: Expression) -> Keys:
-        spine: list[Binary] = []
-        while isinstance(tree, Binary) and tree.operator in "+-":
-            spine.append(tree)
-            tree = tree.left
-        keys = self.leaf(tree)
-        for node in reversed(spine):
-            keys = self.minus(keys, node.right) if node.operator == "-" else _merged(keys, self.plus(node.right))
-        return keys
-
-    def plus(self, tree: Expression) -> Keys:
-        if tree == Number(1.0):
-            self.no_constant = False
-        return self.leaf(tree)
-
-    def minus(self, keys: Keys, tree: Expression) -> Keys:
-        if tree in (Number(0.0), Number(1.0)):
-            self.no_constant = tree == Number(1.0)
-            return keys
-        removed = self.expand(tree)
-        return {key: appearance for key, appearance in keys.items() if key not in removed}
-
-    def leaf(self, tree: Expression) -> Keys:
-        if isinstance(tree, Group):
-            return self.expand(tree.inner)
-        if isinstance(tree, Number):
-            return self.constant(tree)
-        if isinstance(tree, Signed):
-            return self.minus({}, tree.operand) if tree.operator == "-" else self.expand(tree.operand)
-        if isinstance(tree, Binary):
-            return self.product(tree)
-        if isinstance(tree, Call) and tree.function == "offset":
-            return self.offset(tree)
-        if tree == Name("."):
-            return (
-                self.expand(self.dot)
-                if self.dot is not None
-                else {key: value for name in self.columns for key, value in _entry([text(Name(name))]).items()}
-            )
-        return _entry([_variable_text(tree)])
-
-    def constant(self, tree: Number) -> Keys:
-        if tree.value not in (0.0, 1.0):
-            raise UsageError(f"got the number {text(tree)} as a term, expected 0, 1 or a term; arithmetic belongs into I()")
-        self.no_constant = tree.value == 0.0
-        return {}
-
-    def offset(self, tree: Call) -> Keys:
-        if len(tree.arguments) != 1:
-            raise UsageError(f"got {text(tree)!r}, expected offset() with one argument")
-        self.offsets.append(tree.arguments[0])
-        return {}
-
-    def product(self, tree: Binary) -> Keys:
-        if tree.operator == "^":
-            return self.power(tree)
-        if tree.operator not in (":", "*", "/", "%in%"):
-            raise UsageError(f"got {tree.operator!r} in {text(tree)!r}, expected a sum of terms")
-        left, right = self.expand(tree.left), self.expand(tree.right)
-        if tree.operator in (":", "%in%"):
-            return _crossed(left, right)
-        if tree.operator == "/":
-            nest = _entry(name for appearance in left.values() for name in appearance)
-            return _merged(left, _crossed(nest, right))
-        return _merged(_merged(left, right), _crossed(left, right))
-
-    def power(self, tree: Binary) -> Keys:
-        exponent = tree.right.value if isinstance(tree.right, Number) else 0.0
-        if exponent < 1 or exponent != int(exponent) or exponent > 10:
-            raise UsageError(f"got {text(tree)!r}, expected a whole power 1 to 10; x^2 itself is I(x^2)")
-        base = self.expand(tree.left)
-        keys = base
-        for _ in range(int(exponent) - 1):
-            keys = _merged(keys, _crossed(keys, base))
-        return keys
-
-
-def _crossed(left: Keys, right: Keys) -> Keys:
-    found: Keys = {}
-    for a in left.values():
-        for b in right.values():
-            found = _merged(found, _entry((*a, *b)))
-    return found
-
-
-def _merged(left: Keys, right: Keys) -> Keys:
-    """Both, in order; a term of both keeps the first's order of variables."""
-    return {**left, **{key: appearance for key, appearance in right.items() if key not in left}}

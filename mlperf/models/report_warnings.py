@@ -1,0 +1,42 @@
+"""What the reader of a report must not overlook."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlperf.models.diagnostics import variance_inflation
+from mlperf.models.inference import FitFigures, Inference
+from mlperf.models.linear import LinearFit
+
+
+def relation_warnings(
+    fit: LinearFit, figures: FitFigures, inference: Inference, number: float, terms: tuple[str, ...], mape: float | None
+) -> list[str]:
+    """What the reader must not overlook.
+
+    Parameters
+    ----------
+    fit, figures, inference
+        Of the final model.
+    number : float
+        Condition number.
+    terms : tuple of str
+    mape : float or None
+        Mean relative error on the fitted rows, where all values are positive.
+    """
+    found = []
+    per_term = variance_inflation(fit)[1]
+    high = [f"{terms[term - 1]} {value ** (1.0 / df):.3g}" for term, (value, df) in per_term.items() if value ** (1.0 / df) > 10.0]
+    if high:
+        found.append(
+            f"collinear: variance inflation above 10 for {', '.join(high)}; signs and sizes of these coefficients mean little"
+        )
+    if mape is not None and mape > 0.3 and figures.r2_adj > 0.9:
+        found.append(
+            f"adjusted R2 {figures.r2_adj:.3f} beside a mean relative error of {100 * mape:.0f} %: "
+            "the fit serves the largest values only"
+        )
+    limit = max(1e-8, 1e-14 * number)
+    if np.isfinite(inference.disagreement) and inference.disagreement > limit:
+        found.append(f"statsmodels and the refined solution differ by {inference.disagreement:.1e}; the refined one is shown")
+    return found
