@@ -26,6 +26,7 @@ from mlperf.models.diagnostics import (
     white,
 )
 from mlperf.models.difficulty import left_out_scores
+from mlperf.models.draws import bootstrap_coefficients, row_bootstrap
 from mlperf.models.inference import FitFigures, Inference, statsmodels_fit
 from mlperf.models.linear import LinearFit
 from mlperf.models.report_extras import Extras, left_out_residuals
@@ -305,6 +306,13 @@ class FitReport(Shown):
     def _extra(self, name: str) -> Any:
         extras = self._extras
         return self._made.get(name) if extras is None else self._once(name, lambda: extras.make(name))
+
+    def bootstrap_coefficients(self, size: int, seed: int = 0) -> FloatArray:
+        """Coefficients of resampled rows, terms as they are, shape (size, rank); the same rows and seed give the same resamples."""
+        fit = self._rows()
+        root = np.ones(len(fit.y)) if fit.root_weights is None else fit.root_weights
+        counts = row_bootstrap(len(fit.y), size, seed)
+        return bootstrap_coefficients(fit.matrix * root[:, None], fit.y * root, counts)
 
     def with_left_out_residuals(self, spread: Spread) -> Spread:
         """``spread`` with the residuals of the nested cross-validation, where it is on and they are needed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -69,6 +70,9 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Which of ``selective``, ``stability``, ``nested_cv`` the report offers (computed when first read).
     ordered : bool
         Whether rows are ordered in time, for the Durbin-Watson statistic.
+    n_draws : int
+        Bootstrap coefficients of the final model kept for ``sample``; 0 draws from their normal theory instead. Models fitted on
+        the same rows share the resamples, so that draw b of one belongs to draw b of the other.
 
     Attributes
     ----------
@@ -122,6 +126,7 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         offset: str | None = None,
         report: str | Sequence[str] = "auto",
         ordered: bool = False,
+        n_draws: int = 0,
     ) -> None:
         self.terms = terms
         self.lower = lower
@@ -142,6 +147,7 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.offset = offset
         self.report = report
         self.ordered = ordered
+        self.n_draws = n_draws
 
     def __sklearn_tags__(self) -> Any:
         """Relative noise needs positive y; dropping rows allows missing values."""
@@ -278,6 +284,9 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             weights = relative_weights(y, weights)
         formula = Formula(response, formula.terms, formula.intercept, (*formula.offsets, *self._offsets()), formula.tree)
         fitted = fit_stepwise(frame, matrix, y, weights, formula, Settings.of(self), as_written=as_written, groups=groups)
+        if self.n_draws:
+            spread = replace(fitted.spread, draws=fitted.report.bootstrap_coefficients(self.n_draws))
+            fitted = replace(fitted, spread=spread)
         self._publish(fitted)
         return self
 

@@ -134,3 +134,17 @@ def test_unknown_blocks_are_refused() -> None:
         wanted_extras(["everything"])
     assert wanted_extras("auto") == ("selective", "stability", "nested_cv")
     assert wanted_extras("none") == ()
+
+
+def test_models_of_the_same_rows_share_their_resamples() -> None:
+    """Two times measured in the same runs: their errors are correlated, and so are the stored draws, after reloading too."""
+    rng = np.random.default_rng(1)
+    X = rng.lognormal(0.0, 1.0, (90, 3))
+    shared = rng.standard_normal(90)
+    times = [10.0 + X[:, 0] + shared + 0.1 * rng.standard_normal(90) for _ in range(2)]
+    models = [StepwiseOLS(lower=["x0"], report="none", n_draws=200).fit(X, time_s) for time_s in times]
+    models[1] = model_from_json(model_to_json(models[1]))
+    first, second = (model.sample(X[:1], np.random.default_rng(seed), 200)[:, 0] for seed, model in enumerate(models))
+    assert np.corrcoef(first, second)[0, 1] > 0.9
+    plain = StepwiseOLS(lower=["x0"], report="none").fit(X, times[0])
+    assert first.std() == pytest.approx(plain.sample(X[:1], rng, 4000)[:, 0].std(), rel=0.25)
