@@ -1,0 +1,83 @@
+"""What one run of the trainer is to do, as the file that every rank reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from mlperf.core.files import write_text_whole
+from mlperf.specs.cnn import CnnSpec
+from mlperf.specs.cnn_toml import cnn_from_dict
+
+FILE_NAME = "job.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run.
+
+    Attributes
+    ----------
+    cnn : Mapping
+        The network, as `mlperf.specs.cnn_toml.cnn_to_dict` gives it.
+    n_nodes, n_gpus_per_node, subbatch_size : int
+        Ranks, worker threads of each, samples of a gradient.
+    seed : int
+        Of the first weights, the samples drawn, their deformation and the waits.
+    learning_rate, momentum : float
+        eta and nu of Algorithms 1 and 2; the gradient is the mean over a sub-batch, an update adds up all that arrived.
+    max_updates, max_samples : int
+        The run ends with the update that reaches either; 0: no such limit.
+    dataset_size : int
+        Samples of an epoch.
+    shift, scale : float
+        Largest shift of a deformed image in elements, largest relative change of its size.
+    lockstep : bool
+        Workers wait for the publication of the update that used their gradient, the update waits for every worker.
+    waits : Mapping
+        Seconds to draw from, by component; what is named here is not done but waited for.
+    shards : str
+        Folder of the nodes' images, relative to the run's own; empty where gradients are waited for.
+    limit_s : float
+        Longest wait for the other ranks.
+    """
+
+    cnn: Mapping[str, Any]
+    n_nodes: int
+    n_gpus_per_node: int
+    subbatch_size: int
+    seed: int
+    learning_rate: float
+    momentum: float
+    max_updates: int
+    max_samples: int
+    dataset_size: int
+    shift: float
+    scale: float
+    lockstep: bool
+    waits: Mapping[str, list[float]]
+    shards: str
+    limit_s: float
+
+    @property
+    def network(self) -> CnnSpec:
+        """The network as a specification."""
+        return cnn_from_dict(self.cnn)
+
+    @property
+    def n_workers(self) -> int:
+        """Workers of all nodes."""
+        return self.n_nodes * self.n_gpus_per_node
+
+
+def write_job(job: Job, folder: Path) -> None:
+    """Write ``job`` into the folder of a run."""
+    write_text_whole(folder / FILE_NAME, json.dumps(asdict(job)) + "\n")
+
+
+def read_job(folder: Path) -> Job:
+    """Read what `write_job` wrote."""
+    return Job(**json.loads((folder / FILE_NAME).read_text(encoding="utf-8")))

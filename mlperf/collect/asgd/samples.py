@@ -1,0 +1,154 @@
+"""Images and labels to train on: scikit-learn's digits, or any NumPy file."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlperf.core.arrays import IntArray
+from mlperf.core.errors import DataError
+from mlperf.specs.cnn import CnnSpec
+
+TEST_SHARE = 0.2
+FULL_BYTE = 255.0
+LAYOUT_HINT = "Save with np.savez(path, images=..., labels=...); images (n, height, width) or (n, height, width, maps)."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """A data set in memory.
+
+    Attributes
+    ----------
+    name : str
+        For reports.
+    images, test_images : array, shape (n, height, width, maps)
+        uint8, or float32 as they go into the network.
+    labels, test_labels : array, shape (n,)
+        Classes from 0.
+    """
+
+    name: str
+    images: Any
+    labels: IntArray
+    test_images: Any
+    test_labels: IntArray
+
+    @property
+    def size(self) -> int:
+        """Samples of an epoch."""
+        return len(self.labels)
+
+    @property
+    def factor(self) -> float:
+        """What a stored value is multiplied by on loading."""
+        return 1.0 / FULL_BYTE if self.images.dtype == np.uint8 else 1.0
+
+
+def digits_cnn() -> CnnSpec:
+    """A small network for the digits: two convolutions, one pool, two fully connected layers."""
+    return CnnSpec.from_sprint("digits", 8, (1, 16, 32, 64, 10), pools_after=(2,), n_conv=2)
+
+
+def digits_samples(seed: int = 0) -> Samples:
+    """scikit-learn's bundled handwritten digits, 8 x 8 elements, a fifth kept for the test."""
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    return split("digits", np.rint(data.images * (FULL_BYTE / 16.0)).astype(np.uint8), data.target, seed)
+
+
+def read_samples(path: Path, seed: int = 0) -> Samples:
+    """Read ``images`` and ``labels`` from a NumPy file, with ``test_images`` and ``test_labels`` where it has them.
+
+    Parameters
+    ----------
+    path : Path
+        ``.npz``; images of uint8 are scaled to 0..1 on loading, other numbers are taken as they are.
+    seed : int
+        Of the split where the file holds no test part.
+
+    Raises
+    ------
+    DataError
+        Not such a file; says what is missing or of which shape it is.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            found = {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, zipfile.BadZipFile, AttributeError) as error:
+        raise DataError(f"is no NumPy archive ({error})", place=str(path), hint=LAYOUT_HINT) from error
+    for part in ("", "test_"):
+        if part == "test_" and not {"test_images", "test_labels"} & set(found):
+            return split(Path(path).stem, found["images"], found["labels"], seed)
+        check_arrays(found, part, str(path))
+    return Samples(
+        Path(path).stem, stored_images(found["images"]), as_labels(found["labels"]),
+        stored_images(found["test_images"]), as_labels(found["test_labels"]),
+    )  # fmt: skip
+
+
+def check_arrays(found: dict[str, Any], part: str, place: str) -> None:
+    """Refuse arrays that are absent or do not belong together."""
+    images, labels = found.get(f"{part}images"), found.get(f"{part}labels")
+    if images is None or labels is None:
+        raise DataError(
+            f"got arrays {', '.join(found) or 'none'}, expected {part}images and {part}labels", place=place, hint=LAYOUT_HINT
+        )
+    if images.ndim not in (3, 4) or labels.shape != images.shape[:1] or not len(labels):
+        raise DataError(
+            f"got {part}images {images.shape} and {part}labels {labels.shape}, expected one label an image",
+            place=place,
+            hint=LAYOUT_HINT,
+        )
+    if labels.dtype.kind not in "iu" or labels.min() < 0:
+        raise DataError(f"got {part}labels of {labels.dtype}, expected classes as integers from 0", place=place, hint=LAYOUT_HINT)
+    if images.dtype.kind not in "iuf" or not np.isfinite(images).all():
+        raise DataError(
+            f"got {part}images of {images.dtype} with numbers that are not finite, expected numbers", place=place, hint=LAYOUT_HINT
+        )
+
+
+def split(name: str, images: Any, labels: Any, seed: int) -> Samples:
+    """Keep a random fifth for the test."""
+    order = np.random.default_rng(seed).permutation(len(labels))
+    n_test = max(1, round(TEST_SHARE * len(labels)))
+    images, labels = stored_images(images)[order], as_labels(labels)[order]
+    return Samples(name, images[n_test:], labels[n_test:], images[:n_test], labels[:n_test])
+
+
+def stored_images(images: Any) -> Any:
+    """Four axes; bytes stay bytes, other numbers become float32."""
+    shaped = images if images.ndim == 4 else images[..., np.newaxis]
+    return np.ascontiguousarray(shaped if shaped.dtype == np.uint8 else shaped.astype(np.float32))
+
+
+def as_labels(labels: Any) -> IntArray:
+    """Labels as the engine takes them."""
+    return np.asarray(labels, dtype=np.int64)
+
+
+def check_fits(samples: Samples, cnn: CnnSpec, n_nodes: int) -> None:
+    """Refuse a data set that the network cannot read, or that is too small for the nodes.
+
+    Raises
+    ------
+    DataError
+        Says which sizes differ.
+    """
+    expected = (*cnn.input_size, cnn.input_maps)
+    for images in (samples.images, samples.test_images):
+        if images.shape[1:] != expected:
+            raise DataError(
+                f"got images of {images.shape[1:]}, expected {expected} as {cnn.name} reads (height, width, maps)",
+                place=samples.name, hint="Give the network that belongs to the data with --cnn.",
+            )  # fmt: skip
+    n_classes, highest = cnn.output_shape.size, int(max(samples.labels.max(), samples.test_labels.max()))
+    if highest >= n_classes:
+        raise DataError(f"got class {highest}, expected classes below {n_classes}, the outputs of {cnn.name}", place=samples.name)
+    if samples.size < n_nodes:
+        raise DataError(f"got {samples.size} samples, expected at least one for each of {n_nodes} nodes", place=samples.name)

@@ -1,0 +1,70 @@
+"""Waits in place of work: durations drawn from measured rounds, slept at normal priority."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+CALIBRATION_S = 1e-3
+CALIBRATION_SLEEPS = 30
+
+
+class Sleeper:
+    """Sleeps for one thread; what the system usually oversleeps is subtracted beforehand.
+
+    Parameters
+    ----------
+    correction_s : float
+        Of `usual_overshoot_s`.
+
+    Attributes
+    ----------
+    overshoots_s : list of float
+        Time slept less time asked for, one entry a wait.
+    """
+
+    def __init__(self, correction_s: float) -> None:
+        self._correction_s = correction_s
+        self.overshoots_s: list[float] = []
+
+    def __call__(self, duration_s: float) -> None:
+        """Sleep for ``duration_s`` from now on."""
+        start_s = time.perf_counter()
+        time.sleep(max(0.0, duration_s - self._correction_s))
+        self.overshoots_s.append(time.perf_counter() - start_s - duration_s)
+
+
+def usual_overshoot_s() -> float:
+    """Median by which a sleep of a millisecond is too long on this machine now."""
+    sleeper = Sleeper(0.0)
+    for _ in range(CALIBRATION_SLEEPS):
+        sleeper(CALIBRATION_S)
+    return statistics.median(sleeper.overshoots_s)
+
+
+class Wait:
+    """One component that is waited for instead of done.
+
+    Parameters
+    ----------
+    rounds_s : sequence of float
+        Measured durations; each wait is one of them, all equally likely.
+    rng : numpy Generator
+        Draws them.
+    sleeper : Sleeper
+        Of the thread that waits.
+    """
+
+    def __init__(self, rounds_s: Sequence[float], rng: np.random.Generator, sleeper: Sleeper) -> None:
+        self._rounds_s = tuple(rounds_s)
+        self._rng = rng
+        self._sleeper = sleeper
+
+    def __call__(self, *_: object) -> float:
+        """Wait; there is no loss to return."""
+        self._sleeper(self._rounds_s[self._rng.integers(len(self._rounds_s))])
+        return math.nan
