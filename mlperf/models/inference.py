@@ -47,7 +47,7 @@ def infer(fit: LinearFit) -> Inference:
     disagreement = float("nan")
     engine = "triangle"
     t_value = p_value = None
-    if fit.rank and 0 < fit.df_resid and len(fit.y) <= STATSMODELS_ROWS and fit.rss > 0:
+    if fit.rank and fit.df_resid > 0 and len(fit.y) <= STATSMODELS_ROWS and fit.rss > 0:
         results = statsmodels_fit(fit, scaled=True)
         # Of a nearly singular design statsmodels may find negative variances: they disagree and are not shown.
         with np.errstate(invalid="ignore"):
@@ -72,7 +72,8 @@ def own_std_err(fit: LinearFit) -> FloatArray:
 def _difference(a: FloatArray, b: FloatArray, std_err: FloatArray) -> float:
     """Largest relative difference; a coefficient near zero is measured against its standard error."""
     size = np.maximum(np.abs(b), 1e-3 * std_err)
-    worst = float((np.abs(a - b) / np.where(size > 0, size, 1.0)).max(initial=0.0))
+    with np.errstate(invalid="ignore", over="ignore"):
+        worst = float((np.abs(a - b) / np.where(size > 0, size, 1.0)).max(initial=0.0))
     return worst if np.isfinite(worst) else float("inf")
 
 

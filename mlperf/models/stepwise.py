@@ -21,7 +21,7 @@ from mlperf.models.fitted import Fitted
 from mlperf.models.fixed_order import evaluate_fixed_order
 from mlperf.models.formula import Formula, Term, ordered_terms, parse_formula, parse_term
 from mlperf.models.intervals import Interval
-from mlperf.models.problem import Scope
+from mlperf.models.problem import Scope, scope_terms
 from mlperf.models.report import FitReport
 from mlperf.models.searched import Searched
 from mlperf.models.spread import Spread
@@ -41,7 +41,7 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     terms : sequence of str or str, optional
         Candidates: arithmetic expressions over columns (``"m*n*k"``, ``"log2(n)"``), bare categorical columns as factors, ``a:b``
-        as interactions; or the right side of a formula (``"~ a * b"``). Default: every column.
+        as interactions; or the right side of a formula (``"~ a * b"``). Default: ``upper``, else every column.
     lower, upper, start : formula or sequence of str, optional
         Terms that stay, that may enter, that the search starts from. Default: nothing, ``terms``, and ``terms`` (backward,
         both) or ``lower`` (forward).
@@ -251,6 +251,8 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _formula(self, columns: Sequence[str]) -> Formula:
         if isinstance(self.terms, str):
             return parse_formula(self.terms, columns)
+        if self.terms is None and self.upper is not None:
+            return Formula(None, scope_terms(self.upper, columns), self.fit_intercept, (), parse("1"))
         entries = (
             [Term((column_label(name),)) for name in columns] if self.terms is None else [parse_term(entry) for entry in self.terms]
         )

@@ -127,6 +127,9 @@ def mixed_frame(estimator: Any, X: pd.DataFrame, *, reset: bool) -> pd.DataFrame
 
 
 def _chosen(X: Any, wanted: Sequence[str] | None) -> Any:
+    if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise DataError(f"got two columns {twice!r}, expected every name once", hint="Rename one of them.")
     if wanted is None or not isinstance(X, pd.DataFrame):
         return X
     missing = [name for name in wanted if name not in set(map(str, X.columns))]

@@ -65,16 +65,17 @@ def fit_stepwise(
     """
     scope = settings.scope(formula, [str(name) for name in frame])
     offset = sum((evaluate(tree, frame) for tree in formula.offsets), start=np.zeros(len(y))) if formula.offsets else None
+    direction = resolve_direction(settings.direction, scoped=scope.scoped)
     with one_blas_thread():
         problem = make_problem(
             frame,
             y if offset is None else y - offset,
             weights,
             formula.terms,
-            start=scope.start,
+            start=scope.lower if scope.start is None and direction == "forward" and not as_written else scope.start,
             lower=scope.lower,
             upper=scope.upper,
-            direction=resolve_direction(settings.direction, scoped=scope.scoped),
+            direction=direction,
             intercept=formula.intercept,
             na=settings.na,
         )
