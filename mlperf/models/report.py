@@ -325,6 +325,13 @@ class FitReport(Shown):
         scores, difficulty = left_out_scores(self._rows().matrix, residuals, fold_of)
         return replace(spread, residuals=scores, difficulty=difficulty)
 
+    @property
+    def other_choices(self) -> dict[str, tuple[str, ...]]:
+        """Terms that AICc and BIC would have kept (see ``Extras.other_choices``); empty where switched off."""
+        extras = self._extras
+        made: dict[str, tuple[str, ...]] = self._once("other_choices", lambda: {} if extras is None else extras.other_choices())
+        return made
+
     def statsmodels_results(self) -> Any:
         """The kept columns, unscaled, fitted by statsmodels (made on request, never stored)."""
         return statsmodels_fit(self._rows(), scaled=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,8 @@ class Extras:
         Whether each term has the same columns in every model of the search.
     reasons : dict
         Filled with why a block that is switched on could not be made.
+    labels : tuple of str
+        Of the terms, by id.
     """
 
     problem: SelectionProblem
@@ -61,6 +63,7 @@ class Extras:
     row_groups: Any = None
     fixed: bool = True
     reasons: dict[str, str] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
 
     def make(self, name: str) -> Any:
         """Compute one block; None where it is switched off, or cannot be made (``reasons`` says why)."""
@@ -83,6 +86,24 @@ class Extras:
         """Rows of positive weight, shape (n_samples,)."""
         weights = self.problem.weights
         return np.ones(len(self.problem.y), dtype=np.bool_) if weights is None else np.asarray(weights > 0.0)
+
+    def other_choices(self) -> dict[str, tuple[str, ...]]:
+        """Terms that the same search by AICc and by BIC keeps, where each applies.
+
+        AICc below 40 rows a parameter (Hurvich and Tsai 1989), BIC always; empty for searches by other criteria than these and AIC.
+        """
+        criterion, found = self.problem.criterion, {}
+        if criterion is None or criterion.name not in ("aic", "aicc", "bic") or criterion.scale > 0 or not self.fixed:
+            return {}
+        made = self.problem.triangle()
+        penalties = {"aic": 2.0, "aicc": 2.0, "bic": float(np.log(made.n_samples))}
+        few_rows = made.n_samples < 40 * made.n_columns
+        for name, k in penalties.items():
+            if name == criterion.name or (name == "aicc" and not few_rows):
+                continue
+            problem = replace(self.problem, criterion=replace(criterion, name=name, k=k))
+            found[name] = tuple(self.labels[term] for term in problem.select(made))
+        return found
 
     def has_many_rows(self) -> bool:
         """Whether there are ten rows a column or more."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlperf.models.criteria import CRITERIA
 from mlperf.models.rnumbers import format_number
 
 if TYPE_CHECKING:
@@ -116,6 +117,9 @@ def _extra_lines(report: FitReport) -> list[str]:
             f"cross-validated with the selection inside each fold: RMSE {format_number(nested.rmse, 5)}, "
             f"R2 {format_number(nested.r2, 4)}"
         )
+    for name, terms in report.other_choices.items():
+        if set(terms) != set(report.identity.terms):
+            lines.append(f"{CRITERIA[name] if name != 'bic' else 'BIC'} would keep: {', '.join(terms) or 'the constant alone'}")
     stability = report.stability
     if stability is not None:
         lines.append(

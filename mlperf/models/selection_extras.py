@@ -61,6 +61,7 @@ def selection_extras(
         automatic=settings.report == "auto",
         row_groups=rows,
         fixed=_coded_alike(problem, selection),
+        labels=tuple(term.name for term in problem.terms),
     )
 
 

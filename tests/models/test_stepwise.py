@@ -231,3 +231,13 @@ def test_the_report_shows_itself() -> None:
     assert "Durbin-Watson" in text
     assert "<table" in model.report_._repr_html_()
     assert model.report_.to_dict()["figures"]["r2_adj"] == model.report_.r2_adj
+
+
+def test_the_report_says_what_other_criteria_keep() -> None:
+    x, y = data(17, n=60, p=8)
+    model = StepwiseOLS().fit(x, y)
+    others = model.report_.other_choices
+    assert set(others) == {"aicc", "bic"}
+    for name, terms in others.items():
+        assert terms == fit(x, y, criterion=name).terms_
+    assert fit(x, y).report_.other_choices == {}
