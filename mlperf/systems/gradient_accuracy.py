@@ -52,7 +52,7 @@ class LeftOut:
     """Predictions of CNNs that the fit had not seen.
 
     ``steps``: one row a (CNN, sub-batch), as `predicted_steps`. ``calls``: one row a kernel call: ``kernel, cnn, time_s,
-    in_domain`` and ``<method>_s``, seconds.
+    in_range`` and ``<method>_s``, seconds.
     """
 
     steps: pd.DataFrame
@@ -94,9 +94,9 @@ def leave_groups_out(
 
 
 def predicted_calls(model: GradientModel, calls: pd.DataFrame, methods: Iterable[str]) -> pd.DataFrame:
-    """Every measured call whose kernel the model knows: ``kernel, cnn, time_s, in_domain`` and ``<method>_s``, seconds."""
+    """Every measured call whose kernel the model knows: ``kernel, cnn, time_s, in_range`` and ``<method>_s``, seconds."""
     known = calls[calls["kernel"].isin(model.kernels)].reset_index(drop=True)
-    table = known[["kernel", "cnn", "time_s"]].assign(in_domain=model.calls_in_domain(known))
+    table = known[["kernel", "cnn", "time_s"]].assign(in_range=model.calls_in_range(known))
     for method in methods:
         table[f"{method}_s"] = model.call_times(known, method)
     return table
@@ -109,7 +109,7 @@ def kernel_accuracy(calls: pd.DataFrame, methods: Sequence[str] = tuple(METHODS)
         for method in methods:
             summary = relative_errors(part[f"{method}_s"].to_numpy(float), part["time_s"].to_numpy(float))
             figures = {name: getattr(summary, name) for name in ERROR_COLUMNS}
-            rows.append({"kernel": kernel, "method": method, **figures, "outside_share": 1.0 - part["in_domain"].mean()})
+            rows.append({"kernel": kernel, "method": method, **figures, "outside_share": 1.0 - part["in_range"].mean()})
     return pd.DataFrame(rows, columns=["kernel", "method", *ERROR_COLUMNS, "outside_share"])
 
 
