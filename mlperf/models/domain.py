@@ -162,7 +162,7 @@ class Domain:
             reason[(reason == "") & ~(leverage <= self.leverage.limit)] = "leverage"
         if self.hull is not None:
             inside = np.flatnonzero(reason == "")
-            reason[inside[self.hull.factor(numbers[inside]) > self.hull.limit]] = "hull"
+            reason[inside[~self.hull.contains(numbers[inside])]] = "hull"
         distance = np.full(len(both), np.nan) if self.leverage is None else self.leverage.distance(leverage)
         return DomainCheck((reason == "").astype(np.bool_), distance, reason, column, limits)
 

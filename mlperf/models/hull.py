@@ -12,9 +12,10 @@ from scipy import sparse
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, QhullError
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError
 from mlperf.models.fields import Fields
+from mlperf.models.rounding import rounded
 
 MAX_DIMENSIONS = 8
 MAX_POINTS = 128
@@ -31,6 +32,9 @@ ROUNDING_LIMIT = 1.0 + 1e-5
 ROWS_A_PROGRAM = 50
 ROWS_A_CHUNK = 4096
 SLACK_COST = 1e6
+WALK_SHARE = 0.98
+N_WALKS = 100
+DIGITS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +55,8 @@ class Hull:
         Mean of the scaled training rows.
     limit : float
         Factor within which 98.5 % of left-out training rows lie, never below 1.
+    reach : array, shape (n_dimensions,)
+        Blow-up that holds a unit step along each basis direction, either way; bounds the blow-up that a small step can cost.
     """
 
     logarithmic: tuple[bool, ...]
@@ -60,6 +66,7 @@ class Hull:
     basis: FloatArray
     points: FloatArray
     limit: float
+    reach: FloatArray
 
     @classmethod
     def fit(cls, values: FloatArray) -> Hull | None:
@@ -83,7 +90,12 @@ class Hull:
         if basis.shape[1] == 0:
             return None
         rows = (scaled - centre) @ basis
-        return cls(logarithmic, lower, width, centre, basis, corners(rows), _limit(rows))
+        points = corners(rows)
+        steps = np.eye(basis.shape[1])
+        reach = np.maximum(*(gauge(points, sign * steps, facets(points)) for sign in (1.0, -1.0)))
+        if not np.isfinite(reach).all():
+            return None
+        return cls(logarithmic, lower, width, centre, basis, points, _limit(rows), rounded(reach, DIGITS) * 1.001)
 
     def factor(self, values: FloatArray) -> FloatArray:
         """Smallest blow-up of the hull about its centre that holds each row; inf off the plane of the training rows.
@@ -98,14 +110,31 @@ class Hull:
         array, shape (n_rows,)
             At most 1 inside, above 1 outside.
         """
+        rows, on_plane = self._turned(values)
+        result = np.full(len(values), np.inf)
+        result[on_plane] = gauge(self.points, rows[on_plane], self._facets)
+        return result
+
+    def contains(self, values: FloatArray) -> BoolArray:
+        """Whether each row, shape (n_rows, n_columns), lies inside the hull blown up by ``limit``; most rows need no program."""
+        rows, inside = self._turned(values)
+        open_rows = np.flatnonzero(inside)
+        if self._facets is None:
+            known = approach(self.points, rows[open_rows], self.limit, self.reach)
+            inside[open_rows] = known > 0
+            open_rows = open_rows[known == 0]
+        inside[open_rows] = gauge(self.points, rows[open_rows], self._facets) <= self.limit
+        return inside
+
+    def _turned(self, values: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Rows in the basis, and whether they are finite and on the plane of the training rows."""
         with np.errstate(divide="ignore", invalid="ignore"):
             shifted = (_logs(values, self.logarithmic) - self.lower) / self.width - self.centre
         finite = np.isfinite(shifted).all(axis=1)
-        result = np.full(len(values), np.inf)
-        rows = shifted[finite] @ self.basis
-        off_plane = np.abs(shifted[finite] - rows @ self.basis.T).max(axis=1, initial=0.0) > 1e-6
-        result[finite] = np.where(off_plane, np.inf, gauge(self.points, rows, self._facets))
-        return result
+        shifted[~finite] = 0.0
+        rows = evaluate_rows(shifted, self.basis)
+        off_plane = np.abs(shifted - evaluate_rows(rows, self.basis.T)).max(axis=1, initial=0.0) > 1e-6
+        return rows, finite & ~off_plane
 
     @cached_property
     def _facets(self) -> FloatArray | None:
@@ -121,6 +150,7 @@ class Hull:
             "basis": self.basis.tolist(),
             "points": self.points.tolist(),
             "limit": self.limit,
+            "reach": self.reach.tolist(),
         }
 
     @classmethod
@@ -141,6 +171,7 @@ class Hull:
                 fields.matrix("basis", n_columns, n_dimensions),
                 points,
                 fields.number("limit", lower=1.0),
+                fields.numbers("reach", n_dimensions, lower=0.0),
             )
 
 
@@ -208,12 +239,62 @@ def gauge(points: FloatArray, rows: FloatArray, planes: FloatArray | None) -> Fl
     return values
 
 
+def approach(points: FloatArray, rows: FloatArray, limit: float, reach: FloatArray) -> IntArray:
+    """Decide by moving towards each row inside the hull, one corner at a time, all rows together.
+
+    Where the walk inside the hull blown up by 0.98 ``limit`` comes close enough to a row, the row is inside ``limit``; where its
+    remaining direction separates the row from the hull, the row is outside.
+
+    Parameters
+    ----------
+    points : array, shape (n_points, n_dimensions)
+    rows : array, shape (n_rows, n_dimensions)
+    limit : float
+    reach : array, shape (n_dimensions,)
+        See `Hull`.
+
+    Returns
+    -------
+    array of int, shape (n_rows,)
+        1 inside, -1 outside, 0 not decided after 100 steps.
+
+    References
+    ----------
+    Frank and Wolfe (1956), An algorithm for quadratic programming.
+    """
+    size = WALK_SHARE * limit
+    place = np.zeros_like(rows)
+    known = np.zeros(len(rows), dtype=np.int64)
+    left = np.arange(len(rows))
+    for _ in range(N_WALKS):
+        rest = rows[left] - place[left]
+        products = evaluate_rows(rest, points.T)
+        best = products.argmax(axis=1)
+        most = np.maximum(products[np.arange(len(left)), best], 0.0)
+        own = (rest * rows[left]).sum(axis=1)
+        known[left[(np.abs(rest) * reach).sum(axis=1) <= (1.0 - WALK_SHARE) * limit]] = 1
+        known[left[own > limit * most * (1.0 + 1e-9) + 1e-12]] = -1
+        step = size * points[best] - place[left]
+        length = (step * step).sum(axis=1)
+        share = np.clip((rest * step).sum(axis=1) / np.where(length > 0.0, length, 1.0), 0.0, 1.0)
+        place[left] += share[:, None] * step
+        left = left[known[left] == 0]
+        if len(left) == 0:
+            break
+    return known
+
+
+def evaluate_rows(rows: FloatArray, matrix: FloatArray) -> FloatArray:
+    """``rows @ matrix``, columns added in order, without BLAS, shape (n_rows, n_columns)."""
+    result = np.zeros((len(rows), matrix.shape[1]))
+    for column, weights in zip(rows.T, matrix, strict=True):
+        result += np.multiply.outer(column, weights)
+    return result
+
+
 def _farthest(rows: FloatArray, planes: FloatArray) -> FloatArray:
     """Largest of ``planes @ row`` for each row, not below 0; columns are added in order, without BLAS."""
-    products = np.zeros((len(rows), len(planes)))
-    for row_column, plane_column in zip(rows.T, planes.T, strict=True):
-        products += np.multiply.outer(row_column, plane_column)
-    return np.asarray(products.max(axis=1, initial=0.0))
+    return np.asarray(evaluate_rows(rows, planes.T).max(axis=1, initial=0.0))
 
 
 def _programs(points: FloatArray, rows: FloatArray) -> FloatArray:

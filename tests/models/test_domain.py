@@ -192,3 +192,15 @@ def test_the_estimator_flags_what_leaves_any_measured_column(name: str) -> None:
         outside = queries[inside].head(10).copy()
         outside[column] = numbers[column].max() + 0.01 * np.ptp(numbers[column])
         assert not model.in_domain(outside).any()
+
+
+@pytest.mark.parametrize("dimensions", [2, 5, 8])
+def test_walking_decides_as_the_gauge_does(dimensions: int) -> None:
+    rng = np.random.default_rng(dimensions)
+    hull = Hull.fit(rng.lognormal(0.0, 1.0, (300, dimensions)))
+    assert hull is not None
+    queries = rng.lognormal(0.0, 1.2, (300, dimensions))
+    np.testing.assert_array_equal(hull.contains(queries), hull.factor(queries) <= hull.limit)
+    assert 0.02 < hull.contains(queries).mean() < 1.0
+    again = Hull.from_dict(hull.to_dict())
+    np.testing.assert_array_equal(again.contains(queries), hull.contains(queries))
