@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError
+from mlperf.models.blockqr import block_triangle
 from mlperf.models.gram import gram_triangle
 from mlperf.models.scaling import powers_of_two
-from mlperf.models.blockqr import block_triangle
 from mlperf.models.threads import one_blas_thread
 
 # Below this many rows the QR of everything is as fast as products and needs no second look.
