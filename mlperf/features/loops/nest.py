@@ -139,7 +139,7 @@ class Nest:
             raise DataError(
                 f"got no number for {', '.join(missing)}, expected one for every size",
                 place=self.source,
-                hint=f"Give it on the call: {missing[0]}=100.",
+                hint=f"Give it on the call: {missing[0]}=100 (--size {missing[0]}=100).",
             )
         return self.with_sizes(values)
 
