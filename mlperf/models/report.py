@@ -27,7 +27,8 @@ from mlperf.models.diagnostics import (
 )
 from mlperf.models.difficulty import left_out_scores
 from mlperf.models.draws import bootstrap_coefficients, row_bootstrap
-from mlperf.models.inference import FitFigures, Inference, statsmodels_fit
+from mlperf.models.figures import FitFigures
+from mlperf.models.inference import Inference, statsmodels_results
 from mlperf.models.linear import LinearFit
 from mlperf.models.report_extras import Extras, left_out_residuals
 from mlperf.models.report_text import report_html, report_text
@@ -334,7 +335,7 @@ class FitReport(Shown):
 
     def statsmodels_results(self) -> Any:
         """The kept columns, unscaled, fitted by statsmodels (made on request, never stored)."""
-        return statsmodels_fit(self._rows(), scaled=False)
+        return statsmodels_results(self._rows())
 
     def text(self) -> str:
         """The report for people."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mlperf.models.diagnostics import variance_inflation
-from mlperf.models.inference import FitFigures, Inference
+from mlperf.models.figures import FitFigures
+from mlperf.models.inference import Inference
 from mlperf.models.linear import LinearFit
 
 

@@ -14,11 +14,12 @@ from mlperf.models.criteria import Criterion
 from mlperf.models.diagnostics import condition
 from mlperf.models.evaluate import Frame, evaluate
 from mlperf.models.expressions import Name, text
+from mlperf.models.figures import fit_figures
 from mlperf.models.final import aliased_relations, final_fit, full_sigma
 from mlperf.models.fitted import Fitted, columns_read
 from mlperf.models.formula import Formula
 from mlperf.models.formulaspace import FormulaSpace
-from mlperf.models.inference import fit_figures, infer
+from mlperf.models.inference import infer
 from mlperf.models.linear import LinearFit
 from mlperf.models.problem import Problem, make_problem, resolve_direction
 from mlperf.models.report import FitIdentity, FitReport

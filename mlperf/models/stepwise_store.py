@@ -13,8 +13,9 @@ from mlperf.models.anova import TermTable
 from mlperf.models.domain import Domain
 from mlperf.models.expressions import parse, text
 from mlperf.models.fields import Fields
+from mlperf.models.figures import FitFigures
 from mlperf.models.fitted import Fitted
-from mlperf.models.inference import FitFigures, Inference
+from mlperf.models.inference import Inference
 from mlperf.models.nested import NestedError
 from mlperf.models.report import FitIdentity, FitReport
 from mlperf.models.selective import SelectiveInference

@@ -241,3 +241,21 @@ def test_the_report_says_what_other_criteria_keep() -> None:
     for name, terms in others.items():
         assert terms == fit(x, y, criterion=name).terms_
     assert fit(x, y).report_.other_choices == {}
+
+
+def test_statsmodels_agrees_at_any_scale_and_with_weights() -> None:
+    x, y = data(3, n=80, p=8)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 80)
+    model = StepwiseOLS(report="none").fit(x * 10.0 ** np.array([-9, 12, -3, 5, 0, 9, -6, 2]), y, sample_weight=weights)
+    table, results = model.report_.coefficients, model.report_.statsmodels_results()
+    for ours, theirs in (
+        ("coef", "params"),
+        ("std_err", "bse"),
+        ("t_value", "tvalues"),
+        ("p_value", "pvalues"),
+        ("std_err_hc3", "HC3_se"),
+    ):
+        np.testing.assert_allclose(getattr(results, theirs), table[ours], rtol=1e-8)
+    assert results.rsquared_adj == pytest.approx(model.report_.r2_adj, rel=1e-10)
+    assert results.fvalue == pytest.approx(model.report_.f_value, rel=1e-8)
+    assert list(results.model.exog_names) == list(table.index)
