@@ -148,3 +148,11 @@ def test_models_of_the_same_rows_share_their_resamples() -> None:
     assert np.corrcoef(first, second)[0, 1] > 0.9
     plain = StepwiseOLS(lower=["x0"], report="none").fit(X, times[0])
     assert first.std() == pytest.approx(plain.sample(X[:1], rng, 4000)[:, 0].std(), rel=0.25)
+
+
+def test_negative_predictions_of_positive_times_are_a_warning() -> None:
+    x = np.linspace(0.1, 10.0, 60)
+    planted = StepwiseOLS(report="none").fit(x[:, None], x**4 + 1e-3)
+    assert any("negative predictions" in warning for warning in planted.report_.warnings)
+    clean = StepwiseOLS(report="none").fit(x[:, None], 1.0 + x)
+    assert not any("negative predictions" in warning for warning in clean.report_.warnings)
