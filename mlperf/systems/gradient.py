@@ -147,19 +147,6 @@ class GradientModel:
             inside[where] = self.kernels[str(kernel)][EXPLAINED].in_domain(rows)
         return np.asarray(inside & calls["isolated_in_domain"].to_numpy(bool))
 
-    def calls_in_range(self, calls: pd.DataFrame) -> BoolArray:
-        """Whether each call's columns lie inside their measured ranges: a quick, weaker form of `calls_in_domain`."""
-        inside = np.ones(len(calls), bool)
-        for kernel, rows in calls.groupby("kernel", sort=False):
-            fits = self.kernels[str(kernel)]
-            if EXPLAINED not in fits:
-                continue
-            domain = fits[EXPLAINED].estimator.domain_
-            columns = rows[list(domain.names[: domain.n_columns])].to_numpy(float)
-            within = (columns >= domain.lower[: domain.n_columns]) & (columns <= domain.upper[: domain.n_columns])
-            inside[calls.index.get_indexer(rows.index)] = within.all(axis=1)
-        return inside
-
     def with_isolated(self, calls: pd.DataFrame) -> pd.DataFrame:
         """Add ``isolated_s``, the time of the call's products in the isolated sweep, and ``isolated_in_domain``."""
         return with_isolated(calls, self.sgemm)

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
 from mlperf.models.crossval import ErrorSummary, relative_errors
 from mlperf.systems.gradient import METHODS, GradientModel, fit_gradient, step_times
 from mlperf.systems.measured import STEP_KEYS, GradientData
 
+SIZE_COLUMNS = ("m", "n", "k", "access_bytes", "maps_in", "maps_out", "row_size", "subbatch_size", "step_bytes")
 ERROR_COLUMNS = ("n", "mape", "median", "q3", "max", "bias", "nonpositive")
 
 
@@ -85,7 +86,7 @@ def leave_groups_out(
             raise FitError("got one CNN, expected at least two to leave one out", hint="Collect more CNNs.")
         model = fit_gradient(train.calls, None, data.backend, methods=methods, seed=seed)
         test = data.only(fold)
-        return LeftOut(predicted_steps(model, test, methods), predicted_calls(model, test.calls, methods))
+        return LeftOut(predicted_steps(model, test, methods), predicted_calls(model, train.calls, test.calls, methods))
 
     parts = Parallel(n_jobs=jobs)(delayed(one)(fold) for fold in folds)
     return LeftOut(
@@ -93,13 +94,24 @@ def leave_groups_out(
     )
 
 
-def predicted_calls(model: GradientModel, calls: pd.DataFrame, methods: Iterable[str]) -> pd.DataFrame:
+def predicted_calls(model: GradientModel, trained: pd.DataFrame, calls: pd.DataFrame, methods: Iterable[str]) -> pd.DataFrame:
     """Every measured call whose kernel the model knows: ``kernel, cnn, time_s, in_range`` and ``<method>_s``, seconds."""
     known = calls[calls["kernel"].isin(model.kernels)].reset_index(drop=True)
-    table = known[["kernel", "cnn", "time_s"]].assign(in_range=model.calls_in_range(known))
+    table = known[["kernel", "cnn", "time_s"]].assign(in_range=_in_range(trained, known))
     for method in methods:
         table[f"{method}_s"] = model.call_times(known, method)
     return table
+
+
+def _in_range(trained: pd.DataFrame, calls: pd.DataFrame) -> BoolArray:
+    """Whether every size of a call lies in the range that its kernel was trained on."""
+    ranges = trained.groupby("kernel")[list(SIZE_COLUMNS)].agg(["min", "max"])
+    own = ranges.loc[calls["kernel"]]
+    inside = [
+        (calls[name].to_numpy() >= own[name]["min"].to_numpy()) & (calls[name].to_numpy() <= own[name]["max"].to_numpy())
+        for name in SIZE_COLUMNS
+    ]
+    return np.asarray(np.logical_and.reduce(inside))
 
 
 def kernel_accuracy(calls: pd.DataFrame, methods: Sequence[str] = tuple(METHODS)) -> pd.DataFrame:
