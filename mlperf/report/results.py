@@ -13,13 +13,15 @@ from mlperf.report.schema import fields_schema, record_schema, writes_its_fields
 RESULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "demo": ("mlperf.systems.demo:Demo",),
-        "collect": ("mlperf.collect.summary:Collected",),
+        "collect": ("mlperf.collect.summary:Collected", "mlperf.collect.asgd.summary:Trained"),
         "data list": ("mlperf.datasets.listing:DataList",),
         "data columns": ("mlperf.datasets.dictionary:DataDictionary",),
         "data check": ("mlperf.datasets.check:DataCheck",),
         "data template": ("mlperf.datasets.template:Template",),
         "data export": ("mlperf.datasets.export:Exported",),
         "data import": ("mlperf.datasets.gpu_campaign:Imported",),
+        "features swc-s": ("mlperf.features.base:FeatureTable",),
+        "features swc-o": ("mlperf.features.base:FeatureTable",),
         "train": ("mlperf.systems.model:Model", "mlperf.systems.table_model:TableModel"),
         "report": ("mlperf.systems.model_report:ModelReport",),
         "predict": ("mlperf.systems.run_prediction:Prediction", "mlperf.systems.table_prediction:RowPredictions"),
