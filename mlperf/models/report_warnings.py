@@ -37,6 +37,11 @@ def relation_warnings(
             f"adjusted R2 {figures.r2_adj:.3f} beside a mean relative error of {100 * mape:.0f} %: "
             "the fit serves the largest values only"
         )
+    below = float((fit.y - fit.residuals <= 0.0).mean()) if mape is not None else 0.0
+    if below > 0.0:
+        found.append(
+            f"negative predictions: {100 * below:.1f} % of the fitted rows are predicted at or below zero, all are measured above"
+        )
     limit = max(1e-8, 1e-14 * number)
     if np.isfinite(inference.disagreement) and inference.disagreement > limit:
         found.append(f"statsmodels and the refined solution differ by {inference.disagreement:.1e}; the refined one is shown")
