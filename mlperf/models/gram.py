@@ -18,6 +18,9 @@ SHIFT_RATIO = 10.0
 # Beyond this condition, or below this share of a column not explained by the others, only QR is trusted.
 MAX_CONDITION = 1e5
 MIN_RESIDUAL = 1e-5
+# Products of columns this well conditioned, that leave this share of y unexplained, are right to eleven digits as they are.
+MILD_CONDITION = 200.0
+MILD_REMAINDER = 1e-3
 
 
 def gram_triangle(
@@ -48,10 +51,12 @@ def gram_triangle(
     means = (shifts + sums / total) / scale
     if intercept:
         gram -= np.outer(sums / scale, sums / scale) / total
-    factor = _factor(gram, norms / scale, X.shape[1])
-    if factor is None:
+    made = _factor(gram, norms / scale, X.shape[1])
+    if made is None:
         return None
-    factor = _refined(factor, X, y, w, scale, means if intercept else np.zeros_like(means))
+    factor, mild = made
+    if not mild:
+        factor = _refined(factor, X, y, w, scale, means if intercept else np.zeros_like(means))
     if not intercept:
         return factor, scale, norms / scale
     root = np.sqrt(total)
@@ -104,8 +109,8 @@ def _products(
     return gram, sums, total
 
 
-def _factor(gram: FloatArray, norms: FloatArray, n_features: int) -> FloatArray | None:
-    """Upper Cholesky factor with y as its last column, None where the condition forbids it."""
+def _factor(gram: FloatArray, norms: FloatArray, n_features: int) -> tuple[FloatArray, bool] | None:
+    """Upper Cholesky factor with y as its last column and whether it needs no refinement; None where the condition forbids it."""
     squares = np.diag(gram)[:n_features]
     if n_features and not (squares > 0).all():
         return None
@@ -114,16 +119,18 @@ def _factor(gram: FloatArray, norms: FloatArray, n_features: int) -> FloatArray 
     factor, info = lapack.dpotrf(correlation, lower=0)
     if info != 0:
         return None
+    reciprocal = 1.0
     if n_features:
-        reciprocal, _ = lapack.dtrcon(factor)
+        reciprocal = float(lapack.dtrcon(factor)[0])
         if reciprocal * MAX_CONDITION < 1.0 or (np.diag(factor) * lengths < MIN_RESIDUAL * norms[:n_features]).any():
             return None
     whole = np.zeros_like(gram)
     whole[:n_features, :n_features] = factor * lengths
     side = lapack.dtrtrs(factor, gram[:n_features, -1:] / lengths[:, None], trans=1)[0] if n_features else gram[:0, -1:]
     whole[:n_features, -1:] = side
-    # The last diagonal element and the side are put right by the residuals themselves.
-    return whole
+    remainder = float(gram[-1, -1] - side[:, 0] @ side[:, 0])
+    whole[-1, -1] = np.sqrt(max(remainder, 0.0))
+    return whole, reciprocal * MILD_CONDITION > 1.0 and remainder > MILD_REMAINDER * float(gram[-1, -1])
 
 
 def _refined(
