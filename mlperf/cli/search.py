@@ -20,7 +20,7 @@ OBJECTIVES = ("epoch_s", "cost", "energy_j")
     epilog="""\b
 Examples:
   mlperf search model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --minibatch 103.5:172.5
-  mlperf search model.json --cnn mine.toml --machine mine-cluster.toml --job imagenet.toml --nodes 1:64 --subbatch 1:11 --plot map.svg
+  mlperf search model.json --cnn mine.toml --machine cluster.toml --job imagenet.toml --nodes 1:64 --subbatch 1:11 --plot map.svg
 """
 )
 @model_argument
