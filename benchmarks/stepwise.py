@@ -19,8 +19,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from statsmodels.regression.linear_model import OLS
 
+from mlperf.models import diagnostics as d
+from mlperf.models.linear import refined_coefficients
+from mlperf.models.search import search
+from mlperf.models.spaces import TriangleSpace, column_groups, default_criterion
+from mlperf.models.stepwise import StepwiseOLS
 from mlperf.models.threads import one_blas_thread
+from mlperf.models.triangle import triangle
 
 SIZES = {"a": (443, 30, 1), "b": (10_000, 60, 2), "c": (100_000, 100, 3), "d": (1_000_000, 50, 4)}
 GATES = {"a": 25.0, "b": 4.0, "c": 2.0, "d": 2.3}
@@ -68,11 +75,6 @@ def cpu(run: Callable[[], object], repeats: int) -> float:
 
 def engine(x: np.ndarray, y: np.ndarray) -> float:
     """Triangle, selection, refined coefficients; returns the AIC."""
-    from mlperf.models.linear import refined_coefficients
-    from mlperf.models.search import search
-    from mlperf.models.spaces import TriangleSpace, column_groups, default_criterion
-    from mlperf.models.triangle import triangle
-
     made = triangle(x, y)
     space = TriangleSpace(made, column_groups(np.arange(x.shape[1] + 1)))
     selection = search(space, default_criterion(made), "backward")
@@ -82,7 +84,6 @@ def engine(x: np.ndarray, y: np.ndarray) -> float:
 
 def refit_loop(x: np.ndarray, y: np.ndarray) -> float:
     """Backward selection that refits every candidate with statsmodels."""
-    from statsmodels.regression.linear_model import OLS
 
     def aic(columns: list[int]) -> float:
         fit = OLS(y, np.column_stack([np.ones(len(y)), x[:, columns]])).fit(method="qr")
@@ -113,17 +114,12 @@ def in_r(x: np.ndarray, y: np.ndarray) -> dict[str, float]:
 
 
 def full_report(x: np.ndarray, y: np.ndarray) -> None:
-    from mlperf.models.stepwise import StepwiseOLS
-
     report = StepwiseOLS().fit(x, y).report_
     for block in ("coefficients", "influence", "residual_tests", "anova", "drop1", "press"):
         getattr(report, block)
 
 
 def diagnostics(x: np.ndarray, y: np.ndarray) -> Callable[[], object]:
-    from mlperf.models import diagnostics as d
-    from mlperf.models.stepwise import StepwiseOLS
-
     fit = StepwiseOLS(report="none").fit(x, y).report_._fit
 
     def run() -> None:
