@@ -28,7 +28,7 @@ Examples:
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Model file to write (JSON).")
 @click.option("--noise", type=Words(("relative", "absolute")), default="relative", help="Weights 1/t^2, or plain least squares.")
 @click.option(
-    "--folds", "n_folds", type=click.IntRange(min=0), help="Folds of the left-out error; 0 leaves out one CNN at a time.  [default: 10]"
+    "--folds", "n_folds", type=click.IntRange(min=0), help="Folds of the left-out error; 0 leaves out each CNN.  [default: 10]"
 )
 @click.option("--duplicates", type=Words(("keep", "drop", "error")), default="error", help="Fully identical rows.")
 @click.option("--leave-out", multiple=True, metavar="CNN", help="CNN that nothing may be fitted on; may be repeated.")
