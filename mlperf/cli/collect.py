@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from mlperf.cli.asgd import CollectCommand
 from mlperf.cli.options import cnn_option, output_options, seed_option
 from mlperf.cli.show import Show
 from mlperf.cli.values import Counts, Words
@@ -19,6 +20,7 @@ Examples:
   mlperf collect sgemm updates -o campaign --budget 600
   mlperf collect steps -o campaign --cnn alexnet --cnn my.toml --subbatch 1,2
   mlperf collect kernels steps -o campaign --cnn resnet18 --backend torch
+  mlperf collect asgd -- -o campaign --nodes 1,2
 
 kernels and steps share their visits: collect them in one command. The same command continues an interrupted campaign; more
 --rounds add to a finished one. Measure on an idle machine.
@@ -26,10 +28,12 @@ kernels and steps share their visits: collect them in one command. The same comm
 Backends: numpy runs im2col, matrix products and the other kernels of SPRINT one by one; torch runs library layers on one CPU
 thread; cuda runs them on the GPU (times from device events), and takes the products of sgemm and the copies of updates there.
 Images and the update thread's own operations are measured on the host in any case.
+
+asgd trains asynchronously for real; it has options of its own: mlperf collect asgd --help.
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=CollectCommand, epilog=EPILOG)
 @click.argument("kinds", type=Words(KINDS), nargs=-1, required=True)
 @click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the campaign.")
 @cnn_option

@@ -1,0 +1,102 @@
+"""``mlperf collect asgd -- ...``: train asynchronously for real and measure every component."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mlperf.cli.options import cnn_option, output_options, seed_option
+from mlperf.cli.show import Show
+from mlperf.cli.values import Counts
+
+NAME = "asgd"
+
+EPILOG = """\b
+Examples:
+  mlperf collect asgd -- -o campaign
+  mlperf collect asgd -- -o campaign --cnn my.toml --data my.npz --nodes 1,2 --gpus-per-node 1,2,4 --epochs 20
+  mlperf collect asgd -- -o emulated --cnn my.toml --wait gradient,memory,network --rounds-from campaign --updates 400
+
+Nodes are MPI ranks, GPUs are threads with a network each, mutexes and all-reduces are real. --wait replaces work by waits, drawn
+from measured rounds of a campaign (mlperf collect steps updates); every row says so. The same command continues an interrupted
+campaign. Measure on an idle machine.
+"""
+
+
+class CollectCommand(click.Command):
+    """``mlperf collect``, whose first word ``asgd`` leads to the trainer, with or without ``--`` behind it."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Parse the line with the command that its first word names."""
+        if args[:1] != [NAME]:
+            return super().make_context(info_name, args, parent, **extra)
+        rest = args[2:] if args[1:2] == ["--"] else args[1:]
+        return asgd.make_context(f"{info_name} {NAME}", rest, parent, **extra)
+
+
+class Parts(click.ParamType):  # type: ignore[type-arg]
+    """Comma-separated parts that are waited for."""
+
+    name = "parts"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Return the parts; which of them go together is the trainer's to say."""
+        from mlperf.collect.asgd.request import WAITED
+        from mlperf.core.suggest import did_you_mean
+
+        parts = tuple(value) if isinstance(value, (list, tuple)) else tuple(part.strip() for part in str(value).split(","))
+        for part in parts:
+            if part not in WAITED:
+                self.fail(f"no part {part!r}. {did_you_mean(part, WAITED)}", param, ctx)
+        return parts
+
+
+@click.command(NAME, epilog=EPILOG)
+@click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the campaign.")
+@cnn_option
+@click.option("--data", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="NumPy file.  [default: the digits]")
+@click.option("--nodes", "n_nodes", type=Counts(), default="2", help="MPI ranks.")
+@click.option("--gpus-per-node", "n_gpus_per_node", type=Counts(), default="2", help="Worker threads of a rank.")
+@click.option("--subbatch", "subbatch_sizes", type=Counts(), default="8", help="Samples of a gradient.")
+@click.option("--repeats", type=click.IntRange(min=1), default=3, help="Runs of each setting.")
+@click.option("--epochs", type=click.IntRange(min=0), default=40, help="End of a run; 0: no limit.")
+@click.option("--updates", "max_updates", type=click.IntRange(min=0), default=0, help="End of a run; 0: no limit.")
+@click.option("--learning-rate", type=float, default=0.0005, help="eta; an update adds up all gradients that arrived.")
+@click.option("--momentum", type=float, default=0.9, help="nu.")
+@click.option("--shift", type=float, default=0.5, help="Largest shift of a deformed image, elements.")
+@click.option("--scale", type=float, default=0.05, help="Largest relative change of its size.")
+@click.option("--lockstep", is_flag=True, help="Workers wait for the update that uses their gradient.")
+@click.option("--wait", "waits", type=Parts(), default=(), help="Parts to wait for: gradient, memory, network.")
+@click.option("--rounds-from", metavar="CAMPAIGN", help="Campaign whose rounds are waited.  [default: the folder of -o]")
+@click.option("--backend", default="numpy", help="Whose rounds of steps.csv.")
+@click.option("--latency", "latency_s", type=float, default=5e-6, metavar="SECONDS", help="Of the network waited for.")
+@click.option("--bandwidth", "bytes_per_s", type=float, default=3e9, metavar="BYTES/S", help="Of the network waited for.")
+@click.option("--time-scale", type=float, default=1.0, help="Factor on every wait.")
+@click.option(
+    "--dataset-size", type=click.IntRange(min=1), default=1_281_167, help="Samples of an epoch where gradients are waited for."
+)
+@click.option("--limit", "limit_s", type=float, default=300.0, metavar="SECONDS", help="Longest wait for another rank.")
+@click.option("--mpiexec", metavar="COMMAND", help="Launcher with its options, as 'mpirun --hostfile hosts'.  [default: mpiexec]")
+@seed_option
+@output_options
+def asgd(
+    cnns: tuple[Path | str, ...], latency_s: float, bytes_per_s: float, rounds_from: str | None, show: Show, **options: Any
+) -> None:
+    """Train a CNN by asynchronous SGD, nodes as MPI ranks and GPUs as threads, and measure every component."""
+    from mlperf.collect.asgd import AsgdRequest, train_asynchronously
+    from mlperf.collect.asgd.request import Network
+    from mlperf.specs import load_cnn, read_cnn
+
+    if len(cnns) > 1:
+        raise click.UsageError(f"got {len(cnns)} networks, expected one: a run trains one")
+    cnn = next((read_cnn(each) if isinstance(each, Path) else load_cnn(each) for each in cnns), None)
+    request = AsgdRequest(cnn=cnn, network=Network(latency_s, bytes_per_s), rounds_from=rounds_from, **options)
+    trained = train_asynchronously(request, show_progress=show.progress_shown)
+    show.note(f"left out of the means: {trained.rule}")
+    if trained.n_done_before:
+        show.note(f"{trained.n_done_before} runs of these settings were there already")
+    show(trained, seed=request.seed)
