@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -20,8 +20,7 @@ MIN_LEFT = 1e-4
 RELATION_SHARE = 1e-9
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
+class Scores(NamedTuple):
     """What every candidate of one kind would lead to.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
@@ -53,8 +54,7 @@ class Space(Protocol):
         """Drop (-1) or add (+1) a term."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class Table(NamedTuple):
     """One table of candidates (R's ``drop1`` and ``add1``).
 
     Parameters
@@ -162,6 +162,24 @@ def search(space: Space, criterion: Criterion, direction: str, max_steps: int = 
     return Selection(tuple(walk.tables), tuple(walk.path), tuple(walk.refits), criterion, direction, walk.n_candidates)
 
 
+class _Candidates(NamedTuple):
+    """Columns of a table in the making, see ``Table``; ``all_single`` says that every candidate changes the rank by one."""
+
+    signs: IntArray
+    terms: IntArray
+    df: IntArray
+    rss: FloatArray
+    values: FloatArray
+    from_rss: FloatArray | float
+    all_single: bool
+
+
+def _joined(parts: Sequence[_Candidates]) -> _Candidates:
+    signs, terms, df, rss, values = (np.concatenate(columns) for columns in list(zip(*parts, strict=True))[:5])
+    from_rss = np.concatenate([np.full(len(part.terms), part.from_rss) for part in parts])
+    return _Candidates(signs, terms, df, rss, values, from_rss, all_single=False)
+
+
 @lru_cache(maxsize=256)
 def _signs(sign: int, n: int) -> IntArray:
     return np.full(n, sign)
@@ -193,7 +211,7 @@ class _Walk:
     def record(self, sign: int, term: int) -> Point:
         base = self.base = self.space.base()
         edf = base.n - base.n_weighted + base.rank
-        value = self.one_value(base.rss, edf, base.n) if self.criterion.name != "p_value" else self.p_of_move(sign)
+        value = self.criterion.value(base.rss, edf, base.n) if self.criterion.name != "p_value" else self.p_of_move(sign)
         point = Point(sign, term, base.rss, edf, value, base.n_weighted, self.space.model)
         self.refits.append(point)
         if sign == 0:
@@ -204,9 +222,6 @@ class _Walk:
         """p-value of the term that just moved; NaN for the start and for an aliased term."""
         table = self.tables[-1] if sign and self.tables else None
         return float(table.values[table.taken]) if table is not None and table.shown else float("nan")
-
-    def one_value(self, rss: float, edf: int, n: int) -> float:
-        return self.criterion.value(rss, edf, n)
 
     def step(self) -> bool:
         chosen = self.choose()
@@ -244,26 +259,20 @@ class _Walk:
         shown: bool = True,
     ) -> tuple[int, int] | None:
         """Record the table of all candidates; return the move that it leads to, None for staying."""
-        parts = [(-1, drops[0], drops[1], base)] if drops is not None else []
-        parts += [(1, adds[0], adds[1], adds[2])] if adds is not None else []
-        values = [self.values(sign, scores, at) for sign, _, scores, at in parts]
-        if len(parts) == 1:
-            sign, terms, scores, _ = parts[0]
-            signs, df, rss, value = _signs(sign, len(terms)), scores.df, scores.rss, values[0]
-            start: FloatArray | float = parts[0][3].rss
-            single = scores.all_single
-        else:
-            signs = np.repeat([sign for sign, *_ in parts], [len(ids) for _, ids, _, _ in parts])
-            terms = np.concatenate([ids for _, ids, _, _ in parts])
-            df = np.concatenate([scores.df for _, _, scores, _ in parts])
-            rss = np.concatenate([scores.rss for _, _, scores, _ in parts])
-            value, single = np.concatenate(values), False
-            start = np.repeat([at.rss for *_, at in parts], [len(ids) for _, ids, _, _ in parts])
-        stay = self.one_value(base.rss, base.rank, base.n)
-        best = self.best(stay, value, rss, None if single else df) if taken is None else taken
-        self.tables.append(Table(self.space.model, base, stay, signs, terms, df, rss, value, start, best, shown))
-        self.n_candidates += len(terms)
-        return None if best < 0 else (int(signs[best]), int(terms[best]))
+        parts = [] if drops is None else [self.candidates(-1, *drops, base)]
+        if adds is not None:
+            parts.append(self.candidates(1, *adds))
+        found = parts[0] if len(parts) == 1 else _joined(parts)
+        stay = self.criterion.value(base.rss, base.rank, base.n)
+        best = self.best(stay, found) if taken is None else taken
+        self.tables.append(Table(self.space.model, base, stay, *found[:6], best, shown))
+        self.n_candidates += len(found.terms)
+        return None if best < 0 else (int(found.signs[best]), int(found.terms[best]))
+
+    def candidates(self, sign: int, terms: IntArray, scores: Scores, base: Base) -> _Candidates:
+        return _Candidates(
+            _signs(sign, len(terms)), terms, scores.df, scores.rss, self.values(sign, scores, base), base.rss, scores.all_single
+        )
 
     def values(self, sign: int, scores: Scores, base: Base) -> FloatArray:
         """Criterion of candidates; one that would leave no residual degree of freedom is never best."""
@@ -273,18 +282,18 @@ class _Walk:
         limit = base.n_weighted if self.max_rank is None else self.max_rank
         return np.where(base.rank + scores.df < limit, values, np.inf)
 
-    def best(self, stay: float, values: FloatArray, rss: FloatArray, df: IntArray | None) -> int:
-        """Position of the best candidate, -1 for staying; without ``df`` every candidate changes the rank."""
-        if len(values) == 0:
+    def best(self, stay: float, found: _Candidates) -> int:
+        """Position of the best candidate, -1 for staying."""
+        if len(found.values) == 0:
             return -1
-        moving = values if df is None else np.where(df == 0, np.inf, values)
-        if stay == math.inf and np.isinf(moving).all():
+        moving = found.values if found.all_single else np.where(found.df == 0, np.inf, found.values)
+        place = int(moving.argmin())
+        smallest = float(moving[place])
+        if math.isinf(smallest):
             # AICc has no value yet for so many parameters: lose the least until it has.
-            return int(np.argmin(rss if df is None else np.where(df > 0, rss, np.inf)))
-        smallest = float(moving.min())
+            return int(np.where(found.df > 0, found.rss, np.inf).argmin()) if stay == math.inf else -1
         # Equal columns reach equal values up to rounding: the first of them wins, as it does where they are bit-equal.
-        slack = TIE * (abs(smallest) + self.base.n) if math.isfinite(smallest) else 0.0
-        place = int((moving <= smallest + slack).argmax())
+        place = int((moving <= smallest + TIE * (abs(smallest) + self.base.n)).argmax())
         return place if moving[place] < stay else -1
 
     def choose_by_p(self, drops: tuple[IntArray, Scores] | None) -> tuple[int, int] | None:
