@@ -76,7 +76,17 @@ def read_elf(content: bytes, path: str, *, with_loops: bool = True) -> Iterator[
     MissingExtraError
         capstone or pyelftools is not installed.
     """
-    elf = opened(content, path)
+    errors = require("elftools.common.exceptions", "asm")
+    try:
+        yield from functions_of(require("elftools.elf.elffile", "asm").ELFFile(io.BytesIO(content)), path, with_loops=with_loops)
+    except errors.ELFError as error:
+        raise DataError(
+            f"not an ELF file: {error}", place=path, hint="Give an object file, a program or assembler text."
+        ) from error
+
+
+def functions_of(elf: Any, path: str, *, with_loops: bool) -> Iterator[FunctionCounts]:
+    """As `read_elf`, of a file that pyelftools has opened."""
     machine = elf.header["e_machine"]
     if machine not in MACHINES:
         raise DataError(
@@ -95,17 +105,6 @@ def read_elf(content: bytes, path: str, *, with_loops: bool = True) -> Iterator[
         for start, (name, size) in sorted(section.functions.items()):
             reader = FunctionReader(engine, dialect, vocabulary, memo, section, tables)
             yield reader.counts(path, name, start, size, with_loops=with_loops)
-
-
-def opened(content: bytes, path: str) -> Any:
-    """The parsed file."""
-    errors = require("elftools.common.exceptions", "asm")
-    try:
-        return require("elftools.elf.elffile", "asm").ELFFile(io.BytesIO(content))
-    except errors.ELFError as error:
-        raise DataError(
-            f"not an ELF file: {error}", place=path, hint="Give an object file, a program or assembler text."
-        ) from error
 
 
 def code_sections(elf: Any, path: str) -> dict[int, Section]:

@@ -129,8 +129,7 @@ class ListingReader:
         for place, code in zip(marked.tolist(), codes[marked].tolist(), strict=True):
             if code > NOTHING:
                 if self.function is not None:
-                    after = parts[place + 1][0] if place + 1 < len(parts) else ""
-                    self.function.branches.append((parts[place][0], code, parts[place][2], after))
+                    self.function.branches.append((parts[place][0], code, parts[place][2], following(parts, codes, place)))
             elif code == RELOCATION:
                 if self.function is not None:
                     self.function.relocated.append(int(parts[place][0], 16))
@@ -180,6 +179,14 @@ class ListingReader:
         here = int(address, 16)
         target = target_address(text, start, self.dialect.comment) if flow in ("jump", "branch") else None
         return PlacedBranch(here, flow, target, hexadecimal(after, here + 4))
+
+
+def following(parts: list[tuple[str, str, str]], codes: IntArray, place: int) -> str:
+    """Address of the line after an instruction, or just behind its relocation; empty at the end."""
+    if place + 1 == len(parts):
+        return ""
+    after = parts[place + 1][0]
+    return f"{int(after, 16) + 1:x}" if codes[place + 1] == RELOCATION else after
 
 
 def hexadecimal(text: str, default: int) -> int:

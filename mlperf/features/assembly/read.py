@@ -122,6 +122,8 @@ def detect_dialect(head: str, path: str) -> Dialect:
     sample = head[:200_000]
     scores = {name: len(pattern.findall(sample)) for name, pattern in (("arm", _ARM), ("att", _ATT), ("intel", _INTEL))}
     best = max(scores, key=lambda name: scores[name])
-    if not scores[best]:
+    if not scores[best] and ("@function" in sample or "x86-64" in sample):
+        best = "att"
+    elif not scores[best]:
         raise DataError("got text without registers of x86-64 or AArch64", place=path, hint="Name the syntax: att, intel or arm.")
     return DIALECTS[best]

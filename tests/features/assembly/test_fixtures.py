@@ -29,7 +29,10 @@ def true_counts(folder: Path) -> dict[tuple[str, str, str, str], dict[str, int]]
 
 def true_loops(folder: Path) -> dict[Key, tuple[int, ...]]:
     columns = ("n_insn", "n_loops", "n_innermost", "max_depth", "n_inner")
-    return {(row["build"], row["file"], row["function"]): tuple(int(row[name]) for name in columns) for row in rows(folder / "loops.csv")}
+    return {
+        (row["build"], row["file"], row["function"]): tuple(int(row[name]) for name in columns)
+        for row in rows(folder / "loops.csv")
+    }
 
 
 def readings(folder: Path) -> list[Path]:
@@ -87,7 +90,14 @@ def test_classes_widths_and_memory_operands_agree_between_the_readings() -> None
         for one in count_instructions(path):
             for tally in (one.total, one.inner):
                 assert tally is not None
-                facts = (tuple(sorted(tally.kinds.items())), tally.n_memory, tally.loads, tally.stores, tally.vector_bits, tally.lanes)
+                facts = (
+                    tuple(sorted(tally.kinds.items())),
+                    tally.n_memory,
+                    tally.loads,
+                    tally.stores,
+                    tally.vector_bits,
+                    tally.lanes,
+                )
                 by_function[path.parent.name, path.name.partition(".")[0], f"{one.function} {tally is one.total}"].add(facts)
     assert {key for key, facts in by_function.items() if len(facts) != 1} == set()
 

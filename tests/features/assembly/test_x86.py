@@ -75,7 +75,9 @@ def test_both_syntaxes_give_one_name(mnemonic: str, att: str, intel: str) -> Non
     assert name(att, ATT) == name(intel, INTEL) == mnemonic
 
 
-@pytest.mark.parametrize("text", ["nop", "nopw 0x0(%rax,%rax,1)", "data16 cs nopw 0x0(%rax,%rax,1)", "xchg %ax,%ax", "endbr64", "lock"])
+@pytest.mark.parametrize(
+    "text", ["nop", "nopw 0x0(%rax,%rax,1)", "data16 cs nopw 0x0(%rax,%rax,1)", "xchg %ax,%ax", "endbr64", "lock"]
+)
 def test_padding_and_lone_prefixes_are_not_counted(text: str) -> None:
     assert ATT.decode(text) is None
 
@@ -103,8 +105,8 @@ def test_memory_operands_classes_and_widths() -> None:
 
 @pytest.mark.parametrize(
     ("text", "flow"),
-    [("jmp .L3", "jump"), ("jmp *%rax", "indirect"), ("jmp *.L4(,%rax,8)", "indirect"), ("jne .L3", "branch"), ("loop 1b", "branch"),
-     ("ret", "return"), ("ud2", "return"), ("call *%rax", ""), ("addl %eax, %ebx", "")],
+    [("jmp .L3", "jump"), ("jmp *%rax", "indirect"), ("jmp *.L4(,%rax,8)", "indirect"), ("jne .L3", "branch"),
+     ("loop 1b", "branch"), ("ret", "return"), ("ud2", "return"), ("call *%rax", ""), ("addl %eax, %ebx", "")],
 )  # fmt: skip
 def test_how_control_goes_on(text: str, flow: str) -> None:
     found = ATT.decode(text)
