@@ -45,4 +45,22 @@ def relation_warnings(
     limit = max(1e-8, 1e-14 * number)
     if np.isfinite(inference.disagreement) and inference.disagreement > limit:
         found.append(f"statsmodels and the refined solution differ by {inference.disagreement:.1e}; the refined one is shown")
+    return found + _sign_warnings(fit)
+
+
+def _sign_warnings(fit: LinearFit) -> list[str]:
+    """Where a model of positive values turns negative: fitted values, and coefficients of columns that never are."""
+    y = fit.y if fit.offset is None else fit.y + fit.offset
+    if not (y > 0).all():
+        return []
+    found = []
+    n_negative = int((fit.fitted() < 0).sum())
+    if n_negative:
+        found.append(f"{n_negative} fitted values are negative although every measured one is positive")
+    if fit.offset is None and fit.rank:
+        lowest, highest = fit.matrix.min(axis=0), fit.matrix.max(axis=0)
+        costs = (lowest >= 0) & ~((lowest == 0) & (highest == 1)) & (fit.assign > 0) & (fit.coef < 0)
+        if costs.any():
+            names = ", ".join(name for name, cost in zip(fit.names, costs, strict=True) if cost)
+            found.append(f"negative coefficient of a column that is never negative: {names}")
     return found

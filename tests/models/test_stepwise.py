@@ -259,3 +259,11 @@ def test_statsmodels_agrees_at_any_scale_and_with_weights() -> None:
     assert results.rsquared_adj == pytest.approx(model.report_.r2_adj, rel=1e-10)
     assert results.fvalue == pytest.approx(model.report_.f_value, rel=1e-8)
     assert list(results.model.exog_names) == list(table.index)
+
+
+def test_negative_costs_are_warned_of() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"flops": rng.uniform(1, 9, 50), "cached": rng.uniform(1, 9, 50)})
+    time_s = 30.0 + frame["flops"] - 2.0 * frame["cached"] + rng.normal(size=50)
+    warnings = StepwiseOLS(report="none").fit(frame, time_s).report_.warnings
+    assert "negative coefficient of a column that is never negative: cached" in warnings
