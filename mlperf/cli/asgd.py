@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from mlperf.cli.show import Show
 from mlperf.cli.values import Counts
 
 NAME = "asgd"
+COLLECT = "collect"
+"""Name of the record: the trainer is one of the things that ``mlperf collect`` does."""
 
 EPILOG = """\b
 Examples:
@@ -63,9 +66,9 @@ class Parts(click.ParamType):  # type: ignore[type-arg]
 @click.option("--gpus-per-node", "n_gpus_per_node", type=Counts(), default="2", help="Worker threads of a rank.")
 @click.option("--subbatch", "subbatch_sizes", type=Counts(), default="8", help="Samples of a gradient.")
 @click.option("--repeats", type=click.IntRange(min=1), default=3, help="Runs of each setting.")
-@click.option("--epochs", type=click.IntRange(min=0), default=40, help="End of a run; 0: no limit.")
+@click.option("--epochs", type=click.IntRange(min=0), default=60, help="End of a run; 0: no limit.")
 @click.option("--updates", "max_updates", type=click.IntRange(min=0), default=0, help="End of a run; 0: no limit.")
-@click.option("--learning-rate", type=float, default=0.0005, help="eta; an update adds up all gradients that arrived.")
+@click.option("--learning-rate", type=float, default=0.0003, help="eta; an update adds up all gradients that arrived.")
 @click.option("--momentum", type=float, default=0.9, help="nu.")
 @click.option("--shift", type=float, default=0.5, help="Largest shift of a deformed image, elements.")
 @click.option("--scale", type=float, default=0.05, help="Largest relative change of its size.")
@@ -99,4 +102,4 @@ def asgd(
     show.note(f"left out of the means: {trained.rule}")
     if trained.n_done_before:
         show.note(f"{trained.n_done_before} runs of these settings were there already")
-    show(trained, seed=request.seed)
+    replace(show, command=COLLECT)(trained, seed=request.seed)

@@ -31,10 +31,11 @@ def epoch_table(job: Job, records: Records, samples: Samples, weights: Path) -> 
     updates = records.updates[records.updates["node"] == 0].set_index("update")
     uses, measure = records.uses, accuracy_of(job, samples)
     with np.load(weights) as stored:
-        ends = [*stored["updates"].tolist()]
-        states = [*stored["epochs"]]
-        if not ends or ends[-1] != len(updates):
-            ends, states = [*ends, len(updates)], [*states, stored["final"]]
+        ends, states = stored["updates"].tolist(), [*stored["epochs"]]
+        # Updates without a gradient still move the weights: they belong to the epoch before them.
+        if ends and not (uses["update"] >= ends[-1]).any():
+            ends, states = ends[:-1], states[:-1]
+        ends, states = [*ends, len(updates)], [*states, stored["final"]]
     rows, first = [], 0
     for end, state in zip(ends, states, strict=True):
         used = uses[(uses["update"] >= first) & (uses["update"] < end)]

@@ -87,9 +87,9 @@ class AsgdRequest:
     n_gpus_per_node: tuple[int, ...] = (2,)
     subbatch_sizes: tuple[int, ...] = (8,)
     repeats: int = 3
-    epochs: int = 30
+    epochs: int = 60
     max_updates: int = 0
-    learning_rate: float = 0.001
+    learning_rate: float = 0.0003
     momentum: float = 0.9
     shift: float = 0.5
     scale: float = 0.05

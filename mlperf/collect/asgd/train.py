@@ -191,7 +191,7 @@ def make_job(study: Study, setting: Setting, run: int) -> Job:
         learning_rate=request.learning_rate,
         momentum=request.momentum,
         max_updates=request.max_updates,
-        max_samples=0 if study.samples is None else request.epochs * dataset_size,
+        max_samples=request.epochs * dataset_size,
         dataset_size=dataset_size,
         shift=request.shift,
         scale=request.scale,
