@@ -44,9 +44,15 @@ def climb(rungs: Sequence[str] = (), folder: Path | str | None = None, jobs: int
     if unknown:
         raise UsageError(f"got rung {unknown[0]!r}, expected one of {', '.join(RUNGS)}", hint=did_you_mean(unknown[0], RUNGS))
     home = None if folder is None else Path(folder)
-    tasks = [(name, device) for name in RUNGS if name in names for device in RUNGS[name].devices]
+    tasks = [(name, device) for name in RUNGS if name in names for device in RUNGS[name].subjects(home)]
     found = Parallel(n_jobs=jobs)(delayed(climb_one)(name, device, home) for name, device in tasks)
-    return gathered(tasks, found, data_sha256(names, home))
+    return gathered(tasks, found, data_sha256(names, home), {name: absent_notes(name, home) for name in names})
+
+
+def absent_notes(name: str, folder: Path | None) -> tuple[str, ...]:
+    """Which devices with goals a folder does not hold."""
+    absent = RUNGS[name].absent(folder)
+    return (f"no rows of {', '.join(absent)}",) if absent else ()
 
 
 def climb_one(name: str, device: str, folder: Path | None) -> tuple[Climbed, float]:
@@ -62,7 +68,12 @@ def data_sha256(names: Sequence[str], folder: Path | None) -> dict[str, str]:
     return {f"{path.parent.name}/{path.name}": hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(paths)}
 
 
-def gathered(tasks: Sequence[tuple[str, str]], found: Sequence[tuple[Climbed, float]], sha256: Mapping[str, str]) -> Ladder:
+def gathered(
+    tasks: Sequence[tuple[str, str]],
+    found: Sequence[tuple[Climbed, float]],
+    sha256: Mapping[str, str],
+    absent: Mapping[str, tuple[str, ...]],
+) -> Ladder:
     """All tasks in one result, with the goals over several devices."""
     names = list(dict.fromkeys(name for name, _ in tasks))
     by_rung = {name: [one for (task, _), one in zip(tasks, found, strict=True) if task == name] for name in names}
@@ -73,7 +84,10 @@ def gathered(tasks: Sequence[tuple[str, str]], found: Sequence[tuple[Climbed, fl
     return Ladder(
         scores=tuple(one for name in names for one in scores[name]),
         goals=tuple(goals),
-        notes={name: tuple(note for climbed, _ in parts for note in climbed.notes) for name, parts in by_rung.items()},
+        notes={
+            name: (*absent.get(name, ()), *(note for climbed, _ in parts for note in climbed.notes))
+            for name, parts in by_rung.items()
+        },
         protocols={name: {key: getattr(RUNGS[name], key) for key in ("title", "data", "split")} for name in names},
         seconds={name: sum(spent for _, spent in parts) for name, parts in by_rung.items()},
         data_sha256=dict(sha256),
@@ -84,3 +98,8 @@ def over(name: str, scores: Sequence[Score]) -> Sequence[Goal]:
     """Goals over all devices of a rung."""
     made = RUNGS[name].over_devices
     return () if made is None else made(scores)
+
+
+def told(parts: Sequence[tuple[Climbed, float]]) -> list[str]:
+    """Notes of all devices of a rung."""
+    return [note for climbed, _ in parts for note in climbed.notes]

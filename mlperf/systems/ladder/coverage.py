@@ -49,7 +49,7 @@ ITERATION_TERMS = (
 
 def climb(subject: str, folder: Path | None) -> Climbed:
     """One device or set."""
-    return SUBJECTS[subject](subject, folder)
+    return SETS.get(subject, climb_layers)(subject, folder)
 
 
 def layer_trial(card: str, folder: Path | None) -> Trial:
@@ -187,8 +187,7 @@ def narrow_sets(scores: Sequence[Score]) -> list[Goal]:
     ]
 
 
-SUBJECTS: Mapping[str, Callable[[str, Path | None], Climbed]] = {
-    **dict.fromkeys(CARDS, climb_layers),
+SETS: Mapping[str, Callable[[str, Path | None], Climbed]] = {
     EPOCHS: climb_systems,
     ITERATIONS: climb_iterations,
     **dict.fromkeys(CNNS, climb_cnns),
@@ -205,8 +204,9 @@ COVERAGE_RUNGS = (
         "95 % prediction intervals on left-out groups",
         TABLES,
         "convolution: 10 folds, shuffled, seed 0; epochs: each submitter left out; iterations: each model size; CNNs: each CNN",
-        tuple(SUBJECTS),
+        CARDS,
         climb,
         narrow_sets,
+        (EPOCHS, ITERATIONS, *CNNS),
     ),
 )

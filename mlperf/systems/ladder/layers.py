@@ -62,7 +62,7 @@ def climb_square(device: str, folder: Path | None) -> Climbed:
     columns = [*SQUARE_SIZES, "m", "n", "k", "n_inputs"]
     trial = Trial("A5", device, rows[columns], rows["time_s"].to_numpy(), seventy_thirty(len(rows)), len(TERMS))
     scores = [score(method, trial) for method in methods(SQUARE, "ratio", {"local": "local"}, FAMILY)]
-    return Climbed(tuple(scores), tuple(goals_of(scores, SQUARE_GOALS, GPUS.index(device))))
+    return Climbed(tuple(scores), tuple(goals_of(scores, SQUARE_GOALS, GPUS, device)))
 
 
 def output_size(size: pd.Series, filter_size: pd.Series, stride: pd.Series, padded: pd.Series) -> pd.Series:
@@ -104,7 +104,7 @@ def climb_step(device: str, folder: Path | None) -> Climbed:
         noise_floor=floor_of(rows),
     )
     scores = [score(method, trial) for method in methods(STEP, "ratio", {"local": "local"}, FAMILY)]
-    return Climbed(tuple(scores), tuple(goals_of(scores, STEP_GOALS, CARDS.index(device))))
+    return Climbed(tuple(scores), tuple(goals_of(scores, STEP_GOALS, CARDS, device)))
 
 
 def climb_dense(device: str, folder: Path | None) -> Climbed:
@@ -125,7 +125,7 @@ def climb_dense(device: str, folder: Path | None) -> Climbed:
     )
     family = ("stepwise", *FAMILY)
     scores = [score(method, trial) for method in methods(DENSE, "stepwise", {"local": "local"}, family)]
-    return Climbed(tuple(scores), tuple(goals_of(scores, DENSE_GOALS, CARDS.index(device))))
+    return Climbed(tuple(scores), tuple(goals_of(scores, DENSE_GOALS, CARDS, device)))
 
 
 def climb_small(device: str, folder: Path | None) -> Climbed:
@@ -139,7 +139,7 @@ def climb_small(device: str, folder: Path | None) -> Climbed:
     trial = Trial("A9", device, rows[columns], rows["forward_s"].to_numpy(), shuffled_folds(len(rows)), len(TERMS))
     family = ("WLS", *FAMILY)
     scores = [score(method, trial) for method in methods(SMALL, "ratio", {"local": "local"}, family)]
-    return Climbed(tuple(scores), tuple(goals_of(scores, SMALL_GOALS, BOARDS.index(device))))
+    return Climbed(tuple(scores), tuple(goals_of(scores, SMALL_GOALS, BOARDS, device)))
 
 
 FILE_ORDER = f"rows 1 to {N_TRAIN} train, the next {N_TEST} test (the file is in random order)"

@@ -51,7 +51,7 @@ def climb_inside(device: str, folder: Path | None) -> Climbed:
     rows = linear_rows(device, folder)
     trial = Trial("A1", device, rows[list(SIZES)], rows["time_s"].to_numpy(), seventy_thirty(len(rows)), len(TERMS))
     scores = [score(method, trial) for method in methods(PRODUCT, "ratio", {"local": "local"}, FAMILY)]
-    return Climbed(tuple(scores), (*goals_of(scores, INSIDE, GPUS.index(device)), gain_goal(scores)))
+    return Climbed(tuple(scores), (*goals_of(scores, INSIDE, GPUS, device), gain_goal(scores)))
 
 
 def gain_goal(scores: Sequence[Score]) -> Goal:
@@ -86,7 +86,7 @@ def climb_beyond(device: str, folder: Path | None) -> Climbed:
     ]
     weighted = next(one for one in scores if one.method == "WLS")
     no_worse = judged("A2", device, "ratio: MAPE, not above WLS", scores[0].mape, NAN, weighted.mape)
-    return Climbed(tuple(scores), (*goals_of(scores, BEYOND, GPUS.index(device)), no_worse))
+    return Climbed(tuple(scores), (*goals_of(scores, BEYOND, GPUS, device), no_worse))
 
 
 def climb_batched(device: str, folder: Path | None) -> Climbed:
@@ -95,7 +95,7 @@ def climb_batched(device: str, folder: Path | None) -> Climbed:
     folds = seventy_thirty(len(rows), BATCHED_TESTED)
     trial = Trial("A3", device, rows[list(BATCHED_SIZES)], rows["time_s"].to_numpy(), folds, len(BATCHED_TERMS))
     scores = [score(method, trial) for method in methods(BATCHED, "ratio", {"local": "local"}, FAMILY)]
-    return Climbed(tuple(scores), tuple(goals_of(scores, BATCHES, GPUS.index(device))))
+    return Climbed(tuple(scores), tuple(goals_of(scores, BATCHES, GPUS, device)))
 
 
 def climb_small(device: str, folder: Path | None) -> Climbed:
@@ -104,7 +104,7 @@ def climb_small(device: str, folder: Path | None) -> Climbed:
     rows = device_rows(read_open("deepbench", "gemm", folder), device, columns)
     trial = Trial("A8", device, rows[columns], rows["time_s"].to_numpy(), shuffled_folds(len(rows)), len(TERMS))
     scores = [score(method, trial) for method in methods(TRANSPOSED, "ratio", {"local": "local"}, FAMILY)]
-    return Climbed(tuple(scores), tuple(goals_of(scores, SMALL, BOARDS.index(device))))
+    return Climbed(tuple(scores), tuple(goals_of(scores, SMALL, BOARDS, device)))
 
 
 SPLIT = "70/30 by numpy RandomState(0).permutation; every size is a group"

@@ -39,17 +39,17 @@ def largest_left_out(size: FloatArray) -> list[Fold]:
 
 
 def device_rows(frame: pd.DataFrame, device: str, configuration: list[str] | None = None) -> pd.DataFrame:
-    """Rows of the one device whose name contains ``device``, repeats of a configuration dropped (the first one stays).
+    """Rows of the one device of that name or with ``device`` in its name; the first row of each configuration where one is named.
 
     Raises
     ------
     DataError
         No device, or several, of that name.
     """
-    found = [str(name) for name in pd.unique(frame["device"]) if device in str(name)]
+    names = [str(name) for name in pd.unique(frame["device"])]
+    found = [device] if device in names else [name for name in names if device in name]
     if len(found) != 1:
-        have = ", ".join(map(str, pd.unique(frame["device"])))
-        raise DataError(f"got {len(found)} devices called {device!r}, expected one of {have}", place="column device")
+        raise DataError(f"got {len(found)} devices called {device!r}, expected one of {', '.join(names)}", place="column device")
     rows = frame[frame["device"] == found[0]]
     if configuration is not None:
         rows = rows.drop_duplicates(subset=configuration)

@@ -188,8 +188,11 @@ class Limit:
     at_least: bool = False
 
 
-def goals_of(scores: Sequence[Score], limits: Sequence[Limit], place: int) -> list[Goal]:
-    """Goals of one device, the ``place``-th of its rung."""
+def goals_of(scores: Sequence[Score], limits: Sequence[Limit], devices: Sequence[str], device: str) -> list[Goal]:
+    """Goals of one of the ``devices`` that the limits are given for, in their order; none for another device."""
+    if device not in devices:
+        return []
+    place = devices.index(device)
     by_method = {one.method: one for one in scores}
     goals = []
     for limit in limits:

@@ -31,7 +31,7 @@ def ladder() -> Ladder:
         Climbed((made_score("line", 0.021, "a|b"),), (judged("B2", "training", "MAPE", 0.021, upper=0.03),), ("b is 6 ms",)),
         Climbed((made_score("line", 0.05),), (judged("B2", "inference", "MAPE", 0.05, upper=0.03),)),
     ]
-    return gathered([("B2", "training"), ("B2", "inference")], [(part, 1.5) for part in parts], {"mxnet_perf/x.csv": "0" * 64})
+    return gathered([("B2", "training"), ("B2", "inference")], [(part, 1.5) for part in parts], {"mxnet_perf/x.csv": "0" * 64}, {})
 
 
 def test_the_page_tells_what_was_missed(ladder: Ladder) -> None:

@@ -132,6 +132,7 @@ def test_goals_read_in_words() -> None:
 
 def test_limits_are_taken_by_the_place_of_the_device() -> None:
     found = score(Method("mean", "default", Remembers), trial())
-    at_most, at_least = Limit("mean", "mape", (0.1, 0.5)), Limit("mean", "in_domain", (0.5, 0.2), at_least=True)
-    assert [goal.met for goal in goals_of([found], [at_most, at_least], 0)] == [False, False]
-    assert [goal.met for goal in goals_of([found], [at_most, at_least], 1)] == [True, True]
+    limits = [Limit("mean", "mape", (0.1, 0.5)), Limit("mean", "in_domain", (0.5, 0.2), at_least=True)]
+    assert [goal.met for goal in goals_of([found], limits, ("machine", "other"), "machine")] == [False, False]
+    assert [goal.met for goal in goals_of([found], limits, ("other", "machine"), "machine")] == [True, True]
+    assert goals_of([found], limits, ("other", "another"), "machine") == []
