@@ -142,19 +142,13 @@ class FunctionLoops:
         if kind == "UnaryOp" and operator in STEPS and getattr(after.expr, "name", "") == index:
             return 1 if "+" in operator else -1
         if kind == "Assignment" and getattr(after.lvalue, "name", "") == index:
-            value = polynomial_of(after.rvalue, self.scope)
-            step = None if value is None else self.assigned_step(operator, value, index)
+            scope = self.scope.inner()
+            scope.values[index] = Polynomial.name(index)
+            value = polynomial_of(after.rvalue, scope)
+            step = None if value is None else assigned_step(operator, value, index)
             if step:
                 return step
         raise DataError("got a loop without a constant step", place=place_of(node, self.path), hint=LOOP_HINT)
-
-    def assigned_step(self, operator: str, value: Polynomial, index: str) -> int | None:
-        """Step of ``i += value``, ``i -= value`` or ``i = value``."""
-        if operator == "=":
-            now = self.scope.values.get(index) or Polynomial.name(index)
-            return (value - now).constant
-        sign = {"+=": 1, "-=": -1}.get(operator)
-        return None if sign is None or value.constant is None else sign * value.constant
 
     def stop(self, node: Any, index: str, step: int) -> Polynomial:
         """First value that the loop does not reach."""
@@ -169,3 +163,11 @@ class FunctionLoops:
                 bound = self.bound(value, node)
                 return bound + ONE if operator == "<=" else bound - ONE if operator == ">=" else bound
         raise DataError("got a loop without a plain bound", place=place_of(node, self.path), hint=LOOP_HINT)
+
+
+def assigned_step(operator: str, value: Polynomial, index: str) -> int | None:
+    """Step of ``i += value``, ``i -= value`` or ``i = value``; None where it is not constant."""
+    if operator == "=":
+        return (value - Polynomial.name(index)).constant
+    sign = {"+=": 1, "-=": -1}.get(operator)
+    return None if sign is None or value.constant is None else sign * value.constant
