@@ -128,7 +128,7 @@ def make_problem(
     if na == "raise":
         _refuse_missing(workspace, terms)
     mask = workspace.complete(first)
-    used = learned.on_rows(values, mask)
+    used = learned.on_rows(values, mask) if any(variable.is_factor for variable in learned.variables.values()) else learned
     if used.variables != learned.variables:
         learned = used
         workspace = Workspace(learned.variables, learned.read_lenient(frame), y, weights, intercept, available)

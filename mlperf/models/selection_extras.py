@@ -67,6 +67,8 @@ def selection_extras(
 
 def _coded_alike(problem: Problem, selection: Selection) -> bool:
     """Whether every factor keeps its columns in all models of the search (without a constant the first factor has one more)."""
+    if not any(variable.is_factor for variable in problem.workspace.variables.values()):
+        return True
 
     def coded(model: Sequence[int]) -> dict[int, tuple[bool, ...]]:
         terms = [problem.terms[term] for term in model]

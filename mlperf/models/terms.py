@@ -131,6 +131,8 @@ class Terms:
         names = dict.fromkeys(name for term in ordered for name in term.variables)
         variables = {name: learn_variable(name, frame) for name in names}
         learned = cls(ordered, variables, intercept or any(term.order == 0 for term in read))
+        if not any(variable.is_factor for variable in variables.values()):
+            return learned
         return learned.on_rows(learned.read(frame), None)
 
     @property
