@@ -248,7 +248,7 @@ def keep_broken(job: Job, folder: Path, error: InterruptedRun) -> None:
     """Turn what a broken run has written into its tables, and say beside them that and why it broke off."""
     records = read_records(job, folder)
     store_records(records, folder)
-    said = {"complete": False, "reason": error.message, "n_updates": int(records.updates.groupby("node").size().max() or 0)}
+    said = {"complete": False, "reason": error.message, "n_updates": int((records.updates["node"] == 0).sum())}
     write_text_whole(folder / "broken.json", json.dumps(said | {"n_iterations": len(records.gpu)}, indent=2) + "\n")
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -41,11 +42,7 @@ def test_a_killed_rank_is_named_and_what_was_measured_is_kept(tmp_path: Path) ->
     thread = Thread(target=train)
     thread.start()
     folder = tmp_path / "asgd" / "run-0001"
-    pid, records = folder / "rank-1.pid", folder / "update-0.bin"
-    deadline = time.monotonic() + WAIT_S
-    while not (pid.exists() and records.exists() and records.stat().st_size) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    os.kill(int(pid.read_text()), signal.SIGKILL)
+    os.kill(await_records(folder)[1], signal.SIGKILL)
     thread.join(WAIT_S)
     (error,) = raised
     assert isinstance(error, InterruptedRun)
@@ -95,6 +92,47 @@ def test_a_launcher_that_starts_nothing_is_said_so(tmp_path: Path, lockstep: Any
     write_job(lockstep.job, tmp_path)
     with pytest.raises(InterruptedRun, match="ended with 1 before all of 1 ranks had started"):
         run_ranks([shutil.which("false") or "false"], 1, tmp_path)
+
+
+def test_a_run_that_wrote_nothing_is_kept_as_such(tmp_path: Path) -> None:
+    with pytest.raises(InterruptedRun):
+        train_asynchronously(AsgdRequest(tmp_path, mpiexec="false"))
+    assert json.loads((tmp_path / "asgd" / "run-0001" / "broken.json").read_text())["n_updates"] == 0
+
+
+def test_ctrl_c_ends_all_ranks_and_keeps_their_records(tmp_path: Path) -> None:
+    words = ("collect", "asgd", "--", "-o", str(tmp_path), "--gpus-per-node", "1", "--epochs", "100000")
+    command = subprocess.Popen([sys.executable, "-m", "mlperf", *words], stderr=subprocess.PIPE, text=True)
+    folder = tmp_path / "asgd" / "run-0001"
+    pids = await_records(folder)
+    command.send_signal(signal.SIGINT)
+    _, heard = command.communicate(timeout=WAIT_S)
+    assert command.returncode == 130
+    assert "stopped by Ctrl-C" in heard
+    assert "Traceback" not in heard
+    assert len(pd.read_csv(folder / "updates.csv.gz")) > 0
+    assert not [pid for pid in pids if is_alive(pid)]
+
+
+def await_records(folder: Path) -> list[int]:
+    """Process numbers of both ranks, once the first of them has written records."""
+    pids, records = [folder / f"rank-{rank}.pid" for rank in range(2)], folder / "update-0.bin"
+    deadline = time.monotonic() + WAIT_S
+    while not (all(pid.exists() for pid in pids) and records.exists() and records.stat().st_size):
+        assert time.monotonic() < deadline, "no rank has written a record"
+        time.sleep(0.05)
+    return [int(pid.read_text()) for pid in pids]
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process still runs a second later; one that waits to be collected does not."""
+    state = Path(f"/proc/{pid}/stat")
+    deadline = time.monotonic() + 5.0
+    while state.exists() and ") Z" not in state.read_text():
+        if time.monotonic() > deadline:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def test_a_run_too_short_for_means_is_refused_but_stored(tmp_path: Path) -> None:
