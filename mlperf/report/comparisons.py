@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from mlperf.systems.compare import Comparison
 
-MEASURES = ("measured", "predicted", "lower", "upper")
+MEASURES = ("measured", "predicted", "explained", "lower", "upper")
 
 
 def comparison_sections(result: Comparison) -> tuple[Section, ...]:

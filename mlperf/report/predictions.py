@@ -64,6 +64,7 @@ def outputs(result: Prediction) -> pd.DataFrame:
             {
                 "output": name.removesuffix("_s").replace("_", " "),
                 "value": number(getattr(result, name)[0]),
+                "linear_model": number(result.explained[name][0]),
                 "mean_low": number(mean.lower[0]),
                 "mean_high": number(mean.upper[0]),
                 "run_low": number(one_run.lower[0]),
@@ -78,7 +79,8 @@ def notes(result: Prediction) -> tuple[Section, ...]:
     """What the reader must know: interval meaning, assumed components, raised flags."""
     level = 100 * next(iter(result.prediction_interval.values())).level
     lines = [
-        f"low and high: {level:g} % interval, of the mean over runs (mean) and of a single run (run); closed form {result.closed}."
+        f"low and high: {level:g} % interval, of the mean over runs (mean) and of a single run (run); closed form {result.closed}.",
+        "linear model: kernel times from the terms that AIC chose, the model that `mlperf report` explains.",
     ]
     assumed = [name for name, source in result.source.items() if source == "assumed"]
     if assumed:

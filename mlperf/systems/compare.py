@@ -14,7 +14,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.models.crossval import ErrorSummary, relative_errors
 from mlperf.specs.machine import MachineSpec
-from mlperf.systems.gradient import METHODS, PREDICTOR, step_times, steps_in_domain
+from mlperf.systems.gradient import EXPLAINED, METHODS, PREDICTOR, step_times, steps_in_domain
 from mlperf.systems.measured import gradient_data
 from mlperf.systems.model import Model
 from mlperf.systems.run_prediction import OUTPUTS, predict_configurations
@@ -31,7 +31,8 @@ class Comparison(Shown):
     Attributes
     ----------
     table : DataFrame
-        One row a comparison: keys, ``quantity`` (a column name with its unit), ``measured``, ``predicted``, ``lower``,
+        One row a comparison: keys, ``quantity`` (a column name with its unit), ``measured``, ``predicted``, ``explained``
+        (by the linear model whose terms AIC chose), ``lower``,
         ``upper`` (95 % prediction interval), ``relative_error``, ``inside`` (the interval holds the measurement),
         ``in_domain``, ``in_training``.
     errors : mapping of str to ErrorSummary
@@ -144,6 +145,7 @@ def _steps_table(model: Model, campaign: Campaign, method: str, level: float) ->
                 "quantity": "step_s",
                 "measured": steps["step_s"],
                 "predicted": predicted,
+                "explained": step_times(calls, model.gradient.call_times(calls, EXPLAINED)),
                 "lower": interval.lower,
                 "upper": interval.upper,
                 "in_domain": inside,
@@ -170,6 +172,7 @@ def _runs_table(model: Model, campaign: Campaign, machine: MachineSpec, method: 
             quantity=name,
             measured=runs[name],
             predicted=getattr(prediction, name),
+            explained=prediction.explained[name],
             lower=prediction.prediction_interval[name].lower,
             upper=prediction.prediction_interval[name].upper,
             in_domain=prediction.in_domain[name],

@@ -80,7 +80,7 @@ def gradient_data(
     return GradientData(
         backend,
         with_isolated(describe_rows(medians, campaign.cnns), sgemm),
-        steps.groupby(STEP_KEYS, sort=False)["step_s"].agg(step_s="median", n_rounds="size").reset_index(),
+        steps.groupby(STEP_KEYS)["step_s"].agg(step_s="median", n_rounds="size").reset_index(),
         _step_cv(steps),
         _noise_floor(steps, STEP_KEYS, "step_s"),
         {str(kernel): _noise_floor(rows, CALL_KEYS, CLOCK) for kernel, rows in kernels.groupby("kernel", sort=True)},

@@ -17,7 +17,7 @@ from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.component_times import PredictedTimes, draw_times, predict_times
 from mlperf.systems.components import BY_NAME
-from mlperf.systems.gradient import PREDICTOR
+from mlperf.systems.gradient import EXPLAINED, PREDICTOR
 from mlperf.systems.minibatch import minibatch_std
 from mlperf.systems.model import Model
 from mlperf.systems.outputs import EpochOutputs, epoch_outputs
@@ -47,6 +47,8 @@ class Prediction(Shown):
         T_Epoch, T_GPU, T_Update, seconds.
     mean_minibatch_size : array
         Samples per update.
+    explained : mapping of str to array
+        The same four outputs (`OUTPUTS`) with kernel times from the explainable linear model in place of ``method``.
     minibatch_std : array
         Standard deviation of the mini-batch size, samples.
     mean_staleness : array
@@ -70,6 +72,7 @@ class Prediction(Shown):
     gpu_iteration_s: FloatArray
     update_iteration_s: FloatArray
     mean_minibatch_size: FloatArray
+    explained: Mapping[str, FloatArray]
     minibatch_std: FloatArray
     mean_staleness: FloatArray
     gpu_breakdown_s: Mapping[str, FloatArray]
@@ -92,6 +95,7 @@ class Prediction(Shown):
         }
         for name in OUTPUTS:
             columns[name] = getattr(self, name)
+            columns[f"{name}_explained"] = self.explained[name]
             for label, intervals in (("mean", self.confidence_interval), ("run", self.prediction_interval)):
                 columns[f"{name}_{label}_lower"] = intervals[name].lower
                 columns[f"{name}_{label}_upper"] = intervals[name].upper
@@ -169,6 +173,7 @@ def predict_configurations(
     times = predicted.times.scaled(factors or {})
     state = solve_iterations(times, run, closed)
     outputs = epoch_outputs(times, state, run)
+    explained = _explained(model, cnns, machine, configs, run, closed, factors)
     rng = np.random.default_rng(seed)
     intervals = {
         kind: _intervals(
@@ -185,6 +190,7 @@ def predict_configurations(
         run=run,
         closed=closed,
         **_values(state, outputs),
+        explained=explained,
         minibatch_std=minibatch_std(times, state, run),
         mean_staleness=outputs.mean_staleness,
         gpu_breakdown_s=outputs.gpu_breakdown_s,
@@ -195,6 +201,20 @@ def predict_configurations(
         source=predicted.source,
         flags=state.flags,
     )
+
+
+def _explained(
+    model: Model,
+    cnns: Sequence[CnnSpec],
+    machine: MachineSpec,
+    configs: pd.DataFrame,
+    run: RunGrid,
+    closed: str,
+    factors: Mapping[str, float] | None,
+) -> dict[str, FloatArray]:
+    times = predict_times(model, cnns, machine, configs, EXPLAINED).times.scaled(factors or {})
+    state = solve_iterations(times, run, closed)
+    return _values(state, epoch_outputs(times, state, run))
 
 
 def _values(state: State, outputs: EpochOutputs) -> dict[str, FloatArray]:

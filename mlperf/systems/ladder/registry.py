@@ -13,13 +13,14 @@ from mlperf.systems.ladder.products import PRODUCTS
 from mlperf.systems.ladder.rung import Rung
 from mlperf.systems.ladder.tuning import TUNING
 from mlperf.systems.ladder.vectors import VECTORS
+from mlperf.systems.ladder.whole_networks import WHOLE_RUNGS
 
 
 def _order(name: str) -> tuple[str, int]:
     return name[0], int(name[1:])
 
 
-_ALL = (*PRODUCTS, *VECTORS, *LAYERS, *TUNING, *NETWORK_RUNGS, *BATCH_RUNGS, *COLLINEAR_RUNGS, *COVERAGE_RUNGS)
+_ALL = (*PRODUCTS, *VECTORS, *LAYERS, *TUNING, *NETWORK_RUNGS, *BATCH_RUNGS, *WHOLE_RUNGS, *COLLINEAR_RUNGS, *COVERAGE_RUNGS)
 RUNGS: Mapping[str, Rung] = {rung.name: rung for rung in sorted(_ALL, key=lambda rung: _order(rung.name))}
 
 
