@@ -43,7 +43,8 @@ def network_rows(folder: Path | None) -> pd.DataFrame:
     frame = read_open("cnn_benchmarks", "forward_backward", folder)
     means = frame.groupby([*SERIES, "cnn"], sort=True)[["forward_mean_s", "backward_mean_s"]].mean().reset_index()
     features = pd.DataFrame.from_dict(PUBLISHED, orient="index", columns=list(FEATURES)).astype(float)
-    return means.join(features, on="cnn", how="inner").reset_index(drop=True)
+    joined: pd.DataFrame = means.join(features, on="cnn", how="inner").reset_index(drop=True)
+    return joined
 
 
 def series_folds(rows: pd.DataFrame) -> list[Fold]:

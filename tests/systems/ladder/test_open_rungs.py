@@ -58,6 +58,13 @@ def test_selection_of_collinear_features_reproduces_the_criterion(shared_data: P
         assert "0.9999" in note
 
 
+def test_whole_networks_err_more_than_layers_do(shared_data: Path) -> None:
+    """Multiply-accumulates and depth leave about 10 % on average; a published fit without GoogLeNet has 9.4 %."""
+    weighted = RUNGS["B3"].climb("without GoogLeNet", shared_data).scores[1]
+    assert weighted.n_test == 105
+    assert 100 * weighted.mape == pytest.approx(9.4, abs=0.2)
+
+
 @pytest.mark.parametrize("card", CARDS)
 def test_intervals_of_convolution_layers(shared_data: Path, card: str) -> None:
     """Ten folds: 92 to 98 % of the left-out layers inside, the median half-width at most three times the MAPE."""

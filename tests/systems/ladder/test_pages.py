@@ -75,4 +75,4 @@ def test_an_unknown_rung_names_the_nearest() -> None:
 
 
 def test_every_rung_asked_for_is_there() -> None:
-    assert list(RUNGS) == ["A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8", "A9", "A10", "B1", "B2", "D3", "E1"]
+    assert list(RUNGS) == ["A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8", "A9", "A10", "B1", "B2", "B3", "D3", "E1"]
