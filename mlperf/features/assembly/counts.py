@@ -81,19 +81,23 @@ class FunctionCounts(Shown):
 
 def tally(codes: Iterable[int], vocabulary: Vocabulary) -> Tally:
     """Count instructions given by number."""
-    mnemonics: Counter[str] = Counter()
-    kinds: Counter[str] = Counter()
+    instructions = vocabulary.instructions
+    mnemonics: dict[str, int] = {}
+    kinds: dict[str, int] = {}
     n = n_memory = loads = stores = bits = lanes = 0
     for code, count in Counter(codes).items():
-        one = vocabulary[code]
+        one = instructions[code]
+        if one is None:
+            continue
         n += count
-        mnemonics[one.mnemonic] += count
-        kinds[one.kind] += count
+        mnemonics[one.mnemonic] = mnemonics.get(one.mnemonic, 0) + count
+        kinds[one.kind] = kinds.get(one.kind, 0) + count
         if one.loads or one.stores:
             n_memory += count
             loads += one.loads * count
             stores += one.stores * count
-        bits = max(bits, one.vector_bits)
+        if one.vector_bits > bits:
+            bits = one.vector_bits
         lanes += one.lanes * count
     return Tally(n, mnemonics, kinds, n_memory, loads, stores, bits, lanes)
 
