@@ -29,7 +29,7 @@ from mlperf.collect.asgd.operations import (
 from mlperf.collect.asgd.pace import FreePace, Lockstep, Pace
 from mlperf.collect.asgd.replica import Replica, blank_replica, step_replica
 from mlperf.collect.asgd.updater import Updater
-from mlperf.collect.asgd.waits import Sleeper, Wait, usual_overshoot_s
+from mlperf.collect.asgd.waits import Sleeper, Wait, usual_overshoot_s, wake_promptly
 from mlperf.collect.asgd.worker import Worker
 from mlperf.collect.builder import Array
 from mlperf.collect.engine import training_step
@@ -67,6 +67,7 @@ def main(folder: Path) -> None:
     rank = comm.Get_rank()
     write_text_whole(folder / f"rank-{rank}.pid", str(os.getpid()))
     sys.setswitchinterval(SWITCH_S)
+    wake_promptly()
     try:
         run_rank(read_job(folder), folder, comm)
     except BaseException as error:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import get_native_id
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,7 @@ import pytest
 from mlperf.collect.asgd.exchange import Exchange
 from mlperf.collect.asgd.request import Network
 from mlperf.collect.asgd.rounds import gradient_rounds, memory_rounds
-from mlperf.collect.asgd.waits import Sleeper, Wait
+from mlperf.collect.asgd.waits import Sleeper, Wait, wake_promptly
 from mlperf.core.errors import DataError, InterruptedRun
 from mlperf.datasets import read_campaign
 from mlperf.specs import CnnSpec
@@ -97,6 +100,16 @@ def test_no_wait_is_shorter_than_asked_for_without_correction() -> None:
     for _ in range(20):
         sleeper(0.001)
     assert min(sleeper.overshoots_s) >= 0
+
+
+def test_prompt_wake_ups_are_granted_at_normal_priority() -> None:
+    def ask() -> tuple[bool, int, int]:
+        return wake_promptly(), os.sched_getscheduler(0), int(Path(f"/proc/{get_native_id()}/timerslack_ns").read_text())
+
+    # In a thread of its own: the setting stays with the thread.
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(ask).result() == (True, os.sched_getscheduler(0), 1)
+    assert os.sched_getscheduler(0) not in {os.SCHED_FIFO, os.SCHED_RR}
 
 
 def test_waits_of_a_run_are_its_rounds(emulated: Any) -> None:
