@@ -49,6 +49,7 @@ VIEWS: Mapping[str, View] = MappingProxyType(
         "Ladder": View("mlperf.report.ladders:ladder_sections"),
         "SearchResult": View("mlperf.report.searches:search_sections", "mlperf.report.searches:search_figure"),
         "Demo": View("mlperf.report.demos:demo_sections", "mlperf.report.demos:demo_figure"),
+        "FeatureTable": View("mlperf.report.features:feature_sections"),
         "Comparison": View("mlperf.report.comparisons:comparison_sections", "mlperf.report.comparisons:comparison_figure"),
     }
 )

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 
 from mlperf.features.assembly.arm_classes import arm_class, arm_memory, packed_lanes, packed_width
-from mlperf.features.assembly.arm_names import ALIASES, FIELDS, NEGATED, NOT_COUNTED, SAME_SELECT, WITH_ZERO, ZERO
+from mlperf.features.assembly.arm_names import ALIASES, FIELDS, HINTS, NEGATED, NOT_COUNTED, SAME_SELECT, WITH_ZERO, ZERO
 from mlperf.features.assembly.instruction import Instruction
 from mlperf.features.assembly.operands import split_operands
 
 NO_DIGITS = str.maketrans("", "", "0123456789")
-_DIGITS_MATTER = re.compile(r"\bv\d|\bsp\b|^(?:[us]bf|cs|extr)")
+_DIGITS_MATTER = re.compile(r"\bv\d|\bsp\b|^(?:[us]bf|cs|extr|hint)")
 _ELEMENT = re.compile(r"v\d+\.(?:\d*)([bhsd])\[\d+\]")
 BRANCHES = frozenset({"cbz", "cbnz", "tbz", "tbnz"})
 RETURNS = frozenset({"ret", "retaa", "retab", "eret", "brk", "udf"})
@@ -43,12 +43,12 @@ class Arm:
         """The instruction that a text without comment stands for; None for padding and landing pads."""
         name, *rest = text.split(None, 1)
         name = name.lower()
+        operands = split_operands(rest[0]) if rest else []
+        if name == "hint" and operands:
+            name = HINTS.get(int(operands[0].removeprefix("#"), 0), name)
         if name in NOT_COUNTED:
             return None
-        operands = split_operands(rest[0]) if rest else []
         mnemonic = preferred(ALIASES.get(name, name), operands)
-        if mnemonic == "hint":
-            return None
         loads, stores = arm_memory(mnemonic)
         kind = arm_class(mnemonic, operands)
         bits = packed_width(operands) if kind.startswith("packed") else 0

@@ -23,6 +23,14 @@ ALIASES: Mapping[str, str] = MappingProxyType(
     | {"prfum": "prfm"}
 )
 
+# Instructions that older processors skip are written by number where the assembler must not know their names.
+HINTS: Mapping[int, str] = MappingProxyType(
+    {
+        0: "nop", 1: "yield", 2: "wfe", 3: "wfi", 4: "sev", 5: "sevl", 7: "xpaclri", 16: "esb", 20: "csdb", 25: "paciasp",
+        27: "pacibsp", 29: "autiasp", 31: "autibsp", 32: "bti", 34: "bti", 36: "bti", 38: "bti",
+    }
+)  # fmt: skip
+
 ZERO = frozenset({"xzr", "wzr"})
 # A zero register in these places (counted from 0) makes the preferred name another one.
 WITH_ZERO: Mapping[str, tuple[int, str]] = MappingProxyType(

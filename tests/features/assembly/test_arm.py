@@ -48,6 +48,8 @@ ARM = Arm()
         ("sbfx x0, x1, #0, #32", "sxtw"),
         ("ubfiz x0, x1, 3, 61", "lsl"),
         ("extr w0, w1, w1, #4", "ror"),
+        ("hint 25", "paciasp"),
+        ("hint #0x7", "xpaclri"),
         ("not v0.16b, v1.16b", "mvn"),
     ],
 )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mlperf.core.errors import DataError, MissingExtraError
 from mlperf.features.loops import Nest, nest_addresses, parse_c, pattern_nest, read_c, swc_s
+from mlperf.specs.patterns import RULES, make_patterns, sample_patterns
 
 SOURCES = Path(__file__).parents[2] / "reference" / "assembly" / "sources"
 
@@ -46,6 +48,22 @@ def test_every_open_contraction_has_the_strides_of_its_name(shared_data: Path) -
     assert len(paths) >= 7
     for path in paths:
         by_name(path)
+
+
+@pytest.mark.parametrize("pattern", sample_patterns(make_patterns(RULES["distinct_all_used"]), 40, np.random.default_rng(5)))
+def test_strides_of_generated_contractions_follow_the_letters(pattern: str) -> None:
+    words = dict(zip("ABC", pattern.split("-"), strict=True))
+    elements = {name: name + "".join(f"[{letter}]" for letter in word) for name, word in words.items()}
+    loops = " ".join(f"for({letter}=0;{letter}<N;{letter}++)" for letter in "ijkl")
+    text = f"""#define N 50
+extern float A[N][N], B[N][N][N], C[N][N][N];
+void k(void){{ int i,j,k,l; {loops} {elements["A"]} += {elements["B"]} * {elements["C"]}; }}
+"""
+    expected = {
+        name: {letter: 50 ** (len(word) - 1 - word.index(letter)) if letter in word else 0 for letter in "ijkl"}
+        for name, word in words.items()
+    }
+    assert strides(one(text)) == strides(pattern_nest(pattern), N=50) == expected
 
 
 def test_strides_written_out_by_hand() -> None:
