@@ -10,7 +10,7 @@ import sys
 import pandas as pd
 
 from mlperf.datasets import bundled_names, read_campaign
-from mlperf.models.crossval import relative_errors
+from mlperf.models.validation.crossval import relative_errors
 from mlperf.report.numbers import percent_text
 from mlperf.systems.gradient_accuracy import accuracy_table, leave_one_cnn_out, train_on_one_cnn
 from mlperf.systems.measured import gradient_data

@@ -277,7 +277,7 @@ def _check_numeric(frame: pd.DataFrame, name: str) -> None:
         raise DataError(
             f"got a categorical column ({column.dtype}), expected numbers",
             place=f"column {name}",
-            hint="Extra-P models numeric parameters only: leave the column out, or write one file a level with experiments_by_level.",
+            hint="Extra-P models numeric parameters only: leave the column out, or write a file a level (experiments_by_level).",
         )
     finite = np.isfinite(column.to_numpy(dtype=np.float64, na_value=np.nan))
     if not finite.all():

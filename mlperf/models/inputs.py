@@ -13,8 +13,8 @@ from sklearn.utils.validation import _check_feature_names, _check_sample_weight,
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
-from mlperf.models.expressions import Name, names, parse, text
-from mlperf.models.terms import Columns, Term, Terms
+from mlperf.models.language.expressions import Name, names, parse, text
+from mlperf.models.language.terms import Columns, Term, Terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)

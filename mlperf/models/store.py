@@ -20,15 +20,15 @@ MAX_DEPTH = 64
 
 KINDS: dict[str, str] = {
     #  kind in the file      class that reads and writes it
-    "stepwise_ols": "mlperf.models.stepwise:StepwiseOLS",
-    "nonnegative": "mlperf.models.nonnegative:NonNegativeOLS",
-    "log": "mlperf.models.log_linear:LogOLS",
-    "huber": "mlperf.models.robust:HuberOLS",
-    "quantile": "mlperf.models.quantile:QuantileOLS",
-    "grid_local": "mlperf.models.grid_local:GridLocal",
-    "scatter_local": "mlperf.models.scatter_local:ScatterLocal",
-    "ratio_local": "mlperf.models.ratio_local:RatioLocal",
-    "boosted_residual": "mlperf.models.boosted:BoostedResidual",
+    "stepwise_ols": "mlperf.models.selection.stepwise:StepwiseOLS",
+    "nonnegative": "mlperf.models.members.nonnegative:NonNegativeOLS",
+    "log": "mlperf.models.members.log_linear:LogOLS",
+    "huber": "mlperf.models.members.robust:HuberOLS",
+    "quantile": "mlperf.models.members.quantile:QuantileOLS",
+    "grid_local": "mlperf.models.local.grid_local:GridLocal",
+    "scatter_local": "mlperf.models.local.scatter_local:ScatterLocal",
+    "ratio_local": "mlperf.models.local.ratio_local:RatioLocal",
+    "boosted_residual": "mlperf.models.learning.boosted:BoostedResidual",
 }
 ENVELOPE = ("format", "version", "kind")
 

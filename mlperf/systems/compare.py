@@ -12,7 +12,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
-from mlperf.models.crossval import ErrorSummary, relative_errors
+from mlperf.models.validation.crossval import ErrorSummary, relative_errors
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.gradient import EXPLAINED, METHODS, PREDICTOR, step_times, steps_in_domain
 from mlperf.systems.measured import gradient_data

@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
-from mlperf.models.crossval import ErrorSummary, relative_errors
+from mlperf.models.validation.crossval import ErrorSummary, relative_errors
 from mlperf.systems.gradient import METHODS, GradientModel, fit_gradient, step_times
 from mlperf.systems.measured import STEP_KEYS, GradientData
 

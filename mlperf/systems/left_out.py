@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.shown import Shown
-from mlperf.models.crossval import ErrorSummary, grouped_folds, relative_errors
+from mlperf.models.validation.crossval import ErrorSummary, grouped_folds, relative_errors
 
 MOST_FOLDS = 10
 LEAST_GROUPS = 3

@@ -15,7 +15,6 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.files import write_text_whole
 from mlperf.core.shown import Shown, plain
 from mlperf.models import GridLocal
-from mlperf.models.crossval import ErrorSummary
 from mlperf.models.fields import Fields
 from mlperf.models.store import (
     FORMAT,
@@ -27,6 +26,7 @@ from mlperf.models.store import (
     placed,
     text_of,
 )
+from mlperf.models.validation.crossval import ErrorSummary
 from mlperf.systems.component_fit import ComponentModel
 from mlperf.systems.components import FITTED
 from mlperf.systems.gradient import GradientModel

@@ -12,7 +12,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DomainError
 from mlperf.core.shown import Shown
-from mlperf.models.intervals import Interval
+from mlperf.models.uncertainty.intervals import Interval
 from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.component_times import PredictedTimes, draw_times, predict_times

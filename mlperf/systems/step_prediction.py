@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
-from mlperf.models.intervals import Interval
+from mlperf.models.uncertainty.intervals import Interval
 from mlperf.systems.model import GradientScore
 
 

@@ -15,9 +15,9 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
 from mlperf.models import StepwiseOLS
-from mlperf.models.crossval import configuration_groups, noise_floor
 from mlperf.models.fields import Fields
 from mlperf.models.store import FORMAT, VERSION, model_from_dict, model_to_dict
+from mlperf.models.validation.crossval import configuration_groups, noise_floor
 from mlperf.systems.left_out import LeftOutError, left_out_error
 from mlperf.systems.scaled import Scaled
 

@@ -12,7 +12,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DomainError, UsageError
 from mlperf.core.shown import Shown
-from mlperf.models.intervals import Interval
+from mlperf.models.uncertainty.intervals import Interval
 from mlperf.systems.table_model import TableModel
 
 

@@ -11,11 +11,11 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import DataError, FitError
-from mlperf.models.boosted import BoostedResidual
-from mlperf.models.nonnegative import NonNegativeOLS
-from mlperf.models.scores import relative_errors
+from mlperf.models.learning.boosted import BoostedResidual
+from mlperf.models.learning.trees import Trees
+from mlperf.models.members.nonnegative import NonNegativeOLS
 from mlperf.models.store import model_from_json, model_to_json
-from mlperf.models.trees import Trees
+from mlperf.models.validation.scores import relative_errors
 
 BASE = NonNegativeOLS(["m * n * k", "m * n"], n_draws=0)
 COLUMNS = ["m", "n", "k", "kind"]

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlperf.core.errors import DataError, FitError
-from mlperf.models.crossval import (
+from mlperf.models.members.nonnegative import NonNegativeOLS
+from mlperf.models.validation.crossval import (
     Fold,
     check_folds,
     cross_validate,
@@ -22,7 +23,6 @@ from mlperf.models.crossval import (
     regret,
     relative_errors,
 )
-from mlperf.models.nonnegative import NonNegativeOLS
 
 
 @settings(max_examples=60, deadline=None)

@@ -11,8 +11,8 @@ import pytest
 
 from mlperf.core.errors import DataError
 from mlperf.models import StepwiseOLS
-from mlperf.models.difficulty import Difficulty, left_out_scores
-from mlperf.models.folds import grouped_folds, leave_one_group_out
+from mlperf.models.uncertainty.difficulty import Difficulty, left_out_scores
+from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
 
 LEVEL = 0.95
 

@@ -12,9 +12,9 @@ from scipy.optimize import linprog
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.models import StepwiseOLS
-from mlperf.models.domain import Domain
-from mlperf.models.hull import Hull, facets, gauge
-from mlperf.models.leverage import Leverage
+from mlperf.models.uncertainty.domain import Domain
+from mlperf.models.uncertainty.hull import Hull, facets, gauge
+from mlperf.models.uncertainty.leverage import Leverage
 
 
 def gemm_like(rng: np.random.Generator, n: int) -> pd.DataFrame:

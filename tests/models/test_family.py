@@ -12,11 +12,11 @@ from scipy.stats import norm
 from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import FitError, UsageError
-from mlperf.models.family import DEFAULT, choose_family
-from mlperf.models.folds import leave_one_group_out
-from mlperf.models.log_linear import LogOLS
-from mlperf.models.nonnegative import NonNegativeOLS
-from mlperf.models.selected import Selected
+from mlperf.models.members.family import DEFAULT, choose_family
+from mlperf.models.members.log_linear import LogOLS
+from mlperf.models.members.nonnegative import NonNegativeOLS
+from mlperf.models.members.selected import Selected
+from mlperf.models.validation.folds import leave_one_group_out
 
 TERMS = ["m * n", "m", "n"]
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.models import expressions
-from mlperf.models.formula import parse_formula, parse_term
-from mlperf.models.terms import Terms
+from mlperf.models.language import expressions
+from mlperf.models.language.formula import parse_formula, parse_term
+from mlperf.models.language.terms import Terms
 
 FRAME = pd.DataFrame(
     {

@@ -11,12 +11,12 @@ import statsmodels.regression.linear_model as sm
 from scipy import stats
 
 from mlperf.core.errors import DataError, FitError, UsageError
-from mlperf.models.draws import bootstrap_coefficients, coefficient_draws, row_bootstrap
-from mlperf.models.fixed_order import evaluate_fixed_order, squared_length_fixed_order
-from mlperf.models.folds import grouped_folds
-from mlperf.models.intervals import Interval, cv_plus_interval
-from mlperf.models.residual_quantiles import ResidualQuantiles
-from mlperf.models.spread import Spread
+from mlperf.models.engine.fixed_order import evaluate_fixed_order, squared_length_fixed_order
+from mlperf.models.uncertainty.draws import bootstrap_coefficients, coefficient_draws, row_bootstrap
+from mlperf.models.uncertainty.intervals import Interval, cv_plus_interval
+from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
+from mlperf.models.uncertainty.spread import Spread
+from mlperf.models.validation.folds import grouped_folds
 
 
 def design(rng: np.random.Generator, n: int) -> Any:

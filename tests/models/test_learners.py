@@ -10,8 +10,8 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import FitError, UsageError
-from mlperf.models.learners import LEARNERS, LogLearner
-from mlperf.models.scores import relative_errors
+from mlperf.models.learning.learners import LEARNERS, LogLearner
+from mlperf.models.validation.scores import relative_errors
 
 KINDS = sorted(LEARNERS)
 

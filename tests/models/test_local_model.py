@@ -11,12 +11,12 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import DataError, FitError
-from mlperf.models.nonnegative import NonNegativeOLS
-from mlperf.models.ratio_local import RatioLocal
-from mlperf.models.relative_fit import RelativeFit
-from mlperf.models.scatter_local import ScatterLocal
-from mlperf.models.scores import relative_errors
+from mlperf.models.local.ratio_local import RatioLocal
+from mlperf.models.local.scatter_local import ScatterLocal
+from mlperf.models.members.nonnegative import NonNegativeOLS
+from mlperf.models.members.relative_fit import RelativeFit
 from mlperf.models.store import model_from_json, model_to_json
+from mlperf.models.validation.scores import relative_errors
 
 TERMS = ["m * n * k", "m * n", "m * k", "n * k", "m", "n", "k"]
 SIZES = ["m", "n", "k"]

@@ -11,10 +11,10 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import DataError, FitError, UsageError
-from mlperf.models.log_linear import LogOLS
-from mlperf.models.nonnegative import NonNegativeOLS
-from mlperf.models.quantile import QuantileOLS, check_loss, quantile_band
-from mlperf.models.robust import HuberOLS, weighted_median
+from mlperf.models.members.log_linear import LogOLS
+from mlperf.models.members.nonnegative import NonNegativeOLS
+from mlperf.models.members.quantile import QuantileOLS, check_loss, quantile_band
+from mlperf.models.members.robust import HuberOLS, weighted_median
 from mlperf.models.store import model_from_json, model_to_json
 
 ORACLES = Path(__file__).parents[1] / "reference" / "r_oracles"

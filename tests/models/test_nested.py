@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import FitError
-from mlperf.models.criteria import Criterion
-from mlperf.models.folds import grouped_folds
-from mlperf.models.nested import fold_models, joined, nested_error
-from mlperf.models.spaces import column_groups
-from mlperf.models.stability import SelectionProblem
+from mlperf.models.after_selection.nested import fold_models, joined, nested_error
+from mlperf.models.after_selection.stability import SelectionProblem
+from mlperf.models.engine.spaces import column_groups
+from mlperf.models.selection.criteria import Criterion
+from mlperf.models.validation.folds import grouped_folds
 
 
 def timings(seed: int = 0, n: int = 160, p: int = 10) -> SelectionProblem:

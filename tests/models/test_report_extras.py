@@ -10,9 +10,9 @@ import pytest
 
 from mlperf.core.errors import UsageError
 from mlperf.models import StepwiseOLS
-from mlperf.models.folds import grouped_folds
-from mlperf.models.report_extras import wanted_extras
+from mlperf.models.reports.report_extras import wanted_extras
 from mlperf.models.store import model_from_json, model_to_json
+from mlperf.models.validation.folds import grouped_folds
 
 
 def table(seed: int = 0, n: int = 120, p: int = 6) -> tuple[pd.DataFrame, Any]:

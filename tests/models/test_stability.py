@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import FitError, UsageError
-from mlperf.models.criteria import Criterion
-from mlperf.models.lockstep import resample_counts
-from mlperf.models.spaces import column_groups
-from mlperf.models.stability import SelectionProblem, _outcomes, selection_stability
+from mlperf.models.after_selection.stability import SelectionProblem, _outcomes, selection_stability
+from mlperf.models.engine.spaces import column_groups
+from mlperf.models.selection.criteria import Criterion
+from mlperf.models.selection.lockstep import resample_counts
 
 N_CHECKED = 50
 

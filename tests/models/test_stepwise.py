@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import DataError, FitError, UsageError
-from mlperf.models.stepwise import StepwiseOLS
+from mlperf.models.selection.stepwise import StepwiseOLS
 from mlperf.models.store import model_from_json, model_to_json
 
 

@@ -14,13 +14,13 @@ import pytest
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.models import StepwiseOLS
-from mlperf.models.boosted import BoostedResidual
-from mlperf.models.log_linear import LogOLS
-from mlperf.models.nonnegative import NonNegativeOLS
-from mlperf.models.quantile import QuantileOLS
-from mlperf.models.ratio_local import RatioLocal
-from mlperf.models.robust import HuberOLS
-from mlperf.models.scatter_local import ScatterLocal
+from mlperf.models.learning.boosted import BoostedResidual
+from mlperf.models.local.ratio_local import RatioLocal
+from mlperf.models.local.scatter_local import ScatterLocal
+from mlperf.models.members.log_linear import LogOLS
+from mlperf.models.members.nonnegative import NonNegativeOLS
+from mlperf.models.members.quantile import QuantileOLS
+from mlperf.models.members.robust import HuberOLS
 from mlperf.models.store import (
     KINDS,
     document_from_json,

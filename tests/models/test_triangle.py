@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlperf.models.aliasing import factor_columns
-from mlperf.models.extended import residual_equations, two_product
-from mlperf.models.refine import solve
-from mlperf.models.spaces import select
-from mlperf.models.triangle import triangle
+from mlperf.models.engine.aliasing import factor_columns
+from mlperf.models.engine.extended import residual_equations, two_product
+from mlperf.models.engine.refine import solve
+from mlperf.models.engine.spaces import select
+from mlperf.models.engine.triangle import triangle
 
 
 def data(seed: int, n: int = 3000, p: int = 7) -> tuple[np.ndarray, np.ndarray]:

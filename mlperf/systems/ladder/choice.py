@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.models.crossval import Fold, configuration_groups, grouped_folds
-from mlperf.models.difficulty import left_out_scores
-from mlperf.models.family import choose_family
-from mlperf.models.intervals import Interval, check_kind, conformal_interval
+from mlperf.models.members.family import choose_family
+from mlperf.models.uncertainty.difficulty import left_out_scores
+from mlperf.models.uncertainty.intervals import Interval, check_kind, conformal_interval
+from mlperf.models.validation.crossval import Fold, configuration_groups, grouped_folds
 
 
 class InnerChoice(RegressorMixin, BaseEstimator):  # type: ignore[misc]

@@ -11,13 +11,13 @@ from scipy.special import stdtrit
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.models.crossval import configuration_groups, leave_one_group_out
-from mlperf.models.domain import Domain
+from mlperf.models.engine.small_system import reduce_rows
 from mlperf.models.inputs import finite_columns, learn_terms, training_rows
-from mlperf.models.intervals import Interval, check_kind
-from mlperf.models.nonnegative import nonnegative_coefficients
-from mlperf.models.residual_quantiles import ResidualQuantiles
-from mlperf.models.small_system import reduce_rows
+from mlperf.models.members.nonnegative import nonnegative_coefficients
+from mlperf.models.uncertainty.domain import Domain
+from mlperf.models.uncertainty.intervals import Interval, check_kind
+from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
+from mlperf.models.validation.crossval import configuration_groups, leave_one_group_out
 
 QUANTILE_ROWS = 200
 """From here a 2.5 % tail holds five residuals, and their quantiles need no distribution; below, Student's t."""

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.datasets import read_open
-from mlperf.models.crossval import Fold
+from mlperf.models.validation.crossval import Fold
 from mlperf.systems.ladder.forms import Form, methods
 from mlperf.systems.ladder.result import NAN, Climbed, Goal, Score, judged
 from mlperf.systems.ladder.rung import Rung

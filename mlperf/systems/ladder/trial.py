@@ -12,8 +12,8 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
-from mlperf.models.crossval import Fold, check_folds, relative_errors, take_rows
-from mlperf.models.intervals import Interval
+from mlperf.models.uncertainty.intervals import Interval
+from mlperf.models.validation.crossval import Fold, check_folds, relative_errors, take_rows
 from mlperf.systems.ladder.result import NAN, Goal, Score, judged
 
 LEVEL = 0.95

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.datasets import read_open
-from mlperf.models.intervals import Interval
-from mlperf.models.stepwise import StepwiseOLS
+from mlperf.models.selection.stepwise import StepwiseOLS
+from mlperf.models.uncertainty.intervals import Interval
 from mlperf.systems.ladder.choice import InnerChoice
 from mlperf.systems.ladder.forms import Form, boosting
 from mlperf.systems.ladder.products import SPLIT

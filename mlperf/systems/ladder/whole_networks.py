@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.datasets import read_open
-from mlperf.models.crossval import Fold
+from mlperf.models.validation.crossval import Fold
 from mlperf.systems.ladder.forms import Form, nonnegative, plain, weighted
 from mlperf.systems.ladder.result import Climbed
 from mlperf.systems.ladder.rung import Rung

@@ -10,8 +10,8 @@ import pytest
 from statsmodels.regression.linear_model import OLS
 
 from mlperf.core.errors import DataError, FitError
-from mlperf.models.crossval import Fold
-from mlperf.models.intervals import Interval
+from mlperf.models.uncertainty.intervals import Interval
+from mlperf.models.validation.crossval import Fold
 from mlperf.systems.ladder.result import judged, limit_text, reached_text
 from mlperf.systems.ladder.trial import Limit, Method, Trial, adjusted_r2, goals_of, joined, left_out, score
 

@@ -1,0 +1,1 @@
+"""Terms and formulas in R's language: text to tree to columns of a model matrix."""

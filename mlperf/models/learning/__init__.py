@@ -1,0 +1,1 @@
+"""Learners of scikit-learn and boosted residuals under the protocol of the room; performance groups."""

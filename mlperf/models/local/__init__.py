@@ -1,0 +1,1 @@
+"""Local models: a measured grid, neighbours, a global model times a local ratio."""

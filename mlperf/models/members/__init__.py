@@ -1,0 +1,1 @@
+"""The regression family for timings, and the choice among its members."""

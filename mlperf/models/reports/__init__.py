@@ -1,0 +1,1 @@
+"""The report of a fit: inference, figures, diagnostics, warnings, text."""

@@ -1,0 +1,1 @@
+"""Stepwise selection as R's ``step`` does it, and the estimator around it."""

@@ -1,0 +1,1 @@
+"""Intervals, draws and the measured domain."""

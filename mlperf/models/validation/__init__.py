@@ -1,0 +1,1 @@
+"""Error on rows that were left out."""
