@@ -1,4 +1,4 @@
-"""Draw docs/images/asynchronous_digits.svg from the epochs.csv of a campaign, kept beside it: ``python docs/make_loss_curve.py``."""
+"""Draw images/asynchronous_digits.svg from the epochs.csv of a campaign, kept beside it: ``python docs/make_loss_curve.py``."""
 
 from __future__ import annotations
 

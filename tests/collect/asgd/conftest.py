@@ -41,7 +41,7 @@ def run(request: AsgdRequest) -> Run:
 @pytest.fixture(scope="session")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Two ranks with two workers each on the digits, a few epochs."""
-    return run(AsgdRequest(tmp_path_factory.mktemp("real"), repeats=1, epochs=6, seed=3))
+    return run(AsgdRequest(tmp_path_factory.mktemp("real"), repeats=1, epochs=4, seed=3))
 
 
 @pytest.fixture(scope="session")
