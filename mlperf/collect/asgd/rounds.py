@@ -71,8 +71,8 @@ def table(frame: pd.DataFrame | None, name: str, campaign: Campaign) -> pd.DataF
 
 
 def grid_of(rows: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
-    """Wall times by size (rows) and round (columns); rounds that lack a size are left out."""
-    return rows.pivot_table(index=list(axes), columns="round", values="wall_s", aggfunc="median").dropna(axis="columns")
+    """Times by size (rows) and round (columns), by the clock that steps go by; rounds that lack a size are left out."""
+    return rows.pivot_table(index=list(axes), columns="round", values="cpu_s", aggfunc="median").dropna(axis="columns")
 
 
 def between(grid: pd.DataFrame, sizes: Sequence[float], place: str) -> np.ndarray:

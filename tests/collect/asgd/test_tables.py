@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.collect.asgd import AsgdRequest, train_asynchronously
+from mlperf.collect.asgd import AsgdRequest, digits_cnn, train_asynchronously
 from mlperf.collect.asgd.records import warm_up
 from mlperf.datasets import read_campaign
 from mlperf.datasets.schema import COMPONENT_NAMES
@@ -111,3 +112,17 @@ def test_waits_of_the_gradient_alone_leave_memory_and_network_real(tmp_path, mea
     done = train_asynchronously(request).runs[0]
     assert done.mode == "emulated gradient"
     assert np.isnan(done.test_accuracy)
+
+
+def test_any_numpy_file_can_be_trained_on(tmp_path: Path) -> None:
+    """The row that is bright is the class."""
+    labels = np.arange(600) % 8
+    images = np.zeros((600, 8, 8), np.float32)
+    images[np.arange(600), labels] = 1.0
+    np.savez(tmp_path / "rows.npz", images=images, labels=labels)
+    one = {"n_nodes": (1,), "n_gpus_per_node": (1,), "repeats": 1}
+    train_asynchronously(AsgdRequest(tmp_path / "out", digits_cnn(), tmp_path / "rows.npz", epochs=8, learning_rate=0.003, **one))
+    epochs = pd.read_csv(tmp_path / "out" / "asgd" / "epochs.csv")
+    assert epochs["loss"].iloc[-1] < 0.8 * epochs["loss"].iloc[0]
+    said = json.loads((tmp_path / "out" / "host.json").read_text())["protocol"]["asgd"]
+    assert said["data"] == "rows"

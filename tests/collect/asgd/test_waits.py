@@ -47,10 +47,10 @@ def test_between_measured_sizes_each_round_is_interpolated_by_itself(measured: P
     campaign = read_campaign(measured)
     assert campaign.updates is not None
     rows = campaign.updates[campaign.updates["operation"] == "update_gradient"]
-    expected = [np.interp(NET.n_params, one["n_params"], one["wall_s"]) for _, one in rows.groupby("round")]
+    expected = [np.interp(NET.n_params, one["n_params"], one["cpu_s"]) for _, one in rows.groupby("round")]
     assert memory_rounds(campaign, NET.n_params, 2)["update_gradient"] == pytest.approx(expected, rel=1e-12)
     shared = [
-        np.interp(NET.n_params // 2, one["n_params"], one["wall_s"])
+        np.interp(NET.n_params // 2, one["n_params"], one["cpu_s"])
         for _, one in campaign.updates[campaign.updates["operation"] == "add_momentum"].groupby("round")
     ]
     assert memory_rounds(campaign, NET.n_params, 2)["add_momentum"] == pytest.approx(shared, rel=1e-12)
@@ -65,7 +65,7 @@ def test_images_are_interpolated_in_both_sizes(measured: Path) -> None:
     rows = campaign.updates[campaign.updates["operation"] == "load_image"]
     expected = []
     for _, one in rows.groupby("round"):
-        grid = one.pivot_table(index="subbatch_size", columns="input_size", values="wall_s")
+        grid = one.pivot_table(index="subbatch_size", columns="input_size", values="cpu_s")
         expected.append(float(RegularGridInterpolator((grid.index, grid.columns), grid.to_numpy())((4, 196))))
     assert gradient_rounds(campaign, NET, 4, "numpy")["load_image"] == pytest.approx(expected, rel=1e-12)
 
