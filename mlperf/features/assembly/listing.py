@@ -39,7 +39,8 @@ _DATA = (
     ".symtab",
     ".strtab",
 )
-_WORD = (".word", ".inst", ".byte", ".long", ".short", "(bad)", "<unknown>", "...")
+UNKNOWN = "<unknown>"  # an instruction that the disassembler was not told to know
+_WORD = (".word", ".inst", ".byte", ".long", ".short", "(bad)", "...")
 
 
 class ListingCoder(Memo):
@@ -69,6 +70,8 @@ class ListingCoder(Memo):
             return RELOCATION
         if text.startswith(_WORD) or _RAW.fullmatch(text):
             return NOTHING
+        if text.startswith(UNKNOWN):
+            text = "unknown"
         name, _, rest = text.partition("<")
         words = name.split()
         if rest and len(words) == 2 and words[0] in self.jumps:

@@ -87,6 +87,14 @@ def test_sections_with_data_and_padding_by_traps_are_left_out() -> None:
     assert found["f"].total.n_instructions == 1
 
 
+def test_what_the_disassembler_does_not_know_is_counted_as_other() -> None:
+    found = functions(
+        "0000000000000000 <f>:\n       0:      \tadd\tw0, w0, #0x1\n       4:      \t<unknown>\n       8:      \tret\n"
+    )["f"]
+    assert dict(found.total.mnemonics) == {"add": 1, "unknown": 1, "ret": 1}
+    assert found.total.kinds["other"] == 1
+
+
 def test_names_of_functions_may_hold_anything() -> None:
     text = "0000000000000000 <ns::box<int>::get(int) const>:\n   0:\tadd    %ebx,%eax\n   2:\tret\n"
     assert set(functions(text)) == {"ns::box<int>::get(int) const"}
