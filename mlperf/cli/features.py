@@ -1,4 +1,4 @@
-"""``mlperf features``: workload characteristics of kernels as a table that ``mlperf train --join`` takes."""
+"""``mlperf features``: workload characteristics of kernels as a table, one row a kernel."""
 
 from __future__ import annotations
 
