@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.models.intervals import Interval
+from mlperf.models.uncertainty.intervals import Interval
 from mlperf.report.comparisons import comparison_sections, quantity_rows
 from mlperf.report.predictions import prediction_sections
 from mlperf.report.views import result_figure, result_text
@@ -43,6 +43,7 @@ def predicted(n_configs: int) -> Prediction:
         run=RunGrid(*(several(value).astype(int) for value in (8, 8, 4, 1281167))),
         closed="paper",
         **values,
+        explained={name: 1.02 * value for name, value in values.items()},
         minibatch_std=several(5.0),
         mean_staleness=several(2.0),
         gpu_breakdown_s=parts["gpu"],
@@ -67,6 +68,7 @@ def test_one_configuration_is_shown_in_full() -> None:
 def test_outputs_carry_both_intervals_in_their_order() -> None:
     outputs = prediction_sections(predicted(1))[0].frame
     epoch = outputs.set_index("output").loc["epoch"]
+    assert epoch["linear_model"] == pytest.approx(1.02 * epoch["value"])
     assert epoch["run_low"] < epoch["mean_low"] < epoch["value"] < epoch["mean_high"] < epoch["run_high"]
     assert epoch["value"] == EPOCH_S
     text = result_text(predicted(1))
