@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from mlperf.cli.options import cnn_option, output_options, seed_option
+from mlperf.cli.options import output_options, seed_option, shipped_cnns
 from mlperf.cli.show import Show
-from mlperf.cli.values import Counts
+from mlperf.cli.values import Counts, NameOrFile
 
 NAME = "asgd"
 COLLECT = "collect"
@@ -60,7 +60,9 @@ class Parts(click.ParamType):  # type: ignore[type-arg]
 
 @click.command(NAME, epilog=EPILOG)
 @click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the campaign.")
-@cnn_option
+@click.option(
+    "--cnn", "cnn_named", type=NameOrFile("CNN", shipped_cnns), help="TOML file or a shipped name.  [default: a small one]"
+)
 @click.option("--data", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="NumPy file.  [default: the digits]")
 @click.option("--nodes", "n_nodes", type=Counts(), default="2", help="MPI ranks.")
 @click.option("--gpus-per-node", "n_gpus_per_node", type=Counts(), default="2", help="Worker threads of a rank.")
@@ -87,17 +89,15 @@ class Parts(click.ParamType):  # type: ignore[type-arg]
 @seed_option
 @output_options
 def asgd(
-    cnns: tuple[Path | str, ...], latency_s: float, bytes_per_s: float, rounds_from: str | None, show: Show, **options: Any
+    cnn_named: Path | str | None, latency_s: float, bytes_per_s: float, rounds_from: str | None, show: Show, **options: Any
 ) -> None:
     """Train a CNN by asynchronous SGD, nodes as MPI ranks and GPUs as threads, and measure every component."""
     from mlperf.collect.asgd import AsgdRequest, train_asynchronously
     from mlperf.collect.asgd.request import Network
     from mlperf.specs import load_cnn, read_cnn
 
-    if len(cnns) > 1:
-        raise click.UsageError(f"got {len(cnns)} networks, expected one: a run trains one")
-    cnn = next((read_cnn(each) if isinstance(each, Path) else load_cnn(each) for each in cnns), None)
-    request = AsgdRequest(cnn=cnn, network=Network(latency_s, bytes_per_s), rounds_from=rounds_from, **options)
+    cnn = cnn_named and (read_cnn(cnn_named) if isinstance(cnn_named, Path) else load_cnn(cnn_named))
+    request = AsgdRequest(cnn=cnn or None, network=Network(latency_s, bytes_per_s), rounds_from=rounds_from, **options)
     trained = train_asynchronously(request, show_progress=show.progress_shown)
     show.note(f"left out of the means: {trained.rule}")
     if trained.n_done_before:

@@ -44,7 +44,8 @@ def test_the_other_kinds_still_lead_to_collect() -> None:
     [
         (("--wait", "gradien", "-o", "x"), 2, "gradient"),
         (("--wait", "memory", "-o", "x"), 2, "waits for network"),
-        (("--cnn", "alexnet", "--cnn", "vgg11", "-o", "x"), 2, "expected one"),
+        (("--cnn", "alexnett", "-o", "x"), 2, "alexnet"),
+        (("--cnn", "alexnet", "-o", "x"), 3, "expected (224, 224, 3)"),
         (("--cnn", "alexnet", "-o", "x", "--mpiexec", "no-such-mpirun"), 6, "extra 'mpi'"),
         ((), 2, "--out"),
     ],
