@@ -19,7 +19,7 @@ from mlperf.core.extras import require
 from mlperf.core.suggest import did_you_mean
 from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.kernels import KernelCall, kernel_calls
-from mlperf.specs.library import library_calls
+from mlperf.specs.layer_calls import library_calls
 
 RANDOM_BLOCK = 2**16 + 1
 

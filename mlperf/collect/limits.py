@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.kernels import FLOAT_BYTES, kernel_calls
-from mlperf.specs.library import library_calls
+from mlperf.specs.layer_calls import library_calls
 
 
 def explicit_bytes(cnn: CnnSpec, subbatch_size: int) -> int:

@@ -13,7 +13,7 @@ from mlperf.collect.torch_module import FLAT, rank_read, ranks, torch_module, va
 from mlperf.core.extras import require
 from mlperf.specs.cnn import CnnSpec, Layer
 from mlperf.specs.layer import NETWORK_INPUT
-from mlperf.specs.library import RUNS_BACKWARD, runs
+from mlperf.specs.layer_calls import RUNS_BACKWARD, runs
 
 MEAN, IGNORED = 1, -100
 """torch's numbers for a mean over the samples, and for the class that no sample has."""

@@ -15,7 +15,7 @@ _HOMES = {
     "MEMORY_KERNELS": "kernels",
     "GEMM_KERNELS": "kernels",
     "bytes_moved": "kernels",
-    "library_calls": "library",
+    "library_calls": "layer_calls",
     "read_cnn": "cnn_toml",
     "write_cnn": "cnn_toml",
     "load_cnn": "zoo",

@@ -13,7 +13,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.datasets.schema import LIBRARY_GEMMS
 from mlperf.features.kernels import MEMORY_TERMS, PAPER_MEMORY_TERMS, form_of, kernel_tables
-from mlperf.features.library import LIBRARY_FEATURES, LIBRARY_TERMS, PAPER_LIBRARY_TERMS
+from mlperf.features.layer_terms import LIBRARY_FEATURES, LIBRARY_TERMS, PAPER_LIBRARY_TERMS
 from mlperf.features.sgemm import CALIBRATED_TERMS, GLOBAL_TERMS
 from mlperf.models import BoostedResidual, GridLocal, NonNegativeOLS, StepwiseOLS
 from mlperf.specs.cnn import CnnSpec
@@ -47,14 +47,14 @@ class Method:
 
     memory: Callable[[int], Any]
     gemm: Callable[[int], Any] | None
-    library: Callable[[int], Any]
+    in_library: Callable[[int], Any]
     keep_totals: bool
 
     def maker(self, kernel: str) -> Callable[[int], Any] | None:
         """What fits ``kernel``."""
         if kernel in GEMM_KERNELS:
             return self.gemm
-        return self.library if kernel in LIBRARY_GEMMS else self.memory
+        return self.in_library if kernel in LIBRARY_GEMMS else self.memory
 
 
 def _learnt(terms: tuple[str, ...], columns: tuple[str, ...]) -> Callable[[int], Any]:

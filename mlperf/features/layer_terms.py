@@ -33,7 +33,7 @@ def library_columns(cnn: CnnSpec, calls: Sequence[KernelCall]) -> pd.DataFrame:
     cnn : CnnSpec
         The network.
     calls : sequence of KernelCall
-        As `mlperf.specs.library.library_calls` gives them.
+        As `library_calls` in `mlperf.specs` gives them.
 
     Returns
     -------
