@@ -17,7 +17,7 @@ METHODS = {
     "paper": "hand-chosen terms of the paper, plain least squares",
     "ols": "terms chosen by AIC, plain least squares",
     "linear": "terms chosen by AIC, relative errors, calibrated SGEMM",
-    "learnt": "the linear model and a learnt residual",
+    "learnt": "non-negative terms and a learnt residual",
 }
 EXPLAINED = "linear"
 
@@ -44,9 +44,11 @@ def accuracy_table(model: Model) -> pd.DataFrame:
 
 
 def kernel_table(model: Model) -> pd.DataFrame:
-    """One row a kernel: formula, rows and adjusted R² of the explained method."""
+    """One row a kernel: formula, rows and adjusted R² of the explained method, beside its left-out error and the noise floor."""
+    scores = model.score.kernels
+    left_out = scores[scores["method"] == EXPLAINED].set_index("kernel")[["mape", "noise_floor"]]
     rows = [{"kernel": kernel, **figures(fits[EXPLAINED].estimator)} for kernel, fits in model.gradient.kernels.items()]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).join(left_out, on="kernel")
 
 
 def component_table(model: Model) -> pd.DataFrame:
@@ -57,6 +59,7 @@ def component_table(model: Model) -> pd.DataFrame:
             **figures(item.selected.estimator),
             "mape": mape(item.selected_errors),
             "paper_mape": mape(item.paper_errors),
+            "noise_floor": item.noise_floor,
         }
         for name, item in model.components.items()
     ]
