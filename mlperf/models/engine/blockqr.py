@@ -12,6 +12,8 @@ from mlperf.models.engine.scaling import column_norms, powers_of_two
 
 # Blocks of about this size stay in the second-level cache while they are factored.
 BLOCK_BYTES = 400_000
+# NumPy's own buffer of 64 kB would weigh more than half of a small table.
+SMALL_BUFFER = 512
 
 
 @lru_cache(maxsize=64)
@@ -53,7 +55,8 @@ def block_triangle(
     n_samples, first = len(y), int(intercept)
     n_all = X.shape[1] + first + 1
     root = None if w is None else np.sqrt(w)
-    block_rows = max(4 * n_all, BLOCK_BYTES // (8 * n_all))
+    # At least two blocks, so that the scaled copy is never as large as the data.
+    block_rows = max(4 * n_all, min(BLOCK_BYTES // (8 * n_all), -(-n_samples // 2)))
     norms = _all_norms(X, y, root, intercept=intercept, block_rows=block_rows)
     scale = powers_of_two(norms)
     factor = np.zeros((0, n_all), order="F")
@@ -65,11 +68,15 @@ def block_triangle(
         block = stacked[len(factor) :]
         if intercept:
             block[:, 0] = 1.0 / scale[0]
+        buffer_cells = np.setbufsize(SMALL_BUFFER)
         np.divide(X[rows], scale[first:-1], out=block[:, first:-1])
+        np.setbufsize(buffer_cells)
         np.divide(part, scale[-1], out=block[:, -1])
         if root is not None:
             block *= root[rows, None]
         factor = upper_factor(stacked)
+        # The next block must not stand in memory beside this one.
+        del stacked, block
     return factor, scale, norms / scale
 
 
