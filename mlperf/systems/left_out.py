@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.shown import Shown
+from mlperf.models.fields import Fields
 from mlperf.models.validation.crossval import ErrorSummary, grouped_folds, relative_errors
 
 MOST_FOLDS = 10
@@ -73,3 +75,16 @@ def left_out_error(
         predicted[fold.test] = scale * estimator.predict(test)
         inside[fold.test] = estimator.in_domain(test)
     return LeftOutError(relative_errors(predicted, times), float(1.0 - inside.mean()))
+
+
+def left_out_from_dict(value: Any, path: str) -> LeftOutError | None:
+    """Left-out errors as `mlperf.core.shown.plain` wrote them; null means none were computed."""
+    if value is None:
+        return None
+    with Fields(value, path) as fields:
+        with fields.child("errors") as child:
+            figures = {
+                item.name: child.number(item.name, finite=False) for item in dataclasses.fields(ErrorSummary) if item.name != "n"
+            }
+            summary = ErrorSummary(n=child.integer("n"), **figures)
+        return LeftOutError(summary, fields.number("outside_share", lower=0.0, upper=1.0))

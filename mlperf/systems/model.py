@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +25,10 @@ from mlperf.models.store import (
     placed,
     text_of,
 )
-from mlperf.models.validation.crossval import ErrorSummary
 from mlperf.systems.component_fit import ComponentModel
 from mlperf.systems.components import FITTED
 from mlperf.systems.gradient import GradientModel
-from mlperf.systems.left_out import LeftOutError
+from mlperf.systems.left_out import left_out_from_dict
 from mlperf.systems.scaled import Scaled
 
 SYSTEM = "system"
@@ -234,19 +232,6 @@ def _component_from_dict(name: str, value: Any, path: str) -> ComponentModel:
             fields.number("noise_floor", finite=False),
             fields.integer("n_rows"),
         )
-
-
-def left_out_from_dict(value: Any, path: str) -> LeftOutError | None:
-    """Left-out errors as `mlperf.core.shown.plain` wrote them; null means none were computed."""
-    if value is None:
-        return None
-    with Fields(value, path) as fields:
-        with fields.child("errors") as child:
-            figures = {
-                item.name: child.number(item.name, finite=False) for item in dataclasses.fields(ErrorSummary) if item.name != "n"
-            }
-            summary = ErrorSummary(n=child.integer("n"), **figures)
-        return LeftOutError(summary, fields.number("outside_share", lower=0.0, upper=1.0))
 
 
 def frame_from_dict(value: Any, path: str) -> pd.DataFrame:

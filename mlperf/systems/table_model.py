@@ -18,7 +18,7 @@ from mlperf.models import StepwiseOLS
 from mlperf.models.fields import Fields
 from mlperf.models.store import FORMAT, VERSION, model_from_dict, model_to_dict
 from mlperf.models.validation.crossval import configuration_groups, noise_floor
-from mlperf.systems.left_out import LeftOutError, left_out_error
+from mlperf.systems.left_out import LeftOutError, left_out_error, left_out_from_dict
 from mlperf.systems.scaled import Scaled
 
 TABLE = "table"
@@ -78,8 +78,6 @@ class TableModel(Shown):
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> TableModel:
         """The model again; raises DataError with the JSON path of what is wrong."""
-        from mlperf.systems.model import left_out_from_dict
-
         with Fields(document, "$") as fields:
             fields.text("format", (FORMAT,))
             fields.integer("version", lower=VERSION, upper=VERSION)
