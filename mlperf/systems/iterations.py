@@ -23,8 +23,8 @@ MOST_INNER_STEPS = 60
 class CoupledThreads:
     """One GPU thread and one update thread before they meet; arrays of shape (n_configs,), seconds.
 
-    ``gpu_free_s`` and ``update_free_s`` are a0 and b0: the iterations without locks, fetch, sums and barrier. The functions of this
-    file want one number of GPUs per node in all configurations.
+    ``gpu_free_s`` and ``update_free_s`` are a0 and b0: the iterations without locks, fetch, sums and barrier. A ``_factor`` multiplies
+    the wait of its name. The functions of this file want one number of GPUs per node in all configurations.
     """
 
     gpu_free_s: FloatArray
@@ -37,6 +37,11 @@ class CoupledThreads:
     barrier_per_buffer_s: FloatArray
     n_nodes: FloatArray
     n_gpus_per_node: IntArray
+    lock_weights_gpu_factor: FloatArray
+    lock_gradient_gpu_factor: FloatArray
+    lock_gradient_update_factor: FloatArray
+    lock_weights_update_factor: FloatArray
+    barrier_wait_factor: FloatArray
 
     def take(self, rows: IntArray | slice) -> CoupledThreads:
         """The configurations ``rows``."""
@@ -87,7 +92,7 @@ def periods_at(threads: CoupledThreads, form: ClosedForm, log_ratio: FloatArray)
     gpu_s = _gpu_period(threads, form, ratio, p)
     if form.jitter:
         p, gpu_s = _with_jitter(threads, form, ratio, gpu_s)
-    barrier_s = form.barrier(threads, p, gpu_s)
+    barrier_s = threads.barrier_wait_factor * form.barrier(threads, p, gpu_s)
     return Periods(gpu_s, _update_period(threads, form, ratio, p, barrier_s), p, np.minimum(p / ratio, 1.0), barrier_s)
 
 
@@ -138,7 +143,8 @@ def _gpu_period(threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, p:
     free_s = threads.gpu_free_s + threads.fetch_weights_s * q
     fetches = (threads.n - 1) * hold_second_moment(threads.fetch_weights_s, q, form.hold_power)
     sums = hold_second_moment(threads.sum_gradient_s, p, form.hold_power)
-    return _positive_root(free_s, 0.5 * (fetches + (threads.update_weights_s**2 + sums) / ratio))
+    for_weights = threads.lock_weights_gpu_factor * (fetches + threads.update_weights_s**2 / ratio)
+    return _positive_root(free_s, 0.5 * (for_weights + threads.lock_gradient_gpu_factor * sums / ratio))
 
 
 def _update_period(
@@ -147,7 +153,8 @@ def _update_period(
     n, q = threads.n, np.minimum(p / ratio, 1.0)
     free_s = threads.update_free_s + n * threads.sum_gradient_s * p + barrier_s
     fetches = hold_second_moment(threads.fetch_weights_s, q, form.hold_power)
-    return _positive_root(free_s, 0.5 * n * ratio * (threads.update_gradient_s**2 + fetches))
+    deposits = threads.lock_gradient_update_factor * threads.update_gradient_s**2
+    return _positive_root(free_s, 0.5 * n * ratio * (deposits + threads.lock_weights_update_factor * fetches))
 
 
 def _positive_root(linear_s: FloatArray, constant_s2: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from mlperf.systems.flags import sprint_flags
 from mlperf.systems.iterations import CLOSED_FORMS, ClosedForm, CoupledThreads, Periods, log_mismatch, log_ratio_guess, periods_at
 from mlperf.systems.locks import hold_second_moment, lock_wait
 from mlperf.systems.roots import decreasing_root
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.times import WAITS, ComponentTimes, RunGrid
 
 CHUNK = 4096
 SCAN_POINTS = 33
@@ -149,6 +149,7 @@ def coupled_threads(times: ComponentTimes, run: RunGrid) -> CoupledThreads:
         "barrier_per_buffer_s": per_buffer,
         "n_nodes": run.n_nodes.astype(np.float64),
         "n_gpus_per_node": run.n_gpus_per_node,
+        **{f"{name}_factor": times.wait_factor(name) for name in WAITS},
     }
     return CoupledThreads(**{name: np.broadcast_to(value, shape).ravel() for name, value in every.items()})
 
@@ -204,12 +205,13 @@ def state_at(threads: CoupledThreads, at: Periods, closed: str, lock_gradient_up
     fetches = hold_second_moment(threads.fetch_weights_s, at.fetch_probability, form.hold_power)
     sums = hold_second_moment(threads.sum_gradient_s, at.ready_probability, form.hold_power)
     if lock_gradient_update_s is None:
-        lock_gradient_update_s = n * lock_wait(threads.update_gradient_s**2, gpu_s)
+        lock_gradient_update_s = threads.lock_gradient_update_factor * n * lock_wait(threads.update_gradient_s**2, gpu_s)
+    for_weights_s = lock_wait(threads.update_weights_s**2, update_s) + (n - 1) * lock_wait(fetches, gpu_s)
     waits = {
-        "lock_weights_gpu_s": lock_wait(threads.update_weights_s**2, update_s) + (n - 1) * lock_wait(fetches, gpu_s),
-        "lock_gradient_gpu_s": lock_wait(sums, update_s),
+        "lock_weights_gpu_s": threads.lock_weights_gpu_factor * for_weights_s,
+        "lock_gradient_gpu_s": threads.lock_gradient_gpu_factor * lock_wait(sums, update_s),
         "lock_gradient_update_s": lock_gradient_update_s,
-        "lock_weights_update_s": n * lock_wait(fetches, gpu_s),
+        "lock_weights_update_s": threads.lock_weights_update_factor * n * lock_wait(fetches, gpu_s),
     }
     return State(
         gpu_iteration_s=gpu_s,

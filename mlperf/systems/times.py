@@ -12,9 +12,11 @@ import numpy as np
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.shown import Shown
+from mlperf.core.suggest import did_you_mean
 
 GPU_WORK = ("load_image", "deform_image", "compute_gradient", "compute_update_value")
 UPDATE_WORK = ("update_old_weights", "add_momentum", "allreduce", "update_momentum")
+WAITS = ("lock_weights_gpu", "lock_gradient_gpu", "lock_gradient_update", "lock_weights_update", "barrier_wait")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +41,10 @@ class ComponentTimes(Shown):
     barrier_per_buffer_s : array, optional
         The paper's alpha' in seconds per buffer that the slowest node adds more than the mean one; None means
         ``sum_gradient_s``. The closed form ``convolution`` does not use it.
+    lock_weights_gpu_factor, lock_gradient_gpu_factor, lock_gradient_update_factor, lock_weights_update_factor : array, optional
+        What-if factors on the four lock waits, which follow from the times above; None means 1.
+    barrier_wait_factor : array, optional
+        The same for the wait at the barrier of the all-reduce.
 
     Raises
     ------
@@ -62,6 +68,11 @@ class ComponentTimes(Shown):
     update_weights_s: FloatArray
     gpu_work_std_s: FloatArray
     barrier_per_buffer_s: FloatArray | None = None
+    lock_weights_gpu_factor: FloatArray | None = None
+    lock_gradient_gpu_factor: FloatArray | None = None
+    lock_gradient_update_factor: FloatArray | None = None
+    lock_weights_update_factor: FloatArray | None = None
+    barrier_wait_factor: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for name, value in self._given().items():
@@ -92,19 +103,36 @@ class ComponentTimes(Shown):
     def scaled(self, factors: Mapping[str, float | FloatArray]) -> ComponentTimes:
         """The same times with components multiplied: ``scaled({"sum_gradient": 0.25})``.
 
+        A wait of `WAITS` is multiplied after the equations gave it: it keeps following from the other times.
+
         Raises
         ------
         UsageError
-            A name is not a measured component.
+            A name is no component.
         """
         given = self._given()
-        unknown = [name for name in factors if f"{name}_s" not in given]
-        if unknown:
-            known = ", ".join(name.removesuffix("_s") for name in given)
-            hint = "Lock waits and the barrier follow from the others."
-            raise UsageError(f"got component {unknown[0]!r}, expected one of {known}", hint=hint)
-        changed = {f"{name}_s": np.asarray(given[f"{name}_s"] * factor) for name, factor in factors.items()}
+        changed = {}
+        for name, factor in factors.items():
+            if name in WAITS:
+                changed[f"{name}_factor"] = np.asarray(given.get(f"{name}_factor", 1.0) * np.asarray(factor))
+            elif f"{name}_s" in given:
+                changed[f"{name}_s"] = np.asarray(given[f"{name}_s"] * factor)
+            else:
+                known = [field.removesuffix("_s") for field in given if field.endswith("_s")]
+                raise UsageError(
+                    f"got component {name!r}, expected one of {', '.join((*known, *WAITS))}", hint=did_you_mean(name, (*known, *WAITS))
+                )
         return dataclasses.replace(self, **changed)
+
+    @property
+    def scaled_waits(self) -> tuple[str, ...]:
+        """Waits of `WAITS` that have a factor: only the closed forms can obey it."""
+        return tuple(name for name in WAITS if getattr(self, f"{name}_factor") is not None)
+
+    def wait_factor(self, name: str) -> FloatArray:
+        """Factor on a wait of `WAITS`; 1 where none was given."""
+        factor = getattr(self, f"{name}_factor")
+        return np.asarray(1.0 if factor is None else factor)
 
     def _given(self) -> dict[str, Any]:
         every = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
