@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from mlperf.cli.collect_words import DashedCommand
 from mlperf.cli.options import output_options, seed_option, shipped_cnns
 from mlperf.cli.show import Show
 from mlperf.cli.values import Counts, NameOrFile
@@ -28,19 +29,6 @@ campaign. Measure on an idle machine.
 """
 
 
-class CollectCommand(click.Command):
-    """``mlperf collect``, whose first word ``asgd`` leads to the trainer, with or without ``--`` behind it."""
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """Parse the line with the command that its first word names."""
-        if args[:1] != [NAME]:
-            return super().make_context(info_name, args, parent, **extra)
-        rest = args[2:] if args[1:2] == ["--"] else args[1:]
-        return asgd.make_context(f"{info_name} {NAME}", rest, parent, **extra)
-
-
 class Parts(click.ParamType):  # type: ignore[type-arg]
     """Comma-separated parts that are waited for."""
 
@@ -58,7 +46,7 @@ class Parts(click.ParamType):  # type: ignore[type-arg]
         return parts
 
 
-@click.command(NAME, epilog=EPILOG)
+@click.command(NAME, cls=DashedCommand, epilog=EPILOG)
 @click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the campaign.")
 @click.option(
     "--cnn", "cnn_named", type=NameOrFile("CNN", shipped_cnns), help="TOML file or a shipped name.  [default: a small one]"

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mlperf.cli.asgd import CollectCommand
+from mlperf.cli.collect_words import CollectCommand
 from mlperf.cli.options import cnn_option, output_options, seed_option
 from mlperf.cli.show import Show
 from mlperf.cli.values import Counts, Words
@@ -21,6 +21,7 @@ Examples:
   mlperf collect steps -o campaign --cnn alexnet --cnn my.toml --subbatch 1,2
   mlperf collect kernels steps -o campaign --cnn resnet18 --backend torch
   mlperf collect asgd -- -o campaign --nodes 1,2
+  mlperf collect counters -o counters.csv -- ./program 1000
 
 kernels and steps share their visits: collect them in one command. The same command continues an interrupted campaign; more
 --rounds add to a finished one. Measure on an idle machine.
@@ -29,7 +30,8 @@ Backends: numpy runs im2col, matrix products and the other kernels of SPRINT one
 thread; cuda runs them on the GPU (times from device events), and takes the products of sgemm and the copies of updates there.
 Images and the update thread's own operations are measured on the host in any case.
 
-asgd trains asynchronously for real; it has options of its own: mlperf collect asgd --help.
+asgd trains asynchronously for real, counters runs a command and counts what it does; they have options of their own:
+mlperf collect asgd --help, mlperf collect counters --help.
 """
 
 
