@@ -14,6 +14,7 @@ from mlperf.core.errors import DataError
 from mlperf.datasets.schema import COMPONENT_NAMES, RUNS
 
 GPU_WORK = ("load_image_s", "deform_image_s", "compute_gradient_s", "compute_update_value_s")
+UPDATE_WORK = ("update_old_weights_s", "add_momentum_s", "update_momentum_s")
 LEAST_COUNTED = 5
 
 
@@ -115,7 +116,7 @@ def details(job: Job, records: Records, n_cores: int) -> dict[str, Any]:
         "learning_rate": job.learning_rate,
         "momentum": job.momentum,
         "cores_per_worker": n_cores / job.n_workers,
-        "gpu_work_std_s": float(gpu[list(GPU_WORK)].sum(axis=1).std()),
+        **spreads(gpu, updates),
         "barrier_wait_s": float(updates["barrier_wait_s"].mean()),
         "allreduce_payload_s": float(updates["allreduce_payload_s"].mean()),
         "minibatch_std": float(minibatch.std()),
@@ -127,6 +128,25 @@ def details(job: Job, records: Records, n_cores: int) -> dict[str, Any]:
         "n_used": n_used,
         "n_left": n_left,
         **overshoot(job, records),
+    }
+
+
+def spreads(gpu: pd.DataFrame, updates: pd.DataFrame) -> dict[str, float]:
+    """Standard deviations from one occurrence to the next, seconds: of the work of both threads, and of each lock hold.
+
+    That of one buffer's sum comes from updates that added X buffers, whose time varies by X times as much (in variance).
+    """
+    fetches = gpu.loc[gpu["fetched"] == 1, "fetch_weights_s"]
+    added = updates["n_buffers_added"]
+    per_buffer_s = updates["sum_gradient_s"].sum() / added.sum()
+    sums_s = updates.loc[added > 0, "sum_gradient_s"] - per_buffer_s * added[added > 0]
+    return {
+        "gpu_work_std_s": float(gpu[list(GPU_WORK)].sum(axis=1).std()),
+        "fetch_weights_std_s": float(fetches.std()) if len(fetches) > 1 else 0.0,
+        "update_gradient_std_s": float(gpu["update_gradient_s"].std()),
+        "sum_gradient_std_s": float(np.sqrt((sums_s**2).sum() / added.sum())),
+        "update_work_std_s": float(updates[list(UPDATE_WORK)].sum(axis=1).std()),
+        "update_weights_std_s": float(updates["update_weights_s"].std()),
     }
 
 

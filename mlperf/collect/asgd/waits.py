@@ -10,7 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-CALIBRATION_S = 1e-3
+LAST_S = 1e-3
+"""A long sleep wakes later than a short one: the last millisecond of each wait is slept by itself."""
+
 CALIBRATION_SLEEPS = 30
 PR_SET_TIMERSLACK = 29
 FINEST_SLACK_NS = 1
@@ -28,7 +30,9 @@ def wake_promptly() -> bool:
 
 
 class Sleeper:
-    """Sleeps for one thread; what the system usually oversleeps is subtracted beforehand.
+    """Sleeps for one thread, in two parts so that the second makes up for the first; never polls.
+
+    What the system usually oversleeps is subtracted beforehand.
 
     Parameters
     ----------
@@ -45,18 +49,20 @@ class Sleeper:
         self._correction_s = correction_s
         self.overshoots_s: list[float] = []
 
-    def __call__(self, duration_s: float) -> None:
-        """Sleep for ``duration_s`` from now on."""
-        start_s = time.perf_counter()
-        time.sleep(max(0.0, duration_s - self._correction_s))
-        self.overshoots_s.append(time.perf_counter() - start_s - duration_s)
+    def __call__(self, duration_s: float, start_s: float | None = None) -> None:
+        """Sleep until ``duration_s`` after ``start_s`` (a reading of the performance counter), or after now."""
+        end_s = (time.perf_counter() if start_s is None else start_s) + duration_s
+        if duration_s > 2.0 * LAST_S:
+            time.sleep(duration_s - LAST_S)
+        time.sleep(max(0.0, end_s - time.perf_counter() - self._correction_s))
+        self.overshoots_s.append(time.perf_counter() - end_s)
 
 
 def usual_overshoot_s() -> float:
-    """Median by which a sleep of a millisecond is too long on this machine now."""
+    """Median by which a wait of some milliseconds is too long on this machine now."""
     sleeper = Sleeper(0.0)
     for _ in range(CALIBRATION_SLEEPS):
-        sleeper(CALIBRATION_S)
+        sleeper(3.0 * LAST_S)
     return statistics.median(sleeper.overshoots_s)
 
 
@@ -79,6 +85,7 @@ class Wait:
         self._sleeper = sleeper
 
     def __call__(self, *_: object) -> float:
-        """Wait; there is no loss to return."""
-        self._sleeper(self._rounds_s[self._rng.integers(len(self._rounds_s))])
+        """Wait; there is no loss to return. The draw is part of the wait."""
+        start_s = time.perf_counter()
+        self._sleeper(self._rounds_s[self._rng.integers(len(self._rounds_s))], start_s)
         return math.nan
