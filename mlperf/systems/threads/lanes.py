@@ -1,0 +1,87 @@
+"""The threads of one run as lanes of intervals on one time axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from mlperf.core.errors import UsageError
+from mlperf.core.shown import Shown
+
+UPDATE = -1
+"""Number of a node's update thread; GPU threads count from 0."""
+
+LOCK_WAITS = ("lock_weights_gpu", "lock_gradient_gpu", "lock_gradient_update", "lock_weights_update")
+WAITS = (*LOCK_WAITS, "barrier")
+COLUMNS = ("node", "thread", "activity", "begin_s", "end_s", "iteration", "version", "update")
+N_UPDATES_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThreadTimeline(Shown):
+    """What every thread of a run did when.
+
+    Attributes
+    ----------
+    origin : str
+        ``simulated`` or ``recorded``.
+    mode : str
+        What was real and what was emulated; ``simulated`` for a simulation.
+    intervals : DataFrame
+        One row an interval, by node, thread and begin: ``node`` and ``thread`` (numbers from 0; thread -1 is the node's update
+        thread), ``activity`` (a component's name, or what several make up), ``begin_s``, ``end_s`` (seconds since the first
+        begin), ``iteration`` (of that thread), ``version`` (of the weights that a gradient was computed from) and ``update``
+        (that used it, or that the update thread makes); -1 where that is unknown. Intervals of a thread do not overlap.
+    """
+
+    origin: str
+    mode: str
+    intervals: pd.DataFrame
+
+    def to_frame(self) -> pd.DataFrame:
+        """The intervals."""
+        return self.intervals
+
+    @property
+    def span_s(self) -> tuple[float, float]:
+        """First begin and last end, seconds; zeros where nothing was recorded."""
+        if self.intervals.empty:
+            return 0.0, 0.0
+        return float(self.intervals["begin_s"].min()), float(self.intervals["end_s"].max())
+
+    @property
+    def lanes(self) -> list[tuple[int, int]]:
+        """(node, thread) from top to bottom: a node's GPU threads, then its update thread."""
+        pairs = self.intervals[["node", "thread"]].drop_duplicates().itertuples(index=False, name=None)
+        return sorted(((int(node), int(thread)) for node, thread in pairs), key=lambda lane: (lane[0], lane[1] == UPDATE, lane[1]))
+
+    def within(self, begin_s: float, end_s: float) -> ThreadTimeline:
+        """The intervals that touch a stretch of time, whole.
+
+        Raises
+        ------
+        UsageError
+            The stretch is empty, or holds no interval.
+        """
+        if not begin_s < end_s:
+            raise UsageError(f"got a window from {begin_s} to {end_s} s, expected one that begins before it ends")
+        touching = (self.intervals["end_s"] > begin_s) & (self.intervals["begin_s"] < end_s)
+        if not touching.any():
+            first, last = self.span_s
+            raise UsageError(f"got a window from {begin_s} to {end_s} s, expected one inside {first:.4g} to {last:.4g} s")
+        return replace(self, intervals=self.intervals[touching].reset_index(drop=True))
+
+    def middle(self, n_updates: int = N_UPDATES_SHOWN) -> tuple[float, float]:
+        """A stretch in the middle of the run as long as so many updates of the first node (all of a shorter run), seconds."""
+        published = self.intervals[(self.intervals["thread"] == UPDATE) & (self.intervals["activity"] == "update_weights")]
+        ends = published.loc[published["node"] == published["node"].min(), "end_s"].to_numpy(float)
+        if len(ends) <= n_updates:
+            return self.span_s
+        first = (len(ends) - 1 - n_updates) // 2
+        return float(ends[first]), float(ends[first + n_updates])
+
+
+def thread_name(thread: int) -> str:
+    """``"GPU 3"``, or ``"update"``."""
+    return "update" if thread == UPDATE else f"GPU {thread}"
