@@ -1,0 +1,112 @@
+"""Epochs until a run of the asynchronous trainer first reached an accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import DataError
+
+if TYPE_CHECKING:
+    from mlperf.datasets import Campaign
+
+EPOCHS_FILE = Path("asgd") / "epochs.csv"
+DETAILS_FILE = Path("asgd") / "details.csv"
+SETTING = ["cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
+TRAINING = ["learning_rate", "momentum"]
+"""What a campaign must hold fixed: the number of epochs depends on it as much as on the mini-batch."""
+
+
+def epochs_to_target(epoch: FloatArray, accuracy: FloatArray, target: float) -> float:
+    """Epochs at which the accuracy first reaches the target, by linear interpolation between the ends of epochs.
+
+    Parameters
+    ----------
+    epoch : array, shape (n_epochs,)
+        Epochs finished, increasing.
+    accuracy : array, shape (n_epochs,)
+        Share of test samples classified rightly; before the first epoch it counts as 0.
+    target : float
+        A fraction.
+
+    Returns
+    -------
+    float
+        NaN where the run ended before (a censored run).
+    """
+    reached = np.flatnonzero(accuracy >= target)
+    if not reached.size:
+        return float("nan")
+    first = int(reached[0])
+    before, base = (0.0, 0.0) if first == 0 else (float(epoch[first - 1]), float(accuracy[first - 1]))
+    share = (target - base) / (float(accuracy[first]) - base)
+    return before + share * (float(epoch[first]) - before)
+
+
+def quality_rows(campaigns: Sequence[Campaign], target: float) -> pd.DataFrame:
+    """One row a run with real gradients.
+
+    Parameters
+    ----------
+    campaigns : sequence of Campaign
+        Folders that ``mlperf collect asgd`` wrote.
+    target : float
+        Accuracy, a fraction.
+
+    Returns
+    -------
+    DataFrame
+        ``campaign, run``, the setting, ``mean_minibatch_size`` (samples), ``staleness`` (updates), ``best_accuracy``,
+        ``n_epochs`` (of the run) and ``epochs_to_target`` (NaN: not reached).
+
+    Raises
+    ------
+    DataError
+        No run with real gradients, or learning rate or momentum differ between runs.
+    """
+    parts = [_campaign_rows(campaign, target) for campaign in campaigns]
+    rows = pd.concat(parts, ignore_index=True)
+    for name in TRAINING:
+        values = sorted(rows[name].unique())
+        if len(values) > 1:
+            place = ", ".join(str(campaign.path) for campaign in campaigns)
+            raise DataError(
+                f"got {name} {', '.join(map(str, values))}, expected one value in all runs",
+                place=place,
+                hint="Epochs to a target depend on it: fit one model for each.",
+            )
+    return rows.drop(columns=TRAINING)
+
+
+def _campaign_rows(campaign: Campaign, target: float) -> pd.DataFrame:
+    runs, epochs, details = campaign.table("runs"), _beside(campaign, EPOCHS_FILE), _beside(campaign, DETAILS_FILE)
+    by_run = [{"run": run, **_of_run(rows, target)} for run, rows in epochs.groupby("run", sort=True)]
+    columns = ["run", *SETTING, "mean_minibatch_size", "staleness"]
+    found = runs[columns].merge(pd.DataFrame(by_run), on="run").merge(details[["run", *TRAINING]], on="run")
+    found.insert(0, "campaign", campaign.name)
+    return found
+
+
+def _of_run(rows: pd.DataFrame, target: float) -> dict[str, float]:
+    epoch, accuracy = rows["epoch"].to_numpy(float), rows["test_accuracy"].to_numpy(float)
+    return {
+        "best_accuracy": float(accuracy.max()),
+        "n_epochs": float(epoch[-1]),
+        "epochs_to_target": epochs_to_target(epoch, accuracy, target),
+    }
+
+
+def _beside(campaign: Campaign, name: Path) -> pd.DataFrame:
+    path = campaign.path / name
+    if not path.is_file():
+        raise DataError(
+            f"got no {name}, expected the trainer's table",
+            place=str(campaign.path),
+            hint="Runs whose gradients were waited for learn nothing; `mlperf collect asgd` without --wait writes it.",
+        )
+    return pd.read_csv(path)
