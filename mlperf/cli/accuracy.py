@@ -1,4 +1,4 @@
-"""``mlperf accuracy``: the accuracy ladder on open measurements."""
+"""``mlperf accuracy``: the accuracy ladder on open measurements, and the equations against an asynchronous trainer."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from mlperf.cli.options import jobs_option, output_options
+from mlperf.cli.options import jobs_option, output_options, plot_option
 from mlperf.cli.show import Show
+from mlperf.core.errors import UsageError
 
 
 def complete_rung(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's
@@ -29,6 +30,7 @@ def upper(ctx: click.Context, param: click.Parameter, names: Sequence[str]) -> t
 Examples:
   mlperf accuracy -o accuracy.md --jobs 2
   mlperf accuracy --rung A1 --rung B1
+  mlperf accuracy --trainer emulated/ --trainer headline/ --trainer slow-network/ --rounds-from cpu-epyc
 """
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write: .md, .csv or .json.")
@@ -41,10 +43,33 @@ Examples:
     shell_complete=complete_rung,
     help="This rung only; repeatable.",
 )
+@click.option(
+    "--trainer", "trainer", metavar="CAMPAIGN", multiple=True, help="Judge the equations by these runs of `mlperf collect asgd`."
+)
+@click.option("--trained-on", metavar="CNN", help="With --trainer: fit on this network.  [default: that with most settings]")
+@click.option(
+    "--rounds-from", metavar="CAMPAIGN", help="With --trainer: whose steps were waited; its networks show the gradient formula."
+)
 @jobs_option
+@plot_option
 @output_options
-def accuracy(output: Path | None, rungs: tuple[str, ...], n_jobs: int, show: Show) -> None:
-    """Score every method on the open measurements in the folder that MLPERF_SHARED_DATA names, beside the goals."""
+def accuracy(
+    output: Path | None,
+    rungs: tuple[str, ...],
+    trainer: tuple[str, ...],
+    trained_on: str | None,
+    rounds_from: str | None,
+    n_jobs: int,
+    show: Show,
+) -> int:
+    """Score every method on the open measurements in the folder that MLPERF_SHARED_DATA names, beside the goals.
+
+    With --trainer, judge the equations of SPRINT by runs of the asynchronous trainer instead; exit 1 where a gate is missed.
+    """
+    if trainer:
+        return judged(output, rungs, trainer, trained_on, rounds_from, show)
+    if trained_on or rounds_from:
+        raise UsageError("got --trained-on or --rounds-from without --trainer, expected campaigns of the trainer")
     from mlperf.systems.ladder import check_ending, climb, write_ladder
 
     if output is not None:
@@ -54,3 +79,22 @@ def accuracy(output: Path | None, rungs: tuple[str, ...], n_jobs: int, show: Sho
         write_ladder(ladder, output)
         show.note(f"table written to {output}")
     show(ladder, data_sha256=ladder.data_sha256, seed=0)
+    return 0
+
+
+def judged(
+    output: Path | None,
+    rungs: tuple[str, ...],
+    trainer: tuple[str, ...],
+    trained_on: str | None,
+    rounds_from: str | None,
+    show: Show,
+) -> int:
+    """Judge by runs of the trainer."""
+    if output is not None or rungs:
+        raise UsageError("got --output or --rung with --trainer, expected neither", hint="--json writes everything that was found.")
+    from mlperf.systems.trainer_accuracy import judge_trainer
+
+    found = judge_trainer(trainer, trained_on=trained_on, rounds_from=rounds_from)
+    show(found, data_sha256=found.sha256, seed=0)
+    return 1 if found.missed else 0

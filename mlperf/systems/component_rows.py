@@ -33,7 +33,7 @@ def component_rows(campaign: Campaign) -> dict[str, pd.DataFrame]:
     if campaign.updates is not None:
         rows.update(_update_rows(campaign.updates))
     if campaign.components is not None:
-        rows.update(_asynchronous_rows(campaign.components, campaign.cnns))
+        rows.update(asynchronous_rows(campaign.components, campaign.cnns))
     return rows
 
 
@@ -54,7 +54,8 @@ def _with_inputs(repeats: pd.DataFrame) -> pd.DataFrame:
     return repeats.assign(image_elements=repeats["subbatch_size"] * repeats["input_size"])
 
 
-def _asynchronous_rows(components: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> dict[str, pd.DataFrame]:
+def asynchronous_rows(components: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> dict[str, pd.DataFrame]:
+    """Rows of every fitted component that asynchronous runs hold; ``components`` has the columns of components.csv."""
     keys = ["cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
     inputs = components.assign(
         params_share=components["n_params"] / components["n_nodes"],

@@ -1,0 +1,99 @@
+"""Outputs and waits of configurations by every form of the equations, and by the simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.errors import UsageError
+from mlperf.systems.outputs import epoch_time, mean_minibatch_size
+from mlperf.systems.recursion import RecursionPlan, refine_by_recursion
+from mlperf.systems.simulate import SimulationPlan, simulate_iterations
+from mlperf.systems.sprint import solve_iterations
+from mlperf.systems.staleness import mean_staleness
+from mlperf.systems.times import ComponentTimes, RunGrid
+
+WAITS = ("lock_weights_gpu_s", "lock_gradient_gpu_s", "lock_gradient_update_s", "lock_weights_update_s", "barrier_wait_s")
+PERIODS = ("gpu_iteration_s", "update_iteration_s")
+RECURSION = RecursionPlan(n_replicas=8, n_warmup=60, n_windows=240)
+SIMULATED_UPDATES = 2000
+
+
+def closed_form(name: str) -> Callable[[ComponentTimes, RunGrid, int], pd.DataFrame]:
+    """Solver of one of the closed forms; all configurations at once."""
+
+    def solve(times: ComponentTimes, run: RunGrid, _seed: int) -> pd.DataFrame:
+        state = solve_iterations(times, run, name)
+        columns = {each: getattr(state, each) for each in (*PERIODS, *WAITS)}
+        return pd.DataFrame({**columns, "staleness": mean_staleness(times, state, run)})
+
+    return solve
+
+
+def by_recursion(times: ComponentTimes, run: RunGrid, seed: int) -> pd.DataFrame:
+    """The reduced recursion, configuration by configuration."""
+    rows = []
+    for number in range(run.shape[0]):
+        found = refine_by_recursion(times.take([number]), run.take([number]), seed + number, RECURSION)
+        waits = {each: getattr(found.state, each).item() for each in (*PERIODS, *WAITS)}
+        rows.append({**waits, "staleness": found.staleness.mean})
+    return pd.DataFrame(rows)
+
+
+def by_simulation(times: ComponentTimes, run: RunGrid, seed: int) -> pd.DataFrame:
+    """The discrete-event simulation, configuration by configuration."""
+    plan = SimulationPlan(n_updates=SIMULATED_UPDATES)
+    rows = []
+    for number in range(run.shape[0]):
+        found = simulate_iterations(times.take([number]), run.take([number]), seed + number, plan)
+        rows.append({each: getattr(found, each) for each in (*PERIODS, *WAITS)} | {"staleness": found.mean_staleness})
+    return pd.DataFrame(rows)
+
+
+FORMS: Mapping[str, Callable[[ComponentTimes, RunGrid, int], pd.DataFrame]] = {
+    "paper": closed_form("paper"),
+    "second_moment": closed_form("second_moment"),
+    "convolution": closed_form("convolution"),
+    "recursion": by_recursion,
+    "simulation": by_simulation,
+}
+PREDICTING = "convolution"
+"""The form that the gates are asked of: the default of every prediction."""
+
+
+def predicted(times: ComponentTimes, run: RunGrid, forms: Sequence[str], seed: int = 0) -> pd.DataFrame:
+    """Outputs by form.
+
+    Parameters
+    ----------
+    times : ComponentTimes
+        Fields of shape (n_configs,).
+    run : RunGrid
+        Shape (n_configs,).
+    forms : sequence of str
+        Keys of `FORMS`.
+    seed : int
+        Of recursion and simulation.
+
+    Returns
+    -------
+    DataFrame
+        ``form, number`` (of the configuration), the periods, ``epoch_s``, ``mean_minibatch_size``, ``staleness`` and the waits, seconds.
+
+    Raises
+    ------
+    UsageError
+        An unknown form.
+    """
+    unknown = [name for name in forms if name not in FORMS]
+    if unknown:
+        raise UsageError(f"got form {unknown[0]!r}, expected one of {', '.join(FORMS)}")
+    parts = []
+    for name in forms:
+        frame = FORMS[name](times, run, seed)
+        gpu_s, update_s = (frame[each].to_numpy(float) for each in PERIODS)
+        outputs = {"epoch_s": epoch_time(gpu_s, run), "mean_minibatch_size": mean_minibatch_size(gpu_s, update_s, run)}
+        parts.append(frame.assign(form=name, number=np.arange(len(frame)), **outputs))
+    return pd.concat(parts, ignore_index=True)

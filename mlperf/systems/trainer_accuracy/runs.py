@@ -1,0 +1,145 @@
+"""What campaigns of the asynchronous trainer hold, as one table of runs and one of histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from mlperf.core.errors import DataError
+from mlperf.core.shown import Shown
+
+if TYPE_CHECKING:
+    from mlperf.datasets import Campaign
+    from mlperf.specs.cnn import CnnSpec
+
+CONFIG = ["cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
+SETTING = ["machine", *CONFIG]
+OUTPUTS = ("gpu_iteration_s", "update_iteration_s", "epoch_s", "mean_minibatch_size")
+ALL_WAITED = "emulated gradient+memory+network"
+"""Begins the mode of runs in which every wait is emulated: the only ones that validate the equations."""
+
+DETAILS = "details.csv"
+HISTOGRAMS = "histograms.csv"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainerRuns(Shown):
+    """Runs of the asynchronous trainer.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a run: ``campaign``, ``machine`` (mode and network), ``run``, the setting, the sixteen components (seconds),
+        the outputs (`OUTPUTS`) and ``staleness``, and the columns of ``asgd/details.csv``.
+    histograms : DataFrame
+        ``campaign, run, quantity, value, count``.
+    cnns : mapping
+        Specifications by name.
+    cache_bytes : mapping
+        Caches of the host by level, for terms that begin where one ends.
+    sha256 : mapping
+        Digest of each campaign.
+    """
+
+    table: pd.DataFrame
+    histograms: pd.DataFrame
+    cnns: Mapping[str, CnnSpec]
+    cache_bytes: Mapping[str, int]
+    sha256: Mapping[str, str]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a run."""
+        return self.table
+
+    def where(self, keep: Any) -> TrainerRuns:
+        """The runs that the mask ``keep`` over the table marks, with their histograms."""
+        table = self.table[keep].reset_index(drop=True)
+        keys = table[["campaign", "run"]]
+        return TrainerRuns(table, self.histograms.merge(keys, on=["campaign", "run"]), self.cnns, self.cache_bytes, self.sha256)
+
+
+def read_runs(sources: Sequence[str | Path]) -> TrainerRuns:
+    """Read campaigns that ``mlperf collect asgd`` wrote: folders or bundled names.
+
+    Raises
+    ------
+    DataError
+        A campaign has no runs or no ``asgd/details.csv``, or two name different networks alike.
+    """
+    from mlperf.datasets import read_campaign
+
+    campaigns = [read_campaign(source) for source in sources]
+    cnns: dict[str, CnnSpec] = {}
+    for campaign in campaigns:
+        for name, cnn in campaign.cnns.items():
+            if cnns.setdefault(name, cnn) != cnn:
+                raise DataError(f"got two different networks called {name!r}", place=str(campaign.path), hint="Rename one of them.")
+    return TrainerRuns(
+        pd.concat([_runs_of(campaign) for campaign in campaigns], ignore_index=True),
+        pd.concat([_beside(campaign, HISTOGRAMS).assign(campaign=campaign.name) for campaign in campaigns], ignore_index=True),
+        cnns,
+        campaigns[0].host.get("host", {}).get("cache_bytes", {}),
+        {campaign.name: campaign.sha256 for campaign in campaigns},
+    )
+
+
+def _runs_of(campaign: Campaign) -> pd.DataFrame:
+    components, runs, details = campaign.table("components"), campaign.table("runs"), _beside(campaign, DETAILS)
+    added = [name for name in runs.columns if name == "run" or name not in components.columns]
+    explained = [name for name in details.columns if name == "run" or name not in {*components.columns, *runs.columns}]
+    table = components.merge(runs[added], on="run", validate="one_to_one").merge(details[explained], on="run")
+    table.insert(0, "campaign", campaign.name)
+    table.insert(1, "machine", [f"{mode}{_network(campaign, mode)}" for mode in table["mode"]])
+    return table
+
+
+def _network(campaign: Campaign, mode: str) -> str:
+    """The network that was waited for, where one was: it is part of the emulated machine."""
+    network = campaign.host.get("protocol", {}).get("asgd", {}).get("network", {})
+    if "network" not in mode or not network:
+        return ""
+    return f", {network['bytes_per_s']:g} B/s"
+
+
+def _beside(campaign: Campaign, name: str) -> pd.DataFrame:
+    path = campaign.path / "asgd" / name
+    for found in (path, path.with_name(f"{name}.gz")):
+        if found.is_file():
+            return pd.read_csv(found)
+    raise DataError(f"got no asgd/{name}, expected one", place=str(campaign.path), hint="`mlperf collect asgd` writes it.")
+
+
+def settings_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Means over the repeats of each setting, in the order of nodes, GPUs and sub-batch.
+
+    Returns
+    -------
+    DataFrame
+        One row a setting: `SETTING`, the means of every numeric column, ``n_repeats``.
+    """
+    numeric = [name for name in table.select_dtypes("number").columns if name not in {*SETTING, "run"}]
+    grouped = table.groupby(SETTING, sort=True)
+    return grouped[numeric].mean().assign(n_repeats=grouped.size()).reset_index()
+
+
+def repeat_differences(table: pd.DataFrame, names: Sequence[str] = OUTPUTS) -> pd.DataFrame:
+    """Mean relative difference between two repeats of each setting, over all pairs of repeats.
+
+    Returns
+    -------
+    DataFrame
+        One row a setting: `SETTING` and each of ``names`` as a fraction; NaN with one repeat.
+    """
+    rows = []
+    for key, repeats in table.groupby(SETTING, sort=True):
+        row: dict[str, Any] = dict(zip(SETTING, key if isinstance(key, tuple) else (key,), strict=True))
+        for name in names:
+            values = repeats[name].to_numpy(float)
+            pairs = [abs(a - b) for number, a in enumerate(values) for b in values[number + 1 :]]
+            row[name] = sum(pairs) / len(pairs) / values.mean() if pairs else float("nan")
+        rows.append(row)
+    return pd.DataFrame(rows)

@@ -1,0 +1,31 @@
+"""How much longer components take when workers share cores: settings beside the least crowded one."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from mlperf.systems.components import FITTED
+from mlperf.systems.trainer_accuracy.runs import ALL_WAITED
+
+SHARED_BY_NODES = ("update_old_weights", "add_momentum", "update_momentum", "allreduce")
+"""Their size depends on the number of nodes: a longer time is not a stretch."""
+
+
+def stretches(settings: pd.DataFrame) -> pd.DataFrame:
+    """Time of each component over its time in the same mode, network and sub-batch with the most cores a worker.
+
+    Modes in which every wait is emulated are left out: their waits are slept.
+
+    Returns
+    -------
+    DataFrame
+        One row a setting: mode, configuration, ``cores_per_worker``, and a ratio by component.
+    """
+    real = settings[~settings["machine"].str.startswith(ALL_WAITED)]
+    names = [component.name for component in FITTED if component.name not in SHARED_BY_NODES]
+    parts = []
+    for _, rows in real.groupby(["machine", "cnn", "subbatch_size"], sort=True):
+        base = rows.loc[rows["cores_per_worker"].idxmax()]
+        ratios = {name: rows[f"{name}_s"] / base[f"{name}_s"] for name in names}
+        parts.append(rows[["machine", "cnn", "n_nodes", "n_gpus_per_node", "subbatch_size", "cores_per_worker"]].assign(**ratios))
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

@@ -1,0 +1,23 @@
+"""Recipes on SIMULATED costs that are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mlperf.systems.trainer_accuracy.component_comparison import compare_components
+from mlperf.systems.trainer_accuracy.runs import read_runs
+
+
+def test_every_component_and_output_is_compared_on_held_out_settings_and_networks(
+    simulated_campaign: Path, simulated_others: Path
+) -> None:
+    found = compare_components(read_runs([simulated_campaign, simulated_others]), "one").set_index(
+        ["held_out", "quantity", "recipe"]
+    )
+    assert {*found.index.get_level_values("held_out")} == {"settings", "networks"}
+    assert {*found.index.get_level_values("recipe")} == {"paper", "aic", "laws"}
+    fetch = found["mean_error"]["networks", "fetch_weights_s"]
+    assert (fetch < 0.01).all()
+    # The true cost is the power 1.5 of the share: proportional terms miss it, the law does not.
+    share = found["mean_error"]["settings", "add_momentum_s"]
+    assert share["laws"] < 0.01 < share["paper"]
