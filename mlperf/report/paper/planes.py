@@ -1,0 +1,113 @@
+"""Figures 12 and 13: epoch time and mean mini-batch size over nodes and sub-batch, window hatched, fastest framed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.colors import LogNorm
+from matplotlib.ticker import NullLocator
+
+from mlperf.core.errors import DataError
+from mlperf.report.figures import new_figure
+from mlperf.report.heatmap import frame_cell, hatch_cells, tick
+from mlperf.report.numbers import TIME_UNITS_S, best_unit, number_text
+from mlperf.report.paper.result import Drawing
+from mlperf.systems.paper.material import Material
+from mlperf.systems.paper.planes import Plane, machine_planes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def first_drawings(material: Material) -> list[Drawing]:
+    """Figure 12: the first machine."""
+    return [plane_drawing(machine_planes(material)[0])]
+
+
+def second_drawings(material: Material) -> list[Drawing]:
+    """Figure 13: the second machine.
+
+    Raises
+    ------
+    DataError
+        There is only one.
+    """
+    planes = machine_planes(material)
+    if len(planes) < 2:
+        raise DataError("needs a second machine: the campaign's runs have one mode, or one --machine was named")
+    return [plane_drawing(planes[1])]
+
+
+def plane_drawing(plane: Plane) -> Drawing:
+    """T_Epoch above, N_Minibatch below."""
+    table = plane.table
+    unit = best_unit(table.loc[table["feasible"], "epoch_s"].tolist(), TIME_UNITS_S, "s")
+    nodes, sizes = np.sort(table["n_nodes"].unique()), np.sort(table["subbatch_size"].unique())
+    figure = new_figure(min(10.0, 2.4 + 0.46 * nodes.size), min(10.5, 1.9 + 0.58 * sizes.size))
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    draw_plane(figure, upper, table.assign(value=table["epoch_s"] / TIME_UNITS_S[unit]), f"T_Epoch ({unit})")
+    draw_plane(figure, lower, table.assign(value=table["mean_minibatch_size"]), "mean mini-batch (samples)")
+    upper.set_title(plane.title)
+    lower.set_xlabel("nodes")
+    return Drawing(plane.mode, caption(plane, unit), table, figure)
+
+
+def draw_plane(figure: Figure, axes: Axes, table: pd.DataFrame, label: str) -> None:
+    """One cell a configuration; blank where the device's memory is too small."""
+    shown = np.where(flag(table, "feasible"), pivot(table, "value"), np.nan)
+    axes.grid(visible=False)
+    mesh = axes.pcolormesh(shown, norm=LogNorm(), cmap="cividis_r", edgecolors="white", linewidth=0.3)
+    hatch_cells(axes, flag(table, "in_window"))
+    for row, column in np.argwhere(flag(table, "is_best")):
+        frame_cell(axes, int(column), int(row))
+    write_values(axes, shown)
+    tick(axes.xaxis, np.sort(table["n_nodes"].unique()))
+    tick(axes.yaxis, np.sort(table["subbatch_size"].unique()))
+    axes.set_ylabel("sub-batch (samples)")
+    figure.colorbar(mesh, ax=axes, label=label).ax.yaxis.set_minor_locator(NullLocator())
+
+
+def write_values(axes: Axes, shown: np.ndarray) -> None:
+    """Each cell's value in three digits, white on dark cells."""
+    logs = np.log(shown)
+    middle = (np.nanmin(logs) + np.nanmax(logs)) / 2
+    for (row, column), value in np.ndenumerate(shown):
+        if np.isfinite(value):
+            dark = logs[row, column] > middle
+            axes.text(
+                column + 0.5, row + 0.5, three_digits(value), ha="center", va="center", fontsize=6.3, color="white" if dark else "black"
+            )
+
+
+def three_digits(value: float) -> str:
+    """``9.87``, ``98.7``, ``987``, ``9.9k``."""
+    return f"{value / 1000:.3g}k" if value >= 9999.5 else f"{value:.{max(0, 2 - int(np.floor(np.log10(max(value, 1e-9)))))}f}"
+
+
+def pivot(table: pd.DataFrame, column: str) -> np.ndarray:
+    """A column as an array, shape (n_subbatches, n_node_counts)."""
+    return table.pivot(index="subbatch_size", columns="n_nodes", values=column).to_numpy(float)
+
+
+def flag(table: pd.DataFrame, column: str) -> Any:
+    """A flag as an array, False where the table has no row."""
+    return np.nan_to_num(pivot(table.astype({column: float}), column)) > 0
+
+
+def caption(plane: Plane, unit: str) -> str:
+    """Window, optimum, and what the predictions rest on."""
+    low, high = (number_text(end, 3) for end in plane.window)
+    best = plane.table[plane.table["is_best"]]
+    told = "no configuration lies in it"
+    if len(best):
+        row = best.iloc[0]
+        seconds = number_text(row["epoch_s"] / TIME_UNITS_S[unit], 4)
+        told = f"framed: the fastest in it, {row['n_nodes']} nodes with sub-batch {row['subbatch_size']} ({seconds} {unit})"
+    emulated = "" if plane.mode == "measured" else f" Mode of the runs: {plane.mode}."
+    blank = "" if plane.table["feasible"].all() else "; blank: does not fit the device"
+    return (
+        f"T_Epoch (above) and mean mini-batch size (below), {plane.how}.{emulated} Hatched: mini-batch in {low} to {high} samples; {told}{blank}."
+    )

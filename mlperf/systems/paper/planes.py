@@ -1,0 +1,129 @@
+"""Figures 12 and 13: epoch time and mean mini-batch size over nodes and sub-batch, the window and its fastest configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import DataError
+from mlperf.specs import load_machine
+from mlperf.specs.job import JobSpec
+from mlperf.specs.machine import MachineSpec
+from mlperf.systems.paper.material import Material
+from mlperf.systems.paper.run_fits import fit_runs, solve_settings
+from mlperf.systems.search import search_runs
+
+MOST_NODES, MOST_SUBBATCH = 16, 12
+# The paper's window: 25 % to either side of a mini-batch size that is known to train well.
+HALF_WIDTH = 0.25
+DEFAULT_MACHINES = ("cpu-cluster", "kfc")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plane:
+    """One machine's plane.
+
+    Attributes
+    ----------
+    title : str
+        Network, machine and GPUs per node.
+    mode : str
+        ``measured``, or the mode of the runs behind it.
+    table : DataFrame
+        One row a configuration: ``n_nodes, subbatch_size, epoch_s, mean_minibatch_size, in_window, feasible, is_best``.
+    window : (float, float)
+        Samples per update.
+    how : str
+        What the predictions rest on.
+    """
+
+    title: str
+    mode: str
+    table: pd.DataFrame
+    window: tuple[float, float]
+    how: str
+
+
+def machine_planes(material: Material) -> list[Plane]:
+    """A plane for each machine: those asked for with a campaign of kernels, the modes of a campaign of runs."""
+    if material.given is not None or material.campaign.kernels is not None:
+        machines = material.machines or tuple(load_machine(name) for name in DEFAULT_MACHINES)
+        return [plane_of_machine(material, machine) for machine in machines]
+    runs = material.campaign.table("runs")
+    return [plane_of_runs(material, str(mode)) for mode in runs["mode"].value_counts().index]
+
+
+def plane_of_machine(material: Material, machine: MachineSpec) -> Plane:
+    """Kernel and component models of the campaign, nodes and network of a machine's specification."""
+    cnn = material.campaign.cnns[chosen_cnn(material)]
+    found = search_runs(
+        material.model,
+        cnn,
+        machine,
+        JobSpec(dataset_size=material.dataset_size),
+        n_nodes=range(1, min(MOST_NODES, machine.max_nodes) + 1),
+        subbatch_size=range(1, MOST_SUBBATCH + 1),
+        top=1,
+        seed=material.seed,
+    )
+    table, window = with_window(found.grid, material.window)
+    assumed = f", {' and '.join(found.assumed)} from the specification of {machine.name}" if found.assumed else ""
+    how = f"predicted; component times of campaign {material.campaign.name}, nodes of {machine.name}{assumed}"
+    return Plane(f"{cnn.name} on {machine.name}, {machine.n_gpus_per_node} GPUs a node", "measured", table, window, how)
+
+
+def plane_of_runs(material: Material, mode: str) -> Plane:
+    """Component models fitted on the runs of one mode, at the most GPUs of a node that were run."""
+    campaign = material.campaign
+    components = campaign.table("components")
+    of_mode = components[components["mode"] == mode]
+    several = of_mode.groupby("cnn").size().sort_values(kind="stable")
+    cnn = next((name for name in material.cnns if name in several.index), str(several.index[-1]))
+    n_gpus = int(of_mode.loc[of_mode["cnn"] == cnn, "n_gpus_per_node"].max())
+    fits = fit_runs(campaign, of_mode, material.details)
+    nodes, sizes = np.meshgrid(np.arange(1, MOST_NODES + 1), np.arange(1, MOST_SUBBATCH + 1))
+    grid = pd.DataFrame({"cnn": cnn, "n_nodes": nodes.ravel(), "n_gpus_per_node": n_gpus, "subbatch_size": sizes.ravel()})
+    dataset_size = np.full(len(grid), float(material.dataset_size))
+    _, outputs = solve_settings(fits, campaign.cnns, grid, dataset_size)
+    solved = grid.assign(epoch_s=outputs.epoch_s, mean_minibatch_size=outputs.mean_minibatch_size, feasible=True)
+    table, window = with_window(solved, material.window)
+    most = {name: int(of_mode[name].max()) for name in ("n_nodes", "subbatch_size")}
+    how = (
+        f"predicted; component models of {len(of_mode)} runs on up to {most['n_nodes']} nodes with sub-batches up to "
+        f"{most['subbatch_size']}, extrapolated beyond"
+    )
+    return Plane(f"{cnn}, {n_gpus} GPUs a node", mode, table, window, how)
+
+
+def with_window(grid: pd.DataFrame, window: tuple[float, float] | None) -> tuple[pd.DataFrame, tuple[float, float]]:
+    """Mark what lies in the window (by default 25 % around the middle of the grid) and the fastest configuration in it."""
+    feasible = grid["feasible"].to_numpy(bool)
+    if not feasible.any():
+        raise DataError("no configuration fits the device's memory")
+    size = grid["mean_minibatch_size"].to_numpy(float)
+    middle = float(np.median(size[feasible]))
+    low, high = window or (middle * (1 - HALF_WIDTH), middle * (1 + HALF_WIDTH))
+    inside = feasible & (size >= low) & (size <= high)
+    columns = ["n_nodes", "subbatch_size", "epoch_s", "mean_minibatch_size"]
+    return grid[columns].assign(in_window=inside, feasible=feasible, is_best=fastest(grid, inside)), (low, high)
+
+
+def fastest(grid: pd.DataFrame, inside: np.ndarray) -> np.ndarray:
+    """Which row is the fastest of those inside; none where there are none."""
+    epoch_s: FloatArray = np.where(inside, grid["epoch_s"].to_numpy(float), np.inf)
+    best = np.zeros(len(grid), bool)
+    best[int(np.argmin(epoch_s))] = bool(inside.any())
+    return best
+
+
+def chosen_cnn(material: Material) -> str:
+    """The network asked for, else the one in the middle of the field by the time of its steps, or with most runs."""
+    if material.cnns:
+        return material.cnns[0]
+    if material.campaign.kernels is None:
+        return str(material.campaign.table("runs")["cnn"].mode().iloc[0])
+    largest = material.gradient.steps.groupby("cnn")["step_s"].max().sort_values()
+    return str(largest.index[len(largest) // 2])
