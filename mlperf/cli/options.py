@@ -82,6 +82,13 @@ seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help
 jobs_option = click.option("--jobs", "n_jobs", type=int, default=1, help="Processes; -1 takes every core.")
 strict_option = click.option("--strict", is_flag=True, help="Refuse (exit 5) what lies outside the measured domain.")
 model_argument = click.argument("model_path", metavar="MODEL", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+models_argument = click.argument(
+    "model_paths",
+    metavar="MODEL...",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
 minibatch_option = click.option("--minibatch", type=Window(), help="Window of the mean mini-batch size, samples per update.")
 
 
@@ -109,6 +116,13 @@ cnn_option = click.option(
 machine_option = click.option(
     "--machine", type=NameOrFile("machine", shipped_machines), help="Machine: a TOML file or a shipped name."
 )
+machines_option = click.option(
+    "--machine",
+    "machines",
+    type=NameOrFile("machine", shipped_machines),
+    multiple=True,
+    help="Machine: a TOML file or a shipped name; one for each MODEL, in their order.",
+)
 job_option = click.option("--job", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Job: a TOML file.")
 nodes_option = click.option("--nodes", "n_nodes", type=Counts(), help="Nodes: 8, 1,2,4 or 1:64; overrides the job.")
 gpus_option = click.option(
@@ -125,3 +139,49 @@ SPECIFICATION_OPTIONS = (
     subbatch_option,
     dataset_option,
 )
+
+
+class KeyColumns(click.ParamType):  # type: ignore[type-arg]
+    """Names of columns, comma-separated."""
+
+    name = "columns"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Return one name an entry."""
+        if isinstance(value, tuple):
+            return value
+        names = tuple(name.strip() for name in str(value).split(","))
+        if not all(names) or len(set(names)) < len(names):
+            self.fail(f"got {value!r}, expected column names, for example kernel or kernel,build", param, ctx)
+        return names
+
+
+def join_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--join`` and ``--on``; the function gets ``join`` and, where it was given, ``on``."""
+    join = click.option(
+        "--join",
+        multiple=True,
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="Feature table (CSV) to join to the rows; may be repeated.",
+    )
+    on = click.option(
+        "--on",
+        multiple=True,
+        type=KeyColumns(),
+        help="Key columns of the join, comma-separated; once for all tables, or once for each.  [default: kernel]",
+    )
+    return join(on(function))
+
+
+def counter_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--profile-run`` and ``--surrogates``; the function gets ``counters_from``."""
+    run = click.option(
+        "--profile-run",
+        "counters_from",
+        flag_value="short run",
+        help="Count the kernels of the CNN in a short run here, for a model with terms of counters.",
+    )
+    model = click.option(
+        "--surrogates", "counters_from", flag_value="cache model", help="Let the cache model stand in for such counters."
+    )
+    return run(model(function))

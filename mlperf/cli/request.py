@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlperf.cli.options import SPECIFICATION_OPTIONS
+from mlperf.cli.options import SPECIFICATION_OPTIONS, machine_option, machines_option
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,33 +53,43 @@ def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the specification options; the function gets one ``request``."""
 
     @functools.wraps(function)
-    def command(
-        *args: Any,
-        cnns: tuple[Path | str, ...],
-        machine: Path | str | None,
-        job: Path | None,
-        n_nodes: tuple[int, ...] | None,
-        n_gpus_per_node: int | None,
-        subbatch_size: tuple[int, ...] | None,
-        dataset_size: int | None,
-        **kwargs: Any,
-    ) -> Any:
+    def command(*args: Any, machine: Path | str | None, **kwargs: Any) -> Any:
         from mlperf.specs.machine import find_machine
-        from mlperf.specs.zoo import find_cnn
 
-        request = Request(
-            tuple(find_cnn(name) for name in cnns),
-            None if machine is None else find_machine(machine),
-            _job(job, dataset_size),
-            n_nodes,
-            n_gpus_per_node,
-            subbatch_size,
-        )
-        return function(*args, request=request, **kwargs)
+        found = None if machine is None else find_machine(machine)
+        return function(*args, **_with_request(found, kwargs))
 
-    for option in reversed(SPECIFICATION_OPTIONS):
+    return _with_options(command, SPECIFICATION_OPTIONS)
+
+
+def machines_request_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the specification options, ``--machine`` as often as wanted; the function gets ``request`` and ``machines``."""
+
+    @functools.wraps(function)
+    def command(*args: Any, machines: tuple[Path | str, ...], **kwargs: Any) -> Any:
+        from mlperf.specs.machine import find_machine
+
+        found = tuple(find_machine(machine) for machine in machines)
+        return function(*args, machines=found, **_with_request(found[0] if found else None, kwargs))
+
+    options = tuple(machines_option if option is machine_option else option for option in SPECIFICATION_OPTIONS)
+    return _with_options(command, options)
+
+
+def _with_options(command: Callable[..., Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    for option in reversed(options):
         command = option(command)
     return command
+
+
+def _with_request(machine: MachineSpec | None, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a command with what the specification options gave as one ``request``."""
+    from mlperf.specs.zoo import find_cnn
+
+    sizes = {name: given.pop(name) for name in ("n_nodes", "n_gpus_per_node", "subbatch_size")}
+    cnns = tuple(find_cnn(name) for name in given.pop("cnns"))
+    request = Request(cnns, machine, _job(given.pop("job"), given.pop("dataset_size")), **sizes)
+    return {**given, "request": request}
 
 
 def _job(path: Path | None, dataset_size: int | None) -> JobSpec | None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from mlperf.cli.options import minibatch_option, model_argument, output_options, plot_option, seed_option, strict_option
+from mlperf.cli.options import minibatch_option, models_argument, output_options, plot_option, seed_option, strict_option
 from mlperf.cli.predict import METHODS
-from mlperf.cli.request import Request, request_options
+from mlperf.cli.request import Request, machines_request_options
 from mlperf.cli.show import Show
 from mlperf.cli.values import Factors, Words
 from mlperf.core.errors import UsageError
 
-OBJECTIVES = ("epoch_s", "cost", "energy_j")
+if TYPE_CHECKING:
+    from mlperf.specs import MachineSpec
+
+OBJECTIVES = ("epoch_s", "cost", "energy_j", "time_to_target")
+FRACTION = click.FloatRange(0.0, 1.0, min_open=True, max_open=True)
 
 
 @click.command(
@@ -21,56 +26,86 @@ OBJECTIVES = ("epoch_s", "cost", "energy_j")
 Examples:
   mlperf search model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --minibatch 103.5:172.5
   mlperf search model.json --cnn mine.toml --machine cluster.toml --job imagenet.toml --nodes 1:64 --subbatch 1:11 --plot map.svg
+  mlperf search model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --minibatch :256 --window-quantile 0.9
+  mlperf search model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --max-staleness 3
+  mlperf search model.json --cnn mine.toml --machine kfc --dataset-size 1500 --objective time_to_target --quality quality.json
+  mlperf search a.json b.json --machine kfc --machine tsubame2 --cnn vgg16 --dataset-size 1281167 --minibatch 103.5:172.5
 """
 )
-@model_argument
-@request_options
+@models_argument
+@machines_request_options
 @minibatch_option
+@click.option("--window-quantile", type=FRACTION, help="The window bounds this quantile of the mini-batch size, not its mean.")
+@click.option("--max-staleness", type=click.FloatRange(min=0.0), help="Largest mean staleness, updates.")
 @click.option("--objective", type=Words(OBJECTIVES), default="epoch_s", help="What to minimise.")
+@click.option(
+    "--quality", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Epochs to a target accuracy: a trained model."
+)
 @click.option("--top", type=click.IntRange(min=1), default=10, help="Rows of the ranking.")
 @click.option("--method", type=Words(METHODS), default="learnt", help="How kernel times are predicted.")
-@click.option("--what-if", "factors", type=Factors(), multiple=True, help="Scale a component: sum_gradient=0.25; may be repeated.")
+@click.option("--what-if", "factors", type=Factors(), multiple=True, help="Scale a component or wait; may be repeated.")
 @click.option("--ignore-memory", is_flag=True, help="Rank configurations that do not fit the device, too.")
 @strict_option
 @seed_option
 @plot_option
 @output_options
 def search(
-    model_path: Path,
+    model_paths: tuple[Path, ...],
     request: Request,
-    minibatch: tuple[float, float] | None,
-    objective: str,
-    top: int,
-    method: str,
+    machines: tuple[MachineSpec, ...],
+    quality: Path | None,
     factors: tuple[tuple[str, float], ...],
-    ignore_memory: bool,
-    strict: bool,
     seed: int,
     show: Show,
+    **options: Any,
 ) -> int:
-    """Rank nodes x sub-batch by epoch time, where the mean mini-batch size fits a window; exit 1 where nothing does."""
+    """Rank nodes x sub-batch where the mini-batch size fits a window; over several machines; exit 1 where nothing does."""
     import mlperf
+    from mlperf.systems.learning_quality import load_quality
+    from mlperf.systems.searching.machines import search_machines
 
     cnns = request.needed_cnns()
     if len(cnns) > 1:
         raise UsageError(f"got {len(cnns)} CNNs, expected one", hint="Search them one by one.")
-    model = mlperf.load_model(model_path)
-    result = mlperf.search_runs(
-        model,
-        cnns[0],
-        request.needed_machine(),
-        request.needed_job(),
-        n_nodes=request.n_nodes,
-        n_gpus_per_node=request.n_gpus_per_node,
-        subbatch_size=request.subbatch_size,
-        minibatch=minibatch,
-        objective=objective,
-        top=top,
-        method=method,
-        factors=dict(factors),
-        ignore_memory=ignore_memory,
-        seed=seed,
-        strict=strict,
-    )
-    show(result, data_sha256=model.provenance["data_sha256"], seed=seed)
+    request.needed_machine()
+    paths = paired(model_paths, machines)
+    models = {path: mlperf.load_model(path) for path in dict.fromkeys(paths)}
+    options |= {
+        "n_nodes": request.n_nodes,
+        "n_gpus_per_node": request.n_gpus_per_node,
+        "subbatch_size": request.subbatch_size,
+        "quality": None if quality is None else load_quality(quality),
+        "factors": dict(factors),
+        "seed": seed,
+    }
+    job = request.needed_job()
+    result: Any
+    if len(machines) == 1:
+        result = mlperf.search_runs(models[paths[0]], cnns[0], machines[0], job, **options)
+    else:
+        pairs = [(models[path], machine) for path, machine in zip(paths, machines, strict=True)]
+        result = search_machines(pairs, cnns[0], job, **options)
+    show(result, data_sha256=read_of(models), seed=seed)
     return 0 if len(result.best) else 1
+
+
+def paired(model_paths: tuple[Path, ...], machines: tuple[MachineSpec, ...]) -> tuple[Path, ...]:
+    """One model a machine; a single model serves every machine."""
+    if len(model_paths) == 1:
+        return model_paths * len(machines)
+    if len(model_paths) != len(machines):
+        got = f"got {len(model_paths)} models and {len(machines)} machines"
+        raise UsageError(
+            f"{got}, expected one --machine for each MODEL", hint="The first model is of the first machine, and so on."
+        )
+    return model_paths
+
+
+def read_of(models: dict[Path, Any]) -> dict[str, str]:
+    """What every model was trained on; names are told apart by the model's file where there are several."""
+    if len(models) == 1:
+        return dict(next(iter(models.values())).provenance["data_sha256"])
+    found = {}
+    for path, model in models.items():
+        found |= {f"{path.name}: {name}": digest for name, digest in model.provenance["data_sha256"].items()}
+    return found

@@ -1,7 +1,9 @@
-"""The search plane: epoch time over nodes and sub-batch, window hatched, infeasible blank, optimum framed."""
+"""The search plane: time or price over nodes and sub-batch, window hatched, infeasible blank, optimum framed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +20,37 @@ FRAME = "#D55E00"
 LABELLED_CELLS = 200
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Plane:
+    """One plane to draw: a cell a configuration.
+
+    Attributes
+    ----------
+    n_nodes : array, shape (n_columns,)
+        Ascending.
+    subbatch_size : array, shape (n_rows,)
+        Ascending, samples.
+    values : array, shape (n_rows, n_columns)
+        What is minimised: seconds, or a price or energy; NaN where not computed.
+    in_window : array, shape (n_rows, n_columns)
+        Windows hold: hatched.
+    feasible : array, shape (n_rows, n_columns)
+        False (device memory too small): blank.
+    best : (n_nodes, subbatch_size) or None
+        The optimum: framed.
+    title : str
+        Heading.
+    """
+
+    n_nodes: IntArray
+    subbatch_size: IntArray
+    values: FloatArray
+    in_window: BoolArray
+    feasible: BoolArray
+    best: tuple[int, int] | None = None
+    title: str = ""
+
+
 def search_map(
     n_nodes: IntArray,
     subbatch_size: IntArray,
@@ -28,49 +61,59 @@ def search_map(
     best: tuple[int, int] | None = None,
     title: str = "",
 ) -> Figure:
-    """Draw one cell a configuration.
+    """Draw one plane of epoch times; the parameters are those of `Plane`."""
+    return search_maps((Plane(n_nodes, subbatch_size, epoch_s, in_window, feasible, best, title),))
+
+
+def search_maps(planes: Sequence[Plane], quantity: str = "epoch", *, is_time: bool = True) -> Figure:
+    """Draw planes under each other, on one colour scale.
 
     Parameters
     ----------
-    n_nodes : array, shape (n_columns,)
-        Ascending.
-    subbatch_size : array, shape (n_rows,)
-        Ascending, samples.
-    epoch_s : array, shape (n_rows, n_columns)
-        Seconds; NaN where not computed.
-    in_window : array, shape (n_rows, n_columns)
-        Mean mini-batch inside the window: hatched.
-    feasible : array, shape (n_rows, n_columns)
-        False (device memory too small): blank.
-    best : (n_nodes, subbatch_size), optional
-        The optimum: framed.
-    title : str
-        Heading.
+    planes : sequence of Plane
+        At least one.
+    quantity : str
+        Word of the colour scale.
+    is_time : bool
+        Whether the values are seconds, to be shown in the unit that reads best.
     """
-    unit = best_unit(epoch_s[feasible].tolist(), TIME_UNITS_S, "s")
-    shown = np.where(feasible, epoch_s / TIME_UNITS_S[unit], np.nan)
+    known = np.concatenate([plane.values[plane.feasible & np.isfinite(plane.values)] for plane in planes])
+    unit = best_unit(known.tolist(), TIME_UNITS_S, "s") if is_time else ""
+    size = TIME_UNITS_S[unit] if is_time else 1.0
     with style():
         from matplotlib.colors import LogNorm
 
-        figure = new_figure(min(12.0, 2.6 + 0.42 * n_nodes.size), min(8.0, 1.8 + 0.34 * subbatch_size.size))
-        axes = figure.add_subplot()
-        axes.grid(visible=False)
-        mesh = axes.pcolormesh(
-            shown, norm=LogNorm(), cmap="cividis_r", edgecolors="white", linewidth=0.4, rasterized=shown.size > LABELLED_CELLS
-        )
-        label_cells(axes, shown)
-        hatch_cells(axes, in_window & feasible)
-        if best is not None:
-            frame_cell(axes, int(np.searchsorted(n_nodes, best[0])), int(np.searchsorted(subbatch_size, best[1])))
-        tick(axes.xaxis, n_nodes)
-        tick(axes.yaxis, subbatch_size)
-        axes.set(xlabel="nodes", ylabel="sub-batch (samples)", title=title)
-        bar = figure.colorbar(mesh, ax=axes, label=f"epoch ({unit})")
+        norm = LogNorm(known.min() / size, known.max() / size) if known.size else LogNorm()
+        heights = [1.0 + 0.34 * min(plane.subbatch_size.size, 20) for plane in planes]
+        columns = max(plane.n_nodes.size for plane in planes)
+        figure = new_figure(min(12.0, 2.6 + 0.42 * columns), min(12.0, 0.8 + sum(heights)))
+        every = figure.subplots(len(planes), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for axes, plane in zip(every, planes, strict=True):
+            mesh = draw_plane(axes, plane, size, norm)
+        bar = figure.colorbar(mesh, ax=list(every), label=f"{quantity} ({unit})" if unit else quantity)
         bar.ax.minorticks_off()
-        figure.supxlabel(
-            "hatched: mini-batch inside the window; blank: does not fit the device; framed: fastest in the window", fontsize=7.5
-        )
+        figure.supxlabel("hatched: every window holds; blank: does not fit the device; framed: best of the hatched", fontsize=7.5)
     return figure
+
+
+def draw_plane(axes: Axes, plane: Plane, size: float, norm: Any) -> Any:
+    """Draw one plane in units of ``size``; the mesh, for its colour scale."""
+    shown = np.where(plane.feasible, plane.values / size, np.nan)
+    axes.grid(visible=False)
+    mesh = axes.pcolormesh(
+        shown, norm=norm, cmap="cividis_r", edgecolors="white", linewidth=0.4, rasterized=shown.size > LABELLED_CELLS
+    )
+    label_cells(axes, shown)
+    hatch_cells(axes, plane.in_window & plane.feasible)
+    if plane.best is not None:
+        place = [
+            int(np.searchsorted(axis, value)) for axis, value in zip((plane.n_nodes, plane.subbatch_size), plane.best, strict=True)
+        ]
+        frame_cell(axes, *place)
+    tick(axes.xaxis, plane.n_nodes)
+    tick(axes.yaxis, plane.subbatch_size)
+    axes.set(xlabel="nodes", ylabel="sub-batch (samples)", title=plane.title)
+    return mesh
 
 
 def label_cells(axes: Axes, shown: FloatArray) -> None:

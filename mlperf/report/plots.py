@@ -137,6 +137,14 @@ def component_bars(breakdowns: Mapping[str, Mapping[str, float]], *, title: str 
     n_named : int
         Components with a colour of their own, the largest first; the rest is one grey part.
     """
+    with style():
+        figure = new_figure(7.2, 1.5 + 0.42 * len(breakdowns))
+        draw_component_bars(figure.add_subplot(), breakdowns, title=title, n_named=n_named)
+    return figure
+
+
+def draw_component_bars(axes: Axes, breakdowns: Mapping[str, Mapping[str, float]], *, title: str = "", n_named: int = 7) -> None:
+    """Draw the bars of `component_bars` into ``axes``."""
     totals: dict[str, float] = {}
     for parts in breakdowns.values():
         for name, seconds in parts.items():
@@ -144,23 +152,18 @@ def component_bars(breakdowns: Mapping[str, Mapping[str, float]], *, title: str 
     named = sorted(totals, key=lambda name: -totals[name])[:n_named]
     unit = best_unit([sum(parts.values()) for parts in breakdowns.values()], TIME_UNITS_S, "s")
     bars = list(breakdowns)
-    with style():
-        figure = new_figure(7.2, 1.5 + 0.42 * len(bars))
-        axes = figure.add_subplot()
-        left = np.zeros(len(bars))
-        for name, color in [*zip(named, PALETTE, strict=False), ("other", "#BBBBBB")]:
-            width = np.array([part_of(breakdowns[bar], name, named) for bar in bars]) / TIME_UNITS_S[unit]
-            if not width.any():
-                continue
-            axes.barh(
-                bars, width, left=left, color=color, height=0.62, edgecolor="white", linewidth=0.6, label=name.replace("_", " ")
-            )
-            left += width
-        axes.invert_yaxis()
-        axes.grid(visible=False, axis="y")
-        axes.set(xlabel=f"time ({unit})", title=title)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.4)
-    return figure
+    left = np.zeros(len(bars))
+    for name, color in [*zip(named, PALETTE, strict=False), ("other", "#BBBBBB")]:
+        width = np.array([part_of(breakdowns[bar], name, named) for bar in bars]) / TIME_UNITS_S[unit]
+        if not width.any():
+            continue
+        label = name.replace("_", " ")
+        axes.barh(bars, width, left=left, color=color, height=0.62, edgecolor="white", linewidth=0.6, label=label)
+        left += width
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set(xlabel=f"time ({unit})", title=title)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.4)
 
 
 def part_of(parts: Mapping[str, float], name: str, named: Sequence[str]) -> float:

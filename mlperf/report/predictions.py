@@ -1,4 +1,4 @@
-"""How predictions are shown: one configuration in full, several as one table; bars of the breakdown."""
+"""How predictions are shown: one configuration in full, several as one table; bars of the breakdown, distributions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pandas as pd
 
 from mlperf.report.numbers import Seconds
 from mlperf.report.plots import component_bars
+from mlperf.report.prediction_details import detail_sections, detailed_figure
 from mlperf.report.views import Section
 
 if TYPE_CHECKING:
@@ -18,12 +19,16 @@ if TYPE_CHECKING:
 KEYS = ("cnn", "n_nodes", "n_gpus_per_node", "subbatch_size")
 TIMES = ("epoch_s", "gpu_iteration_s", "update_iteration_s")
 MINIBATCH = "mean_minibatch_size"
+RECOMMENDED = {
+    "recursion": ("heavy locks, the recursion is nearer to the truth", "--refine recursion"),
+    "simulation": ("a raised flag names what no equation sees", "--simulate"),
+}
 
 
 def prediction_sections(result: Prediction) -> tuple[Section, ...]:
-    """One configuration in full, with both breakdowns; several as one row each."""
+    """One configuration in full, with both breakdowns; several as one row each; then what else was asked for."""
     shown = one_configuration(result) if len(result.cnn) == 1 else (Section("Predictions", configurations(result)),)
-    return (*shown, *notes(result))
+    return (*shown, *detail_sections(result), *notes(result))
 
 
 def configurations(result: Prediction) -> pd.DataFrame:
@@ -79,7 +84,7 @@ def notes(result: Prediction) -> tuple[Section, ...]:
     """What the reader must know: interval meaning, assumed components, raised flags."""
     level = 100 * next(iter(result.prediction_interval.values())).level
     lines = [
-        f"low and high: {level:g} % interval, of the mean over runs (mean) and of a single run (run); closed form {result.closed}.",
+        f"low and high: {level:g} % interval, of the mean over runs (mean) and of a single run (run); {form_text(result)}.",
         "linear model: kernel times from the terms that AIC chose, the model that `mlperf report` explains.",
     ]
     assumed = [name for name, source in result.source.items() if source == "assumed"]
@@ -88,15 +93,37 @@ def notes(result: Prediction) -> tuple[Section, ...]:
     for name, raised in result.flags.items():
         if raised.any():
             lines.append(f"Flag {name}: {int(raised.sum())} of {raised.size} configurations.")
+    lines += recommendations(result)
     return (Section("", text="\n".join(lines)),)
 
 
+def form_text(result: Prediction) -> str:
+    """Which form of the equations was solved."""
+    return f"closed form {result.closed}" if result.refine is None else f"closed form {result.closed}, refined by {result.refine}"
+
+
+def recommendations(result: Prediction) -> list[str]:
+    """Where another form is to be believed, and how to ask for it."""
+    used = result.refine or result.closed
+    better = {form: result.recommended.count(form) for form in RECOMMENDED if form != used}
+    simulated = result.simulation is not None
+    return [
+        f"{count} of {len(result.cnn)} configurations: {why} ({how})."
+        for form, count in better.items()
+        if count and not (form == "simulation" and simulated)
+        for why, how in [RECOMMENDED[form]]
+    ]
+
+
 def prediction_figure(result: Prediction) -> Figure:
-    """Bars of both threads' components, for at most eight configurations."""
+    """Bars of both threads' components, for at most eight configurations; of one configuration its distributions as well."""
     bars = {}
     for index in range(min(8, len(result.cnn))):
         label = f"{result.cnn[index]}, {int(result.run.n_nodes[index])} x {int(result.run.n_gpus_per_node[index])}"
         label = f"{label}, b {int(result.run.subbatch_size[index])}"
         for thread, parts in (("GPU", result.gpu_breakdown_s), ("update", result.update_breakdown_s)):
             bars[f"{label}: {thread}"] = {name: float(part[index]) for name, part in parts.items()}
-    return component_bars(bars, title="One iteration of each thread")
+    title = "One iteration of each thread"
+    if len(result.cnn) == 1 and result.minibatch is not None:
+        return detailed_figure(result, bars, title)
+    return component_bars(bars, title=title)

@@ -13,7 +13,14 @@ from mlperf.report.schema import fields_schema, record_schema, writes_its_fields
 RESULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "demo": ("mlperf.systems.demo:Demo",),
-        "collect": ("mlperf.collect.summary:Collected", "mlperf.collect.asgd.summary:Trained"),
+        "collect": (
+            "mlperf.collect.summary:Collected",
+            "mlperf.collect.asgd.summary:Trained",
+            "mlperf.collect.contraction.summary:CollectedContractions",
+            "mlperf.collect.counters.offers:Probe",
+            "mlperf.collect.counters.counted:Counted",
+            "mlperf.collect.kernel_counters:KernelCounters",
+        ),
         "data list": ("mlperf.datasets.listing:DataList",),
         "data columns": ("mlperf.datasets.dictionary:DataDictionary",),
         "data check": ("mlperf.datasets.check:DataCheck",),
@@ -22,12 +29,25 @@ RESULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "data import": ("mlperf.datasets.gpu_campaign:Imported",),
         "features swc-s": ("mlperf.features.base:FeatureTable",),
         "features swc-o": ("mlperf.features.base:FeatureTable",),
-        "train": ("mlperf.systems.model:Model", "mlperf.systems.table_model:TableModel"),
+        "features engine": ("mlperf.features.base:FeatureTable",),
+        "features gain": ("mlperf.systems.characteristics.gain:CharacteristicGain",),
+        "features dwc-b": ("mlperf.features.base:FeatureTable",),
+        "features dwc-o": ("mlperf.features.base:FeatureTable",),
+        "watch": ("mlperf.systems.watch.result:Watched",),
+        "train": (
+            "mlperf.systems.model:Model",
+            "mlperf.systems.table_model:TableModel",
+            "mlperf.systems.learning_quality.quality_model:QualityModel",
+        ),
         "report": ("mlperf.systems.model_report:ModelReport",),
         "predict": ("mlperf.systems.run_prediction:Prediction", "mlperf.systems.table_prediction:RowPredictions"),
         "compare": ("mlperf.systems.compare:Comparison",),
-        "search": ("mlperf.systems.search:SearchResult",),
-        "accuracy": ("mlperf.systems.ladder.result:Ladder",),
+        "search": ("mlperf.systems.searching.result:SearchResult", "mlperf.systems.searching.machines:MachineSearch"),
+        "kernels study": ("mlperf.systems.kernel_study.study:KernelStudy",),
+        "kernels train": ("mlperf.systems.kernel_study.kernel_model:KernelModel",),
+        "kernels predict": ("mlperf.systems.kernel_study.kernel_model:KernelPredictions",),
+        "kernels equation": ("mlperf.systems.kernel_study.published:PublishedModel",),
+        "accuracy": ("mlperf.systems.ladder.result:Ladder", "mlperf.systems.trainer_accuracy.result:TrainerAccuracy"),
     }
 )
 

@@ -8,16 +8,23 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.report.heatmap import search_map
-from mlperf.report.numbers import number_text
+from mlperf.report.heatmap import Plane, search_maps
+from mlperf.report.numbers import number_text, percent_text
 from mlperf.report.views import Section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mlperf.systems.search import SearchResult
+    from mlperf.systems.searching.draws import RankStability
+    from mlperf.systems.searching.result import SearchResult
 
 AXES = ("n_nodes", "subbatch_size")
+QUANTITIES = {
+    "epoch_s": "epoch",
+    "cost": "cost of an epoch",
+    "energy_j": "energy of an epoch (J)",
+    "time_to_target": "time to the target",
+}
 
 
 def search_sections(result: SearchResult) -> tuple[Section, ...]:
@@ -33,9 +40,17 @@ def search_sections(result: SearchResult) -> tuple[Section, ...]:
 
 
 def heading(result: SearchResult) -> str:
-    """CNN, machine and window."""
+    """CNN, machine and windows."""
+    return f"{result.cnn} on {result.machine}, {windows_text(result)}, by {result.objective}"
+
+
+def windows_text(result: SearchResult) -> str:
+    """The windows in words."""
     low, high = (number_text(end) for end in result.window)
-    return f"{result.cnn} on {result.machine}, mean mini-batch in {low} to {high} samples, by {result.objective}"
+    level = result.window_quantile
+    what = "mean mini-batch" if level is None else f"{100 * level:g} % quantile of the mini-batch"
+    text = f"{what} in {low} to {high} samples"
+    return text if result.max_staleness is None else f"{text}, mean staleness at most {number_text(result.max_staleness)}"
 
 
 def known_columns(table: pd.DataFrame) -> pd.DataFrame:
@@ -44,29 +59,57 @@ def known_columns(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def notes_text(result: SearchResult) -> str:
-    """How many configurations were solved by which form, and what was not measured."""
+    """How the configurations were solved, what was not measured, how stable the ranking is."""
+    return "\n".join([*solution_lines(result), *stability_lines(result.stability)])
+
+
+def solution_lines(result: SearchResult) -> list[str]:
+    """How many configurations were solved by which form, what does not fit, and what was not measured."""
     lines = [f"{len(result.grid):,} configurations solved with second_moment, {result.n_refined} of them again with convolution."]
     infeasible = int((~result.grid["feasible"]).sum())
     if infeasible:
         lines.append(f"Device memory too small for {infeasible:,} of {len(result.grid):,} configurations.")
     if result.assumed:
         lines.append(f"Not measured, taken from the machine's specification: {', '.join(result.assumed)}.")
-    return "\n".join(lines)
+    return lines
+
+
+def stability_lines(stability: RankStability | None) -> list[str]:
+    """How far the ranking survives the uncertainty of the models."""
+    if stability is None:
+        return []
+    return [
+        f"Of {stability.n_draws} joint draws of the models, {percent_text(stability.first_stays)} keep the first row first; "
+        f"{percent_text(stability.overlap)} of the top {stability.k} stay in it; Kendall's tau of the {stability.n_candidates} best "
+        f"rows is {number_text(stability.kendall_tau, 3)} ({number_text(stability.kendall_tau_low, 3)} in the worst 5 %).",
+        f"Choosing the first row costs {percent_text(stability.regret)} over the best of a draw, {percent_text(stability.regret_high)} "
+        "in the worst 5 %. window probability: share of draws in which every window holds; rank low, rank high: 5 % and 95 % of a row's rank.",
+    ]
 
 
 def search_figure(result: SearchResult) -> Figure:
     """The plane at the best row's GPUs per node (the grid's first where nothing was found)."""
+    return search_maps((plane_of(result),), QUANTITIES[result.objective], is_time=column_of(result).endswith("_s"))
+
+
+def column_of(result: SearchResult) -> str:
+    """Column of the objective."""
+    return "time_to_target_s" if result.objective == "time_to_target" else result.objective
+
+
+def plane_of(result: SearchResult, *, framed: bool = True) -> Plane:
+    """The plane of one search; its best row framed."""
     ranked = result.best if len(result.best) else result.grid
     n_gpus = int(ranked["n_gpus_per_node"].iloc[0])
     plane = result.grid[result.grid["n_gpus_per_node"] == n_gpus]
-    best = tuple(int(ranked[axis].iloc[0]) for axis in AXES) if len(result.best) else None
-    epoch_s = pivot(plane, "epoch_s")
-    return search_map(
+    best = [int(ranked[axis].iloc[0]) for axis in AXES] if len(result.best) and framed else None
+    values = pivot(plane, column_of(result))
+    return Plane(
         np.unique(plane["n_nodes"].to_numpy(np.int64)),
         np.unique(plane["subbatch_size"].to_numpy(np.int64)),
-        epoch_s,
+        values,
         flags(plane, "in_window"),
-        flags(plane, "feasible") & np.isfinite(epoch_s),
+        flags(plane, "feasible") & np.isfinite(values),
         best=None if best is None else (best[0], best[1]),
         title=f"{result.cnn} on {result.machine}, {n_gpus} GPUs a node",
     )

@@ -47,9 +47,23 @@ VIEWS: Mapping[str, View] = MappingProxyType(
         "TableModel": View("mlperf.report.models:table_model_sections"),
         "ModelReport": View("mlperf.report.model_reports:report_sections", "mlperf.report.model_reports:report_figure"),
         "Ladder": View("mlperf.report.ladders:ladder_sections"),
+        "TrainerAccuracy": View(
+            "mlperf.report.trainer_accuracies:trainer_sections", "mlperf.report.trainer_accuracies:distribution_figure"
+        ),
+        "QualityModel": View("mlperf.report.quality:quality_sections"),
         "SearchResult": View("mlperf.report.searches:search_sections", "mlperf.report.searches:search_figure"),
+        "MachineSearch": View("mlperf.report.machine_searches:machines_sections", "mlperf.report.machine_searches:machines_figure"),
         "Demo": View("mlperf.report.demos:demo_sections", "mlperf.report.demos:demo_figure"),
+        "Probe": View("mlperf.report.counters:probe_sections"),
+        "Counted": View("mlperf.report.counters:counted_sections"),
+        "KernelStudy": View("mlperf.report.kernel_study:study_sections", "mlperf.report.kernel_study:study_figure"),
+        "KernelModel": View("mlperf.report.kernel_study:model_sections"),
+        "KernelPredictions": View("mlperf.report.kernel_study:prediction_sections", "mlperf.report.kernel_study:prediction_figure"),
+        "PublishedModel": View("mlperf.report.kernel_study:equation_sections"),
+        "CharacteristicGain": View("mlperf.report.characteristics:gain_sections"),
         "FeatureTable": View("mlperf.report.features:feature_sections"),
+        "Watched": View("mlperf.report.watched:watched_sections", "mlperf.report.watched:watched_figure"),
+        "OnlineStudy": View("mlperf.report.watched:study_sections"),
         "Comparison": View("mlperf.report.comparisons:comparison_sections", "mlperf.report.comparisons:comparison_figure"),
     }
 )

@@ -43,7 +43,8 @@ def predict_epoch(
     n_nodes, n_gpus_per_node, subbatch_size : int or sequence of int, optional
         In place of the machine's and the job's; every combination is predicted.
     **options
-        Of `mlperf.systems.run_prediction.predict_configurations`: ``closed, method, factors, level, seed, strict``.
+        Of `mlperf.systems.run_prediction.predict_configurations`: ``closed, refine, method, factors, level, seed, strict``, and
+        what to add: ``distributions, elasticities, compare_forms, simulate``.
 
     Returns
     -------

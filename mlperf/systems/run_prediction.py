@@ -10,15 +10,19 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.core.errors import DomainError
+from mlperf.core.errors import DomainError, UsageError
 from mlperf.core.shown import Shown
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.component_times import PredictedTimes, draw_times, predict_times
 from mlperf.systems.components import BY_NAME
+from mlperf.systems.detail.elasticity import elasticity_table
+from mlperf.systems.detail.forms import form_table, recommended_forms
+from mlperf.systems.detail.simulated import SimulatedRuns, simulate_beside
+from mlperf.systems.detail.solved import FORMS, RECURSION, Solved, solve_form
+from mlperf.systems.distributions import Distribution
 from mlperf.systems.gradient import EXPLAINED, PREDICTOR
-from mlperf.systems.minibatch import minibatch_std
 from mlperf.systems.model import Model
 from mlperf.systems.outputs import EpochOutputs, epoch_outputs
 from mlperf.systems.sprint import State, solve_iterations
@@ -28,6 +32,7 @@ OUTPUTS = ("gpu_iteration_s", "update_iteration_s", "epoch_s", "mean_minibatch_s
 # The two that follow from the GPU thread; its locks and fetches are the only parts that the update thread touches.
 GPU_OUTPUTS = ("gpu_iteration_s", "epoch_s")
 N_DRAWS = 400
+MOST_DISTRIBUTIONS = 32
 CONFIG_COLUMNS = ("cnn", "n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")
 
 
@@ -63,6 +68,19 @@ class Prediction(Shown):
         By component: ``measured`` or ``assumed``.
     flags : mapping of str to array of bool
         Where the equations are not to be trusted (see `mlperf.systems.flags.sprint_flags`).
+    refine : str or None
+        ``recursion`` where the closed form was refined by it.
+    recommended : tuple of str
+        Form to believe for each configuration: ``convolution``, ``recursion`` or ``simulation`` (see
+        `mlperf.systems.detail.forms.recommended_forms`).
+    minibatch, staleness : tuple of Distribution or None
+        Distributions of the mini-batch size (samples) and of the staleness (updates), one a configuration.
+    elasticities : DataFrame or None
+        See `mlperf.systems.detail.elasticity.elasticity_table`.
+    forms : DataFrame or None
+        Every form beside the others: see `mlperf.systems.detail.forms.form_table`.
+    simulation : SimulatedRuns or None
+        A discrete-event simulation beside the equations.
     """
 
     cnn: tuple[str, ...]
@@ -82,6 +100,13 @@ class Prediction(Shown):
     in_domain: Mapping[str, BoolArray]
     source: Mapping[str, str]
     flags: Mapping[str, BoolArray]
+    refine: str | None = None
+    recommended: tuple[str, ...] = ()
+    minibatch: tuple[Distribution, ...] | None = None
+    staleness: tuple[Distribution, ...] | None = None
+    elasticities: pd.DataFrame | None = None
+    forms: pd.DataFrame | None = None
+    simulation: SimulatedRuns | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """One row a configuration: keys, outputs, the bounds of both intervals, domain flags."""
@@ -129,12 +154,17 @@ def predict_configurations(
     configs: pd.DataFrame,
     *,
     closed: str = "convolution",
+    refine: str | None = None,
     method: str = PREDICTOR,
     factors: Mapping[str, float] | None = None,
     level: float = 0.95,
     n_draws: int = N_DRAWS,
     seed: int = 0,
     strict: bool = False,
+    distributions: bool | None = None,
+    elasticities: bool = False,
+    compare_forms: bool = False,
+    simulate: int | None = None,
 ) -> Prediction:
     """Solve the SPRINT equations for each row of ``configs``.
 
@@ -150,14 +180,23 @@ def predict_configurations(
         ``cnn, n_nodes, n_gpus_per_node, subbatch_size, dataset_size``.
     closed : {"convolution", "second_moment", "paper"}
         See `mlperf.systems.sprint.solve_iterations`.
+    refine : {"recursion"}, optional
+        Refine the closed form ``convolution`` update by update (seconds a configuration).
     method : str
         A key of `mlperf.systems.gradient.METHODS`.
     factors : mapping of str to float, optional
-        Multiply components: ``{"sum_gradient": 0.25}`` asks what if they were four times as fast.
+        Multiply components: ``{"sum_gradient": 0.25}`` asks what if they were four times as fast; lock waits and ``barrier_wait``
+        as well, but for the recursion and the simulation, which make their waits.
     level, n_draws, seed
-        Of the intervals: joint draws of all component models pushed through the equations.
+        Of the intervals: joint draws of all component models pushed through the equations; the seed of recursion and simulation.
     strict : bool
         Refuse what lies outside the measured domain.
+    distributions : bool, optional
+        Whether to work out the distributions of mini-batch size and staleness; by default of at most 32 configurations.
+    elasticities, compare_forms : bool
+        Add the table of elasticities, of all forms.
+    simulate : int, optional
+        GPU iterations to simulate beside the equations.
 
     Raises
     ------
@@ -165,14 +204,19 @@ def predict_configurations(
         A component or kernel is missing.
     DomainError
         ``strict`` and a component lies outside; names the first.
+    UsageError
+        Unknown form, or a factor that the recursion or the simulation cannot obey.
     """
     predicted = predict_times(model, cnns, machine, configs, method)
     if strict:
         refuse_outside(predicted.in_domain, configs, cnns)
     run = RunGrid(*(configs[name].to_numpy(int) for name in CONFIG_COLUMNS[1:]))
     times = predicted.times.scaled(factors or {})
-    state = solve_iterations(times, run, closed)
+    with_distributions = len(configs) <= MOST_DISTRIBUTIONS if distributions is None else distributions
+    solved = solve_form(times, run, _form(closed, refine), seed=seed, distributions=with_distributions)
+    state = solved.state
     outputs = epoch_outputs(times, state, run)
+    recommended = recommended_forms(times, state, run)
     explained = _explained(model, cnns, machine, configs, run, closed, factors)
     rng = np.random.default_rng(seed)
     intervals = {
@@ -191,8 +235,8 @@ def predict_configurations(
         closed=closed,
         **_values(state, outputs),
         explained=explained,
-        minibatch_std=minibatch_std(times, state, run),
-        mean_staleness=outputs.mean_staleness,
+        minibatch_std=solved.minibatch_std,
+        mean_staleness=solved.mean_staleness,
         gpu_breakdown_s=outputs.gpu_breakdown_s,
         update_breakdown_s=outputs.update_breakdown_s,
         confidence_interval=intervals["mean"],
@@ -200,7 +244,35 @@ def predict_configurations(
         in_domain=_output_domains(predicted),
         source=predicted.source,
         flags=state.flags,
+        refine=refine,
+        recommended=recommended,
+        minibatch=solved.minibatch,
+        staleness=solved.staleness,
+        elasticities=elasticity_table(times, _closed_state(times, run, solved, closed), run) if elasticities else None,
+        forms=_forms(times, run, solved, recommended, seed) if compare_forms else None,
+        simulation=None if simulate is None else simulate_beside(times, run, solved, n_iterations=simulate, seed=seed),
     )
+
+
+def _form(closed: str, refine: str | None) -> str:
+    if refine is None:
+        return closed
+    if refine != RECURSION or closed != "convolution":
+        got = f"got refine {refine!r} of the closed form {closed!r}"
+        raise UsageError(f"{got}, expected {RECURSION!r} of 'convolution'")
+    return refine
+
+
+def _closed_state(times: ComponentTimes, run: RunGrid, solved: Solved, closed: str) -> State:
+    """The closed solution: differences through a random recursion would be noise."""
+    return solved.state if solved.form == closed else solve_iterations(times, run, closed)
+
+
+def _forms(times: ComponentTimes, run: RunGrid, solved: Solved, recommended: Sequence[str], seed: int) -> pd.DataFrame:
+    """Table of all forms; the recursion is left out where a lock wait is scaled."""
+    wanted = [form for form in FORMS if form != RECURSION or not times.scaled_waits]
+    others = {form: solve_form(times, run, form, seed=seed, distributions=False) for form in wanted if form != solved.form}
+    return form_table([solved if form == solved.form else others[form] for form in wanted], run, recommended)
 
 
 def _explained(

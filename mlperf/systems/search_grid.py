@@ -1,8 +1,8 @@
-"""Search on arrays: a whole grid with ``second_moment``, then with ``convolution`` what may win or cross the window's edge."""
+"""Search on arrays: a whole grid with ``second_moment``, then with ``convolution`` what may win or cross a window's edge."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
 from mlperf.systems.outputs import epoch_time, mean_minibatch_size
+from mlperf.systems.searching.windows import MEAN, STALENESS, Window
 from mlperf.systems.sprint import solve_iterations
 from mlperf.systems.times import ComponentTimes, RunGrid
 
@@ -20,6 +21,7 @@ EDGE_EPOCH_FACTOR = 1.1
 MOST_REFINED = 300
 
 Objective = Callable[[FloatArray, RunGrid], FloatArray]
+Epochs = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +34,12 @@ class SearchSolution(Shown):
         Outputs by the form named in ``closed``.
     closed : array of str
         "convolution" for the rows solved twice, "second_moment" for the others.
+    values : mapping of str to array
+        By column of each window (`Window.column`), and ``mean_staleness`` where epochs depend on it.
+    cost : array
+        What the ranking minimises.
     in_window : array of bool
-        Feasible, and the mean mini-batch size lies in the window.
+        Feasible, and every window holds.
     feasible : array of bool
         As given (device memory).
     order : array of int, shape (n_in_window,)
@@ -47,6 +53,8 @@ class SearchSolution(Shown):
     gpu_iteration_s: FloatArray
     update_iteration_s: FloatArray
     closed: np.ndarray
+    values: Mapping[str, FloatArray]
+    cost: FloatArray
     in_window: BoolArray
     feasible: BoolArray
     order: IntArray
@@ -61,6 +69,8 @@ def solve_search(
     feasible: BoolArray | None = None,
     objective: Objective | None = None,
     most_refined: int = MOST_REFINED,
+    also: Sequence[Window] = (),
+    epochs: Epochs | None = None,
 ) -> SearchSolution:
     """Solve the grid, refine what matters, rank what lies in the window.
 
@@ -77,9 +87,13 @@ def solve_search(
     feasible : array of bool, shape (n_configs,), optional
         Rows that fit the device; all by default.
     objective : callable, optional
-        ``objective(epoch_s, run)`` to minimise; epoch time by default.
+        ``objective(seconds, run)`` to minimise; the seconds by default.
     most_refined : int
         Upper limit of rows solved twice.
+    also : sequence of Window, optional
+        Further windows that must hold.
+    epochs : callable, optional
+        ``epochs(mean_minibatch_size, mean_staleness)``: the objective then gets the seconds of that many epochs, else of one.
 
     Returns
     -------
@@ -88,24 +102,77 @@ def solve_search(
     Raises
     ------
     UsageError
-        The window is empty or the grid has more than one axis.
+        A window is empty or the grid has more than one axis.
     """
-    n_configs = _checked_size(times, run, window)
+    windows = (Window(MEAN, *window), *also)
+    n_configs = _checked_size(times, run)
     fits = np.ones(n_configs, dtype=bool) if feasible is None else np.asarray(feasible, dtype=bool)
-    cost_of = objective or _epoch_itself
+    grid = _Grid(times, run, windows, objective or _epoch_itself, epochs)
     state = solve_iterations(times, run, "second_moment")
     gpu_s, update_s = state.gpu_iteration_s.copy(), state.update_iteration_s.copy()
-    size, cost = mean_minibatch_size(gpu_s, update_s, run), cost_of(epoch_time(gpu_s, run), run)
-    rows = _worth_refining(cost, size, fits, window, run)[:most_refined]
+    values = {one.column: one.grid_values(times, state, run) for one in grid.quantities}
+    rows = _worth_refining(grid, grid.cost(gpu_s, values), values, fits)[:most_refined]
     if rows.size:
         again = solve_iterations(times.take(rows), run.take(rows), "convolution")
         gpu_s[rows], update_s[rows] = again.gpu_iteration_s, again.update_iteration_s
-    epoch_s, size = epoch_time(gpu_s, run), mean_minibatch_size(gpu_s, update_s, run)
-    in_window = fits & (size >= window[0]) & (size <= window[1])
+        for one in grid.quantities:
+            values[one.column][rows] = one.exact_values(times.take(rows), again, run.take(rows))
+    cost, in_window = grid.cost(gpu_s, values), grid.inside(values) & fits
     closed = np.full(n_configs, "second_moment")
     closed[rows] = "convolution"
-    order = _ranked(cost_of(epoch_s, run), run, in_window)
-    return SearchSolution(epoch_s, size, gpu_s, update_s, closed, in_window, fits, order, int(rows.size))
+    return SearchSolution(
+        epoch_s=epoch_time(gpu_s, run),
+        mean_minibatch_size=mean_minibatch_size(gpu_s, update_s, run),
+        gpu_iteration_s=gpu_s,
+        update_iteration_s=update_s,
+        closed=closed,
+        values=values,
+        cost=cost,
+        in_window=in_window,
+        feasible=fits,
+        order=_ranked(cost, run, in_window),
+        n_refined=int(rows.size),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Grid:
+    """What is asked of a grid: windows, objective, epochs."""
+
+    times: ComponentTimes
+    run: RunGrid
+    windows: tuple[Window, ...]
+    objective: Objective
+    epochs: Epochs | None
+
+    @property
+    def quantities(self) -> tuple[Window, ...]:
+        """One window of each quantity that is needed, an endless one for the staleness behind epochs."""
+        wanted = {window.column: window for window in self.windows}
+        if self.epochs is not None:
+            wanted.setdefault(STALENESS, Window(STALENESS, 0.0, np.inf))
+        return tuple(wanted.values())
+
+    def cost(self, gpu_s: FloatArray, values: Mapping[str, FloatArray]) -> FloatArray:
+        """The objective of every row."""
+        seconds = epoch_time(gpu_s, self.run)
+        if self.epochs is not None:
+            seconds = seconds * self.epochs(values[MEAN], values[STALENESS])
+        return self.objective(seconds, self.run)
+
+    def inside(self, values: Mapping[str, FloatArray]) -> BoolArray:
+        """Whether every window holds."""
+        return np.logical_and.reduce([window.holds(values[window.column]) for window in self.windows])
+
+    def near_an_edge(self, values: Mapping[str, FloatArray]) -> BoolArray:
+        """Whether a row lies near an edge of a window, and inside or near every other."""
+        near = [window.near_edge(values[window.column], EDGE_SHARE) for window in self.windows]
+        near_or_inside = [at_edge | one.holds(values[one.column]) for at_edge, one in zip(near, self.windows, strict=True)]
+        return np.logical_or.reduce(near) & np.logical_and.reduce(near_or_inside)
+
+    def miss(self, values: Mapping[str, FloatArray]) -> FloatArray:
+        """How far a row is from holding every window: the sum of logarithms of the missing ratios."""
+        return np.sum([np.maximum(one.log_miss(values[one.column]), 0.0) for one in self.windows], axis=0)
 
 
 def pareto_front(cost: FloatArray, n_gpus: IntArray, rows: IntArray) -> IntArray:
@@ -140,40 +207,29 @@ def grid_neighbours(run: RunGrid, rows: IntArray) -> IntArray:
     return np.asarray(every[every >= 0])
 
 
-def _checked_size(times: ComponentTimes, run: RunGrid, window: tuple[float, float]) -> int:
+def _checked_size(times: ComponentTimes, run: RunGrid) -> int:
     shape = np.broadcast_shapes(times.shape, run.shape)
     if len(run.shape) != 1 or shape != run.shape:
         shapes = f"times of shape {times.shape} and a run grid of shape {run.shape}"
         raise UsageError(f"got {shapes}, expected one row per configuration")
-    if not 0.0 <= window[0] <= window[1]:
-        raise UsageError(f"got mini-batch window {window[0]}:{window[1]}, expected 0 <= low <= high")
     return int(run.shape[0])
 
 
-def _epoch_itself(epoch_s: FloatArray, _: RunGrid) -> FloatArray:
-    return epoch_s
+def _epoch_itself(seconds: FloatArray, _: RunGrid) -> FloatArray:
+    return seconds
 
 
-def _worth_refining(cost: FloatArray, size: FloatArray, fits: BoolArray, window: tuple[float, float], run: RunGrid) -> IntArray:
-    inside = fits & (size >= window[0]) & (size <= window[1])
+def _worth_refining(grid: _Grid, cost: FloatArray, values: Mapping[str, FloatArray], fits: BoolArray) -> IntArray:
+    inside, run = fits & grid.inside(values), grid.run
     if not inside.any():
-        return _nearest(size, fits, window)
+        rows = np.flatnonzero(fits)
+        return np.asarray(rows[np.argsort(grid.miss(values)[rows], kind="stable")][:N_BEST])
     best = _ranked(cost, run, inside)[:N_BEST]
-    near = np.zeros(size.shape, dtype=bool)
-    for edge in filter(np.isfinite, window):
-        near |= np.abs(size - edge) <= EDGE_SHARE * edge
-    edge_rows = _ranked(cost, run, near & fits & (cost <= EDGE_EPOCH_FACTOR * cost[best[-1]]))
+    edge_rows = _ranked(cost, run, grid.near_an_edge(values) & fits & (cost <= EDGE_EPOCH_FACTOR * cost[best[-1]]))
     neighbours = grid_neighbours(run, best)
     wanted = np.concatenate((best, neighbours[fits[neighbours]], edge_rows))
     _, first = np.unique(wanted, return_index=True)
     return np.asarray(wanted[np.sort(first)])
-
-
-def _nearest(size: FloatArray, fits: BoolArray, window: tuple[float, float]) -> IntArray:
-    """The feasible rows nearest to an empty window, by the ratio that is missing."""
-    miss = np.log(np.maximum(window[0] / size, size / max(window[1], np.finfo(float).tiny)))
-    rows = np.flatnonzero(fits)
-    return np.asarray(rows[np.argsort(miss[rows], kind="stable")][:N_BEST])
 
 
 def _ranked(cost: FloatArray, run: RunGrid, mask: BoolArray) -> IntArray:

@@ -78,30 +78,45 @@ def component_jacobian(times: ComponentTimes, run: RunGrid, closed: str = "convo
     A component whose time is 0 everywhere has derivative 0 (it is not there to be scaled).
     """
     shape = np.broadcast_shapes(times.shape, run.shape)
-    names = [field.name for field in fields(times) if getattr(times, field.name) is not None]
-    scale = np.ones((len(names), 2 * len(names)))
-    for i in range(len(names)):
-        scale[i, 2 * i : 2 * i + 2] = 1.0 + RELATIVE_STEP, 1.0 - RELATIVE_STEP
-    axes = (-1, *([1] * len(shape)))
-    factors = {name.removesuffix("_s"): scale[i].reshape(axes) for i, name in enumerate(names)}
-    outputs = run_outputs(times.scaled(factors), run, closed)
+    base = run_outputs(times, run, closed)
     jacobian = {}
-    for i, name in enumerate(names):
-        width = 2.0 * RELATIVE_STEP * np.broadcast_to(getattr(times, name), shape)
-        inverse = np.divide(1.0, width, out=np.zeros(shape), where=width > 0.0)
-        jacobian[name.removesuffix("_s")] = _difference(outputs, i, inverse)
+    for name, relative in elasticities(times, run, closed).items():
+        seconds = np.broadcast_to(getattr(times, f"{name}_s"), shape)
+        inverse = np.divide(1.0, seconds, out=np.zeros(shape), where=seconds > 0.0)
+        pairs = ((getattr(relative, field.name), getattr(base, field.name)) for field in fields(base))
+        jacobian[name] = RunOutputs(*(elasticity * value * inverse for elasticity, value in pairs))
     return jacobian
 
 
-def elasticities(times: ComponentTimes, run: RunGrid, closed: str = "convolution") -> Mapping[str, RunOutputs]:
-    """Relative change of each output per relative change of each component, by component name; shape (n_configs,)."""
-    base = run_outputs(times, run, closed)
-    relative = {}
-    for name, slope in component_jacobian(times, run, closed).items():
-        seconds = getattr(times, f"{name}_s")
-        pairs = ((getattr(slope, field.name), getattr(base, field.name)) for field in fields(base))
-        relative[name] = RunOutputs(*(derivative * seconds / value for derivative, value in pairs))
-    return relative
+def elasticities(
+    times: ComponentTimes, run: RunGrid, closed: str = "convolution", names: Sequence[str] | None = None
+) -> Mapping[str, RunOutputs]:
+    """Relative change of each output per relative change of each component, by component name; shape (n_configs,).
+
+    Central differences through the whole solver: one vectorised solve in which every component is scaled up and down.
+
+    Parameters
+    ----------
+    times, run, closed
+        As in :func:`mlperf.systems.sprint.solve_iterations`.
+    names : sequence of str, optional
+        Components, and waits of `mlperf.systems.times.WAITS`; every time of ``times`` by default, whose elasticities sum to 1
+        (iterations, epoch) or 0 (mini-batch), for times scale with all times.
+    """
+    wanted = time_names(times) if names is None else tuple(names)
+    shape = np.broadcast_shapes(times.shape, run.shape)
+    scale = np.ones((len(wanted), 2 * len(wanted)))
+    for i in range(len(wanted)):
+        scale[i, 2 * i : 2 * i + 2] = 1.0 + RELATIVE_STEP, 1.0 - RELATIVE_STEP
+    axes = (-1, *([1] * len(shape)))
+    outputs = run_outputs(times.scaled({name: scale[i].reshape(axes) for i, name in enumerate(wanted)}), run, closed)
+    return {name: outputs.map(_relative_difference(i)) for i, name in enumerate(wanted)}
+
+
+def time_names(times: ComponentTimes) -> tuple[str, ...]:
+    """Names of the times that are given, without ``_s``."""
+    given = (field.name for field in fields(times) if getattr(times, field.name) is not None)
+    return tuple(name.removesuffix("_s") for name in given if name.endswith("_s"))
 
 
 def delta_std(jacobian: RunOutputs, covariance: FloatArray) -> RunOutputs:
@@ -158,5 +173,5 @@ def window_probability(mean_minibatch_draws: FloatArray, window: tuple[float, fl
     return np.asarray(inside.mean(axis=0))
 
 
-def _difference(outputs: RunOutputs, i: int, inverse_width: FloatArray) -> RunOutputs:
-    return outputs.map(lambda values: (values[2 * i] - values[2 * i + 1]) * inverse_width)
+def _relative_difference(i: int) -> Callable[[FloatArray], FloatArray]:
+    return lambda values: (values[2 * i] - values[2 * i + 1]) / (RELATIVE_STEP * (values[2 * i] + values[2 * i + 1]))
