@@ -20,9 +20,9 @@ from mlperf.systems.trainer_accuracy.gradient_transfer import step_work
 
 DATASET_SIZE = 100_000
 MODE = "emulated gradient+memory+network x5"
-SIMULATED_UPDATES = 240
+SIMULATED_UPDATES = 500
 HOLD_VARIATION, WORK_VARIATION, NOISE = 0.2, 0.06, 0.002
-BYTES_PER_S = 1e9
+BYTES_PER_S = 4e8
 
 
 def network(name: str, width: int) -> CnnSpec:

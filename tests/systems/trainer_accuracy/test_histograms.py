@@ -34,7 +34,7 @@ def test_repeats_of_a_histogram_are_added_up() -> None:
 
 
 def test_a_simulated_run_agrees_with_the_simulation(simulated_campaign: Path) -> None:
-    """240 updates a repeat: the standard deviation is known to 1/sqrt(2 * 480) = 3 %, the mean of few percent of spread to 1 %."""
+    """500 updates a repeat: the standard deviation is known to 1/sqrt(2 * 1000) = 2 %, the mean of few percent of spread to 1 %."""
     runs = read_runs([simulated_campaign])
     few = runs.where((runs.table["n_nodes"] == 2) & (runs.table["n_gpus_per_node"] == 4))
     found = list(distributions_beside(few, "one"))
