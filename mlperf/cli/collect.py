@@ -21,6 +21,7 @@ Examples:
   mlperf collect steps -o campaign --cnn alexnet --cnn my.toml --subbatch 1,2
   mlperf collect kernels steps -o campaign --cnn resnet18 --backend torch
   mlperf collect asgd -- -o campaign --nodes 1,2
+  mlperf collect contraction -o sweep --n 50,100 --subset 100
   mlperf collect counters -o counters.csv -- ./program 1000
 
 kernels and steps share their visits: collect them in one command. The same command continues an interrupted campaign; more
@@ -30,8 +31,8 @@ Backends: numpy runs im2col, matrix products and the other kernels of SPRINT one
 thread; cuda runs them on the GPU (times from device events), and takes the products of sgemm and the copies of updates there.
 Images and the update thread's own operations are measured on the host in any case.
 
-asgd trains asynchronously for real, counters runs a command and counts what it does; they have options of their own:
-mlperf collect asgd --help, mlperf collect counters --help.
+asgd trains asynchronously for real, contraction compiles and times tensor contractions, counters runs a command and counts what
+it does; they have options of their own: mlperf collect asgd --help.
 """
 
 

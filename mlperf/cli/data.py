@@ -15,6 +15,7 @@ from mlperf.cli.values import Words
 from mlperf.core.errors import DataError, UsageError
 
 TABLES = ("sgemm", "kernels", "steps", "updates", "components", "runs")
+CONTRACTION_TABLES = ("times", "rounds", "cachegrind")
 FORMATS = ("gpu_campaign",)
 
 duplicates_option = click.option(
@@ -46,10 +47,13 @@ def list_command(show: Show) -> None:
 
 
 @data.command(epilog="Example: mlperf data columns kernels")
-@click.argument("table", type=Words(TABLES), required=False)
+@click.argument("table", type=Words((*TABLES, *CONTRACTION_TABLES)), required=False)
 @output_options
 def columns(table: str | None, show: Show) -> None:
-    """Print the data dictionary: every column of TABLE (default: of all) with unit, bounds and meaning."""
+    """Print the data dictionary: every column of TABLE with unit, bounds and meaning.
+
+    Without TABLE all columns of campaigns of networks; times, rounds and cachegrind are tables of campaigns of contractions.
+    """
     from mlperf.datasets import describe_columns
 
     show(describe_columns(table))

@@ -11,10 +11,11 @@ from typing import Any
 
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_bytes_whole
+from mlperf.datasets.column import TableSchema
 from mlperf.datasets.schema import TABLES
 
 DIGITS = 5
-COMPRESSED = ("sgemm", "kernels")
+COMPRESSED = ("sgemm", "kernels", "rounds")
 Row = Mapping[str, Any]
 
 
@@ -27,10 +28,12 @@ class GrowingTable:
         The campaign.
     name : str
         A table of the data dictionary. Long ones are written as ``.csv.gz``, a member for each addition.
+    tables : mapping
+        The dictionary.
     """
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self.schema = TABLES[name]
+    def __init__(self, folder: Path, name: str, tables: Mapping[str, TableSchema] = TABLES) -> None:
+        self.schema = tables[name]
         self.path = folder / f"{name}.csv{'.gz' if name in COMPRESSED else ''}"
         self._pending: list[Row] = []
 

@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from mlperf.datasets.campaign import Campaign
 
 HOME = Path(__file__).parent / "data"
+OTHER_KINDS = ("times.csv", "times.csv.gz")
+"""Tables of campaigns that are not of networks: ``bundled_contractions`` names those."""
 
 
 def bundled_names() -> tuple[str, ...]:
     """Names of the bundled campaigns, sorted."""
     if not HOME.is_dir():
         return ()
-    return tuple(sorted(folder.name for folder in HOME.iterdir() if (folder / "README.md").is_file()))
+    described = (folder for folder in HOME.iterdir() if (folder / "README.md").is_file())
+    return tuple(sorted(folder.name for folder in described if not any((folder / name).is_file() for name in OTHER_KINDS)))
 
 
 def bundled_path(name: str) -> Path:

@@ -14,6 +14,14 @@ from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.datasets.any_table import read_any_table
 from mlperf.datasets.campaign import campaign_path, read_campaign
+from mlperf.datasets.contraction_schema import CONTRACTION_TABLES
+from mlperf.datasets.contractions import (
+    bundled_contractions,
+    contraction_files,
+    contraction_path,
+    is_contractions,
+    read_contractions,
+)
 from mlperf.datasets.digest import table_sha256
 from mlperf.datasets.folder import find_campaign, table_name
 from mlperf.datasets.read import read_table
@@ -72,7 +80,7 @@ class DataCheck(Shown):
 
 
 def check_data(path: Path | str, *, target: str | None = None, duplicates: str = "error", na: str = "error") -> DataCheck:
-    """Check a campaign's folder, a bundled campaign, one of its tables, or any CSV.
+    """Check the folder of a campaign (of networks or of contractions), a bundled campaign, one of its tables, or any CSV.
 
     Parameters
     ----------
@@ -90,7 +98,13 @@ def check_data(path: Path | str, *, target: str | None = None, duplicates: str =
     """
     if Path(path).is_file():
         return check_file(Path(path), target, duplicates, na)
-    return check_campaign(campaign_path(path), duplicates)
+    folder = data_path(path)
+    return check_contractions(folder, duplicates) if is_contractions(folder) else check_campaign(folder, duplicates)
+
+
+def data_path(path: Path | str) -> Path:
+    """The folder that a user means: of a campaign of networks or of contractions."""
+    return contraction_path(path) if str(path) in bundled_contractions() else campaign_path(path)
 
 
 def check_file(path: Path, target: str | None, duplicates: str, na: str) -> DataCheck:
@@ -100,6 +114,8 @@ def check_file(path: Path, target: str | None, duplicates: str, na: str) -> Data
     def read() -> pd.DataFrame:
         if name in TABLES and target is None:
             return read_table(path, name, duplicates)
+        if name in CONTRACTION_TABLES and target is None and is_contractions(path.parent):
+            return read_table(path, CONTRACTION_TABLES[name], duplicates)
         return read_any_table(path, target, duplicates=duplicates, na=na)
 
     problems: list[Problem] = []
@@ -117,6 +133,18 @@ def check_campaign(path: Path, duplicates: str) -> DataCheck:
             n_rows[name] = len(frame)
     campaign = None if problems else noting(problems, lambda: read_campaign(path, duplicates))
     return DataCheck(path, tuple(problems), n_rows, "" if campaign is None else campaign.sha256)
+
+
+def check_contractions(path: Path, duplicates: str) -> DataCheck:
+    """Check every table of a campaign of contractions by itself, then all together."""
+    problems: list[Problem] = []
+    n_rows: dict[str, int] = {}
+    for name, file in (noting(problems, lambda: contraction_files(path)) or {}).items():
+        frame = noting(problems, partial(read_table, file, CONTRACTION_TABLES[name], duplicates))
+        if isinstance(frame, pd.DataFrame):
+            n_rows[name] = len(frame)
+    found = None if problems else noting(problems, lambda: read_contractions(path, duplicates))
+    return DataCheck(path, tuple(problems), n_rows, "" if found is None else found.sha256)
 
 
 def readers(path: Path, problems: list[Problem], duplicates: str) -> Iterator[tuple[str, Callable[[], Any]]]:

@@ -8,6 +8,7 @@ import pandas as pd
 
 from mlperf.core.shown import Shown
 from mlperf.datasets.column import ALWAYS, Column
+from mlperf.datasets.contraction_schema import CONTRACTION_TABLES
 from mlperf.datasets.schema import TABLES, table_schema
 
 
@@ -62,14 +63,14 @@ def describe_columns(table: str | None = None) -> DataDictionary:
     Parameters
     ----------
     table : str, optional
-        Name of the table; by default all.
+        Name of the table, of a campaign of networks or of contractions; by default all of the former.
 
     Raises
     ------
     UsageError
         No such table.
     """
-    schemas = TABLES.values() if table is None else (table_schema(table),)
+    schemas = tuple(TABLES.values()) if table is None else (CONTRACTION_TABLES.get(table) or table_schema(table),)
     return DataDictionary(tuple(describe(schema.name, column) for schema in schemas for column in schema.columns))
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from mlperf.core.shown import Shown
 from mlperf.datasets.about import licence, title
 from mlperf.datasets.bundled import bundled_names, bundled_path
+from mlperf.datasets.contractions import bundled_contractions, contraction_path
 from mlperf.datasets.folder import table_name
 from mlperf.datasets.open_data import data_folder, open_names
 from mlperf.datasets.source import read_source
@@ -23,9 +24,9 @@ class DataSet:
     Attributes
     ----------
     name : str
-        Name to use in commands and ``read_campaign`` (bundled) or ``read_open`` (open).
+        Name to use in commands and ``read_campaign``, ``read_contractions`` (bundled) or ``read_open`` (open).
     kind : str
-        ``"campaign"`` or ``"open"``.
+        ``"campaign"``, ``"contractions"`` or ``"open"``.
     description : str
         Title of its README.
     n_rows : int
@@ -65,6 +66,7 @@ class DataList(Shown):
 def list_data() -> DataList:
     """Bundled campaigns, and the open data in the folder that ``MLPERF_SHARED_DATA`` names."""
     found = [describe_folder(bundled_path(name), name, "campaign") for name in bundled_names()]
+    found += [describe_folder(contraction_path(name), name, "contractions") for name in bundled_contractions()]
     folder = data_folder()
     if folder is not None:
         found += [describe_folder(folder / name, name, "open") for name in open_names() if (folder / name).is_dir()]

@@ -1,0 +1,133 @@
+"""Counts of every kernel under cachegrind: simulated caches of a chosen geometry, all kernels of a unit in one run."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlperf.collect.contraction.builds import find_program
+from mlperf.collect.contraction.program import crashed
+from mlperf.collect.contraction.sources import kernel_name
+from mlperf.collect.contraction.units import Unit
+from mlperf.core.errors import DataError
+
+KERNELS_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSimulation:
+    """Geometry of the simulated caches; the last level stands for the L2.
+
+    Attributes
+    ----------
+    l1_bytes, l1_ways, l2_bytes, l2_ways : int
+        Capacity and associativity; the first level holds data, an equal one instructions.
+    line_bytes : int
+        Length of a line.
+    """
+
+    l1_bytes: int = 32 * 1024
+    l1_ways: int = 8
+    l2_bytes: int = 512 * 1024
+    l2_ways: int = 8
+    line_bytes: int = 64
+
+    def options(self) -> list[str]:
+        """Options of valgrind."""
+        l1 = f"{self.l1_bytes},{self.l1_ways},{self.line_bytes}"
+        last = f"{self.l2_bytes},{self.l2_ways},{self.line_bytes}"
+        return ["--tool=cachegrind", "--cache-sim=yes", "--branch-sim=yes", f"--I1={l1}", f"--D1={l1}", f"--LL={last}"]
+
+    def cells(self) -> dict[str, int]:
+        """The geometry as columns of the table."""
+        return {
+            "l1_bytes": self.l1_bytes,
+            "l1_ways": self.l1_ways,
+            "l2_bytes": self.l2_bytes,
+            "l2_ways": self.l2_ways,
+            "line_bytes": self.line_bytes,
+        }
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The geometry as key cells."""
+        return tuple(str(value) for value in self.cells().values())
+
+
+def portions(patterns: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The patterns in portions for one run: what is finished survives an interrupt."""
+    for first in range(0, len(patterns), KERNELS_AT_ONCE):
+        yield patterns[first : first + KERNELS_AT_ONCE]
+
+
+def simulate(unit: Unit, patterns: Sequence[str], simulation: CacheSimulation) -> dict[str, dict[str, int]]:
+    """Counts of one call of each kernel, by pattern and event.
+
+    A kernel starts with the caches that the one before left, its result zeroed.
+
+    Raises
+    ------
+    MissingExtraError
+        valgrind is not installed.
+    DataError
+        valgrind refused the geometry or the code.
+    """
+    valgrind = find_program("valgrind")
+    numbers = [str(unit.patterns.index(pattern)) for pattern in patterns]
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "counts"
+        command = [valgrind, *simulation.options(), f"--cachegrind-out-file={out}", str(unit.program.resolve()), *numbers]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - valgrind on our program
+        if done.returncode or not out.is_file():
+            raise refused(unit, done)
+        counts = function_counts(out.read_text(encoding="utf-8", errors="replace"))
+    return {pattern: counted(counts, unit, pattern) for pattern in patterns}
+
+
+def counted(counts: Mapping[str, dict[str, int]], unit: Unit, pattern: str) -> dict[str, int]:
+    """The counts of one kernel.
+
+    Raises
+    ------
+    DataError
+        The simulator did not see it.
+    """
+    name = kernel_name(pattern)
+    if name not in counts:
+        raise DataError("got no counts of this function", place=f"kernel {name}, build {unit.label}, cachegrind")
+    return counts[name]
+
+
+def refused(unit: Unit, done: subprocess.CompletedProcess[str]) -> DataError:
+    """The error for a simulation that ended badly, with valgrind's own words."""
+    if done.returncode < 0:
+        return crashed(unit, "", done.returncode)
+    said = [line.partition("==")[2] for line in done.stderr.splitlines() if line.strip("= ")]
+    return DataError(
+        f"valgrind ended with exit code {done.returncode}: {' '.join(said[-3:])[:300]}",
+        place=f"build {unit.label}",
+        hint="It knows the instructions of a common x86-64 processor; sets (size / ways / line) must be a power of two.",
+    )
+
+
+def function_counts(text: str) -> dict[str, dict[str, int]]:
+    """Counts by function and event from the text of a cachegrind.out file.
+
+    The format: ``events: Ir I1mr ...``, then ``fn=NAME`` followed by lines of a line number and the counts; trailing zeros may
+    be left out.
+    """
+    events: list[str] = []
+    found: dict[str, dict[str, int]] = {}
+    current: dict[str, int] = {}
+    for line in text.splitlines():
+        if line.startswith("events:"):
+            events = line.partition(":")[2].split()
+        elif line.startswith("fn="):
+            current = found.setdefault(line[3:], dict.fromkeys(events, 0))
+        elif line[:1].isdigit() or line[:1] in "+-":
+            for event, count in zip(events, line.split()[1:], strict=False):
+                current[event] = current.get(event, 0) + int(count)
+    return found
