@@ -19,7 +19,7 @@ from mlperf.cli.request import Request, request_options
 from mlperf.cli.show import Show
 from mlperf.cli.values import Factors, Words
 
-CLOSED_FORMS = ("convolution", "second_moment", "paper")
+CLOSED_FORMS = ("convolution", "phases", "second_moment", "paper")
 REFINEMENTS = ("recursion",)
 METHODS = ("learnt", "linear", "ols", "paper")
 N_ITERATIONS = 5000

@@ -143,8 +143,10 @@ def component_bars(breakdowns: Mapping[str, Mapping[str, float]], *, title: str 
     return figure
 
 
-def draw_component_bars(axes: Axes, breakdowns: Mapping[str, Mapping[str, float]], *, title: str = "", n_named: int = 7) -> None:
-    """Draw the bars of `component_bars` into ``axes``."""
+def draw_component_bars(
+    axes: Axes, breakdowns: Mapping[str, Mapping[str, float]], *, title: str = "", n_named: int = 7, legend_below: bool = False
+) -> None:
+    """Draw the bars of `component_bars` into ``axes``; the legend stands on the right, or below the axis."""
     totals: dict[str, float] = {}
     for parts in breakdowns.values():
         for name, seconds in parts.items():
@@ -163,7 +165,8 @@ def draw_component_bars(axes: Axes, breakdowns: Mapping[str, Mapping[str, float]
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.set(xlabel=f"time ({unit})", title=title)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.4)
+    place = {"loc": "upper center", "bbox_to_anchor": (0.45, -0.32), "ncols": 4, "fontsize": 7.5}
+    axes.legend(**(place if legend_below else {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.4}))
 
 
 def part_of(parts: Mapping[str, float], name: str, named: Sequence[str]) -> float:

@@ -73,13 +73,13 @@ def summary(distribution: Distribution) -> dict[str, float]:
 
 
 def forms(result: Prediction) -> pd.DataFrame | None:
-    """Forms beside each other, the simulation among them where there is one."""
+    """Forms beside each other, the simulation among them where there is one; the lock waits stay in the record."""
     if result.forms is None:
         return None
     table = result.forms
     if result.simulation is not None:
         table = pd.concat([table, simulated_rows(result)]).sort_values("config", kind="stable", ignore_index=True)
-    return table
+    return table[[name for name in table.columns if not name.startswith("lock_")]]
 
 
 def simulated_rows(result: Prediction) -> pd.DataFrame:
@@ -107,31 +107,28 @@ def simulation(result: Prediction) -> pd.DataFrame | None:
     table = result.simulation.table.copy()
     is_time = table["quantity"].str.endswith("_s")
     for column in ("equations", "simulated", "std_err"):
-        table[column] = [
-            Seconds(value) if timed and value == value else value for value, timed in zip(table[column], is_time, strict=True)
-        ]
-        table[column] = table[column].astype(object)
+        units = [Seconds if timed and known else float for timed, known in zip(is_time, table[column].notna(), strict=True)]
+        table[column] = pd.Series([unit(value) for unit, value in zip(units, table[column], strict=True)], dtype=object)
     table["quantity"] = [name.removesuffix("_s").replace("_", " ") for name in table["quantity"]]
     return table
 
 
 def elasticities(result: Prediction) -> pd.DataFrame | None:
-    """The table of elasticities, rounded to what differences can tell."""
+    """The table of elasticities; times as `Seconds`, each with a unit of its own."""
     if result.elasticities is None:
         return None
     table = result.elasticities.copy()
-    for column in [name for name in table.columns if name.endswith("_elasticity")]:
-        table[column] = table[column].round(5) + 0.0
-    return table.rename(columns=lambda name: str(name).removesuffix("_elasticity"))
+    table["time_s"] = pd.Series([Seconds(value) for value in table["time_s"]], dtype=object)
+    return table.rename(columns={"time_s": "time"})
 
 
 def detailed_figure(result: Prediction, bars: dict[str, dict[str, float]], title: str) -> Figure:
     """Bars of one configuration's threads above its distributions, and its elasticities below them."""
     with style():
         rows = 2 + (result.elasticities is not None)
-        figure = new_figure(8.4, 2.3 + 2.5 * (rows - 1) + 1.3 * (rows == 3))
-        grid = figure.add_gridspec(rows, 2, height_ratios=(0.8, 1.0, 1.6)[:rows])
-        draw_component_bars(figure.add_subplot(grid[0, :]), bars, title=title)
+        figure = new_figure(7.6, 5.0 + 3.8 * (rows == 3))
+        grid = figure.add_gridspec(rows, 2, height_ratios=(0.7, 1.0, 1.8)[:rows])
+        draw_component_bars(figure.add_subplot(grid[0, :]), bars, title=title, legend_below=True)
         for column, name in enumerate(COUNTED):
             draw_distributions(figure.add_subplot(grid[1, column]), result, name)
         if result.elasticities is not None:
@@ -140,29 +137,30 @@ def detailed_figure(result: Prediction, bars: dict[str, dict[str, float]], title
 
 
 def draw_distributions(axes: Axes, result: Prediction, name: str) -> None:
-    """Probabilities of one count by the equations, and as simulated."""
+    """Probabilities of one count by the equations, and as simulated; dashed lines are means."""
     drawn = [(source, found) for source, _, which, found in every_distribution(result) if which == name]
     step = float(np.min([np.diff(found.values).min() for _, found in drawn if found.values.size > 1], initial=np.inf))
-    width = 1.0 if not np.isfinite(step) else step
+    width = step if np.isfinite(step) else 1.0
+    highest = max(float(found.probabilities.max()) for _, found in drawn)
     for (source, found), color, filled in zip(drawn, PALETTE, (True, False), strict=False):
         if filled:
             axes.bar(found.values, found.probabilities, width=0.9 * width, color=color, alpha=0.75, linewidth=0, label=source)
         else:
             axes.plot(found.values, found.probabilities, color=color, marker="o", markersize=3.0, linewidth=1.0, label=source)
-        axes.axvline(found.mean, color=color if not filled else GREY, linewidth=0.9, linestyle="--")
+        axes.plot([found.mean] * 2, [0.0, highest], color=color, linewidth=1.0, linestyle="--")
     low, high = (min(found.quantile(0.001) for _, found in drawn), max(found.quantile(0.999) for _, found in drawn))
-    axes.set(xlim=(low - 1.5 * width, high + 1.5 * width), xlabel=COUNTED[name], ylabel="probability")
-    axes.set_title(f"{COUNTED[name].partition(' (')[0].capitalize()} of an update (dashed: mean)", fontsize=9)
-    axes.legend(loc="upper right", fontsize=7.5)
+    axes.set(xlim=(low - 1.5 * width, high + 1.5 * width), ylim=(0.0, highest * (1.05 + 0.15 * len(drawn))))
+    axes.set(xlabel=f"{COUNTED[name]}; dashed: mean", ylabel="probability")
+    axes.set_title(COUNTED[name].partition(" (")[0].capitalize(), fontsize=9)
+    axes.legend(loc="upper right", fontsize=7.5, ncols=len(drawn))
 
 
 def draw_elasticities(axes: Axes, table: pd.DataFrame) -> None:
     """Horizontal bars: epoch time and mini-batch size by component."""
     shown = table[table["config"] == table["config"].iloc[0]]
     place = np.arange(len(shown))
-    for shift, (column, label), color in zip(
-        (-0.2, 0.2), (("epoch_elasticity", "epoch time"), ("mean_minibatch_elasticity", "mean mini-batch")), PALETTE, strict=False
-    ):
+    columns = (("epoch_elasticity", "epoch time"), ("mean_minibatch_elasticity", "mean mini-batch"))
+    for shift, (column, label), color in zip((-0.2, 0.2), columns, PALETTE, strict=False):
         axes.barh(place + shift, shown[column], height=0.38, color=color, label=label)
     axes.set_yticks(place, labels=[name.replace("_", " ") for name in shown["component"]], fontsize=7.5)
     axes.invert_yaxis()

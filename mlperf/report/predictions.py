@@ -123,7 +123,7 @@ def prediction_figure(result: Prediction) -> Figure:
         label = f"{label}, b {int(result.run.subbatch_size[index])}"
         for thread, parts in (("GPU", result.gpu_breakdown_s), ("update", result.update_breakdown_s)):
             bars[f"{label}: {thread}"] = {name: float(part[index]) for name, part in parts.items()}
-    title = "One iteration of each thread"
-    if len(result.cnn) == 1 and result.minibatch is not None:
-        return detailed_figure(result, bars, title)
-    return component_bars(bars, title=title)
+    if len(result.cnn) > 1 or result.minibatch is None:
+        return component_bars(bars, title="One iteration of each thread")
+    threads = {f"{name.rpartition(': ')[2]} thread": parts for name, parts in bars.items()}
+    return detailed_figure(result, threads, f"One iteration of each thread: {next(iter(bars)).rpartition(': ')[0]}")

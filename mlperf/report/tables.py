@@ -48,7 +48,8 @@ def column_view(name: str, values: Sequence[Any], time_unit: str = AUTO) -> Colu
     Parameters
     ----------
     name : str
-        Column name; its ending gives the kind: ``_s`` seconds, ``_bytes`` bytes, ``_error`` and ``mape`` fractions.
+        Column name; its ending gives the kind: ``_s`` seconds, ``_bytes`` bytes, ``_error`` and ``mape`` fractions, ``_elasticity``
+        four decimals.
     values : sequence
         Cells, None and NaN allowed.
     time_unit : str
@@ -66,6 +67,8 @@ def column_view(name: str, values: Sequence[Any], time_unit: str = AUTO) -> Colu
     if name.endswith("_bytes"):
         unit = best_unit(numbers, BYTE_UNITS, "B")
         return Column(f"{label[:-6]} ({unit})", cells(values, scaled(BYTE_UNITS[unit])), is_number=True)
+    if name.endswith("_elasticity"):
+        return Column(label, cells(values, lambda value: f"{round(value, 4) + 0.0:.4f}"), is_number=True)
     if name.endswith(PERCENT_ENDINGS):
         return Column(label, cells(values, percent_text), is_number=True)
     return Column(label, cells(values, count_or_number(values)), is_number=True)
