@@ -30,11 +30,12 @@ N_STATE_ROWS = 9
 NEXT_S = 0
 SINCE_S = 1  # asked for the weights at | the same, or arrived at the barrier at
 GPU_WAITS_S, UPDATE_WAITS_S = 2, 3  # who waits for this GPU's buffer since when
-N_CLOCK_ROWS = 4
+BEGAN_S = 4  # what ends with the next event began at
+N_CLOCK_ROWS = 5
 
 SEQUENCE, RELEASES, ARRIVALS, DEPOSITS, FETCHES, EVENTS, WARMUP, STATUS, N_GPUS, GPUS_OF_NODE, N_NODES, N_COUNTS = range(12)
 FETCH, DEPOSIT, SUM, PREPARE, COMBINE, FINISH, OVERWRITE = range(7)
-# Total waits; they share the array of the durations.
+# Total waits; they share the array of the durations, whose columns are drawn occurrences (one where nothing varies).
 WEIGHTS_GPU, GRADIENT_GPU, GRADIENT_UPDATE, WEIGHTS_UPDATE, BARRIER, N_SECONDS = range(7, 13)
 GRADIENTS, DEPOSITS_SO_FAR, AGE_SUM, N_UPDATE_ROWS = range(4)
 RELEASE_S, COMBINE_FACTOR, N_UPDATE_TIMES = range(3)
@@ -63,7 +64,7 @@ def run_events(
     while counts[STATUS] == 0:
         thread = tree[1]
         now, kind = clock[NEXT_S, thread], state[KIND, thread]
-        _log(log, counts, now, thread, kind)
+        _log(log, counts, now, thread, kind, clock[BEGAN_S, thread])
         clock[NEXT_S, thread] = np.inf
         node_thread = n_gpus + thread // counts[GPUS_OF_NODE]
         if kind == GRADIENT_READY:
@@ -120,6 +121,24 @@ def schedule(state: IntArray, clock: FloatArray, tree: IntArray, counts: IntArra
 
 
 @jit
+def _occupy(
+    state: IntArray,
+    clock: FloatArray,
+    tree: IntArray,
+    counts: IntArray,
+    seconds: FloatArray,
+    thread: int,
+    from_s: float,
+    what: int,
+    kind: int,
+) -> None:
+    """Let a thread do something for one of its drawn durations; ``kind`` is the event that ends it."""
+    clock[BEGAN_S, thread] = from_s
+    turn = (counts[SEQUENCE] + 1) % seconds.shape[1]
+    schedule(state, clock, tree, counts, thread, from_s + seconds[what, turn], kind)
+
+
+@jit
 def _replay(state: IntArray, clock: FloatArray, tree: IntArray, thread: int) -> None:
     """Play the tournament again along the path from one thread to the winner."""
     best, best_s = thread, clock[NEXT_S, thread]
@@ -134,12 +153,13 @@ def _replay(state: IntArray, clock: FloatArray, tree: IntArray, thread: int) -> 
 
 
 @jit
-def _log(log: FloatArray, counts: IntArray, now: float, thread: int, kind: int) -> None:
+def _log(log: FloatArray, counts: IntArray, now: float, thread: int, kind: int, began_s: float) -> None:
     row = counts[EVENTS]
     if row < log.shape[0]:
         log[row, 0] = now
         log[row, 1] = thread
         log[row, 2] = kind
+        log[row, 3] = began_s
     counts[EVENTS] = row + 1
 
 
@@ -151,12 +171,13 @@ def _counting(counts: IntArray) -> bool:
 @jit
 def _waited(counts: IntArray, seconds: FloatArray, lock: int, wait_s: float) -> None:
     if _counting(counts):
-        seconds[lock] += wait_s
+        seconds[lock, 0] += wait_s
 
 
 @jit
 def _work(state: IntArray, clock: FloatArray, tree: IntArray, counts: IntArray, work_s: FloatArray, now: float, gpu: int) -> None:
     iteration = state[STEP, gpu]
+    clock[BEGAN_S, gpu] = now
     schedule(state, clock, tree, counts, gpu, now + work_s[gpu, iteration], GRADIENT_READY)
     state[STEP, gpu] = iteration + 1
     if iteration + 1 == work_s.shape[1]:
@@ -171,7 +192,7 @@ def _deposit(
         clock[GPU_WAITS_S, gpu] = now
     else:
         state[BUSY, gpu] = 1
-        schedule(state, clock, tree, counts, gpu, now + seconds[DEPOSIT], DEPOSITED)
+        _occupy(state, clock, tree, counts, seconds, gpu, now, DEPOSIT, DEPOSITED)
 
 
 @jit
@@ -202,10 +223,10 @@ def _sum_step(
             return
         if state[COUNT, gpu] > 0:
             state[BUSY, gpu] = 1
-            schedule(state, clock, tree, counts, node_thread, now + seconds[SUM], SUMMED)
+            _occupy(state, clock, tree, counts, seconds, node_thread, now, SUM, SUMMED)
             return
         state[STEP, node_thread] += 1
-    schedule(state, clock, tree, counts, node_thread, now + seconds[PREPARE], ARRIVED)
+    _occupy(state, clock, tree, counts, seconds, node_thread, now, PREPARE, ARRIVED)
 
 
 @jit
@@ -241,10 +262,10 @@ def _combine(
 ) -> None:
     """The last node has arrived: all-reduce and release every node."""
     at = counts[RELEASES]
-    release_s = now + seconds[COMBINE] * update_s[COMBINE_FACTOR, at]
+    release_s = now + seconds[COMBINE, 0] * update_s[COMBINE_FACTOR, at]
     for node_thread in range(counts[N_GPUS], counts[N_GPUS] + counts[N_NODES]):
         _waited(counts, seconds, BARRIER, now - clock[SINCE_S, node_thread])
-        schedule(state, clock, tree, counts, node_thread, release_s + seconds[FINISH], WANT_WEIGHTS)
+        _occupy(state, clock, tree, counts, seconds, node_thread, release_s, FINISH, WANT_WEIGHTS)
     update_s[RELEASE_S, at] = release_s
     update[DEPOSITS_SO_FAR, at] = counts[DEPOSITS]
     counts[ARRIVALS] = 0
@@ -294,7 +315,7 @@ def _grant_weights(
     if thread == node_thread:
         _waited(counts, seconds, WEIGHTS_UPDATE, wait_s)
         state[BUSY, node_thread] = 1
-        schedule(state, clock, tree, counts, thread, now + seconds[OVERWRITE], PUBLISHED)
+        _occupy(state, clock, tree, counts, seconds, thread, now, OVERWRITE, PUBLISHED)
         return
     _waited(counts, seconds, WEIGHTS_GPU, wait_s)
     if state[VERSION, node_thread] > state[VERSION, thread]:
@@ -302,7 +323,7 @@ def _grant_weights(
         state[BUSY, node_thread] = 1
         if _counting(counts):
             counts[FETCHES] += 1
-        schedule(state, clock, tree, counts, thread, now + seconds[FETCH], FETCHED)
+        _occupy(state, clock, tree, counts, seconds, thread, now, FETCH, FETCHED)
     else:
         _work(state, clock, tree, counts, work_s, now, thread)
 

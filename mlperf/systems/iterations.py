@@ -13,7 +13,7 @@ import numpy as np
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.systems.barrier import barrier_excess, buffer_overdispersion
 from mlperf.systems.barrier_wait import barrier_wait
-from mlperf.systems.locks import hold_second_moment
+from mlperf.systems.locks import hold_second_moment, overlap_second_moment
 from mlperf.systems.probabilities import expected_shorter
 
 MOST_INNER_STEPS = 60
@@ -23,8 +23,9 @@ MOST_INNER_STEPS = 60
 class CoupledThreads:
     """One GPU thread and one update thread before they meet; arrays of shape (n_configs,), seconds.
 
-    ``gpu_free_s`` and ``update_free_s`` are a0 and b0: the iterations without locks, fetch, sums and barrier. A ``_factor`` multiplies
-    the wait of its name. The functions of this file want one number of GPUs per node in all configurations.
+    ``gpu_free_s`` and ``update_free_s`` are a0 and b0: the iterations without locks, fetch, sums and barrier; ``gpu_work_std_s`` is the
+    deviation of a0. A ``_factor`` multiplies the wait of its name. The functions of this file want one number of GPUs per node in
+    all configurations.
     """
 
     gpu_free_s: FloatArray
@@ -42,6 +43,11 @@ class CoupledThreads:
     lock_gradient_update_factor: FloatArray
     lock_weights_update_factor: FloatArray
     barrier_wait_factor: FloatArray
+    fetch_weights_std_s: FloatArray
+    update_gradient_std_s: FloatArray
+    sum_gradient_std_s: FloatArray
+    update_weights_std_s: FloatArray
+    update_work_std_s: FloatArray
 
     def take(self, rows: IntArray | slice) -> CoupledThreads:
         """The configurations ``rows``."""
@@ -51,6 +57,42 @@ class CoupledThreads:
     def n(self) -> int:
         """The GPUs per node of the first configuration, and so of all."""
         return int(self.n_gpus_per_node[0])
+
+    def fetches_s2(self, q: FloatArray, power: int) -> FloatArray:
+        """E[hold**2] of a fetch, an event of probability q a GPU iteration; ``power`` as in `hold_second_moment`."""
+        return hold_second_moment(self.fetch_weights_s, q, power, self.fetch_weights_std_s)
+
+    def sums_s2(self, p: FloatArray, power: int) -> FloatArray:
+        """E[hold**2] of one buffer's sum, an event of probability p an update."""
+        return hold_second_moment(self.sum_gradient_s, p, power, self.sum_gradient_std_s)
+
+    def deposits_s2(self, power: int) -> FloatArray:
+        """E[hold**2] of a deposit, once a GPU iteration."""
+        return hold_second_moment(self.update_gradient_s, 1.0, power, self.update_gradient_std_s)
+
+    def overwrites_s2(self, power: int) -> FloatArray:
+        """E[hold**2] of overwriting the weights, once an update."""
+        return hold_second_moment(self.update_weights_s, 1.0, power, self.update_weights_std_s)
+
+    def met_sums_s2(self, gpu_s: FloatArray, update_s: FloatArray, p: FloatArray) -> FloatArray:
+        """The same as `sums_s2` for a GPU that comes back T_GPU after it left the buffer, at most T_Update before the sum."""
+        gap_s, gap_std_s = gpu_s - update_s, np.hypot(self.gpu_work_std_s, self.update_std_s(p))
+        return overlap_second_moment(self.sum_gradient_s, self.sum_gradient_std_s, gap_s, gap_std_s)
+
+    def met_fetches_s2(self, gpu_s: FloatArray, update_s: FloatArray, p: FloatArray) -> FloatArray:
+        """The same as `fetches_s2` for the update thread, T_Update after a publication that every GPU fetches within T_GPU."""
+        gap_s, gap_std_s = update_s - self.update_weights_s - gpu_s, np.hypot(self.gpu_work_std_s, self.update_std_s(p))
+        return overlap_second_moment(self.fetch_weights_s, self.fetch_weights_std_s, gap_s, gap_std_s)
+
+    def update_std_s(self, p: FloatArray) -> FloatArray:
+        """Deviation of what a node's update thread does by itself from barrier to barrier when p of its buffers are fresh."""
+        of_sums = self.n * p * self.sum_gradient_std_s**2
+        return np.asarray(np.sqrt(of_sums + self.update_work_std_s**2 + self.update_weights_std_s**2))
+
+    def shorter_s(self, gpu_s: FloatArray, update_s: FloatArray, p: FloatArray) -> FloatArray:
+        """E min(T_GPU, T_Update): both vary."""
+        spread_s = np.hypot(self.gpu_work_std_s, self.update_std_s(p))
+        return expected_shorter(gpu_s, spread_s, update_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +114,13 @@ class ClosedForm:
     """One way to close the equations.
 
     ``hold_power``: 1 uses second moments of the holds, 2 squares of their means (the paper). ``jitter``: whether p and q know
-    the deviation of T_GPU. ``barrier``: (threads, p, G) to seconds.
+    the deviation of T_GPU. ``phases``: whether two threads that have just met are known to meet again a period later only.
+    ``barrier``: (threads, p, G) to seconds.
     """
 
     hold_power: int
     jitter: bool
+    phases: bool
     barrier: Barrier
 
 
@@ -93,7 +137,8 @@ def periods_at(threads: CoupledThreads, form: ClosedForm, log_ratio: FloatArray)
     if form.jitter:
         p, gpu_s = _with_jitter(threads, form, ratio, gpu_s)
     barrier_s = threads.barrier_wait_factor * form.barrier(threads, p, gpu_s)
-    return Periods(gpu_s, _update_period(threads, form, ratio, p, barrier_s), p, np.minimum(p / ratio, 1.0), barrier_s)
+    update_s = _update_period(threads, form, ratio, p, gpu_s, barrier_s)
+    return Periods(gpu_s, update_s, p, np.minimum(p / ratio, 1.0), barrier_s)
 
 
 def log_mismatch(threads: CoupledThreads, form: ClosedForm, log_ratio: FloatArray) -> FloatArray:
@@ -120,8 +165,8 @@ def gpu_period_at(threads: CoupledThreads, form: ClosedForm, update_s: FloatArra
     gpu_s = threads.gpu_free_s
     for _ in range(MOST_INNER_STEPS):
         ratio = update_s / gpu_s
-        p = np.minimum(expected_shorter(gpu_s, threads.gpu_work_std_s, update_s) / gpu_s, 1.0)
-        before_s, gpu_s = gpu_s, _gpu_period(threads, form, ratio, p)
+        p = np.minimum(threads.shorter_s(gpu_s, update_s, np.minimum(ratio, 1.0)) / gpu_s, 1.0)
+        before_s, gpu_s = gpu_s, _gpu_period(threads, form, ratio, p, gpu_s)
         if np.all(np.abs(gpu_s - before_s) <= 1e-14 * gpu_s):
             break
     return Periods(gpu_s, update_s, p, np.minimum(p / ratio, 1.0), np.zeros_like(gpu_s))
@@ -129,31 +174,37 @@ def gpu_period_at(threads: CoupledThreads, form: ClosedForm, update_s: FloatArra
 
 def _with_jitter(threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, gpu_s: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Fixed point of p and G: p depends on the variation of G, and G on the fetches p G / U; it contracts by F0 / a0."""
-    std_s = threads.gpu_work_std_s
+    clamped, p = np.minimum(ratio, 1.0), np.minimum(ratio, 1.0)
     for _ in range(MOST_INNER_STEPS):
-        p = np.minimum(expected_shorter(gpu_s, std_s, ratio * gpu_s) / gpu_s, 1.0)
-        before_s, gpu_s = gpu_s, _gpu_period(threads, form, ratio, p)
+        p = np.minimum(threads.shorter_s(gpu_s, ratio * gpu_s, clamped) / gpu_s, 1.0)
+        before_s, gpu_s = gpu_s, _gpu_period(threads, form, ratio, p, gpu_s)
         if np.all(np.abs(gpu_s - before_s) <= 1e-15 * gpu_s):
             break
     return p, gpu_s
 
 
-def _gpu_period(threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, p: FloatArray) -> FloatArray:
+def _gpu_period(
+    threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, p: FloatArray, last_s: FloatArray | None = None
+) -> FloatArray:
+    """T_GPU; ``last_s`` is the iterate before, from which phases are told."""
     q = np.minimum(p / ratio, 1.0)
     free_s = threads.gpu_free_s + threads.fetch_weights_s * q
-    fetches = (threads.n - 1) * hold_second_moment(threads.fetch_weights_s, q, form.hold_power)
-    sums = hold_second_moment(threads.sum_gradient_s, p, form.hold_power)
-    for_weights = threads.lock_weights_gpu_factor * (fetches + threads.update_weights_s**2 / ratio)
+    fetches = (threads.n - 1) * threads.fetches_s2(q, form.hold_power)
+    for_weights = threads.lock_weights_gpu_factor * (fetches + threads.overwrites_s2(form.hold_power) / ratio)
+    if form.phases and last_s is not None:
+        sums = threads.met_sums_s2(last_s, ratio * last_s, p)
+    else:
+        sums = threads.sums_s2(p, form.hold_power)
     return _positive_root(free_s, 0.5 * (for_weights + threads.lock_gradient_gpu_factor * sums / ratio))
 
 
 def _update_period(
-    threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, p: FloatArray, barrier_s: FloatArray
+    threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, p: FloatArray, gpu_s: FloatArray, barrier_s: FloatArray
 ) -> FloatArray:
     n, q = threads.n, np.minimum(p / ratio, 1.0)
     free_s = threads.update_free_s + n * threads.sum_gradient_s * p + barrier_s
-    fetches = hold_second_moment(threads.fetch_weights_s, q, form.hold_power)
-    deposits = threads.lock_gradient_update_factor * threads.update_gradient_s**2
+    fetches = threads.met_fetches_s2(gpu_s, ratio * gpu_s, p) if form.phases else threads.fetches_s2(q, form.hold_power)
+    deposits = threads.lock_gradient_update_factor * threads.deposits_s2(form.hold_power)
     return _positive_root(free_s, 0.5 * n * ratio * (deposits + threads.lock_weights_update_factor * fetches))
 
 
@@ -175,11 +226,13 @@ def _overdispersed_barrier(threads: CoupledThreads, p: FloatArray, gpu_s: FloatA
 def _convolved_barrier(threads: CoupledThreads, p: FloatArray, gpu_s: FloatArray) -> FloatArray:
     n, sum_s = threads.n, threads.sum_gradient_s
     spread = buffer_overdispersion(n, sum_s / gpu_s)
-    return barrier_wait(n, p, threads.n_nodes, spread, sum_s, threads.update_gradient_s, gpu_s)
+    deposits = (threads.update_gradient_s, gpu_s, threads.update_gradient_std_s)
+    return barrier_wait(n, p, threads.n_nodes, spread, sum_s, *deposits, threads.update_std_s(p))
 
 
 CLOSED_FORMS: Mapping[str, ClosedForm] = {
-    "paper": ClosedForm(hold_power=2, jitter=False, barrier=_binomial_barrier),
-    "second_moment": ClosedForm(hold_power=1, jitter=True, barrier=_overdispersed_barrier),
-    "convolution": ClosedForm(hold_power=1, jitter=True, barrier=_convolved_barrier),
+    "paper": ClosedForm(hold_power=2, jitter=False, phases=False, barrier=_binomial_barrier),
+    "second_moment": ClosedForm(hold_power=1, jitter=True, phases=False, barrier=_overdispersed_barrier),
+    "convolution": ClosedForm(hold_power=1, jitter=True, phases=False, barrier=_convolved_barrier),
+    "phases": ClosedForm(hold_power=1, jitter=True, phases=True, barrier=_convolved_barrier),
 }

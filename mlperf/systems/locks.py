@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+from scipy.special import ndtr
+
 from mlperf.core.arrays import FloatArray
+
+SQRT_2_PI = math.sqrt(2.0 * math.pi)
+FAR = 40.0
+LEAST_SPREAD = 1e-12
 
 
 def lock_wait(second_moment_s2: FloatArray, period_s: FloatArray) -> FloatArray:
@@ -30,9 +39,51 @@ def lock_wait(second_moment_s2: FloatArray, period_s: FloatArray) -> FloatArray:
     return second_moment_s2 / (2.0 * period_s)
 
 
-def hold_second_moment(hold_s: FloatArray, probability: FloatArray, power: int) -> FloatArray:
-    """E[hold**2] of a hold that happens with a probability.
+def hold_second_moment(
+    hold_s: FloatArray, probability: FloatArray | float, power: int, std_s: FloatArray | float = 0.0
+) -> FloatArray:
+    """E[hold**2] of a hold that happens with a probability and then takes ``hold_s`` with deviation ``std_s``.
 
     ``power`` 1 is the second moment; 2 is the square of the mean hold, as the paper has it.
     """
-    return hold_s * hold_s * (probability if power == 1 else probability * probability)
+    if power == 1:
+        return np.asarray((hold_s * hold_s + std_s * std_s) * probability)
+    mean_s = hold_s * probability
+    return np.asarray(mean_s * mean_s)
+
+
+def overlap_second_moment(hold_s: FloatArray, std_s: FloatArray, gap_s: FloatArray, gap_std_s: FloatArray) -> FloatArray:
+    """E[max(hold - max(gap, 0), 0)**2]: what is left of a hold for somebody who comes at least a gap after it began.
+
+    Two threads that meet once a period do not meet at random. A buffer is found fresh because its GPU has just left it, and the GPU
+    comes back T_GPU later: with T_Update < T_GPU at least their difference lies between. Likewise every GPU has fetched new weights
+    within T_GPU of their publication, the next of which comes T_Update later.
+
+    Parameters
+    ----------
+    hold_s, std_s : array, shape (n_configs,)
+        Mean hold and its standard deviation, seconds.
+    gap_s, gap_std_s : array, shape (n_configs,)
+        Mean of the normal gap, negative where the meeting is at random, and its standard deviation, seconds.
+
+    Returns
+    -------
+    array, shape (n_configs,)
+        Seconds squared, E[hold**2] at most; divided by twice the period it is the mean wait.
+    """
+    spread_s = np.maximum(gap_std_s, LEAST_SPREAD * (hold_s + np.abs(gap_s)) + np.finfo(float).tiny)
+    within = (hold_s - gap_s) / spread_s
+    before = -gap_s / spread_s
+    early_s = spread_s * _density(before) - gap_s * ndtr(before)
+    left = _square_above(hold_s - gap_s, spread_s, within) - _square_above(-gap_s, spread_s, before) - 2.0 * hold_s * early_s
+    return np.asarray(np.maximum(left, 0.0) + std_s * std_s * ndtr(within))
+
+
+def _square_above(mean_s: FloatArray, spread_s: FloatArray, scaled: FloatArray) -> FloatArray:
+    """E[max(x, 0)**2] of a normal x."""
+    return np.asarray((spread_s**2 + mean_s**2) * ndtr(scaled) + mean_s * spread_s * _density(scaled))
+
+
+def _density(scaled: FloatArray) -> FloatArray:
+    near = np.clip(scaled, -FAR, FAR)
+    return np.asarray(np.exp(-0.5 * near * near) / SQRT_2_PI)

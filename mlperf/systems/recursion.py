@@ -147,7 +147,8 @@ def _walk(threads: CoupledThreads, deposits: _Deposits, window: int, row: int, c
     """One walk of every update thread over its buffers: when it is through, seconds after the publication."""
     sum_s, deposit_s = threads.sum_gradient_s.item(), threads.update_gradient_s.item()
     shape = deposits.next_s.shape[1:]
-    offset_s, n_fresh = np.zeros(shape).reshape(-1), _zeros(shape[0] * shape[1])
+    size, rng = shape[0] * shape[1], deposits.rng
+    offset_s, n_fresh = _noise(threads.update_weights_std_s, size, rng), _zeros(size)
     for thread in range(threads.n):
         next_s = deposits.next_s[thread].reshape(-1)
         n_deposits = _zeros(next_s.size)
@@ -162,13 +163,19 @@ def _walk(threads: CoupledThreads, deposits: _Deposits, window: int, row: int, c
             _note(deposits.happen(thread, busy, window), busy, n_deposits, counts)
             if counts is not None:
                 counts.lock_s += float(wait_s.sum()) / next_s.size
-        offset_s += sum_s * (n_deposits > 0)
+        offset_s += np.maximum(sum_s + _noise(threads.sum_gradient_std_s, size, rng), 0.0) * (n_deposits > 0)
         n_fresh += n_deposits > 0
         if counts is not None:
             counts.gradients[row] += n_deposits.reshape(shape).sum(axis=1)
     if counts is not None:
         counts.fresh += np.bincount(n_fresh, minlength=counts.fresh.size)
-    return offset_s.reshape(shape)
+    return (offset_s + _noise(threads.update_work_std_s, size, rng)).reshape(shape)
+
+
+def _noise(std_s: FloatArray, size: int, rng: np.random.Generator) -> FloatArray:
+    """Normal variation of one component on every node; draws nothing where it does not vary."""
+    spread_s = std_s.item()
+    return spread_s * rng.standard_normal(size) if spread_s > 0.0 else np.zeros(size)
 
 
 def _note(ages: IntArray, where: IntArray, n_deposits: IntArray, counts: _Counts | None) -> None:
@@ -183,7 +190,7 @@ def _note(ages: IntArray, where: IntArray, n_deposits: IntArray, counts: _Counts
 def _state_of(threads: CoupledThreads, counts: _Counts, run: RunGrid) -> State:
     """Counted T_Update, then T_GPU from its own equation with the probabilities of that period."""
     update_s = np.array([counts.update_s.mean()])
-    form = CLOSED_FORMS["convolution"]
+    form = CLOSED_FORMS["phases"]
     at = gpu_period_at(threads, form, update_s)
     n, n_windows = threads.n, counts.update_s.shape[0]
     ready = np.array([np.arange(n + 1) @ counts.fresh / (n * counts.fresh.sum())])

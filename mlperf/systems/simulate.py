@@ -18,6 +18,9 @@ from mlperf.systems.times import ComponentTimes, RunGrid
 N_BATCHES = 20
 LOST_SHARE = 0.01
 SPARE_ITERATIONS = 1.15
+N_OCCURRENCES = 65_521
+"""Drawn durations of one kind, taken in turn by the number of the event: a prime, so that no period of the run repeats them."""
+
 JITTERS = ("gamma", "lognormal")
 
 
@@ -63,7 +66,7 @@ class SimulationPlan:
     n_updates, warmup : int
         Updates counted, and updates before them.
     jitter : {"gamma", "lognormal"}
-        Distribution of the GPU work; its deviation is ``gpu_work_std_s``.
+        Distribution of the GPU work, whose deviation is ``gpu_work_std_s``, and of all else that varies.
     allreduce_variation : float
         Coefficient of variation of the all-reduce payload.
     speed : array, shape (n_gpus,), optional
@@ -176,14 +179,14 @@ def _new_run(times: ComponentTimes, run: RunGrid, seed: int, plan: SimulationPla
         clock=np.full((events.N_CLOCK_ROWS, n_leaves), float(events.NOBODY)),
         tree=_first_tree(n_leaves),
         counts=_zeros(events.N_COUNTS),
-        seconds=_durations(times),
+        seconds=_durations(times, plan.jitter, shared),
         work_s=_work(times, own, plan, room.n_iterations),
         buffer=_zeros(n_gpus, room.n_buffered),
         update=_zeros(events.N_UPDATE_ROWS, n_releases),
         update_s=np.zeros((events.N_UPDATE_TIMES, n_releases)),
         staleness=_zeros(room.n_ages),
         fresh=_zeros(run.n_gpus_per_node.item() + 1),
-        log=np.zeros((plan.n_recorded, 3)),
+        log=np.zeros((plan.n_recorded, 4)),
     )
     for place, count in ((events.WARMUP, plan.warmup), (events.N_GPUS, n_gpus), (events.N_NODES, n_nodes)):
         fresh_run.counts[place] = count
@@ -235,15 +238,26 @@ def _factors(rng: np.random.Generator, jitter: str, variation: float, size: int)
     return rng.lognormal(-0.5 * spread, np.sqrt(spread), size)
 
 
-def _durations(times: ComponentTimes) -> FloatArray:
-    seconds = np.zeros(events.N_SECONDS)
-    seconds[events.FETCH] = times.fetch_weights_s.item()
-    seconds[events.DEPOSIT] = times.update_gradient_s.item()
-    seconds[events.SUM] = times.sum_gradient_s.item()
-    seconds[events.PREPARE] = times.update_old_weights_s.item() + times.add_momentum_s.item()
-    seconds[events.COMBINE] = times.allreduce_s.item()
-    seconds[events.FINISH] = times.update_momentum_s.item()
-    seconds[events.OVERWRITE] = times.update_weights_s.item()
+def _durations(times: ComponentTimes, jitter: str, rng: np.random.Generator) -> FloatArray:
+    """Durations by what is done and, in columns, drawn occurrences; and the totals of the waits, at first 0."""
+    before_s = times.update_old_weights_s.item() + times.add_momentum_s.item()
+    after_s = times.update_momentum_s.item()
+    work_std_s = times.spread_s("update_work").item()
+    # Variances add up: each of the two parts gets its share of them by its length.
+    own_s = max(before_s + after_s, np.finfo(float).tiny)
+    kinds = {
+        events.FETCH: (times.fetch_weights_s.item(), times.spread_s("fetch_weights").item()),
+        events.DEPOSIT: (times.update_gradient_s.item(), times.spread_s("update_gradient").item()),
+        events.SUM: (times.sum_gradient_s.item(), times.spread_s("sum_gradient").item()),
+        events.PREPARE: (before_s, work_std_s * np.sqrt(before_s / own_s)),
+        events.COMBINE: (times.allreduce_s.item(), 0.0),
+        events.FINISH: (after_s, work_std_s * np.sqrt(after_s / own_s)),
+        events.OVERWRITE: (times.update_weights_s.item(), times.spread_s("update_weights").item()),
+    }
+    varies = any(std_s > 0.0 for _, std_s in kinds.values())
+    seconds = np.zeros((events.N_SECONDS, N_OCCURRENCES if varies else 1))
+    for kind, (mean_s, std_s) in kinds.items():
+        seconds[kind] = mean_s * _factors(rng, jitter, std_s / mean_s if mean_s > 0.0 else 0.0, seconds.shape[1])
     return seconds
 
 
@@ -266,11 +280,11 @@ def _simulation(world: _Run, run: RunGrid, plan: SimulationPlan) -> Simulation:
         mean_staleness_std_err=_batch_error(ages, gradients),
         ready_probability=float(np.arange(world.fresh.size) @ world.fresh) / (n_updates * n_gpus),
         fetch_probability=float(world.counts[events.FETCHES]) / n_deposits,
-        lock_weights_gpu_s=float(world.seconds[events.WEIGHTS_GPU]) / n_deposits,
-        lock_gradient_gpu_s=float(world.seconds[events.GRADIENT_GPU]) / n_deposits,
-        lock_gradient_update_s=float(world.seconds[events.GRADIENT_UPDATE]) / n_node_updates,
-        lock_weights_update_s=float(world.seconds[events.WEIGHTS_UPDATE]) / n_node_updates,
-        barrier_wait_s=float(world.seconds[events.BARRIER]) / n_node_updates,
+        lock_weights_gpu_s=float(world.seconds[events.WEIGHTS_GPU, 0]) / n_deposits,
+        lock_gradient_gpu_s=float(world.seconds[events.GRADIENT_GPU, 0]) / n_deposits,
+        lock_gradient_update_s=float(world.seconds[events.GRADIENT_UPDATE, 0]) / n_node_updates,
+        lock_weights_update_s=float(world.seconds[events.WEIGHTS_UPDATE, 0]) / n_node_updates,
+        barrier_wait_s=float(world.seconds[events.BARRIER, 0]) / n_node_updates,
         conservation=conservation,
         n_updates=n_updates,
         n_gpu_iterations=n_deposits,
@@ -289,7 +303,8 @@ def _check_conservation(conservation: float, n_updates: int) -> None:
 
 def _timeline(world: _Run) -> Timeline:
     n_logged = min(int(world.counts[events.EVENTS]), world.log.shape[0])
-    return timeline(Recorded(world.log[:n_logged], world.seconds, world.work_s, world.update_s[events.COMBINE_FACTOR]))
+    combine_s = world.seconds[events.COMBINE, 0] * world.update_s[events.COMBINE_FACTOR]
+    return timeline(Recorded(world.log[:n_logged], world.work_s.shape[0], combine_s))
 
 
 def _batch_error(totals: FloatArray | IntArray, weights: FloatArray | IntArray) -> float:

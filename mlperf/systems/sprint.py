@@ -13,13 +13,13 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.core.shown import Shown
 from mlperf.systems.flags import sprint_flags
 from mlperf.systems.iterations import CLOSED_FORMS, ClosedForm, CoupledThreads, Periods, log_mismatch, log_ratio_guess, periods_at
-from mlperf.systems.locks import hold_second_moment, lock_wait
+from mlperf.systems.locks import lock_wait
 from mlperf.systems.roots import decreasing_root
-from mlperf.systems.times import WAITS, ComponentTimes, RunGrid
+from mlperf.systems.times import SPREADS, WAITS, ComponentTimes, RunGrid
 
 CHUNK = 4096
 SCAN_POINTS = 33
-SCAN_REACH = {"paper": 14.0, "second_moment": 14.0, "convolution": 7.0}
+SCAN_REACH = {"paper": 14.0, "second_moment": 14.0, "convolution": 7.0, "phases": 7.0}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,10 +87,11 @@ def solve_iterations(times: ComponentTimes, run: RunGrid, closed: str = "convolu
     times : ComponentTimes
     run : RunGrid
         Broadcasts with ``times``; a leading axis of ``times`` (perturbations, draws) is allowed.
-    closed : {"convolution", "second_moment", "paper"}
+    closed : {"convolution", "phases", "second_moment", "paper"}
         ``paper``: min() probabilities, squared mean holds, binomial barrier (reproduces the publication).
         ``second_moment``: jitter-aware probabilities, second moments, overdispersed barrier. ``convolution``: as before,
-        and the barrier counts lock waits.
+        and the barrier counts lock waits. ``phases``: as before, and two threads that have just met are known not to meet
+        again before a period is over, which ends most waits of a GPU for its buffer and of an update for the weights.
     check_unique : bool
         Scan 33 ratios for further roots and flag configurations that have them.
 
@@ -145,11 +146,12 @@ def coupled_threads(times: ComponentTimes, run: RunGrid) -> CoupledThreads:
         "update_gradient_s": times.update_gradient_s,
         "sum_gradient_s": times.sum_gradient_s,
         "update_weights_s": times.update_weights_s,
-        "gpu_work_std_s": times.gpu_work_std_s,
+        "gpu_work_std_s": np.hypot(times.gpu_work_std_s, times.spread_s("update_gradient")),
         "barrier_per_buffer_s": per_buffer,
         "n_nodes": run.n_nodes.astype(np.float64),
         "n_gpus_per_node": run.n_gpus_per_node,
         **{f"{name}_factor": times.wait_factor(name) for name in WAITS},
+        **{f"{name}_std_s": times.spread_s(name) for name in SPREADS},
     }
     return CoupledThreads(**{name: np.broadcast_to(value, shape).ravel() for name, value in every.items()})
 
@@ -197,21 +199,26 @@ def _count_roots(threads: CoupledThreads, form: ClosedForm, reach: float) -> Int
 def state_at(threads: CoupledThreads, at: Periods, closed: str, lock_gradient_update_s: FloatArray | None = None) -> State:
     """Lock waits, residual and flags of solved iterations; shape (n_configs,).
 
-    ``closed`` without an entry in ``CLOSED_FORMS`` names another method and takes the holds of ``convolution``; a counted
+    ``closed`` without an entry in ``CLOSED_FORMS`` names another method and takes the holds of ``phases``; a counted
     ``lock_gradient_update_s`` replaces that of eq. 7.
     """
-    form = CLOSED_FORMS.get(closed, CLOSED_FORMS["convolution"])
+    form = CLOSED_FORMS.get(closed, CLOSED_FORMS["phases"])
     n, gpu_s, update_s = threads.n_gpus_per_node, at.gpu_s, at.update_s
-    fetches = hold_second_moment(threads.fetch_weights_s, at.fetch_probability, form.hold_power)
-    sums = hold_second_moment(threads.sum_gradient_s, at.ready_probability, form.hold_power)
+    fetches, sums = (
+        threads.fetches_s2(at.fetch_probability, form.hold_power),
+        threads.sums_s2(at.ready_probability, form.hold_power),
+    )
+    met_fetches = fetches
+    if form.phases:
+        sums, met_fetches = (met(gpu_s, update_s, at.ready_probability) for met in (threads.met_sums_s2, threads.met_fetches_s2))
     if lock_gradient_update_s is None:
-        lock_gradient_update_s = threads.lock_gradient_update_factor * n * lock_wait(threads.update_gradient_s**2, gpu_s)
-    for_weights_s = lock_wait(threads.update_weights_s**2, update_s) + (n - 1) * lock_wait(fetches, gpu_s)
+        lock_gradient_update_s = threads.lock_gradient_update_factor * n * lock_wait(threads.deposits_s2(form.hold_power), gpu_s)
+    for_weights_s = lock_wait(threads.overwrites_s2(form.hold_power), update_s) + (n - 1) * lock_wait(fetches, gpu_s)
     waits = {
         "lock_weights_gpu_s": threads.lock_weights_gpu_factor * for_weights_s,
         "lock_gradient_gpu_s": threads.lock_gradient_gpu_factor * lock_wait(sums, update_s),
         "lock_gradient_update_s": lock_gradient_update_s,
-        "lock_weights_update_s": threads.lock_weights_update_factor * n * lock_wait(fetches, gpu_s),
+        "lock_weights_update_s": threads.lock_weights_update_factor * n * lock_wait(met_fetches, gpu_s),
     }
     return State(
         gpu_iteration_s=gpu_s,

@@ -53,26 +53,20 @@ class Timeline(Shown):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recorded:
-    """The log of a run and what its intervals follow from: durations by event, drawn work, factors of the all-reduce."""
+    """The log of a run (time, thread, event, when what it ends began) and the seconds of every all-reduce."""
 
     log: FloatArray
-    seconds: FloatArray
-    work_s: FloatArray
-    combine_factor: FloatArray
-
-    @property
-    def n_gpus(self) -> int:
-        """GPUs of the whole run."""
-        return int(self.work_s.shape[0])
+    n_gpus: int
+    combine_s: FloatArray
 
 
-# event: (activity that ended, its duration, wait before it)
+# event: (activity that ended, wait before it)
 ENDED = {
-    events.FETCHED: ("fetch_weights", events.FETCH, "lock_weights_gpu"),
-    events.DEPOSITED: ("update_gradient", events.DEPOSIT, "lock_gradient_gpu"),
-    events.SUMMED: ("sum_gradient", events.SUM, "lock_gradient_update"),
-    events.ARRIVED: ("prepare", events.PREPARE, "lock_gradient_update"),
-    events.PUBLISHED: ("update_weights", events.OVERWRITE, "lock_weights_update"),
+    events.FETCHED: ("fetch_weights", "lock_weights_gpu"),
+    events.DEPOSITED: ("update_gradient", "lock_gradient_gpu"),
+    events.SUMMED: ("sum_gradient", "lock_gradient_update"),
+    events.ARRIVED: ("prepare", "lock_gradient_update"),
+    events.PUBLISHED: ("update_weights", "lock_weights_update"),
 }
 
 
@@ -94,27 +88,26 @@ def timeline(recorded: Recorded) -> Timeline:
 def _intervals(recorded: Recorded) -> Iterator[tuple[int, Interval]]:
     last_s: dict[int, float] = {}
     n_done: dict[int, int] = {}
-    for now, thread_number, kind_number in recorded.log:
-        thread, kind, now = int(thread_number), int(kind_number), float(now)
+    for now, thread_number, kind_number, began_s in recorded.log.tolist():
+        thread, kind = int(thread_number), int(kind_number)
         since_s = last_s.get(thread, 0.0)
-        for interval in _parts(recorded, thread, kind, since_s, now, n_done):
+        for interval in _parts(recorded, thread, kind, (since_s, began_s, now), n_done):
             yield thread, interval
         last_s[thread] = now
 
 
-def _parts(recorded: Recorded, thread: int, kind: int, since_s: float, now: float, n_done: dict[int, int]) -> list[Interval]:
-    """Split the time since a thread's last event into waits and activities."""
+def _parts(recorded: Recorded, thread: int, kind: int, times: tuple[float, float, float], n_done: dict[int, int]) -> list[Interval]:
+    """Split the time since a thread's last event (since, began, now) into waits and activities."""
+    since_s, began_s, now = times
     if kind in ENDED:
-        name, duration, wait = ENDED[kind]
-        begin_s = now - float(recorded.seconds[duration])
-        return [(wait, since_s, begin_s), (name, begin_s, now)]
+        name, wait = ENDED[kind]
+        return [(wait, since_s, began_s), (name, began_s, now)]
     if kind == events.UPDATE_START:
         return []
     turn = n_done.get(thread, 0)
     n_done[thread] = turn + 1
     if kind == events.WANT_WEIGHTS:
-        release_s = now - float(recorded.seconds[events.FINISH])
-        begin_s = release_s - float(recorded.seconds[events.COMBINE] * recorded.combine_factor[turn])
-        return [("barrier", since_s, begin_s), ("allreduce", begin_s, release_s), ("update_momentum", release_s, now)]
-    begin_s = now - float(recorded.work_s[thread, turn - 1]) if turn else 0.0
+        begin_s = began_s - float(recorded.combine_s[turn])
+        return [("barrier", since_s, begin_s), ("allreduce", begin_s, began_s), ("update_momentum", began_s, now)]
+    begin_s = began_s if turn else 0.0
     return [("lock_weights_gpu", since_s, begin_s), ("gpu_work", begin_s, now)]

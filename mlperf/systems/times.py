@@ -17,6 +17,7 @@ from mlperf.core.suggest import did_you_mean
 GPU_WORK = ("load_image", "deform_image", "compute_gradient", "compute_update_value")
 UPDATE_WORK = ("update_old_weights", "add_momentum", "allreduce", "update_momentum")
 WAITS = ("lock_weights_gpu", "lock_gradient_gpu", "lock_gradient_update", "lock_weights_update", "barrier_wait")
+SPREADS = ("fetch_weights", "update_gradient", "sum_gradient", "update_weights", "update_work")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +46,12 @@ class ComponentTimes(Shown):
         What-if factors on the four lock waits, which follow from the times above; None means 1.
     barrier_wait_factor : array, optional
         The same for the wait at the barrier of the all-reduce.
+    fetch_weights_std_s, update_gradient_std_s, sum_gradient_std_s, update_weights_std_s : array, optional
+        Standard deviations of one hold from occurrence to occurrence; None means that it always takes the same time. They enter
+        the second moments of the holds, and those of the update thread the spread between nodes at the barrier.
+    update_work_std_s : array, optional
+        Standard deviation, from update to update, of what a node's update thread does by itself outside locks (old weights,
+        momentum, new momentum); None means 0.
 
     Raises
     ------
@@ -73,6 +80,11 @@ class ComponentTimes(Shown):
     lock_gradient_update_factor: FloatArray | None = None
     lock_weights_update_factor: FloatArray | None = None
     barrier_wait_factor: FloatArray | None = None
+    fetch_weights_std_s: FloatArray | None = None
+    update_gradient_std_s: FloatArray | None = None
+    sum_gradient_std_s: FloatArray | None = None
+    update_weights_std_s: FloatArray | None = None
+    update_work_std_s: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for name, value in self._given().items():
@@ -116,11 +128,13 @@ class ComponentTimes(Shown):
             if name in WAITS:
                 changed[f"{name}_factor"] = np.asarray(given.get(f"{name}_factor", 1.0) * np.asarray(factor))
             elif f"{name}_s" in given:
-                changed[f"{name}_s"] = np.asarray(given[f"{name}_s"] * factor)
+                own = [field for field in (f"{name}_s", f"{name}_std_s") if field in given]
+                changed.update({field: np.asarray(given[field] * factor) for field in own})
             else:
                 known = [field.removesuffix("_s") for field in given if field.endswith("_s")]
                 raise UsageError(
-                    f"got component {name!r}, expected one of {', '.join((*known, *WAITS))}", hint=did_you_mean(name, (*known, *WAITS))
+                    f"got component {name!r}, expected one of {', '.join((*known, *WAITS))}",
+                    hint=did_you_mean(name, (*known, *WAITS)),
                 )
         return dataclasses.replace(self, **changed)
 
@@ -128,6 +142,11 @@ class ComponentTimes(Shown):
     def scaled_waits(self) -> tuple[str, ...]:
         """Waits of `WAITS` that have a factor: only the closed forms can obey it."""
         return tuple(name for name in WAITS if getattr(self, f"{name}_factor") is not None)
+
+    def spread_s(self, name: str) -> FloatArray:
+        """Standard deviation of one occurrence of a component, seconds; 0 where none was given."""
+        spread = getattr(self, f"{name}_std_s")
+        return np.asarray(0.0 if spread is None else spread)
 
     def wait_factor(self, name: str) -> FloatArray:
         """Factor on a wait of `WAITS`; 1 where none was given."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import integrate, stats
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.systems.barrier import barrier_excess
@@ -67,7 +67,7 @@ def test_the_paper_form_is_the_fixed_point_of_picard_iteration() -> None:
         assert state.update_iteration_s[row] == pytest.approx(update_s, rel=1e-8)
 
 
-@pytest.mark.parametrize("closed", ["second_moment", "convolution"])
+@pytest.mark.parametrize("closed", ["second_moment", "convolution", "phases"])
 def test_the_jitter_forms_are_the_fixed_point_of_picard_iteration(closed: str) -> None:
     """The right-hand sides written again from the text, iterated from (a0, b0) with damping."""
     times, run = random_case(np.random.default_rng(2), 40, jitter=True)
@@ -82,6 +82,13 @@ def test_the_jitter_forms_are_the_fixed_point_of_picard_iteration(closed: str) -
             gpu_s, update_s = 0.5 * (gpu_s + new[0]), 0.5 * (update_s + new[1])
         assert state.gpu_iteration_s[row] == pytest.approx(gpu_s, rel=1e-8)
         assert state.update_iteration_s[row] == pytest.approx(update_s, rel=1e-8)
+
+
+def left_of_hold(hold_s: float, gap_s: float, gap_std_s: float) -> float:
+    """E max(hold - max(gap, 0), 0)**2 of a normal gap, by quadrature."""
+    gap = stats.norm(gap_s, gap_std_s)
+    between = integrate.quad(lambda d: (hold_s - d) ** 2 * gap.pdf(d), 0.0, hold_s, epsabs=0.0, epsrel=1e-11, limit=200)[0]
+    return float(hold_s**2 * gap.cdf(0.0) + between)
 
 
 def right_hand_sides(value: dict[str, float], gpu_s: float, update_s: float, closed: str) -> tuple[float, float]:
@@ -100,10 +107,14 @@ def right_hand_sides(value: dict[str, float], gpu_s: float, update_s: float, clo
         sum((stats.binom.pmf(i, j, 0.5) * 2**j * (1 + eps) ** (j - i) * eps**i) ** 2 for j in range(n) for i in range(j + 1)) / n
     )
     barrier = sum_s * barrier_excess(n, np.array(p), np.array(nodes), np.array(spread))
-    if closed == "convolution":
+    if closed != "second_moment":
         barrier = barrier_wait(n, *(np.array([x]) for x in (p, nodes, spread, sum_s, deposit_s, gpu_s)))[0]
-    locks_gpu_s = overwrite_s**2 / (2 * update_s) + (n - 1) * q * fetch_s**2 / (2 * gpu_s) + p * sum_s**2 / (2 * update_s)
-    locks_update_s = n * (deposit_s**2 + q * fetch_s**2) / (2 * gpu_s)
+    sums_s2, fetches_s2 = p * sum_s**2, q * fetch_s**2
+    if closed == "phases":
+        sums_s2 = left_of_hold(sum_s, gpu_s - update_s, std_s)
+        fetches_s2 = left_of_hold(fetch_s, update_s - overwrite_s - gpu_s, std_s)
+    locks_gpu_s = overwrite_s**2 / (2 * update_s) + (n - 1) * q * fetch_s**2 / (2 * gpu_s) + sums_s2 / (2 * update_s)
+    locks_update_s = n * (deposit_s**2 + fetches_s2) / (2 * gpu_s)
     return (
         value["gpu_free_s"] + q * fetch_s + locks_gpu_s,
         value["update_free_s"] + n * p * sum_s + float(barrier) + locks_update_s,

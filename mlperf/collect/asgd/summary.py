@@ -18,7 +18,7 @@ class RunSummary(Shown):
     minibatch_ratio : float
         Mean mini-batch over M n b U / G: 1 where no gradient is lost.
     overshoot_share : float
-        Mean error of a wait over the shortest mean wait; above 0.05 the run emulates badly.
+        Usual (median) error of a wait over the shortest mean wait; above 0.05 the run emulates badly.
     """
 
     run: int
