@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "read_campaign": "mlperf.datasets",
+    "join_tables": "mlperf.datasets",
     "train": "mlperf.systems",
     "load_model": "mlperf.systems",
     "save_model": "mlperf.systems",

@@ -14,6 +14,8 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
+from mlperf.datasets.join import KEY, Joined, JoinedTable, Keys, join_tables
+from mlperf.datasets.join_checks import Table
 from mlperf.models import StepwiseOLS
 from mlperf.models.fields import Fields
 from mlperf.models.store import FORMAT, VERSION, model_from_dict, model_to_dict
@@ -41,6 +43,8 @@ class TableModel(Shown):
         Odd against even repeats of equal rows, a fraction; NaN without repeats.
     groups : str or None
         Column whose equal values stayed in one fold; None: equal rows of features did.
+    joined : tuple of JoinedTable
+        Feature tables that were joined to the measurements, and the columns of each.
     provenance : mapping
         Data SHA-256, versions, host, command.
     """
@@ -51,6 +55,34 @@ class TableModel(Shown):
     noise_floor: float
     groups: str | None
     provenance: Mapping[str, Any]
+    joined: tuple[JoinedTable, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that a row to predict must have: those that the candidate terms read."""
+        return tuple(str(name) for name in self.fitted.estimator.feature_names_in_)
+
+    def check_columns(self, rows: pd.DataFrame, place: str) -> None:
+        """Accept rows only if they have every column that the model reads.
+
+        Raises
+        ------
+        DataError
+            Names all that are missing, and the feature tables that brought them to the training.
+        """
+        missing = [name for name in self.columns if name not in rows.columns]
+        if not missing:
+            return
+        sources = {name: table.table for table in self.joined for name in table.columns}
+        tables = dict.fromkeys(sources[name] for name in missing if name in sources)
+        raise DataError(
+            f"is missing {', '.join(missing)}: expected the {len(self.columns)} columns that the model reads",
+            place=f"{place}, column {missing[0]}",
+            hint=f"The model was trained on columns of {', '.join(tables)}: join tables of the same kind that describe these rows "
+            "(--join, --on)."
+            if tables
+            else "Add the columns; a column that an old table has and a new one has not may be 0 throughout.",
+        )
 
     def predict(self, rows: pd.DataFrame) -> FloatArray:
         """The target of each row, shape (n_rows,), in the table's unit."""
@@ -72,6 +104,7 @@ class TableModel(Shown):
             "errors": plain(self.errors),
             "noise_floor": plain(self.noise_floor),
             "groups": self.groups,
+            "joined": plain(self.joined),
             "provenance": plain(self.provenance),
         }
 
@@ -89,6 +122,7 @@ class TableModel(Shown):
                 noise_floor=fields.number("noise_floor", finite=False),
                 groups=None if fields.absent("groups") else fields.text("groups"),
                 provenance=dict(fields.raw("provenance")),
+                joined=_joined_from_fields(fields),
             )
 
     def to_frame(self) -> pd.DataFrame:
@@ -104,6 +138,8 @@ def train_table(
     terms: Sequence[str] | None = None,
     formula: str | None = None,
     groups: str | None = None,
+    join: Sequence[Table] = (),
+    on: Keys | Sequence[Keys] = KEY,
     noise: str = "relative",
     n_folds: int = FOLDS,
     seed: int = 0,
@@ -120,11 +156,14 @@ def train_table(
         Column to predict; > 0 under ``relative`` noise.
     terms : sequence of str, optional
         One arithmetic expression over columns each (``"m*n*k"``, ``"log2(n)"``); a bare text column is a factor. Default: every
-        column but ``target`` and ``groups``.
+        column but ``target`` and ``groups``; with ``join`` every column of the feature tables.
     formula : str, optional
         R's language instead of ``terms``: ``"time_s ~ a * b + poly(c, 2)"``; its left side must be ``target``.
     groups : str, optional
-        Column whose equal values are left out together.
+        Column whose equal values are left out together. Default: equal rows of features are; with ``join`` equal rows of the
+        feature tables, so that all measurements of a kernel stay together.
+    join, on
+        Feature tables and their key columns (see `mlperf.join_tables`).
     noise : str
         ``relative`` (weights 1/y**2, total preserved) or ``absolute``.
     n_folds, seed : int
@@ -145,32 +184,33 @@ def train_table(
     """
     if terms is not None and formula is not None:
         raise UsageError("got both terms and a formula, expected one of them")
-    frame, digest = _frame(table, target, duplicates)
+    data = _read(table, target, join, on, duplicates)
+    frame = data.frame
     for name in [target] + ([groups] if groups else []):
         if name not in frame:
             raise DataError(f"got no column {name!r}, expected one of {', '.join(frame.columns)}", place=str(table))
     times = frame[target].to_numpy(float)
     columns = frame.drop(columns=[target] + ([groups] if groups else []))
-    make = _maker(columns, target, terms, formula, {"noise": noise, **options})
+    described = columns[[name for name in data.features if name in columns]] if data.tables else columns
+    offered = tuple(described.columns) if terms is None else tuple(terms)
+    make = _maker(offered, target, formula, {"noise": noise, **options})
     estimator = make().fit(columns, times)
     scale = float(times.sum() / estimator.predict(columns).sum()) if noise == "relative" else 1.0
-    labels = frame[groups].to_numpy() if groups else configuration_groups(columns)
+    labels = frame[groups].to_numpy() if groups else configuration_groups(described)
     return TableModel(
         target,
         Scaled(estimator, scale),
         _errors(make, columns, times, labels, n_folds, seed, keep_totals=noise == "relative"),
-        _noise_floor(columns, times),
+        _noise_floor(described, times),
         groups,
-        provenance(data_sha256=digest, seed=seed),
+        provenance(data_sha256=dict(data.data_sha256), seed=seed),
+        data.tables,
     )
 
 
-def _maker(columns: pd.DataFrame, target: str, terms: Sequence[str] | None, formula: str | None, options: dict[str, Any]) -> Any:
-    if formula is not None:
-        options = {"terms": formula_terms(formula, target), **options}
-    else:
-        options = {"terms": tuple(columns.columns) if terms is None else tuple(terms), **options}
-    return lambda: StepwiseOLS(**options)
+def _maker(terms: tuple[str, ...], target: str, formula: str | None, options: dict[str, Any]) -> Any:
+    chosen = terms if formula is None else formula_terms(formula, target)
+    return lambda: StepwiseOLS(terms=chosen, **options)
 
 
 def formula_terms(formula: str, target: str) -> str:
@@ -181,13 +221,26 @@ def formula_terms(formula: str, target: str) -> str:
     return f"~{right}"
 
 
-def _frame(table: pd.DataFrame | str | Path, target: str, duplicates: str) -> tuple[pd.DataFrame, dict[str, str]]:
+def _read(table: Table, target: str, join: Sequence[Table], on: Keys | Sequence[Keys], duplicates: str) -> Joined:
+    """The rows to fit; without feature tables the table alone."""
+    if join:
+        return join_tables(table, join, on, target=target, duplicates=duplicates)
     if isinstance(table, pd.DataFrame):
-        return table, {}
+        return Joined(table, (), {})
     from mlperf.datasets import read_any_table
     from mlperf.datasets.digest import table_sha256
 
-    return read_any_table(table, target=target, duplicates=duplicates), {Path(table).name: table_sha256(table)}
+    return Joined(read_any_table(table, target=target, duplicates=duplicates), (), {Path(table).name: table_sha256(table)})
+
+
+def _joined_from_fields(fields: Fields) -> tuple[JoinedTable, ...]:
+    if "joined" not in fields.names:
+        return ()
+    found = []
+    for number, value in enumerate(fields.items("joined")):
+        with Fields(value, f"{fields.path}.joined[{number}]") as item:
+            found.append(JoinedTable(item.text("table"), item.texts("on"), item.texts("columns")))
+    return tuple(found)
 
 
 def _errors(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DomainError, UsageError
 from mlperf.core.shown import Shown
+from mlperf.datasets.any_table import read_any_table
+from mlperf.datasets.join import KEY, Keys, join_tables
+from mlperf.datasets.join_checks import Table
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.systems.table_model import TableModel
 
@@ -45,7 +49,13 @@ class RowPredictions(Shown):
 
 
 def predict_rows(
-    model: TableModel, rows: pd.DataFrame | str | Path, *, level: float = 0.95, strict: bool = False
+    model: TableModel,
+    rows: pd.DataFrame | str | Path,
+    *,
+    join: Sequence[Table] = (),
+    on: Keys | Sequence[Keys] = KEY,
+    level: float = 0.95,
+    strict: bool = False,
 ) -> RowPredictions:
     """Predict the target of each row.
 
@@ -55,6 +65,8 @@ def predict_rows(
         From ``mlperf.train(table, target=...)``.
     rows : DataFrame, str or Path
         A frame or CSV file with the columns of the model's terms.
+    join, on
+        Feature tables that hold the columns that ``rows`` lacks, and their key columns (see `mlperf.join_tables`).
     level : float
         Of the intervals.
     strict : bool
@@ -65,7 +77,7 @@ def predict_rows(
     UsageError
         ``model`` is one of a campaign.
     DataError
-        A column is missing or a cell is wrong.
+        A column is missing (all that are missing are named), a key has no partner, or a cell is wrong.
     DomainError
         ``strict`` and a row lies outside; names the first.
     """
@@ -73,7 +85,8 @@ def predict_rows(
         raise UsageError(
             "got the model of a campaign, expected one trained on a table", hint="Predict a CNN with --cnn, --machine and --job."
         )
-    frame = rows if isinstance(rows, pd.DataFrame) else _read(rows)
+    frame = join_tables(rows, join, on, duplicates="keep").frame if join else _read(rows)
+    model.check_columns(frame, "rows" if isinstance(rows, pd.DataFrame) else f"{rows}, line 1")
     inside = np.asarray(model.in_domain(frame), bool)
     if strict and not inside.all():
         row = int(np.argmin(inside))
@@ -89,11 +102,8 @@ def predict_rows(
     )
 
 
-def _read(path: str | Path) -> pd.DataFrame:
-    from mlperf.datasets import read_any_table
-
-    frame: pd.DataFrame = read_any_table(path, duplicates="keep")
-    return frame
+def _read(rows: Table) -> pd.DataFrame:
+    return rows if isinstance(rows, pd.DataFrame) else read_any_table(rows, duplicates="keep")
 
 
 def _scaled_interval(model: TableModel, frame: pd.DataFrame, kind: str, level: float) -> Interval:
