@@ -44,8 +44,8 @@ class Look:
 GRADIENT = Look("gradient", "#56B4E9")
 IMAGES = Look("load and deform images", "#F0E442")
 VALUE = Look("update value", "#999999")
-BUFFER = Look("gradient buffer (lock held): add to it, sum it", "#E69F00")
-WEIGHTS = Look("weights (lock held): fetch, overwrite", "#009E73")
+BUFFER = Look("gradient buffer, lock held:\nadd to it, sum it", "#E69F00")
+WEIGHTS = Look("weights, lock held:\nfetch, overwrite", "#009E73")
 MOMENTUM = Look("old weights, momentum", "#CC79A7")
 ALLREDUCE = Look("all-reduce", "#0072B2", text="white")
 BARRIER = Look("wait at the barrier", "#FFFFFF", hatch="////", edge="#999999")
@@ -158,10 +158,13 @@ def draw_bars(axes: Axes, drawn: pd.DataFrame, places: Mapping[tuple[int, int], 
     for look in dict.fromkeys(LOOKS.values()):
         of_look = drawn[[each is look for each in looks]]
         label = look.label
-        for (node, thread), rows in of_look.groupby(["node", "thread"]):
+        for lane, place in places.items():
+            rows = of_look[(of_look["node"] == lane[0]) & (of_look["thread"] == lane[1])]
+            if rows.empty:
+                continue
             axes.broken_barh(
                 list(zip(rows["begin"], rows["end"] - rows["begin"], strict=True)),
-                (places[(node, thread)] - BAR / 2, BAR),
+                (place - BAR / 2, BAR),
                 facecolor=look.color,
                 edgecolor=look.edge,
                 hatch=look.hatch,
@@ -176,10 +179,10 @@ def draw_numbers(axes: Axes, drawn: pd.DataFrame, places: Mapping[tuple[int, int
     """Write the update into gradients and all-reduces that are wide enough."""
     numbered = drawn["activity"].isin(("compute_gradient", "gpu_work", "allreduce")) & (drawn["update"] >= 0)
     wide = drawn[numbered & (drawn["end"] - drawn["begin"] > ROOM_FOR_TEXT * width)]
-    for row, place in zip(wide.itertuples(), lane_of(wide, places), strict=True):
-        middle = (row.begin + row.end) / 2
-        color = LOOKS[row.activity].text
-        axes.text(middle, place, str(row.update), ha="center", va="center_baseline", fontsize=6.5, color=color, zorder=4)
+    middles = ((wide["begin"] + wide["end"]) / 2).tolist()
+    columns = (wide["activity"].tolist(), wide["update"].tolist(), middles, lane_of(wide, places).tolist())
+    for activity, update, middle, place in zip(*columns, strict=True):
+        axes.text(middle, place, str(update), ha="center", va="center_baseline", fontsize=6.5, color=LOOKS[activity].text, zorder=4)
 
 
 def mark_waits(axes: Axes, drawn: pd.DataFrame, places: Mapping[tuple[int, int], float], width: float) -> None:
@@ -234,6 +237,8 @@ def caption(timeline: ThreadTimeline, lanes: list[tuple[int, int]]) -> str:
     told.append("Dotted: new weights are published. Triangles point at short waits for a lock. ")
     if (timeline.intervals.loc[timeline.intervals["thread"] != UPDATE, "update"] >= 0).any():
         told.append("Numbers: the update that uses the gradient. ")
+    else:
+        told.append("Numbers: updates. ")
     if timeline.origin == "recorded":
         told.append("An update's waits for the buffers of its node are drawn as one, and so are its additions.")
     return "".join(told).strip()

@@ -19,7 +19,9 @@ SIZE_TICKS = 7
 def size_map(axes: Axes, table: pd.DataFrame, value: str, **options: Any) -> Any:
     """Colour cells over m (right) and n (up), one a pair of sizes; sizes that were not measured stay blank."""
     plane = table.pivot(index="n", columns="m", values=value)
-    mesh = axes.pcolormesh(np.arange(plane.shape[1] + 1), np.arange(plane.shape[0] + 1), plane.to_numpy(float), **options)
+    mesh = axes.pcolormesh(
+        np.arange(plane.shape[1] + 1), np.arange(plane.shape[0] + 1), plane.to_numpy(float), rasterized=True, **options
+    )
     size_ticks(axes.xaxis, plane.columns.to_numpy())
     size_ticks(axes.yaxis, plane.index.to_numpy())
     axes.grid(visible=False)

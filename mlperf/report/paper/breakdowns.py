@@ -8,7 +8,8 @@ from mlperf.report.figures import new_figure
 from mlperf.report.paper.bars import HATCHED, part_looks, stacked_bars
 from mlperf.report.paper.result import Drawing
 from mlperf.systems.paper.material import Material
-from mlperf.systems.paper.run_rows import KEYS, RunRows, chosen_setting, run_rows
+from mlperf.systems.paper.run_costs import KEYS
+from mlperf.systems.paper.run_rows import RunRows, chosen_setting, run_rows
 
 THREADS = (("gpu", "GPU thread", "gpu_iteration_s"), ("update", "Update thread", "update_iteration_s"))
 
@@ -45,6 +46,7 @@ def caption(rows: RunRows, setting: pd.Series) -> str:
     """Which setting, which mode, how it was predicted."""
     size = f"{setting['n_nodes']} nodes with {setting['n_gpus_per_node']} GPUs each, sub-batch {setting['subbatch_size']}"
     return (
-        f"Parts of one iteration of {setting['cnn']} on {size}. Mode: {rows.mode}. Measured: mean of {setting['n_runs']} runs, whiskers: "
-        f"least and greatest iteration time of a run; {rows.how}. Hatched: waits for locks; the all-reduce holds the wait at its barrier."
+        f"Parts of one iteration of {setting['cnn']} on {size}. Mode: {rows.mode}. Measured: mean of {setting['n_runs']} runs, "
+        f"whiskers: least and greatest iteration time of a run; {rows.how}. Hatched: waits for locks; the all-reduce holds the "
+        "wait at its barrier."
     )

@@ -43,8 +43,8 @@ def step_drawings(material: Material) -> list[Drawing]:
     error = relative_errors_of(table)
     caption = (
         f"Solid: measured (median; whiskers: least and greatest round), dotted: predicted; {len(cnns)} of {table['cnn'].nunique()} "
-        f"networks from fastest to slowest, backend {material.gradient.backend}. All {how}: mean error {percent_text(float(error.mean()))}, "
-        f"largest {percent_text(float(error.max()))}."
+        f"networks from fastest to slowest, backend {material.gradient.backend}. All {how}: mean error "
+        f"{percent_text(float(error.mean()))}, largest {percent_text(float(error.max()))}."
     )
     return [Drawing(MEASURED, caption, table, figure)]
 
@@ -54,7 +54,7 @@ def draw_lines(axes: Axes, table: pd.DataFrame, cnns: list[str], size_s: float) 
     for cnn, color, marker in zip(cnns, PALETTE, MARKERS, strict=False):
         rows = table[table["cnn"] == cnn].sort_values("subbatch_size")
         x = rows["subbatch_size"].to_numpy(float)
-        whiskers(axes, x, rows["min_s"] / size_s, rows["max_s"] / size_s, color=color, linewidth=1.0)
+        whiskers(axes, x, rows["min_s"].to_numpy() / size_s, rows["max_s"].to_numpy() / size_s, color=color, linewidth=1.0)
         axes.plot(x, rows["measured_s"] / size_s, color=color, marker=marker, linewidth=1.3, label=cnn)
         axes.plot(x, rows["predicted_s"] / size_s, color=color, linestyle=(0, (1, 1.5)), linewidth=1.8, label="_predicted")
     axes.set_xscale("log")
@@ -88,13 +88,15 @@ def share_drawings(material: Material) -> list[Drawing]:
     axes = figure.add_subplot()
     spread = step_spread(material)
     step = spread[(spread["cnn"] == cnn) & (spread["subbatch_size"] == size)].iloc[0]
-    stacked_bars(axes, bars, part_looks([*products, *memory], hatched=memory), {"measured": step_ends(step, by_kernel["measured_s"])})
+    stacked_bars(
+        axes, bars, part_looks([*products, *memory], hatched=memory), {"measured": step_ends(step, by_kernel["measured_s"])}
+    )
     axes.set_title(f"{cnn}, sub-batch {size}")
     error = np.abs(table["predicted_s"].sum() / table["measured_s"].sum() - 1.0)
     caption = (
-        f"Kernels of one step of {cnn} at sub-batch {size}: measured (sum of medians over calls; whisker: least and greatest round of the "
-        f"whole step), {how}, and by the paper's method fitted on the same rows. Plain: matrix products; hatched: memory-bound kernels. "
-        f"Error of the sum: {percent_text(float(error))}."
+        f"Kernels of one step of {cnn} at sub-batch {size}: measured (sum of medians over calls; whisker: least and greatest round "
+        f"of the whole step), {how}, and by the paper's method fitted on the same rows. Plain: matrix products; hatched: "
+        f"memory-bound kernels. Error of the sum: {percent_text(float(error))}."
     )
     return [Drawing(MEASURED, caption, table, figure)]
 

@@ -12,7 +12,8 @@ from mlperf.report.numbers import TIME_UNITS_S, best_unit, percent_text
 from mlperf.report.paper.axes import count_ticks, whiskers
 from mlperf.report.paper.result import Drawing
 from mlperf.systems.paper.material import Material
-from mlperf.systems.paper.run_rows import KEYS, RunRows, run_rows
+from mlperf.systems.paper.run_costs import KEYS
+from mlperf.systems.paper.run_rows import RunRows, run_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,6 +49,8 @@ def drawing(rows: RunRows, output: str) -> Drawing:
             draw_panel(grid[row, column], panel, sizes, TIME_UNITS_S[unit])
             grid[row, column].set_title(f"{n_gpus} GPU{'s' if n_gpus > 1 else ''} a node" if row == 0 else "", fontsize=9)
         grid[row, 0].set_ylabel(f"{cnn}\n{THREADS[output][0]} ({unit})")
+    for axes in grid[:, 0]:
+        axes.set_ylim(bottom=0)
     for axes in grid[-1]:
         axes.set_xlabel("nodes")
         count_ticks(axes.xaxis, sorted(shown["n_nodes"].unique()))
@@ -66,14 +69,21 @@ def draw_panel(axes: Axes, panel: pd.DataFrame, sizes: list[int], size_s: float)
     for size, color, marker in zip(sizes, PALETTE, MARKERS, strict=False):
         rows = panel[panel["subbatch_size"] == size].sort_values("n_nodes")
         x = rows["n_nodes"].to_numpy(float)
-        whiskers(axes, x, rows["min_s"] / size_s, rows["max_s"] / size_s, color=color, linewidth=1.1, solid_capstyle="butt")
+        whiskers(
+            axes,
+            x,
+            rows["min_s"].to_numpy() / size_s,
+            rows["max_s"].to_numpy() / size_s,
+            color=color,
+            linewidth=1.1,
+            solid_capstyle="butt",
+        )
         for end in ("min_s", "max_s"):
             axes.plot(x, rows[end] / size_s, "_", color=color, markersize=5, markeredgewidth=1.0, label="_end")
         axes.plot(x, rows["measured_s"] / size_s, color=color, marker=marker, linewidth=1.3, markersize=4, label="_measured")
         axes.plot(x, rows["predicted_s"] / size_s, color=color, linestyle=PREDICTED, linewidth=1.9, label="_predicted")
         axes.plot(x, rows["predicted_s"] / size_s, marker, color=color, markerfacecolor="white", markersize=4, label="_predicted")
     axes.set_xscale("log")
-    axes.set_ylim(bottom=0)
 
 
 def draw_legend(figure: Figure, sizes: list[int], *, has_prediction: bool) -> None:
@@ -100,6 +110,6 @@ def caption(rows: RunRows, shown: pd.DataFrame, output: str) -> str:
     how_well = f": mean error {percent_text(float(error.mean()))}, largest {percent_text(float(error.max()))}" if len(known) else ""
     runs = "run" if most == 1 else "runs"
     return (
-        f"{symbol}, one iteration of the {thread}. Mode: {rows.mode}. Solid: mean of {repeats} {runs} a setting, whiskers: least and "
-        f"greatest run. Dotted, hollow: {rows.how}{how_well}."
+        f"{symbol}, one iteration of the {thread}. Mode: {rows.mode}. Solid: mean of {repeats} {runs} a setting, whiskers: least "
+        f"and greatest run. Dotted, hollow: {rows.how}{how_well}."
     )

@@ -41,8 +41,8 @@ def line_drawings(material: Material) -> list[Drawing]:
             axes.set_xlabel("bytes moved (largest = 1)", fontsize=8)
     left_out = every["kernel"].nunique() - len(kernels)
     caption = (
-        f"Backend {backend}. Points: measured, median of the rounds of one call; whiskers: least and greatest round; a random 5 % of the "
-        "calls, at least 40 a kernel. Lines: least squares through all calls of the kernel (eq. 5), in-sample."
+        f"Backend {backend}. Points: measured, median of the rounds of one call; whiskers: least and greatest round; up to 4 "
+        "random calls in each twentieth of the sizes. Lines: least squares through all calls of the kernel (eq. 5), in-sample."
         + (f" {left_out} kernels with fewer calls are not shown." if left_out else "")
     )
     return [Drawing(MEASURED, caption, table, figure)]
@@ -58,19 +58,21 @@ def shown_kernels(table: pd.DataFrame) -> list[str]:
 
 def draw_kernel(axes: Axes, points: pd.DataFrame, kernel: str) -> None:
     """Points, whiskers and line of one kernel."""
-    unit = best_unit((points["time_s"] / 2).tolist(), TIME_UNITS_S, "s")
+    unit = best_unit([float(points["max_s"].max()) / 3.0], TIME_UNITS_S, "s")
     size_s = TIME_UNITS_S[unit]
     x = points["relative_access"].to_numpy(float)
-    whiskers(axes, x, points["min_s"] / size_s, points["max_s"] / size_s, color="#9CC4DE", linewidth=0.8, zorder=1)
+    whiskers(
+        axes, x, points["min_s"].to_numpy() / size_s, points["max_s"].to_numpy() / size_s, color="#9CC4DE", linewidth=0.8, zorder=1
+    )
     axes.plot(x, points["time_s"] / size_s, "o", color=PALETTE[0], markersize=2.6, markeredgewidth=0, zorder=3)
     ends = points.sort_values("relative_access").iloc[[0, -1]]
     axes.plot(ends["relative_access"], ends["line_s"] / size_s, color=PALETTE[3], linewidth=1.3, zorder=2)
     largest = float(points["largest_bytes"].iloc[0])
     memory = best_unit([largest], BYTE_UNITS, "B")
-    axes.set_title(f"{kernel.replace('_', ' ')}", fontsize=8.5)
+    axes.set_title(kernel.replace("_", " "), fontsize=8.5)
+    axes.set_title(
+        f"1 = {number_text(largest / BYTE_UNITS[memory], 3)} {memory}", fontsize=7, loc="right", fontweight="normal", color=GREY
+    )
     axes.set(xlim=(-0.03, 1.03), ylim=(0, 1.08 * float(np.max(points["max_s"])) / size_s))
     axes.tick_params(labelsize=7.5)
     axes.set_ylabel(unit, fontsize=8, labelpad=2)
-    axes.text(
-        0.04, 0.93, f"1 = {number_text(largest / BYTE_UNITS[memory], 3)} {memory}", transform=axes.transAxes, fontsize=7, color=GREY, va="top"
-    )

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.colors import LogNorm
-from matplotlib.ticker import NullLocator
+from matplotlib import colormaps
+from matplotlib.colors import ListedColormap, LogNorm
+from matplotlib.ticker import LogLocator, NullLocator
 
 from mlperf.core.errors import DataError
 from mlperf.report.figures import new_figure
@@ -37,7 +38,7 @@ def second_drawings(material: Material) -> list[Drawing]:
     """
     planes = machine_planes(material)
     if len(planes) < 2:
-        raise DataError("needs a second machine: the campaign's runs have one mode, or one --machine was named")
+        raise DataError("needs a second machine: name another --machine, or a --second campaign")
     return [plane_drawing(planes[1])]
 
 
@@ -59,7 +60,7 @@ def draw_plane(figure: Figure, axes: Axes, table: pd.DataFrame, label: str) -> N
     """One cell a configuration; blank where the device's memory is too small."""
     shown = np.where(flag(table, "feasible"), pivot(table, "value"), np.nan)
     axes.grid(visible=False)
-    mesh = axes.pcolormesh(shown, norm=LogNorm(), cmap="cividis_r", edgecolors="white", linewidth=0.3)
+    mesh = axes.pcolormesh(shown, norm=LogNorm(), cmap=light_colors(), rasterized=True)
     hatch_cells(axes, flag(table, "in_window"))
     for row, column in np.argwhere(flag(table, "is_best")):
         frame_cell(axes, int(column), int(row))
@@ -67,19 +68,22 @@ def draw_plane(figure: Figure, axes: Axes, table: pd.DataFrame, label: str) -> N
     tick(axes.xaxis, np.sort(table["n_nodes"].unique()))
     tick(axes.yaxis, np.sort(table["subbatch_size"].unique()))
     axes.set_ylabel("sub-batch (samples)")
-    figure.colorbar(mesh, ax=axes, label=label).ax.yaxis.set_minor_locator(NullLocator())
+    bar = figure.colorbar(mesh, ax=axes, label=label)
+    bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    bar.ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    bar.ax.yaxis.set_minor_locator(NullLocator())
+
+
+def light_colors() -> ListedColormap:
+    """Yellow to blue as far as black numbers and hatches can be read on it."""
+    return ListedColormap(colormaps["YlGnBu"](np.linspace(0.02, 0.62, 256)))
 
 
 def write_values(axes: Axes, shown: np.ndarray) -> None:
-    """Each cell's value in three digits, white on dark cells."""
-    logs = np.log(shown)
-    middle = (np.nanmin(logs) + np.nanmax(logs)) / 2
+    """Each cell's value in three digits."""
     for (row, column), value in np.ndenumerate(shown):
         if np.isfinite(value):
-            dark = logs[row, column] > middle
-            axes.text(
-                column + 0.5, row + 0.5, three_digits(value), ha="center", va="center", fontsize=6.3, color="white" if dark else "black"
-            )
+            axes.text(column + 0.5, row + 0.5, three_digits(value), ha="center", va="center", fontsize=6.3)
 
 
 def three_digits(value: float) -> str:
@@ -109,5 +113,6 @@ def caption(plane: Plane, unit: str) -> str:
     emulated = "" if plane.mode == "measured" else f" Mode of the runs: {plane.mode}."
     blank = "" if plane.table["feasible"].all() else "; blank: does not fit the device"
     return (
-        f"T_Epoch (above) and mean mini-batch size (below), {plane.how}.{emulated} Hatched: mini-batch in {low} to {high} samples; {told}{blank}."
+        f"T_Epoch (above) and mean mini-batch size (below), {plane.how}.{emulated} Hatched: mini-batch in {low} to {high} samples; "
+        f"{told}{blank}."
     )

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 GIGA = 1e9
 FLAGS = {"NN": "A B", "TN": "Aᵀ B", "NT": "A Bᵀ", "TT": "Aᵀ Bᵀ"}
-CURVES = (("local_error", "local: 8 nearest sizes (eq. 6)", PALETTE[0], "-"), ("global_error", "one global model", PALETTE[3], "--"))
+CURVES = (
+    ("local_error", "local: 8 nearest sizes (eq. 6)", PALETTE[0], "-"),
+    ("global_error", "one global model", PALETTE[3], "--"),
+)
 # Colours stop here: a handful of points that are off by more would hide all else.
 MOST_ERROR = 0.5
 
@@ -40,8 +43,8 @@ def plane_drawings(material: Material) -> list[Drawing]:
     figure.colorbar(rate, ax=left, label="rate (GFLOP/s)")
     figure.colorbar(time, ax=right, label="time (ms)").ax.yaxis.set_minor_locator(NullLocator())
     caption = (
-        f"Isolated products C = {FLAGS[pair]} at k = {k}, measured: median of {repeats(table)} repeats of each of {len(table)} sizes. "
-        "Blank: not measured. Steps in the rate are changes of the library's inner kernel."
+        f"Isolated products C = {FLAGS[pair]} at k = {k}, measured: median of {repeats(table)} repeats of each of {len(table)} "
+        "sizes. Blank: not measured. Steps in the rate show where the library takes another inner kernel."
     )
     return [Drawing(MEASURED, caption, table, figure)]
 
@@ -78,9 +81,10 @@ def draw_error_map(figure: Figure, axes: Axes, table: pd.DataFrame) -> None:
         m=2.0 ** np.floor(np.log2(table["m"])), n=2.0 ** np.floor(np.log2(table["n"])), error=100 * np.abs(table["local_error"])
     )
     cells = octaves.groupby(["m", "n"])["error"].median().reset_index()
-    mesh = size_map(axes, cells, "error", cmap="cividis_r", norm=Normalize(0, min(100 * MOST_ERROR, cells["error"].max())))
+    most = float(cells["error"].max())
+    mesh = size_map(axes, cells, "error", cmap="cividis_r", norm=Normalize(0, min(100 * MOST_ERROR, most)))
     axes.set_title("Median error of the local model")
-    figure.colorbar(mesh, ax=axes, label="absolute error (%)", extend="max")
+    figure.colorbar(mesh, ax=axes, label="absolute error (%)", extend="max" if most > 100 * MOST_ERROR else "neither")
 
 
 def draw_error_curve(axes: Axes, error: np.ndarray, label: str, color: str, line: str) -> None:

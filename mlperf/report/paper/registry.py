@@ -51,17 +51,18 @@ class FigureKind:
 
 STEPS = ("kernels", "steps")
 RUNS = ("components", "runs")
+PLANES = "Epoch time and mini-batch size over nodes and sub-batch"
 # fmt: off
 PAPER_FIGURES = (
-    FigureKind(4,  "Matrix products: rate and time over their sizes",      (("sgemm",),),   "products:plane_drawings"),
-    FigureKind(5,  "Memory-bound kernels over what they move",             (("kernels",),), "kernel_lines:line_drawings"),
-    FigureKind(6,  "Error of predicted matrix products",                   (("sgemm",),),   "products:error_drawings"),
-    FigureKind(7,  "Gradient time over the sub-batch size",                (STEPS,),        "gradients:step_drawings"),
-    FigureKind(8,  "Gradient time by kernel",                              (STEPS,),        "gradients:share_drawings"),
-    FigureKind(9,  "Iteration of the GPU thread over nodes",               (RUNS,),         "iterations:gpu_drawings"),
-    FigureKind(10, "Iteration of the update thread over nodes",            (RUNS,),         "iterations:update_drawings"),
-    FigureKind(11, "Parts of both threads' iterations",                    (RUNS,),         "breakdowns:part_drawings"),
-    FigureKind(12, "Epoch time and mini-batch size over nodes and sub-batch",                   (STEPS, RUNS), "planes:first_drawings"),
-    FigureKind(13, "Epoch time and mini-batch size over nodes and sub-batch, second machine",   (STEPS, RUNS), "planes:second_drawings"),
+    FigureKind(4,  "Matrix products: rate and time over their sizes",  (("sgemm",),),   "products:plane_drawings"),
+    FigureKind(5,  "Memory-bound kernels over what they move",         (("kernels",),), "kernel_lines:line_drawings"),
+    FigureKind(6,  "Error of predicted matrix products",               (("sgemm",),),   "products:error_drawings"),
+    FigureKind(7,  "Gradient time over the sub-batch size",            (STEPS,),        "gradients:step_drawings"),
+    FigureKind(8,  "Gradient time by kernel",                          (STEPS,),        "gradients:share_drawings"),
+    FigureKind(9,  "Iteration of the GPU thread over nodes",           (RUNS,),         "iterations:gpu_drawings"),
+    FigureKind(10, "Iteration of the update thread over nodes",        (RUNS,),         "iterations:update_drawings"),
+    FigureKind(11, "Parts of both threads' iterations",                (RUNS,),         "breakdowns:part_drawings"),
+    FigureKind(12, PLANES,                                             (STEPS, RUNS),   "planes:first_drawings"),
+    FigureKind(13, f"{PLANES}, second machine",                        (STEPS, RUNS),   "planes:second_drawings"),
 )
 # fmt: on

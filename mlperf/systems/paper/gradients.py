@@ -22,8 +22,8 @@ def step_spread(material: Material) -> pd.DataFrame:
     """Whole steps over their rounds: ``cnn, subbatch_size, measured_s`` (median), ``min_s``, ``max_s``, ``n_rounds``."""
     steps = material.campaign.table("steps")
     own = steps[steps["backend"] == material.gradient.backend]
-    named = {"measured_s": "median", "min_s": "min", "max_s": "max", "n_rounds": "size"}
-    table: pd.DataFrame = own.groupby(STEP_KEYS, sort=True)["step_s"].agg(**named).reset_index()
+    times = own.groupby(STEP_KEYS, sort=True)["step_s"]
+    table: pd.DataFrame = times.agg(measured_s="median", min_s="min", max_s="max", n_rounds="size").reset_index()
     return table
 
 

@@ -10,13 +10,13 @@ from mlperf.features.kernels import PAPER_MEMORY_TERMS
 from mlperf.models import StepwiseOLS
 from mlperf.systems.measured import CALL_KEYS, CLOCK
 
-# The paper draws 5 % of its points; enough of a kernel are drawn to see its line, few enough to see each.
-SHARE_DRAWN, FEWEST, MOST = 0.05, 40, 70
+# The paper draws a random 5 % of its points. Most calls are small: a few of each stretch of sizes show the whole line.
+N_STRETCHES, MOST_OF_STRETCH = 20, 4
 LEAST_POINTS = 3
 
 
 def kernel_lines(kernels: pd.DataFrame, backend: str, seed: int = 0) -> pd.DataFrame:
-    """A random share of the calls of every memory-bound kernel, with the line through all of them.
+    """Some random calls of every memory-bound kernel from all over its sizes, with the line through all calls.
 
     Parameters
     ----------
@@ -44,16 +44,20 @@ def kernel_lines(kernels: pd.DataFrame, backend: str, seed: int = 0) -> pd.DataF
     Oyama et al. (SPRINT), eq. 5.
     """
     rows = kernels[(kernels["backend"] == backend) & (kernels["access_bytes"] > 0) & (kernels[CLOCK] > 0)]
-    calls = rows.groupby([*CALL_KEYS, "access_bytes"], sort=True)[CLOCK].agg(time_s="median", min_s="min", max_s="max").reset_index()
+    calls = (
+        rows.groupby([*CALL_KEYS, "access_bytes"], sort=True)[CLOCK].agg(time_s="median", min_s="min", max_s="max").reset_index()
+    )
     rng = np.random.default_rng(seed)
-    parts = [with_line(part, rng) for _, part in calls.groupby("kernel", sort=True) if part["access_bytes"].nunique() >= LEAST_POINTS]
+    parts = [
+        with_line(part, rng) for _, part in calls.groupby("kernel", sort=True) if part["access_bytes"].nunique() >= LEAST_POINTS
+    ]
     if not parts:
         raise DataError(f"got no memory-bound kernel of backend {backend!r} at three sizes", place="kernels.csv")
     return pd.concat(parts, ignore_index=True)
 
 
 def with_line(calls: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Fit one kernel on all its calls and keep a random share of them."""
+    """Fit one kernel on all its calls and keep some of every stretch of sizes."""
     fitted = StepwiseOLS(terms=PAPER_MEMORY_TERMS, lower=PAPER_MEMORY_TERMS, noise="absolute", report="none")
     fitted.fit(calls[["access_bytes"]], calls["time_s"])
     largest = calls["access_bytes"].max()
@@ -64,5 +68,6 @@ def with_line(calls: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
         n_calls=len(calls),
         r2_adj=float(fitted.report_.r2_adj),
     )
-    n_drawn = min(len(table), int(np.clip(SHARE_DRAWN * len(table), FEWEST, MOST)))
-    return table.iloc[np.sort(rng.choice(len(table), n_drawn, replace=False))]
+    shuffled = table.iloc[rng.permutation(len(table))]
+    stretch = np.minimum((N_STRETCHES * shuffled["relative_access"].to_numpy(float)).astype(int), N_STRETCHES - 1)
+    return shuffled.groupby(stretch).head(MOST_OF_STRETCH).sort_index()

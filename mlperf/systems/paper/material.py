@@ -35,6 +35,8 @@ class Material:
         Networks to draw; empty chooses some.
     window : (float, float) or None
         Window of the mean mini-batch size in figures 12 and 13, samples per update.
+    second : Campaign or None
+        Campaign of a second machine, for figure 13.
     dataset_size : int
         Samples of an epoch in figures 12 and 13.
     seed, jobs : int
@@ -48,6 +50,7 @@ class Material:
     machines: tuple[MachineSpec, ...] = ()
     cnns: tuple[str, ...] = ()
     window: tuple[float, float] | None = None
+    second: Campaign | None = None
     dataset_size: int = IMAGENET_SIZE
     seed: int = 0
     jobs: int = 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from mlperf.specs import load_machine
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.paper.material import Material
-from mlperf.systems.paper.run_fits import fit_runs, solve_settings
+from mlperf.systems.paper.run_costs import costs_of, reach_between, settings_of_mode, solve
 from mlperf.systems.search import search_runs
 
 MOST_NODES, MOST_SUBBATCH = 16, 12
@@ -47,13 +48,23 @@ class Plane:
     how: str
 
 
-def machine_planes(material: Material) -> list[Plane]:
-    """A plane for each machine: those asked for with a campaign of kernels, the modes of a campaign of runs."""
+@lru_cache(maxsize=1)
+def machine_planes(material: Material) -> tuple[Plane, ...]:
+    """A plane for each machine, those of a second campaign behind the first one's own; see `planes_of`.
+
+    Two figures ask for the same planes: the last answer is kept.
+    """
+    own = planes_of(material)
+    return own if material.second is None else (*own[:1], *planes_of(replace(material, campaign=material.second, second=None)))
+
+
+def planes_of(material: Material) -> tuple[Plane, ...]:
+    """One campaign: a plane for each machine asked for where it has kernels, for each mode where it has runs."""
     if material.given is not None or material.campaign.kernels is not None:
         machines = material.machines or tuple(load_machine(name) for name in DEFAULT_MACHINES)
-        return [plane_of_machine(material, machine) for machine in machines]
+        return tuple(plane_of_machine(material, machine) for machine in machines)
     runs = material.campaign.table("runs")
-    return [plane_of_runs(material, str(mode)) for mode in runs["mode"].value_counts().index]
+    return tuple(plane_of_runs(material, str(mode)) for mode in runs["mode"].value_counts().index)
 
 
 def plane_of_machine(material: Material, machine: MachineSpec) -> Plane:
@@ -77,22 +88,19 @@ def plane_of_machine(material: Material, machine: MachineSpec) -> Plane:
 
 def plane_of_runs(material: Material, mode: str) -> Plane:
     """Component models fitted on the runs of one mode, at the most GPUs of a node that were run."""
-    campaign = material.campaign
-    components = campaign.table("components")
-    of_mode = components[components["mode"] == mode]
-    several = of_mode.groupby("cnn").size().sort_values(kind="stable")
+    settings = settings_of_mode(material, mode)
+    several = settings.groupby("cnn").size().sort_values(kind="stable")
     cnn = next((name for name in material.cnns if name in several.index), str(several.index[-1]))
-    n_gpus = int(of_mode.loc[of_mode["cnn"] == cnn, "n_gpus_per_node"].max())
-    fits = fit_runs(campaign, of_mode, material.details)
+    n_gpus = int(settings.loc[settings["cnn"] == cnn, "n_gpus_per_node"].max())
     nodes, sizes = np.meshgrid(np.arange(1, MOST_NODES + 1), np.arange(1, MOST_SUBBATCH + 1))
     grid = pd.DataFrame({"cnn": cnn, "n_nodes": nodes.ravel(), "n_gpus_per_node": n_gpus, "subbatch_size": sizes.ravel()})
-    dataset_size = np.full(len(grid), float(material.dataset_size))
-    _, outputs = solve_settings(fits, campaign.cnns, grid, dataset_size)
+    costs = reach_between(costs_of(material, settings), cnn, range(1, MOST_SUBBATCH + 1))
+    outputs = solve(costs.times(grid), grid, np.full(len(grid), float(material.dataset_size))).outputs
     solved = grid.assign(epoch_s=outputs.epoch_s, mean_minibatch_size=outputs.mean_minibatch_size, feasible=True)
     table, window = with_window(solved, material.window)
-    most = {name: int(of_mode[name].max()) for name in ("n_nodes", "subbatch_size")}
+    most = {name: int(settings[name].max()) for name in ("n_nodes", "subbatch_size")}
     how = (
-        f"predicted; component models of {len(of_mode)} runs on up to {most['n_nodes']} nodes with sub-batches up to "
+        f"predicted from costs fitted on {len(settings)} settings with up to {most['n_nodes']} nodes and sub-batches up to "
         f"{most['subbatch_size']}, extrapolated beyond"
     )
     return Plane(f"{cnn}, {n_gpus} GPUs a node", mode, table, window, how)

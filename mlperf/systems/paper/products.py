@@ -19,9 +19,8 @@ NEARLY = 0.9
 def product_times(sgemm: pd.DataFrame, purpose: str) -> pd.DataFrame:
     """One row a size: ``trans, m, n, k, time_s`` (median over repeats), ``min_s``, ``max_s``, ``n_repeats``."""
     rows = sgemm[sgemm["purpose"] == purpose]
-    named = {"time_s": "median", "min_s": "min", "max_s": "max", "n_repeats": "size"}
-    table: pd.DataFrame = rows.groupby(KEYS, sort=True, observed=True)[CLOCK].agg(**named).reset_index()
-    return table
+    times = rows.groupby(KEYS, sort=True, observed=True)[CLOCK]
+    return times.agg(time_s="median", min_s="min", max_s="max", n_repeats="size").reset_index()
 
 
 def product_plane(sgemm: pd.DataFrame) -> pd.DataFrame:
@@ -38,7 +37,7 @@ def product_plane(sgemm: pd.DataFrame) -> pd.DataFrame:
     pairs = sorted(nodes["trans"].unique(), key=lambda pair: (pair != PREFERRED, pair))
     of_pair = nodes[nodes["trans"] == pairs[0]]
     counts = of_pair.groupby("k").size()
-    plane = of_pair[of_pair["k"] == counts[counts >= NEARLY * counts.max()].index.max()].reset_index(drop=True)
+    plane: pd.DataFrame = of_pair[of_pair["k"] == counts[counts >= NEARLY * counts.max()].index.max()].reset_index(drop=True)
     return plane.assign(flop_per_s=2.0 * plane["m"] * plane["n"] * plane["k"] / plane["time_s"])
 
 

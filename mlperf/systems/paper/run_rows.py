@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
-from mlperf.datasets.schema import SETTING
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.component_times import predict_times
 from mlperf.systems.components import COMPONENTS
-from mlperf.systems.outputs import epoch_outputs
 from mlperf.systems.paper.material import Material
-from mlperf.systems.paper.run_fits import SIZES, fit_runs, solve_settings
-from mlperf.systems.sprint import solve_iterations
-from mlperf.systems.times import RunGrid
-
-OUTPUTS = ("gpu_iteration_s", "update_iteration_s", "epoch_s", "mean_minibatch_size")
-KEYS = [name for name in SETTING if name != "n_params"]
+from mlperf.systems.paper.run_costs import KEYS, OUTPUTS, SIZES, costs_of, settings_of_mode, solve
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,8 +42,11 @@ class RunRows:
     how: str
 
 
-def run_rows(material: Material) -> list[RunRows]:
+@lru_cache(maxsize=1)
+def run_rows(material: Material) -> tuple[RunRows, ...]:
     """The settings of every mode, the mode with most runs first; real and emulated rows are never mixed.
+
+    Three figures ask for the same rows: the last answer is kept.
 
     Raises
     ------
@@ -58,13 +55,15 @@ def run_rows(material: Material) -> list[RunRows]:
     """
     runs, components = wanted(material, "runs"), wanted(material, "components")
     order = runs["mode"].value_counts().index
-    return [rows_of_mode(material, str(mode), runs[runs["mode"] == mode], components[components["mode"] == mode]) for mode in order]
+    return tuple(
+        rows_of_mode(material, str(mode), runs[runs["mode"] == mode], components[components["mode"] == mode]) for mode in order
+    )
 
 
 def wanted(material: Material, name: str) -> pd.DataFrame:
     """Rows of a table that belong to the networks asked for."""
     table = material.campaign.table(name)
-    rows = table[table["cnn"].isin(material.cnns)] if material.cnns else table
+    rows: pd.DataFrame = table[table["cnn"].isin(material.cnns)] if material.cnns else table
     if rows.empty:
         raise DataError(f"got no row of {', '.join(material.cnns)} in {name}.csv", place=str(material.campaign.path))
     return rows
@@ -115,26 +114,26 @@ Predicted = tuple[dict[str, FloatArray], pd.DataFrame, str]
 
 
 def predicted_by_others(material: Material, settings: pd.DataFrame, dataset_size: FloatArray) -> Predicted:
-    """Each setting from component models fitted on all the other settings of its mode."""
-    campaign = material.campaign
-    components = campaign.table("components")
-    of_mode = components[components["mode"].isin(settings["mode"].unique())]
+    """Each network from the runs of the others; where the mode has one network, each setting from all others."""
+    mode = str(settings["mode"].iloc[0])
+    every = settings_of_mode(material, mode)
+    by, how = ("cnn", "networks") if every["cnn"].nunique() > 1 else (None, "settings")
+    groups = settings[by] if by else pd.Series(range(len(settings)), settings.index)
     outputs = {name: np.full(len(settings), np.nan) for name in OUTPUTS}
     parts = []
     try:
-        for number in range(len(settings)):
-            one = settings.iloc[[number]]
-            is_own = (of_mode[KEYS[1:]] == one[KEYS[1:]].iloc[0]).all(axis=1)
-            fits = fit_runs(campaign, of_mode[~is_own], material.details)
-            state, found = solve_settings(fits, campaign.cnns, one, dataset_size[[number]])
+        for _, test in settings.groupby(groups, sort=False):
+            keys = [by] if by else KEYS
+            is_own = every.merge(test[keys].drop_duplicates(), on=keys, how="left", indicator=True)["_merge"] == "both"
+            costs = costs_of(material, every[~is_own.to_numpy()].reset_index(drop=True))
+            solved = solve(costs.times(test), test, dataset_size[test.index])
             for name in OUTPUTS:
-                outputs[name][number] = getattr(state if hasattr(state, name) else found, name)[0]
-            parts.append(broken_down(one, found.gpu_breakdown_s, found.update_breakdown_s))
+                outputs[name][test.index] = solved.output(name)
+            parts.append(broken_down(test, solved.outputs.gpu_breakdown_s, solved.outputs.update_breakdown_s))
     except (DataError, FitError) as error:
         nothing = pd.DataFrame(columns=[*KEYS, "component", "predicted_s"])
-        return {name: np.full(len(settings), np.nan) for name in OUTPUTS}, nothing, f"no prediction: {error.message}"
-    how = "each setting is predicted by component models fitted on the other settings (its gradient time is the mean over them)"
-    return outputs, pd.concat(parts, ignore_index=True), how
+        return {name: np.full(len(settings), np.nan) for name in OUTPUTS}, nothing, f"no prediction ({error.message})"
+    return outputs, pd.concat(parts, ignore_index=True), f"each predicted from costs fitted on the other {how}"
 
 
 def predicted_by_model(material: Material, settings: pd.DataFrame, dataset_size: FloatArray) -> Predicted:
@@ -144,12 +143,11 @@ def predicted_by_model(material: Material, settings: pd.DataFrame, dataset_size:
     machine = material.machines[0] if material.machines else MachineSpec("unknown", max_nodes=1, n_gpus_per_node=1)
     configs = settings[list(SIZES)].assign(cnn=settings["cnn"].map({name: number for number, name in enumerate(names)}))
     times = predict_times(model, [material.campaign.cnns[name] for name in names], machine, configs).times
-    run = RunGrid(*(settings[name].to_numpy(int) for name in SIZES), np.maximum(np.rint(dataset_size), 1).astype(np.int64))
-    state = solve_iterations(times, run)
-    found = epoch_outputs(times, state, run)
-    outputs = {name: np.asarray(getattr(state if hasattr(state, name) else found, name)) for name in OUTPUTS}
+    solved = solve(times, settings, dataset_size)
+    outputs = {name: solved.output(name) for name in OUTPUTS}
     seen = "was fitted on these runs: in-sample" if material.is_own_model else "has not seen these runs"
-    return outputs, broken_down(settings, found.gpu_breakdown_s, found.update_breakdown_s), f"predicted by a model that {seen}"
+    parts = broken_down(settings, solved.outputs.gpu_breakdown_s, solved.outputs.update_breakdown_s)
+    return outputs, parts, f"predicted by a model that {seen}"
 
 
 def broken_down(settings: pd.DataFrame, *breakdowns: Mapping[str, FloatArray]) -> pd.DataFrame:

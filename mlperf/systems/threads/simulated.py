@@ -33,10 +33,9 @@ def simulated_threads(timeline: Timeline, n_gpus_per_node: int) -> ThreadTimelin
             "end_s": timeline.end_s,
         }
     ).sort_values(["node", "thread", "begin_s"], kind="stable", ignore_index=True)
-    lane = intervals.groupby(["node", "thread"])["activity"]
     # Both threads begin an iteration behind the activity that ended the last one.
-    ended = intervals["activity"].isin(("update_gradient", "update_weights"))
-    turn = ended.groupby([intervals["node"], intervals["thread"]]).cumsum() - ended if len(intervals) else lane.cumcount()
-    of_update = intervals["thread"] == UPDATE
-    marked = intervals.assign(iteration=turn.astype(int), version=-1, update=np.where(of_update, turn, -1).astype(int))
+    ended = intervals["activity"].isin(("update_gradient", "update_weights")).astype(int)
+    turn = (ended.groupby([intervals["node"], intervals["thread"]]).cumsum() - ended).to_numpy(int)
+    of_update = (intervals["thread"] == UPDATE).to_numpy(bool)
+    marked = intervals.assign(iteration=turn, version=-1, update=np.where(of_update, turn, -1))
     return ThreadTimeline(SIMULATED, SIMULATED, marked[list(COLUMNS)])
