@@ -91,7 +91,7 @@ def _live_wait(
 
 
 def _step(reach_s: FloatArray, sum_s: FloatArray) -> FloatArray:
-    """At least a 512th of the reach, and S0 a whole number of steps: splitting its atoms would make derivatives of the wait wrong."""
+    """At least a 512th of the reach, S0 a whole number of steps: splitting its atoms would make derivatives wrong."""
     step_s = reach_s / N_SUPPORT
     whole = np.floor(sum_s / step_s)
     return np.asarray(np.where(whole >= 1.0, sum_s / np.maximum(whole, 1.0), step_s))

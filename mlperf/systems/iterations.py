@@ -23,9 +23,9 @@ MOST_INNER_STEPS = 60
 class CoupledThreads:
     """One GPU thread and one update thread before they meet; arrays of shape (n_configs,), seconds.
 
-    ``gpu_free_s`` and ``update_free_s`` are a0 and b0: the iterations without locks, fetch, sums and barrier; ``gpu_work_std_s`` is the
-    deviation of a0. A ``_factor`` multiplies the wait of its name. The functions of this file want one number of GPUs per node in
-    all configurations.
+    ``gpu_free_s`` and ``update_free_s`` are a0 and b0: the iterations without locks, fetch, sums and barrier; ``gpu_work_std_s`` is
+    the deviation of a0. A ``_factor`` multiplies the wait of its name. The functions of this file want one number of GPUs per node
+    in all configurations.
     """
 
     gpu_free_s: FloatArray

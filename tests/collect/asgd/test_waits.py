@@ -86,7 +86,11 @@ def test_what_was_not_measured_is_not_waited_for(measured: Path, call, says: str
 
 def test_every_round_is_drawn_about_equally_often() -> None:
     slept: list[float] = []
-    wait = Wait((0.1, 0.2, 0.3), np.random.default_rng(0), slept.append)  # type: ignore[arg-type]
+
+    def note(duration_s: float, _: float) -> None:
+        slept.append(duration_s)
+
+    wait = Wait((0.1, 0.2, 0.3), np.random.default_rng(0), note)  # type: ignore[arg-type]
     for _ in range(3000):
         wait()
     counts = pd.Series(slept).value_counts()
