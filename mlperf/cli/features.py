@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mlperf.cli.engine_features import engine_command, gain_command
 from mlperf.cli.options import output_options
 from mlperf.cli.show import Show
 from mlperf.cli.values import Words
@@ -45,6 +46,10 @@ class Sizes(click.ParamType):  # type: ignore[type-arg]
 @click.group(epilog="Example: mlperf features swc-o kernels/*.s -o counts.csv")
 def features() -> None:
     """Describe kernels by their source, their compiled code or their counters."""
+
+
+features.add_command(engine_command)
+features.add_command(gain_command)
 
 
 @features.command(
@@ -127,6 +132,58 @@ def swc_o_command(
     if not inputs:
         raise UsageError("got no INPUT, expected assembler text, a listing or an object", hint="For example kernels/*.s.")
     deliver(swc_o(inputs, functions=functions, key=key, loops=loops, syntax=syntax), output, show)
+
+
+@features.command(
+    "dwc-b",
+    epilog="""\b
+Examples:
+  mlperf features dwc-b counters.csv -o table.csv
+  mlperf features dwc-b counters.functions.csv --key function -o table.csv
+
+Tables come from mlperf collect counters; others do, too, if their columns have the same names. Rows of an equal key are averaged.
+""",
+)
+@inputs_argument
+@table_option
+@click.option("--key", default="kernel", help="Column that names the rows.")
+@click.option("--line-bytes", type=click.IntRange(min=1), default=64, help="What a miss moves, where the table does not tell.")
+@click.option("--times", is_flag=True, help="Give also times and rates per second: no features of a model of time.")
+@output_options
+def dwc_b_command(inputs: tuple[Path, ...], output: Path | None, show: Show, **options: Any) -> None:
+    """Rates, misses, bytes and their logarithms from counters of finished runs."""
+    from mlperf.features.counters import dwc_b
+
+    deliver(dwc_b(inputs, **options), output, show)
+
+
+@features.command(
+    "dwc-o",
+    epilog="""\b
+Examples:
+  mlperf features dwc-o stream.csv -o windows.csv
+  mlperf features dwc-o run1.csv run2.csv -o windows.csv --horizon 1 --targets ahead.csv
+
+A row a sample; its key is STREAM:NUMBER. What was not known at the sample stands only in the table of --targets, by the same key.
+""",
+)
+@inputs_argument
+@table_option
+@click.option("--performance", metavar="NAME", help="progress, instructions, cpu, io or a counter.  [default: as recorded]")
+@click.option("--horizon", "horizon_s", type=float, default=1.0, metavar="SECONDS", help="How far ahead the targets lie.")
+@click.option("--targets", type=click.Path(dir_okay=False, path_type=Path), help="CSV of what is to be forecast.")
+@output_options
+def dwc_o_command(
+    inputs: tuple[Path, ...], output: Path | None, performance: str | None, horizon_s: float, targets: Path | None, show: Show
+) -> None:
+    """Running rates, means and scales of recorded streams: what was known at every sample."""
+    from mlperf.features.windows import dwc_o, future_targets, write_targets
+
+    if not inputs:
+        raise UsageError("got no INPUT, expected a recorded stream", hint="mlperf watch --record stream.csv -- COMMAND makes one.")
+    if targets is not None:
+        write_targets(future_targets(inputs, horizon_s, performance=performance), targets)
+    deliver(dwc_o(inputs, performance=performance), output, show)
 
 
 def deliver(table: FeatureTable, output: Path | None, show: Show) -> None:

@@ -17,11 +17,13 @@ COMMANDS = {
     "collect": LazyCommand("mlperf.cli.collect:collect", "Measure this machine."),
     "data": LazyCommand("mlperf.cli.data:data", "List, describe, check, export and import measurement tables."),
     "features": LazyCommand("mlperf.cli.features:features", "Describe kernels by source, compiled code or counters."),
+    "watch": LazyCommand("mlperf.cli.watch:watch", "Run a program and forecast its performance while it runs."),
     "train": LazyCommand("mlperf.cli.train:train", "Fit a model of every component time."),
     "report": LazyCommand("mlperf.cli.report:report", "Show what a model rests on: terms, tests, left-out errors."),
     "predict": LazyCommand("mlperf.cli.predict:predict", "Predict epoch time and mean mini-batch size of an unseen CNN."),
     "compare": LazyCommand("mlperf.cli.compare:compare", "Set predictions beside measurements."),
     "search": LazyCommand("mlperf.cli.search:search", "Find the fastest run whose mean mini-batch size fits a window."),
+    "kernels": LazyCommand("mlperf.cli.kernels:kernels", "Study measured kernels, and predict kernels nobody has run."),
     "accuracy": LazyCommand("mlperf.cli.accuracy:accuracy", "Climb the accuracy ladder on open measurements."),
     "completion": LazyCommand("mlperf.cli.completion:completion", "Print the completion script of a shell."),
 }

@@ -14,8 +14,11 @@ _HOMES = {
     "pattern_nest": "loops",
     "read_nests": "loops",
     "swc_o": "assembly",
+    "dwc_b": "counters",
+    "counter_features": "counters",
     "count_features": "assembly",
     "count_instructions": "assembly",
+    "dwc_o": "windows",
 }
 
 __all__ = list(_HOMES)

@@ -16,6 +16,7 @@ _HOMES = {
     "RatioLocal": "mlperf.models.local.ratio_local",
     "BoostedResidual": "mlperf.models.learning.boosted",
     "LogLearner": "mlperf.models.learning.learners",
+    "RecursiveLeastSquares": "mlperf.models.online.recursive",
     "choose_family": "mlperf.models.members.family",
     "Domain": "mlperf.models.uncertainty.domain",
     "Interval": "mlperf.models.uncertainty.intervals",

@@ -29,6 +29,7 @@ KINDS: dict[str, str] = {
     "scatter_local": "mlperf.models.local.scatter_local:ScatterLocal",
     "ratio_local": "mlperf.models.local.ratio_local:RatioLocal",
     "boosted_residual": "mlperf.models.learning.boosted:BoostedResidual",
+    "recursive_least_squares": "mlperf.models.online.recursive:RecursiveLeastSquares",
 }
 ENVELOPE = ("format", "version", "kind")
 

@@ -1,0 +1,146 @@
+"""Reading a recorded stream: numbers exactly as they were written, errors with line and column."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import DataError
+from mlperf.datasets.numbers import number_hint, parse_number
+from mlperf.datasets.source import read_source
+from mlperf.datasets.streams.columns import COLUMNS, COUNTER, GAUGE, column_of
+
+TIME = "t_s"
+RATES_TABLE = "dt_s"
+MIN_ROWS = 2
+SETTINGS: tuple[str, ...] = ("interval_s", "horizon_s", "performance")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stream:
+    """Counters of one program over time.
+
+    Attributes
+    ----------
+    name : str
+        The file's name without ending.
+    columns : tuple of str
+        Numeric columns but time and settings, in the file's order.
+    t_s : array, shape (n_samples,)
+        Seconds, ascending.
+    values : array, shape (n_samples, n_columns)
+        As written: counters cumulative, gauges as they are.
+    settings : mapping
+        ``interval_s``, ``horizon_s``, ``performance`` where the file says them.
+    is_rates : bool
+        Whether counters were turned into rates per second already (a column ``dt_s`` says so).
+    sha256 : str
+        Of the file's content.
+    notes : tuple of str
+        Columns that nobody knows, and a last line that was cut off.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    t_s: FloatArray
+    values: FloatArray
+    settings: Mapping[str, str]
+    is_rates: bool
+    sha256: str
+    notes: tuple[str, ...]
+
+    @property
+    def interval_s(self) -> float:
+        """Time between samples: what was asked for where the file says so, else the median."""
+        said = self.settings.get("interval_s")
+        return float(said) if said else float(np.median(np.diff(self.t_s)))
+
+
+def read_stream(path: Path | str) -> Stream:
+    """Read a stream.
+
+    Parameters
+    ----------
+    path : path
+        CSV with a header; ``t_s`` and at least one counter; ``.gz`` where its name ends so.
+
+    Raises
+    ------
+    DataError
+        No such file, no time, fewer than two samples, a cell that is no number, or time that goes backwards.
+    """
+    path = Path(path)
+    source = read_source(path)
+    text = source.text
+    notes = []
+    if not text.endswith("\n"):
+        whole, _, rest = text.rpartition("\n")
+        if whole and rest.count(",") < whole.partition("\n")[0].count(","):
+            text = whole + "\n"
+            notes.append("the last line was cut off and is left out")
+    header, *lines = [line for line in csv.reader(text.splitlines()) if line]
+    if len(set(header)) != len(header):
+        raise DataError("got a column name twice, expected every name once", place=f"{path}, line 1")
+    if TIME not in header:
+        raise DataError(f"no column {TIME!r}, expected the time of each sample", place=f"{path}, line 1")
+    if len(lines) < MIN_ROWS:
+        raise DataError(f"got {len(lines)} samples, expected at least {MIN_ROWS}", place=str(path))
+    columns, unknown = numeric_columns(header, lines[0])
+    notes += [f"column {name!r} is not in the dictionary of streams: taken as a level" for name in unknown]
+    table = cells(path, header, lines, (TIME, *columns))
+    check_time(path, table[:, 0])
+    settings: dict[str, str] = {name: lines[0][header.index(name)] for name in SETTINGS if name in header}
+    digest = hashlib.sha256(source.data).hexdigest()
+    name = path.name.removesuffix(".gz").removesuffix(".csv")
+    return Stream(name, columns, table[:, 0], table[:, 1:], settings, RATES_TABLE in header, digest, tuple(notes))
+
+
+def numeric_columns(header: list[str], first: list[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Columns that a forecast may use, and those of them that nobody knows; text and labels are left out."""
+    usable = [
+        name
+        for name, cell in zip(header, first, strict=False)
+        if column_of(name).kind in (COUNTER, GAUGE) and name != RATES_TABLE and parse_number(cell) is not None
+    ]
+    return tuple(usable), [name for name in usable if name not in COLUMNS]
+
+
+def cells(path: Path, header: list[str], lines: list[list[str]], names: tuple[str, ...]) -> FloatArray:
+    """The named columns as numbers, shape (n_samples, n_names)."""
+    places = [header.index(name) for name in names]
+    table = np.empty((len(lines), len(names)))
+    for row, line in enumerate(lines):
+        if len(line) != len(header):
+            raise DataError(f"got {len(line)} cells, expected {len(header)}", place=f"{path}, line {row + 2}")
+        for column, place in enumerate(places):
+            value = parse_number(line[place])
+            if value is None:
+                raise DataError(
+                    f"got {line[place]!r}, expected a number",
+                    place=f"{path}, line {row + 2}, column {header[place]}",
+                    hint=number_hint(line[place]),
+                )
+            table[row, column] = value
+    return table
+
+
+def check_time(path: Path, t_s: FloatArray) -> None:
+    """Accept times that ascend.
+
+    Raises
+    ------
+    DataError
+        Names the first line that does not.
+    """
+    back = np.flatnonzero(np.diff(t_s) <= 0)
+    if len(back):
+        row = int(back[0]) + 1
+        raise DataError(
+            f"got {t_s[row]:g} after {t_s[row - 1]:g}, expected time to go forwards", place=f"{path}, line {row + 2}, column {TIME}"
+        )

@@ -1,0 +1,93 @@
+"""What each way to forecast is worth on recorded streams: the table of members by stream and horizon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from mlperf.core.shown import Shown
+from mlperf.datasets.streams.read import read_stream
+from mlperf.features.windows.table import stream_performance, stream_windows
+from mlperf.features.windows.targets import steps_ahead
+from mlperf.features.windows.window import PERFORMANCE_TERMS
+from mlperf.models.online.forecaster import ForecasterSettings
+from mlperf.models.online.learners import LEARNERS
+from mlperf.models.online.members import COMPARED, Member, Shape
+from mlperf.models.online.protocol import Prequential, prequential
+
+HORIZONS_S = (0.25, 1.0, 5.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnlineStudy(Shown):
+    """Scores of every forecaster on every stream at every horizon.
+
+    Attributes
+    ----------
+    scores : DataFrame
+        ``stream``, ``horizon_s``, ``forecast``, ``n_scored``, ``mase``, ``mape``, ``log_error``, ``coverage`` (of the hedge).
+    inputs : mapping
+        File that was read to the SHA-256 of its content.
+    """
+
+    scores: pd.DataFrame
+    inputs: Mapping[str, str]
+
+    def to_frame(self) -> pd.DataFrame:
+        """MASE: one row a forecaster, one column a stream and horizon."""
+        named = self.scores.assign(place=self.scores["stream"] + " " + self.scores["horizon_s"].map("{:g} s".format))
+        table = named.pivot_table(index="forecast", columns="place", values="mase", sort=False)
+        return table.rename_axis(None, axis=1).reset_index()
+
+
+def online_study(
+    paths: Sequence[Path | str],
+    *,
+    horizons_s: Sequence[float] = HORIZONS_S,
+    performance: str | None = None,
+    learners: bool = True,
+) -> OnlineStudy:
+    """Score the hedge, its members and other learners on recorded streams, prequentially.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        Recorded streams.
+    horizons_s : sequence of float
+        How far ahead, seconds.
+    performance : str, optional
+        What is forecast; default what each recording says.
+    learners : bool
+        Whether scikit-learn's ``partial_fit`` learners run beside the members; they take most of the time.
+    """
+    compared: dict[str, Callable[[Shape], Member]] = {**COMPARED, **(LEARNERS if learners else {})}
+    settings = ForecasterSettings(compared=compared)
+    frames, inputs = [], {}
+    for path in paths:
+        stream = read_stream(path)
+        inputs[str(path)] = stream.sha256
+        windows = list(stream_windows(stream, stream_performance(stream, performance)))
+        shape = Shape(len(PERFORMANCE_TERMS), len(windows[0].scaled))
+        for horizon_s in horizons_s:
+            found = prequential(
+                [window.level for window in windows],
+                [window.terms for window in windows],
+                steps_ahead(horizon_s, stream.interval_s),
+                shape,
+                settings,
+            )
+            frames.append(scores(stream.name, horizon_s, found))
+    return OnlineStudy(pd.concat(frames, ignore_index=True), inputs)
+
+
+def scores(stream: str, horizon_s: float, found: Prequential) -> pd.DataFrame:
+    """Rows of one stream and horizon."""
+    frame = found.to_frame()
+    frame.insert(0, "stream", stream)
+    frame.insert(1, "horizon_s", horizon_s)
+    frame.insert(3, "n_scored", found.n_scored)
+    frame["coverage"] = found.coverage
+    return frame

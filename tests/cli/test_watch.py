@@ -1,0 +1,74 @@
+"""``mlperf watch`` and ``mlperf features dwc-o`` from the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from jsonschema import Draft202012Validator
+
+from mlperf.report.results import command_schema
+
+
+def mlperf(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "mlperf", *words], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("streams") / "steady.csv"
+    rng = np.random.default_rng(0)
+    rate = 400.0 * np.exp(0.1 * rng.standard_normal(240))
+    columns = {"t_s": 0.25 * np.arange(240), "units": np.cumsum(rate * 0.25), "ctxt": np.cumsum(rng.integers(10, 99, 240))}
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+def test_a_run_hands_on_its_exit_code_and_keeps_stdout_clean() -> None:
+    code = "import time; print('said by the program'); time.sleep(0.4); raise SystemExit(3)"
+    done = mlperf("watch", "--json", "--interval", "0.05", "--horizon", "0.1", "--", sys.executable, "-S", "-c", code)
+    assert done.returncode == 3
+    document = json.loads(done.stdout)
+    Draft202012Validator(command_schema("watch")).validate(document)
+    assert document["result"]["command_exit_code"] == 3
+    assert document["result"]["performance"] in {"cpu_ns", "instructions"}
+    assert "said by the program" in done.stderr
+
+
+def test_a_replay_shows_the_error_beside_persistence(stream: Path, tmp_path: Path) -> None:
+    done = mlperf("watch", "--replay", str(stream), "--plot", str(tmp_path / "forecast.svg"))
+    assert done.returncode == 0, done.stderr
+    for word in ("error of persistence", "MASE", "the forecast is better", "rls_counters", "units/s"):
+        assert word in done.stdout
+    assert (tmp_path / "forecast.svg").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_words_that_do_not_go_together_are_wrong_use(stream: Path) -> None:
+    assert mlperf("watch").returncode == 2
+    assert mlperf("watch", "--replay", str(stream), "--", "true").returncode == 2
+    assert mlperf("watch", "--", "no-such-program-anywhere").returncode == 2
+    assert mlperf("features", "dwc-o").returncode == 2
+
+
+def test_a_spoilt_stream_is_bad_data(tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text("t_s,units\n0,1\n1,x\n", encoding="utf-8")
+    done = mlperf("watch", "--replay", str(path))
+    assert done.returncode == 3
+    assert "line 3, column units" in done.stderr
+
+
+def test_windows_and_targets_are_written_under_the_same_keys(stream: Path, tmp_path: Path) -> None:
+    table, targets = tmp_path / "windows.csv", tmp_path / "ahead.csv"
+    done = mlperf("features", "dwc-o", str(stream), "-o", str(table), "--horizon", "1", "--targets", str(targets))
+    assert done.returncode == 0, done.stderr
+    windows, ahead = pd.read_csv(table), pd.read_csv(targets)
+    assert len(windows) == 239
+    assert set(ahead["kernel"]) == set(windows["kernel"][:235])
+    dictionary = pd.read_csv(tmp_path / "windows.columns.csv")
+    assert list(dictionary["column"]) == list(windows.columns[1:])
