@@ -116,6 +116,25 @@ class TermList(click.ParamType):  # type: ignore[type-arg]
         return tuple(terms)
 
 
+class NameList(click.ParamType):  # type: ignore[type-arg]
+    """Comma-separated words out of a few; a wrong one is answered with the nearest."""
+
+    name = "names"
+
+    def __init__(self, known: Sequence[str]) -> None:
+        self.known = tuple(known)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Return the words in the order given."""
+        if isinstance(value, (list, tuple)):
+            return tuple(value)
+        words = tuple(word.strip() for word in str(value).split(","))
+        for word in words:
+            if word not in self.known:
+                self.fail(f"no such choice {word!r}. {did_you_mean(word, self.known)}", param, ctx)
+        return words
+
+
 def split_outside_parentheses(text: str) -> list[str]:
     """The parts of ``text`` between commas that no parenthesis encloses."""
     parts, depth = [""], 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,9 @@ from mlperf.models import BoostedResidual, GridLocal, NonNegativeOLS, StepwiseOL
 from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.kernels import GEMM_KERNELS
 from mlperf.systems.scaled import Scaled, fit_scaled
+
+if TYPE_CHECKING:
+    from mlperf.systems.characteristics.stored import Characteristics
 
 # Settings of the learnt residual, fixed before any campaign was scored.
 RESIDUAL_SETTINGS = {"n_folds": 0, "max_iter": 80, "learning_rate": 0.1, "max_leaf_nodes": 12, "min_samples_leaf": 8}
@@ -69,27 +72,39 @@ def _fixed(terms: tuple[str, ...]) -> Callable[[int], Any]:
     return lambda _seed: StepwiseOLS(terms=terms, lower=terms, noise="absolute", report="none")
 
 
-METHODS: Mapping[str, Method] = {
-    "paper": Method(_fixed(PAPER_MEMORY_TERMS), None, _fixed(PAPER_LIBRARY_TERMS), keep_totals=False),
-    "ols": Method(
-        _stepwise(MEMORY_TERMS, "absolute"),
-        _stepwise(GLOBAL_TERMS, "absolute"),
-        _stepwise(LIBRARY_TERMS, "absolute"),
-        keep_totals=False,
-    ),
-    "linear": Method(
-        _stepwise(MEMORY_TERMS, "relative"),
-        _stepwise(CALIBRATED_TERMS, "relative"),
-        _stepwise(LIBRARY_TERMS, "relative"),
-        keep_totals=True,
-    ),
-    "learnt": Method(
-        _learnt(MEMORY_TERMS, MEMORY_RESIDUAL_COLUMNS),
-        _learnt(CALIBRATED_TERMS, GEMM_RESIDUAL_COLUMNS),
-        _learnt(LIBRARY_TERMS, LIBRARY_FEATURES),
-        keep_totals=True,
-    ),
-}
+def methods_with(memory_terms: tuple[str, ...] = (), gemm_terms: tuple[str, ...] = ()) -> dict[str, Method]:
+    """The four methods, with further candidate terms for all but the paper's.
+
+    Parameters
+    ----------
+    memory_terms, gemm_terms : tuple of str
+        Candidates beside `MEMORY_TERMS`, and beside those of products; columns of the kernel rows.
+    """
+    memory, calibrated = (*MEMORY_TERMS, *memory_terms), (*CALIBRATED_TERMS, *gemm_terms)
+    return {
+        "paper": Method(_fixed(PAPER_MEMORY_TERMS), None, _fixed(PAPER_LIBRARY_TERMS), keep_totals=False),
+        "ols": Method(
+            _stepwise(memory, "absolute"),
+            _stepwise((*GLOBAL_TERMS, *gemm_terms), "absolute"),
+            _stepwise(LIBRARY_TERMS, "absolute"),
+            keep_totals=False,
+        ),
+        "linear": Method(
+            _stepwise(memory, "relative"),
+            _stepwise(calibrated, "relative"),
+            _stepwise(LIBRARY_TERMS, "relative"),
+            keep_totals=True,
+        ),
+        "learnt": Method(
+            _learnt(memory, (*MEMORY_RESIDUAL_COLUMNS, *memory_terms)),
+            _learnt(calibrated, (*GEMM_RESIDUAL_COLUMNS, *gemm_terms)),
+            _learnt(LIBRARY_TERMS, LIBRARY_FEATURES),
+            keep_totals=True,
+        ),
+    }
+
+
+METHODS: Mapping[str, Method] = methods_with()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,13 +112,14 @@ class GradientModel:
     """Fitted kernels of one backend: ``kernels[kernel][method]`` predicts the seconds of one call.
 
     ``sgemm`` gives the isolated time of a product; a product kernel of the method ``paper`` has no entry of its own. ``too_few``
-    are kernels measured on fewer than four sizes, which were not fitted.
+    are kernels measured on fewer than four sizes, which were not fitted; ``characteristics`` what the terms read beside sizes.
     """
 
     backend: str
     kernels: Mapping[str, Mapping[str, Scaled]]
     sgemm: GridLocal | None
     too_few: tuple[str, ...] = ()
+    characteristics: Characteristics | None = None
 
     def call_times(self, calls: pd.DataFrame, method: str = PREDICTOR) -> FloatArray:
         """Seconds of each kernel call.
@@ -153,7 +169,11 @@ class GradientModel:
 
     def calls(self, runs: Iterable[tuple[CnnSpec, int]]) -> pd.DataFrame:
         """Kernel calls of several (CNN, sub-batch) pairs, ready for `call_times`; ``run`` is the pair's position."""
-        return self.with_isolated(kernel_tables(runs, form_of(self.kernels)))
+        pairs = list(runs)
+        calls = self.with_isolated(kernel_tables(pairs, form_of(self.kernels)))
+        if self.characteristics is None:
+            return calls
+        return self.characteristics.complete(calls, {cnn.name: cnn for cnn, _ in pairs})
 
 
 def with_isolated(calls: pd.DataFrame, sgemm: GridLocal | None) -> pd.DataFrame:
@@ -175,6 +195,7 @@ def fit_gradient(
     backend: str,
     *,
     methods: Iterable[str] = tuple(METHODS),
+    table: Mapping[str, Method] = METHODS,
     seed: int = 0,
     report: Report = "none",
 ) -> GradientModel:
@@ -189,7 +210,9 @@ def fit_gradient(
     backend : str
         Recorded with the model.
     methods : iterable of str
-        Keys of `METHODS`.
+        Keys of ``table``.
+    table : mapping of str to Method
+        `METHODS`, or what `methods_with` makes of further terms.
     seed : int
         Of the learnt residual.
     report : str or tuple of str
@@ -197,18 +220,19 @@ def fit_gradient(
     """
     by_kernel = {str(kernel): rows for kernel, rows in calls.groupby("kernel", sort=True)}
     kernels = {
-        kernel: fit_kernel(kernel, rows, methods=methods, seed=seed, report=report)
+        kernel: fit_kernel(kernel, rows, [(name, table[name]) for name in methods], seed=seed, report=report)
         for kernel, rows in by_kernel.items()
         if len(rows) >= LEAST_ROWS
     }
     return GradientModel(backend, kernels, sgemm, tuple(kernel for kernel in by_kernel if kernel not in kernels))
 
 
-def fit_kernel(kernel: str, rows: pd.DataFrame, *, methods: Iterable[str], seed: int, report: Report) -> dict[str, Scaled]:
+def fit_kernel(
+    kernel: str, rows: pd.DataFrame, methods: Iterable[tuple[str, Method]], *, seed: int, report: Report
+) -> dict[str, Scaled]:
     """Fit one kernel by every method; the isolated time itself, which needs no fit, is left out."""
     fitted = {}
-    for name in methods:
-        method = METHODS[name]
+    for name, method in methods:
         make = method.maker(kernel)
         if make is None:
             continue

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,11 @@ from joblib import Parallel, delayed
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
 from mlperf.models.validation.crossval import ErrorSummary, relative_errors
-from mlperf.systems.gradient import METHODS, GradientModel, fit_gradient, step_times
+from mlperf.systems.gradient import METHODS, GradientModel, Method, fit_gradient, step_times
 from mlperf.systems.measured import STEP_KEYS, GradientData
 
 SIZE_COLUMNS = ("m", "n", "k", "access_bytes", "maps_in", "maps_out", "row_size", "subbatch_size", "step_bytes")
+Complete = Callable[[pd.DataFrame, pd.DataFrame], pd.DataFrame]
 ERROR_COLUMNS = ("n", "mape", "median", "q3", "max", "bias", "nonpositive")
 
 
@@ -61,7 +62,14 @@ class LeftOut:
 
 
 def leave_groups_out(
-    data: GradientData, folds: Sequence[list[str]], *, methods: Sequence[str] = tuple(METHODS), seed: int = 0, jobs: int = 1
+    data: GradientData,
+    folds: Sequence[list[str]],
+    *,
+    methods: Sequence[str] = tuple(METHODS),
+    table: Mapping[str, Method] = METHODS,
+    complete: Complete | None = None,
+    seed: int = 0,
+    jobs: int = 1,
 ) -> LeftOut:
     """Predict each fold's CNNs from a model fitted on all the others.
 
@@ -73,6 +81,10 @@ def leave_groups_out(
         CNN names, each in at most one fold.
     methods, seed, jobs
         Methods to score, seed of the learnt residual, parallel workers (results do not depend on it).
+    table : mapping of str to Method
+        What the methods are (see `fit_gradient`).
+    complete : callable, optional
+        ``complete(trained_calls, left_out_calls)``: the left-out calls as a prediction would know them.
 
     Raises
     ------
@@ -84,8 +96,10 @@ def leave_groups_out(
         train = data.only([name for name in data.steps["cnn"].unique() if name not in fold])
         if train.calls.empty:
             raise FitError("got one CNN, expected at least two to leave one out", hint="Collect more CNNs.")
-        model = fit_gradient(train.calls, None, data.backend, methods=methods, seed=seed)
+        model = fit_gradient(train.calls, None, data.backend, methods=methods, table=table, seed=seed)
         test = data.only(fold)
+        if complete is not None:
+            test = replace(test, calls=complete(train.calls, test.calls))
         return LeftOut(predicted_steps(model, test, methods), predicted_calls(model, train.calls, test.calls, methods))
 
     parts = Parallel(n_jobs=jobs)(delayed(one)(fold) for fold in folds)

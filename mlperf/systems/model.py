@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from mlperf.models.store import (
     placed,
     text_of,
 )
+from mlperf.systems.characteristics.stored import Characteristics
 from mlperf.systems.component_fit import ComponentModel
 from mlperf.systems.components import FITTED
 from mlperf.systems.gradient import GradientModel
@@ -32,6 +34,11 @@ from mlperf.systems.left_out import left_out_from_dict
 from mlperf.systems.scaled import Scaled
 
 SYSTEM = "system"
+OTHER_KINDS: Mapping[str, str] = {
+    "table": "mlperf.systems.table_model:TableModel",
+    "kernels": "mlperf.systems.kernel_study.kernel_model:KernelModel",
+}
+"""Kind in a model file to the class that reads it, besides models of campaigns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +118,7 @@ class Model(Shown):
             },
             "too_few": list(self.gradient.too_few),
             "sgemm": None if self.gradient.sgemm is None else model_to_dict(self.gradient.sgemm),
+            "characteristics": None if self.gradient.characteristics is None else self.gradient.characteristics.to_dict(),
             "score": {
                 "predictions": plain(self.score.predictions),
                 "accuracy": plain(self.score.accuracy),
@@ -158,7 +166,7 @@ def save_model(model: Any, path: str | Path) -> None:
 
 
 def load_model(path: str | Path) -> Any:
-    """Read what `save_model` wrote: a `Model` of a campaign or a `mlperf.systems.table_model.TableModel` of one table.
+    """Read what `save_model` wrote: a `Model` of a campaign, or a model of one of the `OTHER_KINDS`.
 
     Raises
     ------
@@ -168,11 +176,11 @@ def load_model(path: str | Path) -> Any:
 
     def read() -> Any:
         document = document_from_json(text_of(path))
-        if isinstance(document, dict) and document.get("kind") == "table":
-            from mlperf.systems.table_model import TableModel
-
-            return TableModel.from_dict(document)
-        return Model.from_dict(document)
+        home = OTHER_KINDS.get(str(document.get("kind"))) if isinstance(document, dict) else None
+        if home is None:
+            return Model.from_dict(document)
+        module, _, name = home.partition(":")
+        return getattr(import_module(module), name).from_dict(document)
 
     return placed(path, read)
 
@@ -196,7 +204,13 @@ def _gradient_from_fields(fields: Fields) -> GradientModel:
     }
     sgemm = fields.raw("sgemm")
     grid: GridLocal | None = None if sgemm is None else model_from_dict(sgemm, "$.sgemm")
-    return GradientModel(fields.text("backend"), kernels, grid, fields.texts("too_few"))
+    return GradientModel(fields.text("backend"), kernels, grid, fields.texts("too_few"), _characteristics(fields))
+
+
+def _characteristics(fields: Fields) -> Characteristics | None:
+    if "characteristics" not in fields.names or fields.absent("characteristics"):
+        return None
+    return Characteristics.from_dict(fields.raw("characteristics"), "$.characteristics")
 
 
 def _score_from_dict(value: Any, path: str) -> GradientScore:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.models import GridLocal
+from mlperf.systems.characteristics.further import Further
 from mlperf.systems.component_fit import fit_components
 from mlperf.systems.component_rows import component_rows
 from mlperf.systems.gradient import METHODS, fit_gradient
@@ -58,6 +60,8 @@ def train_campaign(
     seed: int = 0,
     jobs: int = 1,
     duplicates: str = "error",
+    characteristics: Sequence[str] = (),
+    counters: Path | None = None,
 ) -> Model:
     """Fit every component of a campaign.
 
@@ -82,6 +86,12 @@ def train_campaign(
         Parallel workers; the model does not depend on it.
     duplicates : str
         ``keep``, ``drop`` or ``error`` for fully identical rows.
+    characteristics : sequence of str
+        Sets whose columns are candidate terms of kernel times beside sizes, FLOPs and bytes: ``swc-s``, ``swc-o``, ``dwc-b``
+        (see `mlperf.features.engine.SETS`); only of the NumPy engine. Left-out errors of a model with counters are those that the
+        cache model's stand-ins for them give.
+    counters : Path, optional
+        Kernel counters for ``dwc-b``; by default those beside the campaign's tables.
 
     Returns
     -------
@@ -103,10 +113,14 @@ def train_campaign(
     _check_names(found, leave_out)
     sgemm = fit_sgemm(found)
     data = gradient_data(found, sgemm, backend, leave_out)
+    further = Further.of(found, data, characteristics, counters)
+    data = further.data
     cnns = tuple(str(name) for name in data.steps["cnn"].unique())
-    left_out = leave_groups_out(data, cnn_folds(cnns, n_folds, seed), seed=seed, jobs=jobs)
+    folds = cnn_folds(cnns, n_folds, seed)
+    left_out = leave_groups_out(data, folds, table=further.table, complete=further.complete, seed=seed, jobs=jobs)
+    gradient = fit_gradient(data.calls, sgemm, data.backend, table=further.table, seed=seed, report=("selective",))
     return Model(
-        gradient=fit_gradient(data.calls, sgemm, data.backend, seed=seed, report=("selective",)),
+        gradient=replace(gradient, characteristics=further.stored()),
         score=_score(left_out, data),
         components=fit_components(component_rows(found), noise, found.host.get("host", {}).get("cache_bytes", {})),
         cnns=cnns,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
@@ -57,7 +57,7 @@ class Section:
     data: list[tuple[int, int]] = field(default_factory=list)
 
 
-def read_elf(content: bytes, path: str, *, with_loops: bool = True) -> Iterator[FunctionCounts]:
+def read_elf(content: bytes, path: str, *, with_loops: bool = True, functions: Collection[str] = ()) -> Iterator[FunctionCounts]:
     """Counts of every function of an ELF file.
 
     Parameters
@@ -68,6 +68,8 @@ def read_elf(content: bytes, path: str, *, with_loops: bool = True) -> Iterator[
         For messages and results.
     with_loops : bool
         Whether to look for loops.
+    functions : collection of str
+        Names to disassemble; none: all.
 
     Raises
     ------
@@ -78,14 +80,15 @@ def read_elf(content: bytes, path: str, *, with_loops: bool = True) -> Iterator[
     """
     errors = require("elftools.common.exceptions", "asm")
     try:
-        yield from functions_of(require("elftools.elf.elffile", "asm").ELFFile(io.BytesIO(content)), path, with_loops=with_loops)
+        elf = require("elftools.elf.elffile", "asm").ELFFile(io.BytesIO(content))
+        yield from functions_of(elf, path, with_loops=with_loops, functions=functions)
     except errors.ELFError as error:
         raise DataError(
             f"not an ELF file: {error}", place=path, hint="Give an object file, a program or assembler text."
         ) from error
 
 
-def functions_of(elf: Any, path: str, *, with_loops: bool) -> Iterator[FunctionCounts]:
+def functions_of(elf: Any, path: str, *, with_loops: bool, functions: Collection[str] = ()) -> Iterator[FunctionCounts]:
     """As `read_elf`, of a file that pyelftools has opened."""
     machine = elf.header["e_machine"]
     if machine not in MACHINES:
@@ -101,8 +104,9 @@ def functions_of(elf: Any, path: str, *, with_loops: bool) -> Iterator[FunctionC
     vocabulary = Vocabulary()
     memo: dict[tuple[str, str], int] = {}
     for number, section in sections.items():
-        tables = jump_tables(elf, number) if with_loops else {}
-        for start, (name, size) in sorted(section.functions.items()):
+        wanted = sorted((start, *named) for start, named in section.functions.items() if not functions or named[0] in functions)
+        tables = jump_tables(elf, number) if with_loops and wanted else {}
+        for start, name, size in wanted:
             reader = FunctionReader(engine, dialect, vocabulary, memo, section, tables)
             yield reader.counts(path, name, start, size, with_loops=with_loops)
 

@@ -55,7 +55,8 @@ def count_instructions(
     MissingExtraError
         An ELF file needs capstone and pyelftools.
     """
-    found = tuple(one for one in iterate_functions(path, loops=loops, syntax=syntax) if not functions or one.function in functions)
+    every = iterate_functions(path, loops=loops, syntax=syntax, functions=functions)
+    found = tuple(one for one in every if not functions or one.function in functions)
     if not found:
         known = [one.function for one in iterate_functions(path, loops=False, syntax=syntax)]
         wanted = f"function {' or '.join(functions)}" if functions else "function"
@@ -64,8 +65,13 @@ def count_instructions(
     return found
 
 
-def iterate_functions(path: Path | str, *, loops: bool = True, syntax: str | None = None) -> Iterator[FunctionCounts]:
-    """As `count_instructions`, one function after the other, without keeping the file in memory."""
+def iterate_functions(
+    path: Path | str, *, loops: bool = True, syntax: str | None = None, functions: Sequence[str] = ()
+) -> Iterator[FunctionCounts]:
+    """As `count_instructions`, one function after the other, without keeping the file in memory.
+
+    Of an ELF file only ``functions`` are disassembled, where they are named; text is read whole.
+    """
     path = Path(path)
     if syntax is not None and syntax not in DIALECTS:
         raise UsageError(f"got syntax {syntax!r}, expected one of {', '.join(DIALECTS)}", hint=did_you_mean(syntax, DIALECTS))
@@ -73,7 +79,7 @@ def iterate_functions(path: Path | str, *, loops: bool = True, syntax: str | Non
         with path.open("rb") as stream:
             magic = stream.read(4)
         if magic == b"\x7fELF":
-            yield from read_elf(path.read_bytes(), str(path), with_loops=loops)
+            yield from read_elf(path.read_bytes(), str(path), with_loops=loops, functions=functions)
             return
         with path.open(encoding="utf-8", errors="replace") as text:
             yield from read_text(text, str(path), with_loops=loops, syntax=syntax)

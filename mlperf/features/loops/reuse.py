@@ -77,6 +77,9 @@ def staying_share(body: Mapping[str, Footprint], set_size: int) -> dict[str, flo
     dict
         Array name to a number from 0 to 1; 0 or 1 for a fully associative cache.
     """
+    if all(len(part.by_set) == 1 for part in body.values()):
+        fits_whole = sum(int(part.by_set[0]) for part in body.values()) <= set_size
+        return dict.fromkeys(body, float(fits_whole))
     occupancy = {name: occupancy_distribution(part, set_size) for name, part in body.items()}
     share = {}
     for name, part in body.items():

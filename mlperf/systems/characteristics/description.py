@@ -1,0 +1,123 @@
+"""What a machine's caches and libraries are, and the columns that follow for kernel calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from mlperf.core.errors import DataError
+from mlperf.datasets.any_table import read_any_table
+from mlperf.features.engine import caches_of, engine_columns
+from mlperf.features.engine.instructions import InstructionMix
+from mlperf.features.engine.products import Blocking, blocking_of
+from mlperf.features.loops.caches import CacheLevel
+
+if TYPE_CHECKING:
+    from mlperf.datasets import Campaign
+    from mlperf.specs.cnn import CnnSpec
+
+FOLDER = "characteristics"
+MIX_FILE, COUNTER_FILES = "instructions.csv", ("kernel_counters.csv", "kernel_counters.csv.gz")
+CALL_KEYS = ["cnn", "subbatch_size", "kernel", "layer"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EngineDescription:
+    """Where the engine ran.
+
+    Attributes
+    ----------
+    caches : tuple of CacheLevel
+        Of the machine.
+    blocking : Blocking
+        Of its matrix product.
+    mix : InstructionMix or None
+        Instructions of its compiled loops, where they were read.
+    """
+
+    caches: tuple[CacheLevel, ...]
+    blocking: Blocking
+    mix: InstructionMix | None
+
+    def columns(self, cnn: CnnSpec, subbatch_size: int) -> pd.DataFrame:
+        """Static characteristics of every kernel call of one step (see `mlperf.features.engine.engine_columns`)."""
+        return engine_columns(cnn, subbatch_size, self.caches, self.mix, self.blocking)
+
+
+def description_of(campaign: Campaign) -> EngineDescription:
+    """Caches and libraries that ``host.json`` names, and the instruction mix stored beside the tables."""
+    host = campaign.host
+    path = campaign.path / FOLDER / MIX_FILE
+    mix = InstructionMix(read_any_table(path, duplicates="keep")) if path.is_file() else None
+    blas = str(host.get("versions", {}).get("blas", ""))
+    return EngineDescription(caches_of(host.get("host", {})), blocking_of(blas), mix)
+
+
+def describe_calls(calls: pd.DataFrame, cnns: Mapping[str, CnnSpec], description: EngineDescription) -> pd.DataFrame:
+    """Add the static characteristics to kernel calls.
+
+    Parameters
+    ----------
+    calls : DataFrame
+        With ``cnn, subbatch_size, kernel, layer``, explicit kernels of the NumPy engine.
+    cnns : mapping
+        Specification by name.
+    description : EngineDescription
+        Of the machine.
+
+    Raises
+    ------
+    DataError
+        A call that the engine does not make.
+    """
+    pairs = calls[["cnn", "subbatch_size"]].drop_duplicates()
+    parts = [description.columns(cnns[str(name)], int(size)) for name, size in pairs.itertuples(index=False)]
+    return joined_columns(calls, pd.concat(parts, ignore_index=True), "the engine's own list of kernels")
+
+
+def joined_columns(calls: pd.DataFrame, columns: pd.DataFrame, source: str) -> pd.DataFrame:
+    """Calls with further columns, one row a (cnn, subbatch_size, kernel, layer).
+
+    Raises
+    ------
+    DataError
+        A call has no such row; names the first.
+    """
+    found = calls.merge(columns, on=CALL_KEYS, how="left", validate="many_to_one", indicator="found")
+    lost = found[found["found"] != "both"]
+    if len(lost):
+        row = lost.iloc[0]
+        raise DataError(
+            f"got no row for kernel {row['kernel']!r} of layer {row['layer']!r} at {row['subbatch_size']} samples",
+            place=f"{source}, CNN {row['cnn']!r}",
+            hint="Characteristics describe the NumPy engine's kernels; count the same networks and sub-batch sizes.",
+        )
+    return found.drop(columns="found")
+
+
+def counters_path(folder: Path) -> Path | None:
+    """The table of counters beside a campaign's tables, where there is one."""
+    return next((folder / FOLDER / name for name in COUNTER_FILES if (folder / FOLDER / name).is_file()), None)
+
+
+def campaign_counters(campaign: Campaign, path: Path | None = None) -> pd.DataFrame:
+    """Counters of the campaign's kernel calls.
+
+    Raises
+    ------
+    DataError
+        There is no such table.
+    """
+    found = path or counters_path(campaign.path)
+    if found is None:
+        raise DataError(
+            "got no table of kernel counters",
+            place=str(campaign.path / FOLDER / COUNTER_FILES[0]),
+            hint="Count them on the machine of the campaign: mlperf collect kernel-counters CAMPAIGN -o counters.csv.",
+        )
+    table: Any = read_any_table(found, duplicates="keep")
+    return table  # type: ignore[no-any-return]
