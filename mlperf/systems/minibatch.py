@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from scipy.special import ndtr
 
 from mlperf.core.arrays import FloatArray
 from mlperf.systems.barrier import beta_binomial_cdf, buffer_overdispersion
@@ -12,6 +15,7 @@ from mlperf.systems.sprint import State
 from mlperf.systems.times import ComponentTimes, RunGrid
 
 SECOND_GRADIENT_SHARE = 0.01
+NORMAL_REACH = 6.0
 
 
 def gradient_count_variance(state: State) -> FloatArray:
@@ -25,14 +29,14 @@ def gradient_count_variance(state: State) -> FloatArray:
 def minibatch_std(times: ComponentTimes, state: State, run: RunGrid) -> FloatArray:
     """Standard deviation of the mini-batch size, samples; the shape of the state.
 
-    b sqrt(M [n Var K + max(0, Var X - n p (1-p))]): gradients of a GPU spread by renewal (K), buffers of a node by the delay that
-    fresh buffers cause to later inspections (X).
+    b sqrt(M [n Var K + max(0, Var X - n p (1-p))] + (M n / G)**2 Var U): gradients of a GPU spread by renewal (K), buffers of a
+    node by the delay that fresh buffers cause to later inspections (X), and longer updates (U) collect more of all.
     """
     n, p = run.n_gpus_per_node, state.ready_probability
     binomial = n * p * (1.0 - p)
     extra = binomial * (_overdispersion(times, state, run) - 1.0)
     of_node = n * gradient_count_variance(state) + np.maximum(extra, 0.0)
-    return np.asarray(run.subbatch_size * np.sqrt(run.n_nodes * of_node))
+    return np.asarray(run.subbatch_size * np.hypot(np.sqrt(run.n_nodes * of_node), _window_std(times, state, run)))
 
 
 def minibatch_distribution(times: ComponentTimes, state: State, run: RunGrid, index: int = 0) -> Distribution:
@@ -51,7 +55,7 @@ def minibatch_distribution(times: ComponentTimes, state: State, run: RunGrid, in
         of_node = np.convolve(fresh, power_of_pmf(np.array([1.0 - tail[1], tail[1]]), n))
     else:
         of_node = power_of_pmf(_count_pmf(tail), n)
-    pmf = power_of_pmf(of_node, n_nodes)
+    pmf = _broadened(power_of_pmf(of_node, n_nodes), float(np.broadcast_to(_window_std(times, state, run), shape).flat[index]))
     return Distribution(subbatch * np.arange(pmf.size, dtype=np.float64), pmf)
 
 
@@ -69,6 +73,24 @@ def _overdispersion(times: ComponentTimes, state: State, run: RunGrid) -> FloatA
     for n in np.unique(gpus):
         spread[gpus == n] = buffer_overdispersion(int(n), delay[gpus == n])
     return spread
+
+
+def _window_std(times: ComponentTimes, state: State, run: RunGrid) -> FloatArray:
+    """Deviation, in gradients of all GPUs, that the variation of the update thread's own work causes."""
+    of_sums = run.n_gpus_per_node * state.ready_probability * times.spread_s("sum_gradient") ** 2
+    update_std_s = np.sqrt(of_sums + times.spread_s("update_work") ** 2 + times.spread_s("update_weights") ** 2)
+    return np.asarray(run.n_gpus / state.gpu_iteration_s * update_std_s)
+
+
+def _broadened(pmf: FloatArray, std: float) -> FloatArray:
+    """The distribution of a count plus a rounded normal variable; what would be below 0 is 0."""
+    if std == 0.0:
+        return pmf
+    reach = math.ceil(NORMAL_REACH * std) + 1
+    edges = np.arange(-reach, reach + 2) - 0.5
+    summed = np.convolve(pmf, np.diff(ndtr(edges / std)))
+    summed[reach] += summed[:reach].sum()
+    return np.asarray(summed[reach:] / summed[reach:].sum())
 
 
 def _buffer_pmf(n: int, p: float, overdispersion: float) -> FloatArray:

@@ -9,6 +9,7 @@ import pytest
 
 from mlperf.systems.barrier import beta_binomial_cdf
 from mlperf.systems.barrier_wait import barrier_wait
+from mlperf.systems.minibatch import minibatch_distribution, minibatch_std
 from mlperf.systems.recursion import refine_by_recursion
 from mlperf.systems.simulate import SimulationPlan, simulate_iterations
 from mlperf.systems.sprint import solve_iterations
@@ -89,6 +90,21 @@ def test_variation_between_nodes_lengthens_the_update() -> None:
     solved = [solve_iterations(each, run(4, 2)).barrier_wait_s.item() for each in (steady, times())]
     assert simulated[1] > 1.5 * simulated[0]
     assert solved[1] - solved[0] == pytest.approx(simulated[1] - simulated[0], rel=0.2)
+
+
+@pytest.mark.parametrize(("n_nodes", "n_gpus"), [(1, 6), (4, 4)])
+def test_updates_that_vary_spread_the_minibatch(n_nodes: int, n_gpus: int) -> None:
+    given, one = times(update_work_std_s=0.006), run(n_nodes, n_gpus)
+    simulated = simulate_iterations(given, one, 5, SimulationPlan(n_updates=6000)).minibatch
+    state = solve_iterations(given, one)
+    found = minibatch_distribution(given, state, one)
+    assert minibatch_std(given, state, one).item() == pytest.approx(simulated.std, rel=0.2)
+    assert found.std == pytest.approx(simulated.std, rel=0.2)
+    assert found.mean == pytest.approx(simulated.mean, rel=0.02)
+    steady = dataclasses.replace(given, **{f"{name}_std_s": None for name in SPREADS})
+    assert abs(found.std - simulated.std) < abs(
+        minibatch_distribution(steady, solve_iterations(steady, one), one).std - simulated.std
+    )
 
 
 def test_a_component_and_its_spread_are_scaled_together() -> None:
