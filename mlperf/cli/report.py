@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from mlperf.cli.options import model_argument, output_options, plot_option
+from mlperf.cli.options import jobs_option, machines_option, minibatch_option, output_options, plot_option, seed_option
 from mlperf.cli.show import Show
+from mlperf.cli.values import Counts, Window, Words
+from mlperf.core.errors import UsageError
+
+FORMATS = ("svg", "png", "pdf", "csv")
 
 
 @click.command(
@@ -16,24 +21,131 @@ Examples:
   mlperf report model.json
   mlperf report model.json --component im2col --component sum_gradient
   mlperf report model.json --html report.html
+  mlperf report campaign/ --figures figures/
+  mlperf report cpu-epyc --figures figures/ --model model.json --machine cpu-cluster --machine kfc --format svg --format csv
+  mlperf report campaign/asgd/run-0001 --timeline threads.svg
+  mlperf report campaign/asgd/run-0001 --timeline threads.json --window 1.5:2.5
 """
 )
-@model_argument
-@click.option("--component", "components", multiple=True, help="Only this kernel or component; may be repeated.")
+@click.argument("source", metavar="SOURCE")
+@click.option("--component", "components", multiple=True, help="Only this kernel or component of a model; may be repeated.")
 @click.option("--html", "html_path", type=click.Path(dir_okay=False, path_type=Path), help="Write one self-contained page.")
+@click.option(
+    "--figures",
+    "figures_path",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="SOURCE is a campaign: draw figures 4 to 13 of the SPRINT paper into FOLDER.",
+)
+@click.option("--only", type=Counts(), help="Only these figures: 7,9:11.")
+@click.option("--format", "formats", type=Words(FORMATS), multiple=True, default=("svg",), help="Of figures; may be repeated.")
+@click.option(
+    "--model", "model_path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Whose predictions to draw."
+)
+@click.option("--cnn", "cnns", multiple=True, help="Network of the campaign to draw; may be repeated.")
+@machines_option
+@click.option("--second", metavar="CAMPAIGN", help="Campaign of a second machine, for figure 13.")
+@minibatch_option
+@click.option("--dataset-size", type=click.IntRange(min=1), default=1_281_167, help="Samples of an epoch in figures 12 and 13.")
+@click.option(
+    "--timeline",
+    "timeline_path",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="SOURCE is a run's folder: draw its threads (.svg, .png, .pdf) or write a Chrome trace (.json).",
+)
+@click.option("--window", type=Window(), help="Part of the run, seconds.  [default: six updates in a figure, all in a trace]")
+@seed_option
+@jobs_option
 @plot_option
 @output_options
-def report(model_path: Path, components: tuple[str, ...], html_path: Path | None, show: Show) -> None:
-    """Show what a model rests on: terms, tests, left-out errors, warnings."""
+def report(
+    source: str,
+    components: tuple[str, ...],
+    html_path: Path | None,
+    figures_path: Path | None,
+    timeline_path: Path | None,
+    window: tuple[float, float] | None,
+    seed: int,
+    show: Show,
+    **drawing: Any,
+) -> None:
+    """Show what a model rests on; draw the paper's figures from a campaign, or the threads of a run."""
+    if figures_path is not None and timeline_path is not None:
+        raise UsageError("got --figures and --timeline, expected one of them")
+    if figures_path is not None:
+        report_figures(source, figures_path, seed, show, **drawing)
+    elif timeline_path is not None:
+        report_timeline(Path(source), timeline_path, window, show)
+    else:
+        report_model(Path(source), components, html_path, show)
+
+
+def report_model(path: Path, components: tuple[str, ...], html_path: Path | None, show: Show) -> None:
+    """What a model rests on: terms, tests, left-out errors, warnings."""
     import mlperf
     from mlperf.systems.model_report import model_report
 
-    model = mlperf.load_model(model_path)
+    if not path.is_file():
+        hint = "--figures FOLDER draws figures from a campaign, --timeline FILE the threads of a run."
+        raise UsageError(f"got {str(path)!r}, expected a model's file", hint=hint)
+    model = mlperf.load_model(path)
     result = model_report(model, components or None)
     if html_path is not None:
         from mlperf.report.html import write_page
         from mlperf.report.views import result_sections
 
-        write_page(html_path, f"Report of {model_path.name}", result_sections(result))
+        write_page(html_path, f"Report of {path.name}", result_sections(result))
         show.note(f"page written to {html_path}")
     show(result, data_sha256=model.provenance["data_sha256"])
+
+
+def report_figures(
+    source: str,
+    folder: Path,
+    seed: int,
+    show: Show,
+    *,
+    only: tuple[int, ...] | None,
+    formats: tuple[str, ...],
+    model_path: Path | None,
+    machines: tuple[Path | str, ...],
+    second: str | None,
+    minibatch: tuple[float, float] | None,
+    cnns: tuple[str, ...],
+    dataset_size: int,
+    n_jobs: int,
+) -> None:
+    """Figures 4 to 13 of the paper from a campaign."""
+    import mlperf
+    from mlperf.datasets import read_campaign
+    from mlperf.report.paper import draw_paper_figures
+    from mlperf.specs.machine import find_machine
+    from mlperf.systems.paper.material import Material
+
+    campaign = read_campaign(source)
+    beside = None if second is None else read_campaign(second)
+    material = Material(
+        campaign,
+        given=None if model_path is None else mlperf.load_model(model_path),
+        machines=tuple(find_machine(name) for name in machines),
+        second=beside,
+        cnns=cnns,
+        window=minibatch,
+        dataset_size=dataset_size,
+        seed=seed,
+        jobs=n_jobs,
+        tell=show.note,
+    )
+    read = [campaign] if beside is None else [campaign, beside]
+    show(draw_paper_figures(material, folder, formats, only), data_sha256={item.name: item.sha256 for item in read}, seed=seed)
+
+
+def report_timeline(folder: Path, path: Path, window: tuple[float, float] | None, show: Show) -> None:
+    """The threads of a recorded run."""
+    from mlperf.report.timelines import write_timeline
+    from mlperf.systems.threads import recorded_threads, summarise
+
+    timeline = recorded_threads(folder)
+    write_timeline(timeline, path, window)
+    show(summarise(timeline, str(path)))

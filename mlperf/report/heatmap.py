@@ -91,9 +91,20 @@ def search_maps(planes: Sequence[Plane], quantity: str = "epoch", *, is_time: bo
         for axes, plane in zip(every, planes, strict=True):
             mesh = draw_plane(axes, plane, size, norm)
         bar = figure.colorbar(mesh, ax=list(every), label=f"{quantity} ({unit})" if unit else quantity)
+        ticks = round_values(known / size)
+        bar.set_ticks(ticks, labels=[f"{value:g}" for value in ticks])
         bar.ax.minorticks_off()
         figure.supxlabel("hatched: every window holds; blank: does not fit the device; framed: best of the hatched", fontsize=7.5)
     return figure
+
+
+def round_values(values: FloatArray) -> list[float]:
+    """1, 2 and 5 times powers of ten in the range of positive values."""
+    if not values.size:
+        return []
+    low, high = float(values.min()), float(values.max())
+    tens = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    return [head * 10.0**ten for ten in tens for head in (1.0, 2.0, 5.0) if low <= head * 10.0**ten <= high]
 
 
 def draw_plane(axes: Axes, plane: Plane, size: float, norm: Any) -> Any:
@@ -103,7 +114,7 @@ def draw_plane(axes: Axes, plane: Plane, size: float, norm: Any) -> Any:
     mesh = axes.pcolormesh(
         shown, norm=norm, cmap="cividis_r", edgecolors="white", linewidth=0.4, rasterized=shown.size > LABELLED_CELLS
     )
-    label_cells(axes, shown)
+    label_cells(axes, shown, norm)
     hatch_cells(axes, plane.in_window & plane.feasible)
     if plane.best is not None:
         place = [
@@ -116,14 +127,13 @@ def draw_plane(axes: Axes, plane: Plane, size: float, norm: Any) -> Any:
     return mesh
 
 
-def label_cells(axes: Axes, shown: FloatArray) -> None:
-    """Write each cell's value while the cells are few enough to read."""
+def label_cells(axes: Axes, shown: FloatArray, norm: Any) -> None:
+    """Write each cell's value while the cells are few enough to read; white on the dark half of the colour scale."""
     if shown.size > LABELLED_CELLS:
         return
-    middle = float(np.exp(np.nanmean(np.log(shown)))) if np.isfinite(shown).any() else 1.0
     for (row, column), value in np.ndenumerate(shown):
         if np.isfinite(value):
-            color = "white" if value > middle else "black"
+            color = "white" if norm(value) > 0.5 else "black"
             axes.text(column + 0.5, row + 0.5, f"{value:.3g}", ha="center", va="center", fontsize=6.5, color=color)
 
 

@@ -18,6 +18,7 @@ from mlperf.report.searches import (
 from mlperf.report.views import Section
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
     from mlperf.systems.searching.machines import MachineSearch
@@ -35,9 +36,14 @@ def machines_sections(result: MachineSearch) -> tuple[Section, ...]:
         return (*missed, notes_section)
     return (
         Section(title, known_columns(result.best)),
-        Section("Best for each number of GPUs (Pareto front)", known_columns(result.pareto)),
+        Section("Best for each number of GPUs (Pareto front)", known_columns(machine_first(result.pareto))),
         notes_section,
     )
+
+
+def machine_first(table: pd.DataFrame) -> pd.DataFrame:
+    """The machine before everything else."""
+    return table[["machine", *(name for name in table.columns if name != "machine")]]
 
 
 def machines_figure(result: MachineSearch) -> Figure:

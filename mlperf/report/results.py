@@ -39,7 +39,11 @@ RESULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "mlperf.systems.table_model:TableModel",
             "mlperf.systems.learning_quality.quality_model:QualityModel",
         ),
-        "report": ("mlperf.systems.model_report:ModelReport",),
+        "report": (
+            "mlperf.systems.model_report:ModelReport",
+            "mlperf.report.paper.result:PaperFigures",
+            "mlperf.systems.threads.summary:TimelineSummary",
+        ),
         "predict": ("mlperf.systems.run_prediction:Prediction", "mlperf.systems.table_prediction:RowPredictions"),
         "compare": ("mlperf.systems.compare:Comparison",),
         "search": ("mlperf.systems.searching.result:SearchResult", "mlperf.systems.searching.machines:MachineSearch"),

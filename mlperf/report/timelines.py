@@ -14,12 +14,15 @@ from mlperf.core.files import write_text_whole
 from mlperf.report.captions import add_caption
 from mlperf.report.figures import GREY, new_figure, save_figure, style
 from mlperf.report.numbers import TIME_UNITS_S, best_unit
+from mlperf.report.views import Section
 from mlperf.systems.threads.chrome import chrome_text
 from mlperf.systems.threads.lanes import LOCK_WAITS, UPDATE, ThreadTimeline, thread_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from mlperf.systems.threads.summary import TimelineSummary
 
 MOST_LANES = 20
 BAR = 0.74
@@ -71,6 +74,12 @@ LOOKS: Mapping[str, Look] = MappingProxyType(
         **dict.fromkeys(LOCK_WAITS, LOCK),
     }
 )
+
+
+def timeline_sections(result: TimelineSummary) -> tuple[Section, ...]:
+    """How each thread spent its time, and where the picture is."""
+    title = f"Threads of a {result.origin} run, mode: {result.mode}"
+    return (Section(title, result.threads), Section("", text=f"{result.n_intervals} intervals; written: {result.file}"))
 
 
 def write_timeline(timeline: ThreadTimeline, path: Path, window_s: tuple[float, float] | None = None) -> None:

@@ -45,6 +45,8 @@ VIEWS: Mapping[str, View] = MappingProxyType(
         "Prediction": View("mlperf.report.predictions:prediction_sections", "mlperf.report.predictions:prediction_figure"),
         "Model": View("mlperf.report.models:model_sections"),
         "TableModel": View("mlperf.report.models:table_model_sections"),
+        "PaperFigures": View("mlperf.report.paper.view:figure_sections"),
+        "TimelineSummary": View("mlperf.report.timelines:timeline_sections"),
         "ModelReport": View("mlperf.report.model_reports:report_sections", "mlperf.report.model_reports:report_figure"),
         "Ladder": View("mlperf.report.ladders:ladder_sections"),
         "TrainerAccuracy": View(

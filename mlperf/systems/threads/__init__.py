@@ -9,6 +9,9 @@ _HOMES = {
     "ThreadTimeline": "lanes",
     "recorded_threads": "recorded",
     "simulated_threads": "simulated",
+    "simulated_configuration": "configuration",
+    "summarise": "summary",
+    "TimelineSummary": "summary",
     "chrome_trace": "chrome",
 }
 
