@@ -80,14 +80,15 @@ def quality_rows(campaigns: Sequence[Campaign], target: float) -> pd.DataFrame:
                 place=place,
                 hint="Epochs to a target depend on it: fit one model for each.",
             )
-    return rows.drop(columns=TRAINING)
+    kept: pd.DataFrame = rows.drop(columns=TRAINING)
+    return kept
 
 
 def _campaign_rows(campaign: Campaign, target: float) -> pd.DataFrame:
     runs, epochs, details = campaign.table("runs"), _beside(campaign, EPOCHS_FILE), _beside(campaign, DETAILS_FILE)
     by_run = [{"run": run, **_of_run(rows, target)} for run, rows in epochs.groupby("run", sort=True)]
     columns = ["run", *SETTING, "mean_minibatch_size", "staleness"]
-    found = runs[columns].merge(pd.DataFrame(by_run), on="run").merge(details[["run", *TRAINING]], on="run")
+    found: pd.DataFrame = runs[columns].merge(pd.DataFrame(by_run), on="run").merge(details[["run", *TRAINING]], on="run")
     found.insert(0, "campaign", campaign.name)
     return found
 

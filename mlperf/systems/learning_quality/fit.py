@@ -14,9 +14,9 @@ from mlperf.core.errors import FitError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.models import StepwiseOLS
 from mlperf.models.validation.crossval import grouped_folds, relative_errors
-from mlperf.systems.left_out import LEAST_GROUPS, MOST_FOLDS, LeftOutError
 from mlperf.systems.learning_quality.epochs import SETTING, quality_rows
 from mlperf.systems.learning_quality.quality_model import QualityModel
+from mlperf.systems.left_out import LEAST_GROUPS, MOST_FOLDS, LeftOutError
 
 TERMS = (
     "log(mean_minibatch_size)",

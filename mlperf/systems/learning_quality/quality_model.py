@@ -57,7 +57,7 @@ class QualityModel(Shown):
     estimator : StepwiseOLS
         Of log(epochs), on functions of mini-batch and staleness.
     rows : DataFrame
-        One row a run: setting, ``mean_minibatch_size``, ``staleness``, ``epochs_to_target`` (NaN: censored) and ``predicted_epochs``.
+        One row a run: setting, ``mean_minibatch_size``, ``staleness``, ``epochs_to_target`` (NaN: censored), ``predicted_epochs``.
     n_settings, n_censored : int
         Settings measured; runs that ended before the target and could not be fitted.
     errors : LeftOutError or None
@@ -93,9 +93,12 @@ class QualityModel(Shown):
         """
         shape, frame = inputs(minibatch, staleness)
         run, mean = (self.estimator.predict_interval(frame, kind=kind, level=level) for kind in ("run", "mean"))
-        bounds = [np.exp(bound).reshape(shape) for bound in (run.lower, run.upper, mean.lower, mean.upper)]
-        inside = np.asarray(self.estimator.in_domain(frame), bool).reshape(shape)
-        return EpochsToTarget(self.epochs(minibatch, staleness), *bounds, inside)
+        bounds = {"lower": run.lower, "upper": run.upper, "mean_lower": mean.lower, "mean_upper": mean.upper}
+        return EpochsToTarget(
+            epochs=self.epochs(minibatch, staleness),
+            in_domain=np.asarray(self.estimator.in_domain(frame), bool).reshape(shape),
+            **{name: np.exp(bound).reshape(shape) for name, bound in bounds.items()},
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `save_quality` writes."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from mlperf.models.validation.crossval import grouped_folds
 from mlperf.systems.components import FITTED
 from mlperf.systems.trainer_accuracy.errors import beside, summary
 from mlperf.systems.trainer_accuracy.forms import predicted
@@ -17,6 +18,7 @@ from mlperf.systems.trainer_accuracy.runs import OUTPUTS, TrainerRuns, settings_
 from mlperf.systems.trainer_accuracy.split import TESTED_ON, TRAINED_ON, with_qualification
 
 LEAST_NETWORKS = 3
+LEAST_SETTINGS, N_FOLDS, FOLD_SEED = 12, 4, 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +37,8 @@ def compare_components(
 ) -> pd.DataFrame:
     """Errors of the paper's regressors, of terms chosen by AIC, and of the laws.
 
-    Held-out settings: ``cnn`` on ``trained_on`` nodes predicts it on ``tested_on``. Held-out networks: of three and more networks on
+    Held-out settings: a random quarter of those of ``cnn``, four times. More nodes: ``cnn`` on ``trained_on`` nodes predicts it on
+    ``tested_on``. Held-out networks: of three and more networks on
     one machine, each is predicted from the others.
 
     Returns
@@ -45,7 +48,11 @@ def compare_components(
         equations (end to end).
     """
     settings = with_qualification(settings_table(runs.table))
-    folds = [*_setting_folds(settings, cnn, trained_on, tested_on), *_network_folds(settings)]
+    folds = [
+        *_setting_folds(settings, cnn),
+        *_node_folds(settings, cnn, trained_on, tested_on),
+        *_network_folds(settings),
+    ]
     parts = []
     for fold in folds:
         recipes = fit_recipes(fold.train, runs.cnns, runs.cache_bytes)
@@ -57,12 +64,21 @@ def compare_components(
     return summary(pd.concat(parts, ignore_index=True), ["held_out", "quantity", "recipe"])
 
 
-def _setting_folds(settings: pd.DataFrame, cnn: str, trained_on: Sequence[int], tested_on: Sequence[int]) -> Iterator[_Fold]:
+def _node_folds(settings: pd.DataFrame, cnn: str, trained_on: Sequence[int], tested_on: Sequence[int]) -> Iterator[_Fold]:
     own = settings[settings["cnn"] == cnn]
     for _, rows in own.groupby("machine", sort=True):
         train, test = (rows[rows["n_nodes"].isin(list(nodes))].reset_index(drop=True) for nodes in (trained_on, tested_on))
         if len(test) and (train["n_nodes"] > 1).any():
-            yield _Fold("settings", train, test)
+            yield _Fold("more nodes", train, test)
+
+
+def _setting_folds(settings: pd.DataFrame, cnn: str) -> Iterator[_Fold]:
+    own = settings[settings["cnn"] == cnn]
+    for _, rows in own.groupby("machine", sort=True):
+        if len(rows) < LEAST_SETTINGS:
+            continue
+        for fold in grouped_folds(rows.index.to_numpy(), N_FOLDS, FOLD_SEED):
+            yield _Fold("settings", rows.iloc[fold.train].reset_index(drop=True), rows.iloc[fold.test].reset_index(drop=True))
 
 
 def _network_folds(settings: pd.DataFrame) -> Iterator[_Fold]:

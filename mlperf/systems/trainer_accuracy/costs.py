@@ -110,11 +110,11 @@ def fit_costs(rows: pd.DataFrame, cnns: Mapping[str, CnnSpec], spreads: str = ME
     barrier_s = barrier_waits(rows, varied)[together]
     exchanged, whole_s = inputs.loc[together, "exchanged"].to_numpy(float), rows.loc[together, "allreduce_s"].to_numpy(float)
     laws["allreduce"] = proportional(exchanged, whole_s - barrier_s)
-    steps = rows.groupby(["cnn", "subbatch_size"])["compute_gradient_s"].mean()
+    steps = rows.groupby(["cnn", "subbatch_size"])["compute_gradient_s"].mean().reset_index()
     return Costs(
         laws={name: laws[name] for name in LAWS},
         speed_s=seconds_per_work(rows["compute_gradient_s"].to_numpy(float), works(cnns, rows)),
-        steps_s={(str(name), int(size)): float(value) for (name, size), value in steps.items()},
+        steps_s={(str(name), int(size)): float(value) for name, size, value in steps.itertuples(index=False)},
         barrier_s_per_buffer=paper_barrier(rows[together], inputs[together], laws["allreduce"]),
         variation=varied,
         cnns=cnns,

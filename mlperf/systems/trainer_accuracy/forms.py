@@ -80,7 +80,7 @@ def predicted(times: ComponentTimes, run: RunGrid, forms: Sequence[str], seed: i
     Returns
     -------
     DataFrame
-        ``form, number`` (of the configuration), the periods, ``epoch_s``, ``mean_minibatch_size``, ``staleness`` and the waits, seconds.
+        ``form, number`` (of the configuration), the periods, ``epoch_s``, ``mean_minibatch_size``, ``staleness``, the waits (s).
 
     Raises
     ------

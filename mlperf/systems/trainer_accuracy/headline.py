@@ -30,7 +30,7 @@ PAPER = (
     ("CNN-C", "update_iteration_s", 0.183, 0.100),
     ("CNN-C", "mean_minibatch_size", 0.291, 0.116),
 )
-"""Oyama et al. (SPRINT), Table 9: coefficients from CNN-A, other networks on other hardware; beside ours, not comparable with it."""
+"""Oyama et al. (SPRINT), Table 9: coefficients from CNN-A; other networks, real hardware. Beside ours, not comparable with it."""
 
 
 def headline_errors(
@@ -41,7 +41,7 @@ def headline_errors(
     Returns
     -------
     DataFrame
-        One row a (inputs, form, setting, quantity): `errors.beside`'s columns, ``inputs`` (a key of `INPUTS`), ``repeat_difference``.
+        One row a (inputs, form, setting, quantity): `errors.beside`'s columns, ``inputs`` (of `INPUTS`), ``repeat_difference``.
 
     Raises
     ------

@@ -82,7 +82,13 @@ def distributions_beside(runs: TrainerRuns, cnn: str, seed: int = 0) -> Iterator
             rows = own[own["quantity"] == quantity]
             repeats = [observed_distribution(part) for _, part in rows.groupby(["campaign", "run"], sort=True)]
             by_form = {form: each[quantity] for form, each in found.items()}
-            yield Beside(dict(setting), quantity, observed_distribution(rows), by_form, repeat_noise(repeats))
+            yield Beside(
+                {str(name): value for name, value in setting.items()},
+                quantity,
+                observed_distribution(rows),
+                by_form,
+                repeat_noise(repeats),
+            )
 
 
 def repeat_noise(repeats: Sequence[Distribution]) -> float:

@@ -91,9 +91,9 @@ def fit_recipes(train: pd.DataFrame, cnns: Mapping[str, CnnSpec], cache_bytes: M
     absent = [component.name for component in FITTED if component.name not in (*rows, GRADIENT)]
     if absent:
         raise FitError(f"got no measured row of component {absent[0]!r}, expected some")
-    components = fit_components(rows, NOISE, cache_bytes)
+    components = fit_components(rows, NOISE, cache_bytes, left_out=False)
     gradient = component_inputs(train, cnns).assign(time_s=train["compute_gradient_s"], group=_groups(train))
-    components[GRADIENT] = fit_component(GRADIENT_COMPONENT, gradient, NOISE)
+    components[GRADIENT] = fit_component(GRADIENT_COMPONENT, gradient, NOISE, left_out=False)
     return Recipes(components, fit_costs(train, cnns, MEASURED), variation(train, MEASURED), cnns)
 
 

@@ -91,7 +91,7 @@ def _runs_of(campaign: Campaign) -> pd.DataFrame:
     components, runs, details = campaign.table("components"), campaign.table("runs"), _beside(campaign, DETAILS)
     added = [name for name in runs.columns if name == "run" or name not in components.columns]
     explained = [name for name in details.columns if name == "run" or name not in {*components.columns, *runs.columns}]
-    table = components.merge(runs[added], on="run", validate="one_to_one").merge(details[explained], on="run")
+    table: pd.DataFrame = components.merge(runs[added], on="run", validate="one_to_one").merge(details[explained], on="run")
     table.insert(0, "campaign", campaign.name)
     table.insert(1, "machine", [f"{mode}{_network(campaign, mode)}" for mode in table["mode"]])
     return table

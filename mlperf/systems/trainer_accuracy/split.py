@@ -97,7 +97,7 @@ def wait_errors(runs: TrainerRuns, cnn: str, forms: Sequence[str] = ALL_FORMS, s
 
 
 def wait_summary(waits: pd.DataFrame) -> pd.DataFrame:
-    """Mean absolute error of each wait by form, in seconds and as a share of the period; the barrier also where T_Update > T_GPU."""
+    """Mean absolute error of each wait by form, seconds and share of the period; the barrier also where T_Update > T_GPU."""
     everywhere = waits.assign(where="all settings")
     clamped = waits[waits["update_is_longer"] & (waits["wait"] == "barrier_wait_s") & (waits["n_nodes"] > 1)]
     several = everywhere[(everywhere["wait"] != "barrier_wait_s") | (everywhere["n_nodes"] > 1)]

@@ -25,7 +25,7 @@ def stretches(settings: pd.DataFrame) -> pd.DataFrame:
     names = [component.name for component in FITTED if component.name not in SHARED_BY_NODES]
     parts = []
     for _, rows in real.groupby(["machine", "cnn", "subbatch_size"], sort=True):
-        base = rows.loc[rows["cores_per_worker"].idxmax()]
+        base = rows.nlargest(1, "cores_per_worker").iloc[0]
         ratios = {name: rows[f"{name}_s"] / base[f"{name}_s"] for name in names}
         parts.append(rows[["machine", "cnn", "n_nodes", "n_gpus_per_node", "subbatch_size", "cores_per_worker"]].assign(**ratios))
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()

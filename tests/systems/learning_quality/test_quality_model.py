@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pytest import approx
 
 from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.systems.learning_quality import fit_quality_table, load_quality, save_quality, time_to_target
@@ -37,8 +36,9 @@ def quality() -> QualityModel:
 def test_the_law_is_found(quality: QualityModel) -> None:
     """60 rows with 5 % noise: the curve is known to about 2 %."""
     size, age = np.array([10.0, 100.0]), np.array([1.0, 3.0])
-    assert quality.epochs(size, age) == approx(law(size, age), rel=0.04)
-    assert quality.errors is not None and quality.errors.errors.mape < 1.5 * NOISE
+    assert quality.epochs(size, age) == pytest.approx(law(size, age), rel=0.04)
+    assert quality.errors is not None
+    assert quality.errors.errors.mape < 1.5 * NOISE
 
 
 def test_intervals_hold_runs_and_the_curve(quality: QualityModel) -> None:
@@ -46,7 +46,7 @@ def test_intervals_hold_runs_and_the_curve(quality: QualityModel) -> None:
     found = quality.predict(rows["mean_minibatch_size"].to_numpy(), rows["staleness"].to_numpy())
     inside = (found.lower <= rows["epochs_to_target"]) & (rows["epochs_to_target"] <= found.upper)
     # Four standard errors of a share of 0.95 among 400.
-    assert inside.mean() == approx(0.95, abs=0.05)
+    assert inside.mean() == pytest.approx(0.95, abs=0.05)
     assert np.all(found.upper - found.lower > found.mean_upper - found.mean_lower)
 
 
@@ -58,7 +58,7 @@ def test_a_place_nobody_measured_is_flagged(quality: QualityModel) -> None:
 def test_time_is_epochs_times_their_length(quality: QualityModel) -> None:
     size, age = np.array([[20.0], [80.0]]), np.array([1.0, 2.0, 3.0])
     answer = time_to_target(quality, 30.0 * np.ones((2, 3)), size, age)
-    assert answer.seconds == approx(30.0 * quality.epochs(size, age))
+    assert answer.seconds == pytest.approx(30.0 * quality.epochs(size, age))
     assert answer.seconds.shape == (2, 3)
     assert np.all((answer.lower_s < answer.seconds) & (answer.seconds < answer.upper_s))
 

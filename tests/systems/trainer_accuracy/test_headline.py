@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from pytest import approx
+import pytest
 
 from mlperf.systems.trainer_accuracy.gates import gates_table, headline_gates, ranking_gates
 from mlperf.systems.trainer_accuracy.headline import headline_errors, headline_summary
@@ -21,14 +21,15 @@ def test_networks_that_obey_the_laws_are_predicted(simulated_campaign: Path, sim
     assert set(errors["cnn"]) == {"two", "three"}
     assert gates_table(list(headline_gates(errors)))["met"].all()
     found = headline_summary(errors).set_index(["inputs", "cnn", "quantity"])["mean_error"]
-    assert found["Oyama et al., Table 9", "CNN-C", "mean_minibatch_size"] == approx(0.116)
+    assert found["Oyama et al., Table 9", "CNN-C", "mean_minibatch_size"] == pytest.approx(0.116)
 
 
 def test_a_window_is_widened_until_enough_lie_inside() -> None:
     lower, upper = window([10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0], least=3)
-    assert lower < 40.0 and upper > 160.0
+    assert lower < 40.0
+    assert upper > 160.0
     assert upper < 320.0
-    assert window([100.0, 101.0, 99.0], least=3) == approx((80.0, 125.0))
+    assert window([100.0, 101.0, 99.0], least=3) == pytest.approx((80.0, 125.0))
 
 
 def test_order_and_regret_are_counted_against_the_noise() -> None:
@@ -39,7 +40,7 @@ def test_order_and_regret_are_counted_against_the_noise() -> None:
     predicted = pd.DataFrame({"epoch_s": [9.0, 10.0, 19.0], "mean_minibatch_size": [50.0, 50.0, 50.0]})
     found = _ranking("machine", "net", measured, predicted, noise=0.03)
     assert (found.n_pairs, found.n_beyond_noise, found.n_wrong) == (3, 2, 0)
-    assert found.regret == approx(0.02)
+    assert found.regret == pytest.approx(0.02)
     strict = _ranking("machine", "net", measured, predicted, noise=0.0)
     assert strict.n_wrong == 1
     assert not gates_table(list(ranking_gates([strict])))["met"].all()

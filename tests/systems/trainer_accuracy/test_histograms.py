@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from pytest import approx
+import pytest
 from scipy.stats import ks_2samp
 
 from mlperf.systems.distributions import Distribution
@@ -25,12 +25,12 @@ def test_the_largest_difference_is_that_of_kolmogorov_and_smirnov() -> None:
     rng = np.random.default_rng(0)
     one, other = rng.poisson(5.0, 400), rng.poisson(6.0, 300)
     expected = ks_2samp(one, other).statistic
-    assert largest_difference(Distribution.from_sample(one), Distribution.from_sample(other)) == approx(expected)
+    assert largest_difference(Distribution.from_sample(one), Distribution.from_sample(other)) == pytest.approx(expected)
 
 
 def test_repeats_of_a_histogram_are_added_up() -> None:
     rows = pd.DataFrame({"value": [4, 8, 4], "count": [1, 2, 1]})
-    assert observed_distribution(rows).probabilities == approx([0.5, 0.5])
+    assert observed_distribution(rows).probabilities == pytest.approx([0.5, 0.5])
 
 
 def test_a_simulated_run_agrees_with_the_simulation(simulated_campaign: Path) -> None:

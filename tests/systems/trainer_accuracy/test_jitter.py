@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from pytest import approx
+import pytest
 
 from mlperf.systems.components import COMPONENTS
 from mlperf.systems.trainer_accuracy.jitter import iterations_of, variation_of_iterations
@@ -26,7 +26,7 @@ def settings(gpu_s: list[float], update_s: list[float], variation: float) -> pd.
 def test_the_variation_of_random_periods_is_found() -> None:
     """Standard error of the counted probabilities is 5e-4: the variation is found to 1e-2 of itself."""
     table = settings([1.0, 1.0, 1.0], [0.8, 1.0, 1.3], 0.2)
-    assert variation_of_iterations(table) == approx(0.2, rel=0.02)
+    assert variation_of_iterations(table) == pytest.approx(0.2, rel=0.02)
 
 
 def test_iterations_are_sums_of_what_occurs() -> None:
@@ -34,4 +34,4 @@ def test_iterations_are_sums_of_what_occurs() -> None:
     row = {component.column: 1.0 for component in COMPONENTS}
     table = pd.DataFrame([row | {"n_gpus_per_node": 4, "ready_probability": 0.5, "fetch_probability": 0.25}])
     gpu_s, update_s = iterations_of(table)
-    assert (gpu_s[0], update_s[0]) == approx((7 + 0.25, 7 + 4 * 0.5))
+    assert (gpu_s[0], update_s[0]) == pytest.approx((7 + 0.25, 7 + 4 * 0.5))

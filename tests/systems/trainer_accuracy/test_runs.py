@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from pytest import approx
 
 from mlperf.core.errors import DataError
 from mlperf.systems.trainer_accuracy.runs import SETTING, read_runs, repeat_differences, settings_table
@@ -20,7 +19,7 @@ def table(values: list[float]) -> pd.DataFrame:
 
 def test_the_difference_of_repeats_is_the_mean_over_pairs() -> None:
     """9, 10, 11: differences 1, 2, 1 over a mean of 10."""
-    assert repeat_differences(table([9.0, 10.0, 11.0]), ["epoch_s"])["epoch_s"][0] == approx(4 / 3 / 10)
+    assert repeat_differences(table([9.0, 10.0, 11.0]), ["epoch_s"])["epoch_s"][0] == pytest.approx(4 / 3 / 10)
 
 
 def test_one_repeat_has_no_difference() -> None:
@@ -29,7 +28,7 @@ def test_one_repeat_has_no_difference() -> None:
 
 def test_settings_are_means_over_repeats() -> None:
     found = settings_table(table([9.0, 11.0]))
-    assert (found["epoch_s"][0], found["n_repeats"][0]) == (approx(10.0), 2)
+    assert (found["epoch_s"][0], found["n_repeats"][0]) == (pytest.approx(10.0), 2)
 
 
 def test_every_run_has_components_outputs_and_details(simulated_campaign: Path) -> None:
