@@ -33,6 +33,7 @@ Examples:
   mlperf predict model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --nodes 8 --subbatch 4 --elasticities --plot run.svg
   mlperf predict model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --nodes 8 --subbatch 4 --compare-forms --simulate
   mlperf predict model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --nodes 8 --what-if sum_gradient=0.25
+  mlperf predict model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --nodes 2 --subbatch 4 --timeline threads.svg
   mlperf predict counters-model.json --cnn alexnet --machine kfc --dataset-size 1281167 --subbatch 4 --profile-run
   mlperf predict table-model.json --rows new.csv
   mlperf predict table-model.json --rows new-nests.csv --join new-counts.csv --on kernel
@@ -54,6 +55,13 @@ Examples:
     "--distributions", is_flag=True, help="Distributions of mini-batch and staleness of more than 32 configurations, too."
 )
 @click.option("--elasticities", is_flag=True, help="Add how much the outputs change with each component's time.")
+@click.option(
+    "--timeline",
+    "timeline_path",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Simulate the one configuration and draw its threads (.svg, .png, .pdf) or write a Chrome trace (.json).",
+)
 @click.option("--method", type=Words(METHODS), default="learnt", help="How kernel times are predicted.")
 @click.option(
     "--what-if", "factors", type=Factors(), multiple=True, help="Scale a component or wait: sum_gradient=0.25; may be repeated."
@@ -77,6 +85,7 @@ def predict(
     n_iterations: int,
     distributions: bool,
     elasticities: bool,
+    timeline_path: Path | None,
     method: str,
     factors: tuple[tuple[str, float], ...],
     level: float,
@@ -120,4 +129,13 @@ def predict(
         seed=seed,
         strict=strict,
     )
+    if timeline_path is not None:
+        from mlperf.report.timelines import write_timeline
+        from mlperf.systems.threads import simulated_configuration
+
+        threads = simulated_configuration(
+            model, result, request.needed_cnns(), request.needed_machine(), method, dict(factors), seed
+        )
+        write_timeline(threads, timeline_path)
+        show.note(f"timeline written to {timeline_path}")
     show(result, data_sha256=model.provenance["data_sha256"], seed=seed)

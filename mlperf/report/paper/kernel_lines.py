@@ -70,9 +70,8 @@ def draw_kernel(axes: Axes, points: pd.DataFrame, kernel: str) -> None:
     largest = float(points["largest_bytes"].iloc[0])
     memory = best_unit([largest], BYTE_UNITS, "B")
     axes.set_title(kernel.replace("_", " "), fontsize=8.5)
-    axes.set_title(
-        f"1 = {number_text(largest / BYTE_UNITS[memory], 3)} {memory}", fontsize=7, loc="right", fontweight="normal", color=GREY
-    )
+    size = f"1 = {number_text(largest / BYTE_UNITS[memory], 3)} {memory}"
+    axes.text(0.98, 0.05, size, transform=axes.transAxes, fontsize=7, color=GREY, ha="right")
     axes.set(xlim=(-0.03, 1.03), ylim=(0, 1.08 * float(np.max(points["max_s"])) / size_s))
     axes.tick_params(labelsize=7.5)
     axes.set_ylabel(unit, fontsize=8, labelpad=2)

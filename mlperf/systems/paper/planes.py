@@ -17,7 +17,7 @@ from mlperf.systems.paper.material import Material
 from mlperf.systems.paper.run_costs import costs_of, reach_between, settings_of_mode, solve
 from mlperf.systems.search import search_runs
 
-MOST_NODES, MOST_SUBBATCH = 16, 12
+MOST_NODES, MOST_SUBBATCH = 16, 8
 # The paper's window: 25 % to either side of a mini-batch size that is known to train well.
 HALF_WIDTH = 0.25
 DEFAULT_MACHINES = ("cpu-cluster", "kfc")

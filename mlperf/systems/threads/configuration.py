@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -15,13 +15,14 @@ from mlperf.systems.detail.simulated import N_ITERATIONS, plan_for
 from mlperf.systems.detail.solved import refuse_scaled_waits
 from mlperf.systems.gradient import PREDICTOR
 from mlperf.systems.model import Model
-from mlperf.systems.predict import Counts, configurations
+from mlperf.systems.run_prediction import Prediction
 from mlperf.systems.simulate import simulate_iterations
 from mlperf.systems.sprint import solve_iterations
 from mlperf.systems.threads.lanes import ThreadTimeline
 from mlperf.systems.threads.simulated import simulated_threads
 from mlperf.systems.times import RunGrid
 
+SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")
 N_UPDATES = 40
 GPU_EVENTS, UPDATE_EVENTS = 3, 4
 """Events of one GPU iteration, and of one update beside its sums."""
@@ -29,53 +30,39 @@ GPU_EVENTS, UPDATE_EVENTS = 3, 4
 
 def simulated_configuration(
     model: Model,
-    cnn: CnnSpec,
+    prediction: Prediction,
+    cnns: Sequence[CnnSpec],
     machine: MachineSpec,
-    *,
-    n_nodes: Counts,
-    n_gpus_per_node: Counts,
-    subbatch_size: Counts,
     method: str = PREDICTOR,
     factors: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> ThreadTimeline:
-    """Simulate Algorithms 1 and 2 for one configuration and keep about forty updates.
+    """Simulate Algorithms 1 and 2 for the one configuration of a prediction and keep about forty updates.
 
     Parameters
     ----------
-    model, cnn, machine
-        As in `mlperf.predict_epoch`.
-    n_nodes, n_gpus_per_node, subbatch_size : int
-        The configuration.
-    method, factors, seed
-        As in `mlperf.predict_epoch`.
+    model, machine, method, factors, seed
+        Those of the prediction.
+    prediction : Prediction
+        Of `mlperf.predict_epoch`.
+    cnns : sequence of CnnSpec
+        The network.
 
     Raises
     ------
     UsageError
         Several configurations, or a factor on a lock wait.
-    DataError
-        A component or kernel has no model.
     """
-    configs = configurations([0], n_nodes, n_gpus_per_node, subbatch_size, 1)
-    if len(configs) != 1:
-        raise UsageError(
-            f"got {len(configs)} configurations, expected one for a timeline", hint="Name one --nodes and one --subbatch."
-        )
-    times = predict_times(model, [cnn], machine, configs, method).times.scaled(factors or {})
+    run = prediction.run
+    if len(prediction.cnn) != 1:
+        hint = "Name one --nodes and one --subbatch."
+        raise UsageError(f"got {len(prediction.cnn)} configurations, expected one for a timeline", hint=hint)
+    configs = pd.DataFrame({"cnn": [0], **{name: getattr(run, name) for name in SIZES}})
+    times = predict_times(model, list(cnns), machine, configs, method).times.scaled(factors or {})
     refuse_scaled_waits(times, "timeline")
-    run = run_of(configs)
     ratio = float(solve_iterations(times, run, "second_moment").ratio.ravel()[0])
     simulation = simulate_iterations(times, run, seed, replace(plan_for(N_ITERATIONS, ratio), n_recorded=n_events(run, ratio)))
     return simulated_threads(simulation.timeline, int(run.n_gpus_per_node[0]))
-
-
-def run_of(configs: pd.DataFrame) -> RunGrid:
-    """The configurations as the equations take them."""
-    nodes, gpus, subbatch, size = (
-        configs[name].to_numpy(int) for name in ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")
-    )
-    return RunGrid(nodes, gpus, subbatch, size)
 
 
 def n_events(run: RunGrid, ratio: float) -> int:
