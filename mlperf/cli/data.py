@@ -27,9 +27,9 @@ force_option = click.option("--force", is_flag=True, help="Overwrite what is the
 
 def complete_bundled(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's
     """Names of bundled campaigns that begin like this."""
-    from mlperf.datasets import bundled_names
+    from mlperf.datasets import bundled_contractions, bundled_names
 
-    return [CompletionItem(name) for name in bundled_names() if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in (*bundled_names(), *bundled_contractions()) if name.startswith(incomplete)]
 
 
 @click.group(epilog="Example: mlperf data list")

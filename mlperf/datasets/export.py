@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from mlperf.core.errors import UsageError
 from mlperf.core.files import write_bytes_whole
 from mlperf.core.shown import Shown
 from mlperf.datasets.bundled import bundled_path
-from mlperf.datasets.folder import find_campaign
+from mlperf.datasets.contractions import bundled_contractions, contraction_path, is_contractions
+from mlperf.datasets.folder import find_campaign, table_name
 from mlperf.datasets.source import read_source
 from mlperf.datasets.write import zipped
 
@@ -39,7 +41,7 @@ def export_campaign(name: str, folder: Path | str, *, gz: bool = False, force: b
     Parameters
     ----------
     name : str
-        As ``bundled_names`` gives it.
+        As ``bundled_names`` or ``bundled_contractions`` gives it.
     folder : path
         Where to; made if need be.
     gz : bool
@@ -52,7 +54,8 @@ def export_campaign(name: str, folder: Path | str, *, gz: bool = False, force: b
     UsageError
         No campaign of that name ships, or a file is there already and ``force`` was not said; nothing is written then.
     """
-    content = packed(bundled_path(name), gz=gz)
+    source = contraction_path(name) if name in bundled_contractions() else bundled_path(name)
+    content = packed(source, gz=gz)
     target = Path(folder)
     if target.exists() and not target.is_dir():
         raise UsageError("is a file, expected a folder", place=str(target), hint="Name a new folder.")
@@ -70,13 +73,25 @@ def export_campaign(name: str, folder: Path | str, *, gz: bool = False, force: b
 
 def packed(source: Path, *, gz: bool) -> dict[str, bytes]:
     """Content of every file of a campaign by its name in the copy."""
-    campaign = find_campaign(source)
-    tables = {f"{name}.csv": read_source(file).data for name, file in campaign.tables.items()}
+    files, documents = contraction_parts(source) if is_contractions(source) else campaign_parts(source)
+    tables = {f"{name}.csv": read_source(file).data for name, file in files.items()}
     if gz:
         tables = {f"{name}.gz": zipped(data) for name, data in tables.items()}
     readme = source / "README.md"
     notes = {readme.name: readme.read_bytes()} if readme.is_file() else {}
-    return {**tables, **campaign.documents(), **notes}
+    return {**tables, **documents, **notes}
+
+
+def campaign_parts(source: Path) -> tuple[Mapping[str, Path], dict[str, bytes]]:
+    """Tables of a campaign of networks, and its specifications with host.json."""
+    campaign = find_campaign(source)
+    return campaign.tables, campaign.documents()
+
+
+def contraction_parts(source: Path) -> tuple[Mapping[str, Path], dict[str, bytes]]:
+    """Tables of a campaign of contractions with those of their characteristics, and host.json."""
+    tables = {name: file for file in sorted(source.iterdir()) if (name := table_name(file)) is not None}
+    return tables, {file.name: file.read_bytes() for file in source.glob("host.json")}
 
 
 def twins(content: dict[str, bytes]) -> list[str]:

@@ -8,7 +8,16 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError
-from mlperf.datasets import CONTRACTION_TABLES, bundled, check_data, describe_columns, list_data, read_contractions, write_table
+from mlperf.datasets import (
+    CONTRACTION_TABLES,
+    bundled,
+    check_data,
+    describe_columns,
+    export_campaign,
+    list_data,
+    read_contractions,
+    write_table,
+)
 from mlperf.datasets.contractions import bundled_contractions
 
 ROW = {
@@ -108,6 +117,10 @@ def test_bundled_ones_are_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     (one,) = list_data().data_sets
     assert (one.name, one.kind, one.n_rows) == (folder.name, "contractions", 2)
     assert read_contractions(folder.name).name == folder.name
+    for gz in (False, True):
+        copy = folder.parent / f"copy{gz}"
+        assert export_campaign(folder.name, copy, gz=gz).files == (f"times.csv{'.gz' if gz else ''}", "host.json", "README.md")
+        assert read_contractions(copy).sha256 == read_contractions(folder).sha256
 
 
 def test_every_bundled_campaign_reads() -> None:

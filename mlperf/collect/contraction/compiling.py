@@ -98,7 +98,7 @@ def link(unit: Unit) -> None:
     call(unit, [*plain, "table.c", "-o", "table.o"], unit.objects)
     objects = [f"{kernel_name(pattern)}.o" for pattern in unit.patterns]
     (unit.objects / "objects.txt").write_text("\n".join(["driver.o", "table.o", *objects]) + "\n", encoding="ascii")
-    call(unit, [*unit.build.machine_flags, "@objects.txt", "-o", unit.program.name], unit.objects)
+    call(unit, [*unit.build.flags, "@objects.txt", "-o", unit.program.name], unit.objects)
     write_text_whole(unit.objects / STAMP, digest(unit))
 
 
