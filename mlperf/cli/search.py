@@ -105,7 +105,7 @@ def read_of(models: dict[Path, Any]) -> dict[str, str]:
     """What every model was trained on; names are told apart by the model's file where there are several."""
     if len(models) == 1:
         return dict(next(iter(models.values())).provenance["data_sha256"])
-    found = {}
+    found: dict[str, str] = {}
     for path, model in models.items():
         found |= {f"{path.name}: {name}": digest for name, digest in model.provenance["data_sha256"].items()}
     return found

@@ -80,12 +80,12 @@ def stability_lines(stability: RankStability | None) -> list[str]:
         return []
     return [
         f"Of {stability.n_draws} joint draws of the models, {percent_text(stability.first_stays)} keep the first row first; "
-        f"{percent_text(stability.overlap)} of the top {stability.k} stay in it; Kendall's tau of the {stability.n_candidates} best "
-        f"rows is {number_text(stability.kendall_tau, 3)} ({number_text(stability.kendall_tau_low, 3)} in the worst 5 %).",
+        f"{percent_text(stability.overlap)} of the top {stability.k} stay in it; Kendall's tau of the "
+        f"{stability.n_candidates} best rows is {number_text(stability.kendall_tau, 3)} ({number_text(stability.kendall_tau_low, 3)} in the worst 5 %).",
         f"Where it holds the windows, the first row costs {percent_text(stability.regret)} over the best of a draw, "
         f"{percent_text(stability.regret_high)} in the worst 5 %.",
-        "window probability: share of draws in which every window holds; first share: in which the row is the best that holds them; "
-        "rank low, rank high: 5 % and 95 % quantiles of a row's rank.",
+        "window probability: share of draws in which every window holds; first share: in which the row is the best that holds "
+        "them; rank low, rank high: 5 % and 95 % quantiles of a row's rank.",
     ]
 
 

@@ -162,17 +162,17 @@ class _Grid:
 
     def inside(self, values: Mapping[str, FloatArray]) -> BoolArray:
         """Whether every window holds."""
-        return np.logical_and.reduce([window.holds(values[window.column]) for window in self.windows])
+        return np.asarray(np.logical_and.reduce([window.holds(values[window.column]) for window in self.windows]))
 
     def near_an_edge(self, values: Mapping[str, FloatArray]) -> BoolArray:
         """Whether a row lies near an edge of a window, and inside or near every other."""
         near = [window.near_edge(values[window.column], EDGE_SHARE) for window in self.windows]
         near_or_inside = [at_edge | one.holds(values[one.column]) for at_edge, one in zip(near, self.windows, strict=True)]
-        return np.logical_or.reduce(near) & np.logical_and.reduce(near_or_inside)
+        return np.asarray(np.logical_or.reduce(near) & np.logical_and.reduce(near_or_inside))
 
     def miss(self, values: Mapping[str, FloatArray]) -> FloatArray:
         """How far a row is from holding every window: the sum of logarithms of the missing ratios."""
-        return np.sum([np.maximum(one.log_miss(values[one.column]), 0.0) for one in self.windows], axis=0)
+        return np.asarray(np.sum([np.maximum(one.log_miss(values[one.column]), 0.0) for one in self.windows], axis=0))
 
 
 def pareto_front(cost: FloatArray, n_gpus: IntArray, rows: IntArray) -> IntArray:

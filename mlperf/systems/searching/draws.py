@@ -59,8 +59,8 @@ class RankStability(Shown):
     kendall_tau, kendall_tau_low : float
         Rank correlation of predicted and drawn objective over all candidates: mean, and its 5 % quantile over draws.
     regret, regret_high : float
-        By how much the predicted best is worse than the best of a draw, a fraction: mean, and its 95 % quantile, over the draws in which
-        the predicted best holds the windows.
+        By how much the predicted best is worse than the best of a draw, a fraction: mean, and its 95 % quantile, over the draws in
+        which the predicted best holds the windows.
     """
 
     n_draws: int

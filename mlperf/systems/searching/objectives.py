@@ -55,7 +55,8 @@ def epochs_of(name: str, quality: QualityModel | None) -> Epochs | None:
     if quality is None:
         hint = "Give a model of epochs to a target: --quality quality.json, made by mlperf train from an asynchronous campaign."
         raise UsageError("got the objective 'time_to_target' without a model of the epochs it takes", hint=hint)
-    return quality.epochs
+    epochs: Epochs = quality.epochs
+    return epochs
 
 
 def priced(seconds: FloatArray, n_nodes: IntArray, machine: MachineSpec) -> dict[str, FloatArray]:
@@ -83,8 +84,8 @@ def target_columns(rows: pd.DataFrame, quality: QualityModel, epoch_interval: In
     Returns
     -------
     DataFrame
-        ``epochs, epochs_low, epochs_high`` (one run's epochs), ``time_to_target_s, time_to_target_low_s, time_to_target_high_s`` (of
-        epochs and T_Epoch together, independent on the scale of logarithms) and ``quality_in_domain``.
+        ``epochs, epochs_low, epochs_high`` (one run's epochs), ``time_to_target_s, time_to_target_low_s, time_to_target_high_s``
+        (of epochs and T_Epoch together, independent on the scale of logarithms) and ``quality_in_domain``.
     """
     found = quality.predict(
         rows["mean_minibatch_size"].to_numpy(float), rows["mean_staleness"].to_numpy(float), level=epoch_interval.level

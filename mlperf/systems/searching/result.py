@@ -21,12 +21,12 @@ class SearchResult(Shown):
     window : tuple of float
         Smallest and largest mini-batch size, samples per update: of its mean, or of the quantile ``window_quantile``.
     objective : str
-        What the ranking minimises: ``epoch_s`` (seconds), ``cost`` (of an epoch, in the machine's currency), ``energy_j`` (of an epoch)
-        or ``time_to_target`` (seconds until ``target_accuracy``).
+        What the ranking minimises: ``epoch_s`` (seconds), ``cost`` (of an epoch, in the machine's currency), ``energy_j`` (of an
+        epoch) or ``time_to_target`` (seconds until ``target_accuracy``).
     best : DataFrame
         The ``top`` best rows inside the windows: ``rank, n_nodes, n_gpus_per_node, subbatch_size, epoch_s, mean_minibatch_size,
-        minibatch_std, mean_staleness, cost, energy_j, window_probability`` (share of joint draws of the component models in which every
-        window holds), ``first_share`` (in which the row is the best), ``rank_low, rank_high`` (5 % and 95 % quantiles of its rank),
+        minibatch_std, mean_staleness, cost, energy_j, window_probability`` (share of joint draws of the component models in which
+        every window holds), ``first_share`` (in which the row is the best), ``rank_low, rank_high`` (5 % and 95 % quantiles of its rank),
         ``in_domain, closed``; the quantile where the window is one; epochs and time to the target with intervals where a quality
         model was given.
     misses : DataFrame
