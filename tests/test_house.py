@@ -79,7 +79,8 @@ def test_every_link_between_documents_leads_somewhere(path: Path) -> None:
 
 def shown_commands(text: str) -> list[list[str]]:
     """Words of every ``mlperf ...`` line that a document or a help shows."""
-    lines = re.findall(r"^\s*(?:\$ |Examples?: )?(mlperf [a-z].*?)$", text, flags=re.MULTILINE)
+    whole = re.sub(r"\\\n\s*", " ", text)
+    lines = re.findall(r"^\s*(?:\$ |Examples?: )?(mlperf [a-z].*?)$", whole, flags=re.MULTILINE)
     return [shlex.split(line, comments=True)[1:] for line in lines if "..." not in line]
 
 
