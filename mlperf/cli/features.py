@@ -171,7 +171,11 @@ A row a sample; its key is STREAM:NUMBER. What was not known at the sample stand
 @table_option
 @click.option("--performance", metavar="NAME", help="progress, instructions, cpu, io or a counter.  [default: as recorded]")
 @click.option("--horizon", "horizon_s", type=float, default=1.0, metavar="SECONDS", help="How far ahead the targets lie.")
-@click.option("--targets", type=click.Path(dir_okay=False, path_type=Path), help="CSV of what is to be forecast.")
+@click.option(
+    "--targets",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="CSV of what is to be forecast; samples without outcome are left out of both.",
+)
 @output_options
 def dwc_o_command(
     inputs: tuple[Path, ...], output: Path | None, performance: str | None, horizon_s: float, targets: Path | None, show: Show
@@ -183,7 +187,8 @@ def dwc_o_command(
         raise UsageError("got no INPUT, expected a recorded stream", hint="mlperf watch --record stream.csv -- COMMAND makes one.")
     if targets is not None:
         write_targets(future_targets(inputs, horizon_s, performance=performance), targets)
-    deliver(dwc_o(inputs, performance=performance), output, show)
+    kept_s = horizon_s if targets is not None else None
+    deliver(dwc_o(inputs, performance=performance, horizon_s=kept_s), output, show)
 
 
 def deliver(table: FeatureTable, output: Path | None, show: Show) -> None:

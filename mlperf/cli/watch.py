@@ -32,8 +32,8 @@ A program reports progress by lines on the file descriptor whose number is in ML
 --progress-file: "12" for 12 units finished since the start, "+3" for three more, "+" for one more. Without it, instructions per
 second are forecast where the processor counts them, else the processor time that the program gets.
 
-The program's standard output goes to stderr: stdout carries the result. Its exit code is ours. Ctrl-C ends the program; the record
-is whole at any moment.
+With --json the program's standard output goes to stderr. Its exit code is ours. Ctrl-C ends the program; the record is whole at any
+moment.
 """
 PLAIN_EVERY_S = 5.0
 STDERR = 2
@@ -68,7 +68,7 @@ def watch(command: tuple[str, ...], replayed: Path | None, record: Path | None, 
     request = WatchRequest(command=command, record=record, **(options | {"horizon_s": horizon_s}))
     screen = Screen(show)
     with termination_as_interrupt():
-        found = run(request, tell=screen.tell, stdout=STDERR)
+        found = run(request, tell=screen.tell, stdout=STDERR if show.settings.as_json else None)
     screen.close()
     for note in found.notes:
         show.note(note)

@@ -13,6 +13,7 @@ from mlperf.report.numbers import number_text, percent_text
 from mlperf.report.views import Section
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from mlperf.systems.watch.result import Watched
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 LINE_WIDTH = 1.1
 DECADES_FOR_LOGARITHM = 1.0
+LEAST_SHOWN, MOST_SHOWN = 0.5, 1.5
 
 
 def watched_sections(result: Watched) -> tuple[Section, ...]:
@@ -56,7 +58,13 @@ def watched_figure(result: Watched) -> Figure:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1.4))
         time = series["t_s"].to_numpy()
         above.fill_between(
-            time, series["lower"], series["upper"], color=PALETTE[4], alpha=0.35, linewidth=0, label=f"{result.level:.0%} interval"
+            time,
+            series["lower"],
+            series["upper"],
+            color=PALETTE[4],
+            alpha=0.35,
+            linewidth=0,
+            label=f"interval, {100 * result.level:g} %",
         )
         above.plot(time, series["performance"], color=GREY, linewidth=LINE_WIDTH, label="observed")
         above.plot(
@@ -70,17 +78,16 @@ def watched_figure(result: Watched) -> Figure:
     return figure
 
 
-def draw_errors(axes: object, series: pd.DataFrame) -> None:
-    """Mean relative error so far of the forecast and of persistence."""
+def draw_errors(axes: Axes, series: pd.DataFrame) -> None:
+    """Error so far over that of persistence: below 1 the forecast is the better one."""
     scored = series.dropna(subset=["forecast"])
-    counts = np.arange(1, len(scored) + 1)
-    for name, label, colour in (("forecast", "forecast", PALETTE[3]), ("persistence", "persistence", PALETTE[0])):
-        errors = (scored[name] / scored["performance"] - 1.0).abs().to_numpy()
-        axes.plot(  # type: ignore[attr-defined]
-            scored["t_s"], 100.0 * np.cumsum(errors) / counts, color=colour, linewidth=LINE_WIDTH, label=label
-        )
-    axes.set(xlabel="time (s)", ylabel="error so far (%)", ylim=(0, None))  # type: ignore[attr-defined]
-    axes.legend(loc="lower right", ncols=2)  # type: ignore[attr-defined]
+    level = np.log(scored["performance"])
+    ours, theirs = ((level - np.log(scored[name])).abs().cumsum() for name in ("forecast", "persistence"))
+    ratio = (ours / theirs.where(theirs > 0.0)).clip(LEAST_SHOWN, MOST_SHOWN)
+    axes.axhline(1.0, color=PALETTE[0], linewidth=LINE_WIDTH, linestyle="--", label="persistence")
+    axes.plot(scored["t_s"], ratio, color=PALETTE[3], linewidth=LINE_WIDTH, label="forecast")
+    axes.set(xlabel="time (s)", ylabel="MASE so far")
+    axes.legend(loc="upper right", ncols=2, bbox_to_anchor=(1.0, 1.2))
 
 
 def spread(values: pd.Series[float]) -> float:

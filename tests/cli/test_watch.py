@@ -68,7 +68,7 @@ def test_windows_and_targets_are_written_under_the_same_keys(stream: Path, tmp_p
     done = mlperf("features", "dwc-o", str(stream), "-o", str(table), "--horizon", "1", "--targets", str(targets))
     assert done.returncode == 0, done.stderr
     windows, ahead = pd.read_csv(table), pd.read_csv(targets)
-    assert len(windows) == 239
-    assert set(ahead["kernel"]) == set(windows["kernel"][:235])
+    assert len(windows) == 239 - 4
+    assert list(ahead["kernel"]) == list(windows["kernel"])
     dictionary = pd.read_csv(tmp_path / "windows.columns.csv")
     assert list(dictionary["column"]) == list(windows.columns[1:])

@@ -48,12 +48,17 @@ def stream_windows(stream: Stream, performance: Performance) -> Iterator[Window]
             yield window
 
 
+def steps_ahead(horizon_s: float, interval_s: float) -> int:
+    """Samples that make up the horizon, at least one."""
+    return max(1, round(horizon_s / interval_s))
+
+
 def sample_keys(name: str, n_samples: int) -> list[str]:
     """``NAME:000001`` ...: the key of a sample in a table of several streams."""
     return [f"{name}:{number:0{DIGITS}d}" for number in range(1, n_samples + 1)]
 
 
-def dwc_o(paths: Sequence[Path | str], *, performance: str | None = None) -> FeatureTable:
+def dwc_o(paths: Sequence[Path | str], *, performance: str | None = None, horizon_s: float | None = None) -> FeatureTable:
     """Features of every sample of some streams.
 
     Parameters
@@ -62,6 +67,8 @@ def dwc_o(paths: Sequence[Path | str], *, performance: str | None = None) -> Fea
         Recorded streams with the same columns.
     performance : str, optional
         ``"progress"``, ``"instructions"``, ``"cpu"``, ``"io"`` or a counter's name; default what the recording says.
+    horizon_s : float, optional
+        Keep those samples only after which the stream goes on so long, seconds: the rows of `future_targets`.
 
     Returns
     -------
@@ -87,8 +94,12 @@ def dwc_o(paths: Sequence[Path | str], *, performance: str | None = None) -> Fea
                 hint="Streams of one table come from the same recorder; make a table for each kind.",
             )
         columns = window_columns(chosen, counters)
-        frames.append(window_frame(stream.name, list(stream_windows(stream, chosen)), [column.name for column in columns]))
+        frame = window_frame(stream.name, list(stream_windows(stream, chosen)), [column.name for column in columns])
+        n_kept = len(frame) - (steps_ahead(horizon_s, stream.interval_s) if horizon_s else 0)
+        frames.append(frame[: max(0, n_kept)])
         notes += [f"{path}: {note}" for note in stream.notes]
+        if n_kept < len(frame):
+            notes.append(f"{path}: the last {len(frame) - n_kept} samples are left out, their outcome is not known")
     if columns is None:
         raise DataError("got no stream, expected at least one", place="mlperf features dwc-o")
     digests = {str(path): stream.sha256 for path, stream in zip(paths, streams, strict=True)}

@@ -11,12 +11,7 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.datasets.streams.read import read_stream
 from mlperf.features.base import KEY
-from mlperf.features.windows.table import sample_keys, stream_performance, stream_windows
-
-
-def steps_ahead(horizon_s: float, interval_s: float) -> int:
-    """Samples that make up the horizon, at least one."""
-    return max(1, round(horizon_s / interval_s))
+from mlperf.features.windows.table import sample_keys, steps_ahead, stream_performance, stream_windows
 
 
 def future_targets(paths: Sequence[Path | str], horizon_s: float, *, performance: str | None = None) -> pd.DataFrame:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.datasets.streams.performance import Performance
-from mlperf.features.windows.targets import steps_ahead
+from mlperf.features.windows.table import steps_ahead
 from mlperf.features.windows.window import PERFORMANCE_TERMS, Window, Windows
 from mlperf.models.online.forecaster import HEDGE, Forecast, Forecaster, ForecasterSettings
 from mlperf.models.online.members import REFERENCE, Shape
@@ -145,6 +145,6 @@ class StreamForecast:
             return "performance never changed: persistence cannot be beaten"
         share = abs(1.0 - errors.mase)
         if errors.mase > 1.0:
-            return f"persistence is better: expecting no change errs {share / errors.mase:.1%} less"
-        best = f"the forecast is better: it errs {share:.1%} less than {REFERENCE}"
+            return f"persistence is better: expecting no change errs {100.0 * share / errors.mase:.1f} % less"
+        best = f"the forecast is better: it errs {100.0 * share:.1f} % less than {REFERENCE}"
         return best if share >= 0.0005 else f"the forecast and {REFERENCE} err alike"

@@ -10,8 +10,7 @@ import pandas as pd
 
 from mlperf.core.shown import Shown
 from mlperf.datasets.streams.read import read_stream
-from mlperf.features.windows.table import stream_performance, stream_windows
-from mlperf.features.windows.targets import steps_ahead
+from mlperf.features.windows.table import steps_ahead, stream_performance, stream_windows
 from mlperf.features.windows.window import PERFORMANCE_TERMS
 from mlperf.models.online.forecaster import ForecasterSettings
 from mlperf.models.online.learners import LEARNERS
