@@ -15,6 +15,11 @@ FONT_SIZE = 7.5
 LETTERS_PER_INCH = 17.0
 
 
+def counted(number: int, noun: str) -> str:
+    """``"1 run"``, ``"3 runs"``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def add_caption(figure: Figure, text: str) -> None:
     """Write ``text`` under everything else, left-aligned; the layout makes room for it."""
     lines = fill(text, int(LETTERS_PER_INCH * figure.get_figwidth()))

@@ -240,7 +240,7 @@ def label_lanes(axes: Axes, places: Mapping[tuple[int, int], float]) -> None:
 def caption(timeline: ThreadTimeline, lanes: list[tuple[int, int]]) -> str:
     """What the picture shows and what it does not."""
     every = timeline.lanes
-    told = ["" if timeline.origin == "simulated" else f"Recorded, mode: {timeline.mode}. "]
+    told = ["Simulated. " if timeline.origin == "simulated" else f"Recorded, mode: {timeline.mode}. "]
     if len(lanes) < len(every):
         told.append(f"{len(lanes)} of {len(every)} threads. ")
     told.append("Dotted: new weights are published. Triangles point at short waits for a lock. ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from mlperf.report.captions import counted
 from mlperf.report.figures import new_figure
 from mlperf.report.paper.bars import HATCHED, part_looks, stacked_bars
 from mlperf.report.paper.result import Drawing
@@ -44,9 +45,13 @@ def iteration_ends(setting: pd.Series, parts: pd.DataFrame, output: str) -> tupl
 
 def caption(rows: RunRows, setting: pd.Series) -> str:
     """Which setting, which mode, how it was predicted."""
-    size = f"{setting['n_nodes']} nodes with {setting['n_gpus_per_node']} GPUs each, sub-batch {setting['subbatch_size']}"
+    nodes, gpus = counted(int(setting["n_nodes"]), "node"), counted(int(setting["n_gpus_per_node"]), "GPU")
+    runs = (
+        "one run"
+        if setting["n_runs"] == 1
+        else f"mean of {setting['n_runs']} runs, whiskers: least and greatest iteration of a run"
+    )
     return (
-        f"Parts of one iteration of {setting['cnn']} on {size}. Mode: {rows.mode}. Measured: mean of {setting['n_runs']} runs, "
-        f"whiskers: least and greatest iteration time of a run; {rows.how}. Hatched: waits for locks; the all-reduce holds the "
-        "wait at its barrier."
+        f"Parts of one iteration of {setting['cnn']} on {nodes} with {gpus} each, sub-batch {setting['subbatch_size']}. "
+        f"Mode: {rows.mode}. Measured: {runs}; {rows.how}. Hatched: waits for locks; the all-reduce holds the wait at its barrier."
     )

@@ -103,13 +103,17 @@ def draw_legend(figure: Figure, sizes: list[int], *, has_prediction: bool) -> No
 def caption(rows: RunRows, shown: pd.DataFrame, output: str) -> str:
     """Mode, repeats, how it was predicted and how well."""
     symbol, thread = THREADS[output]
-    least, most = int(shown["n_runs"].min()), int(shown["n_runs"].max())
-    repeats = f"{least}" if least == most else f"{least} to {most}"
     known = shown.dropna(subset=["predicted_s"])
     error = np.abs(known["predicted_s"] / known["measured_s"] - 1.0)
-    how_well = f": mean error {percent_text(float(error.mean()))}, largest {percent_text(float(error.max()))}" if len(known) else ""
-    runs = "run" if most == 1 else "runs"
-    return (
-        f"{symbol}, one iteration of the {thread}. Mode: {rows.mode}. Solid: mean of {repeats} {runs} a setting, whiskers: least "
-        f"and greatest run. Dotted, hollow: {rows.how}{how_well}."
-    )
+    how = rows.how
+    if len(known):
+        how = f"dotted, hollow: {how}; mean error {percent_text(float(error.mean()))}, largest {percent_text(float(error.max()))}"
+    return f"{symbol}, one iteration of the {thread}. Mode: {rows.mode}. Solid: measured, {repeats(shown['n_runs'])}; {how}."
+
+
+def repeats(n_runs: pd.Series) -> str:
+    """How many runs a setting has, and what the whiskers are."""
+    least, most = int(n_runs.min()), int(n_runs.max())
+    if most == 1:
+        return "one run a setting"
+    return f"mean of {least if least == most else f'{least} to {most}'} runs a setting, whiskers: least and greatest run"

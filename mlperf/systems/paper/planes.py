@@ -98,10 +98,9 @@ def plane_of_runs(material: Material, mode: str) -> Plane:
     outputs = solve(costs.times(grid), grid, np.full(len(grid), float(material.dataset_size))).outputs
     solved = grid.assign(epoch_s=outputs.epoch_s, mean_minibatch_size=outputs.mean_minibatch_size, feasible=True)
     table, window = with_window(solved, material.window)
-    most = {name: int(settings[name].max()) for name in ("n_nodes", "subbatch_size")}
     how = (
-        f"predicted from costs fitted on {len(settings)} settings with up to {most['n_nodes']} nodes and sub-batches up to "
-        f"{most['subbatch_size']}, extrapolated beyond"
+        f"predicted from costs fitted on settings with at most {settings['n_nodes'].max()} nodes and sub-batch "
+        f"{settings['subbatch_size'].max()} ({len(settings)} in all), extrapolated beyond"
     )
     return Plane(f"{cnn}, {n_gpus} GPUs a node", mode, table, window, how)
 

@@ -16,6 +16,7 @@ from mlperf.systems.component_times import predict_times
 from mlperf.systems.components import COMPONENTS
 from mlperf.systems.paper.material import Material
 from mlperf.systems.paper.run_costs import KEYS, OUTPUTS, SIZES, costs_of, settings_of_mode, solve
+from mlperf.systems.trainer_accuracy.runs import ALL_WAITED
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,8 +76,19 @@ def rows_of_mode(material: Material, mode: str, runs: pd.DataFrame, components: 
     measured = measured_parts(components)
     predict = predicted_by_model if material.given is not None else predicted_by_others
     outputs, parts, how = predict(material, settings, dataset_sizes(settings))
+    how += crowding(material, mode)
     table = settings.assign(**{f"{name}_predicted": values for name, values in outputs.items()})
     return RunRows(mode, table, measured.merge(parts, on=[*KEYS, "component"], how="left"), how)
+
+
+def crowding(material: Material, mode: str) -> str:
+    """A warning where workers with real work had less than a core each: such runs do not judge the equations."""
+    details = material.details
+    if details is None or "cores_per_worker" not in details or mode.startswith(ALL_WAITED):
+        return ""
+    cores = details.loc[details["mode"] == mode, "cores_per_worker"]
+    n_crowded = int((cores < 1).sum())
+    return f"; workers share cores in {n_crowded} of {len(cores)} runs, which stretches them" if n_crowded else ""
 
 
 def spread(rows: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
@@ -120,20 +132,22 @@ def predicted_by_others(material: Material, settings: pd.DataFrame, dataset_size
     by, how = ("cnn", "networks") if every["cnn"].nunique() > 1 else (None, "settings")
     groups = settings[by] if by else pd.Series(range(len(settings)), settings.index)
     outputs = {name: np.full(len(settings), np.nan) for name in OUTPUTS}
-    parts = []
-    try:
-        for _, test in settings.groupby(groups, sort=False):
-            keys = [by] if by else KEYS
-            is_own = every.merge(test[keys].drop_duplicates(), on=keys, how="left", indicator=True)["_merge"] == "both"
+    parts, reasons = [pd.DataFrame(columns=[*KEYS, "component", "predicted_s"])], []
+    for _, test in settings.groupby(groups, sort=False):
+        keys = [by] if by else KEYS
+        is_own = every.merge(test[keys].drop_duplicates(), on=keys, how="left", indicator=True)["_merge"] == "both"
+        try:
             costs = costs_of(material, every[~is_own.to_numpy()].reset_index(drop=True))
             solved = solve(costs.times(test), test, dataset_size[test.index])
-            for name in OUTPUTS:
-                outputs[name][test.index] = solved.output(name)
-            parts.append(broken_down(test, solved.outputs.gpu_breakdown_s, solved.outputs.update_breakdown_s))
-    except (DataError, FitError) as error:
-        nothing = pd.DataFrame(columns=[*KEYS, "component", "predicted_s"])
-        return {name: np.full(len(settings), np.nan) for name in OUTPUTS}, nothing, f"no prediction ({error.message})"
-    return outputs, pd.concat(parts, ignore_index=True), f"each predicted from costs fitted on the other {how}"
+        except (DataError, FitError) as error:
+            reasons.append(error.message)
+            continue
+        for name in OUTPUTS:
+            outputs[name][test.index] = solved.output(name)
+        parts.append(broken_down(test, solved.outputs.gpu_breakdown_s, solved.outputs.update_breakdown_s))
+    told = [f"each predicted from costs fitted on the other {how}"] if len(parts) > 1 else []
+    told += [f"no prediction of {'some' if told else 'any'}: {reasons[0]}"] if reasons else []
+    return outputs, pd.concat(parts[1:] or parts, ignore_index=True), "; ".join(told)
 
 
 def predicted_by_model(material: Material, settings: pd.DataFrame, dataset_size: FloatArray) -> Predicted:
