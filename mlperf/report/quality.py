@@ -25,6 +25,6 @@ def quality_sections(result: QualityModel) -> tuple[Section, ...]:
     }
     return (
         Section("Epochs to the target accuracy", pd.DataFrame([about])),
-        Section("log(epochs)", result.estimator.report_.coefficients),
+        Section("log(epochs)", result.estimator.report_.coefficients.rename_axis("term").reset_index()),
         Section("Runs", result.rows),
     )

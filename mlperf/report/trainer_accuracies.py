@@ -56,7 +56,7 @@ def distribution_figure(result: TrainerAccuracy) -> Figure:
             axes.bar(observed.values, observed.probabilities, width=0.9 * width, color=GREY, alpha=0.5, label="observed")
             for (form, predicted), colour in zip(each.predicted.items(), PALETTE, strict=False):
                 shown = predicted.probabilities > LEAST_SHOWN
-                axes.plot(predicted.values[shown], predicted.probabilities[shown], color=colour, linewidth=1.1, label=form)
+                axes.plot(predicted.values[shown], predicted.probabilities[shown], ".-", color=colour, linewidth=1.0, label=form)
             axes.set_xlabel(AXES[each.quantity])
             axes.set_title(setting_title(each.setting), fontsize="small")
             if number == 0:

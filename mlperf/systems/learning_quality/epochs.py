@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,13 +10,12 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
+from mlperf.systems.trainer_accuracy.runs import CONFIG, DETAILS, trainer_table
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
 
-EPOCHS_FILE = Path("asgd") / "epochs.csv"
-DETAILS_FILE = Path("asgd") / "details.csv"
-SETTING = ["cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
+EPOCHS = "epochs.csv"
 TRAINING = ["learning_rate", "momentum"]
 """What a campaign must hold fixed: the number of epochs depends on it as much as on the mini-batch."""
 
@@ -85,9 +83,9 @@ def quality_rows(campaigns: Sequence[Campaign], target: float) -> pd.DataFrame:
 
 
 def _campaign_rows(campaign: Campaign, target: float) -> pd.DataFrame:
-    runs, epochs, details = campaign.table("runs"), _beside(campaign, EPOCHS_FILE), _beside(campaign, DETAILS_FILE)
+    runs, epochs, details = campaign.table("runs"), trainer_table(campaign, EPOCHS), trainer_table(campaign, DETAILS)
     by_run = [{"run": run, **_of_run(rows, target)} for run, rows in epochs.groupby("run", sort=True)]
-    columns = ["run", *SETTING, "mean_minibatch_size", "staleness"]
+    columns = ["run", *CONFIG, "mean_minibatch_size", "staleness"]
     found: pd.DataFrame = runs[columns].merge(pd.DataFrame(by_run), on="run").merge(details[["run", *TRAINING]], on="run")
     found.insert(0, "campaign", campaign.name)
     return found
@@ -100,14 +98,3 @@ def _of_run(rows: pd.DataFrame, target: float) -> dict[str, float]:
         "n_epochs": float(epoch[-1]),
         "epochs_to_target": epochs_to_target(epoch, accuracy, target),
     }
-
-
-def _beside(campaign: Campaign, name: Path) -> pd.DataFrame:
-    path = campaign.path / name
-    if not path.is_file():
-        raise DataError(
-            f"got no {name}, expected the trainer's table",
-            place=str(campaign.path),
-            hint="Runs whose gradients were waited for learn nothing; `mlperf collect asgd` without --wait writes it.",
-        )
-    return pd.read_csv(path)

@@ -14,9 +14,10 @@ from mlperf.core.errors import FitError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.models import StepwiseOLS
 from mlperf.models.validation.crossval import grouped_folds, relative_errors
-from mlperf.systems.learning_quality.epochs import SETTING, quality_rows
+from mlperf.systems.learning_quality.epochs import quality_rows
 from mlperf.systems.learning_quality.quality_model import QualityModel
 from mlperf.systems.left_out import LEAST_GROUPS, MOST_FOLDS, LeftOutError
+from mlperf.systems.trainer_accuracy.runs import CONFIG
 
 TERMS = (
     "log(mean_minibatch_size)",
@@ -108,7 +109,7 @@ def check_target(target_accuracy: float) -> None:
 
 
 def _settings(rows: pd.DataFrame) -> Any:
-    known = [name for name in SETTING if name in rows]
+    known = [name for name in CONFIG if name in rows]
     if not known:
         return np.arange(len(rows)).astype(str)
     return rows[known].astype(str).agg(" x ".join, axis=1).to_numpy()

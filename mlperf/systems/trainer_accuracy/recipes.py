@@ -16,13 +16,23 @@ from mlperf.systems.component_rows import asynchronous_rows
 from mlperf.systems.components import FITTED, Component
 from mlperf.systems.scaled import Scaled
 from mlperf.systems.times import ComponentTimes
-from mlperf.systems.trainer_accuracy.costs import MEASURED, Costs, fit_costs, spread_times, variation
+from mlperf.systems.trainer_accuracy.costs import MEASURED, Costs, barrier_waits, fit_costs, spread_times, variation
 from mlperf.systems.trainer_accuracy.gradient_transfer import works
 from mlperf.systems.trainer_accuracy.runs import CONFIG
 
 GRADIENT = "compute_gradient"
 GRADIENT_COMPONENT = Component(GRADIENT, "gpu", "work", None, ("work",), ("n_params", "subbatch_size"))
 """Eq. 4 with the work of a step in place of its kernels' times, which runs do not hold."""
+
+PAYLOAD = Component(
+    "allreduce",
+    "update",
+    "collective",
+    None,
+    ("n_params * log2(n_nodes)", "n_params"),
+    ("log2(n_nodes)", "n_params * (n_nodes - 1) / n_nodes"),
+)
+"""The all-reduce without the wait at its barrier, which the form `convolution` computes: it has no regressor for it."""
 
 FORM_OF: Mapping[str, str] = {"paper": "paper", "aic": "convolution", "laws": "convolution"}
 """Closed form that goes with each recipe, end to end."""
@@ -37,7 +47,9 @@ class Recipes:
     Attributes
     ----------
     components : mapping of str to ComponentModel
-        Each holds the terms chosen by AIC and the paper's; a component that could not be fitted is absent.
+        Each holds the terms chosen by AIC and the paper's; the paper's all-reduce has its barrier in it (eq. 8).
+    payload : ComponentModel
+        The all-reduce less the wait that the equations compute.
     costs : Costs
         The laws.
     variation : mapping of str to float
@@ -47,6 +59,7 @@ class Recipes:
     """
 
     components: Mapping[str, ComponentModel]
+    payload: ComponentModel
     costs: Costs
     variation: Mapping[str, float]
     cnns: Mapping[str, CnnSpec]
@@ -54,17 +67,20 @@ class Recipes:
     def component_s(self, recipe: str, settings: pd.DataFrame) -> dict[str, FloatArray]:
         """Predicted seconds of every component of measured settings, by name; all-reduces with the waits at their barrier.
 
-        Regressors that the equations compute (buffers added) are taken as measured: it is the components that are judged.
+        What the equations compute (buffers added, the wait at the barrier) follows from the other components as measured: it is
+        the components that are judged.
         """
-        if recipe == "laws":
-            return self._laws(settings)
         inputs = component_inputs(settings, self.cnns)
-        return {name: _of(model, recipe).predict(inputs) for name, model in self.components.items()}
-
-    def _laws(self, settings: pd.DataFrame) -> dict[str, FloatArray]:
-        times = self.costs.times(settings)
-        found = {component.name: np.asarray(getattr(times, component.column)) for component in FITTED}
-        return found | {"allreduce": found["allreduce"] + settings["barrier_wait_s"].to_numpy(float)}
+        if recipe == "laws":
+            times = self.costs.times(settings)
+            found = {component.name: np.asarray(getattr(times, component.column)) for component in FITTED}
+        else:
+            found = {name: _of(model, recipe).predict(inputs) for name, model in self.components.items()}
+        if recipe == "aic":
+            found["allreduce"] = self.payload.selected.predict(inputs)
+        if FORM_OF[recipe] != "paper":
+            found["allreduce"] = found["allreduce"] + barrier_waits(settings, self.variation)
+        return found
 
     def times(self, recipe: str, settings: pd.DataFrame) -> ComponentTimes:
         """Component times of configurations for the equations: nothing of them is taken from the settings' measurements."""
@@ -73,8 +89,12 @@ class Recipes:
         inputs = component_inputs(settings, self.cnns)
         blank = inputs.assign(n_buffers_added=inputs["n_gpus_per_node"], barrier_buffers=0.0)
         seconds = {f"{name}_s": np.maximum(_of(model, recipe).predict(blank), 0.0) for name, model in self.components.items()}
-        one_more = np.maximum(_of(self.components["allreduce"], recipe).predict(blank.assign(barrier_buffers=1.0)), 0.0)
-        per_buffer_s = np.maximum(one_more - seconds["allreduce_s"], 0.0)
+        per_buffer_s = None
+        if recipe == "paper":
+            one_more = self.components["allreduce"].paper.predict(blank.assign(barrier_buffers=1.0))
+            per_buffer_s = np.maximum(one_more - seconds["allreduce_s"], 0.0)
+        else:
+            seconds["allreduce_s"] = np.maximum(self.payload.selected.predict(blank), 0.0)
         seconds["allreduce_s"] = np.where(inputs["n_nodes"] > 1, seconds["allreduce_s"], 0.0)
         return spread_times(seconds, self.variation, per_buffer_s)
 
@@ -94,7 +114,12 @@ def fit_recipes(train: pd.DataFrame, cnns: Mapping[str, CnnSpec], cache_bytes: M
     components = fit_components(rows, NOISE, cache_bytes, left_out=False)
     gradient = component_inputs(train, cnns).assign(time_s=train["compute_gradient_s"], group=_groups(train))
     components[GRADIENT] = fit_component(GRADIENT_COMPONENT, gradient, NOISE, left_out=False)
-    return Recipes(components, fit_costs(train, cnns, MEASURED), variation(train, MEASURED), cnns)
+    varied = variation(train, MEASURED)
+    payload_s = train["allreduce_s"] - barrier_waits(train, varied)
+    payload = fit_component(
+        PAYLOAD, asynchronous_rows(train.assign(allreduce_s=payload_s), cnns)["allreduce"], NOISE, left_out=False
+    )
+    return Recipes(components, payload, fit_costs(train, cnns, MEASURED), varied, cnns)
 
 
 def component_inputs(settings: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> pd.DataFrame:

@@ -22,6 +22,7 @@ OUTPUTS = ("gpu_iteration_s", "update_iteration_s", "epoch_s", "mean_minibatch_s
 ALL_WAITED = "emulated gradient+memory+network"
 """Begins the mode of runs in which every wait is emulated: the only ones that validate the equations."""
 
+HINT = "`mlperf collect asgd` writes it; runs whose gradients were waited for learn nothing and have no epochs."
 DETAILS = "details.csv"
 HISTOGRAMS = "histograms.csv"
 
@@ -80,7 +81,9 @@ def read_runs(sources: Sequence[str | Path]) -> TrainerRuns:
                 raise DataError(f"got two different networks called {name!r}", place=str(campaign.path), hint="Rename one of them.")
     return TrainerRuns(
         pd.concat([_runs_of(campaign) for campaign in campaigns], ignore_index=True),
-        pd.concat([_beside(campaign, HISTOGRAMS).assign(campaign=campaign.name) for campaign in campaigns], ignore_index=True),
+        pd.concat(
+            [trainer_table(campaign, HISTOGRAMS).assign(campaign=campaign.name) for campaign in campaigns], ignore_index=True
+        ),
         cnns,
         campaigns[0].host.get("host", {}).get("cache_bytes", {}),
         {campaign.name: campaign.sha256 for campaign in campaigns},
@@ -88,7 +91,7 @@ def read_runs(sources: Sequence[str | Path]) -> TrainerRuns:
 
 
 def _runs_of(campaign: Campaign) -> pd.DataFrame:
-    components, runs, details = campaign.table("components"), campaign.table("runs"), _beside(campaign, DETAILS)
+    components, runs, details = campaign.table("components"), campaign.table("runs"), trainer_table(campaign, DETAILS)
     added = [name for name in runs.columns if name == "run" or name not in components.columns]
     explained = [name for name in details.columns if name == "run" or name not in {*components.columns, *runs.columns}]
     table: pd.DataFrame = components.merge(runs[added], on="run", validate="one_to_one").merge(details[explained], on="run")
@@ -105,12 +108,19 @@ def _network(campaign: Campaign, mode: str) -> str:
     return f", {network['bytes_per_s']:g} B/s"
 
 
-def _beside(campaign: Campaign, name: str) -> pd.DataFrame:
+def trainer_table(campaign: Campaign, name: str) -> pd.DataFrame:
+    """A table that the trainer writes beside those of the campaign, gzipped or not.
+
+    Raises
+    ------
+    DataError
+        The campaign has no such table.
+    """
     path = campaign.path / "asgd" / name
     for found in (path, path.with_name(f"{name}.gz")):
         if found.is_file():
             return pd.read_csv(found)
-    raise DataError(f"got no asgd/{name}, expected one", place=str(campaign.path), hint="`mlperf collect asgd` writes it.")
+    raise DataError(f"got no asgd/{name}, expected one", place=str(campaign.path), hint=HINT)
 
 
 def settings_table(table: pd.DataFrame) -> pd.DataFrame:
