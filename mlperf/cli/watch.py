@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -109,7 +110,9 @@ class Screen:
             return
         self._next_s = time.monotonic() + PLAIN_EVERY_S
         text = standing_text(performance, standing)
-        click.echo(f"\r\x1b[K{text}" if self._live else text, err=True, nl=not self._live)
+        # A line that wraps cannot be rewritten.
+        fitting = text[: shutil.get_terminal_size().columns - 1]
+        click.echo(f"\r\x1b[K{fitting}" if self._live else text, err=True, nl=not self._live)
         self._open = self._live
 
     def close(self) -> None:

@@ -47,7 +47,8 @@ def watched_sections(result: Watched) -> tuple[Section, ...]:
 
 def study_sections(result: OnlineStudy) -> tuple[Section, ...]:
     """MASE of every forecaster by stream and horizon."""
-    return (Section("MASE (below 1: better than persistence)", result.to_frame()),)
+    errors = Section("MASE (below 1: better than persistence)", result.to_frame())
+    return (errors, Section("Performance groups", result.groups)) if len(result.groups) else (errors,)
 
 
 def watched_figure(result: Watched) -> Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -100,6 +101,12 @@ def summarise(forecast: StreamForecast, run: Run, notes: Sequence[str] = (), inp
     """Everything about a stream's forecasts as one result."""
     errors = forecast.forecaster.errors[HEDGE]
     resets = forecast.source.rates.n_resets
+    steps = forecast.forecaster.horizon_steps
+    rounded = (
+        ()
+        if math.isclose(steps * forecast.interval_s, forecast.horizon_s, rel_tol=0.01)
+        else (f"a horizon of {forecast.horizon_s:g} s is forecast as {steps} samples, {steps * forecast.interval_s:g} s",)
+    )
     fallen = (f"a counter fell in {resets} samples: its rate counts as 0 there",) if resets else ()
     return Watched(
         command=run.command,
@@ -124,6 +131,6 @@ def summarise(forecast: StreamForecast, run: Run, notes: Sequence[str] = (), inp
         members=forecast.members(),
         series=forecast.series(),
         recorded=run.recorded,
-        notes=(*notes, *fallen),
+        notes=(*notes, *rounded, *fallen),
         inputs=dict(inputs or {}),
     )

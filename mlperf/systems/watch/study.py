@@ -16,6 +16,7 @@ from mlperf.models.online.forecaster import ForecasterSettings
 from mlperf.models.online.learners import LEARNERS
 from mlperf.models.online.members import COMPARED, Member, Shape
 from mlperf.models.online.protocol import Prequential, prequential
+from mlperf.systems.watch.groups import group_table
 
 HORIZONS_S = (0.25, 1.0, 5.0)
 
@@ -28,11 +29,14 @@ class OnlineStudy(Shown):
     ----------
     scores : DataFrame
         ``stream``, ``horizon_s``, ``forecast``, ``n_scored``, ``mase``, ``mape``, ``log_error``, ``coverage`` (of the hedge).
+    groups : DataFrame
+        ``stream``, ``horizon_s``, ``forecast`` and the scores of the performance group ahead; no rows without ``n_groups``.
     inputs : mapping
         File that was read to the SHA-256 of its content.
     """
 
     scores: pd.DataFrame
+    groups: pd.DataFrame
     inputs: Mapping[str, str]
 
     def to_frame(self) -> pd.DataFrame:
@@ -48,6 +52,7 @@ def online_study(
     horizons_s: Sequence[float] = HORIZONS_S,
     performance: str | None = None,
     learners: bool = True,
+    n_groups: int = 0,
 ) -> OnlineStudy:
     """Score the hedge, its members and other learners on recorded streams, prequentially.
 
@@ -61,32 +66,39 @@ def online_study(
         What is forecast; default what each recording says.
     learners : bool
         Whether scikit-learn's ``partial_fit`` learners run beside the members; they take most of the time.
+    n_groups : int
+        Performance groups to score as well, with quantiles of the first quarter of each stream as edges; 0: none.
     """
     compared: dict[str, Callable[[Shape], Member]] = {**COMPARED, **(LEARNERS if learners else {})}
     settings = ForecasterSettings(compared=compared)
-    frames, inputs = [], {}
+    frames, groups, inputs = [], [], {}
     for path in paths:
         stream = read_stream(path)
         inputs[str(path)] = stream.sha256
         windows = list(stream_windows(stream, stream_performance(stream, performance)))
         shape = Shape(len(PERFORMANCE_TERMS), len(windows[0].scaled))
         for horizon_s in horizons_s:
-            found = prequential(
-                [window.level for window in windows],
-                [window.terms for window in windows],
-                steps_ahead(horizon_s, stream.interval_s),
-                shape,
-                settings,
-            )
+            levels, terms = [window.level for window in windows], [window.terms for window in windows]
+            steps = steps_ahead(horizon_s, stream.interval_s)
+            found = prequential(levels, terms, steps, shape, settings)
             frames.append(scores(stream.name, horizon_s, found))
-    return OnlineStudy(pd.concat(frames, ignore_index=True), inputs)
+            if n_groups:
+                names = [*settings.members, *settings.compared]
+                table = group_table(levels, terms, found.forecasts, names, steps, n_groups)
+                groups.append(placed(table, stream.name, horizon_s))
+    return OnlineStudy(
+        pd.concat(frames, ignore_index=True), pd.concat(groups, ignore_index=True) if groups else pd.DataFrame(), inputs
+    )
 
 
 def scores(stream: str, horizon_s: float, found: Prequential) -> pd.DataFrame:
     """Rows of one stream and horizon."""
-    frame = found.to_frame()
-    frame.insert(0, "stream", stream)
-    frame.insert(1, "horizon_s", horizon_s)
+    frame = placed(found.to_frame(), stream, horizon_s)
     frame.insert(3, "n_scored", found.n_scored)
     frame["coverage"] = found.coverage
     return frame
+
+
+def placed(table: pd.DataFrame, stream: str, horizon_s: float) -> pd.DataFrame:
+    """A table behind the stream and the horizon that it belongs to."""
+    return pd.concat([pd.DataFrame({"stream": stream, "horizon_s": horizon_s}, index=table.index), table], axis=1)

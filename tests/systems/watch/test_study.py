@@ -53,3 +53,14 @@ def test_a_replay_scores_as_the_study(study: OnlineStudy, shared_data: Path) -> 
     found = replay(shared_data / FOLDER / "raw_counters_fixed.csv", horizon_s=1.0)
     assert found.mase == pytest.approx(mase(study, "raw_counters_fixed", 1.0), abs=1e-12)
     assert found.performance == "units"
+
+
+def test_groups_ahead_are_known_at_least_as_often_as_by_persistence(shared_data: Path) -> None:
+    path = shared_data / FOLDER / "raw_counters_fixed.csv"
+    groups = online_study([path], horizons_s=[1.0], learners=False, n_groups=4).groups.set_index("forecast")
+    assert groups.loc["hedge", "accuracy"] >= groups.loc["persistence", "accuracy"] > groups.loc["majority", "accuracy"]
+    raw = pd.read_csv(path)
+    rate = np.maximum(np.diff(raw["units"]) / np.diff(raw["t_s"]), 1.0)
+    first = int(0.25 * len(rate))
+    label = np.searchsorted(np.quantile(rate[:first], [0.25, 0.5, 0.75]), rate)
+    assert groups.loc["persistence", "accuracy"] == pytest.approx(np.mean(label[first:] == label[first - 4 : -4]), abs=0.004)
