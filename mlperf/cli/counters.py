@@ -1,0 +1,132 @@
+"""``mlperf collect counters -- COMMAND``: run a command and count what it does."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mlperf.cli.options import output_options
+from mlperf.cli.show import Show
+from mlperf.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from mlperf.collect.counters.counted import Counted
+
+NAME = "counters"
+COLLECT = "collect"
+"""Name of the record: counting is one of the things that ``mlperf collect`` does."""
+
+STDERR = 2
+
+EPILOG = """\b
+Examples:
+  mlperf collect counters --probe
+  mlperf collect counters -o counters.csv --repeats 5 -- ./program 1000
+  mlperf collect counters -o counters.csv --append --key kernel=big --sources all -- ./program 4000
+  mlperf collect counters --sources cachegrind --cache-l1 32768,8,64 --cache-ll 524288,8,64 -- ./program 100
+
+Every counter is found by opening it; what is not there is no column, never a zero. Nothing needs special rights. A source that
+is named and absent is an error (exit 6); without --sources those that are there count, in one run of the command. perf-stat and
+cachegrind need runs of their own (cachegrind about 50 times as long, the same counts every time, also by function).
+
+The exit code is the command's own; in JSON it is command_exit_code, and the command's output goes to stderr.
+"""
+
+
+class Label(click.ParamType):  # type: ignore[type-arg]
+    """``NAME=VALUE``, a column that names the rows."""
+
+    name = "name=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Return (name, value)."""
+        from mlperf.datasets.counters import COUNTERS
+
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = str(value).partition("=")
+        if not equals or not text or not name.isidentifier() or name in (*COUNTERS, "run", "exit_code"):
+            self.fail(f"got {value!r}, expected NAME=VALUE with a name that no counter has, for example kernel=small", param, ctx)
+        return name, text
+
+
+class SourceList(click.ParamType):  # type: ignore[type-arg]
+    """Comma-separated names of sources."""
+
+    name = "sources"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Return the names; the nearest known one where one is wrong."""
+        from mlperf.collect.counters.sources import ALL, SOURCE_NAMES
+        from mlperf.core.suggest import did_you_mean
+
+        names = tuple(value) if isinstance(value, (list, tuple)) else tuple(part.strip() for part in str(value).split(","))
+        for name in names:
+            if name not in (*SOURCE_NAMES, ALL):
+                self.fail(f"no source {name!r}. {did_you_mean(name, (*SOURCE_NAMES, ALL))}", param, ctx)
+        return names
+
+
+@click.command(NAME, epilog=EPILOG, context_settings={"allow_interspersed_args": False})
+@click.argument("command", metavar="[--] COMMAND [ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
+@click.option("--probe", "probe_only", is_flag=True, help="Say what this machine offers; a command is optional.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="CSV to write, a row a run.")
+@click.option("--append", is_flag=True, help="Add to the rows that the CSV holds.")
+@click.option("--key", "labels", type=Label(), multiple=True, help="Column that names the rows.  [default: kernel=COMMAND]")
+@click.option("--repeats", type=click.IntRange(min=1), default=1, help="Runs of the command.")
+@click.option(
+    "--sources",
+    type=SourceList(),
+    default=(),
+    help="Comma-separated: hardware, perf-stat, papi, software, msr, proc, machine, rusage, cachegrind; all: every one "
+    "that is there.  [default: those that need no run of their own]",
+)
+@click.option("--cache-l1", metavar="SIZE,WAYS,LINE", default="", help="First data cache to simulate.  [default: this machine's]")
+@click.option("--cache-ll", metavar="SIZE,WAYS,LINE", default="", help="Last cache to simulate.  [default: this machine's]")
+@output_options
+def counters(
+    command: tuple[str, ...],
+    probe_only: bool,
+    output: Path | None,
+    append: bool,
+    labels: tuple[tuple[str, str], ...],
+    cache_l1: str,
+    cache_ll: str,
+    show: Show,
+    **options: Any,
+) -> int:
+    """Run COMMAND and count what it does: instructions, misses, faults, times, by every source that this machine offers."""
+    from mlperf.collect.counters import CounterRequest, SimulatedCaches, count_command, probe_counters
+
+    show = replace(show, command=COLLECT)
+    if append and output is None:
+        raise UsageError("got --append without -o, expected the table to add to", hint="Name it: -o counters.csv.")
+    if probe_only and not command:
+        show(probe_counters(options["sources"]) if options["sources"] else probe_counters())
+        return 0
+    request = CounterRequest(command, caches=SimulatedCaches(cache_l1, cache_ll), labels=dict(labels), **options)
+    probe = probe_counters(request.asked)
+    if not show.settings.as_json and show.settings.verbosity >= 0:
+        show(probe)
+        click.echo()
+    sys.stdout.flush()
+    counted = count_command(request, probe=probe, stdout=STDERR if show.settings.as_json else None)
+    if output is not None:
+        write(counted, output, show, append=append)
+    show(counted)
+    for note in counted.notes:
+        show.note(note)
+    code: int = counted.command_exit_code
+    return code
+
+
+def write(counted: Counted, output: Path, show: Show, *, append: bool) -> None:
+    """Write the table and say where."""
+    from mlperf.collect.counters import write_counted
+
+    written = write_counted(counted, output, append=append)
+    show.note(f"{len(counted.runs)} rows written to {written[0]}; beside it {', '.join(path.name for path in written[1:])}")

@@ -1,0 +1,124 @@
+"""What /proc/PID tells of a command, read before it begins and after its end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlperf.collect.counters.launch import Child
+from mlperf.collect.counters.offers import ABSENT, DEGRADED, OK, CounterOffer, Readings, SourceOffer, source_offer
+
+TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+NANOSECOND_S = 1e-9
+
+STAT_FIELDS: Mapping[str, tuple[tuple[int, ...], float]] = {
+    "proc_user_s": ((14, 16), TICK_S),
+    "proc_system_s": ((15, 17), TICK_S),
+    "proc_minor_faults": ((10, 11), 1.0),
+    "proc_major_faults": ((12, 13), 1.0),
+    "proc_block_wait_s": ((42,), TICK_S),
+}
+"""Fields of /proc/PID/stat by the numbers of the manual page, to be added up: the process and the children it waited for."""
+
+STATUS_LINES = {
+    "proc_voluntary_switches": "voluntary_ctxt_switches",
+    "proc_involuntary_switches": "nonvoluntary_ctxt_switches",
+}
+IO_LINES = {
+    "proc_read_chars_bytes": "rchar",
+    "proc_write_chars_bytes": "wchar",
+    "proc_read_calls": "syscr",
+    "proc_write_calls": "syscw",
+    "proc_read_bytes": "read_bytes",
+    "proc_write_bytes": "write_bytes",
+}
+SCHEDULER_FIELDS = (("proc_run_s", NANOSECOND_S), ("proc_queue_s", NANOSECOND_S), ("proc_timeslices", 1.0))
+FIRST_THREAD = "of the first thread only"
+OF_FIRST_THREAD = (*STATUS_LINES, *(name for name, _ in SCHEDULER_FIELDS))
+
+
+def process_counters(folder: Path) -> dict[str, float]:
+    """Every counter that the files of a process give now; those of unreadable files are left out.
+
+    Parameters
+    ----------
+    folder : Path
+        ``/proc/PID``.
+    """
+    found: dict[str, float] = {}
+    for read in (stat_counters, status_counters, scheduler_counters, io_counters):
+        try:
+            found |= read(folder)
+        except (OSError, ValueError, IndexError):
+            continue
+    return found
+
+
+def stat_counters(folder: Path) -> dict[str, float]:
+    """``stat``: times and faults."""
+    # The name of the program may hold blanks and parentheses; fields are counted from 1, and the third follows the name.
+    fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
+    return {
+        name: sum(int(fields[number - 3]) for number in numbers) * unit
+        for name, (numbers, unit) in STAT_FIELDS.items()
+        if len(fields) > max(numbers) - 3
+    }
+
+
+def status_counters(folder: Path) -> dict[str, float]:
+    """``status``: switches."""
+    return named_lines(folder / "status", STATUS_LINES)
+
+
+def io_counters(folder: Path) -> dict[str, float]:
+    """``io``: bytes and calls."""
+    return named_lines(folder / "io", IO_LINES)
+
+
+def scheduler_counters(folder: Path) -> dict[str, float]:
+    """``schedstat``: on a core, and waiting for one."""
+    numbers = (folder / "schedstat").read_text(encoding="ascii").split()
+    return {name: int(number) * unit for (name, unit), number in zip(SCHEDULER_FIELDS, numbers, strict=False)}
+
+
+def named_lines(path: Path, lines: Mapping[str, str]) -> dict[str, float]:
+    """Numbers of the lines ``name: number``, by column."""
+    text = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    values = {name: rest for name, _, rest in (line.partition(":") for line in text)}
+    return {column: float(values[name].split()[0]) for column, name in lines.items() if name in values}
+
+
+def probe_process(names: Sequence[str]) -> SourceOffer:
+    """Read the files of this process."""
+    found = process_counters(Path("/proc/self"))
+    offers = [process_offer(name, present=name in found) for name in names]
+    return source_offer("proc", offers)
+
+
+def process_offer(name: str, *, present: bool) -> CounterOffer:
+    """One counter of /proc/PID."""
+    if not present:
+        return CounterOffer(name, ABSENT, "the kernel does not tell it")
+    if name in OF_FIRST_THREAD:
+        return CounterOffer(name, DEGRADED, FIRST_THREAD)
+    return CounterOffer(name, OK)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessWatch:
+    """Counters of a process before it turned into the command."""
+
+    before: Mapping[str, float]
+    names: Sequence[str]
+
+    def __call__(self, child: Child) -> Readings:
+        """What the command added."""
+        after = process_counters(Path(f"/proc/{child.pid}"))
+        return Readings({name: after[name] - self.before[name] for name in self.names if name in after and name in self.before})
+
+
+def watch_process(child: Child, names: Sequence[str]) -> ProcessWatch:
+    """Read the counters of a command that has not begun."""
+    return ProcessWatch(process_counters(Path(f"/proc/{child.pid}")), names)

@@ -1,0 +1,154 @@
+"""From counters to a feature table: counters by their dictionary, and what is computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from mlperf.core.errors import DataError
+from mlperf.core.suggest import did_you_mean
+from mlperf.datasets.counters import COUNTERS, PREFIXES, Counter
+from mlperf.features.base import KEY, FeatureColumn, FeatureTable
+from mlperf.features.counters.derived import Derived, derive
+
+LINEAR_COUNTERS = ("cg_Ir", "cg_Dr", "cg_Dw", "cg_D1mr", "cg_DLmr", "cg_Bcm")
+"""Instructions, reads, writes, read misses of both caches, wrong branches: a linear model of six counters."""
+
+LINE_BYTES = 64
+SECONDS = "s"
+EXIT_CODE = "exit_code"
+NOT_FEATURES = ("run", EXIT_CODE, "scaled")
+
+
+def counter_features(
+    frame: pd.DataFrame, *, key: str = KEY, line_bytes: int = LINE_BYTES, times: bool = False, place: str = "table"
+) -> FeatureTable:
+    """Features of counted runs (DWC-B).
+
+    Parameters
+    ----------
+    frame : DataFrame, shape (n_runs, n_columns)
+        One row a run or a kernel: column ``key`` and counters under the names of the dictionary (``mlperf.datasets.counters``).
+        Rows of an equal key are averaged, each counter over the rows that hold it.
+    key : str
+        Column that names the rows; it is called ``kernel`` in the result.
+    line_bytes : int
+        Bytes that a miss moves, where the table does not tell (``cg_line_bytes``).
+    times : bool
+        Give also the times of the runs and rates for each second. They hold the time itself: no features of a model of time.
+    place : str
+        Where the rows come from, for messages.
+
+    Returns
+    -------
+    FeatureTable
+        Kind ``"dwc-b"``: counters as they were counted, sums, bytes, rates for each instruction, access and branch (and second),
+        and logarithms. A counter that some kernel lacks in all its rows is left out, and the notes say so.
+
+    Raises
+    ------
+    DataError
+        No column ``key``, no counter, or a counter with something else than numbers >= 0.
+    """
+    check_key(frame, key, place)
+    names = [str(name) for name in frame if name in COUNTERS]
+    checked = frame[[key, *names]].rename(columns={key: KEY})
+    for name in names:
+        check_numbers(checked[name], name, place)
+    means = checked.groupby(KEY, sort=False, as_index=False).mean()
+    whole = [name for name in names if means[name].notna().all()]
+    if not whole:
+        raise DataError(
+            f"has no counter that every {KEY} has: got columns {', '.join(map(str, frame.columns))}",
+            place=place,
+            hint="mlperf collect counters -o table.csv -- COMMAND writes such tables; its page lists the names of counters.",
+        )
+    kept = [name for name in whole if times or COUNTERS[name].unit != SECONDS]
+    counted = [counter_column(COUNTERS[name]) for name in kept]
+    made = derived_columns(means, whole, line_bytes, times=times)
+    table = pd.concat([means[[KEY, *kept]], pd.DataFrame({each.column.name: each.values for each in made})], axis=1)
+    columns = (*counted, *(each.column for each in made))
+    return FeatureTable("dwc-b", table, columns, {}, tuple(row_notes(frame, key, names, whole, kept)))
+
+
+def check_key(frame: pd.DataFrame, key: str, place: str) -> None:
+    """Accept a table whose every row has a name.
+
+    Raises
+    ------
+    DataError
+        The column is missing, or a cell of it.
+    """
+    if key not in frame:
+        labels = [str(name) for name in frame if name not in COUNTERS]
+        raise DataError(
+            f"is missing: got {', '.join(map(str, frame.columns))}",
+            place=f"{place}, column {key}",
+            hint=did_you_mean(key, labels) or "Say which column names the rows: --key NAME.",
+        )
+    if frame[key].isna().any():
+        row = int(frame[key].isna().to_numpy().argmax())
+        raise DataError("got an empty cell, expected the name of the row", place=f"{place}, line {row + 2}, column {key}")
+
+
+def check_numbers(values: pd.Series[float], name: str, place: str) -> None:
+    """Accept counts: numbers >= 0 or empty cells.
+
+    Raises
+    ------
+    DataError
+        Names line and value.
+    """
+    numbers = pd.to_numeric(values, errors="coerce")
+    wrong = (numbers.isna() & values.notna()) | (numbers < 0) | (numbers == float("inf"))
+    if wrong.any():
+        row = int(wrong.to_numpy().argmax())
+        raise DataError(
+            f"got {str(values.iloc[row])!r}, expected a number >= 0",
+            place=f"{place}, line {row + 2}, column {name}",
+            hint="A counter that was not counted is an empty cell, never a negative number or a word.",
+        )
+
+
+def counter_column(counter: Counter) -> FeatureColumn:
+    """A counter as a feature."""
+    return FeatureColumn(counter.name, counter.unit, counter.source, counter.doc)
+
+
+def derived_columns(means: pd.DataFrame, names: Sequence[str], line_bytes: int, *, times: bool) -> list[Derived]:
+    """What is computed, one source after the other."""
+    made: list[Derived] = []
+    for source, prefix in PREFIXES.items():
+        own = [COUNTERS[name] for name in names if COUNTERS[name].source == source]
+        quantities = {counter.quantity: means[counter.name] for counter in own if counter.quantity}
+        line = quantities.pop("line_bytes", pd.Series(float(line_bytes), index=means.index))
+        own_s = quantities.pop("cpu_s", None)
+        cpu_s = processor_time(means, names, source) if own_s is None else own_s
+        made += derive(quantities, prefix, source, line, cpu_s if times else None)
+    return made
+
+
+def processor_time(means: pd.DataFrame, names: Sequence[str], source: str) -> pd.Series[float] | None:
+    """Processor time of the run in which hardware events were counted; None for others: a simulation has no time of its own."""
+    clocks = [name for name in ("sw_task_clock_s", "ru_cpu_s") if name in names]
+    return means[clocks[0]] if source == "hardware" and clocks else None
+
+
+def row_notes(frame: pd.DataFrame, key: str, names: Sequence[str], whole: Sequence[str], kept: Sequence[str]) -> list[str]:
+    """What was left out, averaged, or has to be known of the rows."""
+    said = []
+    timed = [name for name in whole if name not in kept]
+    if timed:
+        said.append(f"times of the runs are no features of a model of time (--times gives them): {', '.join(timed)}")
+    n_keys = frame[key].nunique()
+    having = {name: frame.loc[frame[name].notna(), key].nunique() for name in names if name not in whole}
+    said += [f"{name} left out: {n_keys - number} of {n_keys} {key} lack it" for name, number in having.items()]
+    unknown = [str(name) for name in frame if name not in (*names, key, *NOT_FEATURES)]
+    if unknown:
+        said.append(f"columns that are no known counters were left out: {', '.join(unknown)}")
+    if n_keys < len(frame):
+        said.append(f"{len(frame)} rows averaged to {n_keys} of different {key}")
+    if EXIT_CODE in frame and (frame[EXIT_CODE] != 0).any():
+        said.append(f"{int((frame[EXIT_CODE] != 0).sum())} rows are runs that ended with an exit code other than 0")
+    return said
