@@ -37,6 +37,12 @@ Examples:
 @minibatch_option
 @click.option("--window-quantile", type=FRACTION, help="The window bounds this quantile of the mini-batch size, not its mean.")
 @click.option("--max-staleness", type=click.FloatRange(min=0.0), help="Largest mean staleness, updates.")
+@click.option(
+    "--min-probability",
+    type=click.FloatRange(0.0, 1.0),
+    default=0.0,
+    help="Rank only rows whose windows hold with this probability, given the models' uncertainty.",
+)
 @click.option("--objective", type=Words(OBJECTIVES), default="epoch_s", help="What to minimise.")
 @click.option(
     "--quality", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Epochs to a target accuracy: a trained model."

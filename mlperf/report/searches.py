@@ -50,7 +50,9 @@ def windows_text(result: SearchResult) -> str:
     level = result.window_quantile
     what = "mean mini-batch" if level is None else f"{100 * level:g} % quantile of the mini-batch"
     text = f"{what} in {low} to {high} samples"
-    return text if result.max_staleness is None else f"{text}, mean staleness at most {number_text(result.max_staleness)}"
+    if result.max_staleness is not None:
+        text = f"{text}, mean staleness at most {number_text(result.max_staleness)}"
+    return f"{text} (in {100 * result.min_probability:g} % of draws)" if result.min_probability else text
 
 
 def known_columns(table: pd.DataFrame) -> pd.DataFrame:
@@ -81,7 +83,8 @@ def stability_lines(stability: RankStability | None) -> list[str]:
     return [
         f"Of {stability.n_draws} joint draws of the models, {percent_text(stability.first_stays)} keep the first row first; "
         f"{percent_text(stability.overlap)} of the top {stability.k} stay in it; Kendall's tau of the "
-        f"{stability.n_candidates} best rows is {number_text(stability.kendall_tau, 3)} ({number_text(stability.kendall_tau_low, 3)} in the worst 5 %).",
+        f"{stability.n_candidates} best rows is {number_text(stability.kendall_tau, 3)} "
+        f"({number_text(stability.kendall_tau_low, 3)} in the worst 5 %).",
         f"Where it holds the windows, the first row costs {percent_text(stability.regret)} over the best of a draw, "
         f"{percent_text(stability.regret_high)} in the worst 5 %.",
         "window probability: share of draws in which every window holds; first share: in which the row is the best that holds "

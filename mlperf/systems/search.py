@@ -34,6 +34,7 @@ def search_runs(
     minibatch: tuple[float, float] | None = None,
     window_quantile: float | None = None,
     max_staleness: float | None = None,
+    min_probability: float = 0.0,
     objective: str = "epoch_s",
     quality: QualityModel | None = None,
     top: int = 10,
@@ -66,6 +67,8 @@ def search_runs(
         The window bounds this quantile of the mini-batch size's distribution instead of its mean.
     max_staleness : float, optional
         Largest mean staleness, updates.
+    min_probability : float
+        Rank only rows, among the 300 best, whose windows hold in at least this share of the draws.
     objective : {"epoch_s", "cost", "energy_j", "time_to_target"}
         What to minimise. Cost needs ``price_per_node_hour``, energy ``power_w``, time to target ``quality``.
     quality : QualityModel, optional
@@ -98,6 +101,7 @@ def search_runs(
         window_of(job, minibatch),
         window_quantile=window_quantile,
         max_staleness=max_staleness,
+        min_probability=min_probability,
         objective=objective,
         quality=quality,
         top=top,

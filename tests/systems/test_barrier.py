@@ -112,3 +112,20 @@ def test_barrier_wait_is_positive_when_every_buffer_is_fresh() -> None:
     """Equation 8 is 0 there; nodes still differ in lock waits."""
     one = np.ones(1)
     assert barrier_wait(8, one, 16 * one, one, 0.02 * one, 0.02 * one, 0.1 * one) > 0.004
+
+
+def test_the_grid_is_seen_neither_in_the_wait_nor_in_its_slope(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight times the points move the wait by less than 1e-4 of it; a slope is the same over a step of 0.01 % and of 4 %."""
+    nodes, deposits_s = np.array([8.0, 16.0]), np.array([0.03, 0.03])
+    one = np.ones(2)
+
+    def wait(factor: float) -> np.ndarray:
+        return np.asarray(barrier_wait(3, 0.5 * one, nodes, 1.05 * one, 0.02124 * one, factor * deposits_s, 0.5 * one))
+
+    slopes = [(wait(1.0 + step) - wait(1.0 - step)) / (2.0 * step) for step in (1e-4, 1e-3, 4e-2)]
+    assert slopes[0] == pytest.approx(slopes[2], rel=0.02)
+    assert slopes[1] == pytest.approx(slopes[2], rel=0.02)
+    coarse = wait(1.0)
+    monkeypatch.setattr("mlperf.systems.barrier_wait.N_SUPPORT", 4096)
+    monkeypatch.setattr("mlperf.systems.barrier_wait.N_POINTS", 8192)
+    assert coarse == pytest.approx(wait(1.0), rel=1e-4)

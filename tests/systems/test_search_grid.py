@@ -78,9 +78,9 @@ def test_an_empty_window_refines_its_nearest_rows(calibrated: Machine) -> None:
 
 def test_another_objective_changes_the_order(calibrated: Machine) -> None:
     times, run = calibrated("tsubame2", *grid(range(1, 65), range(1, 6)))
-    cheap = solve_search(times, run, WINDOW, objective=lambda epoch_s, grid: epoch_s * grid.n_nodes)
+    cheap = solve_search(times, run, WINDOW, objective=lambda epoch_s, grid: epoch_s * grid.n_nodes**2)
     fast = solve_search(times, run, WINDOW)
-    cost = cheap.epoch_s * run.n_nodes
+    cost = cheap.epoch_s * run.n_nodes**2
     assert (np.diff(cost[cheap.order]) >= 0).all()
     assert run.n_nodes[cheap.order[0]] < run.n_nodes[fast.order[0]]
 

@@ -45,8 +45,8 @@ class SimulatedRuns(Shown):
         GPU iterations asked for of each GPU.
     table : DataFrame
         One row a configuration (``config``, position) and ``quantity``: ``equations``, ``simulated``, ``std_err`` (of the simulated
-        value, from 20 batches; NaN where it has none), ``difference_error`` (equations / simulated - 1, a fraction) and ``differs``:
-        the difference exceeds three standard errors and 1 %. Times in seconds, sizes in samples, staleness in updates.
+        value, from 20 batches; NaN where it has none), ``difference_error`` (equations / simulated - 1, a fraction) and
+        ``differs``: the difference exceeds three standard errors and 1 %. Times in seconds, sizes in samples, staleness in updates.
     n_updates : tuple of int
         Updates counted, by configuration.
     minibatch, staleness : tuple of Distribution

@@ -72,8 +72,8 @@ def search_machines(
     cnn, job, n_nodes, n_gpus_per_node, subbatch_size, minibatch
         As in `mlperf.search_runs`; sizes that are not given are each machine's.
     **options
-        The others of `mlperf.search_runs`: ``window_quantile, max_staleness, objective, quality, top, method, factors,
-        ignore_memory, seed, strict``.
+        The others of `mlperf.search_runs`: ``window_quantile, max_staleness, min_probability, objective, quality, top,
+        method, factors, ignore_memory, seed, strict``.
 
     Raises
     ------

@@ -31,6 +31,7 @@ from mlperf.systems.times import ComponentTimes, RunGrid
 
 N_DRAWS = 200
 N_CANDIDATES = 50
+MOST_DRAWN = 300
 NEAREST_MISSES = 5
 LEVEL = 0.95
 SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size")
@@ -57,6 +58,7 @@ class Asked:
     max_staleness: float | None = None
     objective: str = "epoch_s"
     quality: QualityModel | None = None
+    min_probability: float = 0.0
     top: int = 10
     method: str = PREDICTOR
     factors: Mapping[str, float] = field(default_factory=dict)
@@ -115,16 +117,15 @@ def search_once(model: Model, cnn: CnnSpec, machine: MachineSpec, asked: Asked, 
         epochs=epochs_of(asked.objective, asked.quality),
     )
     table = _grid_table(problem, solution)
-    chosen = solution.order[: asked.top]
+    rows, drawn, epoch_interval = _sure_enough(problem, solution)
+    chosen = rows[: asked.top]
     _refuse(problem, chosen)
-    rows = solution.order[: max(asked.top, N_CANDIDATES)]
-    drawn, epoch_interval = _draw(problem, rows)
     candidates = _detailed(problem, table, rows, epoch_interval)
     candidates = candidates.assign(window_probability=drawn.window_probability, first_share=first_share(drawn))
     low, high = rank_bounds(drawn)
     best = candidates.assign(rank=np.arange(1, len(rows) + 1), rank_low=low, rank_high=high).iloc[: len(chosen)]
     column = objective_column(asked.objective)
-    front = pareto_front(solution.cost, problem.run.n_gpus, solution.order)
+    front = pareto_front(solution.cost, problem.run.n_gpus, rows if asked.min_probability else solution.order)
     result = SearchResult(
         cnn=cnn.name,
         machine=machine.name,
@@ -140,6 +141,7 @@ def search_once(model: Model, cnn: CnnSpec, machine: MachineSpec, asked: Asked, 
         assumed=tuple(name for name, source in predicted.source.items() if source != "measured"),
         window_quantile=asked.window_quantile,
         max_staleness=asked.max_staleness,
+        min_probability=asked.min_probability,
         target_accuracy=None if asked.quality is None else asked.quality.target_accuracy,
         stability=rank_stability(drawn, candidates[column].to_numpy(float)) if len(rows) else None,
     )
@@ -200,8 +202,18 @@ def _refuse(problem: _Problem, chosen: IntArray) -> None:
         refuse_outside(inside, problem.configs.iloc[chosen], [problem.cnn])
 
 
+def _sure_enough(problem: _Problem, solution: SearchSolution) -> tuple[IntArray, Drawn, Interval]:
+    """The candidates, best first, whose windows hold with the probability asked for; their draws and intervals of T_Epoch."""
+    asked = problem.asked
+    rows = solution.order[: max(asked.top, MOST_DRAWN if asked.min_probability else N_CANDIDATES)]
+    drawn, interval = _draw(problem, rows)
+    sure = np.flatnonzero(drawn.window_probability >= asked.min_probability)[: max(asked.top, N_CANDIDATES)]
+    kept = Drawn(drawn.cost[:, sure], drawn.holds[:, sure])
+    return rows[sure], kept, Interval(interval.lower[sure], interval.upper[sure], interval.level)
+
+
 def _draw(problem: _Problem, rows: IntArray) -> tuple[Drawn, Interval]:
-    """Joint draws of the candidates, and the interval of their T_Epoch relative to 1 that they give."""
+    """Joint draws of the candidates, and the interval of their T_Epoch that they give."""
     asked = problem.asked
     if not len(rows):
         return Drawn(np.zeros((N_DRAWS, 0)), np.zeros((N_DRAWS, 0), bool)), Interval(np.zeros(0), np.zeros(0), LEVEL)

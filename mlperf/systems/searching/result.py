@@ -25,10 +25,10 @@ class SearchResult(Shown):
         epoch) or ``time_to_target`` (seconds until ``target_accuracy``).
     best : DataFrame
         The ``top`` best rows inside the windows: ``rank, n_nodes, n_gpus_per_node, subbatch_size, epoch_s, mean_minibatch_size,
-        minibatch_std, mean_staleness, cost, energy_j, window_probability`` (share of joint draws of the component models in which
-        every window holds), ``first_share`` (in which the row is the best), ``rank_low, rank_high`` (5 % and 95 % quantiles of its rank),
-        ``in_domain, closed``; the quantile where the window is one; epochs and time to the target with intervals where a quality
-        model was given.
+        minibatch_std, mean_staleness, cost, energy_j, window_probability`` (share of joint draws of the component models in
+        which every window holds), ``first_share`` (in which the row is the best), ``rank_low, rank_high`` (5 % and 95 % quantiles
+        of its rank), ``in_domain, closed``; the quantile where the window is one; epochs and time to the target with intervals
+        where a quality model was given.
     misses : DataFrame
         Where ``best`` is empty: the rows nearest to the windows.
     pareto : DataFrame
@@ -43,6 +43,8 @@ class SearchResult(Shown):
         Level of the quantile that ``window`` bounds; None for the mean.
     max_staleness : float or None
         Largest mean staleness, updates.
+    min_probability : float
+        Rows whose windows hold with a smaller probability were left out.
     target_accuracy : float or None
         Of the quality model.
     stability : RankStability or None
@@ -61,6 +63,7 @@ class SearchResult(Shown):
     assumed: tuple[str, ...]
     window_quantile: float | None = None
     max_staleness: float | None = None
+    min_probability: float = 0.0
     target_accuracy: float | None = None
     stability: RankStability | None = None
 

@@ -60,6 +60,14 @@ def test_the_largest_staleness_is_obeyed(small_model: Any) -> None:
     assert search(small_model, max_staleness=0.0).best.empty
 
 
+def test_only_rows_that_are_sure_enough_are_ranked(small_model: Any) -> None:
+    every = search(small_model, minibatch=WINDOW, top=300)
+    sure = search(small_model, minibatch=WINDOW, top=300, min_probability=0.95)
+    expected = every.best[every.best["window_probability"] >= 0.95]
+    assert 0 < len(sure.best) == len(expected) < len(every.best)
+    np.testing.assert_array_equal(sure.best[["n_nodes", "subbatch_size"]], expected[["n_nodes", "subbatch_size"]])
+
+
 def test_time_to_target_ranks_epochs_times_epoch(small_model: Any, quality: Any) -> None:
     found = search(small_model, objective="time_to_target", quality=quality)
     best = found.best
