@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mlperf.systems.kernel_study.published import PublishedModel
     from mlperf.systems.kernel_study.study import KernelStudy
 
+NAN = float("nan")
 ESTIMATES = {
     "features": "features",
     "learner": "learner",
@@ -78,13 +79,21 @@ def estimate_sections(result: KernelStudy) -> list[Section]:
     if not result.estimates:
         return []
     frame = result.to_frame().assign(noise=result.noise.r2, noise_mape=result.noise.mape)
-    shown = frame[list(ESTIMATES)].rename(columns=ESTIMATES).dropna(axis="columns", how="all")
     tests = frame[frame["r2_adj"].notna()][list(TESTS)].rename(columns=ESTIMATES)
     title = f"Estimate: folds keep programs that differ in names only together; best: {result.best}"
-    parts = [Section(title, shown.assign(terms=shown["terms"].where(shown["terms"] > 0)))]
+    parts = [Section(title, estimate_table(frame))]
+    if result.counted:
+        counted = frame_of(result.counted).assign(noise=NAN, noise_mape=NAN)
+        parts.append(Section(f"Counters of a finished run beside static sets: {result.counted_setting}", estimate_table(counted)))
     if len(tests):
         parts += [Section("Linear models in sample, beside their left-out error", tests), Section("", text=SIGNIFICANCE)]
     return parts
+
+
+def estimate_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Figures of every feature set and learner; in-sample ones are named so."""
+    shown = frame[list(ESTIMATES)].rename(columns=ESTIMATES).dropna(axis="columns", how="all")
+    return shown.assign(terms=shown["terms"].where(shown["terms"] > 0))
 
 
 def group_sections(result: KernelStudy) -> list[Section]:

@@ -31,7 +31,7 @@ from mlperf.systems.component_fit import ComponentModel
 from mlperf.systems.components import FITTED
 from mlperf.systems.gradient import GradientModel
 from mlperf.systems.left_out import left_out_from_dict
-from mlperf.systems.scaled import Scaled
+from mlperf.systems.scaled import fits_from_dict, fits_to_dict, scaled_from_dict, scaled_to_dict
 
 SYSTEM = "system"
 OTHER_KINDS: Mapping[str, str] = {
@@ -112,10 +112,7 @@ class Model(Shown):
             "version": VERSION,
             "kind": SYSTEM,
             "backend": self.gradient.backend,
-            "kernels": {
-                kernel: {method: _scaled_to_dict(fit) for method, fit in fits.items()}
-                for kernel, fits in self.gradient.kernels.items()
-            },
+            "kernels": fits_to_dict(self.gradient.kernels),
             "too_few": list(self.gradient.too_few),
             "sgemm": None if self.gradient.sgemm is None else model_to_dict(self.gradient.sgemm),
             "characteristics": None if self.gradient.characteristics is None else self.gradient.characteristics.to_dict(),
@@ -185,23 +182,8 @@ def load_model(path: str | Path) -> Any:
     return placed(path, read)
 
 
-def _scaled_to_dict(fit: Scaled) -> dict[str, Any]:
-    return {"total_scale": fit.total_scale, "model": model_to_dict(fit.estimator)}
-
-
-def _scaled_from_dict(value: Any, path: str) -> Scaled:
-    with Fields(value, path) as fields:
-        return Scaled(model_from_dict(fields.raw("model"), f"{path}.model"), fields.number("total_scale", lower=0.0))
-
-
 def _gradient_from_fields(fields: Fields) -> GradientModel:
-    kernels = {
-        kernel: {
-            method: _scaled_from_dict(value, f"$.kernels.{kernel}.{method}")
-            for method, value in _object(fits, f"$.kernels.{kernel}").items()
-        }
-        for kernel, fits in _object(fields.raw("kernels"), "$.kernels").items()
-    }
+    kernels = fits_from_dict(fields.raw("kernels"), "$.kernels")
     sgemm = fields.raw("sgemm")
     grid: GridLocal | None = None if sgemm is None else model_from_dict(sgemm, "$.sgemm")
     return GradientModel(fields.text("backend"), kernels, grid, fields.texts("too_few"), _characteristics(fields))
@@ -226,8 +208,8 @@ def _score_from_dict(value: Any, path: str) -> GradientScore:
 
 def _component_to_dict(item: ComponentModel) -> dict[str, Any]:
     return {
-        "selected": _scaled_to_dict(item.selected),
-        "paper": _scaled_to_dict(item.paper),
+        "selected": scaled_to_dict(item.selected),
+        "paper": scaled_to_dict(item.paper),
         "selected_errors": plain(item.selected_errors),
         "paper_errors": plain(item.paper_errors),
         "noise_floor": plain(item.noise_floor),
@@ -239,8 +221,8 @@ def _component_from_dict(name: str, value: Any, path: str) -> ComponentModel:
     with Fields(value, path) as fields:
         return ComponentModel(
             name,
-            _scaled_from_dict(fields.raw("selected"), f"{path}.selected"),
-            _scaled_from_dict(fields.raw("paper"), f"{path}.paper"),
+            scaled_from_dict(fields.raw("selected"), f"{path}.selected"),
+            scaled_from_dict(fields.raw("paper"), f"{path}.paper"),
             left_out_from_dict(fields.raw("selected_errors"), f"{path}.selected_errors"),
             left_out_from_dict(fields.raw("paper_errors"), f"{path}.paper_errors"),
             fields.number("noise_floor", finite=False),

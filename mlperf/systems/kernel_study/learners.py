@@ -1,0 +1,91 @@
+"""The learners of a study, each under one name: what it is made of, and whether it selects terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from mlperf.core.errors import UsageError
+from mlperf.core.suggest import did_you_mean
+from mlperf.models import BoostedResidual, LogLearner, StepwiseOLS
+
+
+TREES: Mapping[str, Any] = MappingProxyType({"max_iter": 400, "learning_rate": 0.05, "max_leaf_nodes": 8, "min_samples_leaf": 5})
+"""Small trees, many of them: sweeps hold hundreds of kernels, and few of each kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyLearner:
+    """One learner.
+
+    Attributes
+    ----------
+    name : str
+        ``"linear"``.
+    doc : str
+        What it does, in a line.
+    make : callable
+        ``make(n_folds, seed)`` returns an unfitted estimator; ``n_folds`` inner folds make its intervals, 0: none.
+    is_linear : bool
+        Whether adjusted R², t and F tests, VIF mean something.
+    """
+
+    name: str
+    doc: str
+    make: Callable[[int, int], Any]
+    is_linear: bool = False
+
+
+def linear(n_folds: int, seed: int) -> Any:
+    """Least squares of the raw time, terms by backward AIC."""
+    del seed
+    return StepwiseOLS(report="auto" if n_folds else "none")
+
+
+def boosting(n_folds: int, seed: int) -> Any:
+    """Boosted trees of log time: a constant times what trees make of it, so that the model file can hold it."""
+    return BoostedResidual(base=StepwiseOLS(["1"], report="none"), n_folds=n_folds, random_state=seed, **TREES)
+
+
+def forest(n_folds: int, seed: int) -> Any:
+    """Random forest of log time."""
+    return LogLearner("forest", smearing=False, n_folds=n_folds, random_state=seed)
+
+
+def ridge(n_folds: int, seed: int) -> Any:
+    """Ridge of log time."""
+    return LogLearner("ridge", smearing=False, n_folds=n_folds, random_state=seed)
+
+
+def linear_boosted(n_folds: int, seed: int) -> Any:
+    """The linear model times boosted trees of what it leaves."""
+    return BoostedResidual(base=StepwiseOLS(report="none"), n_folds=n_folds, random_state=seed, **TREES)
+
+
+LEARNERS: Mapping[str, StudyLearner] = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            StudyLearner("linear", "least squares of the time, terms by backward AIC in each fold", linear, is_linear=True),
+            StudyLearner("ridge", "ridge of log time", ridge),
+            StudyLearner("forest", "random forest of log time, 200 trees", forest),
+            StudyLearner("boosting", "boosted trees of log time", boosting),
+            StudyLearner("linear x boosting", "the linear model times boosted trees of what it leaves", linear_boosted),
+        )
+    }
+)
+
+
+def learner(name: str) -> StudyLearner:
+    """The learner of that name.
+
+    Raises
+    ------
+    UsageError
+        There is none.
+    """
+    if name not in LEARNERS:
+        raise UsageError(f"got learner {name!r}, expected one of {', '.join(LEARNERS)}", hint=did_you_mean(name, LEARNERS))
+    return LEARNERS[name]
