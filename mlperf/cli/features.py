@@ -139,14 +139,14 @@ def swc_o_command(
     epilog="""\b
 Examples:
   mlperf features dwc-b counters.csv -o table.csv
-  mlperf features dwc-b counters.functions.csv --key function -o table.csv
+  mlperf features dwc-b counters.functions.csv --key kernel:function -o table.csv
 
 Tables come from mlperf collect counters; others do, too, if their columns have the same names. Rows of an equal key are averaged.
 """,
 )
 @inputs_argument
 @table_option
-@click.option("--key", default="kernel", help="Column that names the rows.")
+@click.option("--key", default="kernel", help="Column that names the rows, or several as kernel:function.")
 @click.option("--line-bytes", type=click.IntRange(min=1), default=64, help="What a miss moves, where the table does not tell.")
 @click.option("--times", is_flag=True, help="Give also times and rates per second: no features of a model of time.")
 @output_options

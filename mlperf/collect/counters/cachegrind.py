@@ -116,9 +116,9 @@ def function_table(simulation: Simulation) -> pd.DataFrame:
     """One row a function, the one with most instructions first; ``function``, ``file`` and the counts."""
     rows = [(function, file, *counts) for (file, function), counts in simulation.functions.items()]
     columns = [PREFIX + event for event in simulation.events]
-    table = pd.DataFrame(rows, columns=["function", "file", *columns]).assign(**geometry(simulation))
+    table = pd.DataFrame(rows, columns=["function", "file", *columns])
     # A function inlined from other files has lines in each of them.
-    merged = table.groupby(["function"], as_index=False, sort=False).agg({"file": "first"} | dict.fromkeys(columns, "sum"))
+    merged = table.groupby("function", as_index=False, sort=False).agg({"file": "first"} | dict.fromkeys(columns, "sum"))
     ordered = merged.sort_values([columns[0], "function"], ascending=[False, True], kind="stable").reset_index(drop=True)
     return ordered.assign(**geometry(simulation))
 

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from mlperf.collect.clocks import require_clocks
 from mlperf.collect.counters.offers import ABSENT, Probe, SourceOffer
 from mlperf.collect.counters.sources import ALL, SOURCE_NAMES, SOURCES, USUAL, Source, columns_of
 from mlperf.core.errors import MissingExtraError, UsageError
@@ -26,7 +27,10 @@ def probe_counters(sources: Sequence[str] = SOURCE_NAMES) -> Probe:
     ------
     UsageError
         There is no source of such a name.
+    MissingExtraError
+        This is not Linux.
     """
+    require_clocks()
     check_names(sources)
     return Probe(tuple(offer_of(source) for source in SOURCES if source.name in sources))
 

@@ -15,7 +15,7 @@ from mlperf.datasets.counters import COUNTERS
 from mlperf.datasets.grid import read_grid
 from mlperf.datasets.source import Source, read_source
 from mlperf.features.base import KEY, FeatureTable
-from mlperf.features.counters.table import LINE_BYTES, check_key, check_numbers, counter_features
+from mlperf.features.counters.table import KEY_SEPARATOR, LINE_BYTES, check_numbers, counter_features, row_names
 
 
 def dwc_b(inputs: Sequence[Path | str], *, key: str = KEY, line_bytes: int = LINE_BYTES, times: bool = False) -> FeatureTable:
@@ -26,7 +26,7 @@ def dwc_b(inputs: Sequence[Path | str], *, key: str = KEY, line_bytes: int = LIN
     inputs : sequence of paths
         CSV files (``.csv``, ``.csv.gz``), a row a run or a kernel. Rows of an equal key are averaged, over all files.
     key : str
-        Column that names the rows.
+        Column that names the rows, or several as ``kernel:function``.
     line_bytes : int
         Bytes that a miss moves, where the tables do not tell.
     times : bool
@@ -64,8 +64,8 @@ def read_frame(source: Source, key: str) -> pd.DataFrame:
         Names file, line and column.
     """
     read_grid(source)
-    frame = pd.read_csv(io.BytesIO(source.data), dtype={key: str})
-    check_key(frame, key, str(source.path))
+    frame = pd.read_csv(io.BytesIO(source.data), dtype=dict.fromkeys(key.split(KEY_SEPARATOR), str))
+    row_names(frame, key, str(source.path))
     for name in frame.columns.intersection(list(COUNTERS)):
         check_numbers(frame[name], name, str(source.path))
     return frame

@@ -16,6 +16,7 @@ LINEAR_COUNTERS = ("cg_Ir", "cg_Dr", "cg_Dw", "cg_D1mr", "cg_DLmr", "cg_Bcm")
 """Instructions, reads, writes, read misses of both caches, wrong branches: a linear model of six counters."""
 
 LINE_BYTES = 64
+KEY_SEPARATOR = ":"
 SECONDS = "s"
 EXIT_CODE = "exit_code"
 NOT_FEATURES = ("run", EXIT_CODE, "scaled")
@@ -32,7 +33,7 @@ def counter_features(
         One row a run or a kernel: column ``key`` and counters under the names of the dictionary (``mlperf.datasets.counters``).
         Rows of an equal key are averaged, each counter over the rows that hold it.
     key : str
-        Column that names the rows; it is called ``kernel`` in the result.
+        Column that names the rows, or several as ``kernel:function``; it is called ``kernel`` in the result.
     line_bytes : int
         Bytes that a miss moves, where the table does not tell (``cg_line_bytes``).
     times : bool
@@ -51,9 +52,9 @@ def counter_features(
     DataError
         No column ``key``, no counter, or a counter with something else than numbers >= 0.
     """
-    check_key(frame, key, place)
     names = [str(name) for name in frame if name in COUNTERS]
-    checked = frame[[key, *names]].rename(columns={key: KEY})
+    checked = frame[names].copy()
+    checked.insert(0, KEY, row_names(frame, key, place))
     for name in names:
         check_numbers(checked[name], name, place)
     means = checked.groupby(KEY, sort=False, as_index=False).mean()
@@ -69,27 +70,30 @@ def counter_features(
     made = derived_columns(means, whole, line_bytes, times=times)
     table = pd.concat([means[[KEY, *kept]], pd.DataFrame({each.column.name: each.values for each in made})], axis=1)
     columns = (*counted, *(each.column for each in made))
-    return FeatureTable("dwc-b", table, columns, {}, tuple(row_notes(frame, key, names, whole, kept)))
+    return FeatureTable("dwc-b", table, columns, {}, tuple(row_notes(frame, checked, key, whole, kept)))
 
 
-def check_key(frame: pd.DataFrame, key: str, place: str) -> None:
-    """Accept a table whose every row has a name.
+def row_names(frame: pd.DataFrame, key: str, place: str) -> pd.Series[str]:
+    """Name of each row, the parts of a key of several columns with a colon between.
 
     Raises
     ------
     DataError
-        The column is missing, or a cell of it.
+        A column is missing, or a cell of it.
     """
-    if key not in frame:
-        labels = [str(name) for name in frame if name not in COUNTERS]
-        raise DataError(
-            f"is missing: got {', '.join(map(str, frame.columns))}",
-            place=f"{place}, column {key}",
-            hint=did_you_mean(key, labels) or "Say which column names the rows: --key NAME.",
-        )
-    if frame[key].isna().any():
-        row = int(frame[key].isna().to_numpy().argmax())
-        raise DataError("got an empty cell, expected the name of the row", place=f"{place}, line {row + 2}, column {key}")
+    for part in key.split(KEY_SEPARATOR):
+        if part not in frame:
+            labels = [str(name) for name in frame if name not in COUNTERS]
+            raise DataError(
+                f"is missing: got {', '.join(map(str, frame.columns))}",
+                place=f"{place}, column {part}",
+                hint=did_you_mean(part, labels) or "Say which column names the rows: --key NAME.",
+            )
+        if frame[part].isna().any():
+            row = int(frame[part].isna().to_numpy().argmax())
+            raise DataError("got an empty cell, expected the name of the row", place=f"{place}, line {row + 2}, column {part}")
+    first, *others = (frame[part].astype(str) for part in key.split(KEY_SEPARATOR))
+    return first.str.cat(others, sep=KEY_SEPARATOR) if others else first
 
 
 def check_numbers(values: pd.Series[float], name: str, place: str) -> None:
@@ -135,16 +139,18 @@ def processor_time(means: pd.DataFrame, names: Sequence[str], source: str) -> pd
     return means[clocks[0]] if source == "hardware" and clocks else None
 
 
-def row_notes(frame: pd.DataFrame, key: str, names: Sequence[str], whole: Sequence[str], kept: Sequence[str]) -> list[str]:
+def row_notes(
+    frame: pd.DataFrame, checked: pd.DataFrame, key: str, whole: Sequence[str], kept: Sequence[str]
+) -> list[str]:
     """What was left out, averaged, or has to be known of the rows."""
     said = []
     timed = [name for name in whole if name not in kept]
     if timed:
         said.append(f"times of the runs are no features of a model of time (--times gives them): {', '.join(timed)}")
-    n_keys = frame[key].nunique()
-    having = {name: frame.loc[frame[name].notna(), key].nunique() for name in names if name not in whole}
+    n_keys = checked[KEY].nunique()
+    having = {name: checked.loc[checked[name].notna(), KEY].nunique() for name in checked.columns[1:] if name not in whole}
     said += [f"{name} left out: {n_keys - number} of {n_keys} {key} lack it" for name, number in having.items()]
-    unknown = [str(name) for name in frame if name not in (*names, key, *NOT_FEATURES)]
+    unknown = [str(name) for name in frame if name not in (*checked.columns[1:], *key.split(KEY_SEPARATOR), *NOT_FEATURES)]
     if unknown:
         said.append(f"columns that are no known counters were left out: {', '.join(unknown)}")
     if n_keys < len(frame):

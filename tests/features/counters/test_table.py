@@ -82,6 +82,13 @@ def test_rows_of_one_kernel_are_averaged_and_incomplete_counters_left_out() -> N
     assert "3 rows averaged to 2" in said
 
 
+def test_a_key_of_several_columns() -> None:
+    rows = pd.DataFrame({"kernel": ["p", "p", "q"], "function": ["f", "g", "f"], "cg_Ir": [1, 2, 3]})
+    assert list(counter_features(rows, key="kernel:function").frame["kernel"]) == ["p:f", "p:g", "q:f"]
+    with pytest.raises(DataError, match="column n"):
+        counter_features(rows, key="kernel:n")
+
+
 def test_a_ratio_to_nothing_is_no_column() -> None:
     table = counter_features(frame(cg_Bc=[0], cg_Bcm=[0]))
     assert "cg_branch_misses_per_branch" not in table.frame
