@@ -25,7 +25,7 @@ FRACTION = click.FloatRange(0.0, 1.0, min_open=True, max_open=True)
     epilog="""\b
 Examples:
   mlperf search model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --minibatch 103.5:172.5
-  mlperf search model.json --cnn mine.toml --machine cluster.toml --job imagenet.toml --nodes 1:64 --subbatch 1:11 --plot map.svg
+  mlperf search model.json --cnn mine.toml --machine cluster.toml --job imagenet.toml --gpus-per-node 1:4 --plot map.svg
   mlperf search model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --minibatch :256 --window-quantile 0.9
   mlperf search model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --max-staleness 3
   mlperf search model.json --cnn mine.toml --machine kfc --dataset-size 1500 --objective time_to_target --quality quality.json
@@ -65,7 +65,7 @@ def search(
     show: Show,
     **options: Any,
 ) -> int:
-    """Rank nodes x sub-batch where the mini-batch size fits a window; over several machines; exit 1 where nothing does."""
+    """Rank nodes x GPUs x sub-batch where the mini-batch size fits a window, on one or several machines; exit 1 where none does."""
     import mlperf
     from mlperf.systems.learning_quality import load_quality
     from mlperf.systems.searching.machines import search_machines

@@ -23,8 +23,10 @@ QUANTITIES = {
     "epoch_s": "epoch",
     "cost": "cost of an epoch",
     "energy_j": "energy of an epoch (J)",
-    "time_to_target": "time to the target",
+    "time_to_target_s": "time to the target",
+    "mean_minibatch_size": "mean mini-batch (samples)",
 }
+MOST_OTHERS = 3
 
 
 def search_sections(result: SearchResult) -> tuple[Section, ...]:
@@ -93,8 +95,12 @@ def stability_lines(stability: RankStability | None) -> list[str]:
 
 
 def search_figure(result: SearchResult) -> Figure:
-    """The plane at the best row's GPUs per node (the grid's first where nothing was found)."""
-    return search_maps((plane_of(result),), QUANTITIES[result.objective], is_time=column_of(result).endswith("_s"))
+    """The objective over nodes and sub-batch for each number of GPUs per node (at most four), then the mean mini-batch."""
+    ranked = result.best if len(result.best) else result.grid
+    of_best = int(ranked["n_gpus_per_node"].iloc[0])
+    others = [int(n) for n in np.unique(result.grid["n_gpus_per_node"]) if n != of_best]
+    shown = [of_best, *others[-MOST_OTHERS:]]
+    return search_maps([*(plane_of(result, n) for n in shown), plane_of(result, of_best, column="mean_minibatch_size")])
 
 
 def column_of(result: SearchResult) -> str:
@@ -102,13 +108,15 @@ def column_of(result: SearchResult) -> str:
     return "time_to_target_s" if result.objective == "time_to_target" else result.objective
 
 
-def plane_of(result: SearchResult, *, framed: bool = True) -> Plane:
-    """The plane of one search; its best row framed."""
+def plane_of(result: SearchResult, n_gpus: int | None = None, *, column: str = "", framed: bool = True) -> Plane:
+    """One plane of a search: a column (the objective's by default) at a number of GPUs per node (the best row's by default)."""
     ranked = result.best if len(result.best) else result.grid
-    n_gpus = int(ranked["n_gpus_per_node"].iloc[0])
+    of_best = int(ranked["n_gpus_per_node"].iloc[0])
+    n_gpus = of_best if n_gpus is None else n_gpus
     plane = result.grid[result.grid["n_gpus_per_node"] == n_gpus]
-    best = [int(ranked[axis].iloc[0]) for axis in AXES] if len(result.best) and framed else None
-    values = pivot(plane, column_of(result))
+    best = [int(ranked[axis].iloc[0]) for axis in AXES] if len(result.best) and framed and n_gpus == of_best else None
+    shown = column or column_of(result)
+    values = pivot(plane, shown)
     return Plane(
         np.unique(plane["n_nodes"].to_numpy(np.int64)),
         np.unique(plane["subbatch_size"].to_numpy(np.int64)),
@@ -117,6 +125,8 @@ def plane_of(result: SearchResult, *, framed: bool = True) -> Plane:
         flags(plane, "feasible") & np.isfinite(values),
         best=None if best is None else (best[0], best[1]),
         title=f"{result.cnn} on {result.machine}, {n_gpus} GPUs a node",
+        quantity=QUANTITIES[shown],
+        is_time=shown.endswith("_s"),
     )
 
 

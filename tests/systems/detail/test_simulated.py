@@ -37,14 +37,14 @@ def test_phase_locking_is_where_they_differ(heavy: Machine) -> None:
 
 def test_updates_follow_from_the_iterations_asked_for() -> None:
     assert plan_for(1000, 0.5).n_updates == 2000
-    assert plan_for(10, 1.0).n_updates == 40
+    assert plan_for(100, 1.0).n_updates == 400
     assert plan_for(5000, 0.5).warmup == 1000
 
 
 def test_wrong_requests_are_refused(light: Machine) -> None:
     times, run = light([0.6], 0.2)
     solved = solve_form(times, run, "paper")
-    with pytest.raises(UsageError, match="0 iterations"):
-        simulate_beside(times, run, solved, n_iterations=0)
+    with pytest.raises(UsageError, match="got 99 iterations"):
+        simulate_beside(times, run, solved, n_iterations=99)
     with pytest.raises(UsageError, match="a simulation cannot obey"):
         simulate_beside(times.scaled({"lock_weights_gpu": 2.0}), run, solved)
