@@ -56,6 +56,7 @@ FORMS: Mapping[str, Callable[[ComponentTimes, RunGrid, int], pd.DataFrame]] = {
     "paper": closed_form("paper"),
     "second_moment": closed_form("second_moment"),
     "convolution": closed_form("convolution"),
+    "phases": closed_form("phases"),
     "recursion": by_recursion,
     "simulation": by_simulation,
 }

@@ -16,8 +16,8 @@ from mlperf.systems.trainer_accuracy.split import NOISE_SHARE, SPLIT_LIMITS
 LOCKS = ("lock_weights_gpu_s", "lock_gradient_gpu_s")
 """The two waits that the paper's equations miss: GPUs that fetch in one burst, and a gradient's buffer that was just emptied."""
 
-JUDGED = "simulation"
-"""Where waits are compared with the paper's form one by one; the closed forms keep the paper's independence of arrivals."""
+JUDGED = "phases"
+"""The closed form whose lock waits are compared with the paper's: it does not take threads that have just met for independent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,5 +82,5 @@ def wait_gates(waits: pd.DataFrame) -> Iterator[Gate]:
     asked = [("barrier_wait_s", "T_Update > T_GPU", PREDICTING), *((name, "all settings", JUDGED) for name in LOCKS)]
     errors = waits.set_index(["wait", "where", "form"])["error_s"]
     for wait, where, form in asked:
-        if (wait, where, form) in errors.index:
+        if {(wait, where, form), (wait, where, "paper")} <= set(errors.index):
             yield Gate(f"{wait}, {where}: {form} against the paper's form", errors[wait, where, form], errors[wait, where, "paper"])
