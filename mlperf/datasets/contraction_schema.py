@@ -28,7 +28,7 @@ TIMES = TableSchema(
         Column("kernel", "text", "", "name of the compiled function: k_ij_jlk_kil"),
         Column("swap_group", "text", "", "the pattern with operands in order: twins are one program and stay in one fold"),
         Column(
-            "iterations",
+            "n_operations",
             "integer",
             "",
             "executions of the innermost statement, the paper's operations: N to the number of loops",
@@ -45,7 +45,7 @@ TIMES = TableSchema(
         Column(
             "cycles_mean", "number", "", "clock cycles of one call; host.json, clock says whence (0: unknown)", zero_when=ALWAYS
         ),
-        Column("operations_per_cycle", "number", "", "iterations / cycles_mean (0: unknown)", zero_when=ALWAYS),
+        Column("operations_per_cycle", "number", "", "n_operations / cycles_mean (0: unknown)", zero_when=ALWAYS),
         Column("check_error", "number", "", "largest relative deviation of the checksum from einsum", upper=1.0, zero_when=ALWAYS),
     ),
     key=KEY,

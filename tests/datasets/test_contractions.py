@@ -30,7 +30,7 @@ ROW = {
     "pattern": "ij-jlk-kil",
     "kernel": "k_ij_jlk_kil",
     "swap_group": "ij-jlk-kil",
-    "iterations": 10_000,
+    "n_operations": 10_000,
     "n_rounds": 2,
     "time_mean_s": 2e-5,
     "time_median_s": 2e-5,

@@ -45,7 +45,7 @@ def times_of(rounds: pd.DataFrame, host: Mapping[str, Any]) -> pd.DataFrame:
     even = rounds[rounds["round"] % 2 == 0].groupby(list(KEY))["cpu_s"].mean().reindex(times.index)
     frame = times.index.to_frame(index=False)
     contractions = host["contractions"]
-    frame["iterations"] = frame["N"] ** len(contractions["indices"])
+    frame["n_operations"] = frame["N"] ** len(contractions["indices"])
     frame["machine"] = host["host"]["machine"]
     frame["pattern_set"] = contractions["rule"]
     frame["compiler_flags"] = frame["build"].map({name: each["compiler_flags"] for name, each in host["builds"].items()})
@@ -66,7 +66,7 @@ def times_of(rounds: pd.DataFrame, host: Mapping[str, Any]) -> pd.DataFrame:
     by_clock = times["mean"].to_numpy() * host["clock"]["frequency_hz"]
     cycles = np.where(counted, means["cycles"].to_numpy(), by_clock)
     frame["cycles_mean"] = rounded(cycles)
-    frame["operations_per_cycle"] = rounded(np.divide(frame["iterations"], cycles, out=np.zeros(len(frame)), where=cycles > 0))
+    frame["operations_per_cycle"] = rounded(np.divide(frame["n_operations"], cycles, out=np.zeros(len(frame)), where=cycles > 0))
     frame["check_error"] = rounded(groups["check_error"].max())
     return frame[list(TIMES.names)]
 

@@ -12,6 +12,7 @@ from mlperf.collect.contraction.builds import find_program
 from mlperf.collect.contraction.program import crashed
 from mlperf.collect.contraction.sources import kernel_name
 from mlperf.collect.contraction.units import Unit
+from mlperf.collect.counters.cachegrind_file import Simulation, read_simulation
 from mlperf.core.errors import DataError
 
 KERNELS_AT_ONCE = 64
@@ -83,7 +84,7 @@ def simulate(unit: Unit, patterns: Sequence[str], simulation: CacheSimulation) -
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - valgrind on our program
         if done.returncode or not out.is_file():
             raise refused(unit, done)
-        counts = function_counts(out.read_text(encoding="utf-8", errors="replace"))
+        counts = function_counts(read_simulation(out))
     return {pattern: counted(counts, unit, pattern) for pattern in patterns}
 
 
@@ -113,21 +114,11 @@ def refused(unit: Unit, done: subprocess.CompletedProcess[str]) -> DataError:
     )
 
 
-def function_counts(text: str) -> dict[str, dict[str, int]]:
-    """Counts by function and event from the text of a cachegrind.out file.
-
-    The format: ``events: Ir I1mr ...``, then ``fn=NAME`` followed by lines of a line number and the counts; trailing zeros may
-    be left out.
-    """
-    events: list[str] = []
+def function_counts(simulation: Simulation) -> dict[str, dict[str, int]]:
+    """Counts by function and event, summed over the files that its lines came from."""
     found: dict[str, dict[str, int]] = {}
-    current: dict[str, int] = {}
-    for line in text.splitlines():
-        if line.startswith("events:"):
-            events = line.partition(":")[2].split()
-        elif line.startswith("fn="):
-            current = found.setdefault(line[3:], dict.fromkeys(events, 0))
-        elif line[:1].isdigit() or line[:1] in "+-":
-            for event, count in zip(events, line.split()[1:], strict=False):
-                current[event] = current.get(event, 0) + int(count)
+    for (_, function), counts in simulation.functions.items():
+        known = found.setdefault(function, dict.fromkeys(simulation.events, 0))
+        for event, count in zip(simulation.events, counts, strict=True):
+            known[event] += count
     return found

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlperf.collect.contraction.builds import Build, find_compilers, parse_build
+from mlperf.collect.contraction.builds import Build, find_compilers, find_program, parse_build
 from mlperf.collect.contraction.sources import kernel_source
 from mlperf.core.errors import MissingExtraError, UsageError
 
@@ -34,6 +34,14 @@ def test_absent_compilers_name_their_package() -> None:
         find_compilers([parse_build("a=gcc"), parse_build("a=gcc -O2")])
     with pytest.raises(UsageError, match="tells no version"):
         find_compilers([parse_build("sh")])
+
+
+def test_absent_valgrind_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(MissingExtraError, match="valgrind is not installed") as caught:
+        find_program("valgrind")
+    assert "apt-get install valgrind" in str(caught.value.hint)
+    assert caught.value.exit_code == 6
 
 
 def test_source_is_the_text_of_the_sweep(shared_data: Path) -> None:

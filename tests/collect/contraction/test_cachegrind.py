@@ -12,6 +12,7 @@ import pytest
 
 from mlperf.collect.contraction import CacheSimulation, ContractionRequest, collect_contractions, parse_build
 from mlperf.collect.contraction.cachegrind import function_counts
+from mlperf.collect.counters.cachegrind_file import read_simulation
 from mlperf.datasets import read_contractions
 
 FAST = parse_build("gcc_O2_sse3_fast=gcc -O2 -ftree-vectorize -msse3 -ffast-math")
@@ -33,8 +34,9 @@ summary: 113 3 3 52 11 2 21 4 1
 """
 
 
-def test_counts_of_a_function_are_summed_over_its_lines() -> None:
-    counts = function_counts(TEXT)
+def test_counts_of_a_function_are_summed_over_its_lines(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text(TEXT, encoding="ascii")
+    counts = function_counts(read_simulation(tmp_path / "out"))
     assert counts["k_a"] == {"Ir": 106, "I1mr": 2, "ILmr": 2, "Dr": 51, "D1mr": 10, "DLmr": 1, "Dw": 20, "D1mw": 3, "DLmw": 0}
     assert counts["main"]["DLmw"] == 1
 

@@ -23,7 +23,7 @@ def test_twenty_four_kernels_agree_with_einsum(builds: tuple[Build, ...], sweep:
     assert len(found.times) == 2 * 24
     assert found.times["pattern"].nunique() == 24
     assert found.times["check_error"].max() < 1e-6
-    assert (found.times["iterations"] == 12**4).all()
+    assert (found.times["n_operations"] == 12**4).all()
     assert (found.times["n_rounds"] == 2).all()
     assert found.rounds is not None
     assert len(found.rounds) == 2 * 2 * 24
@@ -43,7 +43,7 @@ def test_times_are_means_over_rounds(sweep: Path) -> None:
     assert np.allclose(times["time_min_s"], by_round.min(axis=1), rtol=1e-5)
     assert np.allclose(times["time_sd_s"], by_round.std(axis=1, ddof=1), rtol=1e-4, atol=1e-12)
     known = times[times["cycles_mean"] > 0]
-    assert np.allclose(known["operations_per_cycle"], known["iterations"] / known["cycles_mean"], rtol=1e-5)
+    assert np.allclose(known["operations_per_cycle"], known["n_operations"] / known["cycles_mean"], rtol=1e-5)
 
 
 def test_order_is_random_and_differs_between_rounds(sweep: Path) -> None:
@@ -79,7 +79,7 @@ def test_other_families(builds: tuple[Build, ...], rule: PatternRule, n: int, tm
     request = ContractionRequest(tmp_path, builds[1:], rule, "mine", subset=2, sizes=(n,), rounds=1, least_s=0.0)
     found = collect_contractions(request)
     assert found.units[0].check_error < 1e-5
-    assert read_contractions(tmp_path).times["iterations"].tolist() == [n ** len(rule.indices)] * 2
+    assert read_contractions(tmp_path).times["n_operations"].tolist() == [n ** len(rule.indices)] * 2
 
 
 def test_arrays_start_where_the_offset_says(builds: tuple[Build, ...], one: ContractionRequest, tmp_path: Path) -> None:
