@@ -64,7 +64,9 @@ def figure_bytes(figure: Figure, file_type: str) -> bytes:
     with style():
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file_type)
         figure.savefig(stream, format=file_type, metadata=metadata)
-    return stream.getvalue()
+    content = stream.getvalue()
+    # Indentation is a tenth of an SVG with many numbers.
+    return b"\n".join(line.lstrip(b" ") for line in content.split(b"\n")) if file_type == "svg" else content
 
 
 def figure_svg(figure: Figure) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from mlperf.report.captions import counted
 from mlperf.report.figures import GREY, MARKERS, PALETTE, new_figure
 from mlperf.report.numbers import TIME_UNITS_S, best_unit, percent_text
 from mlperf.report.paper.axes import count_ticks, whiskers
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_ROWS, MOST_COLUMNS = 4, 4
+MOST_ROWS, MOST_COLUMNS, MOST_PANELS = 4, 4, 8
 THREADS = {"gpu_iteration_s": ("T_GPU", "GPU thread"), "update_iteration_s": ("T_Update", "update thread")}
 PREDICTED = (0, (1, 1.5))
 
@@ -35,27 +37,42 @@ def update_drawings(material: Material) -> list[Drawing]:
 
 
 def drawing(rows: RunRows, output: str) -> Drawing:
-    """One panel a network (down) and number of GPUs (across), one colour a sub-batch size."""
+    """One panel a network and number of GPUs, one colour a sub-batch size."""
     table = measured_rows(rows, output)
-    cnns, gpus = sorted(table["cnn"].unique())[:MOST_ROWS], sorted(table["n_gpus_per_node"].unique())[:MOST_COLUMNS]
-    shown = table[table["cnn"].isin(cnns) & table["n_gpus_per_node"].isin(gpus)].reset_index(drop=True)
+    shown, panels, n_columns = laid_out(table)
     unit = best_unit(shown["measured_s"].tolist(), TIME_UNITS_S, "s")
-    figure = new_figure(1.9 + 2.1 * max(2, len(gpus)), 1.5 + 2.1 * len(cnns))
-    grid = figure.subplots(len(cnns), len(gpus), sharex=True, sharey="row", squeeze=False)
+    n_rows = -(-len(panels) // n_columns)
+    figure = new_figure(1.9 + 2.1 * max(2, n_columns), 1.5 + 2.1 * n_rows)
+    same_scale = "row" if shown["n_gpus_per_node"].nunique() > 1 else False
+    grid = figure.subplots(n_rows, n_columns, sharex=True, sharey=same_scale, squeeze=False)
     sizes = sorted(shown["subbatch_size"].unique())
-    for row, cnn in enumerate(cnns):
-        for column, n_gpus in enumerate(gpus):
-            panel = shown[(shown["cnn"] == cnn) & (shown["n_gpus_per_node"] == n_gpus)]
-            draw_panel(grid[row, column], panel, sizes, TIME_UNITS_S[unit])
-            grid[row, column].set_title(f"{n_gpus} GPU{'s' if n_gpus > 1 else ''} a node" if row == 0 else "", fontsize=9)
-        grid[row, 0].set_ylabel(f"{cnn}\n{THREADS[output][0]} ({unit})")
-    for axes in grid[:, 0]:
-        axes.set_ylim(bottom=0)
-    for axes in grid[-1]:
+    for axes, (cnn, n_gpus) in zip(grid.ravel(), panels, strict=False):
+        panel = shown[(shown["cnn"] == cnn) & (shown["n_gpus_per_node"] == n_gpus)]
+        draw_panel(axes, panel, sizes, TIME_UNITS_S[unit])
+        axes.set_title(f"{cnn}, {counted(n_gpus, 'GPU')} a node", fontsize=9)
         axes.set_xlabel("nodes")
         count_ticks(axes.xaxis, sorted(shown["n_nodes"].unique()))
+        axes.tick_params(labelbottom=True)
+    for axes in grid.ravel()[: len(panels)]:
+        axes.set_ylim(bottom=0)
+    for axes in grid.ravel()[len(panels) :]:
+        axes.set_visible(False)
+    for axes in grid[:, 0]:
+        axes.set_ylabel(f"{THREADS[output][0]} ({unit})")
     draw_legend(figure, sizes, has_prediction=bool(shown["predicted_s"].notna().any()))
     return Drawing(rows.mode, caption(rows, shown, output), shown, figure)
+
+
+def laid_out(table: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple[str, int]], int]:
+    """The rows that are drawn, their panels, and how many of them stand side by side.
+
+    Networks go down and numbers of GPUs across where there are several of both; else the panels fill row by row.
+    """
+    cnns, gpus = sorted(table["cnn"].unique()), sorted(int(each) for each in table["n_gpus_per_node"].unique())
+    both = len(cnns) > 1 and len(gpus) > 1
+    cnns, gpus = (cnns[:MOST_ROWS], gpus[:MOST_COLUMNS]) if both else (cnns[:MOST_PANELS], gpus[:MOST_PANELS])
+    shown = table[table["cnn"].isin(cnns) & table["n_gpus_per_node"].isin(gpus)].reset_index(drop=True)
+    return shown, list(product(cnns, gpus)), len(gpus) if both else min(MOST_COLUMNS, len(cnns) * len(gpus))
 
 
 def measured_rows(rows: RunRows, output: str) -> pd.DataFrame:

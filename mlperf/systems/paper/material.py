@@ -95,5 +95,5 @@ class Material:
     @cached_property
     def details(self) -> pd.DataFrame | None:
         """``asgd/details.csv`` of the trainer, one row a run; None where the campaign has none."""
-        path = self.campaign.path / "asgd" / "details.csv"
-        return pd.read_csv(path) if path.is_file() else None
+        paths = (self.campaign.path / "asgd" / name for name in ("details.csv", "details.csv.gz"))
+        return next((pd.read_csv(path) for path in paths if path.is_file()), None)
