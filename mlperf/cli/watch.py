@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +35,7 @@ moment.
 """
 PLAIN_EVERY_S = 5.0
 STDERR = 2
+PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 @click.command(epilog=EPILOG, context_settings={"allow_interspersed_args": False})
@@ -68,8 +66,7 @@ def watch(command: tuple[str, ...], replayed: Path | None, record: Path | None, 
     horizon_s = max(1.0, options["interval_s"]) if options["horizon_s"] is None else options["horizon_s"]
     request = WatchRequest(command=command, record=record, **(options | {"horizon_s": horizon_s}))
     screen = Screen(show)
-    with termination_as_interrupt():
-        found = run(request, tell=screen.tell, stdout=STDERR if show.settings.as_json else None)
+    found = run(request, tell=screen.tell, stdout=STDERR if show.settings.as_json else None)
     screen.close()
     for note in found.notes:
         show.note(note)
@@ -123,27 +120,21 @@ class Screen:
 
 def standing_text(performance: Performance, standing: Standing) -> str:
     """One line: now, then, error so far beside persistence."""
-    from mlperf.report.numbers import number_text, percent_text
+    from mlperf.report.numbers import percent_text
 
-    head = f"{standing.t_s:7.1f} s  now {number_text(standing.performance, 3)} {performance.unit}"
-    ahead = f"then {number_text(standing.forecast, 3)}"
+    ahead = f"{standing.t_s:7.1f} s  {short(standing.performance)} -> {short(standing.forecast)}"
     if standing.lower == standing.lower:
-        ahead += f" [{number_text(standing.lower, 3)}, {number_text(standing.upper, 3)}]"
+        ahead += f" [{short(standing.lower)}, {short(standing.upper)}]"
+    ahead += f" {performance.unit}"
     if not standing.n_scored:
-        return f"{head}  {ahead}"
-    errors = f"error {percent_text(standing.mape)}, persistence {percent_text(standing.persistence_mape)}"
-    return f"{head}  {ahead}  {errors}{'  PERSISTENCE IS BETTER' if standing.persistence_is_better else ''}"
+        return ahead
+    word = "PERSISTENCE BETTER:" if standing.persistence_is_better else "persistence"
+    return f"{ahead}  error {percent_text(standing.mape)}, {word} {percent_text(standing.persistence_mape)}"
 
 
-@contextmanager
-def termination_as_interrupt() -> Iterator[None]:
-    """A polite kill ends the watched program, too, as Ctrl-C does."""
+def short(rate: float) -> str:
+    """A rate with three digits: ``9.27M``."""
+    from mlperf.report.numbers import number_text
 
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    size, letter = next((pair for pair in PREFIXES if rate >= pair[0]), (1.0, ""))
+    return f"{number_text(rate / size, 3)}{letter}"

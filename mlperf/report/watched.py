@@ -31,7 +31,7 @@ def watched_sections(result: Watched) -> tuple[Section, ...]:
     rows = [
         ("performance", f"{result.performance}: {result.performance_meaning}"),
         ("median", f"{middle} {result.performance_unit}"),
-        ("samples", f"{result.n_samples} every {result.interval_s:g} s, {result.n_scored} forecasts came due"),
+        ("samples", f"{result.n_samples} every {result.interval_s:.4g} s, {result.n_scored} forecasts came due"),
         ("horizon", f"{result.horizon_s:g} s"),
         ("error of the forecast", percent_text(result.mape)),
         ("error of persistence", percent_text(result.persistence_mape)),

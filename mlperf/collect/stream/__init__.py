@@ -9,6 +9,7 @@ _HOMES = {
     "Sampler": "sampler",
     "WatchedCommand": "command",
     "ProcessTree": "processes",
+    "Interrupts": "interrupts",
     "Progress": "progress",
     "InstructionCounter": "instructions",
     "PROGRESS_FD": "progress",

@@ -6,12 +6,13 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any
 
 from mlperf.core.errors import UsageError
 
-PATIENCE_S = 5.0
+OWN_END_S, PATIENCE_S = 1.0, 5.0
 SIGNALLED = 128
 
 
@@ -66,13 +67,21 @@ class WatchedCommand:
             return False
         return True
 
-    def end(self) -> None:
-        """Ask a command that still runs to stop, as Ctrl-C does, then by SIGTERM, then end it."""
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-            if self.wait(PATIENCE_S if number != signal.SIGINT else 0.5):
-                return
+    def end(self, others: Sequence[int] = ()) -> None:
+        """Ask a command that still runs to stop, as Ctrl-C does, then by SIGTERM, then end it.
+
+        Parameters
+        ----------
+        others : sequence of int
+            Processes that it started: they get the same signals, and SIGTERM where they outlive it.
+        """
+        for number, patience_s in ((signal.SIGINT, OWN_END_S), (signal.SIGTERM, PATIENCE_S), (signal.SIGKILL, PATIENCE_S)):
+            if self.wait(patience_s):
+                break
             self._process.send_signal(number)
+            send(others, number)
         self._process.wait()
+        send(others, signal.SIGTERM)
 
     @property
     def exit_code(self) -> int:
@@ -81,3 +90,10 @@ class WatchedCommand:
         if code is None:
             raise UsageError("the command still runs", place="command")
         return SIGNALLED - code if code < 0 else code
+
+
+def send(processes: Sequence[int], number: signal.Signals) -> None:
+    """Signal those of the processes that are still there and ours."""
+    for pid in processes:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)

@@ -33,17 +33,23 @@ class InstructionCounter:
     ----------
     handle : int
         File descriptor of the event.
+
+    Attributes
+    ----------
+    was_shared : bool
+        Whether the processor counted only part of the time, so that counts are scaled up.
     """
 
     def __init__(self, handle: int) -> None:
         self._handle = handle
         self._last = 0.0
+        self.was_shared = False
 
     def read(self) -> float:
         """Counted so far, scaled up where the counter was shared with others; never falls."""
         count, wanted_ns, counted_ns = struct.unpack("=3Q", os.read(self._handle, 24))
-        scale = wanted_ns / counted_ns if counted_ns else 1.0
-        self._last = max(self._last, count * scale)
+        self.was_shared |= counted_ns < wanted_ns
+        self._last = max(self._last, count * wanted_ns / counted_ns if counted_ns else 0.0)
         return self._last
 
     def close(self) -> None:

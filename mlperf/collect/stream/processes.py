@@ -45,6 +45,11 @@ class ProcessTree:
         self._strangers: set[int] = set()
         self._cpu_ns = 0.0
 
+    @property
+    def descendants(self) -> tuple[int, ...]:
+        """Processes that the command started, as last seen."""
+        return tuple(pid for pid in self._alive if pid != self.root)
+
     def sample(self) -> dict[str, float]:
         """Sums of now: `COUNTED`, ``cpu_ns``, and the gauges ``w_rss``, ``w_processes``, ``w_threads``."""
         found = {}

@@ -11,6 +11,7 @@ import numpy as np
 
 from mlperf.collect.stream.command import WatchedCommand
 from mlperf.collect.stream.instructions import Absent, open_counter
+from mlperf.collect.stream.interrupts import Interrupts
 from mlperf.collect.stream.progress import Progress
 from mlperf.collect.stream.sampler import Sampler
 from mlperf.collect.stream.ticks import ticks
@@ -22,6 +23,8 @@ from mlperf.models.online.forecaster import ForecasterSettings
 from mlperf.systems.watch.forecasting import Standing, StreamForecast
 from mlperf.systems.watch.request import AUTO, WatchRequest
 from mlperf.systems.watch.result import Run, Watched, summarise
+
+LONGEST_WAIT_S = 0.1
 
 
 def watch(
@@ -52,7 +55,6 @@ def watch(
     FitError
         The command ended before its second sample.
     """
-    interrupted = False
     with ExitStack() as stack:
         check_counter(request)
         progress = Progress(request.progress_file)
@@ -65,17 +67,24 @@ def watch(
         sampler = Sampler(command.pid, progress)
         stack.callback(sampler.close)
         live = stack.enter_context(Live(request, sampler.columns, tell))
-        try:
-            for t_s in ticks(request.interval_s, sleep=command.wait):
-                live.push(t_s, sampler.sample())
-        except KeyboardInterrupt:
-            interrupted = True
-        command.end()
+        interrupts = stack.enter_context(Interrupts())
+        for t_s in ticks(request.interval_s, sleep=waiting(command, interrupts)):
+            live.push(t_s, sampler.sample())
+        command.end(sampler.tree.descendants if interrupts.came else ())
         progress.poll()
         forecast = live.finish()
     recorded = str(request.record) if request.record else None
-    run = Run(tuple(request.command), command.exit_code, interrupted, recorded)
+    run = Run(tuple(request.command), command.exit_code, interrupts.came, recorded)
     return summarise(forecast, run, notes_of(request, forecast, sampler))
+
+
+def waiting(command: WatchedCommand, interrupts: Interrupts) -> Callable[[float], bool]:
+    """A sleep that ends, for good, with the command or an interrupt; it may wake early."""
+
+    def wait(seconds: float) -> bool:
+        return interrupts.came or command.wait(min(seconds, LONGEST_WAIT_S)) or interrupts.came
+
+    return wait
 
 
 def check_counter(request: WatchRequest) -> None:
@@ -190,6 +199,8 @@ def notes_of(request: WatchRequest, forecast: StreamForecast, sampler: Sampler) 
         notes.append("the command reported no progress: its performance is the least there is")
     if column != "units" and progress.n_lines:
         notes.append("the command reported progress, too late to be chosen: --performance progress forecasts it")
+    if column == "instructions" and not isinstance(sampler.instructions, Absent) and sampler.instructions.was_shared:
+        notes.append("the counter of instructions was shared with others: counts are scaled up")
     if column != "instructions" and isinstance(sampler.instructions, Absent) and request.performance == AUTO and column != "units":
         notes.append(f"instructions are not counted: {sampler.instructions.reason}")
     return tuple(notes)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+from mlperf.collect.stream import command as command_module
 from mlperf.collect.stream.command import WatchedCommand
 from mlperf.collect.stream.instructions import TASK_CLOCK, Absent, open_counter
+from mlperf.collect.stream.interrupts import Interrupts
 from mlperf.collect.stream.machine import Machine
 from mlperf.collect.stream.processes import ProcessTree, descends
 from mlperf.collect.stream.ticks import ticks
@@ -116,3 +120,36 @@ def test_ticks_keep_the_grid_and_pass_over_what_was_missed() -> None:
         found.append(round(t_s, 6))
         now[0] += 1.2 if number == 2 else 0.1
     assert found == [0.0, 0.5, 1.0, 2.5, 3.0, 3.5]
+
+
+def test_the_first_signal_is_noted_and_the_second_interrupts() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), Interrupts() as interrupts:  # noqa: PT012 - the second signal is the one
+        assert not interrupts.came
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert interrupts.came
+        os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_command_that_ignores_ctrl_c_is_ended_with_what_it_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command_module, "OWN_END_S", 0.1)
+    monkeypatch.setattr(command_module, "PATIENCE_S", 0.2)
+    ignoring = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {ignoring!r}])"
+    with (
+        Path(os.devnull).open("w") as nowhere,
+        WatchedCommand([sys.executable, "-S", "-c", code], {}, (), nowhere.fileno()) as command,
+    ):
+        tree = ProcessTree(command.pid)
+        deadline = time.monotonic() + 20.0
+        while not tree.descendants and time.monotonic() < deadline:
+            tree.sample()
+            time.sleep(0.02)
+        (child,) = tree.descendants
+        command.end(tree.descendants)
+        assert command.exit_code in {1, 130, 143}
+    deadline = time.monotonic() + 10.0
+    while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{child}").exists()
