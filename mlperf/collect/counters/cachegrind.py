@@ -132,6 +132,6 @@ def probe_cachegrind(names: Sequence[str], folder: Path) -> SourceOffer:
         subprocess.run(line, capture_output=True, check=False, timeout=PATIENCE_S)  # noqa: S603 - valgrind on true
         found = counters_from(read_folder(folder))
     except (OSError, subprocess.TimeoutExpired, DataError) as error:
-        return absent_source("cachegrind", names, f"valgrind failed: {error}", PACKAGE)
+        return absent_source("cachegrind", names, f"valgrind failed: {error}")
     offers = [CounterOffer(name, OK) if name in found else CounterOffer(name, ABSENT, "not counted") for name in names]
-    return source_offer("cachegrind", offers, package=PACKAGE)
+    return source_offer("cachegrind", offers)

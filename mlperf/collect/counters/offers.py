@@ -44,7 +44,7 @@ class SourceOffer:
     why : str
         The reservation.
     package : str
-        What to install where the source is a program or a library; empty otherwise.
+        What to install where the source is a program or a library that is not; empty otherwise.
     counters : tuple of CounterOffer
         One by one.
     at_once : int
@@ -92,19 +92,17 @@ class Probe(Shown):
         return next(each for each in self.sources if each.source == source)
 
 
-def source_offer(
-    source: str, counters: Sequence[CounterOffer], *, why: str = "", package: str = "", at_once: int = 0
-) -> SourceOffer:
+def source_offer(source: str, counters: Sequence[CounterOffer], *, why: str = "", at_once: int = 0) -> SourceOffer:
     """Sum up the counters of a source: a source is no better than its counters, and ``why`` degrades it."""
     n_missing = sum(each.status == ABSENT for each in counters)
     if n_missing == len(counters):
         reasons = dict.fromkeys(each.why for each in counters)
-        return SourceOffer(source, ABSENT, "; ".join(reasons), package, tuple(counters))
+        return SourceOffer(source, ABSENT, "; ".join(reasons), "", tuple(counters))
     limit = f"{at_once} events at once, more lose counts unsaid: runs take turns" if at_once else ""
     reasons = dict.fromkeys(text for text in (why, limit, *(each.why for each in counters if each.status == DEGRADED)) if text)
     if n_missing:
         reasons[f"{n_missing} of {len(counters)} counters are absent"] = None
-    return SourceOffer(source, DEGRADED if reasons else OK, "; ".join(reasons), package, tuple(counters), at_once)
+    return SourceOffer(source, DEGRADED if reasons else OK, "; ".join(reasons), "", tuple(counters), at_once)
 
 
 def absent_source(source: str, names: Sequence[str], why: str, package: str = "") -> SourceOffer:

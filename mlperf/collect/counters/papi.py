@@ -113,7 +113,7 @@ def probe_papi(names: Sequence[str]) -> SourceOffer:
     papi = library()
     if papi is None:
         return absent_source("papi", names, "the library libpapi is not installed, or of an unknown version", PACKAGE)
-    return source_offer("papi", [probe_preset(papi, name) for name in names], package=PACKAGE, at_once=events_at_once())
+    return source_offer("papi", [probe_preset(papi, name) for name in names], at_once=events_at_once())
 
 
 def probe_preset(papi: ctypes.CDLL, name: str) -> CounterOffer:

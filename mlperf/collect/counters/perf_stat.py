@@ -44,6 +44,7 @@ NAMES: Mapping[str, str] = {
     "perf_alignment_faults": "alignment-faults",
 }
 NO_TURN = "not counted"
+ALWAYS_ZERO = ("context-switches:u", "cpu-migrations:u")
 SCALES = {"perf_task_clock_s": MILLISECOND_S}
 
 
@@ -65,8 +66,8 @@ def command_line(command: Sequence[str], names: Sequence[str], output: Path) -> 
 def read_output(text: str, names: Sequence[str]) -> dict[str, Line]:
     """Lines of ``perf stat -x``, by column."""
     lines = [line.split(";") for line in text.splitlines() if line.count(";") >= 4]
-    # Where the kernel's part is not permitted the tool adds :u by itself.
-    by_event = {fields[2].removesuffix(":u"): fields for fields in lines}
+    # Where the kernel's part is not permitted the tool adds :u by itself: what happens in the kernel would always be zero.
+    by_event = {fields[2].removesuffix(":u"): fields for fields in lines if fields[2] not in ALWAYS_ZERO}
     wanted = {name: NAMES[name].removesuffix(":u") for name in names}
     return {name: counted(by_event[event], SCALES.get(name, 1.0)) for name, event in wanted.items() if event in by_event}
 
@@ -98,20 +99,18 @@ def probe_perf_stat(names: Sequence[str], folder: Path) -> SourceOffer:
             command_line(["true"], names, output), capture_output=True, text=True, check=False, timeout=PATIENCE_S
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return absent_source("perf-stat", names, f"perf stat failed: {error}", PACKAGE)
+        return absent_source("perf-stat", names, f"perf stat failed: {error}")
     if not output.exists():
         said = (done.stderr.strip().splitlines() or ["no reason given"])[0]
-        return absent_source("perf-stat", names, f"perf stat failed: {said}", PACKAGE)
+        return absent_source("perf-stat", names, f"perf stat failed: {said}")
     lines = read_output(output.read_text(encoding="utf-8", errors="replace"), names)
-    return source_offer(
-        "perf-stat", [perf_offer(name, lines.get(name)) for name in names], package=PACKAGE, at_once=events_at_once()
-    )
+    return source_offer("perf-stat", [perf_offer(name, lines.get(name)) for name in names], at_once=events_at_once())
 
 
 def perf_offer(name: str, line: Line | None) -> CounterOffer:
     """One event, as the tool counted it."""
     if line is None:
-        return CounterOffer(name, ABSENT, "perf stat does not print it")
+        return CounterOffer(name, ABSENT, "perf stat does not print it, or not the part in which it happens")
     if line.words == NO_TURN:
         return CounterOffer(name, DEGRADED, "had no turn on a counter in a short trial")
     return CounterOffer(name, OK) if line.value is not None else CounterOffer(name, ABSENT, line.words)

@@ -92,8 +92,7 @@ def row_names(frame: pd.DataFrame, key: str, place: str) -> pd.Series[str]:
         if frame[part].isna().any():
             row = int(frame[part].isna().to_numpy().argmax())
             raise DataError("got an empty cell, expected the name of the row", place=f"{place}, line {row + 2}, column {part}")
-    first, *others = (frame[part].astype(str) for part in key.split(KEY_SEPARATOR))
-    return first.str.cat(others, sep=KEY_SEPARATOR) if others else first
+    return frame[key.split(KEY_SEPARATOR)].astype(str).agg(KEY_SEPARATOR.join, axis=1)
 
 
 def check_numbers(values: pd.Series[float], name: str, place: str) -> None:
@@ -139,9 +138,7 @@ def processor_time(means: pd.DataFrame, names: Sequence[str], source: str) -> pd
     return means[clocks[0]] if source == "hardware" and clocks else None
 
 
-def row_notes(
-    frame: pd.DataFrame, checked: pd.DataFrame, key: str, whole: Sequence[str], kept: Sequence[str]
-) -> list[str]:
+def row_notes(frame: pd.DataFrame, checked: pd.DataFrame, key: str, whole: Sequence[str], kept: Sequence[str]) -> list[str]:
     """What was left out, averaged, or has to be known of the rows."""
     said = []
     timed = [name for name in whole if name not in kept]

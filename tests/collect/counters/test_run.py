@@ -43,9 +43,9 @@ def probe() -> Probe:
     return probe_counters()
 
 
-def difference(program: Path, **request: object) -> pd.Series:
+def difference(program: Path, probe: Probe, **request: object) -> pd.Series:
     def counted(lines: int) -> pd.Series:
-        runs = count_command(CounterRequest((str(program), str(lines)), **request)).runs
+        runs = count_command(CounterRequest((str(program), str(lines)), **request), probe=probe).runs
         return runs.select_dtypes("number").iloc[0]
 
     return (counted(MANY) - counted(FEW)).dropna()
@@ -61,21 +61,21 @@ def test_cachegrind_counts_every_write_and_every_miss(program: Path | None, prob
     if program is None:
         assert count_command(CounterRequest(("true",), **request)).command_exit_code == 0
         return
-    more = difference(program, **request)
+    more = difference(program, probe, **request)
     for name in ("cg_Dw", "cg_D1mw", "cg_DLmw"):
         assert more[name] == MANY - FEW, name
-    counted = count_command(CounterRequest((str(program), str(FEW)), **request))
+    counted = count_command(CounterRequest((str(program), str(FEW)), **request), probe=probe)
     assert counted.runs["cg_l1_bytes"].iloc[0] == 32768
     assert counted.functions is not None
     row = counted.functions.set_index("function").loc["touch"]
     assert (row["cg_Dw"], row["cg_D1mw"]) == (FEW, FEW)
 
 
-def test_page_faults_by_every_source_that_counts_them(program: Path | None) -> None:
+def test_page_faults_by_every_source_that_counts_them(program: Path | None, probe: Probe) -> None:
     """64 lines of 64 bytes are a page of 4096: one fault for 64 further writes, unless the machine has larger pages."""
     if program is None:
         return
-    more = difference(program)
+    more = difference(program, probe)
     pages = (MANY - FEW) * 64 / 4096
     said = [more[name] for name in ("sw_page_faults", "proc_minor_faults", "ru_minor_faults") if name in more]
     assert len(said) >= 2
@@ -87,8 +87,8 @@ def test_instructions_by_the_processor_are_those_of_the_simulation(program: Path
     offer = probe.named("hardware")
     if program is None or "hw_instructions" not in offer.usable or probe.named("cachegrind").status == ABSENT:
         return
-    hardware = difference(program, sources=("hardware",))
-    simulated = difference(program, sources=("cachegrind",))
+    hardware = difference(program, probe, sources=("hardware",))
+    simulated = difference(program, probe, sources=("cachegrind",))
     assert hardware["hw_instructions"] == pytest.approx(simulated["cg_Ir"], rel=0.02)
 
 
