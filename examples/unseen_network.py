@@ -8,9 +8,8 @@
 
 # %%
 import mlperf
-from mlperf.datasets import bundled_names
 
-campaign = mlperf.read_campaign(bundled_names()[0])
+campaign = mlperf.read_campaign("cpu-epyc")
 sorted(campaign.cnns)
 
 # %% [markdown]

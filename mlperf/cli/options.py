@@ -126,7 +126,7 @@ machines_option = click.option(
 job_option = click.option("--job", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Job: a TOML file.")
 nodes_option = click.option("--nodes", "n_nodes", type=Counts(), help="Nodes: 8, 1,2,4 or 1:64; overrides the job.")
 gpus_option = click.option(
-    "--gpus-per-node", "n_gpus_per_node", type=click.IntRange(min=1), help="GPUs of a node; overrides the machine."
+    "--gpus-per-node", "n_gpus_per_node", type=Counts(), help="GPUs of a node: 8 or 1:8; overrides the machine."
 )
 subbatch_option = click.option("--subbatch", "subbatch_size", type=Counts(), help="Samples per GPU iteration; overrides the job.")
 dataset_option = click.option("--dataset-size", type=click.IntRange(min=1), help="Samples per epoch; overrides the job.")

@@ -49,7 +49,7 @@ Examples:
 @click.option("--compare-forms", is_flag=True, help="Add a table of all forms and say which to believe.")
 @click.option("--simulate", is_flag=True, help="Run Algorithms 1 and 2 event by event, and say where the equations differ.")
 @click.option(
-    "--iterations", "n_iterations", type=click.IntRange(min=1), default=N_ITERATIONS, help="Simulated iterations of each GPU."
+    "--iterations", "n_iterations", type=click.IntRange(min=100), default=N_ITERATIONS, help="Simulated iterations of each GPU."
 )
 @click.option(
     "--distributions", is_flag=True, help="Distributions of mini-batch and staleness of more than 32 configurations, too."
@@ -100,8 +100,9 @@ def predict(
     if rows is not None:
         from mlperf.systems.table_prediction import predict_rows
 
-        joins = {"join": join} | ({"on": on} if on else {})
-        show(predict_rows(model, rows, level=level, strict=strict, **joins), data_sha256=model.provenance["data_sha256"], seed=seed)
+        keys = {"on": on} if on else {}
+        found = predict_rows(model, rows, level=level, strict=strict, join=join, **keys)
+        show(found, data_sha256=model.provenance["data_sha256"], seed=seed)
         return
     if counters_from is not None:
         from mlperf.systems.characteristics.stored import with_counters

@@ -27,7 +27,7 @@ class Request:
     machine: MachineSpec | None
     job: JobSpec | None
     n_nodes: tuple[int, ...] | None
-    n_gpus_per_node: int | None
+    n_gpus_per_node: tuple[int, ...] | None
     subbatch_size: tuple[int, ...] | None
 
     def needed_cnns(self) -> tuple[CnnSpec, ...]:

@@ -40,6 +40,10 @@ class Plane:
         The optimum: framed.
     title : str
         Heading.
+    quantity : str
+        Word of the colour scale; planes of one quantity share one.
+    is_time : bool
+        Whether the values are seconds, to be shown in the unit that reads best.
     """
 
     n_nodes: IntArray
@@ -49,6 +53,13 @@ class Plane:
     feasible: BoolArray
     best: tuple[int, int] | None = None
     title: str = ""
+    quantity: str = "epoch"
+    is_time: bool = True
+
+    @property
+    def known(self) -> FloatArray:
+        """Values of the cells that are drawn."""
+        return np.asarray(self.values[self.feasible & np.isfinite(self.values) & (self.values > 0.0)])
 
 
 def search_map(
@@ -65,37 +76,34 @@ def search_map(
     return search_maps((Plane(n_nodes, subbatch_size, epoch_s, in_window, feasible, best, title),))
 
 
-def search_maps(planes: Sequence[Plane], quantity: str = "epoch", *, is_time: bool = True) -> Figure:
-    """Draw planes under each other, on one colour scale.
-
-    Parameters
-    ----------
-    planes : sequence of Plane
-        At least one.
-    quantity : str
-        Word of the colour scale.
-    is_time : bool
-        Whether the values are seconds, to be shown in the unit that reads best.
-    """
-    known = np.concatenate([plane.values[plane.feasible & np.isfinite(plane.values)] for plane in planes])
-    unit = best_unit(known.tolist(), TIME_UNITS_S, "s") if is_time else ""
-    size = TIME_UNITS_S[unit] if is_time else 1.0
+def search_maps(planes: Sequence[Plane]) -> Figure:
+    """Draw planes under each other, at least one; those of one quantity on one colour scale."""
     with style():
-        from matplotlib.colors import LogNorm
-
-        norm = LogNorm(known.min() / size, known.max() / size) if known.size else LogNorm()
         heights = [1.0 + 0.34 * min(plane.subbatch_size.size, 20) for plane in planes]
         columns = max(plane.n_nodes.size for plane in planes)
         figure = new_figure(min(12.0, 2.6 + 0.42 * columns), min(12.0, 0.8 + sum(heights)))
         every = figure.subplots(len(planes), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for axes, plane in zip(every, planes, strict=True):
-            mesh = draw_plane(axes, plane, size, norm)
-        bar = figure.colorbar(mesh, ax=list(every), label=f"{quantity} ({unit})" if unit else quantity)
-        ticks = round_values(known / size)
-        bar.set_ticks(ticks, labels=[f"{value:g}" for value in ticks])
-        bar.ax.minorticks_off()
+        for quantity in dict.fromkeys(plane.quantity for plane in planes):
+            draw_quantity(figure, [(axes, plane) for axes, plane in zip(every, planes, strict=True) if plane.quantity == quantity])
         figure.supxlabel("hatched: every window holds; blank: does not fit the device; framed: best of the hatched", fontsize=7.5)
     return figure
+
+
+def draw_quantity(figure: Figure, planes: Sequence[tuple[Axes, Plane]]) -> None:
+    """Draw planes of one quantity on one colour scale."""
+    from matplotlib.colors import LogNorm
+
+    first = planes[0][1]
+    known = np.concatenate([plane.known for _, plane in planes])
+    unit = best_unit(known.tolist(), TIME_UNITS_S, "s") if first.is_time else ""
+    size = TIME_UNITS_S[unit] if first.is_time else 1.0
+    norm = LogNorm(known.min() / size, known.max() / size) if known.size else LogNorm()
+    for axes, plane in planes:
+        mesh = draw_plane(axes, plane, size, norm)
+    bar = figure.colorbar(mesh, ax=[axes for axes, _ in planes], label=f"{first.quantity} ({unit})" if unit else first.quantity)
+    ticks = round_values(known / size)
+    bar.set_ticks(ticks, labels=[f"{value:g}" for value in ticks])
+    bar.ax.minorticks_off()
 
 
 def round_values(values: FloatArray) -> list[float]:

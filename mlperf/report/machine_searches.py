@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from mlperf.report.heatmap import search_maps
 from mlperf.report.searches import (
-    QUANTITIES,
-    column_of,
     known_columns,
     plane_of,
     search_sections,
@@ -48,7 +46,5 @@ def machine_first(table: pd.DataFrame) -> pd.DataFrame:
 
 def machines_figure(result: MachineSearch) -> Figure:
     """One plane a machine on one colour scale; the best row of all machines framed."""
-    first = result.searches[0]
     winner = result.best["machine"].iloc[0] if len(result.best) else ""
-    planes = [plane_of(one, framed=one.machine == winner) for one in result.searches]
-    return search_maps(planes, QUANTITIES[first.objective], is_time=column_of(first).endswith("_s"))
+    return search_maps([plane_of(one, framed=one.machine == winner) for one in result.searches])

@@ -51,7 +51,7 @@ def windows_text(result: SearchResult) -> str:
     low, high = (number_text(end) for end in result.window)
     level = result.window_quantile
     what = "mean mini-batch" if level is None else f"{100 * level:g} % quantile of the mini-batch"
-    text = f"{what} in {low} to {high} samples"
+    text = "any mini-batch" if result.window == (0.0, float("inf")) else f"{what} in {low} to {high} samples"
     if result.max_staleness is not None:
         text = f"{text}, mean staleness at most {number_text(result.max_staleness)}"
     return f"{text} (in {100 * result.min_probability:g} % of draws)" if result.min_probability else text
@@ -121,13 +121,18 @@ def plane_of(result: SearchResult, n_gpus: int | None = None, *, column: str = "
         np.unique(plane["n_nodes"].to_numpy(np.int64)),
         np.unique(plane["subbatch_size"].to_numpy(np.int64)),
         values,
-        flags(plane, "in_window"),
+        flags(plane, "in_window") & asks_for_a_window(result),
         flags(plane, "feasible") & np.isfinite(values),
         best=None if best is None else (best[0], best[1]),
         title=f"{result.cnn} on {result.machine}, {n_gpus} GPUs a node",
         quantity=QUANTITIES[shown],
         is_time=shown.endswith("_s"),
     )
+
+
+def asks_for_a_window(result: SearchResult) -> bool:
+    """Whether anything could lie outside."""
+    return result.window != (0.0, float("inf")) or result.max_staleness is not None
 
 
 def pivot(plane: pd.DataFrame, column: str) -> FloatArray:

@@ -30,8 +30,8 @@ def elasticity_table(times: ComponentTimes, state: State, run: RunGrid) -> pd.Da
     DataFrame
         ``config`` (position), ``component``, ``activity``, ``kind``, ``time_s`` (mean seconds in one iteration of its thread) and
         ``epoch_elasticity, update_iteration_elasticity, mean_minibatch_elasticity``. The 16 components, then ``barrier_wait``
-        (Table 4 counts it to ``allreduce``, whose own row is the payload) and ``gpu_work_std``, the spread of the GPU thread's work. Over
-        the twelve measured components and every spread they sum to 1 (times) and 0 (mini-batch).
+        (Table 4 counts it to ``allreduce``, whose own row is the payload) and ``gpu_work_std``, the spread of the GPU thread's
+        work. Over the twelve measured components and every spread they sum to 1 (times) and 0 (mini-batch).
     """
     names = (*(component.name for component in COMPONENTS), BARRIER, JITTER)
     relative = elasticities(times, run, str(state.closed.flat[0]), names)

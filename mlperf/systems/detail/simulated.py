@@ -17,8 +17,9 @@ from mlperf.systems.simulate import N_BATCHES, Simulation, SimulationPlan, simul
 from mlperf.systems.times import ComponentTimes, RunGrid
 
 N_ITERATIONS = 5000
-LEAST_UPDATES = 2 * N_BATCHES
-WARMUP_SHARE = 0.1
+LEAST_ITERATIONS = 100
+LEAST_UPDATES = 20 * N_BATCHES
+WARMUP_SHARE, LEAST_WARMUP = 0.1, 100
 N_SIGMA = 3.0
 SMALLEST_DIFFERENCE = 0.01
 PERIODS = ("gpu_iteration", "update_iteration")
@@ -77,18 +78,19 @@ def simulate_beside(
     solved : Solved
         Their solution; its ratio of iterations says how many updates ``n_iterations`` GPU iterations are.
     n_iterations : int
-        GPU iterations of each GPU; at least 40 updates are counted, after a tenth as many to warm up.
+        GPU iterations of each GPU, at least 100; at least 400 updates are counted, after a tenth as many to warm up.
     seed : int
         Same seed, same result.
 
     Raises
     ------
     UsageError
-        Fewer than one iteration, a factor on a lock wait, or so few updates that more than 1 % of the gradients is in flight.
+        Too few iterations, or a factor on a lock wait.
     """
     refuse_scaled_waits(times, "simulation")
-    if n_iterations < 1:
-        raise UsageError(f"got {n_iterations} iterations, expected at least 1")
+    if n_iterations < LEAST_ITERATIONS:
+        hint = "In a shorter run, gradients in flight at its ends would be more than 1 %."
+        raise UsageError(f"got {n_iterations} iterations to simulate, expected at least {LEAST_ITERATIONS}", hint=hint)
     ratio = solved.state.ratio.ravel()
     found = [
         simulate_iterations(times.take([row]), run.take([row]), seed, plan_for(n_iterations, float(ratio[row])))
@@ -108,7 +110,7 @@ def simulate_beside(
 def plan_for(n_iterations: int, ratio: float) -> SimulationPlan:
     """Updates that go with so many GPU iterations when T_Update / T_GPU is ``ratio``."""
     n_updates = max(LEAST_UPDATES, round(n_iterations / ratio))
-    return SimulationPlan(n_updates=n_updates, warmup=max(LEAST_UPDATES, round(WARMUP_SHARE * n_updates)))
+    return SimulationPlan(n_updates=n_updates, warmup=max(LEAST_WARMUP, round(WARMUP_SHARE * n_updates)))
 
 
 def _beside(solved: Solved, run: RunGrid, row: int, simulation: Simulation) -> pd.DataFrame:
