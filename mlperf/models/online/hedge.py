@@ -28,12 +28,16 @@ class HedgeSettings:
         Weight of the reference member before anything is known; the others share the rest.
     way : {"weights", "leader"}
         The weighted mean of all forecasts, or the forecast of the member with the largest weight.
+    furthest : float
+        The combined forecast departs from the reference by at most so many of the reference's mean losses: what has never been
+        needed is not risked at the first jump of a steady series.
     """
 
     rate: float = 0.2
     discount: float = 0.995
     prior: float = 0.5
     way: str = "weights"
+    furthest: float = 2.0
 
 
 class Hedge:
@@ -73,9 +77,14 @@ class Hedge:
         self.losses += losses
         self.n_discounted = self.settings.discount * self.n_discounted + 1.0
 
+    @property
+    def unit(self) -> float:
+        """Discounted mean loss of the reference; 0 before anything is known."""
+        return float(self.losses[0]) / self.n_discounted if self.n_discounted else 0.0
+
     def weights(self) -> FloatArray:
         """Trust in each member, shape (n_members,), sum 1."""
-        unit = self.losses[0] / self.n_discounted if self.n_discounted else 0.0
+        unit = self.unit
         if not unit > 0.0:
             # The reference never erred, or nothing is known: only the members without loss, if there are losses at all.
             return _normal(np.where(self.losses > 0.0, -math.inf, self._log_prior))
@@ -83,10 +92,11 @@ class Hedge:
 
     def combine(self, forecasts: FloatArray, weights: FloatArray) -> float:
         """One forecast of several, shape (n_members,)."""
-        if self.settings.way == "leader":
-            return float(forecasts[int(np.argmax(weights))])
         # Beside the reference: members that agree with it give it back to the last bit.
-        return float(forecasts[0] + weights @ (forecasts - forecasts[0]))
+        beside = forecasts - forecasts[0]
+        departure = float(beside[int(np.argmax(weights))] if self.settings.way == "leader" else weights @ beside)
+        limit = self.settings.furthest * self.unit
+        return float(forecasts[0]) + max(-limit, min(limit, departure))
 
 
 def _normal(logarithms: FloatArray) -> FloatArray:

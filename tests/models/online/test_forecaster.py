@@ -78,7 +78,11 @@ def test_noise_around_a_level_is_averaged() -> None:
     assert 0.70 < found["hedge"] < 0.78
 
 
-@pytest.mark.parametrize("series", [noise, random_walk, jumps])
+def one_jump(n_rows: int = 800, seed: int = 0) -> np.ndarray:
+    return np.where(np.arange(n_rows) < 300 + seed, 5.0, 7.0)
+
+
+@pytest.mark.parametrize("series", [noise, random_walk, jumps, one_jump])
 @pytest.mark.parametrize("horizon", [1, 4, 20])
 def test_it_is_never_far_worse_than_persistence(series, horizon: int) -> None:
     for seed in range(3):

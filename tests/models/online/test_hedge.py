@@ -38,7 +38,7 @@ def test_the_loss_stays_near_the_best_members(way: str) -> None:
     n_rows = 2000
     truth = rng.random(n_rows)
     forecasts = np.column_stack([rng.random(n_rows), np.clip(truth + 0.1 * rng.standard_normal(n_rows), 0, 1), rng.random(n_rows)])
-    hedge = Hedge(3, HedgeSettings(rate=0.1, discount=1.0, prior=1 / 3, way=way))
+    hedge = Hedge(3, HedgeSettings(rate=0.1, discount=1.0, prior=1 / 3, way=way, furthest=100.0))
     loss = np.zeros(4)
     for row, value in zip(forecasts, truth, strict=True):
         found = hedge.combine(row, hedge.weights())
@@ -60,3 +60,14 @@ def test_trust_moves_when_another_member_becomes_better() -> None:
 def test_an_unknown_way_is_refused() -> None:
     with pytest.raises(UsageError, match="way"):
         Hedge(2, HedgeSettings(way="vote"))
+
+
+def test_it_departs_from_the_reference_by_what_the_reference_misses() -> None:
+    hedge = Hedge(2, HedgeSettings(prior=0.5, furthest=2.0))
+    forecasts = np.array([5.0, 9.0])
+    assert hedge.combine(forecasts, hedge.weights()) == 5.0
+    for _ in range(10):
+        hedge.learn([0.1, 0.1])
+    assert hedge.combine(forecasts, hedge.weights()) == pytest.approx(5.2)
+    assert hedge.combine(-forecasts, hedge.weights()) == pytest.approx(-5.2)
+    assert hedge.combine(np.array([5.0, 5.1]), hedge.weights()) == pytest.approx(5.05)
