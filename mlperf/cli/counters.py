@@ -85,8 +85,8 @@ class SourceList(click.ParamType):  # type: ignore[type-arg]
     help="Comma-separated: hardware, perf-stat, papi, software, msr, proc, machine, rusage, cachegrind; all: every one "
     "that is there.  [default: those that need no run of their own]",
 )
-@click.option("--cache-l1", metavar="SIZE,WAYS,LINE", default="", help="First data cache to simulate.  [default: this machine's]")
-@click.option("--cache-ll", metavar="SIZE,WAYS,LINE", default="", help="Last cache to simulate.  [default: this machine's]")
+@click.option("--cache-l1", metavar="SIZE,WAYS,LINE", help="First data cache to simulate.  [default: this machine's]")
+@click.option("--cache-ll", metavar="SIZE,WAYS,LINE", help="Last cache to simulate.  [default: this machine's]")
 @output_options
 def counters(
     command: tuple[str, ...],
@@ -94,8 +94,8 @@ def counters(
     output: Path | None,
     append: bool,
     labels: tuple[tuple[str, str], ...],
-    cache_l1: str,
-    cache_ll: str,
+    cache_l1: str | None,
+    cache_ll: str | None,
     show: Show,
     **options: Any,
 ) -> int:
@@ -108,7 +108,7 @@ def counters(
     if probe_only and not command:
         show(probe_counters(options["sources"]) if options["sources"] else probe_counters())
         return 0
-    request = CounterRequest(command, caches=SimulatedCaches(cache_l1, cache_ll), labels=dict(labels), **options)
+    request = CounterRequest(command, caches=SimulatedCaches(cache_l1 or "", cache_ll or ""), labels=dict(labels), **options)
     probe = probe_counters(request.asked)
     if not show.settings.as_json and show.settings.verbosity >= 0:
         show(probe)
