@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,10 +143,11 @@ def geometry(caches: tuple[str, ...]) -> CacheSimulation:
     from mlperf.collect.contraction.cachegrind import CacheSimulation
     from mlperf.features.loops.caches import parse_cache
 
-    found = CacheSimulation()
+    sizes: dict[str, Any] = {}
     for level in map(parse_cache, caches):
         if level.name not in ("l1", "l2") or not level.ways:
             raise UsageError(f"got cache {level.name!r} with {level.ways} ways", hint="Name l1 or l2 with its ways: l1=48K/64/12.")
-        sizes: dict[str, Any] = {f"{level.name}_bytes": level.size_bytes, f"{level.name}_ways": level.ways}
-        found = CacheSimulation(**{**asdict(found), "line_bytes": level.line_bytes, **sizes})
-    return found
+        if sizes.setdefault("line_bytes", level.line_bytes) != level.line_bytes:
+            raise UsageError(f"got lines of {sizes['line_bytes']} and {level.line_bytes} bytes, expected one length")
+        sizes |= {f"{level.name}_bytes": level.size_bytes, f"{level.name}_ways": level.ways}
+    return CacheSimulation(**sizes)

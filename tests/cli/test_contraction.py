@@ -51,6 +51,8 @@ def test_without_json_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         (("--build", "gcc -flto"), 2, "-flto"),
         (("--offset", "3"), 2, "multiple of 4"),
         (("--cache", "l3=1M/64/8"), 2, "Name l1 or l2"),
+        (("--cache", "l1=40K/64/8"), 2, "powers of two"),
+        (("--cache", "l1=32K/64/8", "--cache", "l2=1M/32/8"), 2, "expected one length"),
         (("--pattern", "ij-jk"), 2, "expected arrays of ranks"),
         (("--ranks", "two"), 2, "expected ranks such as 2,3,3"),
     ],

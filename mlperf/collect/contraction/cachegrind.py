@@ -12,6 +12,7 @@ from mlperf.collect.contraction.builds import find_program
 from mlperf.collect.contraction.program import crashed
 from mlperf.collect.contraction.sources import kernel_name
 from mlperf.collect.contraction.units import Unit
+from mlperf.collect.counters.cachegrind import check_geometry
 from mlperf.collect.counters.cachegrind_file import Simulation, read_simulation
 from mlperf.core.errors import DataError
 
@@ -28,6 +29,11 @@ class CacheSimulation:
         Capacity and associativity; the first level holds data, an equal one instructions.
     line_bytes : int
         Length of a line.
+
+    Raises
+    ------
+    UsageError
+        A geometry that the simulator cannot have: sets that are no power of two.
     """
 
     l1_bytes: int = 32 * 1024
@@ -35,6 +41,10 @@ class CacheSimulation:
     l2_bytes: int = 512 * 1024
     l2_ways: int = 8
     line_bytes: int = 64
+
+    def __post_init__(self) -> None:
+        check_geometry(f"{self.l1_bytes},{self.l1_ways},{self.line_bytes}")
+        check_geometry(f"{self.l2_bytes},{self.l2_ways},{self.line_bytes}")
 
     def options(self) -> list[str]:
         """Options of valgrind."""
