@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from jsonschema import Draft202012Validator
 
+from mlperf.cli.main import main
 from mlperf.report.results import command_schema
 
 
@@ -49,19 +50,26 @@ def test_a_replay_shows_the_error_beside_persistence(stream: Path, tmp_path: Pat
     assert (tmp_path / "forecast.svg").read_text(encoding="utf-8").startswith("<?xml")
 
 
+def exit_code_of(*words: str) -> int:
+    """The same command line without a process of its own."""
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    return int(left.value.code)
+
+
 def test_words_that_do_not_go_together_are_wrong_use(stream: Path) -> None:
-    assert mlperf("watch").returncode == 2
-    assert mlperf("watch", "--replay", str(stream), "--", "true").returncode == 2
-    assert mlperf("watch", "--", "no-such-program-anywhere").returncode == 2
-    assert mlperf("features", "dwc-o").returncode == 2
+    assert exit_code_of("watch") == 2
+    assert exit_code_of("watch", "--replay", str(stream), "--", "true") == 2
+    assert exit_code_of("watch", "--", "no-such-program-anywhere") == 2
+    assert exit_code_of("watch", "--horizon", "0.1", "--", "true") == 2
+    assert exit_code_of("features", "dwc-o") == 2
 
 
-def test_a_spoilt_stream_is_bad_data(tmp_path: Path) -> None:
+def test_a_spoilt_stream_is_bad_data(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bad.csv"
     path.write_text("t_s,units\n0,1\n1,x\n", encoding="utf-8")
-    done = mlperf("watch", "--replay", str(path))
-    assert done.returncode == 3
-    assert "line 3, column units" in done.stderr
+    assert exit_code_of("watch", "--replay", str(path)) == 3
+    assert "line 3, column units" in capfd.readouterr().err
 
 
 def test_windows_and_targets_are_written_under_the_same_keys(stream: Path, tmp_path: Path) -> None:
