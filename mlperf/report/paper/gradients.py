@@ -44,9 +44,15 @@ def step_drawings(material: Material) -> list[Drawing]:
     caption = (
         f"Solid: measured (median; whiskers: least and greatest round), dotted: predicted; {len(cnns)} of {table['cnn'].nunique()} "
         f"networks from fastest to slowest, backend {material.gradient.backend}. All {how}: mean error "
-        f"{percent_text(float(error.mean()))}, largest {percent_text(float(error.max()))}."
+        f"{percent_text(float(error.mean()))}, largest {percent_text(float(error.max()))}.{unpredicted(table)}"
     )
     return [Drawing(MEASURED, caption, table, figure)]
+
+
+def unpredicted(table: pd.DataFrame) -> str:
+    """How many steps run a kernel that no other network has."""
+    n_absent = int(table["predicted_s"].isna().sum())
+    return f" {n_absent} of {len(table)} steps run a kernel that no other network has: no prediction." if n_absent else ""
 
 
 def draw_lines(axes: Axes, table: pd.DataFrame, cnns: list[str], size_s: float) -> None:

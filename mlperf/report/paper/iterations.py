@@ -43,8 +43,8 @@ def drawing(rows: RunRows, output: str) -> Drawing:
     unit = best_unit(shown["measured_s"].tolist(), TIME_UNITS_S, "s")
     n_rows = -(-len(panels) // n_columns)
     figure = new_figure(1.9 + 2.1 * max(2, n_columns), 1.5 + 2.1 * n_rows)
-    same_scale = "row" if shown["n_gpus_per_node"].nunique() > 1 else False
-    grid = figure.subplots(n_rows, n_columns, sharex=True, sharey=same_scale, squeeze=False)
+    several = shown["n_gpus_per_node"].nunique() > 1
+    grid = figure.subplots(n_rows, n_columns, sharex=True, sharey="row" if several else "none", squeeze=False)
     sizes = sorted(shown["subbatch_size"].unique())
     for axes, (cnn, n_gpus) in zip(grid.ravel(), panels, strict=False):
         panel = shown[(shown["cnn"] == cnn) & (shown["n_gpus_per_node"] == n_gpus)]
@@ -72,7 +72,9 @@ def laid_out(table: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple[str, int]], 
     both = len(cnns) > 1 and len(gpus) > 1
     cnns, gpus = (cnns[:MOST_ROWS], gpus[:MOST_COLUMNS]) if both else (cnns[:MOST_PANELS], gpus[:MOST_PANELS])
     shown = table[table["cnn"].isin(cnns) & table["n_gpus_per_node"].isin(gpus)].reset_index(drop=True)
-    return shown, list(product(cnns, gpus)), len(gpus) if both else min(MOST_COLUMNS, len(cnns) * len(gpus))
+    panels = list(product(cnns, gpus))
+    n_rows = -(-len(panels) // MOST_COLUMNS)
+    return shown, panels, len(gpus) if both else -(-len(panels) // n_rows)
 
 
 def measured_rows(rows: RunRows, output: str) -> pd.DataFrame:

@@ -10,13 +10,12 @@ from matplotlib import colormaps
 from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.ticker import LogLocator, NullLocator
 
-from mlperf.core.errors import DataError
 from mlperf.report.figures import new_figure
 from mlperf.report.heatmap import frame_cell, hatch_cells, tick
 from mlperf.report.numbers import TIME_UNITS_S, best_unit, number_text
 from mlperf.report.paper.result import Drawing
 from mlperf.systems.paper.material import Material
-from mlperf.systems.paper.planes import Plane, machine_planes
+from mlperf.systems.paper.planes import Plane, first_plane, second_plane
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,21 +24,12 @@ if TYPE_CHECKING:
 
 def first_drawings(material: Material) -> list[Drawing]:
     """Figure 12: the first machine."""
-    return [plane_drawing(machine_planes(material)[0])]
+    return [plane_drawing(first_plane(material))]
 
 
 def second_drawings(material: Material) -> list[Drawing]:
-    """Figure 13: the second machine.
-
-    Raises
-    ------
-    DataError
-        There is only one.
-    """
-    planes = machine_planes(material)
-    if len(planes) < 2:
-        raise DataError("needs a second machine: name another --machine, or a --second campaign")
-    return [plane_drawing(planes[1])]
+    """Figure 13: the second machine."""
+    return [plane_drawing(second_plane(material))]
 
 
 def plane_drawing(plane: Plane) -> Drawing:

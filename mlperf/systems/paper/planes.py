@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,8 @@ class Plane:
 
     Attributes
     ----------
+    cnn : str
+        Network.
     title : str
         Network, machine and GPUs per node.
     mode : str
@@ -41,6 +44,7 @@ class Plane:
         What the predictions rest on.
     """
 
+    cnn: str
     title: str
     mode: str
     table: pd.DataFrame
@@ -48,26 +52,46 @@ class Plane:
     how: str
 
 
+Window = tuple[float, float] | None
+
+
 @lru_cache(maxsize=1)
-def machine_planes(material: Material) -> tuple[Plane, ...]:
-    """A plane for each machine, those of a second campaign behind the first one's own; see `planes_of`.
+def first_plane(material: Material) -> Plane:
+    """The plane of the first machine: of those asked for with a campaign of kernels, the first mode of a campaign of runs.
 
-    Two figures ask for the same planes: the last answer is kept.
+    Two figures ask for it: the last answer is kept.
     """
-    own = planes_of(material)
-    return own if material.second is None else (*own[:1], *planes_of(replace(material, campaign=material.second, second=None)))
+    return plane_makers(material)[0](material.window)
 
 
-def planes_of(material: Material) -> tuple[Plane, ...]:
-    """One campaign: a plane for each machine asked for where it has kernels, for each mode where it has runs."""
+def second_plane(material: Material) -> Plane:
+    """The plane of the next machine or mode, or of the second campaign, with the window of the first.
+
+    Raises
+    ------
+    DataError
+        There is none.
+    """
+    first = first_plane(material)
+    makers = plane_makers(material)[1:]
+    if material.second is not None:
+        cnns = (first.cnn,) if first.cnn in material.second.cnns else ()
+        makers = plane_makers(replace(material, campaign=material.second, second=None, cnns=cnns))
+    if not makers:
+        raise DataError("needs a second machine: name another --machine, or a --second campaign")
+    return makers[0](first.window)
+
+
+def plane_makers(material: Material) -> list[Callable[[Window], Plane]]:
+    """What makes the planes of one campaign, from a window: a machine each where it has kernels, a mode each where it has runs."""
     if material.given is not None or material.campaign.kernels is not None:
         machines = material.machines or tuple(load_machine(name) for name in DEFAULT_MACHINES)
-        return tuple(plane_of_machine(material, machine) for machine in machines)
-    runs = material.campaign.table("runs")
-    return tuple(plane_of_runs(material, str(mode)) for mode in runs["mode"].value_counts().index)
+        return [partial(plane_of_machine, material, machine) for machine in machines]
+    modes = material.campaign.table("runs")["mode"].value_counts().index
+    return [partial(plane_of_runs, material, str(mode)) for mode in modes]
 
 
-def plane_of_machine(material: Material, machine: MachineSpec) -> Plane:
+def plane_of_machine(material: Material, machine: MachineSpec, window: Window) -> Plane:
     """Kernel and component models of the campaign, nodes and network of a machine's specification."""
     cnn = material.campaign.cnns[chosen_cnn(material)]
     found = search_runs(
@@ -80,13 +104,14 @@ def plane_of_machine(material: Material, machine: MachineSpec) -> Plane:
         top=1,
         seed=material.seed,
     )
-    table, window = with_window(found.grid, material.window)
+    table, ends = with_window(found.grid, window)
     assumed = f", {' and '.join(found.assumed)} from the specification of {machine.name}" if found.assumed else ""
     how = f"predicted; component times of campaign {material.campaign.name}, nodes of {machine.name}{assumed}"
-    return Plane(f"{cnn.name} on {machine.name}, {machine.n_gpus_per_node} GPUs a node", "measured", table, window, how)
+    title = f"{cnn.name} on {machine.name}, {machine.n_gpus_per_node} GPUs a node"
+    return Plane(cnn.name, title, "measured", table, ends, how)
 
 
-def plane_of_runs(material: Material, mode: str) -> Plane:
+def plane_of_runs(material: Material, mode: str, window: Window) -> Plane:
     """Component models fitted on the runs of one mode, at the most GPUs of a node that were run."""
     settings = settings_of_mode(material, mode)
     several = settings.groupby("cnn").size().sort_values(kind="stable")
@@ -97,15 +122,15 @@ def plane_of_runs(material: Material, mode: str) -> Plane:
     costs = reach_between(costs_of(material, settings), cnn, range(1, MOST_SUBBATCH + 1))
     outputs = solve(costs.times(grid), grid, np.full(len(grid), float(material.dataset_size))).outputs
     solved = grid.assign(epoch_s=outputs.epoch_s, mean_minibatch_size=outputs.mean_minibatch_size, feasible=True)
-    table, window = with_window(solved, material.window)
+    table, ends = with_window(solved, window)
     how = (
         f"predicted from costs fitted on settings with at most {settings['n_nodes'].max()} nodes and sub-batch "
         f"{settings['subbatch_size'].max()} ({len(settings)} in all), extrapolated beyond"
     )
-    return Plane(f"{cnn}, {n_gpus} GPUs a node", mode, table, window, how)
+    return Plane(cnn, f"{cnn}, {n_gpus} GPU{'s' * (n_gpus > 1)} a node", mode, table, ends, how)
 
 
-def with_window(grid: pd.DataFrame, window: tuple[float, float] | None) -> tuple[pd.DataFrame, tuple[float, float]]:
+def with_window(grid: pd.DataFrame, window: Window) -> tuple[pd.DataFrame, tuple[float, float]]:
     """Mark what lies in the window (by default 25 % around the middle of the grid) and the fastest configuration in it."""
     feasible = grid["feasible"].to_numpy(bool)
     if not feasible.any():

@@ -1,0 +1,80 @@
+"""``mlperf report`` of campaigns and of recorded runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+
+pytest.importorskip("matplotlib")
+
+from mlperf.cli.main import cli
+from mlperf.collect.asgd.job import Job, write_job
+from mlperf.collect.asgd.ledger import GPU_TIMES, UPDATE_TIMES
+from mlperf.core.errors import MlperfError
+from mlperf.datasets.write import write_csv
+from mlperf.report.results import command_schema
+
+
+def invoke(*words: str) -> Result:
+    done = CliRunner().invoke(cli, words)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+def printed(*words: str) -> Any:
+    document = json.loads(invoke(*words, "--json").stdout)
+    Draft202012Validator(command_schema("report")).validate(document)
+    return document["result"]
+
+
+def test_figures_are_listed_and_skips_have_reasons(small_campaign: Path, tmp_path: Path) -> None:
+    words = ["report", str(small_campaign), "--figures", str(tmp_path / "figures"), "--only"]
+    result = printed(*words, "4,9", "--format", "svg", "--format", "csv")
+    assert [item["number"] for item in result["drawn"]] == [4]
+    assert [item["number"] for item in result["skipped"]] == [9]
+    assert "runs.csv" in result["skipped"][0]["reason"]
+    assert all(Path(name).stat().st_size > 0 for item in result["drawn"] for name in item["files"])
+    assert "runs.csv" in invoke(*words, "9").stdout
+
+
+@pytest.fixture
+def run_folder(tmp_path: Path) -> Path:
+    """One node, one worker, two iterations of a tenth of a second a part."""
+    folder = tmp_path / "asgd" / "run-0001"
+    gpu = pd.DataFrame({name: [0.1, 0.1] for name in GPU_TIMES} | {"start_s": [0.0, 0.9], "node": 0, "gpu": 0, "iteration": [0, 1]})
+    updates = pd.DataFrame({name: [0.1, 0.1] for name in UPDATE_TIMES} | {"start_s": [0.0, 1.0], "node": 0, "update": [0, 1]})
+    write_csv(gpu.assign(version=0, update=-1), folder / "gpu.csv.gz")
+    write_csv(updates.assign(iteration_s=1.0), folder / "updates.csv.gz")
+    (folder / "end.json").write_text("[]", encoding="utf-8")
+    write_job(Job({}, 1, 1, 4, 0, 0.1, 0.9, 2, 0, 100, 0.0, 0.0, False, {}, "", 10.0), folder)
+    return folder
+
+
+def test_a_recorded_run_becomes_a_picture_and_a_trace(run_folder: Path, tmp_path: Path) -> None:
+    result = printed("report", str(run_folder), "--timeline", str(tmp_path / "threads.json"))
+    assert result["mode"] == "real"
+    assert result["n_intervals"] == 2 * len(GPU_TIMES) + 2 * len(UPDATE_TIMES)
+    events = json.loads((tmp_path / "threads.json").read_text(encoding="utf-8"))["traceEvents"]
+    assert sum(event["ph"] == "X" for event in events) == result["n_intervals"]
+    invoke("report", str(run_folder), "--timeline", str(tmp_path / "threads.svg"), "--window", "0.2:1.5")
+    assert (tmp_path / "threads.svg").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("nowhere.json",), "expected a model's file"),
+        (("cpu-epyc", "--figures", "a", "--timeline", "b.svg"), "one of them"),
+        (("nowhere", "--figures", "a"), "expected"),
+    ],
+)
+def test_what_cannot_be_reported_is_said(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(MlperfError, match=message):
+        invoke("report", *words)
