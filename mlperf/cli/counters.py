@@ -61,10 +61,11 @@ class SourceList(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         """Return the names; the nearest known one where one is wrong."""
-        from mlperf.collect.counters.sources import ALL, SOURCE_NAMES
+        from mlperf.collect.counters.sources import ALL, PROGRAMS, SOURCE_NAMES
         from mlperf.core.suggest import did_you_mean
 
-        names = tuple(value) if isinstance(value, (list, tuple)) else tuple(part.strip() for part in str(value).split(","))
+        words = value if isinstance(value, (list, tuple)) else [part.strip() for part in str(value).split(",")]
+        names = tuple(PROGRAMS.get(word, word) for word in words)
         for name in names:
             if name not in (*SOURCE_NAMES, ALL):
                 self.fail(f"no source {name!r}. {did_you_mean(name, (*SOURCE_NAMES, ALL))}", param, ctx)

@@ -86,7 +86,7 @@ def test_wrong_use_is_answered_without_a_traceback(
     assert says in heard
 
 
-@pytest.mark.parametrize(("source", "package"), [("cachegrind", "valgrind"), ("perf-stat", "linux-perf")])
+@pytest.mark.parametrize(("source", "package"), [("cachegrind", "valgrind"), ("valgrind", "valgrind"), ("perf", "linux-perf")])
 def test_a_source_asked_for_by_name_and_absent_is_exit_code_6(
     source: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

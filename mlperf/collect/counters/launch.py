@@ -172,7 +172,10 @@ def check_program(command: Sequence[str]) -> None:
         Nothing was named, or what was named is no program.
     """
     if not command:
-        raise UsageError("got no command, expected -- COMMAND [ARGUMENT ...]", hint="For example -- ./program 1000; --probe alone says what can be counted.")
+        raise UsageError(
+            "got no command, expected -- COMMAND [ARGUMENT ...]",
+            hint="For example -- ./program 1000; --probe alone says what can be counted.",
+        )
     if shutil.which(command[0]) is None:
         there = Path(command[0]).exists()
         raise UsageError(

@@ -71,6 +71,8 @@ USUAL = ("hardware", "software", "msr", "proc", "machine", "rusage")
 """Cost next to nothing and need the command to run only once."""
 
 ALL = "all"
+PROGRAMS = {"perf": "perf-stat", "valgrind": "cachegrind"}
+"""Sources that may also be asked for by the name of their program."""
 
 
 def columns_of(source: str) -> tuple[str, ...]:
