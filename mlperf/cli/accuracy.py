@@ -50,6 +50,7 @@ Examples:
 @click.option(
     "--rounds-from", metavar="CAMPAIGN", help="With --trainer: whose steps were waited; its networks show the gradient formula."
 )
+@click.option("--form", "forms", metavar="NAME", multiple=True, help="With --trainer: this form of the equations only; repeatable.")
 @jobs_option
 @plot_option
 @output_options
@@ -59,6 +60,7 @@ def accuracy(
     trainer: tuple[str, ...],
     trained_on: str | None,
     rounds_from: str | None,
+    forms: tuple[str, ...],
     n_jobs: int,
     show: Show,
 ) -> int:
@@ -67,9 +69,9 @@ def accuracy(
     With --trainer, judge the equations of SPRINT by runs of the asynchronous trainer instead; exit 1 where a gate is missed.
     """
     if trainer:
-        return judged(output, rungs, trainer, trained_on, rounds_from, show)
-    if trained_on or rounds_from:
-        raise UsageError("got --trained-on or --rounds-from without --trainer, expected campaigns of the trainer")
+        return judged(output, rungs, trainer, trained_on, rounds_from, forms, show)
+    if trained_on or rounds_from or forms:
+        raise UsageError("got --trained-on, --rounds-from or --form without --trainer, expected campaigns of the trainer")
     from mlperf.systems.ladder import check_ending, climb, write_ladder
 
     if output is not None:
@@ -88,6 +90,7 @@ def judged(
     trainer: tuple[str, ...],
     trained_on: str | None,
     rounds_from: str | None,
+    forms: tuple[str, ...],
     show: Show,
 ) -> int:
     """Judge by runs of the trainer."""
@@ -95,6 +98,7 @@ def judged(
         raise UsageError("got --output or --rung with --trainer, expected neither", hint="--json writes everything that was found.")
     from mlperf.systems.trainer_accuracy import judge_trainer
 
-    found = judge_trainer(trainer, trained_on=trained_on, rounds_from=rounds_from)
+    chosen = {"forms": forms} if forms else {}
+    found = judge_trainer(trainer, trained_on=trained_on, rounds_from=rounds_from, **chosen)
     show(found, data_sha256=found.sha256, seed=0)
     return 1 if found.missed else 0

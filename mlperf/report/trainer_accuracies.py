@@ -12,6 +12,7 @@ from mlperf.report.views import Section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from mlperf.systems.trainer_accuracy.ranking import Ranking
     from mlperf.systems.trainer_accuracy.result import TrainerAccuracy
 
 LEAST_SHOWN = 1e-4
@@ -27,10 +28,7 @@ def trainer_sections(result: TrainerAccuracy) -> tuple[Section, ...]:
         (f"{result.trained_on}, fitted on few nodes, tested on more; known costs on all ({EMULATED})", result.split_summary),
         ("Lock waits and barrier, known costs", result.wait_summary),
         (f"Other networks from the runs of {result.trained_on}", result.headline_summary),
-        *(
-            (f"{each.cnn}, {each.machine}: window {each.lower:.0f} to {each.upper:.0f} samples", each.table)
-            for each in result.rankings
-        ),
+        *((ranking_title(each), each.table) for each in result.rankings),
         ("Components: the paper's regressors, terms chosen by AIC, laws", result.components),
         ("Mini-batch size and staleness against their distributions", result.distribution_summary),
         ("Known costs by mode", result.known),
@@ -62,6 +60,11 @@ def distribution_figure(result: TrainerAccuracy) -> Figure:
             if number == 0:
                 axes.legend(fontsize="x-small")
     return figure
+
+
+def ranking_title(ranking: Ranking) -> str:
+    """A ranking in a few words."""
+    return f"{ranking.cnn}, {ranking.machine}, {ranking.form}: window {ranking.lower:.0f} to {ranking.upper:.0f} samples"
 
 
 def setting_title(setting: Mapping[str, object]) -> str:

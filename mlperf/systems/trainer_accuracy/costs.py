@@ -18,24 +18,27 @@ from mlperf.systems.times import SPREADS, ComponentTimes
 from mlperf.systems.trainer_accuracy.gradient_transfer import seconds_per_work, works
 from mlperf.systems.trainer_accuracy.jitter import variation_of_iterations
 from mlperf.systems.trainer_accuracy.known import OWN_UPDATE_WORK, WORK, run_grid, variations
-from mlperf.systems.trainer_accuracy.laws import Law, power_law, proportional, straight_line
+from mlperf.systems.trainer_accuracy.laws import Curve, Law, curve, proportional, straight_line
 
-Fit = Callable[[FloatArray, FloatArray], Law]
+Fit = Callable[[FloatArray, FloatArray], Law | Curve]
 
 # Size on which each component depends, and the law it follows (see `mlperf.systems.trainer_accuracy.laws`).
 LAWS: Mapping[str, tuple[str, Fit]] = {
-    "fetch_weights": ("n_params", power_law),
+    "fetch_weights": ("n_params", curve),
     "load_image": ("image_elements", straight_line),
     "deform_image": ("image_elements", straight_line),
-    "compute_update_value": ("n_params", power_law),
-    "update_gradient": ("n_params", power_law),
-    "sum_gradient": ("n_params", power_law),
-    "update_old_weights": ("params_share", power_law),
-    "add_momentum": ("params_share", power_law),
+    "compute_update_value": ("n_params", curve),
+    "update_gradient": ("n_params", curve),
+    "sum_gradient": ("n_params", curve),
+    "update_old_weights": ("params_share", curve),
+    "add_momentum": ("params_share", curve),
     "allreduce": ("exchanged", proportional),
-    "update_momentum": ("params_share", power_law),
-    "update_weights": ("n_params", power_law),
+    "update_momentum": ("params_share", curve),
+    "update_weights": ("n_params", curve),
 }
+
+REFERENCE = "update_old_weights"
+"""A copy of a node's share: the number of nodes shows it at several lengths even where one network was run."""
 
 N_ROUNDS = 2
 HOLDS = tuple(name for name in SPREADS if name != "update_work")
@@ -50,7 +53,7 @@ class Costs:
 
     Attributes
     ----------
-    laws : mapping of str to Law
+    laws : mapping of str to Law or Curve
         By component, over the size that `LAWS` names.
     speed_s : float
         Seconds of gradient per unit of work (see `gradient_transfer`).
@@ -64,7 +67,7 @@ class Costs:
         Specifications.
     """
 
-    laws: Mapping[str, Law]
+    laws: Mapping[str, Law | Curve]
     speed_s: float
     steps_s: Mapping[tuple[str, int], float]
     barrier_s_per_buffer: float
@@ -105,7 +108,10 @@ def fit_costs(rows: pd.DataFrame, cnns: Mapping[str, CnnSpec], spreads: str = ME
     if not (rows["n_nodes"] > 1).any():
         raise DataError("got rows on one node only, expected some on two: the all-reduce has a cost between nodes only")
     inputs, varied = sizes(rows, cnns), variation(rows, spreads)
-    laws = {name: fit(inputs[size].to_numpy(float), rows[f"{name}_s"].to_numpy(float)) for name, (size, fit) in single_node_laws()}
+    laws: dict[str, Law | Curve] = {
+        name: fit(inputs[size].to_numpy(float), rows[f"{name}_s"].to_numpy(float)) for name, (size, fit) in single_node_laws()
+    }
+    laws |= shaped(laws)
     together = (rows["n_nodes"] > 1).to_numpy()
     barrier_s = barrier_waits(rows, varied)[together]
     exchanged, whole_s = inputs.loc[together, "exchanged"].to_numpy(float), rows.loc[together, "allreduce_s"].to_numpy(float)
@@ -119,6 +125,14 @@ def fit_costs(rows: pd.DataFrame, cnns: Mapping[str, CnnSpec], spreads: str = ME
         variation=varied,
         cnns=cnns,
     )
+
+
+def shaped(laws: Mapping[str, Law | Curve]) -> dict[str, Curve]:
+    """Operations on whole vectors in the shape of a copy: few lengths of them were measured, of its shares several."""
+    curves = {name: law for name, law in laws.items() if isinstance(law, Curve)}
+    reference = curves[REFERENCE]
+    whole = {name: law for name, law in curves.items() if LAWS[name][0] == "n_params"}
+    return {name: reference.scaled(float(np.mean(law.times_s / reference(law.sizes)))) for name, law in whole.items()}
 
 
 def single_node_laws() -> list[tuple[str, tuple[str, Fit]]]:
@@ -177,7 +191,7 @@ def total(seconds: Mapping[str, FloatArray], columns: Sequence[str]) -> FloatArr
     return np.asarray(np.sum([seconds[name] for name in columns], axis=0))
 
 
-def paper_barrier(rows: pd.DataFrame, inputs: pd.DataFrame, exchange: Law) -> float:
+def paper_barrier(rows: pd.DataFrame, inputs: pd.DataFrame, exchange: Law | Curve) -> float:
     """The paper's alpha' of eq. 8 a parameter: what is left of the all-reduce over the buffers that the slowest node adds more."""
     counts = zip(rows["n_gpus_per_node"], rows["ready_probability"], rows["n_nodes"], strict=True)
     more = np.array([barrier_excess(int(n), np.array([p]), np.array([float(m)]))[0] for n, p, m in counts])

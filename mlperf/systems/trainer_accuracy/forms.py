@@ -60,8 +60,11 @@ FORMS: Mapping[str, Callable[[ComponentTimes, RunGrid, int], pd.DataFrame]] = {
     "recursion": by_recursion,
     "simulation": by_simulation,
 }
-PREDICTING = "convolution"
+PREDICTING = "phases"
 """The form that the gates are asked of: the default of every prediction."""
+
+REFINED = "simulation"
+"""What decides between configurations that the closed form finds equal."""
 
 
 def predicted(times: ComponentTimes, run: RunGrid, forms: Sequence[str], seed: int = 0) -> pd.DataFrame:

@@ -70,8 +70,8 @@ def headline_gates(headline: pd.DataFrame) -> Iterator[Gate]:
 def ranking_gates(rankings: Sequence[Ranking]) -> Iterator[Gate]:
     """Order and regret of in-window configurations."""
     for each in rankings:
-        name = f"{each.cnn}, {each.machine}, {len(each.table)} in the window"
-        yield Gate(f"wrong order beyond noise: {name}", float(each.n_wrong), 0.0)
+        name = f"{each.cnn}, {each.machine}, {len(each.table)} in the window, {each.form}"
+        yield Gate(f"pairs in wrong order beyond noise: {name}", float(each.n_wrong), 0.0)
         yield Gate(f"regret: {name}", each.regret, LARGEST_REGRET)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,20 +55,35 @@ def observed_distribution(rows: pd.DataFrame) -> Distribution:
     return Distribution(counts.index.to_numpy(float), counts.to_numpy(float) / counts.sum())
 
 
-def predicted_distributions(times: ComponentTimes, run: RunGrid, seed: int) -> dict[str, dict[str, Distribution]]:
-    """Distributions of one configuration by form and quantity."""
+def by_convolution(times: ComponentTimes, run: RunGrid, _seed: int) -> dict[str, Distribution]:
+    """The closed form's distributions."""
     state = solve_iterations(times, run, PREDICTING)
+    return {"minibatch_size": minibatch_distribution(times, state, run), "staleness": staleness_distribution(times, state, run)}
+
+
+def by_recursion(times: ComponentTimes, run: RunGrid, seed: int) -> dict[str, Distribution]:
+    """What the reduced recursion counted."""
     refined = refine_by_recursion(times, run, seed, RECURSION)
+    return {"minibatch_size": refined.minibatch, "staleness": refined.staleness}
+
+
+def by_simulation(times: ComponentTimes, run: RunGrid, seed: int) -> dict[str, Distribution]:
+    """What the discrete-event simulation counted."""
     simulated = simulate_iterations(times, run, seed, SimulationPlan(n_updates=SIMULATED_UPDATES))
-    closed = {"minibatch_size": minibatch_distribution(times, state, run), "staleness": staleness_distribution(times, state, run)}
-    return {
-        PREDICTING: closed,
-        "recursion": {"minibatch_size": refined.minibatch, "staleness": refined.staleness},
-        "simulation": {"minibatch_size": simulated.minibatch, "staleness": simulated.staleness},
-    }
+    return {"minibatch_size": simulated.minibatch, "staleness": simulated.staleness}
 
 
-def distributions_beside(runs: TrainerRuns, cnn: str, seed: int = 0) -> Iterator[Beside]:
+DISTRIBUTIONS: Mapping[str, Callable[[ComponentTimes, RunGrid, int], dict[str, Distribution]]] = {
+    PREDICTING: by_convolution,
+    "recursion": by_recursion,
+    "simulation": by_simulation,
+}
+"""Forms that give distributions, of one configuration by quantity."""
+
+
+def distributions_beside(
+    runs: TrainerRuns, cnn: str, seed: int = 0, forms: Sequence[str] = tuple(DISTRIBUTIONS)
+) -> Iterator[Beside]:
     """Observed and predicted distributions of every setting of a network, its measured costs put into the equations."""
     table = runs.table[runs.table["cnn"] == cnn]
     settings = settings_table(table)
@@ -77,7 +92,8 @@ def distributions_beside(runs: TrainerRuns, cnn: str, seed: int = 0) -> Iterator
     for number, setting in enumerate(settings[SETTING].to_dict("records")):
         keep = np.logical_and.reduce([histograms[name] == value for name, value in setting.items()])
         own = histograms[keep]
-        found = predicted_distributions(times.take([number]), run.take([number]), seed + number)
+        chosen = times.take([number]), run.take([number]), seed + number
+        found = {form: DISTRIBUTIONS[form](*chosen) for form in forms if form in DISTRIBUTIONS}
         for quantity in QUANTITIES:
             rows = own[own["quantity"] == quantity]
             repeats = [observed_distribution(part) for _, part in rows.groupby(["campaign", "run"], sort=True)]

@@ -10,8 +10,8 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.systems.trainer_accuracy.component_comparison import compare_components
 from mlperf.systems.trainer_accuracy.errors import beside, summary, with_noise
-from mlperf.systems.trainer_accuracy.forms import FORMS, PREDICTING, predicted
-from mlperf.systems.trainer_accuracy.gates import gates_table, headline_gates, ranking_gates, split_gates, wait_gates
+from mlperf.systems.trainer_accuracy.forms import FORMS, PREDICTING, REFINED, predicted
+from mlperf.systems.trainer_accuracy.gates import JUDGED, gates_table, headline_gates, ranking_gates, split_gates, wait_gates
 from mlperf.systems.trainer_accuracy.gradient_transfer import transfer_errors
 from mlperf.systems.trainer_accuracy.headline import CLOSED, headline_errors, headline_summary
 from mlperf.systems.trainer_accuracy.histograms import distribution_summary, distribution_table, distributions_beside, examples
@@ -49,7 +49,7 @@ def judge_trainer(
     rounds_from : str or Path, optional
         Campaign whose steps the waits were drawn from: shows the gradient formula on all its networks.
     forms : sequence of str
-        Keys of `mlperf.systems.trainer_accuracy.forms.FORMS`.
+        Keys of `mlperf.systems.trainer_accuracy.forms.FORMS`; those that gates are asked of always belong to them.
     seed : int
         Of recursion and simulation.
 
@@ -58,6 +58,7 @@ def judge_trainer(
     DataError
         Not such campaigns, or no run in which every wait is emulated.
     """
+    forms = tuple(dict.fromkeys(("paper", PREDICTING, JUDGED, *forms)))
     runs = read_runs(sources)
     emulated = runs.where(runs.table["mode"].str.startswith(ALL_WAITED))
     settings = with_qualification(settings_table(runs.table))
@@ -71,8 +72,10 @@ def judge_trainer(
     closed = [form for form in forms if form in CLOSED]
     headline = headline_errors(emulated, cnn, forms=closed, seed=seed) if has_others(emulated.table, cnn) else pd.DataFrame()
     waits = wait_errors(first, cnn, forms, seed)
-    waits_by_form, rankings = wait_summary(waits), tuple(rank_windows(emulated, cnn))
-    observed = list(distributions_beside(first, cnn, seed))
+    waits_by_form = wait_summary(waits)
+    ranked = [form for form in (PREDICTING, REFINED) if form in forms]
+    rankings = tuple(each for form in ranked for each in rank_windows(emulated, cnn, form))
+    observed = list(distributions_beside(first, cnn, seed, forms))
     distributions = distribution_table(observed)
     gates = [*split_gates(split), *headline_gates(headline), *ranking_gates(rankings), *wait_gates(waits_by_form)]
     return TrainerAccuracy(

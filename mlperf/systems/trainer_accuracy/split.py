@@ -11,7 +11,7 @@ from mlperf.systems.trainer_accuracy.costs import Costs, fit_costs
 from mlperf.systems.trainer_accuracy.errors import beside, with_noise
 from mlperf.systems.trainer_accuracy.forms import FORMS, WAITS, predicted
 from mlperf.systems.trainer_accuracy.known import known_times, run_grid
-from mlperf.systems.trainer_accuracy.runs import OUTPUTS, TrainerRuns, settings_table
+from mlperf.systems.trainer_accuracy.runs import ALL_WAITED, OUTPUTS, TrainerRuns, settings_table
 
 TRAINED_ON, TESTED_ON = (1, 2), (4,)
 SPLIT_LIMITS: Mapping[str, float] = {
@@ -31,7 +31,8 @@ ALL_FORMS = tuple(FORMS)
 
 def with_qualification(settings: pd.DataFrame) -> pd.DataFrame:
     """Add ``qualifies``: whether the setting's waits were exact enough to validate equations."""
-    return settings.assign(qualifies=settings["overshoot_share"] < LARGEST_OVERSHOOT)
+    waited = settings["machine"].str.startswith(ALL_WAITED)
+    return settings.assign(qualifies=waited & (settings["overshoot_share"] < LARGEST_OVERSHOOT))
 
 
 def split_errors(

@@ -16,7 +16,7 @@ def test_every_component_and_output_is_compared_on_held_out_settings_and_network
     assert {*found.index.get_level_values("held_out")} == {"settings", "more nodes", "networks"}
     assert {*found.index.get_level_values("recipe")} == {"paper", "aic", "laws"}
     fetch = found["mean_error"]["networks", "fetch_weights_s"]
-    assert (fetch < 0.01).all()
-    # The true cost is the power 1.5 of the share: proportional terms miss it, the law does not.
+    assert (fetch < 0.03).all()
+    # The true cost is the power 1.2 of the share: proportional terms miss it, the law does not.
     share = found["mean_error"]["more nodes", "add_momentum_s"]
     assert share["laws"] < 0.01 < share["paper"]

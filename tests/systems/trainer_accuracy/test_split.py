@@ -23,7 +23,7 @@ def split(simulated_campaign: Path) -> pd.DataFrame:
 
 
 def test_costs_on_more_nodes_follow_from_fewer(simulated_campaign: Path) -> None:
-    """True costs: the share's power 1.5, payload 2 (M - 1) / M; noise of 0.2 % a cost, the barrier's part is the equations'."""
+    """True costs: the share's power 1.2, payload 2 (M - 1) / M; noise of 0.2 % a cost, the barrier's part is the equations'."""
     runs = read_runs([simulated_campaign])
     settings = settings_table(runs.table)
     few, many = settings[settings["n_nodes"] < 4], settings[settings["n_nodes"] == 4]
@@ -70,7 +70,7 @@ def test_waits_of_every_setting_stand_beside_each_form(simulated_campaign: Path)
     waits = wait_errors(read_runs([simulated_campaign]), "one", CLOSED)
     assert len(waits) == 18 * 5 * 2
     one_node = waits[(waits["wait"] == "barrier_wait_s") & (waits["n_nodes"] == 1)]
-    assert (one_node["predicted_s"] == 0.0).all()
+    assert one_node["predicted_s"].to_numpy() == pytest.approx(0.0, abs=1e-12)
     errors = wait_summary(waits).set_index(["wait", "where", "form"])["error_s"].sort_index()
     barrier = errors["barrier_wait_s", "T_Update > T_GPU"]
     assert barrier["convolution"] < barrier["paper"]
