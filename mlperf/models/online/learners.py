@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -55,7 +54,7 @@ def sgd() -> Any:
 
 def passive_aggressive() -> Any:
     """Passive-aggressive regression: a setting of stochastic gradient descent in new releases, a class of its own before."""
-    if "eta0" in inspect.signature(SGDRegressor).parameters and _knows_passive_aggressive():
+    if _knows_passive_aggressive():
         return SGDRegressor(
             loss="epsilon_insensitive", penalty=None, learning_rate="pa1", eta0=AGGRESSIVENESS, epsilon=0.1, random_state=0
         )
