@@ -45,7 +45,9 @@ Examples:
 )
 @click.option("--objective", type=Words(OBJECTIVES), default="epoch_s", help="What to minimise.")
 @click.option(
-    "--quality", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Epochs to a target accuracy: a trained model."
+    "--quality",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Epochs to a target accuracy: what mlperf train --target-accuracy wrote.",
 )
 @click.option("--top", type=click.IntRange(min=1), default=10, help="Rows of the ranking.")
 @click.option("--method", type=Words(METHODS), default="learnt", help="How kernel times are predicted.")
