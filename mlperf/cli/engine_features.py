@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -64,17 +65,16 @@ Examples:
 @click.option("--sets", type=NameList(SETS), default=",".join(SETS), help="Some of swc-s, swc-o, dwc-b.")
 @counters_option
 @click.option("--method", type=Words(("linear", "learnt", "ols")), default="linear", help="How kernel times are predicted.")
+@click.option("--backend", help="Whose rows, where the campaign holds several.")
 @click.option("--folds", "n_folds", type=click.IntRange(min=0), default=0, help="Folds of CNNs; 0 leaves out one CNN at a time.")
 @seed_option
 @jobs_option
 @output_options
-def gain_command(
-    campaign: str, sets: tuple[str, ...], counters: Path | None, method: str, n_folds: int, seed: int, n_jobs: int, show: Show
-) -> None:
+def gain_command(campaign: str, sets: tuple[str, ...], n_jobs: int, show: Show, **options: Any) -> None:
     """What characteristics add to sizes, FLOPs and bytes: error of gradient time of left-out CNNs without and with them."""
     from mlperf.systems.characteristics.gain import characteristic_gain
 
-    found = characteristic_gain(campaign, sets, counters=counters, method=method, n_folds=n_folds, seed=seed, jobs=n_jobs)
+    found = characteristic_gain(campaign, sets, jobs=n_jobs, **options)
     for note in found.notes:
         show.note(note)
-    show(found, data_sha256=found.data_sha256, seed=seed)
+    show(found, data_sha256=found.data_sha256, seed=options["seed"])

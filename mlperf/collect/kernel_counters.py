@@ -16,7 +16,7 @@ import pandas as pd
 
 from mlperf.collect.builder import Operation
 from mlperf.collect.clocks import one_blas_thread
-from mlperf.collect.counters.perf_event import Event, open_event, read_event, refusal
+from mlperf.collect.counters.perf_event import READING, Event, open_event, refusal
 from mlperf.collect.counters.perf_events import HARDWARE, SOFTWARE
 from mlperf.collect.engine import training_step
 from mlperf.collect.progress import Bar, Silent
@@ -43,6 +43,7 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
 )
 KEYS = ["cnn", "subbatch_size", "kernel", "layer"]
 N_STEPS = 3
+N_EMPTY = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,11 +93,13 @@ def count_kernels(
         stack.enter_context(one_blas_thread())
         handles, absent = stack.enter_context(open_counters())
         progress = stack.enter_context(Bar()) if show_progress else Silent()
+        own = cost_of_reading(tuple(handles.values()))
         progress.start("counting kernels", len(configurations))
         for cnn, subbatch_size in configurations:
             step = training_step(cnn, subbatch_size)
             step.run()
-            counted = np.median([count_each(step.operations, handles) for _ in range(n_steps)], axis=0)
+            whole = np.median([count_each(step.operations, tuple(handles.values())) for _ in range(n_steps)], axis=0)
+            counted = np.maximum(whole - own, 0.0)
             keys = pd.DataFrame(
                 [(cnn.name, subbatch_size, operation.kernel, operation.layer) for operation in step.operations], columns=KEYS
             )
@@ -122,20 +125,31 @@ def open_counters() -> Iterator[tuple[dict[str, int], dict[str, str]]]:
             os.close(handle)
 
 
-def count_each(operations: Sequence[Operation], handles: Mapping[str, int]) -> FloatArray:
-    """Run each operation once and count, shape (n_operations, n_counters); NaN where an event never came to count."""
-    found = np.empty((len(operations), len(handles)))
-    for row, operation in enumerate(operations):
-        before = read_all(handles)
-        operation.run()
-        found[row] = read_all(handles) - before
-    return found
+def count_each(operations: Sequence[Operation], handles: Sequence[int]) -> FloatArray:
+    """Run each operation once and count, shape (n_operations, n_counters); NaN where an event never came to count.
+
+    What reading the counters costs itself is still in.
+    """
+    read, size = os.read, READING.size
+    raw = []
+    for operation in operations:
+        run = operation.run
+        before = [read(handle, size) for handle in handles]
+        run()
+        raw.append((before, [read(handle, size) for handle in handles]))
+    return np.array([[difference(*pair) for pair in zip(before, after, strict=True)] for before, after in raw])
 
 
-def read_all(handles: Mapping[str, int]) -> FloatArray:
-    """What all events have counted so far, shape (n_counters,)."""
-    readings = [read_event(handle) for handle in handles.values()]
-    return np.array([np.nan if reading is None else reading.value for reading in readings])
+def difference(before: bytes, after: bytes) -> float:
+    """What an event counted between two readings, scaled up where it shared its counter with others."""
+    count, enabled_ns, running_ns = np.subtract(READING.unpack(after), READING.unpack(before))
+    return float(count * enabled_ns / running_ns) if running_ns else float("nan")
+
+
+def cost_of_reading(handles: Sequence[int]) -> FloatArray:
+    """What is counted around an operation that does nothing, shape (n_counters,): the median of many."""
+    empty = Operation("", "", lambda: None)
+    return np.asarray(np.median(count_each([empty] * N_EMPTY, handles), axis=0))
 
 
 def campaign_configurations(campaign: Campaign) -> list[tuple[CnnSpec, int]]:

@@ -16,7 +16,7 @@ from mlperf.systems.gradient import METHODS, GradientModel, Method, fit_gradient
 from mlperf.systems.measured import STEP_KEYS, GradientData
 
 SIZE_COLUMNS = ("m", "n", "k", "access_bytes", "maps_in", "maps_out", "row_size", "subbatch_size", "step_bytes")
-Complete = Callable[[pd.DataFrame, pd.DataFrame], pd.DataFrame]
+Complete = Callable[[pd.DataFrame, pd.DataFrame], tuple[pd.DataFrame, pd.DataFrame]]
 ERROR_COLUMNS = ("n", "mape", "median", "q3", "max", "bias", "nonpositive")
 
 
@@ -84,7 +84,7 @@ def leave_groups_out(
     table : mapping of str to Method
         What the methods are (see `fit_gradient`).
     complete : callable, optional
-        ``complete(trained_calls, left_out_calls)``: the left-out calls as a prediction would know them.
+        ``complete(trained_calls, left_out_calls)`` returns both as a prediction would know them.
 
     Raises
     ------
@@ -96,10 +96,11 @@ def leave_groups_out(
         train = data.only([name for name in data.steps["cnn"].unique() if name not in fold])
         if train.calls.empty:
             raise FitError("got one CNN, expected at least two to leave one out", hint="Collect more CNNs.")
-        model = fit_gradient(train.calls, None, data.backend, methods=methods, table=table, seed=seed)
         test = data.only(fold)
         if complete is not None:
-            test = replace(test, calls=complete(train.calls, test.calls))
+            known, unseen = complete(train.calls, test.calls)
+            train, test = replace(train, calls=known), replace(test, calls=unseen)
+        model = fit_gradient(train.calls, None, data.backend, methods=methods, table=table, seed=seed)
         return LeftOut(predicted_steps(model, test, methods), predicted_calls(model, train.calls, test.calls, methods))
 
     parts = Parallel(n_jobs=jobs)(delayed(one)(fold) for fold in folds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.models.fields import Fields
+from mlperf.models.store import model_from_dict, model_to_dict
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,3 +43,33 @@ def fit_scaled(estimator: Any, rows: pd.DataFrame, times_s: FloatArray, *, keep_
     if not keep_totals:
         return Scaled(estimator, 1.0)
     return Scaled(estimator, float(times_s.sum() / np.asarray(estimator.predict(rows), float).sum()))
+
+
+Fits = Mapping[str, Mapping[str, Scaled]]
+
+
+def scaled_to_dict(fit: Scaled) -> dict[str, Any]:
+    """JSON types; `scaled_from_dict` reads them back."""
+    return {"total_scale": fit.total_scale, "model": model_to_dict(fit.estimator)}
+
+
+def scaled_from_dict(value: Any, path: str) -> Scaled:
+    """The inverse of `scaled_to_dict`; DataError with the JSON path of what is wrong."""
+    with Fields(value, path) as fields:
+        return Scaled(model_from_dict(fields.raw("model"), f"{path}.model"), fields.number("total_scale", lower=0.0))
+
+
+def fits_to_dict(fits: Fits) -> dict[str, Any]:
+    """JSON types of fits by two names."""
+    return {outer: {inner: scaled_to_dict(fit) for inner, fit in each.items()} for outer, each in fits.items()}
+
+
+def fits_from_dict(value: Any, path: str) -> dict[str, dict[str, Scaled]]:
+    """The inverse of `fits_to_dict`."""
+    return {
+        outer: {
+            name: scaled_from_dict(value[outer][name], f"{path}.{outer}.{name}")
+            for name in Fields(value[outer], f"{path}.{outer}").names
+        }
+        for outer in Fields(value, path).names
+    }

@@ -84,13 +84,17 @@ class TableModel(Shown):
             else "Add the columns; a column that an old table has and a new one has not may be 0 throughout.",
         )
 
+    def ordered(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """The columns that the model reads, in the order of the training, whatever that of ``rows``."""
+        return rows[list(self.columns)]
+
     def predict(self, rows: pd.DataFrame) -> FloatArray:
         """The target of each row, shape (n_rows,), in the table's unit."""
-        return self.fitted.predict(rows)
+        return self.fitted.predict(self.ordered(rows))
 
     def in_domain(self, rows: pd.DataFrame) -> BoolArray:
         """Whether each row lies inside the measured domain."""
-        return self.fitted.in_domain(rows)
+        return self.fitted.in_domain(self.ordered(rows))
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `mlperf.save_model` writes."""

@@ -108,5 +108,5 @@ def _read(rows: Table) -> pd.DataFrame:
 
 def _scaled_interval(model: TableModel, frame: pd.DataFrame, kind: str, level: float) -> Interval:
     estimator: Any = model.fitted.estimator
-    interval = estimator.predict_interval(frame, kind=kind, level=level)
+    interval = estimator.predict_interval(model.ordered(frame), kind=kind, level=level)
     return Interval(model.fitted.total_scale * interval.lower, model.fitted.total_scale * interval.upper, level)

@@ -120,7 +120,7 @@ def train_campaign(
     left_out = leave_groups_out(data, folds, table=further.table, complete=further.complete, seed=seed, jobs=jobs)
     gradient = fit_gradient(data.calls, sgemm, data.backend, table=further.table, seed=seed, report=("selective",))
     return Model(
-        gradient=replace(gradient, characteristics=further.stored()),
+        gradient=replace(gradient, characteristics=further.stored(seed)),
         score=_score(left_out, data),
         components=fit_components(component_rows(found), noise, found.host.get("host", {}).get("cache_bytes", {})),
         cnns=cnns,

@@ -61,6 +61,9 @@ def test_rows_to_predict_need_every_column_that_the_model_reads(tables: Path, ca
     joined = ["--join", tables / "o.csv", "--on", "kernel", "--json"]
     assert run("predict", tables / "m.json", "--rows", tables / "s.csv", *joined) == 0
     predicted = np.array(json.loads(capsys.readouterr().out)["result"]["predicted"])
+    other_way = ["--join", tables / "s.csv", "--json"]
+    assert run("predict", tables / "m.json", "--rows", tables / "o.csv", *other_way) == 0
+    assert json.loads(capsys.readouterr().out)["result"]["predicted"] == predicted.tolist()
     nests, counts = pd.read_csv(tables / "s.csv"), pd.read_csv(tables / "o.csv")
     assert predicted == pytest.approx((2e-6 + 1e-7 * nests["misses"] + 3e-8 * counts["n_insn"]).to_numpy(), rel=0.02)
 

@@ -77,7 +77,7 @@ def engine_columns(
     frame = pd.DataFrame(keys, columns=CALL_KEYS).assign(**misses, **own)
     names = [column.name for column in STATIC_S]
     if mix is not None:
-        counted = np.array([mix.executed(nest, blocking) for nest in nests])
+        counted = np.array([mix.executed(nest) for nest in nests])
         names += [column.name for column in STATIC_O]
         frame = frame.assign(**{column.name: counted[:, place] for place, column in enumerate(STATIC_O)})
     return frame[[*CALL_KEYS, *names]]

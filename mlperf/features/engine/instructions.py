@@ -13,7 +13,6 @@ from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.features.assembly import FunctionCounts, count_instructions
 from mlperf.features.engine.passes import KernelNest
-from mlperf.features.engine.products import Blocking
 
 MICRO_KERNEL = "sgemm"
 # Our name of a pass's function: NumPy's ufunc and the type of its loop.
@@ -51,14 +50,13 @@ class InstructionMix(Shown):
         """One row a function."""
         return self.frame
 
-    def executed(self, kernel: KernelNest, blocking: Blocking) -> tuple[float, float, float]:
+    def executed(self, kernel: KernelNest) -> tuple[float, float, float]:
         """Instructions of innermost loops, around them, and of the product's micro-kernel, for one execution of a kernel."""
         table = self.frame.set_index("kernel")
         inner = sum(count * table["per_element"].get(name, 0.0) for name, count in kernel.elements().items())
         outside = table["n_insn"] - table["n_inner"]
         around = sum(count * outside.get(name, 0.0) for name, count in kernel.runs_by_function().items())
-        flops = 2.0 * kernel.tile_steps * blocking.tile_rows * (blocking.tile_columns if kernel.tile_steps else 0)
-        return float(inner), float(around), float(flops * table["per_element"].get(MICRO_KERNEL, 1.0))
+        return float(inner), float(around), float(kernel.tile_flops * table["per_element"].get(MICRO_KERNEL, 1.0))
 
 
 def library_mix(core: str = "HASWELL") -> InstructionMix:

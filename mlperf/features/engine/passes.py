@@ -100,13 +100,13 @@ class KernelNest:
         Loops and references, for the cache model.
     stages : tuple of Stage
         The passes of a memory-bound kernel; none for a product.
-    tile_steps : int
-        Steps of the micro-kernel of a product: tiles of C times the inner dimension; 0 for a memory-bound kernel.
+    tile_flops : int
+        FLOPs of a product's micro-kernel, those of padded tiles included; 0 for a memory-bound kernel.
     """
 
     nest: Nest
     stages: tuple[Stage, ...] = ()
-    tile_steps: int = 0
+    tile_flops: int = 0
 
     def runs(self) -> float:
         """Calls of compiled inner loops."""

@@ -63,8 +63,9 @@ def product_kernel(site: Site, call: KernelCall, blocking: Blocking = HASWELL) -
     groups = Loop("g", Polynomial(), Polynomial.number(call.groups), 1, (body,))
     packed = () if call.m == 1 else (Operand("packed block", "update", {}, 4), Operand("packed strip", "update", {}, 4))
     nest = Nest(f"{call.kernel} {call.layer}", arrays_of([*operands.values(), *packed]), (groups,), f"kernel {call.kernel}")
-    tiles = -(-call.n // blocking.tile_rows) * -(-call.m // blocking.tile_columns)
-    return KernelNest(nest, (), call.groups * call.k * (tiles if call.m > 1 else -(-call.n // blocking.tile_rows)))
+    rows = padded(call.n, blocking.tile_rows)
+    columns = padded(call.m, blocking.tile_columns) if call.m > 1 else 1
+    return KernelNest(nest, (), 2 * call.groups * call.k * rows * columns)
 
 
 def operands_of(site: Site, call: KernelCall) -> dict[str, Operand]:
@@ -162,6 +163,11 @@ def touch_packed(block: Operand, strip: Operand, tile: tuple[int, int, int]) -> 
         flat_reference(Operand(strip.array, "read", {"mb": width * depth, "k5": width}), {"mb": "mb", "k5": "k5"}),
     ]
     return Statement(tuple(references), n_operations=2 * height * width, n_multiplies=height * width)
+
+
+def padded(size: int, tile: int) -> int:
+    """The next multiple of a tile's size."""
+    return -(-size // tile) * tile
 
 
 def split(size: int, block: int) -> tuple[int, int]:

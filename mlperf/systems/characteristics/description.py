@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.datasets.any_table import read_any_table
-from mlperf.features.engine import caches_of, engine_columns
+from mlperf.features.engine import DYNAMIC_COLUMNS, caches_of, engine_columns
 from mlperf.features.engine.instructions import InstructionMix
 from mlperf.features.engine.products import Blocking, blocking_of
 from mlperf.features.loops.caches import CacheLevel
@@ -119,5 +119,5 @@ def campaign_counters(campaign: Campaign, path: Path | None = None) -> pd.DataFr
             place=str(campaign.path / FOLDER / COUNTER_FILES[0]),
             hint="Count them on the machine of the campaign: mlperf collect kernel-counters CAMPAIGN -o counters.csv.",
         )
-    table: Any = read_any_table(found, duplicates="keep")
-    return table  # type: ignore[no-any-return]
+    table = read_any_table(found, duplicates="keep")
+    return table[[*CALL_KEYS, *(name for name in DYNAMIC_COLUMNS if name in table)]]

@@ -23,7 +23,7 @@ from mlperf.systems.characteristics.description import (
 )
 from mlperf.systems.characteristics.stored import Characteristics
 from mlperf.systems.characteristics.surrogates import fit_surrogates
-from mlperf.systems.gradient import METHODS, Method, methods_with
+from mlperf.systems.gradient import METHODS, Method, fit_gradient, methods_with
 from mlperf.systems.measured import GradientData
 
 if TYPE_CHECKING:
@@ -84,18 +84,22 @@ class Further:
         """Whether some columns come from a run."""
         return any(SETS[name].dynamic for name in self.sets)
 
-    def complete(self, trained: pd.DataFrame, left_out: pd.DataFrame) -> pd.DataFrame:
-        """Left-out calls with counters by the cache model, fitted on the others."""
+    def complete(self, trained: pd.DataFrame, left_out: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Both with counters by the cache model, fitted on the first: what is fitted must know what a prediction will know."""
         if not self.dynamic:
-            return left_out
-        predicted = fit_surrogates(trained).columns(left_out)
-        return left_out.assign(**{name: predicted[name] for name in predicted})
+            return trained, left_out
+        surrogates = fit_surrogates(trained)
+        return surrogates.replaced(trained), surrogates.replaced(left_out)
 
-    def stored(self) -> Characteristics | None:
+    def stored(self, seed: int = 0) -> Characteristics | None:
         """What the model keeps of this."""
         if self.description is None:
             return None
-        return Characteristics(self.sets, self.description, fit_surrogates(self.data.calls) if self.dynamic else None)
+        if not self.dynamic:
+            return Characteristics(self.sets, self.description, None)
+        surrogates = fit_surrogates(self.data.calls)
+        stand_in = fit_gradient(surrogates.replaced(self.data.calls), None, self.data.backend, table=self.table, seed=seed)
+        return Characteristics(self.sets, self.description, surrogates, stand_in.kernels)
 
 
 def checked_sets(sets: Sequence[str]) -> tuple[str, ...]:

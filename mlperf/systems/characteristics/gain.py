@@ -48,9 +48,10 @@ class CharacteristicGain(Shown):
     campaign, method : str
         Which data, and which of the methods of gradient time.
     table : DataFrame
-        One row a choice of candidate terms: ``characteristics``, ``counters_from``, ``n_terms`` (candidates that some kernel's
-        final model keeps from the sets, mean over kernels), ``mape``, ``median``, ``max``, ``gain`` (MAPE without minus MAPE with,
-        a fraction; negative where they hurt).
+        One row a choice of candidate terms: ``characteristics``, ``counters_from``, ``n_terms`` (terms of the sets that a
+        kernel's model keeps) and ``r2_adj`` (both means over kernels and folds; NaN for models that have none), ``cv_r2``,
+        ``mape``, ``median``, ``max`` of left-out steps, ``noise_floor``, and ``gain``: MAPE without minus MAPE with, a fraction,
+        negative where they hurt.
     noise_floor : float
         Odd against even rounds, a fraction.
     n_cnns, n_steps : int
@@ -81,6 +82,7 @@ def characteristic_gain(
     *,
     counters: Path | None = None,
     method: str = EXPLAINED,
+    backend: str | None = None,
     n_folds: int = 0,
     seed: int = 0,
     jobs: int = 1,
@@ -99,6 +101,8 @@ def characteristic_gain(
         Table of kernel counters; by default the one beside the campaign's tables.
     method : str
         ``linear``, ``learnt`` or ``ols``.
+    backend : str, optional
+        Whose rows, where the campaign holds several; one that runs the NumPy engine's kernels.
     n_folds : int
         Folds of CNNs; 0 leaves out one at a time.
     seed, jobs : int
@@ -114,7 +118,7 @@ def characteristic_gain(
     from mlperf.datasets import read_campaign
 
     found = read_campaign(campaign) if isinstance(campaign, (str, Path)) else campaign
-    further = Further.of(found, gradient_data(found, fit_sgemm(found)), sets, counters)
+    further = Further.of(found, gradient_data(found, fit_sgemm(found), backend), sets, counters)
     data, variants = further.data, variants_of(further.sets)
     cnns = tuple(str(name) for name in data.steps["cnn"].unique())
     folds = cnn_folds(cnns, n_folds, seed)
@@ -123,15 +127,19 @@ def characteristic_gain(
     rows = []
     for number, variant in enumerate(variants):
         own = parts[number * len(folds) : (number + 1) * len(folds)]
-        summary = errors(pd.concat([steps for steps, _ in own], ignore_index=True), method)
+        steps = pd.concat([part.steps for part in own], ignore_index=True)
+        summary = errors(steps, method)
         rows.append(
             {
                 "characteristics": variant.name,
                 "counters_from": variant.counters,
-                "n_terms": float(np.mean([kept for _, kept in own])),
+                "n_terms": float(np.mean([part.n_terms for part in own])),
+                "r2_adj": float(np.mean([part.r2_adj for part in own])),
+                "cv_r2": explained_share(steps, method),
                 "mape": summary.mape,
                 "median": summary.median,
                 "max": summary.max,
+                "noise_floor": data.noise_floor,
             }
         )
     table = pd.DataFrame(rows)
@@ -159,20 +167,36 @@ def variants_of(sets: Sequence[str]) -> list[Variant]:
     return found
 
 
-def left_out(further: Further, fold: list[str], variant: Variant, method: str, seed: int) -> tuple[pd.DataFrame, float]:
-    """Predicted steps of one fold's CNNs, and how many characteristics a kernel's model keeps in the mean."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """What one fold gave: predicted steps, and means over the fitted kernels."""
+
+    steps: pd.DataFrame
+    n_terms: float
+    r2_adj: float
+
+
+def left_out(further: Further, fold: list[str], variant: Variant, method: str, seed: int) -> Fold:
+    """Predict one fold's CNNs from models that were fitted on the others."""
     own = replace(further, sets=variant.sets)
     train = own.data.only([name for name in own.data.steps["cnn"].unique() if name not in fold])
     test = own.data.only(fold)
-    model = fit_gradient(train.calls, None, train.backend, methods=(method,), table=own.table, seed=seed)
+    known = train.calls
     if variant.counters == SURROGATE:
-        test = replace(test, calls=own.complete(train.calls, test.calls))
+        known, unseen = own.complete(known, test.calls)
+        test = replace(test, calls=unseen)
+    model = fit_gradient(known, None, train.backend, methods=(method,), table=own.table, seed=seed)
     offered = {term for terms in terms_of(variant.sets, own.data.calls) for term in terms}
     fits = [each[method].estimator for each in model.kernels.values() if method in each]
-    return predicted_steps(model, test, (method,)), float(np.mean([len(offered & set(kept_terms(fit))) for fit in fits]))
+    return Fold(
+        predicted_steps(model, test, (method,)),
+        float(np.mean([len(offered & set(getattr(fit, "terms_", ()))) for fit in fits])),
+        float(np.mean([getattr(getattr(fit, "report_", None), "r2_adj", np.nan) for fit in fits])),
+    )
 
 
-def kept_terms(estimator: object) -> tuple[str, ...]:
-    """Terms of a fitted estimator, of the base of a learnt one."""
-    inner = getattr(estimator, "base_", estimator)
-    return tuple(getattr(inner, "terms_", None) or getattr(inner, "terms", None) or ())
+def explained_share(steps: pd.DataFrame, method: str) -> float:
+    """R2 of left-out steps: one minus the squared errors over the squared distances from the mean."""
+    known = steps.dropna(subset=[f"{method}_s"])
+    measured, predicted = (known[name].to_numpy(float) for name in ("measured_s", f"{method}_s"))
+    return float(1.0 - np.sum((measured - predicted) ** 2) / np.sum((measured - measured.mean()) ** 2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -15,10 +15,9 @@ from mlperf.features.engine.instructions import InstructionMix
 from mlperf.features.engine.products import Blocking
 from mlperf.features.loops.caches import CacheLevel
 from mlperf.models.fields import Fields
-from mlperf.models.store import model_from_dict, model_to_dict
 from mlperf.systems.characteristics.description import EngineDescription, describe_calls, joined_columns
 from mlperf.systems.characteristics.surrogates import Surrogates
-from mlperf.systems.scaled import Scaled
+from mlperf.systems.scaled import Fits, fits_from_dict, fits_to_dict
 
 if TYPE_CHECKING:
     from mlperf.specs.cnn import CnnSpec
@@ -39,6 +38,8 @@ class Characteristics:
         Caches and libraries of the machine that was trained on.
     surrogates : Surrogates or None
         Models of the counters; None without a dynamic set.
+    stand_in : mapping
+        Kernel models that were fitted on those models' answers in place of counters, as `GradientModel.kernels`.
     counters : DataFrame or None
         Counters of a short run of the networks to predict.
     counters_from : str
@@ -48,6 +49,7 @@ class Characteristics:
     sets: tuple[str, ...]
     description: EngineDescription
     surrogates: Surrogates | None
+    stand_in: Fits = field(default_factory=dict)
     counters: pd.DataFrame | None = None
     counters_from: str = ""
 
@@ -83,20 +85,13 @@ class Characteristics:
     def to_dict(self) -> dict[str, Any]:
         """JSON types; counters of other networks are not stored."""
         caches = [[cache.name, cache.size_bytes, cache.line_bytes, cache.ways] for cache in self.description.caches]
-        models = None if self.surrogates is None else self.surrogates.models
         return {
             "sets": list(self.sets),
             "caches": caches,
             "blocking": plain(self.description.blocking),
             "mix": None if self.description.mix is None else plain(self.description.mix.frame),
-            "surrogates": None
-            if models is None
-            else {
-                kernel: {
-                    name: {"total_scale": fit.total_scale, "model": model_to_dict(fit.estimator)} for name, fit in fits.items()
-                }
-                for kernel, fits in models.items()
-            },
+            "surrogates": None if self.surrogates is None else fits_to_dict(self.surrogates.models),
+            "stand_in": fits_to_dict(self.stand_in),
         }
 
     @classmethod
@@ -105,15 +100,18 @@ class Characteristics:
         from mlperf.systems.model import frame_from_dict
 
         with Fields(value, path) as fields:
-            sets = fields.texts("sets")
             caches = tuple(
                 CacheLevel(str(name), int(size), int(line), int(ways)) for name, size, line, ways in fields.items("caches")
             )
             blocking = _blocking_from_dict(fields.raw("blocking"), f"{path}.blocking")
             mix = None if fields.absent("mix") else InstructionMix(frame_from_dict(fields.raw("mix"), f"{path}.mix"))
-            stored = fields.raw("surrogates")
-        description = EngineDescription(caches, blocking, mix)
-        return cls(sets, description, None if stored is None else _surrogates_from_dict(stored, f"{path}.surrogates"))
+            counted = None if fields.absent("surrogates") else fits_from_dict(fields.raw("surrogates"), f"{path}.surrogates")
+            return cls(
+                fields.texts("sets"),
+                EngineDescription(caches, blocking, mix),
+                None if counted is None else Surrogates(counted),
+                fits_from_dict(fields.raw("stand_in"), f"{path}.stand_in"),
+            )
 
 
 def _blocking_from_dict(value: Any, path: str) -> Blocking:
@@ -122,19 +120,6 @@ def _blocking_from_dict(value: Any, path: str) -> Blocking:
             *(fields.integer(name, lower=1) for name in ("rows", "depth", "tile_rows", "tile_columns", "strip")),
             fields.text("source"),
         )
-
-
-def _surrogates_from_dict(value: Any, path: str) -> Surrogates:
-    models: dict[str, dict[str, Scaled]] = {}
-    for kernel in Fields(value, path).names:
-        models[kernel] = {}
-        for name in Fields(value[kernel], f"{path}.{kernel}").names:
-            place = f"{path}.{kernel}.{name}"
-            with Fields(value[kernel][name], place) as fields:
-                models[kernel][name] = Scaled(
-                    model_from_dict(fields.raw("model"), f"{place}.model"), fields.number("total_scale", lower=0.0)
-                )
-    return Surrogates(models)
 
 
 def with_counters(model: Model, cnns: Sequence[CnnSpec], subbatch_size: int | Sequence[int], source: str) -> Model:
@@ -162,7 +147,8 @@ def with_counters(model: Model, cnns: Sequence[CnnSpec], subbatch_size: int | Se
     if found is None or not found.dynamic:
         raise UsageError("got a model without terms of counters", hint="Leave --profile-run and --surrogates out.")
     if source == SURROGATE:
-        return _bound(model, replace(found, counters_from=source))
+        bound = replace(found, counters_from=source)
+        return replace(model, gradient=replace(model.gradient, kernels=found.stand_in, characteristics=bound))
     from mlperf.collect.kernel_counters import count_kernels
 
     sizes = [subbatch_size] if isinstance(subbatch_size, int) else list(subbatch_size)
@@ -174,8 +160,5 @@ def with_counters(model: Model, cnns: Sequence[CnnSpec], subbatch_size: int | Se
             place="counters of the short run",
             hint="Let the cache model stand in: --surrogates.",
         )
-    return _bound(model, replace(found, counters=counted.frame, counters_from=source))
-
-
-def _bound(model: Model, characteristics: Characteristics) -> Model:
-    return replace(model, gradient=replace(model.gradient, characteristics=characteristics))
+    bound = replace(found, counters=counted.frame, counters_from=source)
+    return replace(model, gradient=replace(model.gradient, characteristics=bound))

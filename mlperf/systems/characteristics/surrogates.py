@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.features.engine import DYNAMIC_COLUMNS
 from mlperf.features.engine.sets import STATIC_S
 from mlperf.models import StepwiseOLS
-from mlperf.systems.scaled import Scaled, fit_scaled
+from mlperf.systems.scaled import Fits, Scaled, fit_scaled
 
 MEMORY_TERMS = ("access_bytes", *(column.name for column in STATIC_S))
 GEMM_TERMS = ("groups * m * n * k", "groups * m * k", "groups * k * n", "groups * m * n", *(column.name for column in STATIC_S[:4]))
@@ -23,19 +23,25 @@ GEMM_TERMS = ("groups * m * n * k", "groups * m * k", "groups * k * n", "groups 
 class Surrogates:
     """Fitted counters: ``models[kernel][counter]`` predicts the counter of one call, plus one."""
 
-    models: Mapping[str, Mapping[str, Scaled]]
+    models: Fits
 
     def columns(self, calls: pd.DataFrame) -> pd.DataFrame:
         """Predicted counters of kernel calls with their static characteristics, on the calls' index; >= 0."""
-        found = pd.DataFrame(0.0, index=calls.index, columns=sorted({name for each in self.models.values() for name in each}))
+        known = {name for each in self.models.values() for name in each}
+        found = pd.DataFrame(0.0, index=calls.index, columns=[name for name in DYNAMIC_COLUMNS if name in known])
         for kernel, rows in calls.groupby("kernel", sort=False):
             for counter, model in self.models.get(str(kernel), {}).items():
                 predicted: FloatArray = np.maximum(model.predict(rows) - 1.0, 0.0)
                 found.loc[rows.index, counter] = predicted
         return found
 
+    def replaced(self, calls: pd.DataFrame) -> pd.DataFrame:
+        """Kernel calls with these counters in place of measured ones."""
+        predicted = self.columns(calls)
+        return calls.assign(**{str(name): predicted[name] for name in predicted})
 
-def fit_surrogates(calls: pd.DataFrame, counters: Sequence[str] = DYNAMIC_COLUMNS, seed: int = 0) -> Surrogates:  # noqa: ARG001 - one way to fit
+
+def fit_surrogates(calls: pd.DataFrame, counters: Sequence[str] = DYNAMIC_COLUMNS) -> Surrogates:
     """Fit every counter of every kernel on the kernel's sizes and cache model.
 
     Parameters
