@@ -173,6 +173,8 @@ def refusal(error: OSError) -> str:
         return "this processor, or the machine it is lent by, does not offer it"
     if error.errno in (errno.EACCES, errno.EPERM):
         return f"not permitted here (perf_event_paranoid is {paranoid()})"
+    if error.errno == errno.ESRCH:
+        return "the process has ended"
     if error.errno == errno.ENOSYS:
         return "the kernel has no perf events"
     if error.errno in (errno.EMFILE, errno.ENFILE):
