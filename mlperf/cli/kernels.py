@@ -15,7 +15,7 @@ from mlperf.core.errors import UsageError
 PARTS = ("estimate", "dynamic", "groups", "physical", "published", "speedup", "sizes", "general")
 SETS = ("swc-o totals", "swc-o inner", "cache model", "swc-s", "swc-s + swc-o", "dwc-b")
 LEARNERS = ("linear", "ridge", "forest", "boosting", "linear x boosting")
-STORED = ("linear", "linear x boosting")
+STORED = ("linear", "boosting", "linear x boosting")
 
 source_argument = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 build_option = click.option("--build", help="Compiler with its options, as the table names it.")
@@ -113,7 +113,7 @@ Examples:
 @size_option
 @family_option
 @click.option("--features", type=Words(SETS), default="swc-s + swc-o", help="What the model sees.")
-@click.option("--learner", "learner_name", type=Words(STORED), default="linear x boosting", help="What it is.")
+@click.option("--learner", "learner_name", type=Words(STORED), default="boosting", help="What it is.")
 @click.option("--every-size", is_flag=True, help="Learn from every size of the build.")
 @folds_option
 @seed_option

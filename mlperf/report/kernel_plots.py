@@ -44,7 +44,7 @@ def operations_by_pattern(
         for size, color in zip(series.columns, PALETTE, strict=False):
             axes.plot(place, series[size], ".", color=color, markersize=3, alpha=0.8, label=f"N = {size}")
         title = f"{rows['pattern_set'].iloc[0]}, {rows['build'].iloc[0]}".strip(", ")
-        axes.set(ylabel=label, title=f"Operations per cycle: {title}", ylim=(0, None))
+        axes.set(ylabel=label, title=title, ylim=(0, None))
         name_patterns(axes, list(map(str, series.index)), f"pattern, in the order of N = {series.columns[-1]}")
         axes.legend(loc="upper left")
         figure.supxlabel(f"operations: executions of the innermost statement; cycles: {clock}", fontsize=7.0)

@@ -37,6 +37,7 @@ ESTIMATES = {
     "half_width": "half_width",
     "fit_s": "fit_s",
 }
+OPTIONAL = ("coverage", "half_width")
 TESTS = ("features", "n_terms", "r2_adj", "cv_r2", "mape", "f_p_value", "largest_p_value", "condition_number", "largest_vif")
 SIGNIFICANCE = """\
 Significance is not accuracy: p-values are of the rows that chose the terms, and a model may be significant in every term and err by
@@ -92,7 +93,8 @@ def estimate_sections(result: KernelStudy) -> list[Section]:
 
 def estimate_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Figures of every feature set and learner; in-sample ones are named so."""
-    shown = frame[list(ESTIMATES)].rename(columns=ESTIMATES).dropna(axis="columns", how="all")
+    known = [name for name in ESTIMATES if name not in OPTIONAL or frame[name].notna().any()]
+    shown = frame[known].rename(columns=ESTIMATES)
     return shown.assign(terms=shown["terms"].where(shown["terms"] > 0))
 
 

@@ -30,6 +30,8 @@ class Rung:
 def capacity_ladder(caches: Sequence[CacheLevel] = DEFAULT_CACHES) -> tuple[Rung, ...]:
     """Each cache with half and with twice its capacity beside it, the last one with four times, TLBs with twice.
 
+    Misses of the last cache and of TLBs, the dear ones, are told apart by role and stride.
+
     The reuse model is strict: a line whose reuse distance exceeds the capacity is lost. Real caches do not evict strictly the least
     recently used line, and a nest that is a little too large keeps a part of it; misses at the capacities around the real one
     bracket what happens, and a model may weigh them.
@@ -38,7 +40,8 @@ def capacity_ladder(caches: Sequence[CacheLevel] = DEFAULT_CACHES) -> tuple[Rung
     real = [cache for cache in caches if cache.line_bytes < PAGE_BYTES]
     rungs = []
     for cache in real:
-        rungs += [Rung(scaled(cache, "half", 0.5), False), Rung(cache, True), Rung(scaled(cache, "twice", 2.0), True)]
+        is_last = cache is real[-1]
+        rungs += [Rung(scaled(cache, "half", 0.5), False), Rung(cache, is_last), Rung(scaled(cache, "twice", 2.0), is_last)]
     rungs += [Rung(scaled(real[-1], "fourfold", 4.0), False)] if real else []
     for cache in tlbs:
         rungs += [Rung(cache, True), Rung(scaled(cache, "twice", 2.0), False)]

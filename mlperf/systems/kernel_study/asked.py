@@ -39,7 +39,8 @@ def asked_kernels(patterns: Sequence[str], size: int, files: Sequence[Path | str
         raise UsageError("got no pattern, expected at least one such as ij-jlk-kil")
     if files and len(files) != len(patterns):
         raise UsageError(
-            f"got {len(files)} files for {len(patterns)} patterns, expected one for each", hint="Give them in the order of the patterns."
+            f"got {len(files)} files for {len(patterns)} patterns, expected one for each",
+            hint="Give them in the order of the patterns.",
         )
     raw = pd.DataFrame({"pattern": list(patterns), "N": size, "time_s": np.nan})
     if files:

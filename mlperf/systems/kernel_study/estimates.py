@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.shown import Shown
-from mlperf.models import StepwiseOLS
+from mlperf.models.reports.report import FitReport
 from mlperf.models.validation.folds import Fold
 from mlperf.models.validation.scores import relative_errors
 from mlperf.systems.kernel_study.ceilings import distinct_rows, equal_feature_ceiling, r2_of, rank_of
@@ -114,11 +114,11 @@ def estimate(
     intervals : bool
         Whether to fit intervals inside each fold, which takes several times as long.
     """
-    answers = leave_out(lambda: learner.make(5 if intervals else 0, seed), X, y, groups, folds, intervals=intervals)
+    answers = leave_out(lambda: learner.make(5 if intervals else 0, seed, X.shape), X, y, groups, folds, intervals=intervals)
     here = answers.tested
     predicted, measured = answers.predicted[here], y[here]
     errors = relative_errors(predicted, measured)
-    fitted = in_sample(X, y) if learner.is_linear else {}
+    fitted = in_sample(learner.make(0, seed, X.shape).fit(X, y).report_) if learner.is_linear else {}
     covered = (answers.lower[here] <= measured) & (measured <= answers.upper[here])
     width = (answers.upper[here] - answers.lower[here]) / (2.0 * np.abs(predicted))
     known = bool(np.isfinite(answers.lower[here]).any())
@@ -150,9 +150,8 @@ def estimate(
     return Estimate(score, answers)
 
 
-def in_sample(X: pd.DataFrame, y: FloatArray) -> dict[str, float]:
+def in_sample(report: FitReport) -> dict[str, float]:
     """What is usually printed of a linear model: figures of the rows it was fitted on."""
-    report = StepwiseOLS(report="none").fit(X, y).report_
     terms = report.coefficients.drop(index="(Intercept)", errors="ignore")
     return {
         "n_terms": float(len(terms)),

@@ -17,6 +17,7 @@ from mlperf.features.loops.roles import ROLES, role_cells
 from mlperf.systems.kernel_study.instruction_mix import instruction_mix
 from mlperf.systems.kernel_study.kernel_times import KernelTimes
 
+
 @dataclass(frozen=True, slots=True)
 class FeatureSet:
     """One set of columns.

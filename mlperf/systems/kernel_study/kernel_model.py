@@ -28,7 +28,7 @@ from mlperf.systems.kernel_study.sizes import CLIP, clipped
 from mlperf.systems.kernel_study.storing import machine_from_dict, score_from_dict
 
 KIND = "kernels"
-STORED = ("linear", "linear x boosting")
+STORED = ("linear", "boosting", "linear x boosting")
 """Learners that the model file can hold: plain numbers, no pickles."""
 
 
@@ -79,7 +79,8 @@ class KernelModel(Shown):
         """
         if self.learner not in STORED:
             raise UsageError(
-                f"got learner {self.learner!r}, which a model file cannot hold", hint=f"Train with {' or '.join(STORED)} to store it."
+                f"got learner {self.learner!r}, which a model file cannot hold",
+                hint=f"Train with {' or '.join(STORED)} to store it.",
             )
         return {
             "format": FORMAT,
@@ -162,7 +163,7 @@ def train_kernels(
     times: KernelTimes,
     *,
     features: str = "swc-s + swc-o",
-    learner_name: str = "linear x boosting",
+    learner_name: str = "boosting",
     n_folds: int = 10,
     seed: int = 0,
 ) -> KernelModel:
@@ -190,7 +191,7 @@ def train_kernels(
     if n_folds >= 2:
         folds = grouped_folds(times.groups, n_folds, seed)
         score = estimate(features, X, ns, times.groups, folds, one, seed=seed).score
-    model = one.make(5 if n_folds >= 2 else 0, seed)
+    model = one.make(5 if n_folds >= 2 else 0, seed, X.shape)
     keys = {"groups": times.groups} if getattr(model, "uses_groups", False) else {}
     model.fit(X, ns, **keys)
     return KernelModel(

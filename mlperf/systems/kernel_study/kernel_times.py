@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -83,12 +84,10 @@ class KernelTimes(Shown):
             raise DataError(f"got no rows of {setting}", place=self.name, hint=f"There are {self.listing()}.")
         return self.rows(here)
 
-    def rows(self, here: FloatArray | Sequence[int]) -> KernelTimes:
-        """Some rows; counters stay."""
+    def rows(self, here: Any) -> KernelTimes:
+        """Some rows, by flag or by number; counters stay."""
         frame = self.frame[here] if np.asarray(here).dtype == bool else self.frame.iloc[list(here)]
-        return KernelTimes(
-            self.name, frame.reset_index(drop=True), self.machines, self.counters, self.data_sha256, self.notes
-        )
+        return KernelTimes(self.name, frame.reset_index(drop=True), self.machines, self.counters, self.data_sha256, self.notes)
 
     def listing(self) -> str:
         """Sweeps in words."""
@@ -112,7 +111,9 @@ class KernelTimes(Shown):
             if value is not None:
                 here &= (self.frame[name] == value).to_numpy()
         if not here.any():
-            raise DataError(f"got no rows of {build or 'any build'}, N = {N or 'any'}", place=self.name, hint=f"There are {self.listing()}.")
+            raise DataError(
+                f"got no rows of {build or 'any build'}, N = {N or 'any'}", place=self.name, hint=f"There are {self.listing()}."
+            )
         return self.rows(here)
 
     def on_machine(self, facts: MachineFacts) -> KernelTimes:
@@ -135,7 +136,7 @@ class KernelTimes(Shown):
         return self.frame["iterations"].to_numpy(float)
 
     @property
-    def groups(self) -> FloatArray:
+    def groups(self) -> Any:
         """What stays in one fold: programs that differ in names only, shape (n_rows,)."""
         return self.frame["swap_group"].to_numpy()
 
@@ -145,7 +146,12 @@ class KernelTimes(Shown):
 
 
 def choose_setting(
-    times: KernelTimes, *, pattern_set: str | None = None, build: str | None = None, N: int | None = None, machine: str | None = None
+    times: KernelTimes,
+    *,
+    pattern_set: str | None = None,
+    build: str | None = None,
+    N: int | None = None,
+    machine: str | None = None,
 ) -> Setting:
     """The sweep that was asked for, or the first of those that fit.
 
@@ -161,9 +167,7 @@ def choose_setting(
             raise UsageError(
                 f"got {name} {value!r}, expected one of {', '.join(known)}", place=times.name, hint=did_you_mean(str(value), known)
             )
-    fitting = [
-        one for one in times.settings if all(value is None or getattr(one, name) == value for name, value in wanted.items())
-    ]
+    fitting = [one for one in times.settings if all(value is None or getattr(one, name) == value for name, value in wanted.items())]
     if not fitting:
         raise UsageError("no sweep fits all of what was asked for", place=times.name, hint=f"There are {times.listing()}.")
     # The paper's build where it is there: vectorised SSE code with reordered sums at the largest size.

@@ -11,9 +11,14 @@ from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.models import BoostedResidual, LogLearner, StepwiseOLS
 
-
 TREES: Mapping[str, Any] = MappingProxyType({"max_iter": 400, "learning_rate": 0.05, "max_leaf_nodes": 8, "min_samples_leaf": 5})
 """Small trees, many of them: sweeps hold hundreds of kernels, and few of each kind."""
+
+
+ROWS_PER_COLUMN = 5
+"""Rows for each column below which elimination would begin from a fit of noise."""
+
+Shape = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,41 +32,47 @@ class StudyLearner:
     doc : str
         What it does, in a line.
     make : callable
-        ``make(n_folds, seed)`` returns an unfitted estimator; ``n_folds`` inner folds make its intervals, 0: none.
+        ``make(n_folds, seed, shape)`` returns an unfitted estimator for a table of that shape; ``n_folds`` inner folds make its
+        intervals, 0: none.
     is_linear : bool
         Whether adjusted R², t and F tests, VIF mean something.
     """
 
     name: str
     doc: str
-    make: Callable[[int, int], Any]
+    make: Callable[[int, int, Shape], Any]
     is_linear: bool = False
 
 
-def linear(n_folds: int, seed: int) -> Any:
-    """Least squares of the raw time, terms by backward AIC."""
-    del seed
-    return StepwiseOLS(report="auto" if n_folds else "none")
+def linear(n_folds: int, seed: int, shape: Shape) -> Any:
+    """Least squares of the raw time, terms by backward AIC; forward by BIC where rows are too few to begin with every column."""
+    del n_folds, seed
+    if shape[0] >= ROWS_PER_COLUMN * shape[1]:
+        return StepwiseOLS(report="none")
+    return StepwiseOLS(lower=(), direction="forward", criterion="bic", report="none")
 
 
-def boosting(n_folds: int, seed: int) -> Any:
+def boosting(n_folds: int, seed: int, shape: Shape) -> Any:
     """Boosted trees of log time: a constant times what trees make of it, so that the model file can hold it."""
+    del shape
     return BoostedResidual(base=StepwiseOLS(["1"], report="none"), n_folds=n_folds, random_state=seed, **TREES)
 
 
-def forest(n_folds: int, seed: int) -> Any:
+def forest(n_folds: int, seed: int, shape: Shape) -> Any:
     """Random forest of log time."""
+    del shape
     return LogLearner("forest", smearing=False, n_folds=n_folds, random_state=seed)
 
 
-def ridge(n_folds: int, seed: int) -> Any:
+def ridge(n_folds: int, seed: int, shape: Shape) -> Any:
     """Ridge of log time."""
+    del shape
     return LogLearner("ridge", smearing=False, n_folds=n_folds, random_state=seed)
 
 
-def linear_boosted(n_folds: int, seed: int) -> Any:
+def linear_boosted(n_folds: int, seed: int, shape: Shape) -> Any:
     """The linear model times boosted trees of what it leaves."""
-    return BoostedResidual(base=StepwiseOLS(report="none"), n_folds=n_folds, random_state=seed, **TREES)
+    return BoostedResidual(base=linear(0, seed, shape), n_folds=n_folds, random_state=seed, **TREES)
 
 
 LEARNERS: Mapping[str, StudyLearner] = MappingProxyType(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.models.validation.scores import relative_errors
@@ -35,7 +36,7 @@ def published_row(rows: KernelTimes) -> Mapping[str, float]:
     }
 
 
-def speedups(times: KernelTimes, n_folds: int, seed: int, notes: list[str]) -> tuple[SpeedupScore, ...]:
+def speedups(times: KernelTimes, learner_name: str, n_folds: int, seed: int, notes: list[str]) -> tuple[SpeedupScore, ...]:
     """Every vectorising build against scalar code, by source alone and with the compiled loops."""
     pairs = speedup_pairs(times)
     if not pairs:
@@ -47,11 +48,11 @@ def speedups(times: KernelTimes, n_folds: int, seed: int, notes: list[str]) -> t
             X = columns_or_none(fast, features)
             if X is not None:
                 names = (vector.build, scalar.build)
-                scores.append(speedup_score(fast, slow, names, features, X, "boosting", n_folds=n_folds, seed=seed))
+                scores.append(speedup_score(fast, slow, names, features, X, learner_name, n_folds=n_folds, seed=seed))
     return tuple(scores)
 
 
-def columns_or_none(rows: KernelTimes, features: str) -> object:
+def columns_or_none(rows: KernelTimes, features: str) -> pd.DataFrame | None:
     """Columns of a set; None where the table cannot give them."""
     try:
         return varying(kernel_features(rows, features))
@@ -59,7 +60,7 @@ def columns_or_none(rows: KernelTimes, features: str) -> object:
         return None
 
 
-def sizes(times: KernelTimes, seed: int, notes: list[str]) -> tuple[SizeScore, ...]:
+def sizes(times: KernelTimes, learners: Sequence[str], seed: int, notes: list[str]) -> tuple[SizeScore, ...]:
     """Every series of sizes, the largest left out."""
     series = size_series(times)
     if not series:
@@ -68,11 +69,11 @@ def sizes(times: KernelTimes, seed: int, notes: list[str]) -> tuple[SizeScore, .
     for sweeps in series:
         for features in ("swc-s", "swc-s + swc-o"):
             if columns_or_none(times.sweep(sweeps[-1]), features) is not None:
-                scores += [size_score(times, sweeps, features, name, seed=seed) for name in SIZE_LEARNERS]
+                scores += [size_score(times, sweeps, features, name, seed=seed) for name in learners or SIZE_LEARNERS]
     return tuple(scores)
 
 
-def generality(times: KernelTimes, seed: int, notes: list[str]) -> tuple[TransferScore, ...]:
+def generality(times: KernelTimes, learner_name: str, seed: int, notes: list[str]) -> tuple[TransferScore, ...]:
     """Special and general models over builds, and over machines."""
     scores: list[TransferScore] = []
     for axis in AXES:
@@ -82,5 +83,5 @@ def generality(times: KernelTimes, seed: int, notes: list[str]) -> tuple[Transfe
             continue
         for features in GENERAL_SETS:
             if columns_or_none(rows, features) is not None:
-                scores += transfer_scores(rows, axis, features, "boosting", seed=seed)
+                scores += transfer_scores(rows, axis, features, learner_name, seed=seed)
     return tuple(scores)

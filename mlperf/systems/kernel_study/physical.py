@@ -88,4 +88,4 @@ def physical_model(times: KernelTimes, folds: Sequence[Fold]) -> PhysicalModel |
 
 def unsigned() -> Any:
     """Least squares without negative costs."""
-    return NonNegativeOLS(list(PHYSICAL))
+    return NonNegativeOLS(list(PHYSICAL), n_draws=0, n_folds=0)

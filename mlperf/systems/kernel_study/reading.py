@@ -169,7 +169,9 @@ def check_numbers(raw: pd.DataFrame, time: str, place: str, *, timed: bool) -> N
         wrong = ~(absent | (np.isfinite(values) & is_right(values)))
         if wrong.any():
             row = int(np.argmax(wrong))
-            raise DataError(f"got {raw[column].iloc[row]!s}, expected {expected}", place=f"{place}, line {row + 2}, column {column}")
+            raise DataError(
+                f"got {raw[column].iloc[row]!s}, expected {expected}", place=f"{place}, line {row + 2}, column {column}"
+            )
     for row, pattern in enumerate(raw["pattern"].astype(str)):
         try:
             check_pattern(pattern)

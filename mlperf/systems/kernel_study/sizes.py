@@ -72,9 +72,7 @@ def size_series(times: KernelTimes) -> list[tuple[Setting, ...]]:
     return [tuple(sorted(found, key=lambda one: one.N)) for found in series.values() if len(found) > 1]
 
 
-def size_score(
-    times: KernelTimes, sweeps: Sequence[Setting], features: str, learner_name: str, *, seed: int = 0
-) -> SizeScore:
+def size_score(times: KernelTimes, sweeps: Sequence[Setting], features: str, learner_name: str, *, seed: int = 0) -> SizeScore:
     """Train on all sizes but the largest, predict the largest.
 
     Parameters
@@ -91,7 +89,7 @@ def size_score(
     known = varying(kernel_features(train, features))
     asked = kernel_features(test, features).reindex(columns=known.columns, fill_value=0.0)
     y, truth = train.time_s / train.iterations, test.time_s / test.iterations
-    model = learner(learner_name).make(0, seed).fit(known, y)
+    model = learner(learner_name).make(0, seed, known.shape).fit(known, y)
     predicted, cut = clipped(np.asarray(model.predict(asked), float), y)
     errors = relative_errors(predicted, truth)
     return SizeScore(

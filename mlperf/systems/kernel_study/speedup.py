@@ -80,7 +80,8 @@ def speedup_pairs(times: KernelTimes) -> list[tuple[Setting, Setting]]:
             other
             for other in times.settings
             if is_scalar(other.build)
-            and (other.machine, other.pattern_set, other.N, other.offset_bytes) == (one.machine, one.pattern_set, one.N, one.offset_bytes)
+            and (other.machine, other.pattern_set, other.N, other.offset_bytes)
+            == (one.machine, one.pattern_set, one.N, one.offset_bytes)
         ]
         if alike and not is_scalar(one.build):
             pairs.append((one, alike[0]))
@@ -133,7 +134,7 @@ def speedup_score(
     vector_s, scalar_s = fast.time_s, slow["time_s"].to_numpy(float)
     speedup = scalar_s / vector_s
     folds = grouped_folds(fast.groups, n_folds, seed)
-    answers = leave_out(lambda: learner(learner_name).make(0, seed), X, speedup, fast.groups, folds)
+    answers = leave_out(lambda: learner(learner_name).make(0, seed, X.shape), X, speedup, fast.groups, folds)
     chosen = answers.predicted > 1.0
     best = np.minimum(vector_s, scalar_s).sum()
     return SpeedupScore(

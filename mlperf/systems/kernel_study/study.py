@@ -144,6 +144,11 @@ class StudyPlan:
                 if word not in known:
                     raise UsageError(f"got {what} {word!r}, expected one of {', '.join(known)}", hint=did_you_mean(word, known))
 
+    @property
+    def comparing(self) -> str:
+        """The learner of speed-ups and of special and general models."""
+        return self.learners[0] if self.learners else "boosting"
+
     def has(self, part: str) -> bool:
         """Whether a part was asked for."""
         return not self.parts or part in self.parts
@@ -190,7 +195,7 @@ def study_kernels(times: KernelTimes, setting: Setting, plan: StudyPlan | None =
     groups, ceiling = grouped(work)
     counted_setting, counted = dynamic(times, setting, plan)
     notes = [*times.notes, *(note for note in absent if not plan.features or note.partition(":")[0] in plan.features)]
-    transfers = generality(times, plan.seed, notes) if plan.has("general") else ()
+    transfers = generality(times, plan.comparing, plan.seed, notes) if plan.has("general") else ()
     return KernelStudy(
         name=times.name,
         setting=str(setting),
@@ -206,8 +211,8 @@ def study_kernels(times: KernelTimes, setting: Setting, plan: StudyPlan | None =
         group_ceiling=ceiling,
         physical=physical_model(rows, work.folds) if plan.has("physical") else None,
         published=published_row(rows) if plan.has("published") else {},
-        speedups=speedups(times, plan.n_folds, plan.seed, notes) if plan.has("speedup") else (),
-        sizes=sizes(times, plan.seed, notes) if plan.has("sizes") else (),
+        speedups=speedups(times, plan.comparing, plan.n_folds, plan.seed, notes) if plan.has("speedup") else (),
+        sizes=sizes(times, plan.learners, plan.seed, notes) if plan.has("sizes") else (),
         transfers=transfers,
         operations=operations_frame(times),
         clock=times.machine().clock_source,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.shown import Shown
 from mlperf.models.validation.folds import Fold, grouped_folds
 from mlperf.models.validation.scores import relative_errors
@@ -17,7 +17,7 @@ from mlperf.systems.kernel_study.ceilings import r2_of, rank_of
 from mlperf.systems.kernel_study.feature_sets import kernel_features, varying
 from mlperf.systems.kernel_study.kernel_times import KernelTimes
 from mlperf.systems.kernel_study.learners import learner
-from mlperf.systems.kernel_study.left_out import leave_out
+from mlperf.systems.kernel_study.left_out import LeftOutRows, leave_out
 
 AXES = ("build", "machine")
 GENERAL_SETS = ("swc-s", "swc-o inner", "swc-s + swc-o")
@@ -70,10 +70,10 @@ def comparable(times: KernelTimes, axis: str) -> KernelTimes | None:
     Of several families and sizes the one with the most values is taken, then the one with the most rows.
     """
     fixed = [name for name in ("machine", "pattern_set", "build", "N", "offset_bytes") if name != axis]
-    best, score = None, (1, 0)
+    best, score = None, (0, 0)
     for _, rows in times.frame.groupby(fixed, sort=False):
         found = (int(rows[axis].nunique()), len(rows))
-        if found > score:
+        if found[0] > 1 and found > score:
             best, score = rows, found
     if best is None:
         return None
@@ -106,36 +106,45 @@ def transfer_scores(
         Of the folds over kernels.
     """
     X, y = varying(general_columns(times, axis, features)), times.time_s / times.iterations
-    values, labels = list(dict.fromkeys(times.frame[axis])), times.frame[axis].to_numpy()
+    labels = times.frame[axis].to_numpy()
     kernel_folds = grouped_folds(times.groups, n_folds, seed)
+    # The general model of a fold is one and the same whatever build is asked for.
+    every = {WAYS[1]: answered(X, y, times, kernel_folds, learner_name, seed)}
     scores = []
-    for value in values:
+    for value in dict.fromkeys(labels):
         own = labels == value
-        for way, trains in zip(WAYS, (own, np.ones(len(own), bool), ~own), strict=True):
-            folds = [
-                Fold(fold.name, fold.train[trains[fold.train]], fold.test[own[fold.test]]) for fold in kernel_folds
-            ]
-            answers = leave_out(lambda: learner(learner_name).make(0, seed), X, y, times.groups, folds)
-            predicted, measured = answers.predicted[own], y[own]
-            errors = relative_errors(predicted, measured)
-            scores.append(
-                TransferScore(
-                    axis=axis,
-                    left_out=str(value),
-                    features=features,
-                    learner=learner_name,
-                    way=way,
-                    n_train=max(len(fold.train) for fold in folds),
-                    n_rows=int(own.sum()),
-                    r2=r2_of(predicted, measured),
-                    mape=errors.mape,
-                    rank=rank_of(predicted, measured),
-                    bias=errors.bias,
-                    calibrated_mape=calibrated(predicted, measured, seed),
-                    in_domain=float(answers.in_domain[own].mean()),
-                )
-            )
+        for way, trains in zip(WAYS, (own, np.ones(len(own), dtype=bool), ~own), strict=True):
+            folds = [Fold(one.name, one.train[trains[one.train]], one.test[own[one.test]]) for one in kernel_folds]
+            answers = every.get(way) or answered(X, y, times, folds, learner_name, seed)
+            about = (axis, str(value), features, learner_name, way, max(len(one.train) for one in folds))
+            scores.append(scored(about, answers, y, own, seed))
     return tuple(scores)
+
+
+def answered(
+    X: pd.DataFrame, y: FloatArray, times: KernelTimes, folds: Sequence[Fold], learner_name: str, seed: int
+) -> LeftOutRows:
+    """Left-out answers of one way of training."""
+    shape = (min(len(one.train) for one in folds), X.shape[1])
+    return leave_out(lambda: learner(learner_name).make(0, seed, shape), X, y, times.groups, folds)
+
+
+def scored(
+    about: tuple[str, str, str, str, str, int], answers: LeftOutRows, y: FloatArray, own: BoolArray, seed: int
+) -> TransferScore:
+    """Figures of the rows of one build or machine; ``about`` are the fields up to ``n_train``."""
+    predicted, measured = answers.predicted[own], y[own]
+    errors = relative_errors(predicted, measured)
+    return TransferScore(
+        *about,
+        n_rows=int(own.sum()),
+        r2=r2_of(predicted, measured),
+        mape=errors.mape,
+        rank=rank_of(predicted, measured),
+        bias=errors.bias,
+        calibrated_mape=calibrated(predicted, measured, seed),
+        in_domain=float(answers.in_domain[own].mean()),
+    )
 
 
 def general_columns(times: KernelTimes, axis: str, features: str) -> pd.DataFrame:
@@ -170,7 +179,9 @@ def price_of_generality(scores: Sequence[TransferScore]) -> pd.DataFrame:
     """Means over builds (machines): one line a feature set, learner and way, with the rise of MAPE over the special model."""
     frame = transfer_frame(scores)
     if frame.empty:
-        return pd.DataFrame(columns=["axis", "features", "learner", "way", "n_train", "r2", "mape", "rank", "calibrated_mape", "rise_of_mape"])
+        return pd.DataFrame(
+            columns=["axis", "features", "learner", "way", "n_train", "r2", "mape", "rank", "calibrated_mape", "rise_of_mape"]
+        )
     keys = ["axis", "features", "learner", "way"]
     means = frame.groupby(keys, sort=False)[["n_train", "r2", "mape", "rank", "calibrated_mape"]].mean().reset_index()
     special = means[means["way"] == WAYS[0]].set_index(keys[:3])["mape"]

@@ -1,0 +1,49 @@
+"""Special and general models: what is left out, and what generality costs where the truth is known."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from mlperf.systems.kernel_study import KernelTimes, StudyPlan, choose_setting, study_kernels
+from mlperf.systems.kernel_study.parts import generality
+from mlperf.systems.kernel_study.transfer import comparable, price_of_generality, transfer_scores
+
+
+def test_comparable_rows_hold_every_kernel_with_every_build(made: KernelTimes) -> None:
+    rows = comparable(made, "build")
+    assert rows is not None
+    assert rows.frame["N"].nunique() == 1
+    assert (rows.frame.groupby("pattern")["build"].nunique() == 3).all()
+    assert comparable(made, "machine") is None
+
+
+def test_a_machine_alone_is_not_estimated(made: KernelTimes) -> None:
+    notes: list[str] = []
+    generality(made.where(build="gcc_O2_sse3_fast"), "linear", 0, notes)
+    assert "one machine: not estimated" in notes
+    assert "one build: not estimated" in notes
+
+
+def test_what_generality_costs_is_the_factor_between_builds(made: KernelTimes) -> None:
+    """Times of the middle build are 1.0, of the others 1.3 and 0.8 times the same costs: unseen, SWC-S can only say something between."""
+    rows = comparable(made, "build")
+    assert rows is not None
+    scores = transfer_scores(rows, "build", "swc-s", "linear", n_folds=4)
+    table = {(one.left_out, one.way): one for one in scores}
+    assert table["gcc_O1_scalar", "special"].mape < 0.15
+    assert table["gcc_O1_scalar", "general, unseen"].bias == pytest.approx(0.9 / 1.3 - 1.0, abs=0.08)
+    assert table["gcc_O3_avx2_fast", "general, unseen"].bias == pytest.approx(1.15 / 0.8 - 1.0, abs=0.15)
+    assert table["gcc_O3_avx2_fast", "general, unseen"].calibrated_mape < table["gcc_O3_avx2_fast", "general, unseen"].mape
+    price = price_of_generality(scores).set_index("way")
+    assert price.loc["special", "rise_of_mape"] == 0.0
+    assert price.loc["general, unseen", "rise_of_mape"] > 0.5
+
+
+def test_two_machines_are_compared(made: KernelTimes) -> None:
+    rows = made.where(build="gcc_O2_sse3_fast", N=50)
+    second = rows.frame.assign(machine="second", time_s=2.0 * rows.frame["time_s"])
+    facts = next(iter(rows.machines.values()))
+    both = KernelTimes("both", pd.concat([rows.frame, second], ignore_index=True), {**rows.machines, "second": facts}, None, {})
+    result = study_kernels(both, choose_setting(both), StudyPlan(parts=("general",), learners=("linear",)))
+    assert {one.left_out for one in result.transfers if one.axis == "machine"} == {"second", *rows.machines}
