@@ -58,7 +58,7 @@ def test_its_files_in_proc_stay_until_the_usage_is_read() -> None:
 
 
 def test_the_wall_time_is_that_of_the_command() -> None:
-    assert run("sleep", "0.2")[1] == pytest.approx(0.2, abs=0.1)
+    assert 0.2 <= run("sleep", "0.2")[1] < 2.0
 
 
 def test_faults_are_those_that_the_kernel_counts_for_the_same_program() -> None:
