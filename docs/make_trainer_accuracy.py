@@ -18,6 +18,7 @@ from mlperf.report.figures import save_figure
 from mlperf.report.trainer_accuracies import distribution_figure
 from mlperf.systems.learning_quality import QualityModel, fit_quality
 from mlperf.systems.trainer_accuracy import TrainerAccuracy, judge_trainer
+from mlperf.systems.trainer_accuracy.forms import PREDICTING
 from mlperf.systems.trainer_accuracy.gradient_transfer import balance_errors
 from mlperf.systems.trainer_accuracy.headline import PAPER
 from mlperf.systems.trainer_accuracy.ranking import TOGETHER, Ranking
@@ -137,7 +138,7 @@ def split_text(found: TrainerAccuracy) -> str:
             own = [table.loc[(costs, form, quantity)] for form in forms]
             cells = [pair(each) for each in own]
             rows.append([text, name, str(int(own[0]["n"])), *cells, percent(own[0]["repeat_difference"])])
-    each = found.split[(found.split["costs"] == "fitted") & (found.split["form"] == "convolution")]
+    each = found.split[(found.split["costs"] == "fitted") & (found.split["form"] == PREDICTING)]
     settings = [
         [
             setting(row),
@@ -157,7 +158,7 @@ between measured lengths, the marginal cost beyond, a power below), the exchange
 barrier is computed. *Known*: each setting's own measured components put into the equations, so that only the equations can be
 wrong. The paper's form has its alpha' fitted here; on known costs it is the cost of one sum.
 
-T_Update of the tested settings (nodes x GPUs, sub-batch), convolution form, ms and %:
+T_Update of the tested settings (nodes x GPUs, sub-batch), form {PREDICTING}, ms and %:
 
 {markdown(settings, ["setting", "measured", "predicted", "error", "between repeats"])}"""
 
@@ -178,7 +179,7 @@ Measured and predicted mean over settings, ms, in brackets the mean absolute err
 {markdown(rows, ["wait", "where", "settings", "measured", *forms])}
 
 The paper's barrier knows only how many buffers each node adds, and is 0 where T_Update > T_GPU: every buffer is fresh there. What
-nodes still wait for is the spread of their own work, which the convolution sees."""
+nodes still wait for is the spread of their own work, which `convolution` and `phases` see."""
 
 
 def headline_text(found: TrainerAccuracy, rounds_from: str) -> str:
@@ -190,6 +191,8 @@ def headline_text(found: TrainerAccuracy, rounds_from: str) -> str:
     asked = ("epoch_s", "update_iteration_s", "mean_minibatch_size")
     rows = []
     for (inputs, form, cnn), _ in ours.groupby(["inputs", "form", "cnn"], sort=False):
+        if cnn != "all" and form not in ("paper", PREDICTING):
+            continue
         rows.append([str(inputs), str(form), str(cnn), *(pair(table.loc[(inputs, form, cnn, name)]) for name in asked)])
     paper = {(cnn, name): f"{percent(mean)} / {percent(largest, 1)}" for cnn, name, largest, mean in PAPER}
     rows += [[f"{TABLE_9}, real hardware", "paper", cnn, *(paper[cnn, name] for name in asked)] for cnn in ("CNN-B", "CNN-C")]
@@ -238,10 +241,31 @@ def ranking_text(found: TrainerAccuracy) -> str:
     """Order of configurations."""
     if not found.rankings:
         return ""
-    return "\n\n".join(["## Order of configurations inside a window", *(one_ranking(each, found) for each in found.rankings)])
+    rows = [
+        [
+            f"{each.cnn}, {each.machine}",
+            each.form,
+            str(len(each.table)),
+            str(each.n_pairs),
+            str(each.n_beyond_noise),
+            str(each.n_tied),
+            str(each.n_wrong),
+            percent(each.regret),
+        ]
+        for each in found.rankings
+    ]
+    heads = ["ranked", "form", "in the window", "pairs", "apart beyond noise", "of these: tied", "wrong", "regret, %"]
+    tables = [one_ranking(each) for each in found.rankings if each.form == PREDICTING]
+    about = f"""## Order of configurations inside a window
+
+Costs come from the components.csv of {found.trained_on} on that machine: of its runs on 1 and 2 nodes; more nodes are held out.
+Noise is twice the mean difference between repeats. *Tied*: predicted in the wrong order, but by less than the noise.
+
+{markdown(rows, heads)}"""
+    return "\n\n".join([about, *tables])
 
 
-def one_ranking(each: Ranking, found: TrainerAccuracy) -> str:
+def one_ranking(each: Ranking) -> str:
     """One network on one machine, or on all together."""
     named = each.machine == TOGETHER
     rows = [
@@ -259,9 +283,7 @@ def one_ranking(each: Ranking, found: TrainerAccuracy) -> str:
     ]
     seconds, sizes = ("predicted, s", "measured, s"), ("predicted mini-batch", "measured")
     heads = ["nodes x GPUs, sub-batch", "fitted on", *seconds, *sizes, "measured rank"]
-    return f"""**{each.cnn}, {each.machine}**: window {each.lower:.0f} to {each.upper:.0f} samples, costs from the components.csv of
-{found.trained_on}. Of {each.n_pairs} pairs {each.n_beyond_noise} differ by more than twice the difference between repeats
-({percent(each.noise)} %), {each.n_wrong} of them are in the wrong order; regret of the predicted best {percent(each.regret)} %.
+    return f"""**{each.cnn}, {each.machine}**: window {each.lower:.0f} to {each.upper:.0f}, noise {percent(each.noise)} %.
 
 {markdown(rows, ["machine", *heads] if named else heads)}"""
 
@@ -280,11 +302,12 @@ def components_text(found: TrainerAccuracy) -> str:
     return f"""## Components: the paper's regressors, terms chosen by AIC, laws
 
 Held out: a random quarter of the settings of {found.trained_on}; each network in turn; 4 nodes, fitted on 1 and 2. Mean / largest
-error, %; the last four rows are end to end (paper: the paper's form; else the convolution form).
+error, %; the last four rows are end to end (paper: the paper's form; else {PREDICTING}).
 
 {markdown(rows, heads)}
 
-Inside the measured range terms chosen by AIC are the better ones: hinges at the ends of caches show what one slope cannot. Beyond
+Inside the measured range and on other networks terms chosen by AIC are the better ones: hinges at the ends of caches, and the
+elements of an image in place of its number, show what one slope cannot. Beyond
 it, from two sizes of a node's share to a third that is smaller, a line has a negative constant; a power has not. `laws` is what the
 sections above use."""
 
@@ -319,7 +342,7 @@ def modes_text(found: TrainerAccuracy) -> str:
     """Real work."""
     if found.stretches.empty:
         return ""
-    known = found.known[found.known["form"] == "convolution"].to_dict("records")
+    known = found.known[found.known["form"] == PREDICTING].to_dict("records")
     rows = [[row["machine"], NAMES[row["quantity"]], str(row["n"]), pair(row)] for row in known]
     names = [name for name in found.stretches.columns if name not in STRETCH_KEYS]
     stretched = [
@@ -328,7 +351,7 @@ def modes_text(found: TrainerAccuracy) -> str:
     ]
     return f"""## Real memory work, real gradients
 
-Known costs put into the convolution form, by mode; mean / largest error, %:
+Known costs put into the form {PREDICTING}, by mode; mean / largest error, %:
 
 {markdown(rows, ["machine", "quantity", "settings", "error"])}
 
@@ -364,9 +387,11 @@ accuracy of {target} and could not be fitted. log(epochs to the target) on funct
 
 {markdown(rows, ["term", "coefficient", "standard error", "p"])}
 
-{left_out_text(quality)} Runs were made on a busy machine with workers that share two cores: that decides mini-batch and staleness,
-not what they do to learning. On one node nothing slows the update thread: most of its updates are empty, the mean mini-batch is
-below a sub-batch.
+{left_out_text(quality)}
+
+Runs were made on a busy machine with workers that share two cores: that decides mini-batch and staleness, not what they do to
+learning. On one node nothing slows the update thread: most of its updates are empty, the mean mini-batch is below a sub-batch.
+Where one repeat reached the target and another did not, the epochs are those of the one that did.
 
 {markdown(settings, heads)}
 

@@ -74,12 +74,12 @@ class QualityModel(Shown):
     errors: LeftOutError | None
     provenance: Mapping[str, Any]
 
-    def epochs(self, minibatch: FloatArray, staleness: FloatArray) -> FloatArray:
+    def epochs(self, minibatch: FloatArray | float, staleness: FloatArray | float) -> FloatArray:
         """Median epochs to the target; mean mini-batch in samples, staleness in updates, shapes that broadcast."""
         shape, frame = inputs(minibatch, staleness)
         return np.asarray(np.exp(self.estimator.predict(frame)).reshape(shape))
 
-    def predict(self, minibatch: FloatArray, staleness: FloatArray, level: float = 0.95) -> EpochsToTarget:
+    def predict(self, minibatch: FloatArray | float, staleness: FloatArray | float, level: float = 0.95) -> EpochsToTarget:
         """Epochs to the target with both intervals and the domain flag.
 
         Parameters
@@ -135,7 +135,7 @@ class QualityModel(Shown):
         return self.rows
 
 
-def inputs(minibatch: FloatArray, staleness: FloatArray) -> tuple[tuple[int, ...], pd.DataFrame]:
+def inputs(minibatch: FloatArray | float, staleness: FloatArray | float) -> tuple[tuple[int, ...], pd.DataFrame]:
     """Common shape, and the columns that the terms read, one row a configuration."""
     size, age = np.broadcast_arrays(np.asarray(minibatch, float), np.asarray(staleness, float))
     return size.shape, pd.DataFrame({"mean_minibatch_size": size.ravel(), "staleness": age.ravel()})

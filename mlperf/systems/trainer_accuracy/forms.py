@@ -61,7 +61,7 @@ FORMS: Mapping[str, Callable[[ComponentTimes, RunGrid, int], pd.DataFrame]] = {
     "simulation": by_simulation,
 }
 PREDICTING = "phases"
-"""The form that the gates are asked of: the default of every prediction."""
+"""The form that the gates are asked of: the most exact of the closed ones."""
 
 REFINED = "simulation"
 """What decides between configurations that the closed form finds equal."""

@@ -17,6 +17,7 @@ from mlperf.systems.components import FITTED, Component
 from mlperf.systems.scaled import Scaled
 from mlperf.systems.times import ComponentTimes
 from mlperf.systems.trainer_accuracy.costs import MEASURED, Costs, barrier_waits, fit_costs, spread_times, variation
+from mlperf.systems.trainer_accuracy.forms import PREDICTING
 from mlperf.systems.trainer_accuracy.gradient_transfer import works
 from mlperf.systems.trainer_accuracy.runs import CONFIG
 
@@ -32,9 +33,9 @@ PAYLOAD = Component(
     ("n_params * log2(n_nodes)", "n_params"),
     ("log2(n_nodes)", "n_params * (n_nodes - 1) / n_nodes"),
 )
-"""The all-reduce without the wait at its barrier, which the form `convolution` computes: it has no regressor for it."""
+"""The all-reduce without the wait at its barrier, which the equations compute: it has no regressor for it."""
 
-FORM_OF: Mapping[str, str] = {"paper": "paper", "aic": "convolution", "laws": "convolution"}
+FORM_OF: Mapping[str, str] = {"paper": "paper", "aic": PREDICTING, "laws": PREDICTING}
 """Closed form that goes with each recipe, end to end."""
 
 NOISE = "relative"
