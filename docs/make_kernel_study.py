@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mlperf.report.figures import save_figure
 from mlperf.report.kernel_page import section_lines
 from mlperf.report.kernel_plots import operations_by_pattern, times_by_pattern
 from mlperf.report.kernel_study import study_sections
-from mlperf.report.figures import save_figure
 from mlperf.systems.kernel_study import choose_setting, read_kernel_times, study_kernels
 
 HERE = Path(__file__).parent
@@ -18,9 +18,9 @@ INTRODUCTION = """\
 # What workload characteristics are worth
 
 The statistical-learning paper (Ogata, Trouvé, Maki, Clarke, Murakami) promises performance from four kinds of characteristics:
-SWC-S and SWC-O (static, of source and of object code), DWC-B and DWC-O (dynamic, of a finished run and of a stream), and shows one,
-with adjusted R² 0.94 on the rows that it was fitted on. This page asks what each is worth on rows that a model had not seen.
-`docs/make_kernel_study.py` writes it; the same tables for any campaign or table:
+SWC-S and SWC-O (static, of source and of object code), DWC-B and DWC-O (dynamic, of a finished run and of a stream), and shows
+one, with adjusted R² 0.94 on the rows that it was fitted on. This page asks what each is worth on rows that a model had not
+seen. `docs/make_kernel_study.py` writes it; the same tables for any campaign or table:
 
 ```console
 $ mlperf collect contraction -o contractions
@@ -29,25 +29,27 @@ $ mlperf kernels train contractions -o kernels.json
 $ mlperf kernels predict kernels.json --pattern ij-jlk-kil --size 100 --code k_ij_jlk_kil.s
 ```
 
-SOURCE is a folder, a CSV file (`pattern`, `N`, `time_mean_s`; counts `cnt_*` and `in_*` where they are known), or a shipped name; several
-of them together make one table, so that two machines can be compared. Loop nests that are no contractions: `mlperf features` and
-[`mlperf train --join`](joined_tables.md). Streams (DWC-O): [online.md](online.md).
+SOURCE is a folder, a CSV file (`pattern`, `N`, `time_mean_s`; counts `cnt_*` and `in_*` where they are known), or a shipped
+name; several of them together make one table, so that two machines can be compared. Loop nests that are no contractions:
+`mlperf features` and [`mlperf train --join`](joined_tables.md). Streams (DWC-O): [online.md](online.md).
 
-**How to read the tables.** *In sample* figures are of the rows that chose and fitted the terms; all others are of rows left out, in folds that
-keep programs together which differ in names only; terms are chosen inside each fold. R² is of the time per execution of the innermost statement
-(at one size: of the time). Ceilings: *of noise*, two runs predicting the other three; *of twins*, one program measured twice under two names;
-*of features*, 1 - (squares inside rows of equal features) / (all squares), which no model of these columns can pass.
+**How to read the tables.** *In sample* figures are of the rows that chose and fitted the terms; all others are of rows left
+out, in folds that keep programs together which differ in names only; terms are chosen inside each fold. R² is of the time per
+execution of the innermost statement (at one size: of the time). Ceilings: *of noise*, two runs predicting the other three; *of
+twins*, one program measured twice under two names; *of features*, 1 - (squares inside rows of equal features) / (all squares),
+which no model of these columns can pass.
 
-**Feature sets.** *swc-o totals*: instructions of the whole function by mnemonic, the paper's. *swc-o inner*: instructions of the innermost loops by
-class for each multiplication. *cache model*: predicted misses of each cache at half, one, two and four times its capacity (real caches do not
-evict strictly the least recently used line: misses at neighbouring capacities bracket what happens), in total and by role of the array
-and kind of stride. *swc-s*: those and the kinds of stride along every loop. *dwc-b*: six counters of a simulated run.
+**Feature sets.** *swc-o totals*: instructions of the whole function by mnemonic, the paper's. *swc-o inner*: instructions of
+the innermost loops by class for each multiplication. *cache model*: predicted misses of each cache at half, one, two and four
+times its capacity (real caches do not evict strictly the least recently used line: misses at neighbouring capacities bracket
+what happens), in total and by role of the array and kind of stride. *swc-s*: those and the kinds of stride along every loop.
+*dwc-b*: six counters of a simulated run.
 
-**Trained models** (`mlperf kernels train`) answer with a 95 % interval from left-out kernels and with two flags: `in_domain`, and `clipped`
-where a prediction had to be cut at four times the trained range. The model file is plain JSON.
+**Trained models** (`mlperf kernels train`) answer with a 95 % interval from left-out kernels and with two flags: `in_domain`,
+and `clipped` where a prediction had to be cut at four times the trained range. The model file is plain JSON.
 
-**The published equation** ships as an example (`mlperf kernels equation`): three of its six costs are negative, as happens to collinear
-counts; they are no costs of instructions, and on other machines and compilers its times mean nothing.
+**The published equation** ships as an example (`mlperf kernels equation`): three of its six costs are negative, as happens to
+collinear counts; they are no costs of instructions, and on other machines and compilers its times mean nothing.
 
 ![Operations per clock cycle by pattern and size](images/kernel_operations.svg)
 

@@ -31,8 +31,10 @@ class Edges(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | tuple[float, ...]:
         """Return the word or the times."""
-        if value in ("quantile", "kmeans") or isinstance(value, tuple):
+        if isinstance(value, tuple):
             return value
+        if value in ("quantile", "kmeans"):
+            return str(value)
         try:
             edges = tuple(float(text) for text in str(value).split(","))
         except ValueError:
@@ -75,7 +77,7 @@ def study(
     show: Show,
     sources: tuple[str, ...],
     build: str | None,
-    N: int | None,  # noqa: N803 - the extent's name in tables and papers
+    N: int | None,
     pattern_set: str | None,
     html_path: Path | None,
     output: Path | None,
@@ -123,7 +125,7 @@ def train(
     sources: tuple[str, ...],
     output: Path,
     build: str | None,
-    N: int | None,  # noqa: N803 - the extent's name in tables and papers
+    N: int | None,
     pattern_set: str | None,
     every_size: bool,
     **options: Any,
@@ -167,7 +169,7 @@ def predict(
     model_path: Path,
     sources: tuple[str, ...],
     patterns: tuple[str, ...],
-    N: int | None,  # noqa: N803 - the extent's name in tables and papers
+    N: int | None,
     build: str | None,
     files: tuple[Path, ...],
     strict: bool,

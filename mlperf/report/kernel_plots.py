@@ -60,7 +60,8 @@ def one_family(operations: pd.DataFrame, build: str | None, pattern_set: str | N
     found = rows.groupby(["machine", "pattern_set", "build"], sort=False)["N"].agg(["nunique", "size"])
     best = found.sort_values(["nunique", "size"], ascending=False, kind="stable").index[0]
     here = (rows["machine"] == best[0]) & (rows["pattern_set"] == best[1]) & (rows["build"] == best[2])
-    return rows[here]
+    chosen: pd.DataFrame = rows[here]
+    return chosen
 
 
 def times_by_pattern(predictions: pd.DataFrame, *, title: str = "") -> Figure:

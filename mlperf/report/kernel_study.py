@@ -127,8 +127,8 @@ def physical_sections(result: KernelStudy) -> list[Section]:
     if model is None:
         return []
     words = (
-        f"adjusted R² {model.r2_adj:.4f} in sample; left out, no cost below zero: R² {model.cv_r2:.4f}, MAPE {100 * model.mape:.1f} %, "
-        f"rank {model.rank:.3f} ({model.n_rows} kernels)"
+        f"adjusted R² {model.r2_adj:.4f} in sample; left out, no cost below zero: R² {model.cv_r2:.4f}, "
+        f"MAPE {100 * model.mape:.1f} %, rank {model.rank:.3f} ({model.n_rows} kernels)"
     )
     title = "Physical model: nanoseconds for each instruction, line and page per execution of the innermost statement"
     return [Section(title, model.coefficients), Section("", text=words)]

@@ -47,5 +47,5 @@ def counted_files(frame: pd.DataFrame, folder: Path) -> pd.DataFrame | None:
         files = [place / f"{kernel}.s" for kernel in dict.fromkeys(rows["kernel"])]
         if not files or not all(file.is_file() for file in files):
             return None
-        parts.append(swc_o(files, key="file").frame.assign(N=size, build=build))
+        parts.append(swc_o(files, key="file").frame.assign(N=rows["N"].iloc[0], build=rows["build"].iloc[0]))
     return pd.concat(parts, ignore_index=True).fillna(0.0)

@@ -97,7 +97,7 @@ def nest_columns(times: KernelTimes) -> pd.DataFrame:
 def cache_columns(times: KernelTimes) -> pd.DataFrame:
     """Predicted misses only."""
     every = nest_columns(times)
-    return every[[name for name in every if not name.startswith(ROLES)]]
+    return every[[name for name in every if not str(name).startswith(ROLES)]]
 
 
 def total_columns(times: KernelTimes) -> pd.DataFrame:

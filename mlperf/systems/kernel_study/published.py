@@ -50,7 +50,7 @@ class PublishedModel(Shown):
 
 PUBLISHED = PublishedModel(
     name="equation 2",
-    source="Ogata, Trouvé, Maki, Clarke, Murakami: SIMD performance estimation using statistical machine learning, eq. 2, tables 2, 3",
+    source="Ogata, Trouvé, Maki, Clarke, Murakami: SIMD Performance Estimation using Statistical Machine Learning, eq. 2",
     setting="443 contraction patterns, N = 100, icc 12.1.5 -O2 -xSSE3, Core 2 Extreme; mean of five runs",
     constant_us=48657.2,
     coef_us=MappingProxyType(
@@ -60,8 +60,8 @@ PUBLISHED = PublishedModel(
     warnings=(
         "three of six costs are negative: more addps, unpcklps or xor would make a program faster; the counts are collinear, and "
         "no coefficient is the cost of an instruction",
-        "adjusted R² 0.94 is of the rows it was fitted on; no left-out error is printed, and p-values below 1e-6 say nothing about it",
-        "fitted at one size, by one compiler, on one machine: elsewhere its numbers mean nothing, and it may predict negative times",
+        "adjusted R² 0.94 is of the rows it was fitted on; no left-out error is printed, and small p-values say nothing about it",
+        "fitted at one size, by one compiler, on one machine: elsewhere its numbers mean nothing, and times may come out negative",
     ),
 )
 

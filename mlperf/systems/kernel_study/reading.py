@@ -34,7 +34,7 @@ def read_kernel_times(source: Path | str, *, timed: bool = True) -> KernelTimes:
     Parameters
     ----------
     source : path or str
-        Folder with ``times.csv`` (as ``mlperf collect contraction`` writes it) or ``measurements.csv``, one CSV file, or the name of
+        Folder with ``times.csv`` (as ``mlperf collect contraction`` writes it) or ``measurements.csv``, a CSV file, or the name of
         a bundled campaign or of an open data set in the folder that ``MLPERF_SHARED_DATA`` names. Files may end in ``.gz``. Needed
         columns: ``pattern``, ``N`` and ``time_mean_s`` (or ``time_s``).
     timed : bool
@@ -160,13 +160,14 @@ def normal_form(raw: pd.DataFrame, place: str, machine: str = "", *, timed: bool
 
 def check_numbers(raw: pd.DataFrame, time: str, place: str, *, timed: bool) -> None:
     """Refuse times that are not positive, sizes that are not whole, patterns that are none; missing times only where asked."""
-    for column, is_right, expected in (
-        (time, lambda values: values > 0, "seconds > 0"),
-        ("N", lambda values: (values >= 1) & (values % 1 == 0), "a whole number >= 1"),
-    ):
-        values = pd.to_numeric(raw[column], errors="coerce").to_numpy(float)
-        absent = raw[column].isna().to_numpy() if column == time and not timed else np.zeros(len(raw), dtype=bool)
-        wrong = ~(absent | (np.isfinite(values) & is_right(values)))
+    seconds, sizes = (pd.to_numeric(raw[column], errors="coerce").to_numpy(float) for column in (time, "N"))
+    unasked = raw[time].isna().to_numpy() & (not timed)
+    rules = (
+        (time, unasked | (np.isfinite(seconds) & (seconds > 0)), "seconds > 0"),
+        ("N", np.isfinite(sizes) & (sizes >= 1) & (sizes % 1 == 0), "a whole number >= 1"),
+    )
+    for column, is_right, expected in rules:
+        wrong = ~is_right
         if wrong.any():
             row = int(np.argmax(wrong))
             raise DataError(

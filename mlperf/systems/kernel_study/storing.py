@@ -43,4 +43,5 @@ def score_from_dict(value: Any, path: str) -> EstimateScore | None:
         known: dict[str, Any] = {name: fields.text(name) for name in WORDS}
         known |= {name: fields.integer(name, lower=0) for name in WHOLE}
         rest = [field.name for field in dataclasses.fields(EstimateScore) if field.name not in known]
-        return EstimateScore(**known, **{name: fields.number(name, finite=False) for name in rest})
+        known |= {name: fields.number(name, finite=False) for name in rest}
+        return EstimateScore(**known)

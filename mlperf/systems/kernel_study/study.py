@@ -15,13 +15,13 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.models.learning.groups import GroupScores, group_edges
 from mlperf.models.validation.folds import Fold, grouped_folds
 from mlperf.systems.kernel_study.ceilings import NoiseCeiling, group_ceiling, noise_ceiling
+from mlperf.systems.kernel_study.dynamic import counted_sweep
 from mlperf.systems.kernel_study.estimates import Estimate, EstimateScore, estimate, score_frame
 from mlperf.systems.kernel_study.feature_sets import FEATURE_SETS, available_sets
 from mlperf.systems.kernel_study.group_study import GroupScore, binned, classified
 from mlperf.systems.kernel_study.kernel_times import KernelTimes, Setting
 from mlperf.systems.kernel_study.learners import LEARNERS, learner
 from mlperf.systems.kernel_study.operations import operations_frame
-from mlperf.systems.kernel_study.dynamic import counted_sweep
 from mlperf.systems.kernel_study.parts import generality, published_row, sizes, speedups
 from mlperf.systems.kernel_study.physical import PhysicalModel, physical_model
 from mlperf.systems.kernel_study.sizes import SizeScore

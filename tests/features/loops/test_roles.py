@@ -56,7 +56,8 @@ def test_larger_caches_miss_less() -> None:
 
 def test_any_nest_has_roles() -> None:
     """A matrix times a vector in C: the sum is the result, matrix and vector are operands."""
-    source = "void f(float y[30], float a[30][30], float x[30]) { for (int i = 0; i < 30; i++) for (int j = 0; j < 30; j++) y[i] += a[i][j] * x[j]; }"
+    loops = "for (int i = 0; i < 30; i++) for (int j = 0; j < 30; j++) y[i] += a[i][j] * x[j];"
+    source = f"void f(float y[30], float a[30][30], float x[30]) {{ {loops} }}"
     frame = role_features(parse_c(source, "matvec.c")).frame
     assert frame["result_invariant1"].tolist() == [1]
     assert frame["operand_unit1"].tolist() == [2]

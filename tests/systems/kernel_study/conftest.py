@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,8 @@ import pytest
 from mlperf.specs.patterns import RULES, make_patterns, sample_patterns
 from mlperf.systems.kernel_study import KernelTimes, read_kernel_times
 from mlperf.systems.kernel_study.feature_sets import nest_columns
-from mlperf.systems.kernel_study.reading import normal_form
 from mlperf.systems.kernel_study.machines import ASSUMED
+from mlperf.systems.kernel_study.reading import normal_form
 
 N_PATTERNS = 90
 SPREAD = 0.03
@@ -33,6 +34,12 @@ def made_table(size: int, build: str, factor: float, *, machine: str = ASSUMED.n
     counts = {"cnt_movss": movss + 2, "cnt_add": 5.0, "in_movss": movss, "in_mulps": 1.0, "in_addps": 1.0, "in_add": 1.0}
     about = {"machine": machine, "pattern_set": "twice", "build": build, "N": size, "pattern": patterns}
     return pd.DataFrame({**about, "time_mean_s": seconds.mean(axis=1), **named, **counts})
+
+
+@pytest.fixture(scope="session")
+def table_maker() -> Callable[..., pd.DataFrame]:
+    """`made_table`, for tests that need one of their own."""
+    return made_table
 
 
 @pytest.fixture(scope="session")

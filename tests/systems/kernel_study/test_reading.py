@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,6 @@ import pytest
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.systems.kernel_study import KernelTimes, asked_kernels, choose_setting, read_all_kernels, read_kernel_times
-
-from .conftest import made_table
 
 ASSEMBLY = """\
 k_{name}:
@@ -87,8 +86,8 @@ def test_code_beside_the_table_is_counted(tmp_path: Path) -> None:
     assert times.frame["lanes_inner"].tolist() == [4, 4]
 
 
-def test_caches_and_clock_come_from_the_host_file(tmp_path: Path) -> None:
-    made_table(50, "gcc", 1.0, machine="mine").to_csv(tmp_path / "times.csv", index=False)
+def test_caches_and_clock_come_from_the_host_file(tmp_path: Path, table_maker: Callable[..., pd.DataFrame]) -> None:
+    table_maker(50, "gcc", 1.0, machine="mine").to_csv(tmp_path / "times.csv", index=False)
     caches = {"l1d": {"size_bytes": 49152, "ways": 12, "line_bytes": 64}, "l2": {"size_bytes": 2**20, "ways": 16, "line_bytes": 64}}
     host = {"caches": caches, "clock": {"frequency_hz": 3e9, "source": "a timed chain"}}
     (tmp_path / "host.json").write_text(json.dumps(host), encoding="utf-8")
@@ -98,10 +97,10 @@ def test_caches_and_clock_come_from_the_host_file(tmp_path: Path) -> None:
     assert facts.clock_source == "a timed chain"
 
 
-def test_two_tables_become_one(made_folder: Path, tmp_path: Path) -> None:
+def test_two_tables_become_one(made_folder: Path, tmp_path: Path, table_maker: Callable[..., pd.DataFrame]) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    made_table(50, "gcc_O2_sse3_fast", 2.0, machine="second").to_csv(other / "times.csv", index=False)
+    table_maker(50, "gcc_O2_sse3_fast", 2.0, machine="second").to_csv(other / "times.csv", index=False)
     both = read_all_kernels([made_folder, other])
     assert both.frame["machine"].nunique() == 2
     with pytest.raises(DataError, match="twice"):
