@@ -139,14 +139,24 @@ def one_run(request: CounterRequest, columns: Mapping[str, Sequence[str]], stdou
     watched = {name: names for name, names in columns.items() if named_source(name).watch is not None}
     readings = Readings()
     codes: list[int] = []
-    if watched:
-        readings, code = watched_run(request.command, watched, stdout)
+    for group in groups_that_fit(watched):
+        found, code = watched_run(request.command, group, stdout)
+        found.add(readings)
+        readings = found
         codes.append(code)
     if TOOL in columns:
         found, code = perf_run(request.command, columns[TOOL], stdout)
         readings.add(found)
         codes.append(code)
     return readings, codes
+
+
+def groups_that_fit(columns: Mapping[str, Sequence[str]]) -> list[Mapping[str, Sequence[str]]]:
+    """Sources by run: two that need the processor's counters do not share one."""
+    scarce = [name for name, names in columns.items() if not LIMITED.isdisjoint(names)]
+    apart = scarce[1:]
+    groups = [{name: names for name, names in columns.items() if name not in apart}, *({name: columns[name]} for name in apart)]
+    return [group for group in groups if group]
 
 
 def watched_run(command: Sequence[str], columns: Mapping[str, Sequence[str]], stdout: int | None) -> tuple[Readings, int]:

@@ -12,6 +12,7 @@ import pytest
 from mlperf.collect.counters import CounterRequest, SimulatedCaches, count_command, probe_counters, write_counted
 from mlperf.collect.counters.offers import ABSENT, OK, Probe, SourceOffer
 from mlperf.collect.counters.probe import chosen_sources
+from mlperf.collect.counters.run import groups_that_fit
 from mlperf.collect.counters.sources import SOURCE_NAMES, USUAL
 from mlperf.core.errors import DataError, MissingExtraError, UsageError
 from mlperf.datasets.counters import COUNTERS, counters_of
@@ -161,6 +162,13 @@ def test_what_is_not_asked_for_is_what_there_is_and_what_is_asked_for_must_be_th
     with pytest.raises(MissingExtraError, match="libpapi") as refused:
         chosen_sources(("proc", "papi"), probe)
     assert refused.value.exit_code == 6
+
+
+def test_two_sources_that_need_the_processors_counters_have_a_run_each() -> None:
+    columns = {"hardware": ["hw_cycles"], "papi": ["papi_tot_cyc"], "proc": ["proc_user_s"]}
+    assert groups_that_fit(columns) == [{"hardware": ["hw_cycles"], "proc": ["proc_user_s"]}, {"papi": ["papi_tot_cyc"]}]
+    assert groups_that_fit({"papi": ["papi_tot_cyc"]}) == [{"papi": ["papi_tot_cyc"]}]
+    assert groups_that_fit({}) == []
 
 
 def test_an_unknown_source_and_no_repeats_are_wrong_use() -> None:
