@@ -46,7 +46,7 @@ def counter_row(name: str, values: pd.Series[float], *, is_scaled: bool) -> tupl
     """One counter over all runs."""
     counter = COUNTERS[name]
     mean = float(values.mean())
-    spread = float(values.max() - values.min()) / mean if mean else float("nan")
+    spread = float(values.max() - values.min()) / mean if mean and values.count() > 1 else float("nan")
     text = f"{mean:,.0f}" if mean == int(mean) and abs(mean) < 10**WHOLE_DIGITS else number_text(mean)
     source = counter.source + (", scaled" if is_scaled else "")
     return name, counter.unit if counter.unit != "1" else "", source, text, percent_text(spread)

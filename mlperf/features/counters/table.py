@@ -19,7 +19,7 @@ LINE_BYTES = 64
 KEY_SEPARATOR = ":"
 SECONDS = "s"
 EXIT_CODE = "exit_code"
-NOT_FEATURES = ("run", EXIT_CODE, "scaled")
+NOT_FEATURES = ("run", EXIT_CODE, "scaled", "hw_running_share", "perf_running_share")
 
 
 def counter_features(
@@ -52,7 +52,7 @@ def counter_features(
     DataError
         No column ``key``, no counter, or a counter with something else than numbers >= 0.
     """
-    names = [str(name) for name in frame if name in COUNTERS]
+    names = [str(name) for name in frame if name in COUNTERS and name not in NOT_FEATURES]
     checked = frame[names].copy()
     checked.insert(0, KEY, row_names(frame, key, place))
     for name in names:

@@ -49,7 +49,7 @@ def test_the_line_that_was_simulated_beats_the_argument() -> None:
 
 
 def test_times_are_no_features_unless_asked_for() -> None:
-    timed = frame(wall_s=[2.0], hw_instructions=[900.0], hw_cycles=[1800.0], sw_task_clock_s=[1.5])
+    timed = frame(wall_s=[2.0], hw_running_share=[0.5], hw_instructions=[900.0], hw_cycles=[1800.0], sw_task_clock_s=[1.5])
     table = counter_features(timed)
     assert not [column.name for column in table.columns if column.unit in ("s", "1/s")]
     assert any("sw_task_clock_s" in note for note in table.notes)
@@ -58,6 +58,7 @@ def test_times_are_no_features_unless_asked_for() -> None:
     assert row["hw_instructions_per_cycle"] == pytest.approx(0.5)
     assert row["wall_s"] == 2.0
     assert "cg_instructions_per_s" not in row
+    assert "hw_running_share" not in row
 
 
 def test_rows_of_one_kernel_are_averaged_and_incomplete_counters_left_out() -> None:
