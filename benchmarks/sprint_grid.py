@@ -28,7 +28,7 @@ REGIMES = {
     "heavy": ((0.02, 0.008, 0.0246, 0.013), (0.01, 0.10, 0.01)),
     "light": ((0.002, 0.002, 0.005, 0.003), (0.005, 0.15, 0.005)),
 }
-FORMS = ("paper", "second_moment", "convolution")
+FORMS = ("paper", "second_moment", "convolution", "phases")
 
 
 def times_of(regime: str, work_s: np.ndarray, variation: np.ndarray | float) -> ComponentTimes:

@@ -9,14 +9,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 
 import numpy as np
+from scipy.special import ndtr
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.systems.barrier import barrier_excess, buffer_overdispersion
 from mlperf.systems.barrier_wait import barrier_wait
-from mlperf.systems.locks import hold_second_moment, overlap_second_moment
+from mlperf.systems.locks import hold_second_moment, lock_wait, overlap_second_moment
 from mlperf.systems.probabilities import expected_shorter
 
 MOST_INNER_STEPS = 60
+LEAST_VARIATION = 0.02
+FREE_STEPS = 8
+"""A queue for saturated weights makes the inner iteration swing: it is damped where so many steps did not settle it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,16 @@ class CoupledThreads:
         """The same as `fetches_s2` for the update thread, T_Update after a publication that every GPU fetches within T_GPU."""
         gap_s, gap_std_s = update_s - self.update_weights_s - gpu_s, np.hypot(self.gpu_work_std_s, self.update_std_s(p))
         return overlap_second_moment(self.fetch_weights_s, self.fetch_weights_std_s, gap_s, gap_std_s)
+
+    def queue_s(self, gpu_s: FloatArray, update_s: FloatArray, p: FloatArray) -> FloatArray:
+        """Fetches a GPU iteration by others that wait ahead: T_GPU less these is what a queue for the weights has to itself.
+
+        Only with T_Update > T_GPU, where each publication gathers GPUs anew; otherwise all fetch in every iteration, one after the
+        other, and stay apart.
+        """
+        spread_s = np.maximum(np.hypot(self.gpu_work_std_s, self.update_std_s(p)), LEAST_VARIATION * gpu_s)
+        q = np.minimum(p * gpu_s / update_s, 1.0)
+        return np.asarray(ndtr((update_s - gpu_s) / spread_s) * (self.n_gpus_per_node - 1) * q * self.fetch_weights_s)
 
     def update_std_s(self, p: FloatArray) -> FloatArray:
         """Deviation of what a node's update thread does by itself from barrier to barrier when p of its buffers are fresh."""
@@ -175,9 +189,11 @@ def gpu_period_at(threads: CoupledThreads, form: ClosedForm, update_s: FloatArra
 def _with_jitter(threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, gpu_s: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Fixed point of p and G: p depends on the variation of G, and G on the fetches p G / U; it contracts by F0 / a0."""
     clamped, p = np.minimum(ratio, 1.0), np.minimum(ratio, 1.0)
-    for _ in range(MOST_INNER_STEPS):
+    for step in range(MOST_INNER_STEPS):
         p = np.minimum(threads.shorter_s(gpu_s, ratio * gpu_s, clamped) / gpu_s, 1.0)
         before_s, gpu_s = gpu_s, _gpu_period(threads, form, ratio, p, gpu_s)
+        if form.phases and step >= FREE_STEPS:
+            gpu_s = 0.5 * (before_s + gpu_s)
         if np.all(np.abs(gpu_s - before_s) <= 1e-15 * gpu_s):
             break
     return p, gpu_s
@@ -192,10 +208,13 @@ def _gpu_period(
     fetches = (threads.n - 1) * threads.fetches_s2(q, form.hold_power)
     for_weights = threads.lock_weights_gpu_factor * (fetches + threads.overwrites_s2(form.hold_power) / ratio)
     if form.phases and last_s is not None:
-        sums = threads.met_sums_s2(last_s, ratio * last_s, p)
-    else:
-        sums = threads.sums_s2(p, form.hold_power)
-    return _positive_root(free_s, 0.5 * (for_weights + threads.lock_gradient_gpu_factor * sums / ratio))
+        at_buffer = threads.lock_gradient_gpu_factor * threads.met_sums_s2(last_s, ratio * last_s, p)
+        free_s = free_s + lock_wait(at_buffer, ratio * last_s)
+        # A queue of which others' fetches are c of T_GPU waits Q / (T_GPU - c): again a quadratic, with one root above both.
+        queue_s = threads.queue_s(last_s, ratio * last_s, p)
+        return np.asarray(_positive_root(free_s - queue_s, 0.5 * for_weights) + queue_s)
+    at_buffer = threads.lock_gradient_gpu_factor * threads.sums_s2(p, form.hold_power)
+    return _positive_root(free_s, 0.5 * (for_weights + at_buffer / ratio))
 
 
 def _update_period(

@@ -208,12 +208,14 @@ def state_at(threads: CoupledThreads, at: Periods, closed: str, lock_gradient_up
         threads.fetches_s2(at.fetch_probability, form.hold_power),
         threads.sums_s2(at.ready_probability, form.hold_power),
     )
+    for_weights_s = lock_wait(threads.overwrites_s2(form.hold_power), update_s) + (n - 1) * lock_wait(fetches, gpu_s)
     met_fetches = fetches
     if form.phases:
         sums, met_fetches = (met(gpu_s, update_s, at.ready_probability) for met in (threads.met_sums_s2, threads.met_fetches_s2))
+        queue_s = threads.queue_s(gpu_s, update_s, at.ready_probability)
+        for_weights_s = for_weights_s * gpu_s / (gpu_s - queue_s)
     if lock_gradient_update_s is None:
         lock_gradient_update_s = threads.lock_gradient_update_factor * n * lock_wait(threads.deposits_s2(form.hold_power), gpu_s)
-    for_weights_s = lock_wait(threads.overwrites_s2(form.hold_power), update_s) + (n - 1) * lock_wait(fetches, gpu_s)
     waits = {
         "lock_weights_gpu_s": threads.lock_weights_gpu_factor * for_weights_s,
         "lock_gradient_gpu_s": threads.lock_gradient_gpu_factor * lock_wait(sums, update_s),
