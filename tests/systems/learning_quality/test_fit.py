@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from jsonschema import Draft202012Validator
 
 from mlperf.cli.main import main
 from mlperf.core.errors import DataError
 from mlperf.datasets import write_table
 from mlperf.datasets.write import write_csv
+from mlperf.report.results import command_schema
 from mlperf.specs import CnnSpec, write_cnn
 from mlperf.systems.learning_quality import fit_quality, load_quality
 
@@ -81,7 +83,9 @@ def test_the_command_writes_the_model(campaign: Path, tmp_path: Path, capsys: py
     with pytest.raises(SystemExit) as left:
         main(["train", str(campaign), "--target-accuracy", "0.9", "-o", str(path), "--json"])
     assert left.value.code == 0
-    assert json.loads(capsys.readouterr().out)["result"]["n_settings"] == 12
+    document = json.loads(capsys.readouterr().out)
+    Draft202012Validator(command_schema("train")).validate(document)
+    assert document["result"]["n_settings"] == 12
     assert load_quality(path).target_accuracy == 0.9
 
 
