@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib import colormaps
-from matplotlib.colors import ListedColormap, LogNorm
-from matplotlib.ticker import LogLocator, NullLocator
 
 from mlperf.report.figures import new_figure
 from mlperf.report.heatmap import frame_cell, hatch_cells, tick
@@ -19,6 +16,7 @@ from mlperf.systems.paper.planes import Plane, first_plane, second_plane
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 
@@ -48,6 +46,9 @@ def plane_drawing(plane: Plane) -> Drawing:
 
 def draw_plane(figure: Figure, axes: Axes, table: pd.DataFrame, label: str) -> None:
     """One cell a configuration; blank where the device's memory is too small."""
+    from matplotlib.colors import LogNorm
+    from matplotlib.ticker import LogLocator, NullLocator
+
     shown = np.where(flag(table, "feasible"), pivot(table, "value"), np.nan)
     axes.grid(visible=False)
     mesh = axes.pcolormesh(shown, norm=LogNorm(), cmap=light_colors(), rasterized=True)
@@ -64,8 +65,11 @@ def draw_plane(figure: Figure, axes: Axes, table: pd.DataFrame, label: str) -> N
     bar.ax.yaxis.set_minor_locator(NullLocator())
 
 
-def light_colors() -> ListedColormap:
+def light_colors() -> Colormap:
     """Yellow to blue as far as black numbers and hatches can be read on it."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
     return ListedColormap(colormaps["YlGnBu"](np.linspace(0.02, 0.62, 256)))
 
 

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.colors import LogNorm, Normalize
-from matplotlib.ticker import NullLocator
 
 from mlperf.report.figures import PALETTE, new_figure
 from mlperf.report.numbers import percent_text
@@ -32,6 +30,9 @@ MOST_ERROR = 0.5
 
 def plane_drawings(material: Material) -> list[Drawing]:
     """Rate (left) and time (right) over m and n at one k."""
+    from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.ticker import NullLocator
+
     table = product_plane(material.campaign.table("sgemm"))
     pair, k = str(table["trans"].iloc[0]), int(table["k"].iloc[0])
     figure = new_figure(9.2, 4.5)
@@ -77,6 +78,8 @@ def error_drawings(material: Material) -> list[Drawing]:
 
 def draw_error_map(figure: Figure, axes: Axes, table: pd.DataFrame) -> None:
     """Median absolute error of the local model in cells of an octave of m and n, over all k and flags."""
+    from matplotlib.colors import Normalize
+
     octaves = table.assign(
         m=2.0 ** np.floor(np.log2(table["m"])), n=2.0 ** np.floor(np.log2(table["n"])), error=100 * np.abs(table["local_error"])
     )
