@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 EVENTS: Mapping[str, Event] = MappingProxyType(
     {
-        name: (HARDWARE | SOFTWARE)[name]
+        name: {**HARDWARE, **SOFTWARE}[name]
         for name in (
             "hw_instructions",
             "hw_l1d_load_misses",

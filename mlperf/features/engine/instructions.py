@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +77,7 @@ def library_mix(core: str = "HASWELL") -> InstructionMix:
         capstone or pyelftools is not installed.
     """
     own = Path(np.__file__).parent
-    umath = first(own.glob("_core/_multiarray_umath*.so"), own)
+    umath = first(own.glob("*core/_multiarray_umath*.so"), own)
     blas = first((own.parent / "numpy.libs").glob("*openblas*"), own.parent / "numpy.libs")
     wanted = {f"{kind}_{ufunc}{'_' if variant else ''}{variant}" for ufunc, kind in UFUNCS.values() for variant in VARIANTS}
     counts = {one.function: one for one in count_instructions(umath, functions=sorted(wanted))}
@@ -116,9 +118,8 @@ def best_variant(symbol: str, counts: Mapping[str, FunctionCounts]) -> FunctionC
 
 def processor_features() -> Mapping[str, bool]:
     """NumPy's own list of what the processor can do."""
-    from numpy._core._multiarray_umath import __cpu_features__
-
-    features: Mapping[str, bool] = __cpu_features__
+    package = "numpy._core" if find_spec("numpy._core") else "numpy.core"
+    features: Mapping[str, bool] = import_module(f"{package}._multiarray_umath").__cpu_features__
     return features
 
 

@@ -113,7 +113,7 @@ def touch(*operands: Operand, loops: Mapping[str, str], steps: Mapping[str, int]
     references = []
     for operand in operands:
         strides = {
-            loop: operand.strides.get(dimension, 0) * (steps or {}).get(loop, 1) for loop, dimension in (loops | {"g": "g"}).items()
+            loop: operand.strides.get(dimension, 0) * (steps or {}).get(loop, 1) for loop, dimension in {**loops, "g": "g"}.items()
         }
         moved = Operand(operand.array, operand.access, strides, operand.element_size)
         references.append(flat_reference(moved, {name: name for name in strides}))

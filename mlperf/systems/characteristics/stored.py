@@ -116,10 +116,10 @@ class Characteristics:
 
 def _blocking_from_dict(value: Any, path: str) -> Blocking:
     with Fields(value, path) as fields:
-        return Blocking(
-            *(fields.integer(name, lower=1) for name in ("rows", "depth", "tile_rows", "tile_columns", "strip")),
-            fields.text("source"),
+        rows, depth, tile_rows, tile_columns, strip = (
+            fields.integer(name, lower=1) for name in ("rows", "depth", "tile_rows", "tile_columns", "strip")
         )
+        return Blocking(rows, depth, tile_rows, tile_columns, strip, fields.text("source"))
 
 
 def with_counters(model: Model, cnns: Sequence[CnnSpec], subbatch_size: int | Sequence[int], source: str) -> Model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pandas as pd
 import pytest
 
 from mlperf import load_model, save_model, train
+from mlperf.cli.main import main
+from mlperf.collect.kernel_counters import count_kernels
 from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets import Campaign, read_campaign
 from mlperf.features.engine import SETS
@@ -99,12 +102,13 @@ def test_an_unseen_cnn_needs_a_run_or_the_cache_model(trained: Model, unseen: Cn
 
 
 def test_a_short_run_counts_this_network_here(trained: Model, unseen: CnnSpec) -> None:
-    known = set(trained.gradient.characteristics.dynamic)
-    try:
-        bound = with_counters(trained, [unseen], 2, RUN)
-    except DataError as error:
-        assert any(name in error.message for name in known)
+    """Where the machine counts all that the model reads; elsewhere the message names what it does not."""
+    absent = sorted(count_kernels([(unseen, 1)], n_steps=1).absent)
+    if absent:
+        with pytest.raises(DataError, match="|".join(absent)):
+            with_counters(trained, [unseen], 2, RUN)
         return
+    bound = with_counters(trained, [unseen], 2, RUN)
     assert set(bound.gradient.characteristics.counters["cnn"]) == {"cnn04"}
     assert step_s(bound, unseen) > 0
 
@@ -116,6 +120,27 @@ def test_a_stored_model_answers_the_same(trained: Model, unseen: CnnSpec, tmp_pa
         one, other = (step_s(with_counters(model, [unseen], 2, SURROGATE), unseen, method) for model in (trained, again))
         assert one == other
     assert again.gradient.characteristics.sets == ("swc-s", "dwc-b")
+
+
+def test_the_command_says_what_is_missing_and_where_counters_come_from(
+    trained: Model, small_campaign: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_model(trained, tmp_path / "m.json")
+    words = ["--cnn", str(small_campaign / "cnns" / "cnn04.toml"), "--machine", "cpu-cluster", "--dataset-size", "1000"]
+
+    def code(*more: str) -> int:
+        with pytest.raises(SystemExit) as caught:
+            main(["predict", str(tmp_path / "m.json"), *words, "--nodes", "1", "--subbatch", "2", *more])
+        return int(caught.value.code or 0)
+
+    assert code() == 3
+    error = capsys.readouterr().err
+    assert "hw_instructions" in error
+    assert "--profile-run" in error
+    assert code("--surrogates", "--json") == 0
+    shown = capsys.readouterr()
+    assert "counters of the kernels from: cache model" in shown.err
+    assert json.loads(shown.out)["result"]["epoch_s"][0] > 0
 
 
 def test_counters_are_for_models_that_read_them(trained: Model, few: Campaign, unseen: CnnSpec, tmp_path: Path) -> None:
