@@ -19,6 +19,8 @@ N_BEST = 50
 EDGE_SHARE = 0.10
 EDGE_EPOCH_FACTOR = 1.1
 MOST_REFINED = 300
+MOST_ROUNDS, SURE_ROWS = 6, 10
+BIAS_LEVEL, LEAST_BIAS = 0.9, 1.001
 
 Objective = Callable[[FloatArray, RunGrid], FloatArray]
 Epochs = Callable[[FloatArray, FloatArray], FloatArray]
@@ -76,7 +78,8 @@ def solve_search(
 
     Refined are the 50 best rows in the window (of all feasible rows nearest to it when it is empty), their neighbours in the
     grid, and the rows within 10 % of an edge whose objective is at most 1.1 times that of the 50th; the first ``most_refined`` of
-    them in this order.
+    them in this order. Where the objective grew by that, as one that depends on the mini-batch does, other rows are ranked with the
+    same growth; up to six times, the best rows are refined until the ten best are.
 
     Parameters
     ----------
@@ -89,7 +92,7 @@ def solve_search(
     objective : callable, optional
         ``objective(seconds, run)`` to minimise; the seconds by default.
     most_refined : int
-        Upper limit of rows solved twice.
+        Upper limit of rows solved twice at first.
     also : sequence of Window, optional
         Further windows that must hold.
     epochs : callable, optional
@@ -108,30 +111,27 @@ def solve_search(
     n_configs = _checked_size(times, run)
     fits = np.ones(n_configs, dtype=bool) if feasible is None else np.asarray(feasible, dtype=bool)
     grid = _Grid(times, run, windows, objective or _epoch_itself, epochs)
-    state = solve_iterations(times, run, "second_moment")
-    gpu_s, update_s = state.gpu_iteration_s.copy(), state.update_iteration_s.copy()
-    values = {one.column: one.grid_values(times, state, run) for one in grid.quantities}
-    rows = _worth_refining(grid, grid.cost(gpu_s, values), values, fits)[:most_refined]
-    if rows.size:
-        again = solve_iterations(times.take(rows), run.take(rows), "convolution")
-        gpu_s[rows], update_s[rows] = again.gpu_iteration_s, again.update_iteration_s
-        for one in grid.quantities:
-            values[one.column][rows] = one.exact_values(times.take(rows), again, run.take(rows))
-    cost, in_window = grid.cost(gpu_s, values), grid.inside(values) & fits
-    closed = np.full(n_configs, "second_moment")
-    closed[rows] = "convolution"
+    rows = _Rows.solved(grid)
+    rows.refine(grid, _worth_refining(grid, rows.cost, rows.values, fits)[:most_refined])
+    for _ in range(MOST_ROUNDS):
+        in_window = grid.inside(rows.values) & fits
+        best = _ranked(rows.expected_cost, run, in_window)[:N_BEST]
+        if rows.is_refined[best[:SURE_ROWS]].all():
+            break
+        rows.refine(grid, best[~rows.is_refined[best]])
+    in_window = grid.inside(rows.values) & fits
     return SearchSolution(
-        epoch_s=epoch_time(gpu_s, run),
-        mean_minibatch_size=mean_minibatch_size(gpu_s, update_s, run),
-        gpu_iteration_s=gpu_s,
-        update_iteration_s=update_s,
-        closed=closed,
-        values=values,
-        cost=cost,
+        epoch_s=epoch_time(rows.gpu_s, run),
+        mean_minibatch_size=mean_minibatch_size(rows.gpu_s, rows.update_s, run),
+        gpu_iteration_s=rows.gpu_s,
+        update_iteration_s=rows.update_s,
+        closed=np.where(rows.is_refined, "convolution", "second_moment"),
+        values=rows.values,
+        cost=rows.cost,
         in_window=in_window,
         feasible=fits,
-        order=_ranked(cost, run, in_window),
-        n_refined=int(rows.size),
+        order=_ranked(rows.expected_cost, run, in_window),
+        n_refined=int(np.count_nonzero(rows.is_refined)),
     )
 
 
@@ -153,12 +153,13 @@ class _Grid:
             wanted.setdefault(STALENESS, Window(STALENESS, 0.0, np.inf))
         return tuple(wanted.values())
 
-    def cost(self, gpu_s: FloatArray, values: Mapping[str, FloatArray]) -> FloatArray:
-        """The objective of every row."""
-        seconds = epoch_time(gpu_s, self.run)
+    def cost(self, gpu_s: FloatArray, values: Mapping[str, FloatArray], run: RunGrid | None = None) -> FloatArray:
+        """The objective of every row, or of the rows whose run is given."""
+        run = self.run if run is None else run
+        seconds = epoch_time(gpu_s, run)
         if self.epochs is not None:
             seconds = seconds * self.epochs(values[MEAN], values[STALENESS])
-        return self.objective(seconds, self.run)
+        return np.asarray(self.objective(seconds, run))
 
     def inside(self, values: Mapping[str, FloatArray]) -> BoolArray:
         """Whether every window holds."""
@@ -173,6 +174,46 @@ class _Grid:
     def miss(self, values: Mapping[str, FloatArray]) -> FloatArray:
         """How far a row is from holding every window: the sum of logarithms of the missing ratios."""
         return np.asarray(np.sum([np.maximum(one.log_miss(values[one.column]), 0.0) for one in self.windows], axis=0))
+
+
+@dataclass(slots=True, eq=False)
+class _Rows:
+    """The solved rows, some of them refined; ``bias`` is how much the objective grew where rows were refined."""
+
+    gpu_s: FloatArray
+    update_s: FloatArray
+    values: dict[str, FloatArray]
+    cost: FloatArray
+    is_refined: BoolArray
+    bias: float = 1.0
+
+    @classmethod
+    def solved(cls, grid: _Grid) -> _Rows:
+        """Every row by ``second_moment``."""
+        state = solve_iterations(grid.times, grid.run, "second_moment")
+        values = {one.column: one.grid_values(grid.times, state, grid.run) for one in grid.quantities}
+        gpu_s, update_s = state.gpu_iteration_s.copy(), state.update_iteration_s.copy()
+        return cls(gpu_s, update_s, values, grid.cost(gpu_s, values).copy(), np.zeros(gpu_s.shape, dtype=bool))
+
+    @property
+    def expected_cost(self) -> FloatArray:
+        """The objective; of rows that were not refined with the growth that refinement showed."""
+        return self.cost if self.bias == 1.0 else np.where(self.is_refined, self.cost, self.bias * self.cost)
+
+    def refine(self, grid: _Grid, rows: IntArray) -> None:
+        """Solve ``rows`` again by ``convolution``."""
+        if not rows.size:
+            return
+        times, run, before = grid.times.take(rows), grid.run.take(rows), self.cost[rows]
+        state = solve_iterations(times, run, "convolution")
+        self.gpu_s[rows], self.update_s[rows] = state.gpu_iteration_s, state.update_iteration_s
+        for one in grid.quantities:
+            self.values[one.column][rows] = one.exact_values(times, state, run)
+        found = {one.column: self.values[one.column][rows] for one in grid.quantities}
+        self.cost[rows] = grid.cost(self.gpu_s[rows], found, run)
+        self.is_refined[rows] = True
+        growth = float(np.quantile(self.cost[rows] / before, BIAS_LEVEL))
+        self.bias = max(self.bias, growth if growth > LEAST_BIAS else 1.0)
 
 
 def pareto_front(cost: FloatArray, n_gpus: IntArray, rows: IntArray) -> IntArray:

@@ -90,3 +90,15 @@ def test_edges_and_misses() -> None:
 def test_wrong_windows_are_refused(arguments: tuple[object, ...], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         Window(*arguments)  # type: ignore[arg-type]
+
+
+def test_the_best_rows_are_refined_although_refinement_makes_them_worse(calibrated: Machine) -> None:
+    """A flat optimum whose objective rises with the mini-batch, which the coarse form has too small."""
+    nodes, batches = (axis.ravel() for axis in np.meshgrid(range(1, 121), range(1, 13), indexing="ij"))
+    times, run = calibrated("kfc", nodes, batches, 0.15)
+    found = solve_search(times, run, ENDLESS, epochs=lambda minibatch, _: (1.0 + minibatch / 100.0) ** 1.2, most_refined=60)
+    state = solve_iterations(times, run, "convolution")
+    size = mean_minibatch_size(state.gpu_iteration_s, state.update_iteration_s, run)
+    whole = epoch_time(state.gpu_iteration_s, run) * (1.0 + size / 100.0) ** 1.2
+    assert (found.closed[found.order[:10]] == "convolution").all()
+    assert whole[found.order[0]] == pytest.approx(whole.min(), rel=1e-3)
