@@ -1,6 +1,7 @@
 """Write trainer_accuracy.md and its figure from campaigns of the asynchronous trainer.
 
-``python docs/make_trainer_accuracy.py --trained-on cnn29 --rounds-from cpu-epyc --quality DIGITS CAMPAIGN...``
+    python docs/make_trainer_accuracy.py --trained-on cnn29 --rounds-from cpu-epyc --quality asgd-digits \\
+        asgd-emulated asgd-networks asgd-slow-network asgd-memory
 """
 
 from __future__ import annotations
@@ -220,6 +221,13 @@ def gradient_text(found: TrainerAccuracy, rounds_from: str, networks: Sequence[s
         if name in transfer.index
     ]
     others = transfer.drop(index=[found.trained_on])["mean_error"]
+    own = float(transfer.loc[found.trained_on, "n_params"])
+    near = transfer[(transfer["n_convolutions"] <= 3) & transfer["n_params"].between(0.4 * own, 1.6 * own)].drop(
+        index=list(networks)
+    )
+    outside = ", ".join(
+        f"{name} ({row['n_params'] / 1e6:.2f}e6) {percent(row['mean_error'], 1)} %" for name, row in near.iterrows()
+    )
     return f"""One network has vectors of one length, but its shares on 1, 2 and 4 nodes show what a copy costs at others: the other
 operations on vectors are given the same shape, since vectors leave the caches at the same lengths. Its gradient time gives one
 speed: seconds per unit of work, where the work of a step is its operations plus its bytes times a balance, both from the
@@ -234,7 +242,9 @@ and 0.5 to 1.5 times its parameters. Gradient time by the one coefficient from {
 sub-batches 4 and 8, %; over all {len(others)} other networks of the campaign the mean is {percent(others.mean(), 1)} %, the median
 {percent(others.median(), 1)} %:
 
-{markdown(tested, ["network", "parameters, 1e6", "convolutions", "error"])}"""
+{markdown(tested, ["network", "parameters, 1e6", "convolutions", "error"])}
+
+Just outside that rule, at 0.4 to 1.6 times the parameters: {outside or "none"}."""
 
 
 def ranking_text(found: TrainerAccuracy) -> str:
