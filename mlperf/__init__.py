@@ -15,6 +15,7 @@ _HOMES = {
     "save_model": "mlperf.systems",
     "predict_epoch": "mlperf.systems",
     "search_runs": "mlperf.systems",
+    "search_machines": "mlperf.systems",
     "compare_runs": "mlperf.systems",
     "CnnSpec": "mlperf.specs",
     "MachineSpec": "mlperf.specs",

@@ -70,7 +70,6 @@ def search(
     """Rank nodes x GPUs x sub-batch where the mini-batch size fits a window, on one or several machines; exit 1 where none does."""
     import mlperf
     from mlperf.systems.learning_quality import load_quality
-    from mlperf.systems.searching.machines import search_machines
 
     cnns = request.needed_cnns()
     if len(cnns) > 1:
@@ -92,7 +91,7 @@ def search(
         result = mlperf.search_runs(models[paths[0]], cnns[0], machines[0], job, **options)
     else:
         pairs = [(models[path], machine) for path, machine in zip(paths, machines, strict=True)]
-        result = search_machines(pairs, cnns[0], job, **options)
+        result = mlperf.search_machines(pairs, cnns[0], job, **options)
     show(result, data_sha256=read_of(models), seed=seed)
     return 0 if len(result.best) else 1
 

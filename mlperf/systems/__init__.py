@@ -11,6 +11,7 @@ _HOMES = {
     "save_model": "model",
     "predict_epoch": "predict",
     "search_runs": "search",
+    "search_machines": "searching.machines",
     "compare_runs": "compare",
     "Model": "model",
     "TableModel": "table_model",
