@@ -83,11 +83,8 @@ def share_drawings(material: Material) -> list[Drawing]:
     """One network at one sub-batch size: bars of its kernels, measured, predicted, and by the paper's method."""
     table, cnn, size, how = kernel_shares(material)
     by_kernel = table.set_index("kernel")
-    bars = {
-        "measured": by_kernel["measured_s"],
-        "predicted": by_kernel["predicted_s"],
-        "paper's\nmethod": by_kernel["paper_s"],
-    }
+    bars = {"measured": by_kernel["measured_s"], "predicted": by_kernel["predicted_s"], "paper's\nmethod": by_kernel["paper_s"]}
+    bars = {name: seconds for name, seconds in bars.items() if seconds.notna().any()}
     products = table.loc[table["is_product"], "kernel"].tolist()[:NAMED_PRODUCTS]
     memory = table.loc[~table["is_product"], "kernel"].tolist()[:NAMED_MEMORY]
     figure = new_figure(9.2, 3.9)
@@ -98,11 +95,16 @@ def share_drawings(material: Material) -> list[Drawing]:
         axes, bars, part_looks([*products, *memory], hatched=memory), {"measured": step_ends(step, by_kernel["measured_s"])}
     )
     axes.set_title(f"{cnn}, sub-batch {size}")
-    error = np.abs(table["predicted_s"].sum() / table["measured_s"].sum() - 1.0)
+    known = table.dropna(subset=["predicted_s"])
+    told = "nothing predicted"
+    if len(known):
+        error = np.abs(known["predicted_s"].sum() / known["measured_s"].sum() - 1.0)
+        told = f"{how}, and by the paper's method fitted on the same rows (error of the sum {percent_text(float(error))})"
+    if len(known) < len(table):
+        told += f"; {len(table) - len(known)} of {len(table)} kernels are in no other network"
     caption = (
         f"Kernels of one step of {cnn} at sub-batch {size}: measured (sum of medians over calls; whisker: least and greatest round "
-        f"of the whole step), {how}, and by the paper's method fitted on the same rows. Plain: matrix products; hatched: "
-        f"memory-bound kernels. Error of the sum: {percent_text(float(error))}."
+        f"of the whole step), {told}. Plain: matrix products; hatched: memory-bound kernels."
     )
     return [Drawing(MEASURED, caption, table, figure)]
 

@@ -79,7 +79,8 @@ def kernel_shares(material: Material) -> tuple[pd.DataFrame, str, int, str]:
     Returns
     -------
     table : DataFrame
-        One row a kernel, the slowest first: ``kernel, is_product, n_calls, measured_s, predicted_s, paper_s``.
+        One row a kernel, the slowest first: ``kernel, is_product, n_calls, measured_s, predicted_s, paper_s``, seconds; the
+        predictions are NaN where no other network runs the kernel.
     cnn, subbatch_size
         Which step.
     how : str
@@ -97,11 +98,13 @@ def kernel_shares(material: Material) -> tuple[pd.DataFrame, str, int, str]:
         others = [name for name in data.steps["cnn"].unique() if name != cnn]
         model = fit_gradient(data.only(others).calls, None, data.backend, methods=(PREDICTOR, PAPER), seed=material.seed)
         how = f"predicted by a model fitted on the {len(others)} other networks"
-    known = calls[calls["kernel"].isin(model.kernels)].reset_index(drop=True)
-    timed = known.assign(
-        measured_s=known["time_s"], predicted_s=model.call_times(known, PREDICTOR), paper_s=model.call_times(known, PAPER)
-    )
-    sums = timed.groupby("kernel")[["measured_s", "predicted_s", "paper_s"]].sum()
+    predicted = {name: np.full(len(calls), np.nan) for name in (PREDICTOR, PAPER)}
+    known = calls["kernel"].isin(model.kernels).to_numpy()
+    for name, seconds in predicted.items():
+        if known.any():
+            seconds[known] = model.call_times(calls[known].reset_index(drop=True), name)
+    timed = calls.assign(measured_s=calls["time_s"], predicted_s=predicted[PREDICTOR], paper_s=predicted[PAPER])
+    sums = timed.groupby("kernel")[["measured_s", "predicted_s", "paper_s"]].sum(min_count=1)
     table = sums.assign(n_calls=timed.groupby("kernel").size(), is_product=sums.index.isin(PRODUCTS)).reset_index()
     return table.sort_values("measured_s", ascending=False, kind="stable", ignore_index=True), cnn, size, how
 
