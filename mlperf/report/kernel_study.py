@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from mlperf.systems.kernel_study.published import PublishedModel
     from mlperf.systems.kernel_study.study import KernelStudy
 
-NAN = float("nan")
 ESTIMATES = {
     "features": "features",
     "learner": "learner",
@@ -83,8 +82,9 @@ def estimate_sections(result: KernelStudy) -> list[Section]:
     tests = frame[frame["r2_adj"].notna()][list(TESTS)].rename(columns=ESTIMATES)
     title = f"Estimate: folds keep programs that differ in names only together; best: {result.best}"
     parts = [Section(title, estimate_table(frame))]
-    if result.counted:
-        counted = frame_of(result.counted).assign(noise=NAN, noise_mape=NAN)
+    if result.counted and result.counted_noise is not None:
+        beside = {"noise": result.counted_noise.r2, "noise_mape": result.counted_noise.mape}
+        counted = frame_of(result.counted).assign(**beside)
         parts.append(Section(f"Counters of a finished run beside static sets: {result.counted_setting}", estimate_table(counted)))
     if len(tests):
         parts += [Section("Linear models in sample, beside their left-out error", tests), Section("", text=SIGNIFICANCE)]

@@ -17,7 +17,7 @@ from mlperf.systems.kernel_study.sizes import SizeScore, size_score, size_series
 from mlperf.systems.kernel_study.speedup import SpeedupScore, paired_rows, speedup_pairs, speedup_score
 from mlperf.systems.kernel_study.transfer import AXES, GENERAL_SETS, TransferScore, comparable, transfer_scores
 
-SIZE_LEARNERS = ("linear", "boosting", "linear x boosting")
+SIZE_LEARNERS = ("linear", "forest", "boosting")
 SPEEDUP_SETS = ("swc-s", "swc-s + swc-o")
 
 

@@ -48,7 +48,7 @@ def read_kernel_times(source: Path | str, *, timed: bool = True) -> KernelTimes:
     path = find_source(source)
     file = path if path.is_file() else table_file(path)
     data = read_source(file).data
-    raw = pd.read_csv(io.BytesIO(data), keep_default_na=False, na_values=["", "NaN"], low_memory=False)
+    raw = pd.read_csv(io.BytesIO(data), keep_default_na=False, na_values=["", "NaN"], low_memory=False).copy()
     known = KNOWN.get(path.name if path.is_dir() else path.parent.name)
     host = read_host(file.parent)
     if not timed and not any(name in raw for name in TIME_COLUMNS):

@@ -52,6 +52,8 @@ class KernelStudy(Shown):
         The sweep whose runs were counted, where it is another one; empty without.
     counted : tuple of EstimateScore
         Counters beside the static sets on that sweep.
+    counted_noise : NoiseCeiling or None
+        What no model of that sweep can go beyond.
     best : str
         Feature set and learner of the largest left-out R².
     predictions : DataFrame
@@ -88,6 +90,7 @@ class KernelStudy(Shown):
     estimates: tuple[EstimateScore, ...]
     counted_setting: str
     counted: tuple[EstimateScore, ...]
+    counted_noise: NoiseCeiling | None
     best: str
     predictions: pd.DataFrame
     groups: tuple[GroupScore, ...]
@@ -193,7 +196,7 @@ def study_kernels(times: KernelTimes, setting: Setting, plan: StudyPlan | None =
     estimates = estimated(work) if plan.has("estimate") else ()
     best = max(work.found, key=lambda key: work.found[key].score.cv_r2, default=None)
     groups, ceiling = grouped(work)
-    counted_setting, counted = dynamic(times, setting, plan)
+    counted_setting, counted, counted_noise = dynamic(times, setting, plan)
     notes = [*times.notes, *(note for note in absent if not plan.features or note.partition(":")[0] in plan.features)]
     transfers = generality(times, plan.comparing, plan.seed, notes) if plan.has("general") else ()
     return KernelStudy(
@@ -201,10 +204,11 @@ def study_kernels(times: KernelTimes, setting: Setting, plan: StudyPlan | None =
         setting=str(setting),
         n_rows=len(rows.frame),
         n_groups=int(pd.unique(rows.groups).size),
-        noise=noise_ceiling(*half_times(rows), rows.time_s, rows.groups),
+        noise=ceiling_of(rows),
         estimates=estimates,
         counted_setting=counted_setting,
         counted=counted,
+        counted_noise=counted_noise,
         best=" with ".join(best) if best else "",
         predictions=best_predictions(work, best),
         groups=groups,
@@ -219,6 +223,11 @@ def study_kernels(times: KernelTimes, setting: Setting, plan: StudyPlan | None =
         notes=tuple(notes),
         data_sha256=times.data_sha256,
     )
+
+
+def ceiling_of(rows: KernelTimes) -> NoiseCeiling:
+    """Noise of one sweep."""
+    return noise_ceiling(*half_times(rows), rows.time_s, rows.groups)
 
 
 def half_times(rows: KernelTimes) -> tuple[FloatArray, FloatArray]:
@@ -237,16 +246,16 @@ def estimated(work: _Work) -> tuple[EstimateScore, ...]:
     return tuple(one.score for one in work.found.values())
 
 
-def dynamic(times: KernelTimes, setting: Setting, plan: StudyPlan) -> tuple[str, tuple[EstimateScore, ...]]:
+def dynamic(times: KernelTimes, setting: Setting, plan: StudyPlan) -> tuple[str, tuple[EstimateScore, ...], NoiseCeiling | None]:
     """Counters beside the static sets, on the sweep that was counted, where that is not the sweep of the study."""
     found = counted_sweep(times, setting) if plan.has("dynamic") else None
     if found is None:
-        return "", ()
+        return "", (), None
     rows = times.sweep(found)
     sets, _ = available_sets(rows)
     work = _Work(rows, {name: sets[name] for name in DYNAMIC_SETS if name in sets}, [], plan)
     work.folds = grouped_folds(rows.groups, plan.n_folds, plan.seed)
-    return str(found), estimated(work)
+    return str(found), estimated(work), ceiling_of(rows)
 
 
 def best_predictions(work: _Work, best: tuple[str, str] | None) -> pd.DataFrame:

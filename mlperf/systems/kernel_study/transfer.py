@@ -15,7 +15,7 @@ from mlperf.models.validation.folds import Fold, grouped_folds
 from mlperf.models.validation.scores import relative_errors
 from mlperf.systems.kernel_study.ceilings import r2_of, rank_of
 from mlperf.systems.kernel_study.feature_sets import kernel_features, varying
-from mlperf.systems.kernel_study.kernel_times import KernelTimes
+from mlperf.systems.kernel_study.kernel_times import SETTING, KernelTimes
 from mlperf.systems.kernel_study.learners import learner
 from mlperf.systems.kernel_study.left_out import LeftOutRows, leave_out
 
@@ -69,9 +69,16 @@ def comparable(times: KernelTimes, axis: str) -> KernelTimes | None:
 
     Of several families and sizes the one with the most values is taken, then the one with the most rows.
     """
-    fixed = [name for name in ("machine", "pattern_set", "build", "N", "offset_bytes") if name != axis]
+    # Families of one rule go by several names in tables of several origins: over machines, patterns decide.
+    free = {axis, "pattern_set"} if axis == "machine" else {axis}
+    fixed = [name for name in SETTING if name not in free]
+    once = (
+        times.frame.drop_duplicates(["pattern", *(name for name in SETTING if name != "pattern_set")])
+        if axis == "machine"
+        else times.frame
+    )
     best, score = None, (0, 0)
-    for _, rows in times.frame.groupby(fixed, sort=False):
+    for _, rows in once.groupby(fixed, sort=False):
         found = (int(rows[axis].nunique()), len(rows))
         if found[0] > 1 and found > score:
             best, score = rows, found
