@@ -1,8 +1,4 @@
-"""Write trainer_accuracy.md and its figure from campaigns of the asynchronous trainer.
-
-    python docs/make_trainer_accuracy.py --trained-on cnn29 --rounds-from cpu-epyc --quality asgd-digits \\
-        asgd-emulated asgd-networks asgd-slow-network asgd-memory
-"""
+"""Write trainer_accuracy.md and its figure from campaigns of the asynchronous trainer; the bundled ones are named by `BUNDLED`."""
 
 from __future__ import annotations
 
@@ -26,6 +22,7 @@ from mlperf.systems.trainer_accuracy.ranking import TOGETHER, Ranking
 
 DOCS = Path(__file__).parent
 FIGURE = Path("images") / "trainer_distributions.svg"
+BUNDLED = ("asgd-emulated", "asgd-networks", "asgd-slow-network", "asgd-memory")
 TARGET_ACCURACY = 0.9
 BALANCES = (4, 5, 6, 7, 8, 9, 10, 12)
 SUBBATCHES = (4, 8)
@@ -45,18 +42,18 @@ STRETCH_KEYS = ("machine", "cnn", "n_nodes", "n_gpus_per_node", "subbatch_size",
 def main() -> None:
     """Judge, then write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("campaigns", nargs="+")
-    parser.add_argument("--trained-on", required=True)
-    parser.add_argument("--rounds-from", required=True)
-    parser.add_argument("--quality")
+    parser.add_argument("campaigns", nargs="*", default=BUNDLED)
+    parser.add_argument("--trained-on", default="cnn29")
+    parser.add_argument("--rounds-from", default="cpu-epyc")
+    parser.add_argument("--quality", default="asgd-digits")
     given = parser.parse_args()
     found = judge_trainer(given.campaigns, trained_on=given.trained_on, rounds_from=given.rounds_from)
     save_figure(distribution_figure(found), DOCS / FIGURE)
-    quality = fit_quality([given.quality], TARGET_ACCURACY) if given.quality else None
+    quality = fit_quality([given.quality], TARGET_ACCURACY)
     write_text_whole(DOCS / "trainer_accuracy.md", page(found, quality, given.rounds_from))
 
 
-def page(found: TrainerAccuracy, quality: QualityModel | None, rounds_from: str) -> str:
+def page(found: TrainerAccuracy, quality: QualityModel, rounds_from: str) -> str:
     """The whole page."""
     parts = [
         INTRODUCTION,
@@ -68,7 +65,7 @@ def page(found: TrainerAccuracy, quality: QualityModel | None, rounds_from: str)
         components_text(found),
         distributions_text(found),
         modes_text(found),
-        quality_text(quality) if quality is not None else "",
+        quality_text(quality),
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
@@ -76,8 +73,8 @@ def page(found: TrainerAccuracy, quality: QualityModel | None, rounds_from: str)
 INTRODUCTION = """\
 # The equations of SPRINT against a real asynchronous trainer
 
-Made by `python docs/make_trainer_accuracy.py` from runs of [the asynchronous trainer](asynchronous_trainer.md); the same tables
-come from `mlperf accuracy --trainer CAMPAIGN`. Errors are relative to the mean over repeats.
+Made by `python docs/make_trainer_accuracy.py` from bundled runs of [the asynchronous trainer](asynchronous_trainer.md); the same
+tables come from `mlperf accuracy --trainer CAMPAIGN`. Errors are relative to the mean over repeats.
 
 **Emulated.** Ranks, threads, mutexes, the barrier and the order of events are real. Device, memory and network are slept: each wait
 is one of the measured rounds of that network's steps and of the vector operations, never a fitted model's answer. So these tables
