@@ -11,7 +11,7 @@ from mlperf.report.figures import save_figure
 from mlperf.report.kernel_page import section_lines
 from mlperf.report.kernel_plots import operations_by_pattern, times_by_pattern
 from mlperf.report.kernel_study import study_sections
-from mlperf.systems.kernel_study import choose_setting, read_kernel_times, study_kernels
+from mlperf.systems.kernel_study import choose_setting, read_all_kernels, study_kernels
 
 HERE = Path(__file__).parent
 INTRODUCTION = """\
@@ -59,7 +59,7 @@ collinear counts; they are no costs of instructions, and on other machines and c
 
 def main() -> None:
     """Write the page and its two figures."""
-    times = read_kernel_times("simd_tensor")
+    times = read_all_kernels(["simd_tensor", "contraction-epyc"])
     setting = choose_setting(times, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=100)
     study = study_kernels(times, setting)
     lines = [INTRODUCTION]

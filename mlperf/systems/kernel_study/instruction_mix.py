@@ -34,7 +34,11 @@ def instruction_mix(counts: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
         ``mix_<class>`` for each class that occurs, ``mix_all``, ``mix_memory``, and ``lanes``.
     """
     kinds = {name: mix_class(name.removeprefix(STEM)) for name in map(str, counts.columns)}
-    lanes = frame["lanes_inner"].to_numpy(float) if "lanes_inner" in frame else estimated_lanes(counts, kinds)
+    lanes = estimated_lanes(counts, kinds)
+    if "lanes_inner" in frame:
+        # Of several tables joined, some may hold lanes and some not.
+        told = frame["lanes_inner"].to_numpy(float)
+        lanes = np.where(np.isfinite(told), told, lanes)
     each = np.where(lanes > 0, lanes, 1.0)
     columns = {
         f"mix_{kind}": counts[[name for name, own in kinds.items() if own == kind]].sum(axis=1).to_numpy(float) / each

@@ -44,7 +44,8 @@ class KernelTimes(Shown):
     name : str
         Campaign or file.
     frame : DataFrame
-        One row a kernel: the columns of `SETTING`, ``pattern``, ``swap_group``, ``time_s``, ``half_a_s`` and ``half_b_s`` (means of
+        One row a kernel: the columns of `SETTING`, ``pattern``, ``swap_group``, ``time_s``, ``cycles`` of one call (NaN: not
+        counted), ``half_a_s`` and ``half_b_s`` (means of
         two halves of the repeats; NaN without repeats), static counts ``cnt_*`` and ``in_*`` where they are known.
     machines : mapping of str to MachineFacts
         By the name in the column ``machine``.

@@ -151,6 +151,7 @@ def normal_form(raw: pd.DataFrame, place: str, machine: str = "", *, timed: bool
             "swap_group": patterns.map(swap_group),
             "iterations": size.astype(float) ** loops,
             "time_s": raw[named].to_numpy(float),
+            "cycles": cycles_of(raw),
             "half_a_s": first,
             "half_b_s": second,
         }
@@ -190,6 +191,12 @@ def text_column(raw: pd.DataFrame, name: str, default: str | None, otherwise: pd
     if name in raw:
         return raw[name].fillna(default or "").astype(str)
     return otherwise if otherwise is not None else pd.Series(default, index=raw.index)
+
+
+def cycles_of(raw: pd.DataFrame) -> Any:
+    """Counted clock cycles of one call; NaN where nothing counted them."""
+    counted = raw["cycles_mean"].to_numpy(float) if "cycles_mean" in raw else np.zeros(len(raw))
+    return np.where(counted > 0, counted, np.nan)
 
 
 def halves(raw: pd.DataFrame) -> tuple[Any, Any, tuple[str, ...]]:

@@ -30,6 +30,8 @@ CALIBRATION_ROWS = 5
 class TransferScore(Shown):
     """One model asked for one build or machine; the response is the time per execution of the innermost statement.
 
+    Over machines it is in clock cycles where every machine's clock is known: what is left is what caches and pipelines make.
+
     Attributes
     ----------
     axis, left_out : str
@@ -112,7 +114,7 @@ def transfer_scores(
     n_folds, seed : int
         Of the folds over kernels.
     """
-    X, y = varying(general_columns(times, axis, features)), times.time_s / times.iterations
+    X, y = varying(general_columns(times, axis, features)), response(times, axis)
     labels = times.frame[axis].to_numpy()
     kernel_folds = grouped_folds(times.groups, n_folds, seed)
     # The general model of a fold is one and the same whatever build is asked for.
@@ -126,6 +128,13 @@ def transfer_scores(
             about = (axis, str(value), features, learner_name, way, max(len(one.train) for one in folds))
             scores.append(scored(about, answers, y, own, seed))
     return tuple(scores)
+
+
+def response(times: KernelTimes, axis: str) -> FloatArray:
+    """Time per iteration in ns; over machines in clock cycles where every machine's clock is known, shape (n_rows,)."""
+    each = times.time_s / times.iterations
+    clock = np.array([times.machines[str(name)].clock_hz for name in times.frame["machine"]], dtype=float)
+    return each * clock if axis == "machine" and np.isfinite(clock).all() else 1e9 * each
 
 
 def answered(
