@@ -11,7 +11,14 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.systems.kernel_study import KernelTimes, asked_kernels, choose_setting, read_all_kernels, read_kernel_times
+from mlperf.systems.kernel_study import (
+    KernelTimes,
+    asked_kernels,
+    choose_setting,
+    kernel_features,
+    read_all_kernels,
+    read_kernel_times,
+)
 
 ASSEMBLY = """\
 k_{name}:
@@ -120,3 +127,18 @@ def test_asking_for_kernels_by_pattern() -> None:
     assert np.isnan(asked.time_s).all()
     with pytest.raises(UsageError, match="2 patterns"):
         asked_kernels(["ij-jlk-kil", "ij-ikl-jkl"], 100, ["one.s"])
+
+
+def test_the_bundled_campaign_and_the_open_sweep_count_the_same_code(sweep: KernelTimes) -> None:
+    """Two machines, two tables, one compiler: instructions of the innermost loops agree kernel by kernel."""
+    own = read_kernel_times("contraction-epyc")
+    assert np.isfinite(own.frame["cycles"]).all()
+    both = read_all_kernels(["contraction-epyc"])
+    parts = []
+    for times, family in ((both, "twice"), (sweep, "contraction864")):
+        rows = times.sweep(choose_setting(times, pattern_set=family, build="gcc_O2_sse3_fast", N=100))
+        mix = kernel_features(rows, "swc-o inner").assign(pattern=rows.frame["pattern"].to_numpy()).set_index("pattern")
+        parts.append(mix[["mix_scalar_move", "mix_shuffle", "mix_all", "mix_memory"]].sort_index())
+    common = parts[0].index.intersection(parts[1].index)
+    assert len(common) == 648
+    pd.testing.assert_frame_equal(parts[0].loc[common], parts[1].loc[common], check_dtype=False)

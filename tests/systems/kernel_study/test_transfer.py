@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -38,6 +40,21 @@ def test_what_generality_costs_is_the_factor_between_builds(made: KernelTimes) -
     rises = price_of_generality(scores).set_index("way")["rise_of_mape"].to_dict()
     assert rises["special"] == 0.0
     assert rises["general, unseen"] > 0.5
+
+
+def test_machines_with_known_clocks_are_compared_in_cycles(made: KernelTimes) -> None:
+    """Half the clock, twice the time: the same cycles, so that one machine's model is right for the other."""
+    rows = made.where(build="gcc_O2_sse3_fast", N=50)
+    facts = next(iter(rows.machines.values()))
+    fast, slow = (replace(facts, name=name, clock_hz=clock) for name, clock in (("fast", 4e9), ("slow", 2e9)))
+    first = rows.frame.assign(machine="fast")
+    second = rows.frame.assign(machine="slow", time_s=2.0 * rows.frame["time_s"])
+    both = KernelTimes("both", pd.concat([first, second], ignore_index=True), {"fast": fast, "slow": slow}, None, {})
+    chosen = comparable(both, "machine")
+    assert chosen is not None
+    table = {(one.left_out, one.way): one for one in transfer_scores(chosen, "machine", "swc-s", "linear", n_folds=4)}
+    for name in ("fast", "slow"):
+        assert table[name, "general, unseen"].mape == pytest.approx(table[name, "special"].mape, rel=1e-6)
 
 
 def test_two_machines_are_compared(made: KernelTimes) -> None:
