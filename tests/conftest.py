@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,10 @@ REFERENCE = Path(__file__).parent / "reference"
 KEPT = ("alexnet", *(f"cnn{number:02}" for number in range(6)), *(f"res{number:02}" for number in range(4)))
 N_SUBBATCHES = 3
 LARGEST_PRODUCT = 10**6
+
+# Tests that run in the background inherit an ignored SIGINT, and so would the programs they interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -167,7 +167,6 @@ def test_ctrl_c_ends_with_130_and_leaves_tables_that_are_valid_and_complete_in_t
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=hear_interrupts,
     ) as process:
         try:
             wait_until(lambda: (folder / "out" / "host.json").exists())
@@ -183,11 +182,6 @@ def test_ctrl_c_ends_with_130_and_leaves_tables_that_are_valid_and_complete_in_t
     kept, visits = read_campaign(folder / "out"), ["subbatch_size", "round"]
     assert len(kept.steps) >= 1
     assert set(kept.kernels.groupby(visits).groups) == set(kept.steps.groupby(visits).groups)
-
-
-def hear_interrupts() -> None:
-    """A test run in the background inherits an ignored SIGINT; a user's terminal does not."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
