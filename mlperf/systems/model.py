@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.core.shown import Shown, plain
 from mlperf.models import GridLocal
@@ -34,11 +34,6 @@ from mlperf.systems.left_out import left_out_from_dict
 from mlperf.systems.scaled import fits_from_dict, fits_to_dict, scaled_from_dict, scaled_to_dict
 
 SYSTEM = "system"
-OTHER_KINDS: Mapping[str, str] = {
-    "table": "mlperf.systems.table_model:TableModel",
-    "kernels": "mlperf.systems.kernel_study.kernel_model:KernelModel",
-}
-"""Kind in a model file to the class that reads it, besides models of campaigns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,21 +158,30 @@ def save_model(model: Any, path: str | Path) -> None:
 
 
 def load_model(path: str | Path) -> Any:
-    """Read what `save_model` wrote: a `Model` of a campaign, or a model of one of the `OTHER_KINDS`.
+    """Read what `save_model` wrote: a `Model` of a campaign or a `mlperf.systems.table_model.TableModel` of one table.
 
     Raises
     ------
     DataError
         Not such a file; the place is ``file: $.json.path``.
+    UsageError
+        A model of single kernels.
     """
 
     def read() -> Any:
         document = document_from_json(text_of(path))
-        home = OTHER_KINDS.get(str(document.get("kind"))) if isinstance(document, dict) else None
-        if home is None:
-            return Model.from_dict(document)
-        module, _, name = home.partition(":")
-        return getattr(import_module(module), name).from_dict(document)
+        kind = document.get("kind") if isinstance(document, dict) else None
+        if kind == "kernels":
+            raise UsageError(
+                "got a model of single kernels, expected one of a campaign or a table",
+                place=str(path),
+                hint="Ask it with mlperf kernels predict; in Python mlperf.systems.kernel_study.load_kernel_model reads it.",
+            )
+        if kind == "table":
+            from mlperf.systems.table_model import TableModel
+
+            return TableModel.from_dict(document)
+        return Model.from_dict(document)
 
     return placed(path, read)
 

@@ -21,6 +21,7 @@ _HOMES = {
     "StudyPlan": "study",
     "train_kernels": "kernel_model",
     "predict_kernels": "kernel_model",
+    "load_kernel_model": "kernel_model",
     "KernelModel": "kernel_model",
     "KernelPredictions": "kernel_model",
     "PublishedModel": "published",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from mlperf.core.errors import DataError, DomainError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
 from mlperf.models.fields import Fields
-from mlperf.models.store import FORMAT, VERSION, model_from_dict, model_to_dict
+from mlperf.models.store import FORMAT, VERSION, document_from_json, model_from_dict, model_to_dict, placed, text_of
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.validation.folds import grouped_folds
 from mlperf.models.validation.scores import relative_errors
@@ -157,6 +158,18 @@ class KernelPredictions(Shown):
         if not np.isfinite(self.measured_s).any():
             return frame
         return frame.assign(measured_s=self.measured_s, relative_error=self.predicted_s / self.measured_s - 1.0)
+
+
+def load_kernel_model(path: str | Path) -> KernelModel:
+    """Read what `mlperf.save_model` wrote of a model of kernels.
+
+    Raises
+    ------
+    DataError
+        Not such a file; the place is ``file: $.json.path``.
+    """
+    found: KernelModel = placed(path, lambda: KernelModel.from_dict(document_from_json(text_of(path))))
+    return found
 
 
 def train_kernels(
