@@ -20,7 +20,8 @@ INTRODUCTION = """\
 The statistical-learning paper (Ogata, Trouvé, Maki, Clarke, Murakami) promises performance from four kinds of characteristics:
 SWC-S and SWC-O (static, of source and of object code), DWC-B and DWC-O (dynamic, of a finished run and of a stream), and shows
 one, with adjusted R² 0.94 on the rows that it was fitted on. This page asks what each is worth on rows that a model had not
-seen. `docs/make_kernel_study.py` writes it; the same tables for any campaign or table:
+seen. `docs/make_kernel_study.py` writes it from the open sweep of an EPYC of family 25 and, for a second machine, from the
+bundled `contraction-epyc` of family 26; the same tables for any campaign or table:
 
 ```console
 $ mlperf collect contraction -o contractions
