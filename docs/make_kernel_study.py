@@ -49,6 +49,12 @@ what happens), in total and by role of the array and kind of stride. *swc-s*: th
 **Trained models** (`mlperf kernels train`) answer with a 95 % interval from left-out kernels and with two flags: `in_domain`,
 and `clipped` where a prediction had to be cut at four times the trained range. The model file is plain JSON.
 
+**Special and general models.** *special*: trained on other kernels of the same build (machine); *general*: on other kernels of
+every build; *general, unseen*: on other kernels of the other builds only. Kernels asked for are never among the training rows.
+*calibrated*: after one factor from five measured kernels. Over machines the response is in clock cycles where every clock is
+known. Where a build or machine was never seen, `in_domain` says so; a model of the source alone cannot know what another
+compiler makes of it.
+
 **The published equation** ships as an example (`mlperf kernels equation`): three of its six costs are negative, as happens to
 collinear counts; they are no costs of instructions, and on other machines and compilers its times mean nothing.
 
