@@ -94,10 +94,12 @@ def check_names(side: Side, key: Sequence[str], owner: Mapping[Any, Side]) -> No
     """No column beside the key has a name that another table has."""
     for name in side.frame.columns:
         if name in owner and name not in key:
+            alike = set(side.frame[name]) == set(owner[name].frame[name])
+            advice = f", or make it part of the key (--on {','.join((*key, str(name)))})" if alike else ""
             raise DataError(
                 f"got {name!r}, which {owner[name].name} has too, expected columns of different names",
                 place=side.header_place(str(name)),
-                hint=f"Rename one of the two, or make it part of the key (--on {','.join((*key, str(name)))}).",
+                hint=f"Rename one of the two{advice}.",
             )
 
 

@@ -25,6 +25,8 @@ from mlperf.systems.scaled import Scaled
 
 TABLE = "table"
 FOLDS = 10
+# With more candidates a thousand bootstrap selections take minutes: the report then has what needs no further selection.
+WIDE = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,7 +177,8 @@ def train_table(
     duplicates : str
         ``keep``, ``drop`` or ``error`` for fully identical rows of a file.
     **options
-        Further parameters of `mlperf.StepwiseOLS` (``direction``, ``criterion``, ``k``, ...).
+        Further parameters of `mlperf.StepwiseOLS` (``direction``, ``criterion``, ``k``, ``report``, ...). With more than 40
+        candidates ``report`` is ``"none"`` unless it is given.
 
     Raises
     ------
@@ -197,6 +200,8 @@ def train_table(
     columns = frame.drop(columns=[target] + ([groups] if groups else []))
     described = columns[[name for name in data.features if name in columns]] if data.tables else columns
     offered = tuple(described.columns) if terms is None else tuple(terms)
+    if len(offered) > WIDE:
+        options = {"report": "none", **options}
     make = _maker(offered, target, formula, {"noise": noise, **options})
     estimator = make().fit(columns, times)
     scale = float(times.sum() / estimator.predict(columns).sum()) if noise == "relative" else 1.0

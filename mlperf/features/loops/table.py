@@ -141,7 +141,7 @@ def size_cells(addresses: Addresses) -> Iterator[Cell]:
     operations = sum(times * work.statement.n_operations for times, work in runs)
     touched = sum(times * touches(access) * access.element_size for times, work in runs for access in work.accesses)
     footprint = sum(nest_lines(addresses, 1).values())
-    yield count("n_loops", len(all_levels(addresses)), "loops of the nest")
+    yield count("source_loops", len(all_levels(addresses)), "loops of the nest")
     yield count("depth", len(path), "loops around the innermost statement")
     yield count("n_arrays", len(addresses.arrays), "arrays touched")
     yield count("n_references", sum(len(work.accesses) for _, work in runs), "references in the source")
