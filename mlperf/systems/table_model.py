@@ -25,8 +25,9 @@ from mlperf.systems.scaled import Scaled
 
 TABLE = "table"
 FOLDS = 10
-# With more candidates a thousand bootstrap selections take minutes: the report then has what needs no further selection.
+# With more candidates backward steps and a thousand bootstrap selections take minutes.
 WIDE = 40
+LEAST_VALUES, DIGITS = 2, 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,7 +163,8 @@ def train_table(
         Column to predict; > 0 under ``relative`` noise.
     terms : sequence of str, optional
         One arithmetic expression over columns each (``"m*n*k"``, ``"log2(n)"``); a bare text column is a factor. Default: every
-        column but ``target`` and ``groups``; with ``join`` every column of the feature tables.
+        column but ``target`` and ``groups``; with ``join`` every column of the feature tables that is neither constant nor
+        a multiple of an earlier one.
     formula : str, optional
         R's language instead of ``terms``: ``"time_s ~ a * b + poly(c, 2)"``; its left side must be ``target``.
     groups : str, optional
@@ -178,7 +180,7 @@ def train_table(
         ``keep``, ``drop`` or ``error`` for fully identical rows of a file.
     **options
         Further parameters of `mlperf.StepwiseOLS` (``direction``, ``criterion``, ``k``, ``report``, ...). With more than 40
-        candidates ``report`` is ``"none"`` unless it is given.
+        candidates the search is forward and ``report`` is ``"none"``, unless they are given.
 
     Raises
     ------
@@ -199,9 +201,9 @@ def train_table(
     times = frame[target].to_numpy(float)
     columns = frame.drop(columns=[target] + ([groups] if groups else []))
     described = columns[[name for name in data.features if name in columns]] if data.tables else columns
-    offered = tuple(described.columns) if terms is None else tuple(terms)
+    offered = _candidates(described, joined=bool(data.tables)) if terms is None else tuple(terms)
     if len(offered) > WIDE:
-        options = {"report": "none", **options}
+        options = {"report": "none", "direction": "forward", **options}
     make = _maker(offered, target, formula, {"noise": noise, **options})
     estimator = make().fit(columns, times)
     scale = float(times.sum() / estimator.predict(columns).sum()) if noise == "relative" else 1.0
@@ -215,6 +217,21 @@ def train_table(
         provenance(data_sha256=dict(data.data_sha256), seed=seed),
         data.tables,
     )
+
+
+def _candidates(columns: pd.DataFrame, *, joined: bool) -> tuple[str, ...]:
+    """Columns to offer; of joined tables without those that can add nothing to an earlier one."""
+    if not joined:
+        return tuple(columns.columns)
+    kept: dict[Any, str] = {}
+    for name in columns.columns:
+        values = columns[name]
+        if values.nunique() < LEAST_VALUES:
+            continue
+        numbers = values.to_numpy(float) if pd.api.types.is_numeric_dtype(values) else None
+        shape = tuple(values) if numbers is None else tuple(np.round(numbers / np.abs(numbers).max(), DIGITS))
+        kept.setdefault(shape, str(name))
+    return tuple(kept.values())
 
 
 def _maker(terms: tuple[str, ...], target: str, formula: str | None, options: dict[str, Any]) -> Any:
