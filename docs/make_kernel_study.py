@@ -73,7 +73,9 @@ def main() -> None:
     for section in study_sections(study):
         lines += section_lines(section)
     (HERE / "characteristics.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
-    figure = operations_by_pattern(study.operations, study.clock, build=setting.build, pattern_set=setting.pattern_set)
+    figure = operations_by_pattern(
+        study.operations, times.machines[setting.machine].clock_source, build=setting.build, pattern_set=setting.pattern_set
+    )
     save_figure(figure, HERE / "images" / "kernel_operations.svg")
     save_figure(times_by_pattern(study.predictions, title=study.best), HERE / "images" / "kernel_times.svg")
 

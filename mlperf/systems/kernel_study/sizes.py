@@ -27,7 +27,7 @@ class SizeScore(Shown):
 
     Attributes
     ----------
-    build, features, learner : str
+    machine, build, features, learner : str
         The sweep, what the model sees, and what it is.
     trained_sizes : tuple of int
         N of the training rows.
@@ -43,6 +43,7 @@ class SizeScore(Shown):
         Share of rows that the model says it may be asked for.
     """
 
+    machine: str
     build: str
     features: str
     learner: str
@@ -93,6 +94,7 @@ def size_score(times: KernelTimes, sweeps: Sequence[Setting], features: str, lea
     predicted, cut = clipped(np.asarray(model.predict(asked), float), y)
     errors = relative_errors(predicted, truth)
     return SizeScore(
+        machine=sweeps[-1].machine,
         build=sweeps[-1].build,
         features=features,
         learner=learner_name,

@@ -29,8 +29,8 @@ class SpeedupScore(Shown):
 
     Attributes
     ----------
-    build, scalar_build : str
-        What is compared.
+    machine, build, scalar_build : str
+        Where, and what is compared.
     features, learner : str
         What the model sees, and what it is.
     n_rows : int
@@ -51,6 +51,7 @@ class SpeedupScore(Shown):
         The same for always vectorising.
     """
 
+    machine: str
     build: str
     scalar_build: str
     features: str
@@ -138,6 +139,7 @@ def speedup_score(
     chosen = answers.predicted > 1.0
     best = np.minimum(vector_s, scalar_s).sum()
     return SpeedupScore(
+        machine=str(fast.frame["machine"].iloc[0]),
         build=names[0],
         scalar_build=names[1],
         features=features,

@@ -219,7 +219,7 @@ def study_kernels(times: KernelTimes, setting: Setting, plan: StudyPlan | None =
         sizes=sizes(times, plan.learners, plan.seed, notes) if plan.has("sizes") else (),
         transfers=transfers,
         operations=operations_frame(times),
-        clock=times.machine().clock_source,
+        clock="; ".join(f"{name}: {facts.clock_source}" for name, facts in times.machines.items()),
         notes=tuple(notes),
         data_sha256=times.data_sha256,
     )
