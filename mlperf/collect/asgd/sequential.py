@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 from mlperf.collect.asgd.job import Job
 from mlperf.collect.asgd.operations import Pictures, share_of
@@ -40,6 +41,13 @@ def replay(job: Job, records: Records, folder: Path) -> Array:
     """
     if not job.shards:
         raise DataError("got a run whose gradients were waited for, expected real gradients", place="replay")
+    # The ranks had one BLAS thread each: another number adds in another order.
+    with threadpool_limits(1, user_api="blas"):
+        return repeated(job, records, folder)
+
+
+def repeated(job: Job, records: Records, folder: Path) -> Array:
+    """Every update of the record in turn."""
     step = training_step(job.network, job.subbatch_size, seed=job.seed)
     replica = step_replica(step)
     workers = product(range(job.n_nodes), range(job.n_gpus_per_node))
