@@ -125,16 +125,24 @@ def check_matched(side: Side, other: Side, key: Sequence[str]) -> None:
     row = int(lost[0])
     n_keys = len(side.frame[list(key)].iloc[lost].drop_duplicates())
     others = f" (and {n_keys - 1} more keys)" if n_keys > 1 else ""
-    near = get_close_matches(str(side.frame[key[0]].iloc[row]), {str(value) for value in other.frame[key[0]]}, n=1)
-    nearest = f"Did you mean {near[0]!r}? " if near else ""
     raise DataError(
         f"got {key_text(side, row, key)}{others}, expected a key that {other.name} has too",
         place=side.place(row, key),
-        hint=f"{nearest}Measure it, describe it, or remove the row: no row is left out silently.",
+        hint=f"{nearest_text(side, other, row, key)}Measure it, describe it, or remove the row: no row is left out silently.",
     )
+
+
+def nearest_text(side: Side, other: Side, row: int, key: Sequence[str]) -> str:
+    """A name of the other table that this one may stand for; nothing where all names are known and only their combination is not."""
+    for column in key:
+        value, known = side.frame[column].iloc[row], set(other.frame[column])
+        near = get_close_matches(value, known, n=1) if isinstance(value, str) and value not in known else []
+        if near:
+            return f"Did you mean {near[0]!r}? "
+    return ""
 
 
 def key_text(side: Side, row: int, key: Sequence[str]) -> str:
     """A row's key in words: ``kernel 'ij-jk-ki', n 100``."""
-    values = side.frame[list(key)].iloc[row].tolist()
+    values = [side.frame[name].tolist()[row] for name in key]
     return ", ".join(f"{name} {value!r}" for name, value in zip(key, values, strict=True))
