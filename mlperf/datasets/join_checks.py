@@ -133,7 +133,7 @@ def check_matched(side: Side, other: Side, key: Sequence[str]) -> None:
 
 
 def nearest_text(side: Side, other: Side, row: int, key: Sequence[str]) -> str:
-    """A name of the other table that this one may stand for; nothing where all names are known and only their combination is not."""
+    """A name of the other table that is meant; nothing where all names are known and only their combination is not."""
     for column in key:
         value, known = side.frame[column].iloc[row], set(other.frame[column])
         near = get_close_matches(value, known, n=1) if isinstance(value, str) and value not in known else []
