@@ -169,13 +169,16 @@ def take(campaign: Campaign, visit: Visit, number: int, reference: Reference, ta
     finally:
         gc.enable()
     first = campaign.sequence
-    for name, rows in found.items():
+    for rows in found.values():
         for offset, row in enumerate(rows):
             # Rows of one visit to a training step share their moment; a block of products lists one product after another.
             beside = Circumstances(number, first + (offset if len(visit.keys) > 1 else 0), load, reference_s)
             row.update(round=beside.round, sequence=beside.sequence, load=beside.load, reference_s=beside.reference_s)
-        tables[name].add(rows)
-    campaign.sequence = first + len(visit.keys)
+    # A visit is in all of its tables or in none.
+    with interrupts_held():
+        for name, rows in found.items():
+            tables[name].add(rows)
+        campaign.sequence = first + len(visit.keys)
 
 
 def flush(campaign: Campaign, tables: Iterable[GrowingTable]) -> None:
