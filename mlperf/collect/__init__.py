@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "collect": "run",
-    "CollectRequest": "run",
-    "Collected": "summary",
-    "KINDS": "run",
-    "training_step": "engine",
-    "TrainingStep": "engine",
-    "Drift": "order",
-    "drift": "order",
-    "check_order": "order",
-    "NoiseFloor": "floor",
-    "noise_floor": "floor",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.collect' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.collect.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "collect": "mlperf.collect.run",
+        "CollectRequest": "mlperf.collect.run",
+        "Collected": "mlperf.collect.summary",
+        "KINDS": "mlperf.collect.run",
+        "training_step": "mlperf.collect.engine",
+        "TrainingStep": "mlperf.collect.engine",
+        "Drift": "mlperf.collect.order",
+        "drift": "mlperf.collect.order",
+        "check_order": "mlperf.collect.order",
+        "NoiseFloor": "mlperf.collect.floor",
+        "noise_floor": "mlperf.collect.floor",
+    },
+)

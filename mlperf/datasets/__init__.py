@@ -2,49 +2,38 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "Campaign": "campaign",
-    "read_campaign": "campaign",
-    "Column": "column",
-    "TableSchema": "column",
-    "TABLES": "schema",
-    "COMPONENT_NAMES": "schema",
-    "table_schema": "schema",
-    "read_table": "read",
-    "read_any_table": "any_table",
-    "write_table": "write",
-    "join_tables": "join",
-    "Joined": "join",
-    "repeat_groups": "repeats",
-    "bundled_names": "bundled",
-    "bundled_path": "bundled",
-    "load_campaign": "bundled",
-    "Contractions": "contractions",
-    "read_contractions": "contractions",
-    "bundled_contractions": "contractions",
-    "CONTRACTION_TABLES": "contraction_schema",
-    "read_open": "open_data",
-    "open_tables": "open_data",
-    "list_data": "listing",
-    "describe_columns": "dictionary",
-    "check_data": "check",
-    "table_template": "template",
-    "export_campaign": "export",
-    "import_gpu_campaign": "gpu_campaign",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name from its file on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.datasets' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.datasets.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "Campaign": "mlperf.datasets.campaign",
+        "read_campaign": "mlperf.datasets.campaign",
+        "Column": "mlperf.datasets.column",
+        "TableSchema": "mlperf.datasets.column",
+        "TABLES": "mlperf.datasets.schema",
+        "COMPONENT_NAMES": "mlperf.datasets.schema",
+        "table_schema": "mlperf.datasets.schema",
+        "read_table": "mlperf.datasets.read",
+        "read_any_table": "mlperf.datasets.any_table",
+        "write_table": "mlperf.datasets.write",
+        "join_tables": "mlperf.datasets.join",
+        "Joined": "mlperf.datasets.join",
+        "repeat_groups": "mlperf.datasets.repeats",
+        "bundled_names": "mlperf.datasets.bundled",
+        "bundled_path": "mlperf.datasets.bundled",
+        "load_campaign": "mlperf.datasets.bundled",
+        "Contractions": "mlperf.datasets.contractions",
+        "read_contractions": "mlperf.datasets.contractions",
+        "bundled_contractions": "mlperf.datasets.contractions",
+        "CONTRACTION_TABLES": "mlperf.datasets.contraction_schema",
+        "read_open": "mlperf.datasets.open_data",
+        "open_tables": "mlperf.datasets.open_data",
+        "list_data": "mlperf.datasets.listing",
+        "describe_columns": "mlperf.datasets.dictionary",
+        "check_data": "mlperf.datasets.check",
+        "table_template": "mlperf.datasets.template",
+        "export_campaign": "mlperf.datasets.export",
+        "import_gpu_campaign": "mlperf.datasets.gpu_campaign",
+    },
+)

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "FeatureColumn": "base",
-    "FeatureTable": "base",
-    "write_features": "base",
-    "swc_s": "loops",
-    "loop_features": "loops",
-    "pattern_nest": "loops",
-    "read_nests": "loops",
-    "swc_o": "assembly",
-    "dwc_b": "counters",
-    "counter_features": "counters",
-    "count_features": "assembly",
-    "count_instructions": "assembly",
-    "dwc_o": "windows",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name from its file on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.features' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.features.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "FeatureColumn": "mlperf.features.base",
+        "FeatureTable": "mlperf.features.base",
+        "write_features": "mlperf.features.base",
+        "swc_s": "mlperf.features.loops",
+        "loop_features": "mlperf.features.loops",
+        "pattern_nest": "mlperf.features.loops",
+        "read_nests": "mlperf.features.loops",
+        "swc_o": "mlperf.features.assembly",
+        "dwc_b": "mlperf.features.counters",
+        "counter_features": "mlperf.features.counters",
+        "count_features": "mlperf.features.assembly",
+        "count_instructions": "mlperf.features.assembly",
+        "dwc_o": "mlperf.features.windows",
+    },
+)

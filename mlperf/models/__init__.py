@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "StepwiseOLS": "mlperf.models.selection.stepwise",
-    "NonNegativeOLS": "mlperf.models.members.nonnegative",
-    "LogOLS": "mlperf.models.members.log_linear",
-    "HuberOLS": "mlperf.models.members.robust",
-    "QuantileOLS": "mlperf.models.members.quantile",
-    "GridLocal": "mlperf.models.local.grid_local",
-    "ScatterLocal": "mlperf.models.local.scatter_local",
-    "RatioLocal": "mlperf.models.local.ratio_local",
-    "BoostedResidual": "mlperf.models.learning.boosted",
-    "LogLearner": "mlperf.models.learning.learners",
-    "RecursiveLeastSquares": "mlperf.models.online.recursive",
-    "choose_family": "mlperf.models.members.family",
-    "Domain": "mlperf.models.uncertainty.domain",
-    "Interval": "mlperf.models.uncertainty.intervals",
-    "read_model": "mlperf.models.store",
-    "write_model": "mlperf.models.store",
-    "read_learner": "mlperf.models.learning.learner_store",
-    "write_learner": "mlperf.models.learning.learner_store",
-    "read_extrap": "mlperf.models.extrap",
-    "write_extrap": "mlperf.models.extrap",
-    "component_experiment": "mlperf.models.extrap",
-}
-
-__all__ = [*_HOMES]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.models' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "StepwiseOLS": "mlperf.models.selection.stepwise",
+        "NonNegativeOLS": "mlperf.models.members.nonnegative",
+        "LogOLS": "mlperf.models.members.log_linear",
+        "HuberOLS": "mlperf.models.members.robust",
+        "QuantileOLS": "mlperf.models.members.quantile",
+        "GridLocal": "mlperf.models.local.grid_local",
+        "ScatterLocal": "mlperf.models.local.scatter_local",
+        "RatioLocal": "mlperf.models.local.ratio_local",
+        "BoostedResidual": "mlperf.models.learning.boosted",
+        "LogLearner": "mlperf.models.learning.learners",
+        "RecursiveLeastSquares": "mlperf.models.online.recursive",
+        "choose_family": "mlperf.models.members.family",
+        "Domain": "mlperf.models.uncertainty.domain",
+        "Interval": "mlperf.models.uncertainty.intervals",
+        "read_model": "mlperf.models.store",
+        "write_model": "mlperf.models.store",
+        "read_learner": "mlperf.models.learning.learner_store",
+        "write_learner": "mlperf.models.learning.learner_store",
+        "read_extrap": "mlperf.models.extrap",
+        "write_extrap": "mlperf.models.extrap",
+        "component_experiment": "mlperf.models.extrap",
+    },
+)

@@ -2,52 +2,41 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "CnnSpec": "cnn",
-    "Layer": "layer",
-    "Shape": "shape",
-    "SprintForm": "sprint_form",
-    "KernelCall": "kernels",
-    "kernel_calls": "kernels",
-    "MEMORY_KERNELS": "kernels",
-    "GEMM_KERNELS": "kernels",
-    "bytes_moved": "kernels",
-    "library_calls": "layer_calls",
-    "read_cnn": "cnn_toml",
-    "write_cnn": "cnn_toml",
-    "load_cnn": "zoo",
-    "find_cnn": "zoo",
-    "zoo_names": "zoo",
-    "make_cnns": "generator",
-    "make_residual_cnns": "generator_residual",
-    "training_memory": "memory",
-    "max_subbatch_size": "memory",
-    "MachineSpec": "machine",
-    "read_machine": "machine",
-    "load_machine": "machine",
-    "find_machine": "machine",
-    "machine_names": "machine",
-    "write_machine": "machine",
-    "JobSpec": "job",
-    "read_job": "job",
-    "write_job": "job",
-    "overridden": "fields",
-    "from_torch": "torch_import",
-    "from_onnx": "onnx_import",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name from its file on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.specs' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.specs.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "CnnSpec": "mlperf.specs.cnn",
+        "Layer": "mlperf.specs.layer",
+        "Shape": "mlperf.specs.shape",
+        "SprintForm": "mlperf.specs.sprint_form",
+        "KernelCall": "mlperf.specs.kernels",
+        "kernel_calls": "mlperf.specs.kernels",
+        "MEMORY_KERNELS": "mlperf.specs.kernels",
+        "GEMM_KERNELS": "mlperf.specs.kernels",
+        "bytes_moved": "mlperf.specs.kernels",
+        "library_calls": "mlperf.specs.layer_calls",
+        "read_cnn": "mlperf.specs.cnn_toml",
+        "write_cnn": "mlperf.specs.cnn_toml",
+        "load_cnn": "mlperf.specs.zoo",
+        "find_cnn": "mlperf.specs.zoo",
+        "zoo_names": "mlperf.specs.zoo",
+        "make_cnns": "mlperf.specs.generator",
+        "make_residual_cnns": "mlperf.specs.generator_residual",
+        "training_memory": "mlperf.specs.memory",
+        "max_subbatch_size": "mlperf.specs.memory",
+        "MachineSpec": "mlperf.specs.machine",
+        "read_machine": "mlperf.specs.machine",
+        "load_machine": "mlperf.specs.machine",
+        "find_machine": "mlperf.specs.machine",
+        "machine_names": "mlperf.specs.machine",
+        "write_machine": "mlperf.specs.machine",
+        "JobSpec": "mlperf.specs.job",
+        "read_job": "mlperf.specs.job",
+        "write_job": "mlperf.specs.job",
+        "overridden": "mlperf.specs.fields",
+        "from_torch": "mlperf.specs.torch_import",
+        "from_onnx": "mlperf.specs.onnx_import",
+    },
+)

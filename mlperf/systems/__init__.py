@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "train": "training",
-    "load_model": "model",
-    "save_model": "model",
-    "predict_epoch": "predict",
-    "search_runs": "search",
-    "search_machines": "searching.machines",
-    "compare_runs": "compare",
-    "Model": "model",
-    "TableModel": "table_model",
-    "Prediction": "run_prediction",
-    "COMPONENTS": "components",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name from its file on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.systems' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.systems.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "train": "mlperf.systems.training",
+        "load_model": "mlperf.systems.model",
+        "save_model": "mlperf.systems.model",
+        "predict_epoch": "mlperf.systems.predict",
+        "search_runs": "mlperf.systems.search",
+        "search_machines": "mlperf.systems.searching.machines",
+        "compare_runs": "mlperf.systems.compare",
+        "Model": "mlperf.systems.model",
+        "TableModel": "mlperf.systems.table_model",
+        "Prediction": "mlperf.systems.run_prediction",
+        "COMPONENTS": "mlperf.systems.components",
+    },
+)

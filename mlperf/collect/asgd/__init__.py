@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "AsgdRequest": "request",
-    "Trained": "summary",
-    "train_asynchronously": "train",
-    "replay": "sequential",
-    "read_samples": "samples",
-    "digits_samples": "samples",
-    "digits_cnn": "samples",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.collect.asgd' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.collect.asgd.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "AsgdRequest": "mlperf.collect.asgd.request",
+        "Trained": "mlperf.collect.asgd.summary",
+        "train_asynchronously": "mlperf.collect.asgd.train",
+        "replay": "mlperf.collect.asgd.sequential",
+        "read_samples": "mlperf.collect.asgd.samples",
+        "digits_samples": "mlperf.collect.asgd.samples",
+        "digits_cnn": "mlperf.collect.asgd.samples",
+    },
+)

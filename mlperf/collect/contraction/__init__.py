@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "collect_contractions": "run",
-    "ContractionRequest": "request",
-    "CollectedContractions": "summary",
-    "Build": "builds",
-    "parse_build": "builds",
-    "CacheSimulation": "cachegrind",
-    "kernel_source": "sources",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.collect.contraction' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.collect.contraction.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "collect_contractions": "mlperf.collect.contraction.run",
+        "ContractionRequest": "mlperf.collect.contraction.request",
+        "CollectedContractions": "mlperf.collect.contraction.summary",
+        "Build": "mlperf.collect.contraction.builds",
+        "parse_build": "mlperf.collect.contraction.builds",
+        "CacheSimulation": "mlperf.collect.contraction.cachegrind",
+        "kernel_source": "mlperf.collect.contraction.sources",
+    },
+)

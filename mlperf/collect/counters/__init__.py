@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "CounterRequest": "run",
-    "count_command": "run",
-    "Counted": "counted",
-    "write_counted": "counted",
-    "Probe": "offers",
-    "SourceOffer": "offers",
-    "CounterOffer": "offers",
-    "probe_counters": "probe",
-    "SimulatedCaches": "cachegrind",
-    "launched": "launch",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.collect.counters' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.collect.counters.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "CounterRequest": "mlperf.collect.counters.run",
+        "count_command": "mlperf.collect.counters.run",
+        "Counted": "mlperf.collect.counters.counted",
+        "write_counted": "mlperf.collect.counters.counted",
+        "Probe": "mlperf.collect.counters.offers",
+        "SourceOffer": "mlperf.collect.counters.offers",
+        "CounterOffer": "mlperf.collect.counters.offers",
+        "probe_counters": "mlperf.collect.counters.probe",
+        "SimulatedCaches": "mlperf.collect.counters.cachegrind",
+        "launched": "mlperf.collect.counters.launch",
+    },
+)

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "Sampler": "sampler",
-    "WatchedCommand": "command",
-    "ProcessTree": "processes",
-    "Interrupts": "interrupts",
-    "Progress": "progress",
-    "InstructionCounter": "instructions",
-    "PROGRESS_FD": "progress",
-    "ticks": "ticks",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.collect.stream' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.collect.stream.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "Sampler": "mlperf.collect.stream.sampler",
+        "WatchedCommand": "mlperf.collect.stream.command",
+        "ProcessTree": "mlperf.collect.stream.processes",
+        "Interrupts": "mlperf.collect.stream.interrupts",
+        "Progress": "mlperf.collect.stream.progress",
+        "InstructionCounter": "mlperf.collect.stream.instructions",
+        "PROGRESS_FD": "mlperf.collect.stream.progress",
+        "ticks": "mlperf.collect.stream.ticks",
+    },
+)

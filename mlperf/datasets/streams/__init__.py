@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "COLUMNS": "columns",
-    "StreamColumn": "columns",
-    "column_of": "columns",
-    "PERFORMANCE": "performance",
-    "Performance": "performance",
-    "choose_performance": "performance",
-    "Stream": "read",
-    "read_stream": "read",
-    "Recording": "recording",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.datasets.streams' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.datasets.streams.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "COLUMNS": "mlperf.datasets.streams.columns",
+        "StreamColumn": "mlperf.datasets.streams.columns",
+        "column_of": "mlperf.datasets.streams.columns",
+        "PERFORMANCE": "mlperf.datasets.streams.performance",
+        "Performance": "mlperf.datasets.streams.performance",
+        "choose_performance": "mlperf.datasets.streams.performance",
+        "Stream": "mlperf.datasets.streams.read",
+        "read_stream": "mlperf.datasets.streams.read",
+        "Recording": "mlperf.datasets.streams.recording",
+    },
+)

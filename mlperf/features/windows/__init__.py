@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "Windows": "window",
-    "Window": "window",
-    "Rates": "rates",
-    "MovingAverages": "running",
-    "RunningScaler": "running",
-    "dwc_o": "table",
-    "stream_windows": "table",
-    "write_targets": "targets",
-    "future_targets": "targets",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.features.windows' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.features.windows.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "Windows": "mlperf.features.windows.window",
+        "Window": "mlperf.features.windows.window",
+        "Rates": "mlperf.features.windows.rates",
+        "MovingAverages": "mlperf.features.windows.running",
+        "RunningScaler": "mlperf.features.windows.running",
+        "dwc_o": "mlperf.features.windows.table",
+        "stream_windows": "mlperf.features.windows.table",
+        "write_targets": "mlperf.features.windows.targets",
+        "future_targets": "mlperf.features.windows.targets",
+    },
+)

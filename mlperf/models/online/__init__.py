@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "RecursiveLeastSquares": "recursive",
-    "Recursion": "recursion",
-    "RecursionSettings": "recursion",
-    "Hedge": "hedge",
-    "HedgeSettings": "hedge",
-    "AdaptiveInterval": "conformal",
-    "RunningErrors": "errors",
-    "Forecaster": "forecaster",
-    "Forecast": "forecaster",
-    "ForecasterSettings": "forecaster",
-    "MEMBERS": "members",
-    "LEARNERS": "learners",
-    "LearnerMember": "learners",
-    "prequential": "protocol",
-    "Prequential": "protocol",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.models.online' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.models.online.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "RecursiveLeastSquares": "mlperf.models.online.recursive",
+        "Recursion": "mlperf.models.online.recursion",
+        "RecursionSettings": "mlperf.models.online.recursion",
+        "Hedge": "mlperf.models.online.hedge",
+        "HedgeSettings": "mlperf.models.online.hedge",
+        "AdaptiveInterval": "mlperf.models.online.conformal",
+        "RunningErrors": "mlperf.models.online.errors",
+        "Forecaster": "mlperf.models.online.forecaster",
+        "Forecast": "mlperf.models.online.forecaster",
+        "ForecasterSettings": "mlperf.models.online.forecaster",
+        "MEMBERS": "mlperf.models.online.members",
+        "LEARNERS": "mlperf.models.online.learners",
+        "LearnerMember": "mlperf.models.online.learners",
+        "prequential": "mlperf.models.online.protocol",
+        "Prequential": "mlperf.models.online.protocol",
+    },
+)

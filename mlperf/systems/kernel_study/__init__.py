@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "read_kernel_times": "reading",
-    "read_all_kernels": "merging",
-    "asked_kernels": "asked",
-    "KernelTimes": "kernel_times",
-    "Setting": "kernel_times",
-    "choose_setting": "kernel_times",
-    "MachineFacts": "machines",
-    "FEATURE_SETS": "feature_sets",
-    "kernel_features": "feature_sets",
-    "LEARNERS": "learners",
-    "study_kernels": "study",
-    "KernelStudy": "study",
-    "StudyPlan": "study",
-    "train_kernels": "kernel_model",
-    "predict_kernels": "kernel_model",
-    "load_kernel_model": "kernel_model",
-    "KernelModel": "kernel_model",
-    "KernelPredictions": "kernel_model",
-    "PublishedModel": "published",
-    "published_times": "published",
-    "PUBLISHED": "published",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name from its file on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.systems.kernel_study' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.systems.kernel_study.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "read_kernel_times": "mlperf.systems.kernel_study.reading",
+        "read_all_kernels": "mlperf.systems.kernel_study.merging",
+        "asked_kernels": "mlperf.systems.kernel_study.asked",
+        "KernelTimes": "mlperf.systems.kernel_study.kernel_times",
+        "Setting": "mlperf.systems.kernel_study.kernel_times",
+        "choose_setting": "mlperf.systems.kernel_study.kernel_times",
+        "MachineFacts": "mlperf.systems.kernel_study.machines",
+        "FEATURE_SETS": "mlperf.systems.kernel_study.feature_sets",
+        "kernel_features": "mlperf.systems.kernel_study.feature_sets",
+        "LEARNERS": "mlperf.systems.kernel_study.learners",
+        "study_kernels": "mlperf.systems.kernel_study.study",
+        "KernelStudy": "mlperf.systems.kernel_study.study",
+        "StudyPlan": "mlperf.systems.kernel_study.study",
+        "train_kernels": "mlperf.systems.kernel_study.kernel_model",
+        "predict_kernels": "mlperf.systems.kernel_study.kernel_model",
+        "load_kernel_model": "mlperf.systems.kernel_study.kernel_model",
+        "KernelModel": "mlperf.systems.kernel_study.kernel_model",
+        "KernelPredictions": "mlperf.systems.kernel_study.kernel_model",
+        "PublishedModel": "mlperf.systems.kernel_study.published",
+        "published_times": "mlperf.systems.kernel_study.published",
+        "PUBLISHED": "mlperf.systems.kernel_study.published",
+    },
+)

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "climb": "climbing",
-    "RUNGS": "registry",
-    "rung_names": "registry",
-    "Ladder": "result",
-    "Score": "result",
-    "Goal": "result",
-    "write_ladder": "files",
-    "check_ending": "files",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name from its file on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.systems.ladder' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.systems.ladder.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "climb": "mlperf.systems.ladder.climbing",
+        "RUNGS": "mlperf.systems.ladder.registry",
+        "rung_names": "mlperf.systems.ladder.registry",
+        "Ladder": "mlperf.systems.ladder.result",
+        "Score": "mlperf.systems.ladder.result",
+        "Goal": "mlperf.systems.ladder.result",
+        "write_ladder": "mlperf.systems.ladder.files",
+        "check_ending": "mlperf.systems.ladder.files",
+    },
+)

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "QualityModel": "quality_model",
-    "EpochsToTarget": "quality_model",
-    "save_quality": "quality_model",
-    "load_quality": "quality_model",
-    "fit_quality": "fit",
-    "fit_quality_table": "fit",
-    "epochs_to_target": "epochs",
-    "quality_rows": "epochs",
-    "time_to_target": "objective",
-    "TimeToTarget": "objective",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name from its file on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.systems.learning_quality' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.systems.learning_quality.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "QualityModel": "mlperf.systems.learning_quality.quality_model",
+        "EpochsToTarget": "mlperf.systems.learning_quality.quality_model",
+        "save_quality": "mlperf.systems.learning_quality.quality_model",
+        "load_quality": "mlperf.systems.learning_quality.quality_model",
+        "fit_quality": "mlperf.systems.learning_quality.fit",
+        "fit_quality_table": "mlperf.systems.learning_quality.fit",
+        "epochs_to_target": "mlperf.systems.learning_quality.epochs",
+        "quality_rows": "mlperf.systems.learning_quality.epochs",
+        "time_to_target": "mlperf.systems.learning_quality.objective",
+        "TimeToTarget": "mlperf.systems.learning_quality.objective",
+    },
+)

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "ThreadTimeline": "lanes",
-    "recorded_threads": "recorded",
-    "simulated_threads": "simulated",
-    "simulated_configuration": "configuration",
-    "summarise": "summary",
-    "TimelineSummary": "summary",
-    "chrome_trace": "chrome",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name from its file on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.systems.threads' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.systems.threads.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "ThreadTimeline": "mlperf.systems.threads.lanes",
+        "recorded_threads": "mlperf.systems.threads.recorded",
+        "simulated_threads": "mlperf.systems.threads.simulated",
+        "simulated_configuration": "mlperf.systems.threads.configuration",
+        "summarise": "mlperf.systems.threads.summary",
+        "TimelineSummary": "mlperf.systems.threads.summary",
+        "chrome_trace": "mlperf.systems.threads.chrome",
+    },
+)

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "judge_trainer": "judge",
-    "TrainerAccuracy": "result",
-    "read_runs": "runs",
-    "TrainerRuns": "runs",
-    "fit_costs": "costs",
-    "Costs": "costs",
-    "split_errors": "split",
-    "headline_errors": "headline",
-    "rank_windows": "ranking",
-    "compare_components": "component_comparison",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name from its file on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.systems.trainer_accuracy' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.systems.trainer_accuracy.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "judge_trainer": "mlperf.systems.trainer_accuracy.judge",
+        "TrainerAccuracy": "mlperf.systems.trainer_accuracy.result",
+        "read_runs": "mlperf.systems.trainer_accuracy.runs",
+        "TrainerRuns": "mlperf.systems.trainer_accuracy.runs",
+        "fit_costs": "mlperf.systems.trainer_accuracy.costs",
+        "Costs": "mlperf.systems.trainer_accuracy.costs",
+        "split_errors": "mlperf.systems.trainer_accuracy.split",
+        "headline_errors": "mlperf.systems.trainer_accuracy.headline",
+        "rank_windows": "mlperf.systems.trainer_accuracy.ranking",
+        "compare_components": "mlperf.systems.trainer_accuracy.component_comparison",
+    },
+)

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from mlperf.core.lazy import exports
 
-_HOMES = {
-    "Watched": "result",
-    "WatchRequest": "request",
-    "watch": "live",
-    "replay": "replaying",
-    "online_study": "study",
-    "OnlineStudy": "study",
-    "StreamForecast": "forecasting",
-}
-
-__all__ = list(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mlperf.systems.watch' has no attribute {name!r}")
-    return getattr(import_module(f"mlperf.systems.watch.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "Watched": "mlperf.systems.watch.result",
+        "WatchRequest": "mlperf.systems.watch.request",
+        "watch": "mlperf.systems.watch.live",
+        "replay": "mlperf.systems.watch.replaying",
+        "online_study": "mlperf.systems.watch.study",
+        "OnlineStudy": "mlperf.systems.watch.study",
+        "StreamForecast": "mlperf.systems.watch.forecasting",
+    },
+)
