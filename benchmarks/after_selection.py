@@ -12,11 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlperf.models.after_selection.nested import nested_error
-from mlperf.models.after_selection.selective import selective_inference
-from mlperf.models.after_selection.stability import SelectionProblem, selection_stability
-from mlperf.models.engine.spaces import column_groups, default_criterion, select
-from mlperf.models.engine.threads import one_blas_thread
+from mlperf.models.algebra.threads import one_blas_thread
+from mlperf.models.inference.nested import nested_error
+from mlperf.models.inference.selective import selective_inference
+from mlperf.models.inference.stability import SelectionProblem, selection_stability
+from mlperf.models.selection.spaces import column_groups, default_criterion, select
 
 N_SAMPLES, N_COLUMNS, N_REPEATS = 443, 30, 7
 

@@ -21,13 +21,13 @@ from pathlib import Path
 import numpy as np
 from statsmodels.regression.linear_model import OLS
 
-from mlperf.models.engine.linear import refined_coefficients
-from mlperf.models.engine.spaces import TriangleSpace, column_groups, default_criterion
-from mlperf.models.engine.threads import one_blas_thread
-from mlperf.models.engine.triangle import triangle
-from mlperf.models.reports import diagnostics as d
+from mlperf.models.algebra.threads import one_blas_thread
+from mlperf.models.algebra.triangle import triangle
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
+from mlperf.models.inference import diagnostics as d
+from mlperf.models.selection.linear import refined_coefficients
 from mlperf.models.selection.search import search
-from mlperf.models.selection.stepwise import StepwiseOLS
+from mlperf.models.selection.spaces import TriangleSpace, column_groups, default_criterion
 
 SIZES = {"a": (443, 30, 1), "b": (10_000, 60, 2), "c": (100_000, 100, 3), "d": (1_000_000, 50, 4)}
 GATES = {"a": 25.0, "b": 4.0, "c": 2.0, "d": 2.3}

@@ -12,7 +12,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
 from mlperf.models import StepwiseOLS
-from mlperf.models.language.expressions import names, parse
+from mlperf.models.formula.expressions import names, parse
 from mlperf.models.validation.crossval import noise_floor
 from mlperf.systems.components import BY_NAME, Component
 from mlperf.systems.left_out import LeftOutError, left_out_error

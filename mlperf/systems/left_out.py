@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from mlperf.core.arrays import FloatArray
+from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
-from mlperf.models.fields import Fields
 from mlperf.models.validation.crossval import ErrorSummary, grouped_folds, relative_errors
 
 MOST_FOLDS = 10

@@ -13,10 +13,10 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
+from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown, plain
 from mlperf.models import GridLocal
-from mlperf.models.fields import Fields
-from mlperf.models.store import (
+from mlperf.models.storage.store import (
     FORMAT,
     VERSION,
     document_from_json,

@@ -12,7 +12,7 @@ import pandas as pd
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
-from mlperf.models.reports.report import FitReport
+from mlperf.models.inference.report import FitReport
 from mlperf.systems.component_fit import ComponentModel
 from mlperf.systems.gradient import EXPLAINED
 from mlperf.systems.left_out import LeftOutError

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.models.fields import Fields
-from mlperf.models.store import model_from_dict, model_to_dict
+from mlperf.core.json_fields import Fields
+from mlperf.models.storage.store import model_from_dict, model_to_dict
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,13 +12,13 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError, UsageError
+from mlperf.core.json_fields import Fields
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
 from mlperf.datasets.join import KEY, Joined, JoinedTable, Keys, join_tables
 from mlperf.datasets.join_checks import Table
 from mlperf.models import StepwiseOLS
-from mlperf.models.fields import Fields
-from mlperf.models.store import FORMAT, VERSION, model_from_dict, model_to_dict
+from mlperf.models.storage.store import FORMAT, VERSION, model_from_dict, model_to_dict
 from mlperf.models.validation.crossval import configuration_groups, noise_floor
 from mlperf.systems.left_out import LeftOutError, left_out_error, left_out_from_dict
 from mlperf.systems.scaled import Scaled

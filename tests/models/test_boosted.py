@@ -11,10 +11,10 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import DataError, FitError
-from mlperf.models.learning.boosted import BoostedResidual
-from mlperf.models.learning.trees import Trees
-from mlperf.models.members.nonnegative import NonNegativeOLS
-from mlperf.models.store import model_from_json, model_to_json
+from mlperf.models.estimators.learning.boosted import BoostedResidual
+from mlperf.models.estimators.learning.trees import Trees
+from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
+from mlperf.models.storage.store import model_from_json, model_to_json
 from mlperf.models.validation.scores import relative_errors
 
 BASE = NonNegativeOLS(["m * n * k", "m * n"], n_draws=0)

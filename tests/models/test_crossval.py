@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlperf.core.errors import DataError, FitError
-from mlperf.models.members.nonnegative import NonNegativeOLS
+from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.validation.crossval import (
     Fold,
     check_folds,

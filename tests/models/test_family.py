@@ -12,10 +12,10 @@ from scipy.stats import norm
 from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import FitError, UsageError
-from mlperf.models.members.family import DEFAULT, choose_family
-from mlperf.models.members.log_linear import LogOLS
-from mlperf.models.members.nonnegative import NonNegativeOLS
-from mlperf.models.members.selected import Selected
+from mlperf.models.estimators.choice.family import DEFAULT, choose_family
+from mlperf.models.estimators.choice.selected import Selected
+from mlperf.models.estimators.members.log_linear import LogOLS
+from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.validation.folds import leave_one_group_out
 
 TERMS = ["m * n", "m", "n"]

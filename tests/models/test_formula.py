@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.models.language import expressions
-from mlperf.models.language.formula import parse_formula, parse_term
-from mlperf.models.language.terms import Terms
+from mlperf.models.formula import expressions
+from mlperf.models.formula.formula import parse_formula, parse_term
+from mlperf.models.formula.terms import Terms
 
 FRAME = pd.DataFrame(
     {

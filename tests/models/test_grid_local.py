@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError, DomainError, UsageError
-from mlperf.models.local.grid_local import GridLocal
-from mlperf.models.local.grid_time import gemm_terms
+from mlperf.models.estimators.local.grid_local import GridLocal
+from mlperf.models.estimators.local.grid_time import gemm_terms
 
 SIZES = np.unique(np.rint(np.sqrt(2.0) ** np.arange(0, 19)).astype(int))
 GRID = np.stack(np.meshgrid(SIZES, SIZES, SIZES, indexing="ij"), axis=-1).reshape(-1, 3).astype(float)

@@ -8,7 +8,7 @@ import pytest
 from sklearn import metrics
 
 from mlperf.core.errors import FitError, UsageError
-from mlperf.models.learning.groups import (
+from mlperf.models.estimators.learning.groups import (
     CLASSIFIERS,
     group_edges,
     group_of,

@@ -11,7 +11,7 @@ import statsmodels.regression.linear_model as sm
 from scipy import stats
 
 from mlperf.core.errors import DataError, FitError, UsageError
-from mlperf.models.engine.fixed_order import evaluate_fixed_order, squared_length_fixed_order
+from mlperf.models.algebra.fixed_order import evaluate_fixed_order, squared_length_fixed_order
 from mlperf.models.uncertainty.draws import bootstrap_coefficients, coefficient_draws, row_bootstrap
 from mlperf.models.uncertainty.intervals import Interval, cv_plus_interval
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles

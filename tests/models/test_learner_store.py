@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError, MissingExtraError, UsageError
-from mlperf.models.learning.learner_store import read_learner, write_learner
-from mlperf.models.learning.learners import LogLearner
+from mlperf.models.estimators.learning.learner_store import read_learner, write_learner
+from mlperf.models.estimators.learning.learners import LogLearner
 
 
 def table(n: int = 80) -> tuple[pd.DataFrame, Any]:

@@ -10,7 +10,7 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import FitError, UsageError
-from mlperf.models.learning.learners import LEARNERS, LogLearner
+from mlperf.models.estimators.learning.learners import LEARNERS, LogLearner
 from mlperf.models.validation.scores import relative_errors
 
 KINDS = sorted(LEARNERS)

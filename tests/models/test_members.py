@@ -11,11 +11,11 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import DataError, FitError, UsageError
-from mlperf.models.members.log_linear import LogOLS
-from mlperf.models.members.nonnegative import NonNegativeOLS
-from mlperf.models.members.quantile import QuantileOLS, check_loss, quantile_band
-from mlperf.models.members.robust import HuberOLS, weighted_median
-from mlperf.models.store import model_from_json, model_to_json
+from mlperf.models.estimators.members.log_linear import LogOLS
+from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
+from mlperf.models.estimators.members.quantile import QuantileOLS, check_loss, quantile_band
+from mlperf.models.estimators.members.robust import HuberOLS, weighted_median
+from mlperf.models.storage.store import model_from_json, model_to_json
 
 ORACLES = Path(__file__).parents[1] / "reference" / "r_oracles"
 MEMBERS = [NonNegativeOLS(), LogOLS(), HuberOLS(), QuantileOLS()]

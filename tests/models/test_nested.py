@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import FitError
-from mlperf.models.after_selection.nested import fold_models, joined, nested_error
-from mlperf.models.after_selection.stability import SelectionProblem
-from mlperf.models.engine.spaces import column_groups
+from mlperf.models.inference.nested import fold_models, joined, nested_error
+from mlperf.models.inference.stability import SelectionProblem
 from mlperf.models.selection.criteria import Criterion
+from mlperf.models.selection.spaces import column_groups
 from mlperf.models.validation.folds import grouped_folds
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.models.selection.stepwise import StepwiseOLS
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 
 #        set          coefficients, standard deviations, residual sd: digits at least
 GATES = {

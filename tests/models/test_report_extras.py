@@ -10,8 +10,8 @@ import pytest
 
 from mlperf.core.errors import UsageError
 from mlperf.models import StepwiseOLS
-from mlperf.models.reports.report_extras import wanted_extras
-from mlperf.models.store import model_from_json, model_to_json
+from mlperf.models.inference.report_extras import wanted_extras
+from mlperf.models.storage.store import model_from_json, model_to_json
 from mlperf.models.validation.folds import grouped_folds
 
 

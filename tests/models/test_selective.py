@@ -11,13 +11,13 @@ import pytest
 from scipy import special, stats
 
 from mlperf.core.errors import UsageError
-from mlperf.models.after_selection.comparisons import Comparisons, coordinates, fitted_model, moving_lines
-from mlperf.models.after_selection.selective import SelectiveInference, selective_inference
-from mlperf.models.after_selection.truncated import Pieces, feasible_pieces, log_beta_lower, log_tail, selective_bounds
-from mlperf.models.engine.spaces import column_groups, default_criterion, select
-from mlperf.models.engine.triangle import triangle
+from mlperf.models.algebra.triangle import triangle
+from mlperf.models.inference.comparisons import Comparisons, coordinates, fitted_model, moving_lines
+from mlperf.models.inference.selective import SelectiveInference, selective_inference
+from mlperf.models.inference.truncated import Pieces, feasible_pieces, log_beta_lower, log_tail, selective_bounds
 from mlperf.models.selection.criteria import Criterion
 from mlperf.models.selection.search import Selection
+from mlperf.models.selection.spaces import column_groups, default_criterion, select
 
 ALPHA = 0.05
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import FitError, UsageError
-from mlperf.models.after_selection.stability import SelectionProblem, _outcomes, selection_stability
-from mlperf.models.engine.spaces import column_groups
+from mlperf.models.inference.stability import SelectionProblem, _outcomes, selection_stability
 from mlperf.models.selection.criteria import Criterion
 from mlperf.models.selection.lockstep import resample_counts
+from mlperf.models.selection.spaces import column_groups
 
 N_CHECKED = 50
 

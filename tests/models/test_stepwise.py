@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import DataError, FitError, UsageError
-from mlperf.models.selection.stepwise import StepwiseOLS
-from mlperf.models.store import model_from_json, model_to_json
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
+from mlperf.models.storage.store import model_from_json, model_to_json
 
 
 def data(seed: int, n: int = 40, p: int = 6) -> tuple[np.ndarray, np.ndarray]:

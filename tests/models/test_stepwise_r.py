@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import FitError
-from mlperf.models.selection.stepwise import StepwiseOLS
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 
 from .r_cases import FOLDER, IDS, numbers, options, read_case, read_frame
 

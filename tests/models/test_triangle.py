@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlperf.models.engine.aliasing import factor_columns
-from mlperf.models.engine.extended import residual_equations, two_product
-from mlperf.models.engine.refine import solve
-from mlperf.models.engine.spaces import select
-from mlperf.models.engine.triangle import triangle
+from mlperf.models.algebra.aliasing import factor_columns
+from mlperf.models.algebra.extended import residual_equations, two_product
+from mlperf.models.algebra.refine import solve
+from mlperf.models.algebra.triangle import triangle
+from mlperf.models.selection.spaces import select
 
 
 def data(seed: int, n: int = 3000, p: int = 7) -> tuple[np.ndarray, np.ndarray]:

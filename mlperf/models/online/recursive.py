@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
-from mlperf.models.fields import Fields
+from mlperf.core.json_fields import Fields
 from mlperf.models.online.recursion import Recursion, RecursionSettings
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import FitError
-from mlperf.models.engine.active import Scores
+from mlperf.models.selection.active import Scores
 from mlperf.models.selection.criteria import Criterion, partial_f_p
 
 # R's step stops where a refit is not at least this much better, in units of the criterion.

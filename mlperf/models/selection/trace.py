@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray, IntArray
-from mlperf.models.selection.rnumbers import format_number, format_real, zap_small
+from mlperf.models.formula.number_format import format_number, format_real, zap_small
 from mlperf.models.selection.search import Point, Selection, Table
 
 PRINT_WIDTH = 80

@@ -10,7 +10,7 @@ import numpy as np
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError
-from mlperf.models.fields import Fields
+from mlperf.core.json_fields import Fields
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.uncertainty.rounding import rounded
 

@@ -11,8 +11,8 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError, UsageError
+from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
-from mlperf.models.fields import Fields
 from mlperf.models.uncertainty.hull import Hull
 from mlperf.models.uncertainty.leverage import Leverage
 

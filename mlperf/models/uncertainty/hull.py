@@ -14,7 +14,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError
-from mlperf.models.fields import Fields
+from mlperf.core.json_fields import Fields
 from mlperf.models.uncertainty.rounding import rounded
 
 MAX_DIMENSIONS = 8

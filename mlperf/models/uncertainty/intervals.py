@@ -12,8 +12,8 @@ from scipy.special import stdtrit
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import FitError, UsageError
+from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
-from mlperf.models.fields import Fields
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 
 KINDS = ("mean", "run")

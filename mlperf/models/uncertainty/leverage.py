@@ -10,8 +10,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mlperf.core.arrays import FloatArray
-from mlperf.models.engine.fixed_order import squared_length_fixed_order
-from mlperf.models.fields import Fields
+from mlperf.core.json_fields import Fields
+from mlperf.models.algebra.fixed_order import squared_length_fixed_order
 from mlperf.models.uncertainty.rounding import rounded
 
 MAX_ROWS = 20_000

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
-from mlperf.models.fields import Fields
+from mlperf.core.json_fields import Fields
 from mlperf.models.uncertainty.rounding import rounded
 
 MAX_VALUES = 129

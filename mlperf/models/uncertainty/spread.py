@@ -10,8 +10,8 @@ import numpy as np
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError, UsageError
-from mlperf.models.engine.fixed_order import evaluate_fixed_order, squared_length_fixed_order
-from mlperf.models.fields import Fields
+from mlperf.core.json_fields import Fields
+from mlperf.models.algebra.fixed_order import evaluate_fixed_order, squared_length_fixed_order
 from mlperf.models.uncertainty.difficulty import Difficulty
 from mlperf.models.uncertainty.draws import coefficient_draws, run_noise
 from mlperf.models.uncertainty.intervals import NOISES, Interval, check_kind, conformal_interval, run_std_err, student_interval

@@ -12,8 +12,8 @@ from scipy.stats import kendalltau
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
+from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
-from mlperf.models.fields import Fields
 
 LARGEST_RATIO = 1000.0
 """A prediction this many times off (or not positive at all) counts as this many times off in the mean log ratio."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
+from mlperf.core.json_fields import Fields
 from mlperf.core.shown import plain
 from mlperf.features.engine import SETS
 from mlperf.features.engine.instructions import InstructionMix
 from mlperf.features.engine.products import Blocking
 from mlperf.features.loops.caches import CacheLevel
-from mlperf.models.fields import Fields
 from mlperf.systems.characteristics.description import EngineDescription, describe_calls, joined_columns
 from mlperf.systems.characteristics.surrogates import Surrogates
 from mlperf.systems.scaled import Fits, fits_from_dict, fits_to_dict

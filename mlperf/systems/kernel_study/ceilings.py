@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.shown import Shown
-from mlperf.models.learning.groups import GroupScores, group_of, group_scores
+from mlperf.models.estimators.learning.groups import GroupScores, group_of, group_scores
 from mlperf.models.validation.scores import relative_errors
 
 NAN = float("nan")

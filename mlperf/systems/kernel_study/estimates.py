@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.shown import Shown
-from mlperf.models.reports.report import FitReport
+from mlperf.models.inference.report import FitReport
 from mlperf.models.validation.folds import Fold
 from mlperf.models.validation.scores import relative_errors
 from mlperf.systems.kernel_study.ceilings import distinct_rows, equal_feature_ceiling, r2_of, rank_of

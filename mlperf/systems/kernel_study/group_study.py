@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.shown import Shown
-from mlperf.models.learning.groups import GroupScores, group_edges, group_of, group_scores, make_classifier
+from mlperf.models.estimators.learning.groups import GroupScores, group_edges, group_of, group_scores, make_classifier
 from mlperf.models.validation.folds import Fold
 
 SCORES = ("accuracy", "balanced_accuracy", "macro_f1", "mcc", "kappa", "within_one")

@@ -12,10 +12,10 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError, DomainError, UsageError
+from mlperf.core.json_fields import Fields
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
-from mlperf.models.fields import Fields
-from mlperf.models.store import FORMAT, VERSION, document_from_json, model_from_dict, model_to_dict, placed, text_of
+from mlperf.models.storage.store import FORMAT, VERSION, document_from_json, model_from_dict, model_to_dict, placed, text_of
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.validation.folds import grouped_folds
 from mlperf.models.validation.scores import relative_errors

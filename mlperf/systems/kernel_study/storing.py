@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from mlperf.core.json_fields import Fields
 from mlperf.features.loops import CacheLevel
-from mlperf.models.fields import Fields
 from mlperf.systems.kernel_study.estimates import EstimateScore
 from mlperf.systems.kernel_study.machines import MachineFacts
 

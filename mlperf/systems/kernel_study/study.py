@@ -12,7 +12,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
-from mlperf.models.learning.groups import GroupScores, group_edges
+from mlperf.models.estimators.learning.groups import GroupScores, group_edges
 from mlperf.models.validation.folds import Fold, grouped_folds
 from mlperf.systems.kernel_study.ceilings import NoiseCeiling, group_ceiling, noise_ceiling
 from mlperf.systems.kernel_study.dynamic import counted_sweep

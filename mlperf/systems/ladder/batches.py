@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.datasets import read_open
-from mlperf.models.selection.stepwise import StepwiseOLS
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.crossval import relative_errors
 from mlperf.systems.ladder.result import NAN, Climbed, Score, judged
 from mlperf.systems.ladder.rung import Rung

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.models.members.family import choose_family
+from mlperf.models.estimators.choice.family import choose_family
 from mlperf.models.uncertainty.difficulty import left_out_scores
 from mlperf.models.uncertainty.intervals import Interval, check_kind, conformal_interval
 from mlperf.models.validation.crossval import Fold, configuration_groups, grouped_folds

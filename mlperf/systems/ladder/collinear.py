@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from mlperf.datasets import read_open
-from mlperf.models.selection.stepwise import StepwiseOLS
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.crossval import leave_one_group_out, noise_floor
 from mlperf.systems.ladder.result import NAN, Climbed, judged
 from mlperf.systems.ladder.rung import Rung

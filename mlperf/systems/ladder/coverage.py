@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from mlperf.datasets import read_open
-from mlperf.models.learning.boosted import BoostedResidual
-from mlperf.models.selection.stepwise import StepwiseOLS
+from mlperf.models.estimators.learning.boosted import BoostedResidual
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.crossval import leave_one_group_out
 from mlperf.systems.ladder.collinear import TERMS as CNN_TERMS
 from mlperf.systems.ladder.forms import MAX_ITER, nonnegative, ratio, weighted

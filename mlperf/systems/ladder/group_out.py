@@ -11,9 +11,9 @@ from scipy.special import stdtrit
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.models.engine.small_system import reduce_rows
-from mlperf.models.inputs import finite_columns, learn_terms, training_rows
-from mlperf.models.members.nonnegative import nonnegative_coefficients
+from mlperf.models.algebra.small_system import reduce_rows
+from mlperf.models.estimators.members.nonnegative import nonnegative_coefficients
+from mlperf.models.formula.inputs import finite_columns, learn_terms, training_rows
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.intervals import Interval, check_kind
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles

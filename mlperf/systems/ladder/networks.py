@@ -10,8 +10,8 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.datasets import read_open
-from mlperf.models.members.nonnegative import NonNegativeOLS
-from mlperf.models.selection.stepwise import StepwiseOLS
+from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.crossval import leave_one_group_out
 from mlperf.systems.ladder.forms import Form
 from mlperf.systems.ladder.result import NAN, Climbed, Goal, Score, judged

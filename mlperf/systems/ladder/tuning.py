@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.datasets import read_open
-from mlperf.models.selection.stepwise import StepwiseOLS
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.systems.ladder.choice import InnerChoice
 from mlperf.systems.ladder.forms import Form, boosting

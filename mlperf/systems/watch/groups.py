@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray, IntArray
-from mlperf.models.learning.groups import group_edges, group_of, group_scores
+from mlperf.models.estimators.learning.groups import group_edges, group_of, group_scores
 from mlperf.models.online.forecaster import Forecast
 
 FIRST_SHARE = 0.25

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.models import RecursiveLeastSquares
-from mlperf.models.store import model_from_json, model_to_json
+from mlperf.models.storage.store import model_from_json, model_to_json
 
 
 @pytest.mark.parametrize(

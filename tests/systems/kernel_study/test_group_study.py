@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, cohen_kappa_score, matthews_corrcoef
 
-from mlperf.models.learning.groups import group_edges, group_of
+from mlperf.models.estimators.learning.groups import group_edges, group_of
 from mlperf.models.validation.folds import Fold, grouped_folds
 from mlperf.systems.kernel_study.group_study import binned, classified
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.models.local.ratio_local import RatioLocal
-from mlperf.models.members.nonnegative import NonNegativeOLS
+from mlperf.models.estimators.local.ratio_local import RatioLocal
+from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.systems.ladder.choice import InnerChoice
 from mlperf.systems.ladder.splits import largest_left_out
 

@@ -1,0 +1,1 @@
+"""Regressors for times, each with scikit-learn's contract."""

@@ -1,0 +1,1 @@
+"""Which estimator fits a table best, chosen on left-out rows."""

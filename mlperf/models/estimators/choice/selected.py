@@ -1,0 +1,82 @@
+"""Terms chosen by the relative least-squares fit, coefficients by another member of the family."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.models.uncertainty.intervals import Interval
+
+
+class Selected(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Backward selection by AIC on relative residuals, then ``estimator`` on the terms that are left.
+
+    Members without a likelihood (non-negative, Huber, quantile) have no AIC of their own to select by.
+
+    Parameters
+    ----------
+    estimator : estimator with ``terms``
+        Its terms are the candidates; default every column.
+
+    Attributes
+    ----------
+    selection_ : StepwiseOLS
+        The selecting fit with its path.
+    member_ : estimator
+        The fitted member.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def __sklearn_tags__(self) -> Any:
+        """Those of the member."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        tags.regressor_tags.poor_score = True
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Select, then fit the member; see the member's ``fit``."""
+        from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
+
+        self.selection_ = StepwiseOLS(terms=self.estimator.terms, noise="relative", report="none").fit(X, y)
+        kept = tuple(self.selection_.terms_)
+        self.member_ = clone(self.estimator).set_params(terms=kept).fit(X, y)
+        self.n_features_in_ = self.selection_.n_features_in_
+        if hasattr(self.selection_, "feature_names_in_"):
+            self.feature_names_in_ = self.selection_.feature_names_in_
+        return self
+
+    @property
+    def coef_(self) -> FloatArray:
+        """Coefficients of the kept terms."""
+        return np.asarray(self.member_.coef_)
+
+    @property
+    def intercept_(self) -> float:
+        """Constant of the member."""
+        return float(self.member_.intercept_)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Times of the rows of X, shape (n_rows,)."""
+        check_is_fitted(self, "member_")
+        return np.asarray(self.member_.predict(X))
+
+    def in_domain(self, X: Any) -> BoolArray:
+        """Whether each row lies inside the measured domain, shape (n_rows,)."""
+        return np.asarray(self.member_.in_domain(X))
+
+    def predict_interval(self, X: Any, kind: str = "mean", level: float = 0.95) -> Interval:
+        """The member's interval."""
+        interval: Interval = self.member_.predict_interval(X, kind=kind, level=level)
+        return interval
+
+    def sample(self, X: Any, rng: np.random.Generator, size: int, kind: str = "mean") -> FloatArray:
+        """The member's draws, shape (size, n_rows)."""
+        return np.asarray(self.member_.sample(X, rng, size, kind))

@@ -1,0 +1,270 @@
+"""A physical base model times exp of a learnt residual: boosted trees say where the base is off, within what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.errors import FitError
+from mlperf.core.json_fields import Fields
+from mlperf.models.estimators.learning.trees import Trees
+from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
+from mlperf.models.formula.expressions import names, parse
+from mlperf.models.formula.inputs import finite_columns, learn_terms, query_frame, training_rows
+from mlperf.models.formula.terms import Terms
+from mlperf.models.uncertainty.domain import Domain
+from mlperf.models.uncertainty.intervals import Interval, check_kind, conformal_interval
+from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
+from mlperf.models.validation.folds import configuration_groups, grouped_folds
+
+LOWEST, HIGHEST = 0.25, 4.0
+"""A prediction outside a quarter of the smallest and four times the largest training time is outside the domain."""
+
+
+class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Base model times exp(boosted trees of log(measured / base)).
+
+    The trees see the plain columns, the base its own terms. Outside the measured columns trees stay at their border value, the
+    correction stays within those seen in training, and the base alone carries the prediction on: give it a physical one.
+
+    Parameters
+    ----------
+    base : estimator, optional
+        Any regressor of the room; default `NonNegativeOLS` of every column.
+    columns : sequence of str, optional
+        What the trees see: columns, or arithmetic expressions over them; default every column. Factors become indicator columns.
+    max_iter, learning_rate, max_leaf_nodes, min_samples_leaf, l2_regularization : numbers
+        Of the trees. Fix them before looking at errors: they are not chosen here.
+    monotone : sequence of str
+        Columns in which the correction may not fall.
+    n_folds : int
+        Grouped folds whose left-out errors make the intervals; below 2 there are none (each fold is one more fit).
+    random_state : int
+        Of folds and trees.
+
+    Attributes
+    ----------
+    base_ : estimator
+        Fitted base.
+    trees_ : Trees
+        The residual as plain arrays, equal to scikit-learn's answer to 1e-12.
+    """
+
+    uses_groups = True
+
+    def __init__(
+        self,
+        base: Any = None,
+        columns: Sequence[str] | None = None,
+        max_iter: int = 150,
+        learning_rate: float = 0.06,
+        max_leaf_nodes: int = 12,
+        min_samples_leaf: int = 8,
+        l2_regularization: float = 0.0,
+        monotone: Sequence[str] = (),
+        n_folds: int = 0,
+        random_state: int = 0,
+    ) -> None:
+        self.base = base
+        self.columns = columns
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
+        self.monotone = monotone
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        """Times are positive."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        tags.regressor_tags.poor_score = True
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Fit the base, then the trees on what it leaves.
+
+        Parameters
+        ----------
+        X : DataFrame or array, shape (n_samples, n_columns)
+        y : array-like, shape (n_samples,)
+            Positive times.
+        groups : array-like, shape (n_samples,), optional
+            Rows that are left out together for the intervals; default identical rows of features.
+
+        Raises
+        ------
+        FitError
+            A time that is not positive.
+        """
+        rows = training_rows(self, X, y, terms=self._read())
+        self.terms_ = learn_terms(self.columns, rows.frame, intercept=False)
+        features = finite_columns(self.terms_, rows.frame)
+        self.time_range_ = (float(rows.y.min()), float(rows.y.max()))
+        self.base_ = point_estimator(self.base).fit(rows.frame, rows.y)
+        residual = np.log(rows.y / self._base_time(rows.frame))
+        self.correction_range_ = (float(residual.min()), float(residual.max()))
+        self.trees_ = Trees.of(self._boosting(features.names, features.matrix, residual))
+        self.n_iter_ = self.max_iter
+        self.domain_ = Domain.fit(rows.frame[self._read_by_trees(rows.frame)])
+        self.residuals_ = self._left_out(rows.frame, rows.y, groups) if self.n_folds >= 2 else None
+        return self
+
+    def _read(self) -> list[str] | None:
+        """Columns that matter, where both parts say which."""
+        terms = getattr(self.base, "terms", None)
+        if self.columns is None or terms is None:
+            return None
+        return [*self.columns, *terms]
+
+    def _read_by_trees(self, frame: pd.DataFrame) -> list[str]:
+        read = set(map(str, frame)) if self.columns is None else {name for term in self.columns for name in names(parse(term))}
+        return [str(name) for name in frame if str(name) in read]
+
+    def _boosting(self, labels: Sequence[str], features: FloatArray, residual: FloatArray) -> HistGradientBoostingRegressor:
+        boosting = HistGradientBoostingRegressor(
+            max_iter=self.max_iter,
+            learning_rate=self.learning_rate,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=self.min_samples_leaf,
+            l2_regularization=self.l2_regularization,
+            monotonic_cst=[int(label in self.monotone) for label in labels] if self.monotone else None,
+            early_stopping=False,
+            random_state=self.random_state,
+        )
+        # Small tables: threads cost more than they bring, and the bytes must not depend on how many there are.
+        with threadpool_limits(1):
+            return boosting.fit(features, residual)
+
+    def _base_time(self, frame: pd.DataFrame) -> FloatArray:
+        return np.asarray(np.maximum(self.base_.predict(frame), LOWEST * self.time_range_[0]))
+
+    def _left_out(self, frame: pd.DataFrame, y: FloatArray, groups: ArrayLike | None) -> ResidualQuantiles | None:
+        keys = configuration_groups(frame) if groups is None else np.asarray(groups)
+        if len(pd.unique(keys)) < 2:
+            return None
+        logs = np.empty(len(y))
+        for fold in grouped_folds(keys, self.n_folds, self.random_state):
+            part = clone(self).set_params(n_folds=0).fit(frame.iloc[fold.train], y[fold.train])
+            logs[fold.test] = np.log(y[fold.test] / part.predict(frame.iloc[fold.test]))
+        return ResidualQuantiles.of(logs)
+
+    def _query(self, X: Any) -> pd.DataFrame:
+        check_is_fitted(self, "trees_")
+        return query_frame(self, X, terms=self._read())
+
+    def correction(self, X: Any) -> FloatArray:
+        """log(prediction / base) of the trees, within the range seen in training, shape (n_rows,)."""
+        frame = self._query(X)
+        return np.asarray(np.clip(self.trees_.predict(finite_columns(self.terms_, frame).matrix), *self.correction_range_))
+
+    def predict(self, X: Any) -> FloatArray:
+        """Times of the rows of X, shape (n_rows,), in the unit of y; beyond the training rows they grow as the base grows."""
+        return self._base_time(self._query(X)) * np.exp(self.correction(X))
+
+    def in_domain(self, X: Any) -> BoolArray:
+        """Whether columns lie inside the measured domain and the prediction in [min / 4, 4 max] of its times, shape (n_rows,)."""
+        frame, times = self._query(X), self.predict(X)
+        low, high = self.time_range_
+        inside = self.domain_.contains(frame[self._read_by_trees(frame)])
+        if hasattr(self.base_, "in_domain"):
+            inside = inside & self.base_.in_domain(frame)
+        return np.asarray(inside & (times >= LOWEST * low) & (times <= HIGHEST * high))
+
+    def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
+        """Interval from the errors of left-out groups; the same for the mean and a run: the form's error outweighs a run's.
+
+        Raises
+        ------
+        FitError
+            Fitted with ``n_folds`` below 2.
+        """
+        check_kind(kind, level)
+        logs = conformal_interval(np.log(self.predict(X)), self._residuals(), "log", level)
+        return Interval(np.exp(logs.lower), np.exp(logs.upper), level)
+
+    def sample(self, X: Any, rng: np.random.Generator, size: int, kind: str = "run") -> FloatArray:
+        """Draws of the times, shape (size, n_rows): predictions times the error of a left-out row."""
+        check_kind(kind, 0.5)
+        predicted = self.predict(X)
+        return np.asarray(predicted * np.exp(self._residuals().at(rng.uniform(size=(size, len(predicted))))))
+
+    def _residuals(self) -> ResidualQuantiles:
+        if self.residuals_ is None:
+            raise FitError("no left-out errors are known", hint="Fit with n_folds >= 2 to get intervals.")
+        return self.residuals_
+
+    def to_dict(self) -> dict[str, Any]:
+        """The base, the trees and the ranges as JSON types; no training rows."""
+        from mlperf.models.storage.store import model_to_dict
+
+        check_is_fitted(self, "trees_")
+        labels = getattr(self, "feature_names_in_", None)
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "base"}
+        return {
+            "parameters": {name: list(value) if isinstance(value, (tuple, list)) else value for name, value in parameters.items()},
+            "feature_names": None if labels is None else [str(label) for label in labels],
+            "n_features": self.n_features_in_,
+            "base": model_to_dict(self.base_),
+            "terms": self.terms_.to_dict(),
+            "trees": self.trees_.to_dict(),
+            "time_range": list(self.time_range_),
+            "correction_range": list(self.correction_range_),
+            "domain": self.domain_.to_dict(),
+            "residuals": None if self.residuals_ is None else self.residuals_.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> Self:
+        """The fitted model that `to_dict` wrote; predictions are bit-equal.
+
+        Raises
+        ------
+        DataError
+            With the JSON path of what is wrong.
+        """
+        from mlperf.models.storage.store import model_from_dict
+
+        with Fields(document, path) as fields:
+            with fields.child("parameters") as child:
+                values: dict[str, Any] = {name: child.raw(name) for name in cls._get_param_names() if name != "base"}
+            base = model_from_dict(fields.raw("base"), f"{path}.base")
+            model = cls(base=base)
+            model.set_params(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+            if not fields.absent("feature_names"):
+                model.feature_names_in_ = np.array(fields.texts("feature_names"), dtype=object)
+            model.n_features_in_ = fields.integer("n_features", lower=1)
+            model.base_ = base
+            model.terms_ = Terms.from_dict(fields.raw("terms"), f"{path}.terms")
+            width = sum(variable.width(full=True) for variable in model.terms_.variables.values())
+            model.trees_ = Trees.from_dict(fields.raw("trees"), width, f"{path}.trees")
+            model.time_range_ = _pair(fields, "time_range")
+            model.correction_range_ = _pair(fields, "correction_range")
+            model.domain_ = Domain.from_dict(fields.raw("domain"), f"{path}.domain")
+            model.residuals_ = (
+                None if fields.absent("residuals") else ResidualQuantiles.from_dict(fields.raw("residuals"), f"{path}.residuals")
+            )
+        return model
+
+
+def point_estimator(base: Any) -> Any:
+    """Unfitted copy of a base without the draws and folds behind its own intervals, which nobody will ask for."""
+    copy = NonNegativeOLS() if base is None else clone(base)
+    unused = {name: 0 for name in ("n_draws", "n_folds") if name in copy.get_params(deep=False)}
+    return copy.set_params(**unused)
+
+
+def _pair(fields: Fields, key: str) -> tuple[float, float]:
+    low, high = fields.numbers(key, 2)
+    return float(low), float(high)

@@ -1,0 +1,1 @@
+"""OLS whose terms an information criterion selects."""

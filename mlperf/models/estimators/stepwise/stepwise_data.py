@@ -1,0 +1,157 @@
+"""X, y and weights as the stepwise estimator takes them: checked as scikit-learn does, categories and gaps left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_array, column_or_1d, validate_data
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import DataError, FitError
+from mlperf.models.formula.evaluate import Frame
+from mlperf.models.formula.expressions import Name, text
+
+MIN_ROWS = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Training:
+    """Checked training data.
+
+    ``frame`` of named columns, ``matrix`` (n_samples, n_features) where all are numbers, ``y`` and ``weights`` (n_samples,).
+    """
+
+    frame: Frame
+    matrix: FloatArray | None
+    y: FloatArray
+    weights: FloatArray | None
+    y_name: str
+
+
+def read_training(estimator: Any, X: Any, y: Any, sample_weight: Any, wanted: Sequence[str] | None, na: str) -> Training:
+    """Check training data and set ``n_features_in_`` and ``feature_names_in_``.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : DataFrame or array, shape (n_samples, n_features)
+    y : array-like, shape (n_samples,)
+    sample_weight : array-like, shape (n_samples,), optional
+    wanted : sequence of str, optional
+        Columns that the terms read; of a DataFrame only these are looked at.
+    na : {"raise", "drop"}
+        Whether missing values may pass.
+    """
+    y_name = str(getattr(y, "name", None) or "y")
+    finite: Any = "allow-nan" if na == "drop" else True
+    chosen = _chosen(X, wanted)
+    if is_mixed(chosen):
+        frame = mixed_frame(estimator, chosen, reset=True)
+        target = _response(y, len(frame), finite)
+        if len(target) < MIN_ROWS:
+            raise DataError(f"got {len(target)} sample, expected at least {MIN_ROWS}")
+        return Training(frame, None, target, _weights(sample_weight, frame), y_name)
+    if na == "drop":
+        array = validate_data(
+            estimator, chosen, reset=True, dtype=np.float64, ensure_all_finite=finite, ensure_min_samples=MIN_ROWS
+        )
+        target = _response(y, len(array), finite)
+    else:
+        array, target = validate_data(
+            estimator, chosen, y, reset=True, dtype=np.float64, y_numeric=True, ensure_min_samples=MIN_ROWS
+        )
+    target = np.asarray(target, dtype=np.float64)
+    return Training(_named(estimator, array), array, target, _weights(sample_weight, array), y_name)
+
+
+def _response(y: Any, n_rows: int, finite: Any) -> FloatArray:
+    if y is None:
+        raise DataError("StepwiseOLS requires y to be passed, but the target y is None")
+    checked = check_array(y, ensure_2d=False, dtype=np.float64, ensure_all_finite=finite, input_name="y")
+    target: FloatArray = column_or_1d(checked, warn=True)
+    if len(target) != n_rows:
+        raise DataError(f"got {len(target)} values of y, expected {n_rows}")
+    return target
+
+
+def query(estimator: Any, X: Any, wanted: Sequence[str] | None) -> Frame:
+    """Check the rows of a prediction against the columns of the fit; columns by name."""
+    chosen = _chosen(X, wanted)
+    if is_mixed(chosen):
+        return mixed_frame(estimator, chosen, reset=False)
+    finite: Any = "allow-nan" if getattr(estimator, "na", "raise") == "drop" else True
+    return _named(estimator, validate_data(estimator, chosen, reset=False, dtype=np.float64, ensure_all_finite=finite))
+
+
+def relative_weights(y: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Weights 1 / y^2 on top of given ones, shape (n_samples,).
+
+    Raises
+    ------
+    FitError
+        A value that is not positive; names the row.
+    """
+    if (y <= 0).any():
+        row = int(np.flatnonzero(y <= 0)[0])
+        raise FitError(
+            f"got {float(y[row])!r}, expected a value > 0 under noise='relative'",
+            place=f"y, row {row}",
+            hint="Leave absent times out of the fit, or use noise='absolute'.",
+        )
+    own = 1.0 / np.square(y)
+    return own if weights is None else own * weights
+
+
+def column_label(name: Any) -> str:
+    """A column's name as a term."""
+    return text(Name(str(name)))
+
+
+def is_mixed(X: Any) -> bool:
+    """Whether X is a frame with columns that are not numbers."""
+    return isinstance(X, pd.DataFrame) and any(
+        not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype) for dtype in X.dtypes
+    )
+
+
+def mixed_frame(estimator: Any, X: pd.DataFrame, *, reset: bool) -> pd.DataFrame:
+    """A frame with categories: names checked, values left alone."""
+    _check_feature_names(estimator, X, reset=reset)
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+    return X.reset_index(drop=True)
+
+
+def _chosen(X: Any, wanted: Sequence[str] | None) -> Any:
+    if isinstance(X, pd.DataFrame) and not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()][0]
+        raise DataError(f"got two columns {twice!r}, expected every name once", hint="Rename one of them.")
+    if wanted is None or not isinstance(X, pd.DataFrame):
+        return X
+    missing = [name for name in wanted if name not in set(map(str, X.columns))]
+    if missing:
+        raise DataError(
+            f"got no column {missing[0]!r}, expected the columns that the terms read",
+            hint=f"Columns: {', '.join(map(str, X.columns))}.",
+        )
+    keep = set(wanted)
+    return X[[column for column in X.columns if str(column) in keep]] if keep else X
+
+
+def _named(estimator: Any, array: FloatArray) -> dict[str, FloatArray]:
+    names = getattr(estimator, "feature_names_in_", None)
+    labels = [f"x{number}" for number in range(array.shape[1])] if names is None else [str(name) for name in names]
+    return dict(zip(labels, array.T, strict=True))
+
+
+def _weights(sample_weight: Any, X: Any) -> FloatArray | None:
+    if sample_weight is None:
+        return None
+    if np.isnan(np.asarray(sample_weight, dtype=np.float64)).any():
+        return np.asarray(sample_weight, dtype=np.float64)
+    checked: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    return checked

@@ -1,0 +1,219 @@
+"""One stepwise fit from resolved data to everything the estimator publishes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mlperf.core.arrays import FloatArray
+from mlperf.models.algebra.aliasing import Relation
+from mlperf.models.algebra.threads import one_blas_thread
+from mlperf.models.estimators.stepwise.final import aliased_relations, final_fit, full_sigma
+from mlperf.models.estimators.stepwise.fitted import Fitted, columns_read
+from mlperf.models.estimators.stepwise.problem import Problem, make_problem, resolve_direction
+from mlperf.models.estimators.stepwise.searched import Searched
+from mlperf.models.estimators.stepwise.selection_extras import selection_extras
+from mlperf.models.estimators.stepwise.stepwise_settings import Settings
+from mlperf.models.estimators.stepwise.twins import twin_warnings
+from mlperf.models.formula.evaluate import Frame, evaluate
+from mlperf.models.formula.expressions import Name, text
+from mlperf.models.formula.formula import Formula
+from mlperf.models.formula.terms import Terms, codings, term_column_names
+from mlperf.models.inference.anova import drop_table, sequential_anova
+from mlperf.models.inference.diagnostics import condition
+from mlperf.models.inference.figures import fit_figures
+from mlperf.models.inference.inference import infer
+from mlperf.models.inference.report import FitIdentity, FitReport
+from mlperf.models.inference.report_extras import Extras
+from mlperf.models.inference.report_warnings import relation_warnings
+from mlperf.models.selection.criteria import Criterion
+from mlperf.models.selection.formulaspace import FormulaSpace
+from mlperf.models.selection.linear import LinearFit
+from mlperf.models.selection.search import search
+from mlperf.models.selection.spaces import perfect_floor
+from mlperf.models.uncertainty.spread import Spread
+
+
+def fit_stepwise(
+    frame: Frame,
+    matrix: FloatArray | None,
+    y: FloatArray,
+    weights: FloatArray | None,
+    formula: Formula,
+    settings: Settings,
+    *,
+    as_written: bool,
+    groups: ArrayLike | None = None,
+) -> Fitted:
+    """Search, refine, report.
+
+    Parameters
+    ----------
+    frame : DataFrame or mapping of columns
+    matrix : array, shape (n_samples, n_features), optional
+        The same columns as one array, where all are numbers.
+    y : array, shape (n_samples,)
+    weights : array, shape (n_samples,), optional
+    formula : Formula
+        With its response.
+    settings : Settings
+    as_written : bool
+        Whether the printed trace begins with the formula's own text.
+    groups : array-like, shape (n_samples,), optional
+        Rows that are left out together in cross-validation.
+    """
+    scope = settings.scope(formula, [str(name) for name in frame])
+    offset = sum((evaluate(tree, frame) for tree in formula.offsets), start=np.zeros(len(y))) if formula.offsets else None
+    direction = resolve_direction(settings.direction, scoped=scope.scoped)
+    with one_blas_thread():
+        problem = make_problem(
+            frame,
+            y if offset is None else y - offset,
+            weights,
+            formula.terms,
+            start=scope.lower if scope.start is None and direction == "forward" and not as_written else scope.start,
+            lower=scope.lower,
+            upper=scope.upper,
+            direction=direction,
+            intercept=formula.intercept,
+            na=settings.na,
+        )
+        labels = tuple(term.name for term in formula.terms)
+        if matrix is not None and labels == tuple(text(Name(str(name))) for name in frame):
+            problem.workspace.source = (matrix, labels)
+        return _fit_problem(problem, frame, formula, settings, offset, as_written=as_written, groups=groups)
+
+
+def _fit_problem(
+    problem: Problem,
+    frame: Frame,
+    formula: Formula,
+    settings: Settings,
+    offset: FloatArray | None,
+    *,
+    as_written: bool,
+    groups: ArrayLike | None,
+) -> Fitted:
+    space = FormulaSpace(problem.workspace, problem.terms, problem.start, problem.upper, problem.lower, settings.tol)
+    direction, max_rank = problem.direction, _interpolating_rank(problem, space) if settings.saturated == "forward" else None
+    forced = max_rank is not None
+    if forced:
+        every = range(len(problem.terms))
+        space = FormulaSpace(problem.workspace, problem.terms, problem.lower, every, problem.lower, settings.tol)
+        direction = "forward"
+    relations = aliased_relations(problem, settings.tol)
+    criterion = _criterion(problem, space, settings)
+    selection = search(space, criterion, direction, settings.max_steps, max_rank)
+    searched = Searched(selection, problem.terms, formula, as_written and not forced)
+    fit = final_fit(problem, space, offset)
+    extras = selection_extras(problem, selection, space, settings, groups)
+    report = _report(problem, space, searched, fit, settings, relations, extras, forced=forced)
+    terms = problem.learned.subset(space.current)
+    names_of_all = terms_column_names(terms)
+    kept = np.array([names_of_all.index(name) for name in fit.names], dtype=np.int64)
+    sigma, df = full_sigma(problem, space.active, settings.tol)
+    spread = Spread(fit.coef, fit.unscaled_factor(), sigma, df, settings.noise)
+    aliased = tuple((relation.column, str(relation)) for relation in relations)
+    rows = (columns_read(problem.learned, frame), fit.rows, fit.matrix)
+    return Fitted(terms, kept, fit.names, spread, report, aliased, formula.offsets, searched, rows)
+
+
+def _interpolating_rank(problem: Problem, space: FormulaSpace) -> int | None:
+    """Number of distinct rows where the start goes through all of them, else None."""
+    base = space.base()
+    if base.n_weighted <= base.rank:
+        return base.n_weighted if problem.workspace.weights is None else _n_distinct(problem, space)
+    if base.rss > perfect_floor(space.active.triangle):
+        return None
+    n_distinct = _n_distinct(problem, space)
+    return n_distinct if base.rank >= n_distinct else None
+
+
+def _n_distinct(problem: Problem, space: FormulaSpace) -> int:
+    """Distinct rows of positive weight."""
+    matrix = problem.workspace.matrix_of(space.mask)
+    weights = problem.workspace.weights
+    used = matrix if weights is None else matrix[weights[space.mask] > 0]
+    return len(np.unique(used, axis=0))
+
+
+def terms_column_names(terms: Terms) -> list[str]:
+    """R's names of all columns of the terms."""
+    flags = codings(terms.terms, terms.variables, intercept=terms.intercept)
+    found = ["(Intercept)"] if terms.intercept else []
+    for term, coding in zip(terms.terms, flags, strict=True):
+        found += term_column_names(term, coding, terms.variables)
+    return found
+
+
+def _criterion(problem: Problem, space: FormulaSpace, settings: Settings) -> Criterion:
+    triangle = space.active.triangle
+    scale = settings.scale
+    if settings.criterion == "cp" and scale <= 0:
+        sigma, _ = full_sigma(problem, space.active, settings.tol)
+        scale = sigma**2
+    return Criterion(
+        settings.criterion,
+        k=settings.penalty(triangle.n_samples),
+        scale=scale,
+        alpha_enter=settings.alpha_enter,
+        alpha_remove=settings.alpha_remove,
+        floor=perfect_floor(triangle),
+        tss=triangle.tss * triangle.rss_unit,
+        n_constant=int(triangle.intercept),
+    )
+
+
+def _report(
+    problem: Problem,
+    space: FormulaSpace,
+    searched: Searched,
+    fit: LinearFit,
+    settings: Settings,
+    relations: Sequence[Relation],
+    extras: Extras | None,
+    *,
+    forced: bool,
+) -> FitReport:
+    selection, active = searched.selection, space.active
+    floor = perfect_floor(active.triangle)
+    figures = fit_figures(fit, floor)
+    inference = infer(fit)
+    number = condition(fit)[0]
+    labels = tuple(term.name for term in space.current)
+    identity = FitIdentity(
+        searched.last_formula(space.current),
+        labels,
+        settings.noise,
+        fit.weights is not None,
+        selection.criterion.name,
+        selection.direction,
+        selection.criterion.k,
+        selection.n_candidates,
+        fit.n_samples,
+        len(problem.mask) - fit.n_samples,
+        fit.rank,
+        fit.df_resid,
+        tuple(str(relation) for relation in relations),
+        forced,
+        bool(fit.rss <= floor),
+    )
+    found = [*relation_warnings(fit, figures, inference, number, labels, _mape(fit)), *twin_warnings(problem, space.current)]
+    if forced:
+        found.append("the start had as many parameters as rows: searched forward instead")
+    if identity.perfect:
+        found.append("essentially perfect fit: its criterion and tests are rounding noise")
+    if active.n_downdates:
+        active = space.fresh()
+    anova = sequential_anova(fit, active.subset.side, active.triangle.rss_unit, labels)
+    drops = drop_table(active, [term.key for term in space.current], labels)
+    return FitReport(
+        identity, figures, fit.names, fit.coef, inference, number, anova, drops, tuple(found), settings.ordered, fit, extras
+    )
+
+
+def _mape(fit: LinearFit) -> float | None:
+    y = fit.y if fit.offset is None else fit.y + fit.offset
+    return float(np.abs(fit.residuals / y).mean()) if (y > 0).all() else None

@@ -1,0 +1,133 @@
+"""A fitted ``StepwiseOLS`` as JSON types and back, without the training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from mlperf.core.errors import DataError
+from mlperf.core.json_fields import Fields
+from mlperf.core.shown import plain
+from mlperf.models.estimators.stepwise.fitted import Fitted
+from mlperf.models.estimators.stepwise.stepwise_fit import terms_column_names
+from mlperf.models.formula.expressions import parse, text
+from mlperf.models.formula.terms import Terms
+from mlperf.models.inference.anova import TermTable
+from mlperf.models.inference.figures import FitFigures
+from mlperf.models.inference.inference import Inference
+from mlperf.models.inference.nested import NestedError
+from mlperf.models.inference.report import FitIdentity, FitReport
+from mlperf.models.inference.selective import SelectiveInference
+from mlperf.models.inference.stability import Stability
+from mlperf.models.uncertainty.domain import Domain
+from mlperf.models.uncertainty.spread import Spread
+
+_BLOCKS: dict[str, Callable[[Any, str], Any]] = {
+    "selective": SelectiveInference.from_dict,
+    "stability": Stability.from_dict,
+    "nested_cv": NestedError.from_dict,
+}
+_WORDS = {"NaN": float("nan"), "Inf": float("inf"), "-Inf": float("-inf")}
+
+
+def stepwise_to_dict(model: Any) -> dict[str, Any]:
+    """State of a fitted model as JSON types."""
+    fitted: Fitted = model._fitted
+    columns = getattr(model, "feature_names_in_", None)
+    selection = None if fitted.searched is None else plain(fitted.searched.path())
+    return {
+        "parameters": plain(model.get_params(deep=False)),
+        "columns": None if columns is None else [str(name) for name in columns],
+        "n_features": model.n_features_in_,
+        "terms": fitted.terms.to_dict(),
+        "kept": fitted.kept.tolist(),
+        "names": list(fitted.names),
+        "spread": model.run_spread().to_dict(),
+        "aliased": dict(fitted.aliased),
+        "offsets": [text(tree) for tree in fitted.offsets],
+        "domain": fitted.domain().to_dict(),
+        "report": fitted.report.to_dict(),
+        "path": selection if selection is not None else fitted.report._made.get("path"),
+    }
+
+
+def stepwise_from_dict(cls: type[Any], document: Mapping[str, Any], path: str = "$") -> Any:
+    """The fitted model that ``stepwise_to_dict`` wrote.
+
+    Raises
+    ------
+    DataError
+        With the JSON path of what is wrong.
+    """
+    with Fields(document, path) as fields:
+        model = cls(**_parameters(cls, fields.child("parameters")))
+        if not fields.absent("columns"):
+            model.feature_names_in_ = np.array(fields.texts("columns"), dtype=object)
+        model.n_features_in_ = fields.integer("n_features", lower=1)
+        terms = Terms.from_dict(fields.raw("terms"), f"{path}.terms")
+        names = fields.texts("names")
+        n_columns = len(terms_column_names(terms))
+        kept = np.array(fields.integers("kept", len(names), upper=n_columns - 1), dtype=np.int64)
+        spread = Spread.from_dict(fields.raw("spread"), f"{path}.spread")
+        report = _report(fields.child("report"), names, f"{path}.report")
+        aliased = fields.child("aliased")
+        relations = tuple((name, aliased.text(name)) for name in aliased.ordered_names)
+        offsets = tuple(parse(entry) for entry in fields.texts("offsets"))
+        domain = Domain.from_dict(fields.raw("domain"), f"{path}.domain")
+        report._made["path"] = fields.raw("path")
+        if len(spread.coef) != len(names):
+            raise DataError(f"got {len(spread.coef)} coefficients, expected {len(names)}", place=f"{path}.spread.coef")
+        model._publish(Fitted(terms, kept, names, spread, report, relations, offsets, None, None, [domain]))
+    return model
+
+
+def _parameters(cls: type[Any], fields: Fields) -> dict[str, Any]:
+    with fields:
+        values = {name: fields.raw(name) for name in cls._get_param_names()}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+
+
+def _report(fields: Fields, names: tuple[str, ...], path: str) -> FitReport:
+    with fields:
+        parts = {part: _numbers(fields.raw(part)) for part in ("identity", "figures", "inference")}
+        coef = fields.numbers("coef", len(names))
+        fields.texts("names", len(names))
+        number = float(_numbers(fields.raw("condition_number")))
+        tables = {part: _numbers(fields.raw(part)) for part in ("anova", "drop1")}
+        warnings = fields.texts("warnings")
+        ordered = fields.boolean("ordered")
+        blocks = {
+            name: None if fields.absent(name) else reader(fields.raw(name), f"{path}.{name}") for name, reader in _BLOCKS.items()
+        }
+        kept = {name: np.array(fields.integers(name, lower=-1), dtype=np.int64) for name in ("kept", "kept_terms")}
+    try:
+        identity = FitIdentity(**{key: _frozen(value) for key, value in parts["identity"].items()})
+        figures = FitFigures(**{key: _frozen(value) for key, value in parts["figures"].items()})
+        inference = Inference(**{key: _array(value) for key, value in parts["inference"].items()})
+        anova, drop1 = (TermTable.from_dict(tables[part]) for part in ("anova", "drop1"))
+    except (KeyError, TypeError, ValueError, AttributeError) as cause:
+        raise DataError("got a report that cannot be read, expected what to_dict writes", place=path) from cause
+    report = FitReport(identity, figures, names, coef, inference, number, anova, drop1, warnings, ordered)
+    report._made.update(blocks | kept)
+    return report
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _array(value: Any) -> Any:
+    return np.array(value, dtype=np.float64) if isinstance(value, list) else value
+
+
+def _numbers(value: Any) -> Any:
+    """JSON with the words NaN, Inf and -Inf as numbers again."""
+    if isinstance(value, str):
+        return _WORDS.get(value, value)
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _numbers(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,164 @@
+"""What every estimator of the room does with X, y and weights before it looks at the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_array, validate_data
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import DataError, FitError
+from mlperf.models.formula.expressions import Name, names, parse, text
+from mlperf.models.formula.terms import Columns, Term, Terms
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Checked training rows: ``frame`` (n_rows, n_columns), ``y`` (n_rows,) and ``weight`` (n_rows,), none of weight zero.
+
+    ``kept`` are the row numbers in what the caller gave.
+    """
+
+    frame: pd.DataFrame
+    y: FloatArray
+    weight: FloatArray
+    kept: Any
+
+
+def training_rows(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    terms: Sequence[str] | None = None,
+    positive: bool = True,
+) -> Rows:
+    """Check training data as scikit-learn does, and set ``n_features_in_`` and ``feature_names_in_``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Whose attributes are set.
+    X : DataFrame or array, shape (n_rows, n_columns)
+        A plain array has columns x0, x1, ...
+    y : array-like, shape (n_rows,)
+        Finite; > 0 where ``positive``.
+    sample_weight : array-like, shape (n_rows,), optional
+        >= 0; rows of weight zero are left out.
+    terms : sequence of str, optional
+        When given, only the columns that they read are looked at.
+    positive : bool
+        Whether y is a time.
+
+    Raises
+    ------
+    FitError
+        A y that is not positive; names the row.
+    """
+    chosen = _read_columns(X, terms)
+    if _is_mixed(chosen):
+        frame = _mixed_frame(estimator, chosen, reset=True)
+        target = check_array(np.asarray(y), ensure_2d=False, dtype=np.float64, input_name="y").ravel()
+        if len(target) != len(frame):
+            raise DataError(f"got {len(target)} values of y, expected {len(frame)}")
+    else:
+        array, target = validate_data(estimator, chosen, y, reset=True, dtype=np.float64, y_numeric=True)
+        frame, target = _named_frame(estimator, array), np.asarray(target, dtype=np.float64)
+    if positive and np.any(target <= 0):
+        row = int(np.flatnonzero(target <= 0)[0])
+        raise FitError(
+            f"got {float(target[row])!r}, expected a time > 0", place=f"y, row {row}", hint="Leave absent kernels out of the fit."
+        )
+    weight = (
+        np.ones(len(target))
+        if sample_weight is None
+        else _check_sample_weight(sample_weight, frame, dtype=np.float64, ensure_non_negative=True)
+    )
+    kept = np.flatnonzero(weight > 0)
+    if len(kept) == 0:
+        raise FitError("got weights that are all zero, expected a positive one")
+    return Rows(frame.iloc[kept].reset_index(drop=True), target[kept], weight[kept], kept)
+
+
+def query_frame(estimator: Any, X: Any, *, terms: Sequence[str] | None = None) -> pd.DataFrame:
+    """Check the rows of a prediction against the columns of the fit."""
+    chosen = _read_columns(X, terms)
+    if _is_mixed(chosen):
+        return _mixed_frame(estimator, chosen, reset=False)
+    return _named_frame(estimator, validate_data(estimator, chosen, reset=False, dtype=np.float64))
+
+
+def _read_columns(X: Any, terms: Sequence[str] | None) -> Any:
+    # scikit-learn ignores column names that are not all text; the columns are then x0, x1, ...
+    if terms is None or not isinstance(X, pd.DataFrame) or not all(isinstance(name, str) for name in X.columns):
+        return X
+    wanted = {name for term in terms for name in names(parse(term))}
+    missing = sorted(wanted - set(map(str, X.columns)))
+    if not wanted:
+        return X
+    if missing:
+        raise DataError(
+            f"got no column {missing[0]!r}, expected the columns that the terms read",
+            hint=f"Columns: {', '.join(map(str, X.columns))}.",
+        )
+    return X[[column for column in X.columns if str(column) in wanted]]
+
+
+def _is_mixed(X: Any) -> bool:
+    return isinstance(X, pd.DataFrame) and any(
+        not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype) for dtype in X.dtypes
+    )
+
+
+def _mixed_frame(estimator: Any, X: pd.DataFrame, *, reset: bool) -> pd.DataFrame:
+    """A frame with categories: scikit-learn's checks of names and numbers, categories left alone."""
+    _check_feature_names(estimator, X, reset=reset)
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+    for column in X:
+        values = X[column]
+        if pd.api.types.is_numeric_dtype(values.dtype) and not np.isfinite(values.to_numpy(dtype=float)).all():
+            raise DataError("got NaN or an infinity, expected finite numbers", place=f"column {column}")
+        if values.isna().any():
+            raise DataError("got a missing category", place=f"column {column}, row {int(np.flatnonzero(values.isna())[0])}")
+    return X.reset_index(drop=True)
+
+
+def _named_frame(estimator: Any, array: FloatArray) -> pd.DataFrame:
+    columns = getattr(estimator, "feature_names_in_", None)
+    return pd.DataFrame(array, columns=[f"x{i}" for i in range(array.shape[1])] if columns is None else list(columns))
+
+
+def learn_terms(terms: Sequence[str] | None, frame: pd.DataFrame, *, intercept: bool = True) -> Terms:
+    """The terms asked for, or one for every column."""
+    wanted: list[str | Term] = [Term((text(Name(str(column))),)) for column in frame] if terms is None else list(terms)
+    return Terms.learn(wanted, frame, intercept=intercept)
+
+
+def finite_columns(terms: Terms, frame: pd.DataFrame) -> Columns:
+    """The model matrix; an error names the term that is not finite somewhere.
+
+    Raises
+    ------
+    DataError
+        For example the logarithm of zero.
+    """
+    columns = terms.columns(frame)
+    if not np.isfinite(columns.matrix).all():
+        row, column = (int(i) for i in np.argwhere(~np.isfinite(columns.matrix))[0])
+        raise DataError(
+            f"got {columns.matrix[row, column]}, expected a finite number", place=f"term {columns.names[column]}, row {row}"
+        )
+    return columns
+
+
+def power_of_two_scale(matrix: FloatArray) -> FloatArray:
+    """2**round(log2 of the column's length), shape (n_columns,): dividing by it is exact; 1 for a zero column."""
+    length = np.sqrt(np.mean(matrix**2, axis=0))
+    return np.asarray(2.0 ** np.round(np.log2(np.where(length > 0, length, 1.0))))

@@ -1,0 +1,1 @@
+"""Model files: plain JSON, and Extra-P's formats."""
