@@ -29,7 +29,7 @@ every_source = pytest.mark.parametrize("path", SOURCES, ids=IDS)
 
 
 def room_of(module: str) -> str:
-    """``"specs"`` of ``"mlperf.specs.cnn"``; empty for ``mlperf`` itself and ``python -m mlperf``."""
+    """``"specs"`` of ``"mlperf.specs.network.cnn"``; empty for ``mlperf`` itself and ``python -m mlperf``."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 and parts[1] != "__main__" else ""
 

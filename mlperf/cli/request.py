@@ -84,7 +84,7 @@ def _with_options(command: Callable[..., Any], options: Sequence[Callable[..., A
 
 def _with_request(machine: MachineSpec | None, given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a command with what the specification options gave as one ``request``."""
-    from mlperf.specs.zoo import find_cnn
+    from mlperf.specs.zoo.zoo import find_cnn
 
     sizes = {name: given.pop(name) for name in ("n_nodes", "n_gpus_per_node", "subbatch_size")}
     cnns = tuple(find_cnn(name) for name in given.pop("cnns"))

@@ -6,7 +6,7 @@ import numpy as np
 
 from mlperf.collect.builder import Array, Builder, Contribution
 from mlperf.collect.functions import FUNCTIONS
-from mlperf.specs.cnn import Layer
+from mlperf.specs.network.cnn import Layer
 
 KEPT = 0.5
 

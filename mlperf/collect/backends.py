@@ -17,9 +17,9 @@ from mlperf.collect.timers import DeviceTimer, ThreadTimer, Timer
 from mlperf.core.errors import UsageError
 from mlperf.core.extras import require
 from mlperf.core.suggest import did_you_mean
-from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.kernels import KernelCall, kernel_calls
-from mlperf.specs.layer_calls import library_calls
+from mlperf.specs.kernels.kernels import KernelCall, kernel_calls
+from mlperf.specs.kernels.layer_calls import library_calls
+from mlperf.specs.network.cnn import CnnSpec
 
 RANDOM_BLOCK = 2**16 + 1
 

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mlperf.specs.cnn import CnnSpec, Layer
-from mlperf.specs.fusion import Fusion
+from mlperf.specs.kernels.fusion import Fusion
+from mlperf.specs.network.cnn import CnnSpec, Layer
 
 Array: TypeAlias = NDArray[Any]
 

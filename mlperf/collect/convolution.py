@@ -9,7 +9,7 @@ import numpy as np
 from mlperf.collect.builder import Array, Builder
 from mlperf.collect.gemm import product
 from mlperf.collect.windows import inside, padded, sliding, taps
-from mlperf.specs.cnn import Layer
+from mlperf.specs.network.cnn import Layer
 
 
 def forward_convolution(build: Builder, layer: Layer) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from mlperf.collect.builder import Array, Builder
 from mlperf.collect.gemm import product
-from mlperf.specs.cnn import Layer
+from mlperf.specs.network.cnn import Layer
 
 
 def forward_dense(build: Builder, layer: Layer) -> None:

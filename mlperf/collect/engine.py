@@ -1,4 +1,4 @@
-"""A whole training step of a CNN in NumPy, in SPRINT's formulation: exactly the calls of `mlperf.specs.kernels.kernel_calls`."""
+"""A whole training step of a CNN in NumPy, in SPRINT's formulation: exactly the calls of `mlperf.specs.kernels.kernels.kernel_calls`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from mlperf.collect.loss import forward_loss
 from mlperf.collect.normalisation import backward_batch_norm, forward_batch_norm
 from mlperf.collect.pooling import backward_pool, forward_pool
 from mlperf.core.arrays import IntArray
-from mlperf.specs.cnn import CnnSpec, Layer
-from mlperf.specs.fusion import fusion
-from mlperf.specs.layer import NETWORK_INPUT
+from mlperf.specs.kernels.fusion import fusion
+from mlperf.specs.network.cnn import CnnSpec, Layer
+from mlperf.specs.network.layer import NETWORK_INPUT
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlperf.collect.builder import Array, Builder, Contribution
-from mlperf.specs.cnn import Layer
+from mlperf.specs.network.cnn import Layer
 
 
 def forward_add(build: Builder, layer: Layer) -> None:

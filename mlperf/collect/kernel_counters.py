@@ -23,7 +23,7 @@ from mlperf.collect.progress import Bar, Silent
 from mlperf.core.arrays import FloatArray
 from mlperf.core.files import write_bytes_whole
 from mlperf.core.shown import Shown
-from mlperf.specs.cnn import CnnSpec
+from mlperf.specs.network.cnn import CnnSpec
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign

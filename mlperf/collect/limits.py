@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.kernels import FLOAT_BYTES, kernel_calls
-from mlperf.specs.layer_calls import library_calls
+from mlperf.specs.kernels.kernels import FLOAT_BYTES, kernel_calls
+from mlperf.specs.kernels.layer_calls import library_calls
+from mlperf.specs.network.cnn import CnnSpec
 
 
 def explicit_bytes(cnn: CnnSpec, subbatch_size: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlperf.collect.builder import Builder, Contribution
-from mlperf.specs.cnn import Layer
+from mlperf.specs.network.cnn import Layer
 
 EPSILON = 1e-5
 

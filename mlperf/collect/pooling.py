@@ -9,8 +9,8 @@ import numpy as np
 
 from mlperf.collect.builder import Array, Builder, Contribution
 from mlperf.collect.windows import Tap, taps
-from mlperf.specs.cnn import Layer
-from mlperf.specs.windows import pool_kernels
+from mlperf.specs.network.cnn import Layer
+from mlperf.specs.network.windows import pool_kernels
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,8 +20,8 @@ from mlperf.collect.steps import StepPlan
 from mlperf.collect.summary import Collected, summarise
 from mlperf.collect.updates import UpdatePlan, image_folder
 from mlperf.core.errors import UsageError
-from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.cnn_toml import read_cnn, write_cnn
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.cnn_toml import read_cnn, write_cnn
 
 KINDS = ("sgemm", "kernels", "steps", "updates")
 ROUNDS: Mapping[str, int] = {"sgemm": 5, "kernels": 10, "steps": 10, "updates": 10}

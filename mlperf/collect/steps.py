@@ -13,8 +13,8 @@ import numpy as np
 from mlperf.collect.backends import Backend, Step
 from mlperf.collect.protocol import Key, Rows, Visit
 from mlperf.collect.timers import Timer, Timing
-from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.kernels import KernelCall
+from mlperf.specs.kernels.kernels import KernelCall
+from mlperf.specs.network.cnn import CnnSpec
 
 LEAST_ITERATIONS = 3
 MOST_ITERATIONS = 15

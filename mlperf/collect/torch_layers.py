@@ -12,7 +12,7 @@ from typing import Any
 
 from mlperf.collect.torch_activations import FUNCTIONS
 from mlperf.collect.torch_pools import POOLS, sort_of
-from mlperf.specs.cnn import Layer
+from mlperf.specs.network.cnn import Layer
 
 EPSILON, MOMENTUM, DROPPED = 1e-5, 0.1, 0.5
 """Defaults of torch's batch norm and dropout."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlperf.core.extras import require
-from mlperf.specs.cnn import CnnSpec, Layer
-from mlperf.specs.layer import NETWORK_INPUT
-from mlperf.specs.torch_modules import ACTIVATIONS
+from mlperf.specs.importers.torch_modules import ACTIVATIONS
+from mlperf.specs.network.cnn import CnnSpec, Layer
+from mlperf.specs.network.layer import NETWORK_INPUT
 
 MAPS, FLAT = 4, 2
 """Dimensions of a value: (subbatch_size, n_maps, height, width), or (subbatch_size, n_maps)."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mlperf.specs.cnn import Layer
+from mlperf.specs.network.cnn import Layer
 
 Pair = tuple[int, int]
 

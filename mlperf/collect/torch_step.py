@@ -11,9 +11,9 @@ from mlperf.collect.builder import Operation
 from mlperf.collect.torch_layers import BACKWARD, FORWARD, Keep, total, view_backward, view_forward
 from mlperf.collect.torch_module import FLAT, rank_read, ranks, torch_module, value_shape
 from mlperf.core.extras import require
-from mlperf.specs.cnn import CnnSpec, Layer
-from mlperf.specs.layer import NETWORK_INPUT
-from mlperf.specs.layer_calls import RUNS_BACKWARD, runs
+from mlperf.specs.kernels.layer_calls import RUNS_BACKWARD, runs
+from mlperf.specs.network.cnn import CnnSpec, Layer
+from mlperf.specs.network.layer import NETWORK_INPUT
 
 MEAN, IGNORED = 1, -100
 """torch's numbers for a mean over the samples, and for the class that no sample has."""

@@ -22,7 +22,7 @@ from mlperf.datasets.source import check_settled
 from mlperf.specs import read_cnn
 
 if TYPE_CHECKING:
-    from mlperf.specs.cnn import CnnSpec
+    from mlperf.specs.network.cnn import CnnSpec
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,10 +10,10 @@ from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.read import ReadTable
 from mlperf.datasets.schema import LIBRARY_KERNELS
-from mlperf.specs.kernels import KernelCall, kernel_calls
+from mlperf.specs.kernels.kernels import KernelCall, kernel_calls
 
 if TYPE_CHECKING:
-    from mlperf.specs.cnn import CnnSpec
+    from mlperf.specs.network.cnn import CnnSpec
 
 SIZES = ("m", "n", "k", "trans", "access_bytes")
 IDENTITY = ("cnn", "subbatch_size", "kernel", "layer", *SIZES)

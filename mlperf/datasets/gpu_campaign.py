@@ -19,7 +19,7 @@ from mlperf.datasets.read import read_table
 from mlperf.datasets.schema import TABLES
 from mlperf.datasets.write import write_table
 from mlperf.specs import write_cnn
-from mlperf.specs.cnn import CnnSpec
+from mlperf.specs.network.cnn import CnnSpec
 
 RUN_HINT = (
     "A folder of a GPU campaign holds meta.json (written last), cnns.json and "

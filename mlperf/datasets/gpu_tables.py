@@ -11,8 +11,8 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.datasets.gpu_format import EXPLICIT_KERNELS, LIBRARY_KERNELS, NUMBERED_BY_LAYER_BELOW, OPERATIONS, PURPOSES
 from mlperf.datasets.schema import LIBRARY_GEMMS
-from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.kernels import KernelCall, kernel_calls
+from mlperf.specs.kernels.kernels import KernelCall, kernel_calls
+from mlperf.specs.network.cnn import CnnSpec
 
 S_PER_MS = 1e-3
 DECIMALS = 12

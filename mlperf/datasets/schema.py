@@ -10,7 +10,7 @@ from mlperf.core.arrays import BoolArray
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.column import ALWAYS, Cells, Column, RowRule, TableSchema
-from mlperf.specs.kernels import GEMM_KERNELS, MEMORY_KERNELS
+from mlperf.specs.kernels.kernels import GEMM_KERNELS, MEMORY_KERNELS
 
 LIBRARY_KINDS = ("conv", "pool", "fc", "batch_norm", "activation", "softmax", "dropout", "flatten", "add", "concat")
 LIBRARY_KERNELS = tuple(f"{kind}_{direction}" for kind in LIBRARY_KINDS for direction in ("forward", "backward"))

@@ -11,9 +11,9 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.datasets.schema import LIBRARY_KERNELS
 from mlperf.features.layer_terms import library_columns
-from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.kernels import KernelCall, kernel_calls
-from mlperf.specs.layer_calls import library_calls
+from mlperf.specs.kernels.kernels import KernelCall, kernel_calls
+from mlperf.specs.kernels.layer_calls import library_calls
+from mlperf.specs.network.cnn import CnnSpec
 
 # A strided copy costs per row of channels, which access_bytes alone cannot show: the second and third terms are
 # the number of such rows on the writing and the reading side, the fourth the number of map rows. The last lets a byte cost

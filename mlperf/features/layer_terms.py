@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.counts import layer_n_params
-from mlperf.specs.kernels import FLOAT_BYTES, KernelCall
+from mlperf.specs.kernels.kernels import FLOAT_BYTES, KernelCall
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.counts import layer_n_params
 
 # m, n, k are those of the product after im2col, whether or not the library forms the columns: m n k counts the work, m n the
 # output, n k the weights, m k the columns (the input, once for each element of the filter). The way back is one such product

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from mlperf.specs.cnn import CnnSpec
+from mlperf.specs.network.cnn import CnnSpec
 
 
 def network_table(runs: Iterable[tuple[CnnSpec, int]]) -> pd.DataFrame:

@@ -9,8 +9,8 @@ from typing import Any
 
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
-from mlperf.specs.fields import Figure, check_figures, check_keys, placed
-from mlperf.specs.toml import read_toml, toml_text
+from mlperf.specs.network.fields import Figure, check_figures, check_keys, placed
+from mlperf.specs.network.toml import read_toml, toml_text
 
 _FIGURES = (
     Figure("dataset_size", whole=True, least=1),

@@ -11,8 +11,8 @@ from typing import Any
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
 from mlperf.core.suggest import did_you_mean
-from mlperf.specs.fields import Figure, check_figures, check_keys, check_texts, placed
-from mlperf.specs.toml import read_toml, toml_text
+from mlperf.specs.network.fields import Figure, check_figures, check_keys, check_texts, placed
+from mlperf.specs.network.toml import read_toml, toml_text
 
 _FIGURES = (
     Figure("max_nodes", whole=True, least=1),

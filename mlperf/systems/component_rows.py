@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.specs.cnn import CnnSpec
+from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.barrier import barrier_excess
 from mlperf.systems.components import BY_NAME, FITTED, Component
 from mlperf.systems.measured import CLOCK

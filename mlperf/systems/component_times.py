@@ -10,8 +10,8 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
-from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.machine import MachineSpec
+from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.collectives import allreduce_s
 from mlperf.systems.components import FITTED
 from mlperf.systems.gradient import EXPLAINED, PREDICTOR, step_times, steps_in_domain

@@ -13,7 +13,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import load_machine
-from mlperf.specs.zoo import zoo_names
+from mlperf.specs.zoo.zoo import zoo_names
 from mlperf.systems.compare import Comparison, compare_runs
 from mlperf.systems.model import Model
 from mlperf.systems.predict import predict_epoch

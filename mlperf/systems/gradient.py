@@ -16,8 +16,8 @@ from mlperf.features.kernels import MEMORY_TERMS, PAPER_MEMORY_TERMS, form_of, k
 from mlperf.features.layer_terms import LIBRARY_FEATURES, LIBRARY_TERMS, PAPER_LIBRARY_TERMS
 from mlperf.features.sgemm import CALIBRATED_TERMS, GLOBAL_TERMS
 from mlperf.models import BoostedResidual, GridLocal, NonNegativeOLS, StepwiseOLS
-from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.kernels import GEMM_KERNELS
+from mlperf.specs.kernels.kernels import GEMM_KERNELS
+from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.scaled import Scaled, fit_scaled
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from mlperf.core.errors import UsageError
-from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
+from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.model import Model
 from mlperf.systems.run_prediction import Prediction, predict_configurations
 

@@ -13,8 +13,8 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DomainError, UsageError
 from mlperf.core.shown import Shown
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.machine import MachineSpec
+from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.component_times import PredictedTimes, draw_times, predict_times
 from mlperf.systems.components import BY_NAME
 from mlperf.systems.detail.elasticity import elasticity_table

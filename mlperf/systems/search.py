@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
+from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.gradient import PREDICTOR
 from mlperf.systems.learning_quality import QualityModel
 from mlperf.systems.model import Model

@@ -9,8 +9,8 @@ import pandas as pd
 
 from mlperf.collect.kernel_counters import EVENTS, KEYS, count_kernels, write_counters
 from mlperf.specs import CnnSpec
-from mlperf.specs.kernels import kernel_calls
-from mlperf.specs.layer import Layer
+from mlperf.specs.kernels.kernels import kernel_calls
+from mlperf.specs.network.layer import Layer
 
 
 def cnn() -> CnnSpec:

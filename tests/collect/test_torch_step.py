@@ -8,7 +8,7 @@ import pytest
 
 from mlperf.collect.backends import plain_single_precision, torch_backend
 from mlperf.specs import CnnSpec, Layer, library_calls, load_cnn
-from mlperf.specs.layer import FUNCTIONS
+from mlperf.specs.network.layer import FUNCTIONS
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 

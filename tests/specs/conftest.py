@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from mlperf.specs.cnn import CnnSpec
+from mlperf.specs.network.cnn import CnnSpec
 
 
 class SmallNet(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlperf.specs.kernels import GEMM_KERNELS, kernel_calls
+from mlperf.specs.kernels.kernels import GEMM_KERNELS, kernel_calls
 
 SUBBATCH_SIZE = 3
 STEP = 1e-5

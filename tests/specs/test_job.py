@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mlperf.core.errors import DataError
-from mlperf.specs.fields import overridden
 from mlperf.specs.job import JobSpec, read_job, write_job
+from mlperf.specs.network.fields import overridden
 
 
 def test_reading_gives_back_what_was_written(tmp_path):

@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from mlperf.core.errors import DataError
-from mlperf.specs.fields import overridden
 from mlperf.specs.machine import MachineSpec, find_machine, load_machine, machine_names, read_machine, write_machine
+from mlperf.specs.network.fields import overridden
 
 
 def test_table_6():

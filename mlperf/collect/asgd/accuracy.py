@@ -14,7 +14,7 @@ from mlperf.collect.asgd.replica import step_replica
 from mlperf.collect.asgd.samples import Samples
 from mlperf.collect.builder import Array
 from mlperf.collect.engine import training_step
-from mlperf.specs.layer import NETWORK_INPUT
+from mlperf.specs.network.layer import NETWORK_INPUT
 
 TEST_BATCH = 128
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from mlperf.core.files import write_text_whole
-from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.cnn_toml import cnn_from_dict
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.cnn_toml import cnn_from_dict
 
 FILE_NAME = "job.json"
 
@@ -22,7 +22,7 @@ class Job:
     Attributes
     ----------
     cnn : Mapping
-        The network, as `mlperf.specs.cnn_toml.cnn_to_dict` gives it.
+        The network, as `mlperf.specs.network.cnn_toml.cnn_to_dict` gives it.
     n_nodes, n_gpus_per_node, subbatch_size : int
         Ranks, worker threads of each, samples of a gradient.
     seed : int

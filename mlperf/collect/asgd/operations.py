@@ -17,7 +17,7 @@ from mlperf.collect.asgd.replica import Replica
 from mlperf.collect.asgd.shards import Shard
 from mlperf.collect.builder import Array
 from mlperf.collect.engine import TrainingStep
-from mlperf.specs.layer import NETWORK_INPUT
+from mlperf.specs.network.layer import NETWORK_INPUT
 
 Operations = TypeVar("Operations", "GpuOperations", "UpdateOperations")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlperf.collect.asgd.rounds import FULL_OPERATIONS, IMAGE_OPERATIONS, SHARED_OPERATIONS
 from mlperf.core.errors import UsageError
-from mlperf.specs.cnn import CnnSpec
+from mlperf.specs.network.cnn import CnnSpec
 
 PLACE = "mlperf collect asgd"
 IMAGENET_SIZE = 1_281_167

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.datasets.campaign import Campaign
-from mlperf.specs.cnn import CnnSpec
+from mlperf.specs.network.cnn import CnnSpec
 
 Rounds = list[float]
 SHARED_OPERATIONS = ("update_old_weights", "add_momentum", "update_momentum")

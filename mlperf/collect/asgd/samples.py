@@ -11,7 +11,7 @@ import numpy as np
 
 from mlperf.core.arrays import IntArray
 from mlperf.core.errors import DataError
-from mlperf.specs.cnn import CnnSpec
+from mlperf.specs.network.cnn import CnnSpec
 
 TEST_SHARE = 0.2
 FULL_BYTE = 255.0

@@ -40,8 +40,8 @@ from mlperf.core.errors import InterruptedRun
 from mlperf.core.files import write_text_whole
 from mlperf.datasets.campaign import Campaign, read_campaign
 from mlperf.datasets.write import write_csv
-from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.cnn_toml import cnn_to_dict
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.cnn_toml import cnn_to_dict
 
 FOLDER = "asgd"
 Setting = tuple[int, int, int]

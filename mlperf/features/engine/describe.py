@@ -15,8 +15,8 @@ from mlperf.features.engine.products import HASWELL, Blocking, product_kernel
 from mlperf.features.engine.sets import STATIC_O, STATIC_S
 from mlperf.features.engine.step_cache import step_misses
 from mlperf.features.loops.caches import CacheLevel
-from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.kernels import kernel_calls
+from mlperf.specs.kernels.kernels import kernel_calls
+from mlperf.specs.network.cnn import CnnSpec
 
 CALL_KEYS = ["cnn", "subbatch_size", "kernel", "layer"]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mlperf.features.engine.passes import Extents, Operand
-from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.fusion import Fusion, fusion
-from mlperf.specs.layer import Layer
-from mlperf.specs.shape import Shape
+from mlperf.specs.kernels.fusion import Fusion, fusion
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.layer import Layer
+from mlperf.specs.network.shape import Shape
 
 NEEDS_INPUT = frozenset({"silu", "gelu", "hardswish"})
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from mlperf.features.engine.element_wise import apply_passes, slope_passes
 from mlperf.features.engine.geometry import Buffers, map_extents, map_operand, map_strides
 from mlperf.features.engine.passes import Extents, Operand, Pass, Stage
-from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.layer import Layer
-from mlperf.specs.shape import Shape
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.layer import Layer
+from mlperf.specs.network.shape import Shape
 
 SPREAD = "gradient in columns"
 

@@ -9,7 +9,7 @@ from mlperf.features.engine.memory_kernels import SPREAD, Site
 from mlperf.features.engine.passes import KernelNest, Operand, arrays_of, flat_reference
 from mlperf.features.loops.nest import Loop, Nest, Statement
 from mlperf.features.loops.polynomial import Polynomial
-from mlperf.specs.kernels import KernelCall
+from mlperf.specs.kernels.kernels import KernelCall
 
 
 @dataclass(frozen=True, slots=True)

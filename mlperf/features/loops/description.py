@@ -10,8 +10,8 @@ from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
 from mlperf.features.loops.expression import parse_expression
 from mlperf.features.loops.nest import ACCESSES, LAYOUTS, Array, Loop, Nest, Reference, Statement
-from mlperf.specs.fields import check_keys
-from mlperf.specs.toml import read_toml
+from mlperf.specs.network.fields import check_keys
+from mlperf.specs.network.toml import read_toml
 
 ELEMENT_TYPES: Mapping[str, tuple[int, bool]] = {
     "float": (4, True),

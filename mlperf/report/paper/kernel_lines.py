@@ -11,7 +11,7 @@ from mlperf.report.figures import GREY, PALETTE, new_figure
 from mlperf.report.numbers import BYTE_UNITS, TIME_UNITS_S, best_unit, number_text
 from mlperf.report.paper.axes import whiskers
 from mlperf.report.paper.result import MEASURED, Drawing
-from mlperf.specs.kernels import MEMORY_KERNELS
+from mlperf.specs.kernels.kernels import MEMORY_KERNELS
 from mlperf.systems.paper.kernel_lines import kernel_lines
 from mlperf.systems.paper.material import Material
 

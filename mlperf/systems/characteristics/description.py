@@ -18,7 +18,7 @@ from mlperf.features.loops.caches import CacheLevel
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
-    from mlperf.specs.cnn import CnnSpec
+    from mlperf.specs.network.cnn import CnnSpec
 
 FOLDER = "characteristics"
 MIX_FILE, COUNTER_FILES = "instructions.csv", ("kernel_counters.csv", "kernel_counters.csv.gz")

@@ -20,7 +20,7 @@ from mlperf.systems.characteristics.surrogates import Surrogates
 from mlperf.systems.scaled import Fits, fits_from_dict, fits_to_dict
 
 if TYPE_CHECKING:
-    from mlperf.specs.cnn import CnnSpec
+    from mlperf.specs.network.cnn import CnnSpec
     from mlperf.systems.model import Model
 
 RUN, SURROGATE = "short run", "cache model"

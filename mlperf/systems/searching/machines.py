@@ -12,9 +12,9 @@ import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
-from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
+from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.model import Model
 from mlperf.systems.search import search_configs, window_of
 from mlperf.systems.searching.draws import Drawn, RankStability, first_share, rank_bounds, rank_stability

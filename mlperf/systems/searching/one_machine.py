@@ -11,9 +11,9 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError, DomainError
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.specs.cnn import CnnSpec
+from mlperf.specs.kernels.memory import max_subbatch_size
 from mlperf.specs.machine import MachineSpec
-from mlperf.specs.memory import max_subbatch_size
+from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.component_times import PredictedTimes, draw_times, predict_times
 from mlperf.systems.gradient import PREDICTOR
 from mlperf.systems.learning_quality import QualityModel

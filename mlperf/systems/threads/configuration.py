@@ -8,8 +8,8 @@ from dataclasses import replace
 import pandas as pd
 
 from mlperf.core.errors import UsageError
-from mlperf.specs.cnn import CnnSpec
 from mlperf.specs.machine import MachineSpec
+from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.component_times import predict_times
 from mlperf.systems.detail.simulated import N_ITERATIONS, plan_for
 from mlperf.systems.detail.solved import refuse_scaled_waits

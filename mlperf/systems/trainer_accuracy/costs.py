@@ -10,7 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
-from mlperf.specs.cnn import CnnSpec
+from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.barrier import barrier_excess
 from mlperf.systems.components import FITTED
 from mlperf.systems.sprint import solve_iterations

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.specs.cnn import CnnSpec
-from mlperf.specs.kernels import GEMM_KERNELS, KernelCall, kernel_calls
+from mlperf.specs.kernels.kernels import GEMM_KERNELS, KernelCall, kernel_calls
+from mlperf.specs.network.cnn import CnnSpec
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError
-from mlperf.specs.cnn import CnnSpec
+from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.component_fit import ComponentModel, fit_component, fit_components
 from mlperf.systems.component_rows import asynchronous_rows
 from mlperf.systems.components import FITTED, Component

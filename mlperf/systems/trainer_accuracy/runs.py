@@ -14,7 +14,7 @@ from mlperf.core.shown import Shown
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
-    from mlperf.specs.cnn import CnnSpec
+    from mlperf.specs.network.cnn import CnnSpec
 
 CONFIG = ["cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
 SETTING = ["machine", *CONFIG]

@@ -16,8 +16,8 @@ from mlperf.features.loops.caches import CacheLevel
 from mlperf.features.loops.reuse import nest_lines
 from mlperf.features.loops.strides import Level, Work, nest_addresses
 from mlperf.specs import CnnSpec, load_cnn, make_residual_cnns
-from mlperf.specs.kernels import kernel_calls
-from mlperf.specs.layer import Layer
+from mlperf.specs.kernels.kernels import kernel_calls
+from mlperf.specs.network.layer import Layer
 
 LINE = 64
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mlperf.specs import CnnSpec
-from mlperf.specs.kernels import kernel_calls
+from mlperf.specs.kernels.kernels import kernel_calls
 from mlperf.systems.trainer_accuracy.gradient_transfer import balance_errors, call_work, step_work, transfer_errors
 
 PERCEPTRON = CnnSpec.from_sprint("perceptron", 1, (3, 5), pools_after=(), n_conv=0)

@@ -1,0 +1,107 @@
+"""A network from an ONNX file; only the graph and the weights' shapes are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mlperf.core.errors import DataError, MissingExtraError
+from mlperf.specs.importers.imported import Imported, unknown_operation
+from mlperf.specs.importers.onnx_nodes import NODES, OnnxNode
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.shape import Shape
+
+
+def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None, name: str | None = None) -> CnnSpec:
+    """The layer table of an ONNX graph.
+
+    Parameters
+    ----------
+    path : path
+        The ``.onnx`` file; weights kept in files beside it are not needed.
+    input_shape : (int, int, int), optional
+        Maps, height and width of one sample, where the file leaves them open.
+    name : str, optional
+        What reports call the network; by default the file's name without its ending.
+
+    Raises
+    ------
+    MissingExtraError
+        onnx is not installed.
+    DataError
+        Not an ONNX file, an open input size, an operator that has no layer (names the node and the operator), or shapes that
+        do not fit.
+    """
+    path = Path(path)
+    graph = _load(path).graph
+    constants = _constants(graph)
+    imported = Imported(name or path.stem, _input_shape(path, graph, constants, input_shape))
+    imported.aliases[_input(path, graph, constants).name] = "input"
+    for proto in graph.node:
+        _add_node(imported, constants, OnnxNode.read(proto, constants))
+    _check_output(path, imported, [output.name for output in graph.output])
+    return imported.finish()
+
+
+def _load(path: Path) -> Any:
+    try:
+        import onnx
+        from google.protobuf.message import DecodeError
+    except ImportError as error:
+        raise MissingExtraError("onnx is not installed", hint="Install the extra: pip install 'mlperf-estimator[onnx]'.") from error
+    try:
+        return onnx.load(str(path), load_external_data=False)
+    except OSError as error:
+        raise DataError(error.strerror or "cannot be read", place=str(path), hint="Check the path and its permissions.") from error
+    except DecodeError as error:
+        raise DataError("not an ONNX file", place=str(path), hint="Export the network again.") from error
+
+
+def _constants(graph: Any) -> dict[str, Any]:
+    """Tensors known from the file: initializers, and the outputs of Constant nodes."""
+    known = {tensor.name: tensor for tensor in graph.initializer}
+    for node in graph.node:
+        for attribute in node.attribute if node.op_type == "Constant" else ():
+            if attribute.name == "value":
+                known[node.output[0]] = attribute.t
+    return known
+
+
+def _input(path: Path, graph: Any, constants: dict[str, Any]) -> Any:
+    inputs = [each for each in graph.input if each.name not in constants]
+    if len(inputs) != 1:
+        raise DataError(
+            f"got {len(inputs)} inputs, expected one", place=str(path), hint="Export the network with images as its only input."
+        )
+    return inputs[0]
+
+
+def _input_shape(path: Path, graph: Any, constants: dict[str, Any], given: tuple[int, int, int] | None) -> Shape:
+    if given is not None:
+        return Shape(*given)
+    dims = [dim.dim_value for dim in _input(path, graph, constants).type.tensor_type.shape.dim]
+    if len(dims) != 4 or min(dims[1:]) < 1:
+        hint = "Give input_shape = (maps, height, width), or export with fixed sizes (the batch may stay open)."
+        raise DataError(f"got an input of {dims}, expected [batch, maps, height, width]", place=str(path), hint=hint)
+    return Shape(*dims[1:])
+
+
+def _add_node(imported: Imported, constants: dict[str, Any], node: OnnxNode) -> None:
+    if node.operator == "Constant":
+        return
+    if node.operator == "Identity" and node.inputs[0] in constants:
+        constants[node.output] = constants[node.inputs[0]]
+        return
+    rule = NODES.get(node.operator)
+    if rule is None or not rule(imported, node):
+        raise unknown_operation(imported.name, node.name, f"{node.operator}{node.remark}")
+
+
+def _check_output(path: Path, imported: Imported, outputs: Sequence[str]) -> None:
+    if not imported.layers or [imported.aliases.get(name) for name in outputs] != [imported.layers[-1].name]:
+        raise DataError(
+            f"got outputs {', '.join(outputs)}, expected the last layer's only",
+            place=str(path),
+            hint="Export the network with a single output.",
+        )

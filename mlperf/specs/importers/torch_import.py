@@ -1,0 +1,97 @@
+"""A network from a torch module, by tracing it symbolically: no data run through it, no weights are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlperf.core.errors import DataError, MissingExtraError
+from mlperf.specs.importers.imported import Imported, unknown_operation
+from mlperf.specs.importers.torch_calls import CALLS, SCALARS
+from mlperf.specs.importers.torch_modules import MODULES
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.shape import Shape
+
+
+def from_torch(module: Any, input_shape: tuple[int, int, int], name: str | None = None) -> CnnSpec:
+    """The layer table of a torch module.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Made of convolutions, linear layers, (adaptive) pools, batch norms, activations, dropout, flatten, sums,
+        concatenations and softmax, as modules, functions or methods. Control flow must not depend on data.
+    input_shape : (int, int, int)
+        Maps, height and width of one sample.
+    name : str, optional
+        What reports call the network; by default the module's class in lower case.
+
+    Raises
+    ------
+    MissingExtraError
+        torch is not installed.
+    DataError
+        The module cannot be traced, or an operation has no layer (names the node and the operation), or shapes do not fit.
+    """
+    try:
+        from torch import fx
+    except ImportError as error:
+        raise MissingExtraError(
+            "torch is not installed", hint="Install the extra: pip install 'mlperf-estimator[torch]'."
+        ) from error
+    called = name or type(module).__name__.lower()
+    try:
+        graph = fx.Tracer().trace(module)
+    except (fx.proxy.TraceError, TypeError, RuntimeError) as error:
+        hint = "Control flow must not depend on data: remove it, or write the network as a TOML file."
+        raise DataError(f"cannot be traced: {error}", place=f"network {called!r}", hint=hint) from error
+    imported = Imported(called, Shape(*input_shape))
+    scalars: set[str] = set()
+    for node in graph.nodes:
+        _add_node(imported, scalars, module, node)
+    return imported.finish()
+
+
+def _add_node(imported: Imported, scalars: set[str], module: Any, node: Any) -> None:
+    if node.op == "placeholder":
+        _add_input(imported, node)
+    elif node.op == "call_module":
+        _add_module(imported, node, module.get_submodule(node.target))
+    elif node.op in ("call_function", "call_method"):
+        _add_call(imported, scalars, node)
+    elif node.op == "output":
+        _check_output(imported, node)
+    else:
+        raise unknown_operation(imported.name, node.name, f"{node.op} {node.target}")
+
+
+def _add_input(imported: Imported, node: Any) -> None:
+    if imported.aliases:
+        hint = "Wrap the module so that forward() takes the images only."
+        raise DataError(f"got a second input {node.name!r}, expected one", place=f"network {imported.name!r}", hint=hint)
+    imported.aliases[node.name] = "input"
+
+
+def _check_output(imported: Imported, node: Any) -> None:
+    if imported.aliases.get(getattr(node.args[0], "name", "")) != imported.layers[-1].name:
+        hint = "Wrap the module so that forward() returns the last layer's output only."
+        raise DataError(
+            "got another output than the last layer's, expected exactly that", place=f"network {imported.name!r}", hint=hint
+        )
+
+
+def _add_module(imported: Imported, node: Any, layer: Any) -> None:
+    rule = MODULES.get(type(layer).__name__)
+    if rule is None:
+        raise unknown_operation(imported.name, node.name, type(layer).__name__)
+    rule(imported, node.name, node.all_input_nodes[0].name, layer)
+
+
+def _add_call(imported: Imported, scalars: set[str], node: Any) -> None:
+    operation = node.target if node.op == "call_method" else getattr(node.target, "__name__", str(node.target))
+    operands = [argument.name for argument in node.all_input_nodes]
+    if operation in SCALARS or (operands and scalars.issuperset(operands)):
+        scalars.add(node.name)
+        return
+    rule = CALLS.get(operation.strip("_"))
+    if rule is None or not operands or not rule(imported, node):
+        raise unknown_operation(imported.name, node.name, operation)

@@ -1,0 +1,134 @@
+"""What each class of torch module becomes; a table from class names, so that torch need not be imported to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from mlperf.core.errors import DataError
+from mlperf.specs.importers.imported import Imported, same_padding, unknown_operation
+from mlperf.specs.network.shape import Size, pair
+
+Rule = Callable[[Imported, str, str, Any], None]
+
+ACTIVATIONS: Mapping[str, str] = {
+    "ReLU": "relu",
+    "ReLU6": "relu6",
+    "LeakyReLU": "leaky_relu",
+    "ELU": "elu",
+    "GELU": "gelu",
+    "SiLU": "silu",
+    "Hardswish": "hardswish",
+    "Hardsigmoid": "hardsigmoid",
+    "Sigmoid": "sigmoid",
+    "Tanh": "tanh",
+    "Softplus": "softplus",
+}
+
+
+def _conv(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    imported.check_width(tensor, "maps", module.in_channels, imported.shape(source).n_maps)
+    imported.add(
+        tensor,
+        "conv",
+        [source],
+        n_maps=module.out_channels,
+        filter_size=tuple(module.kernel_size),
+        stride=tuple(module.stride),
+        padding=_conv_padding(imported, tensor, source, module),
+        dilation=tuple(module.dilation),
+        groups=module.groups,
+        bias=module.bias is not None,
+    )
+
+
+def _conv_padding(imported: Imported, tensor: str, source: str, module: Any) -> Size:
+    if module.padding == "valid":
+        return (0, 0)
+    if module.padding == "same":
+        shape = imported.shape(source)
+        return same_padding(shape, tuple(module.kernel_size), tuple(module.stride), tuple(module.dilation), f"layer {tensor!r}")
+    return pair(module.padding)
+
+
+def _linear(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    imported.check_width(tensor, "elements", module.in_features, imported.shape(source).size)
+    imported.add(tensor, "fc", [source], n_maps=module.out_features, bias=module.bias is not None)
+
+
+def _pool(imported: Imported, tensor: str, source: str, module: Any, *, mode: str) -> None:
+    dilation = pair(getattr(module, "dilation", 1))
+    _check_one_output(imported, tensor, module)
+    imported.add(
+        tensor,
+        "pool",
+        [source],
+        mode=mode,
+        filter_size=pair(module.kernel_size),
+        stride=pair(module.stride),
+        padding=pair(module.padding),
+        dilation=dilation,
+        ceil_mode=module.ceil_mode,
+    )
+
+
+def _adaptive_pool(imported: Imported, tensor: str, source: str, module: Any, *, mode: str) -> None:
+    _check_one_output(imported, tensor, module)
+    imported.add(tensor, "pool", [source], mode=mode, output_size=adaptive_size(imported, source, module.output_size))
+
+
+def adaptive_size(imported: Imported, source: str, wanted: Any) -> Size:
+    """Output size of an adaptive pool; ``None`` keeps the size of the input in that direction."""
+    height, width = wanted if isinstance(wanted, (tuple, list)) else (wanted, wanted)
+    shape = imported.shape(source)
+    return (shape.height if height is None else height, shape.width if width is None else width)
+
+
+def _check_one_output(imported: Imported, tensor: str, module: Any) -> None:
+    if getattr(module, "return_indices", False):
+        raise unknown_operation(imported.name, tensor, "max pooling that returns its indices")
+
+
+def _batch_norm(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    imported.check_width(tensor, "maps", module.num_features, imported.shape(source).n_maps)
+    imported.add(tensor, "batch_norm", [source], bias=module.affine)
+
+
+def _flatten(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    if module.start_dim != 1 or module.end_dim not in (-1, 3):
+        raise DataError(
+            f"got dimensions {module.start_dim} to {module.end_dim}, expected 1 to -1",
+            place=f"network {imported.name!r}, {tensor!r}",
+            hint="Only whole samples can be flattened.",
+        )
+    imported.add(tensor, "flatten", [source])
+
+
+def _plain(imported: Imported, tensor: str, source: str, _module: Any, *, kind: str, **numbers: Any) -> None:
+    imported.add(tensor, kind, [source], **numbers)
+
+
+def _identity(imported: Imported, tensor: str, source: str, _module: Any) -> None:
+    imported.same(tensor, source)
+
+
+MODULES: Mapping[str, Rule] = {
+    "Conv2d": _conv,
+    "Linear": _linear,
+    "MaxPool2d": partial(_pool, mode="max"),
+    "AvgPool2d": partial(_pool, mode="average"),
+    "AdaptiveMaxPool2d": partial(_adaptive_pool, mode="max"),
+    "AdaptiveAvgPool2d": partial(_adaptive_pool, mode="average"),
+    "BatchNorm1d": _batch_norm,
+    "BatchNorm2d": _batch_norm,
+    "SyncBatchNorm": _batch_norm,
+    "Flatten": _flatten,
+    "Identity": _identity,
+    **{
+        name: partial(_plain, kind="dropout")
+        for name in ("Dropout", "Dropout1d", "Dropout2d", "AlphaDropout", "FeatureAlphaDropout")
+    },
+    **{name: partial(_plain, kind="softmax") for name in ("Softmax", "LogSoftmax", "Softmax2d")},
+    **{name: partial(_plain, kind="activation", function=function) for name, function in ACTIVATIONS.items()},
+}

@@ -1,0 +1,1 @@
+"""Which kernels a training step runs, and how much each computes and moves."""

@@ -1,0 +1,159 @@
+"""The master list: every kernel that one training step runs, in the order in which it runs, with its sizes.
+
+A step is the forward pass, softmax with loss, and the backward pass of one sub-batch, in the formulation of Oyama et al.:
+explicit im2col and one SGEMM per convolution (section "SGEMM", corrected Table 2), memory-bound kernels for the rest (eq. 5).
+
+Rules that the list follows:
+
+- A bias is added by an ``activation`` call credited to the ``conv`` or ``fc`` layer. Where an activation layer is the only
+  reader, that one call applies the function too; otherwise the function is the identity. An activation layer without such a
+  partner has calls of its own. ``activation_gradient`` likewise, and only where a function other than the identity was applied.
+- ``dropout`` is element-wise as well: an ``activation`` and an ``activation_gradient`` call credited to the dropout layer.
+- A 1 x 1 convolution with stride 1 and no padding runs im2col and col2im too; there they are plain copies.
+- ``flatten`` and a fully connected layer that reads maps only reshape. Softmax runs once, on the network's output.
+- No gradient is computed for what depends on no learnt parameter: the first layer has neither dedx nor col2im.
+- A layer's output that several layers read gets the sum of their gradients: ``add_gradient``, credited to its producer.
+- ``layer`` is the layer whose weights or function the kernel works with. Table 2 numbers dedx and col2im by the layer below,
+  which receives the gradient: its l is this layer's number minus one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mlperf.core.errors import DataError
+from mlperf.specs.kernels.backward import backward_work
+from mlperf.specs.kernels.forward import forward_work
+from mlperf.specs.kernels.work import FLOAT_BYTES, GEMM_KERNELS, MEMORY_KERNELS, Work
+from mlperf.specs.network.cnn import CnnSpec
+
+__all__ = ["FLOAT_BYTES", "GEMM_KERNELS", "MEMORY_KERNELS", "KernelCall", "bytes_moved", "gemm_flops", "kernel_calls"]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """One call of one kernel for one sub-batch.
+
+    Attributes
+    ----------
+    kernel : str
+        One of `MEMORY_KERNELS` or `GEMM_KERNELS`.
+    layer : str
+        The layer it is credited to; (kernel, layer) is unique in a network.
+    m, n, k : int
+        C(m, n) = A(m, k) B(k, n) in row-major order; 0 for a memory-bound kernel.
+    trans : str
+        Whether A and B are transposed: "NN", "TN" or "NT"; "" for a memory-bound kernel.
+    groups : int
+        Products of this size in the one call (grouped convolution), else 1.
+    access_bytes : int
+        4 x access order x sub-batch size for a memory-bound kernel, 0 for a product.
+    subbatch_size : int
+        Samples.
+    maps_in, maps_out : int
+        Channels read and written, side by side in memory; im2col writes c^2 m_{l-1} of them.
+    map_size : int
+        Elements of one map before pooling, x'^2; 1 after a fully connected layer.
+    row_size : int
+        Width of that map, x'.
+    window : int
+        c^2 for im2col and col2im, p^2 for pools, else 1.
+    """
+
+    kernel: str
+    layer: str
+    m: int
+    n: int
+    k: int
+    trans: str
+    groups: int
+    access_bytes: int
+    subbatch_size: int
+    maps_in: int
+    maps_out: int
+    map_size: int
+    row_size: int
+    window: int
+
+    @property
+    def n_flops(self) -> int:
+        """2 m n k for every product, 0 for a memory-bound kernel."""
+        return 2 * self.m * self.n * self.k * self.groups
+
+    @property
+    def moved_bytes(self) -> int:
+        """Bytes read and written at least once: the three matrices of a product, else `access_bytes`."""
+        matrices = self.m * self.k + self.k * self.n + self.m * self.n
+        return self.access_bytes + FLOAT_BYTES * matrices * self.groups
+
+
+def kernel_calls(cnn: CnnSpec, subbatch_size: int) -> tuple[KernelCall, ...]:
+    """All kernels of one training step on ``subbatch_size`` samples, in execution order.
+
+    Raises
+    ------
+    DataError
+        ``subbatch_size`` is not a whole number >= 1, or a softmax layer stands before the end of the network.
+    """
+    size = checked_subbatch(subbatch_size)
+    return tuple(scaled(work, size) for work in _step(cnn))
+
+
+def checked_subbatch(subbatch_size: int) -> int:
+    """``subbatch_size`` itself.
+
+    Raises
+    ------
+    DataError
+        It is not a whole number >= 1.
+    """
+    if int(subbatch_size) != subbatch_size or subbatch_size < 1:
+        raise DataError(
+            f"got {subbatch_size}, expected a whole number >= 1",
+            place="subbatch_size",
+            hint="It counts samples in a GPU iteration.",
+        )
+    return int(subbatch_size)
+
+
+def bytes_moved(cnn: CnnSpec, subbatch_size: int) -> int:
+    """Bytes that one training step reads and writes at least (`KernelCall.moved_bytes` summed)."""
+    return sum(call.moved_bytes for call in kernel_calls(cnn, subbatch_size))
+
+
+def gemm_flops(cnn: CnnSpec, subbatch_size: int) -> int:
+    """Floating-point operations of all matrix products of one training step, bias gradients included."""
+    return sum(call.n_flops for call in kernel_calls(cnn, subbatch_size))
+
+
+@lru_cache(maxsize=256)
+def _step(cnn: CnnSpec) -> tuple[Work, ...]:
+    return tuple(_passes(cnn))
+
+
+def _passes(cnn: CnnSpec) -> Iterator[Work]:
+    yield from forward_work(cnn)
+    yield from backward_work(cnn)
+
+
+def scaled(work: Work, subbatch_size: int) -> KernelCall:
+    """The call: the sub-batch stretches the rows of forward products and dedx, and the inner dimension of weight gradients."""
+    b = subbatch_size
+    return KernelCall(
+        kernel=work.kernel,
+        layer=work.layer,
+        m=work.m * b if work.stretched == "m" else work.m,
+        n=work.n,
+        k=work.k * b if work.stretched == "k" else work.k,
+        trans=work.trans,
+        groups=work.groups,
+        access_bytes=FLOAT_BYTES * work.access * b,
+        subbatch_size=b,
+        maps_in=work.maps_in,
+        maps_out=work.maps_out,
+        map_size=work.map_size,
+        row_size=work.row_size,
+        window=work.window,
+    )

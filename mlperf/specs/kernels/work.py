@@ -1,0 +1,68 @@
+"""A kernel's work for one sample, before the sub-batch size is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlperf.specs.network.shape import Shape
+
+FLOAT_BYTES = 4
+"""Single precision, as in SGEMM."""
+
+GEMM_KERNELS = ("convolution", "fc", "dedw", "dedb", "dedx-fc", "dedx-conv")
+"""Matrix products (corrected Table 2 of Oyama et al.)."""
+
+MEMORY_KERNELS = (
+    "im2col",
+    "activation",
+    "pool",
+    "softmax",
+    "unpool",
+    "activation_gradient",
+    "col2im",
+    "batch_norm",
+    "batch_norm_gradient",
+    "add",
+    "add_gradient",
+    "concat",
+    "concat_gradient",
+    "average_pool",
+    "average_unpool",
+    "global_pool",
+    "global_unpool",
+)
+"""Kernels bound by memory: a straight line in `access` each (eq. 5 of Oyama et al.), and those beyond the paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One kernel for one sample: fields as in `KernelCall`, ``access`` in elements, and which size the sub-batch stretches."""
+
+    kernel: str
+    layer: str
+    m: int = 0
+    n: int = 0
+    k: int = 0
+    trans: str = ""
+    stretched: str = ""
+    groups: int = 1
+    access: int = 0
+    maps_in: int = 0
+    maps_out: int = 0
+    map_size: int = 1
+    row_size: int = 1
+    window: int = 1
+
+
+def memory_work(kernel: str, layer: str, access: int, maps: tuple[int, int], shape: Shape, window: int = 1) -> Work:
+    """A memory-bound kernel over the maps of ``shape``; ``maps`` are the channels read and written."""
+    return Work(
+        kernel,
+        layer,
+        access=access,
+        maps_in=maps[0],
+        maps_out=maps[1],
+        map_size=shape.map_size,
+        row_size=shape.width,
+        window=window,
+    )

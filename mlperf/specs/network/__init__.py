@@ -1,0 +1,1 @@
+"""What a CNN is: shapes, layers, the specification and its TOML."""

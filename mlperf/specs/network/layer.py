@@ -1,0 +1,259 @@
+"""One row of a network's layer table: its kind and the few numbers that kind needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from mlperf.core.errors import DataError
+from mlperf.core.suggest import did_you_mean
+from mlperf.specs.network.shape import Size, pair
+
+NETWORK_INPUT = "input"
+"""The name under which layers refer to the network's input."""
+
+FUNCTIONS = (
+    "relu",
+    "relu6",
+    "leaky_relu",
+    "elu",
+    "gelu",
+    "silu",
+    "hardswish",
+    "hardsigmoid",
+    "sigmoid",
+    "tanh",
+    "softplus",
+    "identity",
+)
+MODES = ("max", "average")
+
+_WINDOW = ("filter_size", "stride", "padding", "dilation")
+KIND_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "conv": ("n_maps", *_WINDOW, "groups", "bias"),
+    "pool": (*_WINDOW, "mode", "output_size", "ceil_mode"),
+    "fc": ("n_maps", "bias"),
+    "batch_norm": ("bias",),
+    "activation": ("function",),
+    "softmax": (),
+    "dropout": (),
+    "flatten": (),
+    "add": (),
+    "concat": (),
+}
+"""The fields that each kind of layer reads, beyond ``name``, ``kind`` and ``inputs``."""
+
+LAYER_KINDS = tuple(KIND_FIELDS)
+WEIGHTED = ("conv", "fc", "batch_norm")
+"""Kinds with parameters to learn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer of a network.
+
+    A pair is (height, width); a single integer stands for a square. A field that the layer's kind does not read
+    (`KIND_FIELDS`) must keep its default.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its network.
+    kind : str
+        One of `LAYER_KINDS`.
+    inputs : tuple of str
+        The producing layers; ``()`` means the layer before, ``"input"`` the network's input.
+    n_maps : int
+        Maps (channels, neurons) that a ``conv`` or ``fc`` writes.
+    filter_size : (int, int)
+        Window of a ``conv`` or ``pool``.
+    stride : (int, int)
+        Step of the window; by default 1 for ``conv``, the window itself for ``pool``.
+    padding : (int, int)
+        Rows and columns added on either side.
+    dilation : (int, int)
+        Distance between the window's elements.
+    groups : int
+        Independent groups of maps of a ``conv``.
+    bias : bool
+        Whether a ``conv`` or ``fc`` adds a learnt bias, or a ``batch_norm`` has a learnt scale and shift.
+    mode : str
+        ``max`` or ``average``, for ``pool``.
+    output_size : (int, int)
+        Fixed output size of an adaptive ``pool``; (1, 1) pools globally, (0, 0) means not adaptive.
+    function : str
+        One of `FUNCTIONS`, for ``activation``.
+    ceil_mode : bool
+        Whether a ``pool`` rounds its output size up instead of down.
+
+    Raises
+    ------
+    DataError
+        Unknown kind or function, a missing or impossible value, a field that the kind does not read.
+    """
+
+    name: str
+    kind: str
+    inputs: tuple[str, ...] = ()
+    n_maps: int = 0
+    filter_size: Size = (0, 0)
+    stride: Size = (0, 0)
+    padding: Size = (0, 0)
+    dilation: Size = (1, 1)
+    groups: int = 1
+    bias: bool = True
+    mode: str = "max"
+    output_size: Size = (0, 0)
+    function: str = "relu"
+    ceil_mode: bool = False
+
+    def __post_init__(self) -> None:
+        _check_name(self)
+        _check_types(self)
+        object.__setattr__(self, "inputs", tuple(self.inputs))
+        _check_choice(self, "kind", LAYER_KINDS)
+        for field in ("filter_size", "stride", "padding", "dilation", "output_size"):
+            object.__setattr__(self, field, _checked_pair(self, field))
+        _check_unused_fields(self)
+        _CHECKS.get(self.kind, _check_nothing)(self)
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether a pool's output size is fixed and its window follows from the input."""
+        return self.output_size != (0, 0)
+
+    @property
+    def window(self) -> int:
+        """Elements of the filter, c_h * c_w."""
+        return self.filter_size[0] * self.filter_size[1]
+
+
+DEFAULTS: Mapping[str, Any] = {field.name: field.default for field in fields(Layer)}
+
+
+def layer_error(name: str, field: str, got: object, expected: str, hint: str) -> DataError:
+    """The one way in which a layer complains."""
+    return DataError(f"got {got!r}, expected {expected}", place=f"layer {name!r}, {field}", hint=hint)
+
+
+def _check_name(layer: Layer) -> None:
+    if not isinstance(layer.name, str) or not layer.name or layer.name == NETWORK_INPUT:
+        raise layer_error(
+            layer.name, "name", layer.name, f"a name other than {NETWORK_INPUT!r}", "Give every layer a name of its own."
+        )
+
+
+def _check_types(layer: Layer) -> None:
+    if not isinstance(layer.inputs, (tuple, list)) or not all(isinstance(source, str) for source in layer.inputs):
+        raise layer_error(layer.name, "inputs", layer.inputs, "a list of layer names", 'As in inputs = ["conv1"].')
+    for field in ("bias", "ceil_mode"):
+        if not isinstance(getattr(layer, field), bool):
+            raise layer_error(layer.name, field, getattr(layer, field), "true or false", "Without quotes.")
+
+
+def _check_choice(layer: Layer, field: str, known: tuple[str, ...]) -> None:
+    value = getattr(layer, field)
+    if value not in known:
+        raise layer_error(layer.name, field, value, f"one of {', '.join(known)}", did_you_mean(str(value), known))
+
+
+def _is_count(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+_LEAST = {"padding": 0, "dilation": 1, "filter_size": 0, "stride": 0, "output_size": 0}
+
+
+def _checked_pair(layer: Layer, field: str) -> Size:
+    value, least = getattr(layer, field), _LEAST[field]
+    both = (value, value) if isinstance(value, int) else value
+    if not isinstance(both, (tuple, list)) or len(both) != 2 or not all(_is_count(one, least) for one in both):
+        raise layer_error(
+            layer.name, field, value, f"an integer or [height, width], each >= {least}", "Sizes are whole numbers of elements."
+        )
+    return pair(tuple(both))
+
+
+def _check_unused_fields(layer: Layer) -> None:
+    known = ("name", "kind", "inputs", *KIND_FIELDS[layer.kind])
+    for field, default in DEFAULTS.items():
+        if field not in known and getattr(layer, field) != default:
+            hint = f"A {layer.kind} layer reads: {', '.join(known)}."
+            raise layer_error(layer.name, field, getattr(layer, field), f"no such field for kind {layer.kind!r}", hint)
+
+
+def _check_nothing(layer: Layer) -> None:
+    """Kinds without numbers of their own."""
+
+
+def _check_n_maps(layer: Layer) -> None:
+    if not _is_count(layer.n_maps, 1):
+        raise layer_error(
+            layer.name, "n_maps", layer.n_maps, "an integer >= 1", "n_maps is the number of maps (neurons) the layer writes."
+        )
+
+
+def _check_window(layer: Layer, default_stride: Size) -> None:
+    if min(layer.filter_size) < 1:
+        raise layer_error(
+            layer.name,
+            "filter_size",
+            layer.filter_size,
+            "an integer or [height, width], each >= 1",
+            "Give the window, as in filter_size = 3.",
+        )
+    if layer.stride == (0, 0):
+        object.__setattr__(layer, "stride", default_stride)
+    if min(layer.stride) < 1:
+        raise layer_error(
+            layer.name,
+            "stride",
+            layer.stride,
+            "an integer or [height, width], each >= 1",
+            "A window moves by at least one element.",
+        )
+
+
+def _check_conv(layer: Layer) -> None:
+    _check_n_maps(layer)
+    _check_window(layer, (1, 1))
+    if not _is_count(layer.groups, 1) or layer.n_maps % layer.groups:
+        raise layer_error(
+            layer.name,
+            "groups",
+            layer.groups,
+            f"a divisor of n_maps = {layer.n_maps}",
+            "Every group writes the same number of maps.",
+        )
+
+
+def _check_pool(layer: Layer) -> None:
+    _check_choice(layer, "mode", MODES)
+    if not layer.is_adaptive:
+        _check_window(layer, layer.filter_size)
+        if any(2 * padding > filter_size for padding, filter_size in zip(layer.padding, layer.filter_size, strict=True)):
+            raise layer_error(
+                layer.name, "padding", layer.padding, "at most half of filter_size", "A window of padding alone has no maximum."
+            )
+        return
+    if min(layer.output_size) < 1:
+        raise layer_error(
+            layer.name,
+            "output_size",
+            layer.output_size,
+            "an integer or [height, width], each >= 1",
+            "output_size = 1 pools globally.",
+        )
+    for field in (*_WINDOW, "ceil_mode"):
+        if getattr(layer, field) != DEFAULTS[field]:
+            raise layer_error(
+                layer.name, field, getattr(layer, field), "nothing beside output_size", "An adaptive pool finds its windows itself."
+            )
+
+
+def _check_activation(layer: Layer) -> None:
+    _check_choice(layer, "function", FUNCTIONS)
+
+
+_CHECKS = {"conv": _check_conv, "pool": _check_pool, "fc": _check_n_maps, "activation": _check_activation}

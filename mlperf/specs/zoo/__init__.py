@@ -1,0 +1,1 @@
+"""Known networks and random ones."""

@@ -1,0 +1,162 @@
+"""Random networks of modern form: padded and strided convolutions, batch norm, residual and concatenated branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlperf.core.errors import FitError, UsageError
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.layer import Layer
+
+INPUT_SIZES = (32, 128)
+WIDTHS = (16, 32, 48, 64, 96, 128)
+MAX_WIDTH = 384
+N_STAGES = (1, 4)
+N_BLOCKS = (1, 2)
+N_CLASSES = (10, 100, 1000)
+GROUPS = (1, 1, 1, 2, 4)
+MAX_DRAWS = 20_000
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A network under construction: its layers so far, the maps of the last one."""
+
+    rng: np.random.Generator
+    layers: list[Layer]
+    n_maps: int
+
+    @property
+    def last(self) -> str:
+        return self.layers[-1].name
+
+    def add(self, layers: Iterator[Layer]) -> None:
+        self.layers.extend(layers)
+
+
+def make_residual_cnns(n: int = 10, seed: int = 0, cost: tuple[float, float] = (1e7, 4e8)) -> list[CnnSpec]:
+    """Draw ``n`` networks with batch norm, residual or concatenated branches, grouped and 1 x 1 convolutions.
+
+    They cover the kernels that networks of the SPRINT form never run: batch norm, add, concat, average and global pooling,
+    convolutions with padding and stride.
+
+    Parameters
+    ----------
+    n : int
+        Networks, named ``res00``, ``res01``, ...
+    seed : int
+        The same seed gives the same networks.
+    cost : (float, float)
+        Bounds of the forward multiply-accumulates of one sample; the networks spread log-evenly between them.
+
+    Raises
+    ------
+    UsageError
+        ``n`` below 1 or empty bounds.
+    FitError
+        No network within these bounds was found.
+    """
+    if n < 1 or not 0 < cost[0] < cost[1]:
+        raise UsageError(f"got n = {n}, cost = {cost}, expected n >= 1 and 0 < low < high", hint="make_residual_cnns(10, seed=0).")
+    rng = np.random.default_rng(seed)
+    edges = np.geomspace(cost[0], cost[1], n + 1)
+    return [_draw_in(f"res{number:02d}", rng, edges[part], edges[part + 1]) for number, part in enumerate(rng.permutation(n))]
+
+
+def _draw_in(name: str, rng: np.random.Generator, low: float, high: float) -> CnnSpec:
+    for _ in range(MAX_DRAWS):
+        cnn = _draw(name, rng)
+        if low <= cnn.n_macs < high:
+            return cnn
+    raise FitError(f"found no network with {low:.3g} to {high:.3g} multiply-accumulates", place="make_residual_cnns")
+
+
+def _draw(name: str, rng: np.random.Generator) -> CnnSpec:
+    size = int(rng.integers(INPUT_SIZES[0] // 4, INPUT_SIZES[1] // 4, endpoint=True)) * 4
+    width = int(rng.choice(WIDTHS))
+    draft = _Draft(rng, [], 3)
+    stride = 2 if size >= INPUT_SIZES[1] // 2 else 1
+    draft.add(_conv_norm("stem", (), width, int(rng.choice((3, 5, 7))), stride))
+    draft.layers.append(Layer("stem_relu", "activation"))
+    if rng.random() < 0.7:
+        mode = str(rng.choice(("max", "average")))
+        draft.layers.append(Layer("stem_pool", "pool", mode=mode, filter_size=(2, 2), stride=(2, 2)))
+    draft.n_maps = width
+    for stage in range(1, int(rng.integers(*N_STAGES, endpoint=True)) + 1):
+        block = BLOCKS[int(rng.integers(len(BLOCKS)))]
+        for number in range(1, int(rng.integers(*N_BLOCKS, endpoint=True)) + 1):
+            block(draft, f"stage{stage}_block{number}", 2 if stage > 1 and number == 1 else 1)
+    draft.layers += [
+        Layer("average", "pool", mode="average", output_size=(1, 1)),
+        Layer("flatten", "flatten"),
+        Layer("fc", "fc", n_maps=int(rng.choice(N_CLASSES))),
+    ]
+    return CnnSpec(name, 3, (size, size), tuple(draft.layers))
+
+
+def _residual(draft: _Draft, name: str, stride: int) -> None:
+    """Two 3 x 3 convolutions beside a shortcut (He et al., 2016)."""
+    source, target = draft.last, min(MAX_WIDTH, draft.n_maps * (2 if stride > 1 else 1))
+    groups = int(draft.rng.choice(GROUPS))
+    draft.add(_conv_norm(f"{name}_conv1", (source,), target, 3, stride))
+    draft.layers.append(Layer(f"{name}_relu1", "activation"))
+    draft.add(_conv_norm(f"{name}_conv2", (), target, 3, 1, groups))
+    path = draft.last
+    shortcut = _shortcut(draft, name, source, target, stride)
+    draft.layers += [Layer(f"{name}_add", "add", inputs=(path, shortcut)), Layer(f"{name}_relu", "activation")]
+    draft.n_maps = target
+
+
+def _bottleneck(draft: _Draft, name: str, stride: int) -> None:
+    """1 x 1, 3 x 3, 1 x 1 convolutions beside a shortcut."""
+    source, inner = draft.last, max(16, draft.n_maps // 2)
+    target = min(MAX_WIDTH, inner * 4)
+    draft.add(_conv_norm(f"{name}_conv1", (source,), inner, 1, 1))
+    draft.layers.append(Layer(f"{name}_relu1", "activation"))
+    draft.add(_conv_norm(f"{name}_conv2", (), inner, 3, stride))
+    draft.layers.append(Layer(f"{name}_relu2", "activation"))
+    draft.add(_conv_norm(f"{name}_conv3", (), target, 1, 1))
+    path = draft.last
+    shortcut = _shortcut(draft, name, source, target, stride)
+    draft.layers += [Layer(f"{name}_add", "add", inputs=(path, shortcut)), Layer(f"{name}_relu", "activation")]
+    draft.n_maps = target
+
+
+def _concatenated(draft: _Draft, name: str, stride: int) -> None:
+    """A 1 x 1 and a 3 x 3 branch side by side (Szegedy et al., 2015)."""
+    source, half = draft.last, min(MAX_WIDTH, draft.n_maps * (2 if stride > 1 else 1)) // 2
+    draft.add(_conv_norm(f"{name}_narrow", (source,), half, 1, stride))
+    narrow = draft.last
+    draft.add(_conv_norm(f"{name}_wide", (source,), half, 3, stride))
+    wide = draft.last
+    draft.layers += [Layer(f"{name}_concat", "concat", inputs=(narrow, wide)), Layer(f"{name}_relu", "activation")]
+    draft.n_maps = 2 * half
+
+
+BLOCKS: tuple[Callable[[_Draft, str, int], None], ...] = (_residual, _bottleneck, _concatenated)
+
+
+def _shortcut(draft: _Draft, name: str, source: str, target: int, stride: int) -> str:
+    if stride == 1 and target == draft.n_maps:
+        return source
+    draft.add(_conv_norm(f"{name}_shortcut", (source,), target, 1, stride))
+    return draft.last
+
+
+def _conv_norm(name: str, inputs: tuple[str, ...], n_maps: int, filter_size: int, stride: int, groups: int = 1) -> Iterator[Layer]:
+    padding = filter_size // 2
+    yield Layer(
+        name,
+        "conv",
+        inputs=inputs,
+        n_maps=n_maps,
+        filter_size=(filter_size, filter_size),
+        stride=(stride, stride),
+        padding=(padding, padding),
+        groups=groups,
+        bias=False,
+    )
+    yield Layer(f"{name}_norm", "batch_norm")

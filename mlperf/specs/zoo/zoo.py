@@ -1,0 +1,76 @@
+"""Well-known networks, and stand-ins for those of the SPRINT paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from mlperf.core.errors import DataError
+from mlperf.core.suggest import did_you_mean
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.cnn_toml import read_cnn
+from mlperf.specs.zoo.alexnet import alexnet
+from mlperf.specs.zoo.resnet import resnet18, resnet50
+from mlperf.specs.zoo.vgg import vgg
+
+_A1 = partial(
+    CnnSpec.from_sprint, n_maps=(3, 32, 32, 64, 64, 128, 128, *3 * (192,), *5 * (512,), 1000), pools_after=(2, 4, 6, 9, 12)
+)
+_B1 = partial(
+    CnnSpec.from_sprint, n_maps=(3, 64, 64, 128, 128, 192, 192, *3 * (256,), *5 * (384,), 1000), pools_after=(2, 4, 6, 9, 12)
+)
+_C1 = partial(CnnSpec.from_sprint, n_maps=(3, *6 * (96,), *3 * (192,), *6 * (320,), 512, 1000), pools_after=(3, 6, 9, 12, 15))
+
+_ZOO: Mapping[str, tuple[int, Callable[[str, int], CnnSpec]]] = {
+    "a1": (396, _A1),
+    "b1": (396, _B1),
+    "c1": (346, _C1),
+    "alexnet": (224, alexnet),
+    "resnet18": (224, resnet18),
+    "resnet50": (224, resnet50),
+    "vgg11": (224, vgg),
+    "vgg13": (224, vgg),
+    "vgg16": (224, vgg),
+    "vgg19": (224, vgg),
+}
+"""Usual input size, and the function that builds the network from its name and an input size.
+
+A1, B1 and C1 stand in for CNN-A, CNN-B and CNN-C of Oyama et al., whose numbers of maps are unpublished: sizes, layers
+and parameters agree with Table 5 there.
+"""
+
+
+def zoo_names() -> tuple[str, ...]:
+    """Names that `load_cnn` knows."""
+    return tuple(_ZOO)
+
+
+def load_cnn(name: str, input_size: int | None = None) -> CnnSpec:
+    """A network of the zoo.
+
+    Parameters
+    ----------
+    name : str
+        One of `zoo_names`, in any case.
+    input_size : int, optional
+        Height and width of a sample instead of the usual one; the network is then called ``name-input_size``.
+
+    Raises
+    ------
+    DataError
+        Unknown name, or an input size at which the network's maps vanish.
+    """
+    if name.lower() not in _ZOO:
+        raise DataError(
+            f"got {name!r}, expected one of {', '.join(_ZOO)}", place="network", hint=did_you_mean(name.lower(), zoo_names())
+        )
+    usual, build = _ZOO[name.lower()]
+    called = name.lower() if input_size is None else f"{name.lower()}-{input_size}"
+    return build(called, usual if input_size is None else input_size)
+
+
+def find_cnn(name_or_path: str | Path) -> CnnSpec:
+    """A network by its file (``*.toml``) or by its name in the zoo."""
+    path = Path(name_or_path)
+    return read_cnn(path) if path.suffix == ".toml" else load_cnn(str(name_or_path))
