@@ -44,7 +44,7 @@ class Label(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
         """Return (name, value)."""
-        from mlperf.datasets.counters import COUNTERS
+        from mlperf.datasets.dictionary.counters import COUNTERS
 
         if isinstance(value, tuple):
             return value

@@ -11,8 +11,8 @@ from typing import Any
 
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_bytes_whole
-from mlperf.datasets.column import TableSchema
-from mlperf.datasets.schema import TABLES
+from mlperf.datasets.dictionary.column import TableSchema
+from mlperf.datasets.dictionary.schema import TABLES
 
 DIGITS = 5
 COMPRESSED = ("sgemm", "kernels", "rounds")

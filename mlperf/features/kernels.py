@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from mlperf.core.errors import DataError
-from mlperf.datasets.schema import LIBRARY_KERNELS
+from mlperf.datasets.dictionary.schema import LIBRARY_KERNELS
 from mlperf.features.layer_terms import library_columns
 from mlperf.specs.kernels.kernels import KernelCall, kernel_calls
 from mlperf.specs.kernels.layer_calls import library_calls

@@ -6,7 +6,7 @@ import pandas as pd
 
 from mlperf.collect.counters.counted import Counted
 from mlperf.collect.counters.offers import Probe
-from mlperf.datasets.counters import COUNTERS
+from mlperf.datasets.dictionary.counters import COUNTERS
 from mlperf.report.numbers import number_text, percent_text
 from mlperf.report.views import Section
 

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from mlperf.core.errors import DataError
-from mlperf.datasets.contractions import read_contractions
-from mlperf.datasets.write import write_csv
+from mlperf.datasets.campaigns.contractions import read_contractions
+from mlperf.datasets.campaigns.write import write_csv
 from mlperf.features.assembly import swc_o
 from mlperf.features.base import KEY, FeatureTable
 from mlperf.features.loops import swc_s

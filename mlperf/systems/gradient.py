@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
-from mlperf.datasets.schema import LIBRARY_GEMMS
+from mlperf.datasets.dictionary.schema import LIBRARY_GEMMS
 from mlperf.features.kernels import MEMORY_TERMS, PAPER_MEMORY_TERMS, form_of, kernel_tables
 from mlperf.features.layer_terms import LIBRARY_FEATURES, LIBRARY_TERMS, PAPER_LIBRARY_TERMS
 from mlperf.features.sgemm import CALIBRATED_TERMS, GLOBAL_TERMS

@@ -15,8 +15,8 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
-from mlperf.datasets.join import KEY, Joined, JoinedTable, Keys, join_tables
-from mlperf.datasets.join_checks import Table
+from mlperf.datasets.joining.join import KEY, Joined, JoinedTable, Keys, join_tables
+from mlperf.datasets.joining.join_checks import Table
 from mlperf.models import StepwiseOLS
 from mlperf.models.storage.store import FORMAT, VERSION, model_from_dict, model_to_dict
 from mlperf.models.validation.crossval import configuration_groups, noise_floor
@@ -254,7 +254,7 @@ def _read(table: Table, target: str, join: Sequence[Table], on: Keys | Sequence[
     if isinstance(table, pd.DataFrame):
         return Joined(table, (), {})
     from mlperf.datasets import read_any_table
-    from mlperf.datasets.digest import table_sha256
+    from mlperf.datasets.campaigns.digest import table_sha256
 
     return Joined(read_any_table(table, target=target, duplicates=duplicates), (), {Path(table).name: table_sha256(table)})
 

@@ -11,8 +11,9 @@ import pytest
 
 from mlperf.cli import data as command
 from mlperf.cli.main import main
-from mlperf.datasets import TABLES, bundled, read_campaign, write_table
-from mlperf.datasets.template import table_template
+from mlperf.datasets import TABLES, read_campaign, write_table
+from mlperf.datasets.campaigns import bundled
+from mlperf.datasets.reading.template import table_template
 from mlperf.specs import CnnSpec, kernel_calls, write_cnn
 
 

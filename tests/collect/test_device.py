@@ -15,7 +15,7 @@ from mlperf.collect.sgemm import Operands, measure_block
 from mlperf.collect.steps import measure_step
 from mlperf.collect.timers import DeviceTimer
 from mlperf.collect.updates import VECTOR_OPERATIONS
-from mlperf.datasets.schema import TABLES
+from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.specs import CnnSpec, library_calls
 
 torch = pytest.importorskip("torch", reason="torch is not installed")

@@ -22,8 +22,8 @@ from mlperf.collect.updates import (
     Vectors,
     image_folder,
 )
-from mlperf.datasets.schema import IMAGE_OPERATIONS as DICTIONARY_IMAGES
-from mlperf.datasets.schema import VECTOR_OPERATIONS as DICTIONARY_VECTORS
+from mlperf.datasets.dictionary.schema import IMAGE_OPERATIONS as DICTIONARY_IMAGES
+from mlperf.datasets.dictionary.schema import VECTOR_OPERATIONS as DICTIONARY_VECTORS
 from mlperf.specs import load_cnn, zoo_names
 
 

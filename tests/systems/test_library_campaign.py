@@ -12,7 +12,7 @@ import mlperf
 from mlperf.collect.run import CollectRequest, collect
 from mlperf.core.errors import DataError
 from mlperf.datasets import write_table
-from mlperf.datasets.schema import VECTOR_OPERATIONS
+from mlperf.datasets.dictionary.schema import VECTOR_OPERATIONS
 from mlperf.specs import CnnSpec, JobSpec, Layer, library_calls, load_machine
 
 pytest.importorskip("torch", reason="torch is not installed")

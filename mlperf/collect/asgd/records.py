@@ -13,7 +13,7 @@ import pandas as pd
 from mlperf.collect.asgd.job import Job
 from mlperf.collect.asgd.ledger import GPU_RECORD, UPDATE_RECORD, USE_RECORD, read_ledger
 from mlperf.core.files import write_text_whole
-from mlperf.datasets.write import write_csv
+from mlperf.datasets.campaigns.write import write_csv
 
 LEAST_WARM_UP = 5
 WARM_UP_SHARE = 0.1

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import DataError
-from mlperf.datasets.campaign import Campaign
+from mlperf.datasets.campaigns.campaign import Campaign
 from mlperf.specs.network.cnn import CnnSpec
 
 Rounds = list[float]

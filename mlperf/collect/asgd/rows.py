@@ -11,7 +11,7 @@ from mlperf.collect.asgd.job import Job
 from mlperf.collect.asgd.ledger import GPU_TIMES, UPDATE_TIMES
 from mlperf.collect.asgd.records import Records
 from mlperf.core.errors import DataError
-from mlperf.datasets.schema import COMPONENT_NAMES, RUNS
+from mlperf.datasets.dictionary.schema import COMPONENT_NAMES, RUNS
 
 GPU_WORK = ("load_image_s", "deform_image_s", "compute_gradient_s", "compute_update_value_s")
 UPDATE_WORK = ("update_old_weights_s", "add_momentum_s", "update_momentum_s")

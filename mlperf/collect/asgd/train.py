@@ -38,8 +38,8 @@ from mlperf.collect.run import store_cnns
 from mlperf.collect.tables import GrowingTable
 from mlperf.core.errors import InterruptedRun
 from mlperf.core.files import write_text_whole
-from mlperf.datasets.campaign import Campaign, read_campaign
-from mlperf.datasets.write import write_csv
+from mlperf.datasets.campaigns.campaign import Campaign, read_campaign
+from mlperf.datasets.campaigns.write import write_csv
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import cnn_to_dict
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from mlperf.collect.contraction.sources import kernel_name
-from mlperf.datasets.contraction_schema import KEY, ROUNDS, TIMES
-from mlperf.datasets.read import read_table
-from mlperf.datasets.write import write_table
+from mlperf.datasets.campaigns.write import write_table
+from mlperf.datasets.dictionary.contraction_schema import KEY, ROUNDS, TIMES
+from mlperf.datasets.reading.read import read_table
 from mlperf.specs.patterns import swap_group
 
 DIGITS = 6

@@ -13,8 +13,8 @@ from mlperf.collect.contraction.request import ContractionRequest
 from mlperf.collect.host import FILE_NAME, check_same, host_record
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
-from mlperf.datasets.contraction_schema import ROUNDS
-from mlperf.datasets.read import read_table
+from mlperf.datasets.dictionary.contraction_schema import ROUNDS
+from mlperf.datasets.reading.read import read_table
 
 SAME_FAMILY = ("rule", "ranks", "indices")
 README = """# Tensor contractions on {machine}

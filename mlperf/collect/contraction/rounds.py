@@ -15,7 +15,7 @@ from mlperf.collect.contraction.program import Program
 from mlperf.collect.contraction.units import Unit
 from mlperf.collect.protocol import FLUSH_EVERY_S, Campaign, flush, last_sequence
 from mlperf.collect.tables import GrowingTable
-from mlperf.datasets.contraction_schema import KEY
+from mlperf.datasets.dictionary.contraction_schema import KEY
 
 REFERENCE_EVERY_S = 1.0
 Done = frozenset[tuple[str, ...]]

@@ -24,7 +24,7 @@ from mlperf.collect.progress import Bar, Silent
 from mlperf.collect.protocol import Campaign
 from mlperf.collect.tables import GrowingTable
 from mlperf.core.errors import InterruptedRun
-from mlperf.datasets.contraction_schema import CONTRACTION_TABLES
+from mlperf.datasets.dictionary.contraction_schema import CONTRACTION_TABLES
 
 
 def collect_contractions(request: ContractionRequest, *, show_progress: bool = False) -> CollectedContractions:

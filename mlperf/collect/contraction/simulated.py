@@ -10,7 +10,7 @@ from mlperf.collect.contraction.cachegrind import CacheSimulation, portions, sim
 from mlperf.collect.contraction.units import Unit
 from mlperf.collect.protocol import Progress
 from mlperf.collect.tables import GrowingTable
-from mlperf.datasets.contraction_schema import CACHEGRIND, CONTRACTION_TABLES
+from mlperf.datasets.dictionary.contraction_schema import CACHEGRIND, CONTRACTION_TABLES
 
 EVENTS = tuple(name.removeprefix("cg_") for name in CACHEGRIND.names if name.startswith("cg_"))
 

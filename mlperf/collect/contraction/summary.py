@@ -10,8 +10,8 @@ import pandas as pd
 from mlperf.collect.floor import noise_floor
 from mlperf.collect.order import Drift, drift
 from mlperf.core.shown import Shown
-from mlperf.datasets.contraction_schema import CACHEGRIND, KEY, ROUNDS
-from mlperf.datasets.read import read_table
+from mlperf.datasets.dictionary.contraction_schema import CACHEGRIND, KEY, ROUNDS
+from mlperf.datasets.reading.read import read_table
 
 UNIT = ["build", "N", "offset_bytes"]
 

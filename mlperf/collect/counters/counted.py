@@ -12,7 +12,7 @@ from mlperf.collect.counters.offers import Probe
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
 from mlperf.core.shown import Shown
-from mlperf.datasets.counters import COUNTERS
+from mlperf.datasets.dictionary.counters import COUNTERS
 
 RUN_COLUMNS = ("run", "exit_code", "scaled")
 Row = Mapping[str, float | str]

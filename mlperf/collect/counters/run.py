@@ -21,7 +21,7 @@ from mlperf.collect.counters.perf_stat import counters_from as perf_counters
 from mlperf.collect.counters.probe import chosen_sources, probe_counters
 from mlperf.collect.counters.sources import ALL, SOURCE_NAMES, Watch, named_source
 from mlperf.core.errors import DataError, UsageError
-from mlperf.datasets.counters import LIMITED
+from mlperf.datasets.dictionary.counters import LIMITED
 
 SIMULATION, TOOL = "cachegrind", "perf-stat"
 KEY = "kernel"

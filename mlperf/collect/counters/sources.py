@@ -16,7 +16,7 @@ from mlperf.collect.counters.perf_source import probe_events, watch_events
 from mlperf.collect.counters.perf_stat import probe_perf_stat
 from mlperf.collect.counters.process_files import probe_process, watch_process
 from mlperf.collect.counters.usage import probe_usage, watch_usage
-from mlperf.datasets.counters import counters_of
+from mlperf.datasets.dictionary.counters import counters_of
 
 Watch = Callable[[Child], Readings]
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
-from mlperf.datasets.numbers import number_hint, parse_number
-from mlperf.datasets.source import read_source
+from mlperf.datasets.dictionary.numbers import number_hint, parse_number
+from mlperf.datasets.reading.source import read_source
 from mlperf.datasets.streams.columns import COLUMNS, COUNTER, GAUGE, column_of
 
 TIME = "t_s"

@@ -11,9 +11,9 @@ from pathlib import Path
 import pandas as pd
 
 from mlperf.core.errors import UsageError
-from mlperf.datasets.counters import COUNTERS
-from mlperf.datasets.grid import read_grid
-from mlperf.datasets.source import Source, read_source
+from mlperf.datasets.dictionary.counters import COUNTERS
+from mlperf.datasets.reading.grid import read_grid
+from mlperf.datasets.reading.source import Source, read_source
 from mlperf.features.base import KEY, FeatureTable
 from mlperf.features.counters.table import KEY_SEPARATOR, LINE_BYTES, check_numbers, counter_features, row_names
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
-from mlperf.datasets.counters import COUNTERS, PREFIXES, Counter
+from mlperf.datasets.dictionary.counters import COUNTERS, PREFIXES, Counter
 from mlperf.features.base import KEY, FeatureColumn, FeatureTable
 from mlperf.features.counters.derived import Derived, derive
 
@@ -30,7 +30,7 @@ def counter_features(
     Parameters
     ----------
     frame : DataFrame, shape (n_runs, n_columns)
-        One row a run or a kernel: column ``key`` and counters under the names of the dictionary (``mlperf.datasets.counters``).
+        One row a run or a kernel: column ``key`` and counters under the names of the dictionary (``mlperf.datasets.dictionary.counters``).
         Rows of an equal key are averaged, each counter over the rows that hold it.
     key : str
         Column that names the rows, or several as ``kernel:function``; it is called ``kernel`` in the result.

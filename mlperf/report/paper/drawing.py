@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.extras import require
-from mlperf.datasets.write import write_csv
+from mlperf.datasets.campaigns.write import write_csv
 from mlperf.report.captions import add_caption
 from mlperf.report.figures import FILE_TYPES, save_figure, style
 from mlperf.report.paper.registry import PAPER_FIGURES, FigureKind

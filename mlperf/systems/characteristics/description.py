@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from mlperf.core.errors import DataError
-from mlperf.datasets.any_table import read_any_table
+from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.features.engine import DYNAMIC_COLUMNS, caches_of, engine_columns
 from mlperf.features.engine.instructions import InstructionMix
 from mlperf.features.engine.products import Blocking, blocking_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from mlperf.datasets.folder import SUFFIXES
+from mlperf.datasets.reading.folder import SUFFIXES
 from mlperf.features.assembly import swc_o
 
 SETTING = ("N", "build", "kernel")

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.datasets.digest import content_sha256
-from mlperf.datasets.folder import SUFFIXES
-from mlperf.datasets.open_data import data_folder
-from mlperf.datasets.source import read_source
+from mlperf.datasets.campaigns.digest import content_sha256
+from mlperf.datasets.open.open_data import data_folder
+from mlperf.datasets.reading.folder import SUFFIXES
+from mlperf.datasets.reading.source import read_source
 from mlperf.specs.patterns import check_pattern, swap_group
 from mlperf.systems.kernel_study.compiled import count_compiled
 from mlperf.systems.kernel_study.kernel_times import COUNTS, KernelTimes

@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
-from mlperf.datasets.open_data import open_file
+from mlperf.datasets.open.open_data import open_file
 from mlperf.systems.ladder.registry import RUNGS
 from mlperf.systems.ladder.result import Climbed, Goal, Ladder, Score
 

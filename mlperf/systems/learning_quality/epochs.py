@@ -10,7 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
-from mlperf.systems.trainer_accuracy.runs import CONFIG, DETAILS, trainer_table
+from mlperf.datasets.campaigns.trainer_runs import CONFIG, DETAILS, trainer_table
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign

@@ -12,12 +12,12 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError, UsageError
 from mlperf.core.provenance import provenance
+from mlperf.datasets.campaigns.trainer_runs import CONFIG
 from mlperf.models import StepwiseOLS
 from mlperf.models.validation.crossval import grouped_folds, relative_errors
 from mlperf.systems.learning_quality.epochs import quality_rows
 from mlperf.systems.learning_quality.quality_model import QualityModel
 from mlperf.systems.left_out import LEAST_GROUPS, MOST_FOLDS, LeftOutError
-from mlperf.systems.trainer_accuracy.runs import CONFIG
 
 TERMS = (
     "log(mean_minibatch_size)",

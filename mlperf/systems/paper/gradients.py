@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.datasets.schema import PRODUCTS
+from mlperf.datasets.dictionary.schema import PRODUCTS
 from mlperf.systems.gradient import PREDICTOR, GradientModel, fit_gradient, with_isolated
 from mlperf.systems.gradient_accuracy import predicted_steps
 from mlperf.systems.measured import STEP_KEYS, GradientData

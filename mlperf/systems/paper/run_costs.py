@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.datasets.schema import SETTING
+from mlperf.datasets.campaigns.trainer_runs import settings_table
+from mlperf.datasets.dictionary.schema import SETTING
 from mlperf.systems.outputs import EpochOutputs, epoch_outputs
 from mlperf.systems.paper.material import Material
 from mlperf.systems.sprint import State, solve_iterations
 from mlperf.systems.times import ComponentTimes, RunGrid
 from mlperf.systems.trainer_accuracy.costs import MEASURED, TABLE_ONLY, Costs, fit_costs
 from mlperf.systems.trainer_accuracy.gradient_transfer import works
-from mlperf.systems.trainer_accuracy.runs import settings_table
 
 SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size")
 KEYS = [name for name in SETTING if name != "n_params"]

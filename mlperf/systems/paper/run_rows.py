@@ -11,12 +11,12 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
+from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.component_times import predict_times
 from mlperf.systems.components import COMPONENTS
 from mlperf.systems.paper.material import Material
 from mlperf.systems.paper.run_costs import KEYS, OUTPUTS, SIZES, costs_of, settings_of_mode, solve
-from mlperf.systems.trainer_accuracy.runs import ALL_WAITED
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,8 @@ __getattr__, __dir__, __all__ = exports(
     {
         "judge_trainer": "mlperf.systems.trainer_accuracy.judge",
         "TrainerAccuracy": "mlperf.systems.trainer_accuracy.result",
-        "read_runs": "mlperf.systems.trainer_accuracy.runs",
-        "TrainerRuns": "mlperf.systems.trainer_accuracy.runs",
+        "read_runs": "mlperf.datasets.campaigns.trainer_runs",
+        "TrainerRuns": "mlperf.datasets.campaigns.trainer_runs",
         "fit_costs": "mlperf.systems.trainer_accuracy.costs",
         "Costs": "mlperf.systems.trainer_accuracy.costs",
         "split_errors": "mlperf.systems.trainer_accuracy.split",

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from mlperf.datasets.campaigns.trainer_runs import OUTPUTS, TrainerRuns, settings_table
 from mlperf.models.validation.crossval import grouped_folds
 from mlperf.systems.components import FITTED
 from mlperf.systems.trainer_accuracy.errors import beside, summary
 from mlperf.systems.trainer_accuracy.forms import predicted
 from mlperf.systems.trainer_accuracy.known import run_grid
 from mlperf.systems.trainer_accuracy.recipes import FORM_OF, Recipes, fit_recipes
-from mlperf.systems.trainer_accuracy.runs import OUTPUTS, TrainerRuns, settings_table
 from mlperf.systems.trainer_accuracy.split import TESTED_ON, TRAINED_ON, with_qualification
 
 LEAST_NETWORKS = 3

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mlperf.systems.trainer_accuracy.runs import OUTPUTS, SETTING, repeat_differences
+from mlperf.datasets.campaigns.trainer_runs import OUTPUTS, SETTING, repeat_differences
 
 
 def beside(settings: pd.DataFrame, found: pd.DataFrame, names: Sequence[str] = OUTPUTS) -> pd.DataFrame:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from mlperf.core.errors import DataError
+from mlperf.datasets.campaigns.trainer_runs import TrainerRuns, settings_table
 from mlperf.systems.trainer_accuracy.costs import MEASURED, TABLE_ONLY, fit_costs
 from mlperf.systems.trainer_accuracy.errors import beside, summary, with_noise
 from mlperf.systems.trainer_accuracy.forms import FORMS, PREDICTING
-from mlperf.systems.trainer_accuracy.runs import TrainerRuns, settings_table
 from mlperf.systems.trainer_accuracy.split import predict_settings, with_qualification
 
 QUANTITIES = ("gpu_iteration_s", "epoch_s", "update_iteration_s", "mean_minibatch_size")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
+from mlperf.datasets.campaigns.trainer_runs import SETTING, TrainerRuns, settings_table
 from mlperf.systems.distributions import Distribution
 from mlperf.systems.minibatch import minibatch_distribution
 from mlperf.systems.recursion import refine_by_recursion
@@ -19,7 +20,6 @@ from mlperf.systems.staleness import staleness_distribution
 from mlperf.systems.times import ComponentTimes, RunGrid
 from mlperf.systems.trainer_accuracy.forms import PREDICTING, RECURSION, SIMULATED_UPDATES
 from mlperf.systems.trainer_accuracy.known import known_times, run_grid
-from mlperf.systems.trainer_accuracy.runs import SETTING, TrainerRuns, settings_table
 
 QUANTITIES = ("minibatch_size", "staleness")
 

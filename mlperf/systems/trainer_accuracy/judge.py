@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from mlperf.core.errors import DataError
+from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED, SETTING, TrainerRuns, read_runs, settings_table
 from mlperf.systems.trainer_accuracy.component_comparison import compare_components
 from mlperf.systems.trainer_accuracy.errors import beside, summary, with_noise
 from mlperf.systems.trainer_accuracy.forms import FORMS, PREDICTING, REFINED, predicted
@@ -18,7 +19,6 @@ from mlperf.systems.trainer_accuracy.histograms import distribution_summary, dis
 from mlperf.systems.trainer_accuracy.known import known_times, run_grid
 from mlperf.systems.trainer_accuracy.ranking import rank_windows
 from mlperf.systems.trainer_accuracy.result import TrainerAccuracy
-from mlperf.systems.trainer_accuracy.runs import ALL_WAITED, SETTING, TrainerRuns, read_runs, settings_table
 from mlperf.systems.trainer_accuracy.split import (
     TESTED_ON,
     TRAINED_ON,

@@ -10,9 +10,9 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.shown import Shown
+from mlperf.datasets.campaigns.trainer_runs import CONFIG, TrainerRuns, repeat_differences, settings_table
 from mlperf.systems.trainer_accuracy.costs import TABLE_ONLY, fit_costs
 from mlperf.systems.trainer_accuracy.forms import PREDICTING
-from mlperf.systems.trainer_accuracy.runs import CONFIG, TrainerRuns, repeat_differences, settings_table
 from mlperf.systems.trainer_accuracy.split import TRAINED_ON, predict_settings
 
 WINDOW = 0.25

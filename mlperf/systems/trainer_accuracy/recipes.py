@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError
+from mlperf.datasets.campaigns.trainer_runs import CONFIG
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.component_fit import ComponentModel, fit_component, fit_components
 from mlperf.systems.component_rows import asynchronous_rows
@@ -19,7 +20,6 @@ from mlperf.systems.times import ComponentTimes
 from mlperf.systems.trainer_accuracy.costs import MEASURED, Costs, barrier_waits, fit_costs, spread_times, variation
 from mlperf.systems.trainer_accuracy.forms import PREDICTING
 from mlperf.systems.trainer_accuracy.gradient_transfer import works
-from mlperf.systems.trainer_accuracy.runs import CONFIG
 
 GRADIENT = "compute_gradient"
 GRADIENT_COMPONENT = Component(GRADIENT, "gpu", "work", None, ("work",), ("n_params", "subbatch_size"))

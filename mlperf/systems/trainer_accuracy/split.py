@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from mlperf.core.errors import DataError
+from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED, OUTPUTS, TrainerRuns, settings_table
 from mlperf.systems.trainer_accuracy.costs import Costs, fit_costs
 from mlperf.systems.trainer_accuracy.errors import beside, with_noise
 from mlperf.systems.trainer_accuracy.forms import FORMS, WAITS, predicted
 from mlperf.systems.trainer_accuracy.known import known_times, run_grid
-from mlperf.systems.trainer_accuracy.runs import ALL_WAITED, OUTPUTS, TrainerRuns, settings_table
 
 TRAINED_ON, TESTED_ON = (1, 2), (4,)
 SPLIT_LIMITS: Mapping[str, float] = {

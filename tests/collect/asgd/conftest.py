@@ -13,7 +13,7 @@ from mlperf.collect.asgd import AsgdRequest, Trained, train_asynchronously
 from mlperf.collect.asgd.job import Job, read_job
 from mlperf.collect.asgd.records import Records, stored_records
 from mlperf.datasets import write_table
-from mlperf.datasets.schema import IMAGE_OPERATIONS, VECTOR_OPERATIONS
+from mlperf.datasets.dictionary.schema import IMAGE_OPERATIONS, VECTOR_OPERATIONS
 from mlperf.specs import CnnSpec, write_cnn
 
 ROUNDS = 6

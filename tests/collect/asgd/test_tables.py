@@ -13,7 +13,7 @@ import pytest
 from mlperf.collect.asgd import AsgdRequest, digits_cnn, train_asynchronously
 from mlperf.collect.asgd.records import warm_up
 from mlperf.datasets import read_campaign
-from mlperf.datasets.schema import COMPONENT_NAMES
+from mlperf.datasets.dictionary.schema import COMPONENT_NAMES
 from mlperf.specs import CnnSpec
 
 NET = CnnSpec.from_sprint("tiny", 14, (1, 4, 5, 6, 7), (2,), 3)

@@ -14,7 +14,7 @@ from mlperf.collect.counters.offers import ABSENT, DEGRADED
 from mlperf.collect.counters.perf_event import Attributes, Event, open_event, read_event, refusal
 from mlperf.collect.counters.perf_events import HARDWARE, SOFTWARE, cache_event
 from mlperf.collect.counters.perf_source import closing, probe_event, probe_events
-from mlperf.datasets.counters import counters_of
+from mlperf.datasets.dictionary.counters import counters_of
 
 
 def test_the_structure_and_the_numbers_are_those_of_the_kernel() -> None:

@@ -15,7 +15,7 @@ from mlperf.collect.counters.probe import chosen_sources
 from mlperf.collect.counters.run import groups_that_fit
 from mlperf.collect.counters.sources import SOURCE_NAMES, USUAL
 from mlperf.core.errors import DataError, MissingExtraError, UsageError
-from mlperf.datasets.counters import COUNTERS, counters_of
+from mlperf.datasets.dictionary.counters import COUNTERS, counters_of
 
 WRITING = """
 #include <stdlib.h>

@@ -112,7 +112,7 @@ def test_perf_stat_lines_by_event_and_missing_ones_are_missing() -> None:
 
 
 def test_every_column_of_perf_stat_has_an_event(tmp_path: Path) -> None:
-    from mlperf.datasets.counters import counters_of
+    from mlperf.datasets.dictionary.counters import counters_of
 
     names = [counter.name for counter in counters_of("perf-stat")]
     assert list(perf_stat.NAMES) == names

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.datasets.counters import COUNTERS, PREFIXES, TABLES, counters_of
+from mlperf.datasets.dictionary.counters import COUNTERS, PREFIXES, TABLES, counters_of
 from mlperf.features.base import write_features
 from mlperf.features.counters import LINEAR_COUNTERS, counter_features, dwc_b
 from mlperf.models import StepwiseOLS

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from mlperf.datasets import read_campaign, write_table
-from mlperf.datasets.write import write_csv
+from mlperf.datasets.campaigns.write import write_csv
 from mlperf.specs import CnnSpec, write_cnn
 from mlperf.systems.outputs import epoch_outputs
 from mlperf.systems.paper.material import Material

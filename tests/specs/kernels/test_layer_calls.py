@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mlperf.core.errors import DataError
-from mlperf.datasets.schema import KERNEL_NAMES, LIBRARY_GEMMS
+from mlperf.datasets.dictionary.schema import KERNEL_NAMES, LIBRARY_GEMMS
 from mlperf.specs import CnnSpec, Layer, kernel_calls, library_calls, load_cnn, zoo_names
 
 NET = CnnSpec.from_sprint("net", 12, (3, 4, 5, 6), (1,), 2)

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from mlperf.cli.main import main
 from mlperf.core.errors import DataError
 from mlperf.datasets import write_table
-from mlperf.datasets.write import write_csv
+from mlperf.datasets.campaigns.write import write_csv
 from mlperf.report.results import command_schema
 from mlperf.specs import CnnSpec, write_cnn
 from mlperf.systems.learning_quality import fit_quality, load_quality

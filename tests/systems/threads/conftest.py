@@ -12,7 +12,7 @@ import pytest
 
 from mlperf.collect.asgd.job import Job, write_job
 from mlperf.collect.asgd.ledger import GPU_TIMES, UPDATE_TIMES
-from mlperf.datasets.write import write_csv
+from mlperf.datasets.campaigns.write import write_csv
 
 N_NODES, N_GPUS, N_ITERATIONS = 2, 3, 5
 GAP_S = 1e-4

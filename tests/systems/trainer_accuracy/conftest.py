@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from mlperf.datasets import write_table
-from mlperf.datasets.write import write_csv
+from mlperf.datasets.campaigns.write import write_csv
 from mlperf.specs import CnnSpec, write_cnn
 from mlperf.systems.simulate import Simulation, SimulationPlan, simulate_iterations
 from mlperf.systems.times import ComponentTimes, RunGrid

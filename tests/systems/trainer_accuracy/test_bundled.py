@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from mlperf.datasets.campaigns.trainer_runs import TrainerRuns, read_runs
 from mlperf.systems.learning_quality import fit_quality
 from mlperf.systems.trainer_accuracy.forms import PREDICTING
 from mlperf.systems.trainer_accuracy.gates import gates_table, headline_gates, ranking_gates, split_gates, wait_gates
 from mlperf.systems.trainer_accuracy.headline import headline_errors
 from mlperf.systems.trainer_accuracy.ranking import TOGETHER, rank_windows
-from mlperf.systems.trainer_accuracy.runs import TrainerRuns, read_runs
 from mlperf.systems.trainer_accuracy.split import split_errors, wait_errors, wait_summary
 
 FORMS = ("paper", PREDICTING)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mlperf.datasets.campaigns.trainer_runs import read_runs
 from mlperf.systems.trainer_accuracy.component_comparison import compare_components
-from mlperf.systems.trainer_accuracy.runs import read_runs
 
 
 def test_every_component_and_output_is_compared_on_held_out_settings_and_networks(

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mlperf.datasets.campaigns.trainer_runs import read_runs
 from mlperf.systems.trainer_accuracy.gates import gates_table, headline_gates, ranking_gates
 from mlperf.systems.trainer_accuracy.headline import headline_errors, headline_summary
 from mlperf.systems.trainer_accuracy.ranking import TOGETHER, rank_windows, ranking, window
-from mlperf.systems.trainer_accuracy.runs import read_runs
 
 
 def test_networks_that_obey_the_laws_are_predicted(simulated_campaign: Path, simulated_others: Path) -> None:

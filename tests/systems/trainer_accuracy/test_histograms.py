@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import ks_2samp
 
+from mlperf.datasets.campaigns.trainer_runs import read_runs
 from mlperf.systems.distributions import Distribution
 from mlperf.systems.trainer_accuracy.histograms import (
     distribution_summary,
@@ -18,7 +19,6 @@ from mlperf.systems.trainer_accuracy.histograms import (
     largest_difference,
     observed_distribution,
 )
-from mlperf.systems.trainer_accuracy.runs import read_runs
 
 
 def test_the_largest_difference_is_that_of_kolmogorov_and_smirnov() -> None:

@@ -10,12 +10,12 @@ from jsonschema import Draft202012Validator
 
 from mlperf.cli.main import main
 from mlperf.core.errors import DataError
+from mlperf.datasets.campaigns.trainer_runs import read_runs
 from mlperf.report.results import command_schema
 from mlperf.report.trainer_accuracies import distribution_figure
 from mlperf.report.views import result_text
 from mlperf.systems.trainer_accuracy import TrainerAccuracy, judge_trainer
 from mlperf.systems.trainer_accuracy.judge import can_split, has_others
-from mlperf.systems.trainer_accuracy.runs import read_runs
 
 CLOSED = ("paper", "convolution")
 

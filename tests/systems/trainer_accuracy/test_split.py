@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError
+from mlperf.datasets.campaigns.trainer_runs import read_runs, settings_table
 from mlperf.systems.trainer_accuracy.costs import MEASURED, TABLE_ONLY, fit_costs
 from mlperf.systems.trainer_accuracy.errors import summary
-from mlperf.systems.trainer_accuracy.runs import read_runs, settings_table
 from mlperf.systems.trainer_accuracy.split import split_errors, wait_errors, wait_summary
 
 CLOSED = ("paper", "convolution")

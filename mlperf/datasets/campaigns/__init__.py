@@ -1,0 +1,1 @@
+"""Campaigns: folders of tables measured together, read, written, imported and bundled."""

@@ -1,0 +1,173 @@
+"""A campaign: everything measured on one machine, with the networks that were run and what is known of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from mlperf.core.errors import DataError
+from mlperf.core.shown import Shown
+from mlperf.core.suggest import did_you_mean
+from mlperf.datasets.campaigns.bundled import bundled_names, bundled_path
+from mlperf.datasets.campaigns.digest import content_sha256
+from mlperf.datasets.dictionary.schema import TABLES
+from mlperf.datasets.reading.consistency import check_cnns, check_kernels
+from mlperf.datasets.reading.folder import CampaignFolder, find_campaign, read_host
+from mlperf.datasets.reading.read import ReadTable, read_checked
+from mlperf.datasets.reading.source import check_settled
+from mlperf.specs import read_cnn
+
+if TYPE_CHECKING:
+    from mlperf.specs.network.cnn import CnnSpec
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Campaign(Shown):
+    """The tables of one campaign, each None where it was not measured; columns as in ``TABLES``, times in seconds.
+
+    Attributes
+    ----------
+    name : str
+        The folder's name.
+    path : Path
+        The folder.
+    cnns : Mapping[str, CnnSpec]
+        Specifications by name, in name order.
+    host : Mapping[str, Any]
+        Content of ``host.json``: machine, versions, protocol; empty without that file.
+    sgemm, kernels, steps, updates, components, runs : DataFrame or None
+        The tables.
+    sha256 : str
+        Digest of the content: neither the order of the files on disk nor their compression changes it.
+    """
+
+    name: str
+    path: Path
+    cnns: Mapping[str, CnnSpec]
+    host: Mapping[str, Any]
+    sgemm: pd.DataFrame | None
+    kernels: pd.DataFrame | None
+    steps: pd.DataFrame | None
+    updates: pd.DataFrame | None
+    components: pd.DataFrame | None
+    runs: pd.DataFrame | None
+    sha256: str
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The tables that were measured, by name."""
+        frames = {name: getattr(self, name) for name in TABLES}
+        return {name: frame for name, frame in frames.items() if frame is not None}
+
+    def table(self, name: str) -> pd.DataFrame:
+        """A table that is needed.
+
+        Raises
+        ------
+        DataError
+            It was not measured.
+        """
+        if name not in self.tables:
+            got = ", ".join(f"{found}.csv" for found in self.tables)
+            hint = f"Measure it (mlperf collect), or start from mlperf data template {name}."
+            raise DataError(f"got {got}, expected also {name}.csv or {name}.csv.gz", place=str(self.path), hint=hint)
+        return self.tables[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name, path, networks, host and digest; of the tables the number of rows."""
+        return {
+            "name": self.name,
+            "path": str(self.path),
+            "sha256": self.sha256,
+            "cnns": list(self.cnns),
+            "host": dict(self.host),
+            "n_rows": {name: len(frame) for name, frame in self.tables.items()},
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per table: rows, distinct measurements, networks."""
+        rows = [
+            {
+                "table": name,
+                "n_rows": len(frame),
+                "n_keys": len(frame.drop_duplicates(list(TABLES[name].key))),
+                "n_cnns": frame["cnn"].nunique() if "cnn" in frame else 0,
+            }
+            for name, frame in self.tables.items()
+        ]
+        return pd.DataFrame(rows)
+
+
+def read_campaign(path: Path | str, duplicates: str = "error") -> Campaign:
+    """Read a campaign from a folder, or a bundled one by its name.
+
+    Parameters
+    ----------
+    path : path or str
+        The folder; or a name that ``bundled_names`` gives, where no such folder exists.
+    duplicates : str
+        What to do with rows equal in every column: ``"error"``, ``"keep"`` or ``"drop"``.
+
+    Raises
+    ------
+    DataError
+        No such folder, no table in it, or a table or specification is wrong (see ``read_table``), or they contradict one
+        another: a network without specification, a kernel that its network does not run, sizes that are not the layer's.
+    """
+    folder = find_campaign(campaign_path(path))
+    tables = {name: read_checked(file, TABLES[name], duplicates) for name, file in folder.tables.items()}
+    cnns = read_cnns(folder)
+    for table in tables.values():
+        check_cnns(table, cnns)
+    if "kernels" in tables:
+        check_kernels(tables["kernels"], cnns)
+    host = read_host(folder)
+    sha256 = content_sha256({**folder.documents(), **{f"{name}.csv": table.grid.source.data for name, table in tables.items()}})
+    check_settled(table.grid.source for table in tables.values())
+    frames = {name: frame_or_none(tables.get(name)) for name in TABLES}
+    return Campaign(name=folder.path.resolve().name, path=folder.path, cnns=cnns, host=host, sha256=sha256, **frames)
+
+
+def campaign_path(path: Path | str) -> Path:
+    """The folder that a user means: one on disk, else a bundled one.
+
+    Raises
+    ------
+    DataError
+        Neither exists.
+    """
+    folder = Path(path)
+    if folder.is_dir():
+        return folder
+    if str(path) in bundled_names():
+        return bundled_path(str(path))
+    kind = "a file" if folder.exists() else "nothing"
+    hint = f"Bundled campaigns: {did_you_mean(str(path), bundled_names()) or 'none'}"
+    raise DataError(f"got {kind}, expected the folder of a campaign", place=str(path), hint=hint)
+
+
+def read_cnns(folder: CampaignFolder) -> dict[str, CnnSpec]:
+    """Specifications by name.
+
+    Raises
+    ------
+    DataError
+        A file holds a network of another name, or no valid one.
+    """
+    cnns = {}
+    for file in folder.cnns:
+        cnn = read_cnn(file)
+        if cnn.name != file.stem:
+            hint = f"Rename the file to {cnn.name}.toml, or the network: the tables refer to it by this name."
+            raise DataError(f"got {cnn.name!r}, expected {file.stem!r}, the file's name", place=f"{file}, name", hint=hint)
+        cnns[cnn.name] = cnn
+    return cnns
+
+
+def frame_or_none(table: ReadTable | None) -> Any:
+    """The rows that are kept, numbered from 0."""
+    return None if table is None else table.frame.reset_index(drop=True)

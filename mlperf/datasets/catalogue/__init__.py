@@ -1,0 +1,1 @@
+"""What data there is: listed, checked, exported."""

@@ -1,0 +1,167 @@
+"""Every problem of a campaign or table, one for each file, or a summary of what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mlperf.core.errors import DataError
+from mlperf.core.shown import Shown
+from mlperf.datasets.campaigns.campaign import campaign_path, read_campaign
+from mlperf.datasets.campaigns.contractions import (
+    bundled_contractions,
+    contraction_files,
+    contraction_path,
+    is_contractions,
+    read_contractions,
+)
+from mlperf.datasets.campaigns.digest import table_sha256
+from mlperf.datasets.dictionary.contraction_schema import CONTRACTION_TABLES
+from mlperf.datasets.dictionary.schema import TABLES
+from mlperf.datasets.reading.any_table import read_any_table
+from mlperf.datasets.reading.folder import find_campaign, table_name
+from mlperf.datasets.reading.read import read_table
+from mlperf.specs import read_cnn
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing to correct: where, what, and what to do."""
+
+    place: str
+    message: str
+    hint: str
+
+    def __str__(self) -> str:
+        """As an error message reads."""
+        return str(DataError(self.message, place=self.place, hint=self.hint))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DataCheck(Shown):
+    """What was found in a campaign or table.
+
+    Attributes
+    ----------
+    path : Path
+        What was checked.
+    problems : tuple of Problem
+        The first problem of each file; empty where all is well.
+    n_rows : Mapping[str, int]
+        Rows of each table that is well.
+    sha256 : str
+        Digest of the content; empty where there are problems.
+    """
+
+    path: Path
+    problems: tuple[Problem, ...]
+    n_rows: Mapping[str, int]
+    sha256: str
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field, and ``is_valid``."""
+        return {**super(DataCheck, self).to_dict(), "is_valid": self.is_valid}
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per problem; one row per table where there is none."""
+        if self.problems:
+            return pd.DataFrame([{"place": one.place, "message": one.message, "hint": one.hint} for one in self.problems])
+        return pd.DataFrame([{"table": name, "n_rows": rows} for name, rows in self.n_rows.items()])
+
+
+def check_data(path: Path | str, *, target: str | None = None, duplicates: str = "error", na: str = "error") -> DataCheck:
+    """Check the folder of a campaign (of networks or of contractions), a bundled campaign, one of its tables, or any CSV.
+
+    Parameters
+    ----------
+    path : path or str
+        A folder, a bundled campaign's name, or a file. A file named like a table of the dictionary is checked as that table.
+    target : str, optional
+        Response of any other CSV.
+    duplicates, na : str
+        Policies of ``read_campaign`` and ``read_any_table``.
+
+    Raises
+    ------
+    DataError
+        Nothing of that name exists.
+    """
+    if Path(path).is_file():
+        return check_file(Path(path), target, duplicates, na)
+    folder = data_path(path)
+    return check_contractions(folder, duplicates) if is_contractions(folder) else check_campaign(folder, duplicates)
+
+
+def data_path(path: Path | str) -> Path:
+    """The folder that a user means: of a campaign of networks or of contractions."""
+    return contraction_path(path) if str(path) in bundled_contractions() else campaign_path(path)
+
+
+def check_file(path: Path, target: str | None, duplicates: str, na: str) -> DataCheck:
+    """Check one CSV file."""
+    name = table_name(path) or path.name
+
+    def read() -> pd.DataFrame:
+        if name in TABLES and target is None:
+            return read_table(path, name, duplicates)
+        if name in CONTRACTION_TABLES and target is None and is_contractions(path.parent):
+            return read_table(path, CONTRACTION_TABLES[name], duplicates)
+        return read_any_table(path, target, duplicates=duplicates, na=na)
+
+    problems: list[Problem] = []
+    frame = noting(problems, read)
+    return DataCheck(path, tuple(problems), {} if frame is None else {name: len(frame)}, "" if problems else table_sha256(path))
+
+
+def check_campaign(path: Path, duplicates: str) -> DataCheck:
+    """Check every file of a campaign by itself; where each is well, check them against one another."""
+    problems: list[Problem] = []
+    n_rows: dict[str, int] = {}
+    for name, read in readers(path, problems, duplicates):
+        frame = noting(problems, read)
+        if isinstance(frame, pd.DataFrame):
+            n_rows[name] = len(frame)
+    campaign = None if problems else noting(problems, lambda: read_campaign(path, duplicates))
+    return DataCheck(path, tuple(problems), n_rows, "" if campaign is None else campaign.sha256)
+
+
+def check_contractions(path: Path, duplicates: str) -> DataCheck:
+    """Check every table of a campaign of contractions by itself, then all together."""
+    problems: list[Problem] = []
+    n_rows: dict[str, int] = {}
+    for name, file in (noting(problems, lambda: contraction_files(path)) or {}).items():
+        frame = noting(problems, partial(read_table, file, CONTRACTION_TABLES[name], duplicates))
+        if isinstance(frame, pd.DataFrame):
+            n_rows[name] = len(frame)
+    found = None if problems else noting(problems, lambda: read_contractions(path, duplicates))
+    return DataCheck(path, tuple(problems), n_rows, "" if found is None else found.sha256)
+
+
+def readers(path: Path, problems: list[Problem], duplicates: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Name and reader of each file of a campaign."""
+    folder = noting(problems, lambda: find_campaign(path))
+    if folder is None:
+        return
+    for file in folder.cnns:
+        yield file.stem, partial(read_cnn, file)
+    for name, file in folder.tables.items():
+        yield name, partial(read_table, file, name, duplicates)
+
+
+def noting(problems: list[Problem], read: Callable[[], Any]) -> Any:
+    """Result of ``read``; None where it found a problem, which is then noted."""
+    try:
+        return read()
+    except DataError as error:
+        problems.append(Problem(error.place or "", error.message, error.hint or ""))
+        return None

@@ -1,0 +1,89 @@
+"""Which data there are: bundled campaigns, and the open data where their folder is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from mlperf.core.shown import Shown
+from mlperf.datasets.campaigns.about import licence, title
+from mlperf.datasets.campaigns.bundled import bundled_names, bundled_path
+from mlperf.datasets.campaigns.contractions import bundled_contractions, contraction_path
+from mlperf.datasets.open.open_data import data_folder, open_names
+from mlperf.datasets.reading.folder import table_name
+from mlperf.datasets.reading.source import read_source
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """One data set.
+
+    Attributes
+    ----------
+    name : str
+        Name to use in commands and ``read_campaign``, ``read_contractions`` (bundled) or ``read_open`` (open).
+    kind : str
+        ``"campaign"``, ``"contractions"`` or ``"open"``.
+    description : str
+        Title of its README.
+    n_rows : int
+        Rows of all its tables.
+    licence : str
+        As its README states it.
+    path : Path
+        Its folder.
+    """
+
+    name: str
+    kind: str
+    description: str
+    n_rows: int
+    licence: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DataList(Shown):
+    """Data sets that can be read.
+
+    Attributes
+    ----------
+    data_sets : tuple of DataSet
+        Bundled campaigns first, each part in name order.
+    """
+
+    data_sets: tuple[DataSet, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per data set, without the folder."""
+        names = ("name", "kind", "description", "n_rows", "licence")
+        return pd.DataFrame([{name: getattr(one, name) for name in names} for one in self.data_sets], columns=list(names))
+
+
+def list_data() -> DataList:
+    """Bundled campaigns, and the open data in the folder that ``MLPERF_SHARED_DATA`` names."""
+    found = [describe_folder(bundled_path(name), name, "campaign") for name in bundled_names()]
+    found += [describe_folder(contraction_path(name), name, "contractions") for name in bundled_contractions()]
+    folder = data_folder()
+    if folder is not None:
+        found += [describe_folder(folder / name, name, "open") for name in open_names() if (folder / name).is_dir()]
+    return DataList(tuple(found))
+
+
+def describe_folder(folder: Path, name: str, kind: str) -> DataSet:
+    """A data set from its README and the rows of its tables."""
+    n_rows = sum(count_rows(file) for file in csv_files(folder))
+    return DataSet(name, kind, title(folder), n_rows, licence(folder), folder)
+
+
+def csv_files(folder: Path) -> Iterator[Path]:
+    """Tables directly in a folder."""
+    return (file for file in sorted(folder.iterdir()) if table_name(file) is not None)
+
+
+def count_rows(file: Path) -> int:
+    """Lines below the header."""
+    return read_source(file).data.rstrip().count(b"\n")

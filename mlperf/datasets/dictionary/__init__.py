@@ -1,0 +1,1 @@
+"""The data dictionary: every column with unit, meaning and bounds."""

@@ -1,0 +1,1 @@
+"""Feature tables joined to measured rows by key."""

@@ -1,0 +1,1 @@
+"""Open measurements that the package reads in place."""
