@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mlperf.core.provenance import processor_name
-from mlperf.features.assembly import iterate_functions
+from mlperf.features.code import iterate_functions
 
 FIXTURES = Path(__file__).parent.parent / "tests" / "reference" / "assembly"
 SIZE = 16_000_000

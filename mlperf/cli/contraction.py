@@ -110,7 +110,7 @@ def contraction(
     found = collect_contractions(request, show_progress=show.progress_shown)
     show.note(f"{found.n_compiled} kernels compiled" + (f"; cycles: {found.clock}" if found.units else ", none measured yet"))
     if features and found.units:
-        from mlperf.systems.contraction_features import write_contraction_features
+        from mlperf.features.contraction_features import write_contraction_features
 
         show.note(f"features written to {', '.join(str(path) for path in write_contraction_features(request.out))}")
     if not found.complete:
@@ -141,7 +141,7 @@ def geometry(caches: tuple[str, ...]) -> CacheSimulation:
         A cache that is neither l1 nor l2, lines of two lengths, or no ways.
     """
     from mlperf.collect.contraction.cachegrind import CacheSimulation
-    from mlperf.features.loops.caches import parse_cache
+    from mlperf.features.source.caches import parse_cache
 
     sizes: dict[str, Any] = {}
     for level in map(parse_cache, caches):

@@ -40,7 +40,7 @@ and the OpenBLAS installed here (extra asm); beside the tables of a campaign the
 @output_options
 def engine_command(campaign: str | None, output: Path | None, libraries: bool, show: Show) -> None:
     """Cache misses by loop nest, inner runs and instructions of every kernel call of CAMPAIGN."""
-    from mlperf.features.base import write_features
+    from mlperf.features.network.base import write_features
     from mlperf.systems.characteristics.tables import campaign_table, library_table
 
     if libraries == (campaign is not None):

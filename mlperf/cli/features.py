@@ -14,7 +14,7 @@ from mlperf.cli.values import Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlperf.features.base import FeatureTable
+    from mlperf.features.network.base import FeatureTable
 
 SYNTAXES = ("att", "intel", "arm")
 FAMILIES = ("twice", "distinct", "distinct_all_used", "repeats_all_used")
@@ -88,8 +88,8 @@ def swc_s_command(
     show: Show,
 ) -> None:
     """Strides, footprints, predicted cache misses and vectorisability of loop nests in C or TOML files."""
-    from mlperf.features.loops import swc_s
-    from mlperf.features.loops.caches import DEFAULT_CACHES, parse_cache
+    from mlperf.features.source import swc_s
+    from mlperf.features.source.caches import DEFAULT_CACHES, parse_cache
     from mlperf.specs.patterns import RULES, make_patterns
 
     chosen = [*patterns, *(make_patterns(RULES[family]) if family else ())]
@@ -127,7 +127,7 @@ def swc_o_command(
     inputs: tuple[Path, ...], output: Path | None, functions: tuple[str, ...], key: str, loops: bool, syntax: str | None, show: Show
 ) -> None:
     """Instruction counts of functions in assembler source, objdump listings and ELF objects."""
-    from mlperf.features.assembly import swc_o
+    from mlperf.features.code import swc_o
 
     if not inputs:
         raise UsageError("got no INPUT, expected assembler text, a listing or an object", hint="For example kernels/*.s.")
@@ -181,7 +181,7 @@ def dwc_o_command(
     inputs: tuple[Path, ...], output: Path | None, performance: str | None, horizon_s: float, targets: Path | None, show: Show
 ) -> None:
     """Running rates, means and scales of recorded streams: what was known at every sample."""
-    from mlperf.features.windows import dwc_o, future_targets, write_targets
+    from mlperf.features.streams import dwc_o, future_targets, write_targets
 
     if not inputs:
         raise UsageError("got no INPUT, expected a recorded stream", hint="mlperf watch --record stream.csv -- COMMAND makes one.")
@@ -193,7 +193,7 @@ def dwc_o_command(
 
 def deliver(table: FeatureTable, output: Path | None, show: Show) -> None:
     """Write the table, or show it where no file was named; notes go to stderr."""
-    from mlperf.features.base import write_features
+    from mlperf.features.network.base import write_features
 
     for note in table.notes:
         show.note(note)

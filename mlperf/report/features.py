@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlperf.features.base import KEY, FeatureTable
+from mlperf.features.network.base import KEY, FeatureTable
 from mlperf.report.views import Section
 
 MAX_SIDE_BY_SIDE = 6

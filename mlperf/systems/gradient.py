@@ -12,9 +12,9 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.datasets.dictionary.schema import LIBRARY_GEMMS
-from mlperf.features.kernels import MEMORY_TERMS, PAPER_MEMORY_TERMS, form_of, kernel_tables
-from mlperf.features.layer_terms import LIBRARY_FEATURES, LIBRARY_TERMS, PAPER_LIBRARY_TERMS
-from mlperf.features.sgemm import CALIBRATED_TERMS, GLOBAL_TERMS
+from mlperf.features.network.kernels import MEMORY_TERMS, PAPER_MEMORY_TERMS, form_of, kernel_tables
+from mlperf.features.network.layer_terms import LIBRARY_FEATURES, LIBRARY_TERMS, PAPER_LIBRARY_TERMS
+from mlperf.features.network.sgemm import CALIBRATED_TERMS, GLOBAL_TERMS
 from mlperf.models import BoostedResidual, GridLocal, NonNegativeOLS, StepwiseOLS
 from mlperf.specs.kernels.kernels import GEMM_KERNELS
 from mlperf.specs.network.cnn import CnnSpec
@@ -127,7 +127,7 @@ class GradientModel:
         Parameters
         ----------
         calls : DataFrame, shape (n_calls, ...)
-            As `mlperf.features.kernels.kernel_table` makes it, with ``isolated_s`` (see `with_isolated`).
+            As `mlperf.features.network.kernels.kernel_table` makes it, with ``isolated_s`` (see `with_isolated`).
         method : str
             A key of `METHODS`.
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
-from mlperf.features.kernels import describe_rows
+from mlperf.features.network.kernels import describe_rows
 from mlperf.models.validation.crossval import noise_floor
 from mlperf.systems.gradient import with_isolated
 

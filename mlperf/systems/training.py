@@ -88,7 +88,7 @@ def train_campaign(
         ``keep``, ``drop`` or ``error`` for fully identical rows.
     characteristics : sequence of str
         Sets whose columns are candidate terms of kernel times beside sizes, FLOPs and bytes: ``swc-s``, ``swc-o``, ``dwc-b``
-        (see `mlperf.features.engine.SETS`); only of the NumPy engine. Left-out errors of a model with counters are those that the
+        (see `mlperf.features.network_engine.SETS`); only of the NumPy engine. Left-out errors of a model with counters are those that the
         cache model's stand-ins for them give.
     counters : Path, optional
         Kernel counters for ``dwc-b``; by default those beside the campaign's tables.

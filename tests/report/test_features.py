@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlperf.features.loops import loop_features, pattern_nest
+from mlperf.features.source import loop_features, pattern_nest
 from mlperf.report.views import result_text
 from mlperf.specs.patterns import RULES, make_patterns
 

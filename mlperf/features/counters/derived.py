@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.features.base import FeatureColumn
+from mlperf.features.network.base import FeatureColumn
 
 COUNT = "1"
 

@@ -14,8 +14,8 @@ from mlperf.core.errors import UsageError
 from mlperf.datasets.dictionary.counters import COUNTERS
 from mlperf.datasets.reading.grid import read_grid
 from mlperf.datasets.reading.source import Source, read_source
-from mlperf.features.base import KEY, FeatureTable
 from mlperf.features.counters.table import KEY_SEPARATOR, LINE_BYTES, check_numbers, counter_features, row_names
+from mlperf.features.network.base import KEY, FeatureTable
 
 
 def dwc_b(inputs: Sequence[Path | str], *, key: str = KEY, line_bytes: int = LINE_BYTES, times: bool = False) -> FeatureTable:

@@ -9,8 +9,8 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.counters import COUNTERS, PREFIXES, Counter
-from mlperf.features.base import KEY, FeatureColumn, FeatureTable
 from mlperf.features.counters.derived import Derived, derive
+from mlperf.features.network.base import KEY, FeatureColumn, FeatureTable
 
 LINEAR_COUNTERS = ("cg_Ir", "cg_Dr", "cg_Dw", "cg_D1mr", "cg_DLmr", "cg_Bcm")
 """Instructions, reads, writes, read misses of both caches, wrong branches: a linear model of six counters."""

@@ -11,10 +11,10 @@ import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.datasets.reading.any_table import read_any_table
-from mlperf.features.engine import DYNAMIC_COLUMNS, caches_of, engine_columns
-from mlperf.features.engine.instructions import InstructionMix
-from mlperf.features.engine.products import Blocking, blocking_of
-from mlperf.features.loops.caches import CacheLevel
+from mlperf.features.network_engine import DYNAMIC_COLUMNS, caches_of, engine_columns
+from mlperf.features.network_engine.instructions import InstructionMix
+from mlperf.features.network_engine.products import Blocking, blocking_of
+from mlperf.features.source.caches import CacheLevel
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
@@ -44,7 +44,7 @@ class EngineDescription:
     mix: InstructionMix | None
 
     def columns(self, cnn: CnnSpec, subbatch_size: int) -> pd.DataFrame:
-        """Static characteristics of every kernel call of one step (see `mlperf.features.engine.engine_columns`)."""
+        """Static characteristics of every kernel call of one step (see `mlperf.features.network_engine.engine_columns`)."""
         return engine_columns(cnn, subbatch_size, self.caches, self.mix, self.blocking)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
-from mlperf.features.engine import SETS
+from mlperf.features.network_engine import SETS
 from mlperf.systems.characteristics.description import (
     FOLDER,
     MIX_FILE,

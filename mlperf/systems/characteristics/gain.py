@@ -12,7 +12,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from mlperf.core.shown import Shown
-from mlperf.features.engine import DYNAMIC_COLUMNS, SETS
+from mlperf.features.network_engine import DYNAMIC_COLUMNS, SETS
 from mlperf.systems.characteristics.further import Further, terms_of
 from mlperf.systems.characteristics.stored import RUN, SURROGATE
 from mlperf.systems.gradient import EXPLAINED, fit_gradient

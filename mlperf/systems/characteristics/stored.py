@@ -11,10 +11,10 @@ import pandas as pd
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import plain
-from mlperf.features.engine import SETS
-from mlperf.features.engine.instructions import InstructionMix
-from mlperf.features.engine.products import Blocking
-from mlperf.features.loops.caches import CacheLevel
+from mlperf.features.network_engine import SETS
+from mlperf.features.network_engine.instructions import InstructionMix
+from mlperf.features.network_engine.products import Blocking
+from mlperf.features.source.caches import CacheLevel
 from mlperf.systems.characteristics.description import EngineDescription, describe_calls, joined_columns
 from mlperf.systems.characteristics.surrogates import Surrogates
 from mlperf.systems.scaled import Fits, fits_from_dict, fits_to_dict
@@ -33,7 +33,7 @@ class Characteristics:
     Attributes
     ----------
     sets : tuple of str
-        Keys of `mlperf.features.engine.SETS`.
+        Keys of `mlperf.features.network_engine.SETS`.
     description : EngineDescription
         Caches and libraries of the machine that was trained on.
     surrogates : Surrogates or None

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.features.engine import DYNAMIC_COLUMNS
-from mlperf.features.engine.sets import STATIC_S
+from mlperf.features.network_engine import DYNAMIC_COLUMNS
+from mlperf.features.network_engine.sets import STATIC_S
 from mlperf.models import StepwiseOLS
 from mlperf.systems.scaled import Fits, Scaled, fit_scaled
 

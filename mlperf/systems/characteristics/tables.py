@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 from threadpoolctl import threadpool_info
 
-from mlperf.features.base import FeatureColumn, FeatureTable
-from mlperf.features.engine.instructions import library_mix
-from mlperf.features.engine.sets import STATIC_O, STATIC_S
+from mlperf.features.network.base import FeatureColumn, FeatureTable
+from mlperf.features.network_engine.instructions import library_mix
+from mlperf.features.network_engine.sets import STATIC_O, STATIC_S
 from mlperf.systems.characteristics.description import CALL_KEYS, description_of
 
 MIX_COLUMNS = (

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import UsageError
-from mlperf.features.assembly import swc_o
+from mlperf.features.code import swc_o
 from mlperf.systems.kernel_study.kernel_times import KernelTimes
 from mlperf.systems.kernel_study.machines import ASSUMED
 from mlperf.systems.kernel_study.reading import normal_form
@@ -33,7 +33,7 @@ def asked_kernels(patterns: Sequence[str], size: int, files: Sequence[Path | str
     UsageError
         As many files as patterns were expected, or no pattern.
     DataError
-        As `mlperf.features.assembly.swc_o`.
+        As `mlperf.features.code.swc_o`.
     """
     if not patterns:
         raise UsageError("got no pattern, expected at least one such as ij-jlk-kil")

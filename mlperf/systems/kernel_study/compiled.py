@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from mlperf.datasets.reading.folder import SUFFIXES
-from mlperf.features.assembly import swc_o
+from mlperf.features.code import swc_o
 
 SETTING = ("N", "build", "kernel")
 TABLE = "swc-o"
@@ -27,7 +27,7 @@ def count_compiled(frame: pd.DataFrame, folder: Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The rows with ``cnt_*``, ``in_*`` and the summaries of `mlperf.features.assembly.swc_o`; as they came where counts of a
+        The rows with ``cnt_*``, ``in_*`` and the summaries of `mlperf.features.code.swc_o`; as they came where counts of a
         kernel are missing.
     """
     stored = [folder / f"{TABLE}{suffix}" for suffix in SUFFIXES if (folder / f"{TABLE}{suffix}").is_file()]

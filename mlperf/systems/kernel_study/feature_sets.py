@@ -12,8 +12,8 @@ import pandas as pd
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.features.counters import LINEAR_COUNTERS
-from mlperf.features.loops import CacheLevel, nest_addresses, pattern_nest
-from mlperf.features.loops.roles import ROLES, role_cells
+from mlperf.features.source import CacheLevel, nest_addresses, pattern_nest
+from mlperf.features.source.roles import ROLES, role_cells
 from mlperf.systems.kernel_study.instruction_mix import instruction_mix
 from mlperf.systems.kernel_study.kernel_times import KernelTimes
 

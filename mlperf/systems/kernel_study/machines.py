@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mlperf.core.shown import Shown
-from mlperf.features.loops import DEFAULT_CACHES, CacheLevel
+from mlperf.features.source import DEFAULT_CACHES, CacheLevel
 
 NAN = float("nan")
 UNNAMED = "this machine"

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from mlperf.core.json_fields import Fields
-from mlperf.features.loops import CacheLevel
+from mlperf.features.source import CacheLevel
 from mlperf.systems.kernel_study.estimates import EstimateScore
 from mlperf.systems.kernel_study.machines import MachineFacts
 

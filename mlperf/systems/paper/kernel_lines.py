@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import DataError
-from mlperf.features.kernels import PAPER_MEMORY_TERMS
+from mlperf.features.network.kernels import PAPER_MEMORY_TERMS
 from mlperf.models import StepwiseOLS
 from mlperf.systems.measured import CALL_KEYS, CLOCK
 

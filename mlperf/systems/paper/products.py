@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import DataError
-from mlperf.features.sgemm import GLOBAL_TERMS
+from mlperf.features.network.sgemm import GLOBAL_TERMS
 from mlperf.models import GridLocal, StepwiseOLS
 from mlperf.systems.measured import CLOCK
 

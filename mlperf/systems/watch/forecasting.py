@@ -11,8 +11,8 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.datasets.streams.performance import Performance
-from mlperf.features.windows.table import steps_ahead
-from mlperf.features.windows.window import PERFORMANCE_TERMS, Window, Windows
+from mlperf.features.streams.table import steps_ahead
+from mlperf.features.streams.window import PERFORMANCE_TERMS, Window, Windows
 from mlperf.models.online.forecaster import HEDGE, Forecast, Forecaster, ForecasterSettings
 from mlperf.models.online.members import REFERENCE, Shape
 

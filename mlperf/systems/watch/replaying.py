@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mlperf.core.errors import UsageError
 from mlperf.datasets.streams.read import read_stream
-from mlperf.features.windows.table import stream_performance
+from mlperf.features.streams.table import stream_performance
 from mlperf.models.online.forecaster import ForecasterSettings
 from mlperf.systems.watch.forecasting import StreamForecast
 from mlperf.systems.watch.result import Run, Watched, summarise

@@ -10,8 +10,8 @@ import pandas as pd
 
 from mlperf.core.shown import Shown
 from mlperf.datasets.streams.read import read_stream
-from mlperf.features.windows.table import steps_ahead, stream_performance, stream_windows
-from mlperf.features.windows.window import PERFORMANCE_TERMS
+from mlperf.features.streams.table import steps_ahead, stream_performance, stream_windows
+from mlperf.features.streams.window import PERFORMANCE_TERMS
 from mlperf.models.online.forecaster import ForecasterSettings
 from mlperf.models.online.learners import LEARNERS
 from mlperf.models.online.members import COMPARED, Member, Shape

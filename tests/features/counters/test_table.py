@@ -11,8 +11,8 @@ import pytest
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets.dictionary.counters import COUNTERS, PREFIXES, TABLES, counters_of
-from mlperf.features.base import write_features
 from mlperf.features.counters import LINEAR_COUNTERS, counter_features, dwc_b
+from mlperf.features.network.base import write_features
 from mlperf.models import StepwiseOLS
 from mlperf.models.validation.folds import grouped_folds
 

@@ -15,7 +15,7 @@ from mlperf.cli.main import main
 from mlperf.collect.kernel_counters import count_kernels
 from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets import Campaign, read_campaign
-from mlperf.features.engine import SETS
+from mlperf.features.network_engine import SETS
 from mlperf.specs import CnnSpec
 from mlperf.systems.characteristics.description import campaign_counters
 from mlperf.systems.characteristics.further import Further, terms_of

@@ -1,0 +1,23 @@
+"""SWC-O: workload characteristics of compiled code: static instruction counts."""
+
+from __future__ import annotations
+
+from mlperf.features.code.counts import FunctionCounts, Tally
+from mlperf.features.code.flow import Exit, LoopFacts, find_loops
+from mlperf.features.code.instruction import CLASSES, Instruction
+from mlperf.features.code.read import count_instructions, iterate_functions
+from mlperf.features.code.table import count_features, swc_o
+
+__all__ = [
+    "CLASSES",
+    "Exit",
+    "FunctionCounts",
+    "Instruction",
+    "LoopFacts",
+    "Tally",
+    "count_features",
+    "count_instructions",
+    "find_loops",
+    "iterate_functions",
+    "swc_o",
+]

@@ -1,0 +1,237 @@
+"""Functions of ELF objects and programs, disassembled with capstone."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mlperf.core.errors import DataError
+from mlperf.core.extras import require
+from mlperf.features.code.arm import Arm
+from mlperf.features.code.counts import FunctionCounts, function_counts
+from mlperf.features.code.elf_tables import jump_tables
+from mlperf.features.code.listing import without_trap_padding
+from mlperf.features.code.placed import PlacedBranch, may_loop, placed_exits
+from mlperf.features.code.vocabulary import NOTHING, Dialect, Vocabulary
+from mlperf.features.code.x86 import X86
+
+EXECUTABLE = 0x4
+# ELF machine: our dialect, capstone's architecture (two names: it was renamed) and mode.
+MACHINES: Mapping[str, tuple[Dialect, tuple[str, ...], str]] = MappingProxyType(
+    {
+        "EM_X86_64": (X86("intel"), ("CS_ARCH_X86",), "CS_MODE_64"),
+        "EM_AARCH64": (Arm(), ("CS_ARCH_ARM64", "CS_ARCH_AARCH64"), "CS_MODE_ARM"),
+    }
+)
+BINDINGS = ("STB_GLOBAL", "STB_WEAK", "STB_LOCAL")
+
+
+@dataclass(slots=True)
+class Section:
+    """An executable section.
+
+    Attributes
+    ----------
+    start : int
+        Address of its first byte.
+    code : bytes
+        Content.
+    functions : dict
+        Address of each function to (name, bytes).
+    relocated : list of int
+        Addresses that the linker fills in.
+    data : list of (int, int)
+        Address ranges that hold data.
+    """
+
+    start: int
+    code: bytes
+    functions: dict[int, tuple[str, int]] = field(default_factory=dict)
+    relocated: list[int] = field(default_factory=list)
+    data: list[tuple[int, int]] = field(default_factory=list)
+
+
+def read_elf(content: bytes, path: str, *, with_loops: bool = True, functions: Collection[str] = ()) -> Iterator[FunctionCounts]:
+    """Counts of every function of an ELF file.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    path : str
+        For messages and results.
+    with_loops : bool
+        Whether to look for loops.
+    functions : collection of str
+        Names to disassemble; none: all.
+
+    Raises
+    ------
+    DataError
+        Not an ELF file of x86-64 or AArch64, or one without function symbols.
+    MissingExtraError
+        capstone or pyelftools is not installed.
+    """
+    errors = require("elftools.common.exceptions", "asm")
+    try:
+        elf = require("elftools.elf.elffile", "asm").ELFFile(io.BytesIO(content))
+        yield from functions_of(elf, path, with_loops=with_loops, functions=functions)
+    except errors.ELFError as error:
+        raise DataError(
+            f"not an ELF file: {error}", place=path, hint="Give an object file, a program or assembler text."
+        ) from error
+
+
+def functions_of(elf: Any, path: str, *, with_loops: bool, functions: Collection[str] = ()) -> Iterator[FunctionCounts]:
+    """As `read_elf`, of a file that pyelftools has opened."""
+    machine = elf.header["e_machine"]
+    if machine not in MACHINES:
+        raise DataError(
+            f"got machine {machine}, expected {' or '.join(MACHINES)}", place=path, hint="Compile for x86-64 or AArch64."
+        )
+    dialect, names, mode = MACHINES[machine]
+    capstone = require("capstone", "asm")
+    architecture = next(getattr(capstone, name) for name in names if hasattr(capstone, name))
+    engine = capstone.Cs(architecture, getattr(capstone, mode))
+    engine.skipdata = True
+    sections = code_sections(elf, path)
+    vocabulary = Vocabulary()
+    memo: dict[tuple[str, str], int] = {}
+    for number, section in sections.items():
+        wanted = sorted((start, *named) for start, named in section.functions.items() if not functions or named[0] in functions)
+        tables = jump_tables(elf, number) if with_loops and wanted else {}
+        for start, name, size in wanted:
+            reader = FunctionReader(engine, dialect, vocabulary, memo, section, tables)
+            yield reader.counts(path, name, start, size, with_loops=with_loops)
+
+
+def code_sections(elf: Any, path: str) -> dict[int, Section]:
+    """Executable sections by number, with their functions and relocations.
+
+    Raises
+    ------
+    DataError
+        There is no symbol table, or no function in it.
+    """
+    sections = {
+        number: Section(section["sh_addr"], section.data())
+        for number, section in enumerate(elf.iter_sections())
+        if section["sh_flags"] & EXECUTABLE and section["sh_type"] == "SHT_PROGBITS"
+    }
+    add_functions(elf, sections)
+    if not any(section.functions for section in sections.values()):
+        raise DataError("got no function symbols, expected some", place=path, hint="Give a file that was not stripped.")
+    for section in elf.iter_sections():
+        target = sections.get(section["sh_info"]) if section["sh_type"] in ("SHT_RELA", "SHT_REL") else None
+        if target is not None:
+            target.relocated = sorted(entry["r_offset"] for entry in section.iter_relocations())
+    return sections
+
+
+def add_functions(elf: Any, sections: Mapping[int, Section]) -> None:
+    """Take in function symbols; of several names of one address the global one counts, then the first."""
+    best: dict[tuple[int, int], int] = {}
+    marks: dict[int, list[tuple[int, bool]]] = {}
+    for table in ("SHT_SYMTAB", "SHT_DYNSYM"):
+        for symbols in elf.iter_sections(table):
+            for symbol in symbols.iter_symbols():
+                number, address = symbol["st_shndx"], symbol["st_value"]
+                if number not in sections:
+                    continue
+                if symbol.name.partition(".")[0] in ("$x", "$d"):
+                    marks.setdefault(number, []).append((address, symbol.name.startswith("$d")))
+                if symbol["st_info"]["type"] not in ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS"):
+                    continue
+                binding = symbol["st_info"]["bind"]
+                rank = BINDINGS.index(binding) if binding in BINDINGS else len(BINDINGS)
+                if rank < best.get((number, address), len(BINDINGS) + 1):
+                    best[number, address] = rank
+                    sections[number].functions[address] = (symbol.name, symbol["st_size"])
+        if any(section.functions for section in sections.values()):
+            break
+    for number, section in sections.items():
+        set_ends(section)
+        set_data(section, sorted(marks.get(number, [])))
+
+
+def set_ends(section: Section) -> None:
+    """Functions without a size reach to the next one."""
+    starts = [*sorted(section.functions), section.start + len(section.code)]
+    for start, following in pairwise(starts):
+        name, size = section.functions[start]
+        section.functions[start] = (name, size or following - start)
+
+
+def set_data(section: Section, marks: list[tuple[int, bool]]) -> None:
+    """Ranges that mapping symbols call data."""
+    ends = [*(address for address, _ in marks[1:]), section.start + len(section.code)]
+    section.data = [(address, end) for (address, is_data), end in zip(marks, ends, strict=False) if is_data]
+
+
+@dataclass(slots=True)
+class FunctionReader:
+    """Disassembles functions of one section."""
+
+    engine: Any
+    dialect: Dialect
+    vocabulary: Vocabulary
+    memo: dict[tuple[str, str], int]
+    section: Section
+    tables: Mapping[int, list[int]]
+
+    def counts(self, path: str, name: str, start: int, size: int, *, with_loops: bool) -> FunctionCounts:
+        """Counts of the function at an address."""
+        codes, addresses, branches = [], [], []
+        begin = start - self.section.start
+        for address, length, mnemonic, operands in self.engine.disasm_lite(self.section.code[begin : begin + size], start):
+            code = self.code(mnemonic, operands)
+            if code == NOTHING or any(low <= address < high for low, high in self.section.data):
+                continue
+            codes.append(code)
+            addresses.append(address)
+            flow = self.vocabulary[code].flow
+            if flow:
+                target = jump_target(operands) if flow in ("jump", "branch") else None
+                branches.append(PlacedBranch(address, flow, target, address + length))
+        numbers = without_trap_padding(np.array(codes, dtype=np.int64), self.vocabulary)
+        exits = None
+        if with_loops:
+            tables = self.function_tables(branches, start, start + size)
+            exits = (
+                placed_exits(start, addresses[: len(numbers)], branches, self.section.relocated, tables)
+                if may_loop(branches)
+                else []
+            )
+        return function_counts(path, name, self.dialect.architecture, numbers, exits, self.vocabulary)
+
+    def code(self, mnemonic: str, operands: str) -> int:
+        """Number of an instruction as capstone prints it."""
+        known = self.memo.get((mnemonic, operands))
+        if known is None:
+            is_data = mnemonic in (".byte", "(bad)")
+            known = NOTHING if is_data else self.vocabulary.number(self.dialect.decode(f"{mnemonic} {operands}"))
+            self.memo[mnemonic, operands] = known
+        return known
+
+    def function_tables(self, branches: list[PlacedBranch], start: int, stop: int) -> dict[int, list[int]]:
+        """Addresses that each computed jump of a function may lead to."""
+        own = [targets for _, targets in sorted(self.tables.items()) if all(start <= target < stop for target in targets)]
+        jumps = [branch.address for branch in branches if branch.flow == "indirect"]
+        if len(own) == len(jumps):
+            return dict(zip(jumps, own, strict=True))
+        every = [target for targets in own for target in targets]
+        return dict.fromkeys(jumps, every)
+
+
+def jump_target(operands: str) -> int | None:
+    """Address that a direct branch leads to."""
+    try:
+        return int(operands.rpartition(",")[2].strip().lstrip("#"), 16)
+    except ValueError:
+        return None

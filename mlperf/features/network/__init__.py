@@ -1,0 +1,1 @@
+"""Characteristics of a network's kernels and components: sizes, FLOPs, parameters."""

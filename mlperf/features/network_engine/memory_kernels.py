@@ -1,0 +1,387 @@
+"""The engine's memory-bound kernels as passes: im2col, col2im, pools, activations, normalisation, joins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from mlperf.features.network_engine.element_wise import apply_passes, slope_passes
+from mlperf.features.network_engine.geometry import Buffers, map_extents, map_operand, map_strides
+from mlperf.features.network_engine.passes import Extents, Operand, Pass, Stage
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.network.layer import Layer
+from mlperf.specs.network.shape import Shape
+
+SPREAD = "gradient in columns"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """Where a kernel runs: the network, a layer of it with its first input's shape and its output's, samples."""
+
+    cnn: CnnSpec
+    buffers: Buffers
+    layer: Layer
+    batch: int
+
+    @property
+    def source(self) -> str:
+        """The layer's first input."""
+        return self.cnn.sources[self.layer.name][0]
+
+    @property
+    def inputs(self) -> Shape:
+        """Shape of the first input."""
+        return self.cnn.input_shapes(self.layer.name)[0]
+
+    @property
+    def outputs(self) -> Shape:
+        """Shape of the output."""
+        return self.cnn.shapes[self.layer.name]
+
+    @property
+    def sent(self) -> str:
+        """Block in which the gradient of the first input is left."""
+        return self.buffers.sent(self.layer.name, self.source)
+
+
+def im2col(site: Site) -> Iterator[Stage]:
+    """Copy the map into its border, where there is one, then every window into a row of columns."""
+    layer, batch = site.layer, site.batch
+    bordered, image = with_border(site)
+    if bordered != site.inputs:
+        target = Operand("bordered map", "write", map_strides(bordered))
+        yield Stage(
+            (),
+            (
+                Pass(
+                    "copy",
+                    map_extents(batch, site.inputs),
+                    (target, map_operand(site.buffers.value(site.source), "read", site.inputs)),
+                ),
+            ),
+        )
+    yield Stage(
+        groups_of(layer),
+        (
+            Pass(
+                "copy",
+                window_extents(site),
+                (columns(site, f"columns of {layer.name}", "write"), windows(site, image, bordered, "read")),
+            ),
+        ),
+    )
+
+
+def col2im(site: Site) -> Iterator[Stage]:
+    """Clear the gradient, then add the columns of one tap of the filter after the other."""
+    layer, batch = site.layer, site.batch
+    yield Stage((), (fill(site.sent, batch, site.inputs),))
+    taps = tuple((name, trips) for name, trips in window_extents(site) if name in "rs")
+    inner = tuple((name, trips) for name, trips in window_extents(site) if name not in "rs")
+    walk = (windows(site, site.sent, site.inputs, "update"), columns(site, SPREAD, "read"))
+    yield Stage((*groups_of(layer), *taps), (Pass("add", inner, walk),))
+
+
+def with_border(site: Site) -> tuple[Shape, str]:
+    """Shape of the padded map and its block; the map itself where nothing pads."""
+    if not any(site.layer.padding):
+        return site.inputs, site.buffers.value(site.source)
+    rows, cols = (2 * padding for padding in site.layer.padding)
+    return Shape(site.inputs.n_maps, site.inputs.height + rows, site.inputs.width + cols), "bordered map"
+
+
+def groups_of(layer: Layer) -> Extents:
+    """Loop over groups of channels."""
+    return (("g", layer.groups),)
+
+
+def window_extents(site: Site) -> Extents:
+    """Loops over all windows and the elements of each."""
+    height, width = site.layer.filter_size
+    per_group = site.inputs.n_maps // site.layer.groups
+    return (
+        ("b", site.batch),
+        ("y", site.outputs.height),
+        ("x", site.outputs.width),
+        ("r", height),
+        ("s", width),
+        ("c", per_group),
+    )
+
+
+def columns(site: Site, array: str, access: str) -> Operand:
+    """A block of columns: one row for each window, one block for each group."""
+    per_group = site.inputs.n_maps // site.layer.groups
+    width = site.layer.filter_size[1] * per_group
+    fan = site.layer.filter_size[0] * width
+    rows = site.outputs.height * site.outputs.width
+    strides = {
+        "g": site.batch * rows * fan,
+        "b": rows * fan,
+        "y": site.outputs.width * fan,
+        "x": fan,
+        "r": width,
+        "s": per_group,
+        "c": 1,
+    }
+    return Operand(array, access, strides)
+
+
+def windows(site: Site, array: str, shape: Shape, access: str) -> Operand:
+    """A map, window after window; where taps reach over the border the map is walked as if it went on."""
+    layer = site.layer
+    row = shape.width * shape.n_maps
+    strides = {
+        "g": shape.n_maps // layer.groups,
+        "b": shape.height * row,
+        "y": layer.stride[0] * row,
+        "x": layer.stride[1] * shape.n_maps,
+        "r": layer.dilation[0] * row,
+        "s": layer.dilation[1] * shape.n_maps,
+        "c": 1,
+    }
+    return Operand(array, access, strides)
+
+
+def fill(array: str, batch: int, shape: Shape) -> Pass:
+    """Write zeros."""
+    return Pass("fill", map_extents(batch, shape), (map_operand(array, "write", shape),))
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Taps of a pool and the part of the map that each walks."""
+
+    taps: Extents
+    read: Mapping[str, int]
+
+    @classmethod
+    def of(cls, site: Site) -> Window:
+        """From the layer, or from the two map sizes where the pool is adaptive."""
+        layer, inputs, outputs = site.layer, site.inputs, site.outputs
+        size, stride = layer.filter_size, layer.stride
+        if layer.is_adaptive:
+            size = stride = (max(1, inputs.height // outputs.height), max(1, inputs.width // outputs.width))
+        strides = map_strides(inputs, stride)
+        row = inputs.width * inputs.n_maps
+        return cls((("r", size[0]), ("s", size[1])), strides | {"r": row, "s": inputs.n_maps})
+
+
+def pool(site: Site) -> Iterator[Stage]:
+    """Four passes for each tap: compare, number, keep the number, keep the maximum."""
+    window, extents = Window.of(site), map_extents(site.batch, site.outputs)
+    read = Operand(site.buffers.value(site.source), "read", window.read)
+    best, own = f"value of {site.layer.name}", map_strides(site.outputs)
+    small = {name: Operand(f"{name} of {site.layer.name}", "update", own, 1) for name in ("mask", "number", "indices")}
+    yield Stage((), (Pass("fill", extents, (small["indices"],)), Pass("copy", extents, (Operand(best, "write", own), read))))
+    yield Stage(
+        window.taps,
+        (
+            Pass("greater", extents, (read, Operand(best, "read", own), small["mask"])),
+            Pass("multiply_small", extents, (small["mask"], small["number"])),
+            Pass("maximum_small", extents, (small["indices"], small["number"])),
+            Pass("maximum", extents, (Operand(best, "update", own), read)),
+        ),
+    )
+
+
+def unpool(site: Site) -> Iterator[Stage]:
+    """Two passes for each tap where windows tile the map, a third that adds where they overlap."""
+    window, extents = Window.of(site), map_extents(site.batch, site.outputs)
+    own = map_strides(site.outputs)
+    gradient = Operand(site.buffers.gradient(site.layer.name), "read", own)
+    indices, mask = (Operand(f"{name} of {site.layer.name}", "update", own, 1) for name in ("indices", "unpool mask"))
+    target, part = Operand(site.sent, "update", window.read), Operand(f"part of {site.layer.name}", "update", own)
+    overlap = any(stride < size for stride, (_, size) in zip(site.layer.stride, window.taps, strict=True))
+    if overlap:
+        yield Stage((), (fill(site.sent, site.batch, site.inputs),))
+    passes = [
+        Pass("equal_small", extents, (indices, mask)),
+        Pass("multiply", extents, (gradient, mask, part if overlap else target)),
+    ]
+    if overlap:
+        passes.append(Pass("add", extents, (target, part)))
+    yield Stage(window.taps, tuple(passes))
+
+
+def average_pool(site: Site) -> Iterator[Stage]:
+    """Add tap after tap, then scale."""
+    window, extents = Window.of(site), map_extents(site.batch, site.outputs)
+    out = Operand(f"value of {site.layer.name}", "update", map_strides(site.outputs))
+    yield Stage((), (Pass("fill", extents, (out,)),))
+    yield Stage(window.taps, (Pass("add", extents, (out, Operand(site.buffers.value(site.source), "read", window.read))),))
+    yield Stage((), (Pass("multiply", extents, (out,)),))
+
+
+def average_unpool(site: Site) -> Iterator[Stage]:
+    """Scale into a scratch map and add it, tap after tap."""
+    window, extents = Window.of(site), map_extents(site.batch, site.outputs)
+    own = map_strides(site.outputs)
+    part = Operand(f"part of {site.layer.name}", "update", own)
+    yield Stage((), (fill(site.sent, site.batch, site.inputs),))
+    yield Stage(
+        window.taps,
+        (
+            Pass("multiply", extents, (Operand(site.buffers.gradient(site.layer.name), "read", own), part)),
+            Pass("add", extents, (Operand(site.sent, "update", window.read), part)),
+        ),
+    )
+
+
+def global_pool(site: Site) -> Iterator[Stage]:
+    """Sum over all pixels, channel by channel."""
+    image = map_operand(site.buffers.value(site.source), "read", site.inputs)
+    out = Operand(f"value of {site.layer.name}", "update", {"b": site.inputs.n_maps, "c": 1})
+    yield Stage((), (Pass("add", map_extents(site.batch, site.inputs), (out, image)),))
+
+
+def global_unpool(site: Site) -> Iterator[Stage]:
+    """Every pixel gets the scaled gradient of its map."""
+    gradient = Operand(site.buffers.gradient(site.layer.name), "read", {"b": site.inputs.n_maps, "c": 1})
+    target = map_operand(site.sent, "write", site.inputs)
+    yield Stage((), (Pass("multiply", map_extents(site.batch, site.inputs), (gradient, target)),))
+
+
+def activation(site: Site) -> Iterator[Stage]:
+    """Add the bias, apply the function; dropout multiplies with a mask."""
+    extents, shape = map_extents(site.batch, site.outputs), site.outputs
+    before = map_operand(f"value of {site.layer.name}", "update", shape)
+    if site.layer.kind == "dropout":
+        operands = tuple(
+            map_operand(name, "read", shape) for name in (site.buffers.value(site.source), f"mask of {site.layer.name}")
+        )
+        yield Stage((), (Pass("multiply", extents, (*operands, before)),))
+        return
+    if site.layer.name not in site.buffers.fused.function_of:
+        source = map_operand(site.buffers.value(site.source), "read", shape)
+        yield Stage((), apply_passes(site.layer.function, extents, source, before))
+        return
+    bias = Operand(f"bias of {site.layer.name}", "read", {"c": 1})
+    passes = apply_passes(site.buffers.fused.function_of[site.layer.name], extents, before, before)
+    yield Stage((), (Pass("add", extents, (before, bias)), *passes))
+
+
+def activation_gradient(site: Site) -> Iterator[Stage]:
+    """The slope, and its product with the gradient."""
+    extents, shape = map_extents(site.batch, site.outputs), site.outputs
+    gradient = map_operand(site.buffers.gradient(site.layer.name), "read", shape)
+    fused = site.buffers.fused.function_of.get(site.layer.name)
+    target = gradient if fused else map_operand(site.sent, "write", shape)
+    if site.layer.kind == "dropout":
+        mask = map_operand(f"mask of {site.layer.name}", "read", shape)
+        yield Stage((), (Pass("multiply", extents, (gradient, mask, target)),))
+        return
+    kept = map_operand(f"value of {site.layer.name}", "read", shape)
+    yield Stage((), slope_passes(fused or site.layer.function, extents, kept, gradient, target))
+
+
+def softmax(site: Site) -> Iterator[Stage]:
+    """Largest logit, difference, exponential, sum, quotient."""
+    extents, shape = map_extents(site.batch, site.outputs), site.outputs
+    logits = map_operand(site.buffers.value(site.layer.name), "read", shape)
+    out = map_operand(site.buffers.gradient(site.layer.name), "update", shape)
+    yield Stage(
+        (),
+        (
+            Pass("maximum", extents, (logits,)),
+            Pass("add", extents, (logits, out)),
+            Pass("exp", extents, (out,)),
+            Pass("add", extents, (out,)),
+            Pass("divide", extents, (out,)),
+        ),
+    )
+
+
+def batch_norm(site: Site) -> Iterator[Stage]:
+    """Mean, difference, square, variance, scaling; scale and shift where they are learnt."""
+    extents, shape, name = map_extents(site.batch, site.outputs), site.outputs, site.layer.name
+    source = map_operand(site.buffers.value(site.source), "read", shape)
+    normal, out = (map_operand(f"{kind} of {name}", "update", shape) for kind in ("normal", "value"))
+    vector = Operand(f"vectors of {name}", "read", {"c": 1})
+    last = (Pass("multiply", extents, (normal, vector, out)), Pass("add", extents, (out, vector)))
+    yield Stage(
+        (),
+        (
+            Pass("add", extents, (source, vector)),
+            Pass("add", extents, (source, vector, normal)),
+            Pass("multiply", extents, (normal, out)),
+            Pass("add", extents, (out, vector)),
+            Pass("multiply", extents, (normal, vector)),
+            *(last if site.layer.bias else (Pass("copy", extents, (normal, out)),)),
+        ),
+    )
+
+
+def batch_norm_gradient(site: Site) -> Iterator[Stage]:
+    """Product with the normal values, two sums, and four passes for the gradient of the input."""
+    extents, shape, name = map_extents(site.batch, site.outputs), site.outputs, site.layer.name
+    gradient = map_operand(site.buffers.gradient(name), "read", shape)
+    normal, out = map_operand(f"normal of {name}", "read", shape), map_operand(site.sent, "update", shape)
+    vector = Operand(f"vectors of {name}", "read", {"c": 1})
+    yield Stage(
+        (),
+        (
+            Pass("multiply", extents, (gradient, normal, out)),
+            Pass("add", extents, (out, vector)),
+            Pass("add", extents, (gradient, vector)),
+            Pass("multiply", extents, (normal, vector, out)),
+            Pass("add", extents, (out, gradient)),
+            Pass("add", extents, (out, vector)),
+            Pass("multiply", extents, (out, vector)),
+        ),
+    )
+
+
+def add(site: Site) -> Iterator[Stage]:
+    """One pass for each input beyond the first."""
+    extents, shape = map_extents(site.batch, site.outputs), site.outputs
+    first, *others = [map_operand(site.buffers.value(name), "read", shape) for name in site.cnn.sources[site.layer.name]]
+    out = map_operand(f"value of {site.layer.name}", "update", shape)
+    yield Stage((), tuple(Pass("add", extents, (first if number == 0 else out, other, out)) for number, other in enumerate(others)))
+
+
+def add_gradient(site: Site) -> Iterator[Stage]:
+    """The same for the gradients that several readers sent."""
+    extents, shape, name = map_extents(site.batch, site.outputs), site.outputs, site.layer.name
+    first, *others = [map_operand(site.buffers.sent(reader, name), "read", shape) for reader in site.buffers.readers[name]]
+    out = map_operand(f"gradient of {name}", "update", shape)
+    yield Stage((), tuple(Pass("add", extents, (first if number == 0 else out, other, out)) for number, other in enumerate(others)))
+
+
+def concat(site: Site) -> Iterator[Stage]:
+    """One copy for each input, to its channels of the output."""
+    joined = map_strides(site.outputs)
+    for name, shape in zip(site.cnn.sources[site.layer.name], site.cnn.input_shapes(site.layer.name), strict=True):
+        operands = (Operand(f"value of {site.layer.name}", "write", joined), map_operand(site.buffers.value(name), "read", shape))
+        yield Stage((), (Pass("copy", map_extents(site.batch, shape), operands),))
+
+
+def concat_gradient(site: Site) -> Iterator[Stage]:
+    """The same copies back."""
+    joined = map_strides(site.outputs)
+    for name, shape in zip(site.cnn.sources[site.layer.name], site.cnn.input_shapes(site.layer.name), strict=True):
+        target = map_operand(site.buffers.sent(site.layer.name, name), "write", shape)
+        operands = (target, Operand(site.buffers.gradient(site.layer.name), "read", joined))
+        yield Stage((), (Pass("copy", map_extents(site.batch, shape), operands),))
+
+
+STAGES: Mapping[str, Callable[[Site], Iterator[Stage]]] = {
+    "im2col": im2col,
+    "col2im": col2im,
+    "pool": pool,
+    "unpool": unpool,
+    "average_pool": average_pool,
+    "average_unpool": average_unpool,
+    "global_pool": global_pool,
+    "global_unpool": global_unpool,
+    "activation": activation,
+    "activation_gradient": activation_gradient,
+    "softmax": softmax,
+    "batch_norm": batch_norm,
+    "batch_norm_gradient": batch_norm_gradient,
+    "add": add,
+    "add_gradient": add_gradient,
+    "concat": concat,
+    "concat_gradient": concat_gradient,
+}

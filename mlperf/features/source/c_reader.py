@@ -1,0 +1,121 @@
+"""Loop nests from a subset of C: for loops with constant steps, plain statements, arrays with affine subscripts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from mlperf.core.errors import DataError
+from mlperf.core.extras import require
+from mlperf.features.source.c_loops import FunctionLoops
+from mlperf.features.source.c_source import STANDARD_TYPES, preprocess
+from mlperf.features.source.c_statements import STEPS, polynomial_of, walk
+from mlperf.features.source.c_types import Scope, declared_array
+from mlperf.features.source.nest import Array, Loop, Nest, Statement
+
+_COORDINATES = re.compile(r":(\d+):(\d+): (.*)", re.DOTALL)
+
+
+def read_c(path: Path | str) -> tuple[Nest, ...]:
+    """One nest for every function of a C file that has loops.
+
+    Read are ``for`` loops with constant steps and unchanged bounds, perfectly nested or not, plain statements, arrays and
+    pointers with affine subscripts, ``#define`` constants. Names that nothing defines are open sizes.
+
+    Raises
+    ------
+    DataError
+        Anything else; names file, line and column. ``a[b[i]]``: ``subscript is not affine``.
+    MissingExtraError
+        pycparser is not installed.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot be read: {error}", place=str(path), hint="Check the path; the file must be UTF-8.") from error
+    return parse_c(text, str(path))
+
+
+def parse_c(text: str, path: str) -> tuple[Nest, ...]:
+    """As `read_c`, of text; ``path`` is for messages."""
+    tree, scope = parsed(text, path)
+    nests = []
+    for node in tree.ext:
+        if type(node).__name__ == "FuncDef":
+            nest = function_nest(node, scope.inner(), path)
+            nests += [nest] if nest.loops else []
+        else:
+            declare(node, scope)
+    if not nests:
+        raise DataError("got no function with a for loop, expected at least one", place=path, hint="Give a C file with the kernel.")
+    return tuple(nests)
+
+
+def parsed(text: str, path: str) -> tuple[Any, Scope]:
+    """The syntax tree of C text, and what its macros mean."""
+    source = preprocess(text, path)
+    prelude = "".join(f"typedef {meaning} {name};" for name, meaning in STANDARD_TYPES.items())
+    parser = require("pycparser.c_parser", "asm")
+    try:
+        tree = parser.CParser().parse(f'{prelude}\n# 1 "{Path(path).name}"\n{source.text}', Path(path).name)
+    except parser.ParseError as error:
+        found = _COORDINATES.search(str(error))
+        place = f"{path}, line {found[1]}, column {found[2]}" if found else path
+        raise DataError(
+            f"not C that can be read: {found[3] if found else error}", place=place, hint="Check that line; C99 is read."
+        ) from error
+    return tree, Scope(values=dict(source.constants))
+
+
+def declare(node: Any, scope: Scope) -> None:
+    """Take in a declaration outside functions."""
+    if type(node).__name__ == "Typedef":
+        scope.typedefs[node.name] = node.type
+    elif type(node).__name__ == "Decl" and node.name:
+        array = declared_array(node, scope, lambda extent: polynomial_of(extent, scope))
+        if array is not None:
+            scope.arrays[node.name] = array
+
+
+def function_nest(function: Any, scope: Scope, path: str) -> Nest:
+    """Loops of one function and the arrays they touch."""
+    parameters = function.decl.type.args.params if function.decl.type.args else ()
+    for parameter in parameters:
+        array = declared_array(parameter, scope, lambda extent: polynomial_of(extent, scope), is_parameter=True)
+        if array is not None:
+            scope.arrays[parameter.name] = array
+    assigned = assignments(function)
+    scope.values.update({parameter.name: None for parameter in parameters if assigned[getattr(parameter, "name", None) or ""]})
+    reader = FunctionLoops(path, scope, assigned)
+    loops = tuple(item for item in reader.items(function.body, (), frozenset()) if isinstance(item, Loop))
+    source = f"{path}, function {function.decl.name}, line {function.coord.line}"
+    return Nest(function.decl.name, touched_arrays(loops, scope), loops, source)
+
+
+def assignments(function: Any) -> Counter[str]:
+    """How often each variable is set in a function, its declaration included."""
+    found: Counter[str] = Counter()
+    for node in walk(function.body):
+        kind = type(node).__name__
+        if kind == "Assignment":
+            found[getattr(node.lvalue, "name", "") if type(node.lvalue).__name__ == "ID" else ""] += 1
+        elif kind == "UnaryOp" and node.op in STEPS:
+            found[getattr(node.expr, "name", "") if type(node.expr).__name__ == "ID" else ""] += 1
+        elif kind == "Decl" and node.init is not None:
+            found[node.name] += 1
+    return found
+
+
+def touched_arrays(loops: tuple[Loop, ...], scope: Scope) -> tuple[Array, ...]:
+    """Arrays that loops refer to, in the order of their first reference."""
+    names = dict.fromkeys(
+        reference.array
+        for outer in loops
+        for loop in outer.loops()
+        for item in loop.body
+        if isinstance(item, Statement)
+        for reference in item.references
+    )
+    return tuple(scope.arrays[name] for name in names)

@@ -1,0 +1,203 @@
+"""Distinct cache lines (or pages) that references touch while some of the loops around them run, and the sets they fall into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from math import gcd, prod
+
+import numpy as np
+
+from mlperf.core.arrays import IntArray
+from mlperf.features.source.strides import Access
+
+# Addresses up to this number are counted one by one; more of them by merging strides.
+MAX_ENUMERATED = 50_000
+MAX_SET_LINES = 500_000
+
+Moves = tuple[tuple[int, int], ...]  # (stride in bytes, trips) of each loop that moves the address, ascending
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Footprint:
+    """Lines that one array contributes.
+
+    Attributes
+    ----------
+    lines : float
+        Distinct lines, mean over the positions of the loops that stand still, so it need not be whole.
+    by_set : int array, shape (n_sets,)
+        Distinct lines in each set, counted from the set of the first line.
+    """
+
+    lines: float
+    by_set: IntArray
+
+
+def array_footprint(
+    accesses: Sequence[Access], trips: Mapping[str, int], line_bytes: int, n_sets: int, array_bytes: int | None
+) -> Footprint:
+    """Lines that all references to one array touch together.
+
+    Parameters
+    ----------
+    accesses : sequence of Access
+        References to one array.
+    trips : mapping
+        Trips of each loop that runs, by name; loops that are not named stand still.
+    line_bytes : int
+        Bytes of a line or page.
+    n_sets : int
+        Sets of the cache; 1 for full associativity.
+    array_bytes : int or None
+        Size of the array where it is known: no more lines than it has can be touched.
+    """
+    parts = [group_footprint(group, trips, line_bytes, n_sets) for group in uniform_groups(accesses)]
+    lines = sum(part.lines for part in parts)
+    by_set: IntArray = np.sum([part.by_set for part in parts], axis=0, dtype=np.int64)
+    if array_bytes is None or lines <= -(-array_bytes // line_bytes):
+        return Footprint(lines, by_set)
+    whole = -(-array_bytes // line_bytes)
+    return Footprint(float(whole), np.minimum(by_set, spread_over_sets(whole, n_sets)))
+
+
+def uniform_groups(accesses: Iterable[Access]) -> list[list[Access]]:
+    """References that move alike and differ in their start only, such as ``a[i][j-1]`` and ``a[i][j+1]``."""
+
+    def key(access: Access) -> tuple[tuple[str, int], ...]:
+        return tuple(sorted((name, stride) for name, stride in access.strides.items() if stride))
+
+    return [list(group) for _, group in groupby(sorted(accesses, key=key), key=key)]
+
+
+def group_footprint(group: Sequence[Access], trips: Mapping[str, int], line_bytes: int, n_sets: int) -> Footprint:
+    """Lines of references that move alike: starts that a loop reaches anyway lengthen the loop, near ones the run."""
+    first = group[0]
+    size = first.element_size
+    moves = tuple(sorted((abs(stride) * size, trips[name]) for name, stride in first.strides.items() if stride and name in trips))
+    span, rest = merged_run(tuple(move for move in moves if move[1] > 1), size, line_bytes)
+    # Loops that stand still decide where in a line a run of elements begins.
+    grain = gcd(line_bytes, *(abs(stride) * size for name, stride in first.strides.items() if name not in trips))
+    rest, starts = reached_starts(rest, sorted({start_of(access) * size for access in group}))
+    lines, by_set = 0.0, np.zeros(n_sets, dtype=np.int64)
+    for begin, end in neighbourhoods(starts, span + line_bytes):
+        lines += distinct_lines(span + end - begin, rest, line_bytes, grain)
+        by_set = by_set + np.roll(lines_by_set(span + end - begin, rest, line_bytes, n_sets), begin // line_bytes % n_sets)
+    return Footprint(lines, by_set)
+
+
+def start_of(access: Access) -> int:
+    """Elements from the array's first one to the first that a reference touches."""
+    return sum(offset * stride for offset, stride in zip(access.offsets, access.dimension_strides, strict=True))
+
+
+def reached_starts(moves: Moves, starts: Sequence[int]) -> tuple[Moves, list[int]]:
+    """Starts in bytes that are whole trips apart become further trips; what is left of them is returned, ascending."""
+    left = [start - starts[0] for start in starts]
+    longer = []
+    for stride, trips in reversed(moves):
+        steps = [(start + stride // 2) // stride for start in left]
+        if max(steps) - min(steps) > trips:
+            longer.append((stride, trips))
+            continue
+        left = [start - step * stride for start, step in zip(left, steps, strict=True)]
+        longer.append((stride, trips + max(steps) - min(steps)))
+    return tuple(reversed(longer)), sorted(set(left))
+
+
+def neighbourhoods(starts: Sequence[int], reach: int) -> list[tuple[int, int]]:
+    """First and last of each series of starts in which the next one is nearer than ``reach``."""
+    series = [(starts[0], starts[0])]
+    for start in starts[1:]:
+        if start - series[-1][1] < reach:
+            series[-1] = (series[-1][0], start)
+        else:
+            series.append((start, start))
+    return series
+
+
+@lru_cache(maxsize=65_536)
+def distinct_lines(span: int, moves: Moves, line_bytes: int, grain: int) -> float:
+    """Distinct lines of runs of bytes at {sum over loops of stride * trip}.
+
+    Parameters
+    ----------
+    span : int
+        Bytes of a run, see `merged_run`.
+    moves : tuple of (int, int)
+        Stride in bytes, > span + line, and trips, > 1, in ascending order.
+    line_bytes : int
+        Bytes of a line or page.
+    grain : int
+        The first address is any multiple of it with equal probability.
+
+    Returns
+    -------
+    float
+        Mean over the first address. Runs that may overlap are enumerated, up to `MAX_ENUMERATED` of them.
+    """
+    runs, is_exact = repeated_runs(moves, span, line_bytes)
+    if not is_exact and prod(trips for _, trips in moves) <= MAX_ENUMERATED:
+        return float(len(enumerated_lines(span, moves, line_bytes)))
+    return runs * lines_of_run(span, line_bytes, gcd(grain, *(stride for stride, _ in moves)))
+
+
+def merged_run(moves: Moves, element_size: int, line_bytes: int) -> tuple[int, Moves]:
+    """Bytes of the run that the smallest strides make, and the strides beyond.
+
+    A stride that leaves no whole line out extends the run before it; a longer one repeats it.
+    """
+    span = element_size
+    for number, (stride, trips) in enumerate(moves):
+        if stride >= span + line_bytes:
+            return span, moves[number:]
+        span += stride * (trips - 1)
+    return span, ()
+
+
+def repeated_runs(moves: Moves, span: int, line_bytes: int) -> tuple[float, bool]:
+    """How many runs of ``span`` bytes the larger strides place, and whether none of them overlap for sure."""
+    runs, reach, is_exact = 1.0, span, True
+    last_stride, last_trips = 0, 1
+    for stride, trips in moves:
+        if last_stride and stride % last_stride == 0 and stride // last_stride <= last_trips:
+            added = stride // last_stride * (trips - 1)
+            runs *= (last_trips + added) / last_trips
+            last_trips += added
+        else:
+            is_exact = is_exact and stride >= reach + line_bytes
+            runs *= trips
+            last_stride, last_trips = stride, trips
+        reach += stride * (trips - 1)
+    return min(runs, 1 + (reach - span) / line_bytes), is_exact
+
+
+def lines_of_run(span: int, line_bytes: int, grain: int) -> float:
+    """Mean lines of a run of ``span`` bytes that begins at any multiple of ``grain``."""
+    begins = np.arange(0, line_bytes, max(1, gcd(grain, line_bytes)))
+    return float(np.mean((begins + span - 1) // line_bytes + 1))
+
+
+def enumerated_lines(span: int, moves: Moves, line_bytes: int) -> IntArray:
+    """Numbers of the distinct lines of all runs, counted one by one from address 0."""
+    starts = np.zeros(1, dtype=np.int64)
+    for stride, trips in moves:
+        starts = np.unique((starts[:, None] + stride * np.arange(trips, dtype=np.int64)).ravel())
+    within = np.arange((span - 1) // line_bytes + 1, dtype=np.int64)
+    return np.unique((starts[:, None] // line_bytes + within).ravel())
+
+
+@lru_cache(maxsize=16_384)
+def lines_by_set(span: int, moves: Moves, line_bytes: int, n_sets: int) -> IntArray:
+    """Distinct lines in each of ``n_sets`` sets; evenly spread where there are more than `MAX_SET_LINES` to count."""
+    within = (span - 1) // line_bytes + 1
+    if n_sets == 1 or not moves or prod(trips for _, trips in moves) * within > MAX_SET_LINES:
+        return spread_over_sets(round(distinct_lines(span, moves, line_bytes, line_bytes)), n_sets)
+    return np.bincount(enumerated_lines(span, moves, line_bytes) % n_sets, minlength=n_sets)
+
+
+def spread_over_sets(lines: int, n_sets: int) -> IntArray:
+    """Consecutive lines over the sets."""
+    return np.full(n_sets, lines // n_sets, dtype=np.int64) + (np.arange(n_sets) < lines % n_sets)

@@ -1,0 +1,88 @@
+"""SWC-S of files: C sources and TOML descriptions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from mlperf.core.errors import DataError, UsageError
+from mlperf.core.suggest import did_you_mean
+from mlperf.features.network.base import FeatureTable
+from mlperf.features.source.c_reader import read_c
+from mlperf.features.source.caches import DEFAULT_CACHES, CacheLevel
+from mlperf.features.source.contraction import pattern_nest
+from mlperf.features.source.description import read_nest
+from mlperf.features.source.nest import Nest
+from mlperf.features.source.table import loop_features
+
+
+def _described(path: Path) -> tuple[Nest, ...]:
+    return (read_nest(path),)
+
+
+READERS: Mapping[str, Callable[[Path], tuple[Nest, ...]]] = MappingProxyType({".c": read_c, ".h": read_c, ".toml": _described})
+
+
+def read_nests(path: Path | str, functions: Sequence[str] = ()) -> tuple[Nest, ...]:
+    """Every loop nest of a file.
+
+    Parameters
+    ----------
+    path : path
+        ``.c`` or ``.toml``.
+    functions : sequence of str
+        Names to keep; none: all.
+
+    Raises
+    ------
+    UsageError
+        The file's ending is not known.
+    DataError
+        As the readers; or no such function in the file.
+    """
+    path = Path(path)
+    reader = READERS.get(path.suffix)
+    if reader is None:
+        raise UsageError(
+            f"got {path.name!r}, expected a file ending in {', '.join(READERS)}", hint="Loop nests come from C or TOML."
+        )
+    nests = reader(path)
+    kept = tuple(nest for nest in nests if not functions or nest.name in functions)
+    if not kept:
+        names = [nest.name for nest in nests]
+        raise DataError(
+            f"got no function {' or '.join(functions)}, expected it here", place=str(path), hint=did_you_mean(functions[0], names)
+        )
+    return kept
+
+
+def swc_s(
+    paths: Sequence[Path | str],
+    sizes: Mapping[str, int] | None = None,
+    *,
+    functions: Sequence[str] = (),
+    patterns: Sequence[str] = (),
+    caches: Sequence[CacheLevel] = DEFAULT_CACHES,
+    per_array: bool | None = None,
+    reassociate: bool = True,
+) -> FeatureTable:
+    """Static characteristics from source files: see `loop_features`.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        C sources and TOML descriptions.
+    sizes : mapping, optional
+        Numbers for open sizes.
+    functions : sequence of str
+        Functions to keep; none: all with loops.
+    patterns : sequence of str
+        Contractions such as ``ij-jlk-kil`` with the open size ``N``, after the files.
+    caches, per_array, reassociate
+        As `loop_features`.
+    """
+    nests = [nest for path in paths for nest in read_nests(path, functions)] + [pattern_nest(pattern) for pattern in patterns]
+    inputs = {str(path): hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths}
+    return loop_features(nests, sizes, caches=caches, per_array=per_array, reassociate=reassociate, inputs=inputs)

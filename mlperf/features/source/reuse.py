@@ -1,0 +1,155 @@
+"""Cache misses of a loop nest from its footprints: what fits is fetched once, what does not is fetched again each trip."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from mlperf.core.arrays import FloatArray
+from mlperf.features.source.caches import CacheLevel
+from mlperf.features.source.footprint import Footprint, array_footprint
+from mlperf.features.source.strides import Access, Addresses, Level, Work
+
+Items = tuple[Level | Work, ...]
+
+
+def cache_misses(addresses: Addresses, cache: CacheLevel) -> dict[str, float]:
+    """Misses of one execution of a nest, by array.
+
+    Within the outermost loop whose single trip stays in the cache every line is fetched once; a loop around it fetches
+    all of it again on every trip. For a perfect nest of L loops with footprints F(d) of its d inner loops, a fully
+    associative cache and the largest D with F(D) <= capacity this is
+    (product of the trips of the outer L - D - 1 loops) * F(D + 1).
+    With sets, the lines of an array stay with the probability that `staying_share` gives.
+
+    Parameters
+    ----------
+    addresses : Addresses
+        The nest with numbers for its sizes.
+    cache : CacheLevel
+        Capacity, line, ways.
+
+    Returns
+    -------
+    dict
+        Array name to fetched lines. The cache is empty at the start.
+    """
+    return dict(_misses_of_sequence(addresses.levels, addresses, cache))
+
+
+def _misses_of_sequence(items: Items, addresses: Addresses, cache: CacheLevel) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for item in items:
+        total.update(_misses(item, addresses, cache))
+    return total
+
+
+def _misses(item: Level | Work, addresses: Addresses, cache: CacheLevel) -> Counter[str]:
+    once = Counter({name: part.lines for name, part in footprints((item,), addresses, cache.line_bytes, cache.n_sets).items()})
+    if isinstance(item, Work):
+        return once
+    share = staying_share(footprints(item.body, addresses, cache.line_bytes, cache.n_sets), cache.set_size)
+    if min(share.values(), default=1.0) >= 1.0:
+        return once
+    again = _misses_of_sequence(item.body, addresses, cache)
+    return Counter(
+        {name: share[name] * lines + (1 - share[name]) * max(lines, item.trips * again[name]) for name, lines in once.items()}
+    )
+
+
+def staying_share(body: Mapping[str, Footprint], set_size: int) -> dict[str, float]:
+    """Share of each array's lines that are still cached when the next trip comes.
+
+    A line stays if its set holds all lines that one trip brings into it. The lines of one array lie in known sets
+    relative to each other; other arrays lie anywhere relative to it, because outer loops move them about.
+
+    Parameters
+    ----------
+    body : mapping
+        What one trip touches, by array.
+    set_size : int
+        Lines of a set; all lines of a fully associative cache.
+
+    Returns
+    -------
+    dict
+        Array name to a number from 0 to 1; 0 or 1 for a fully associative cache.
+    """
+    if all(len(part.by_set) == 1 for part in body.values()):
+        fits_whole = sum(int(part.by_set[0]) for part in body.values()) <= set_size
+        return dict.fromkeys(body, float(fits_whole))
+    occupancy = {name: occupancy_distribution(part, set_size) for name, part in body.items()}
+    share = {}
+    for name, part in body.items():
+        others = np.ones(1)
+        for other in body:
+            if other != name:
+                others = np.convolve(others, occupancy[other])
+        room = set_size - part.by_set
+        fits = np.where(room < 0, 0.0, np.cumsum(others)[np.clip(room, 0, len(others) - 1)])
+        share[name] = float(np.average(fits, weights=part.by_set))
+    return share
+
+
+def occupancy_distribution(part: Footprint, set_size: int) -> FloatArray:
+    """Probability that a set holds 0, 1, ... lines of an array; the last entry is "more than a set holds"."""
+    return np.bincount(np.minimum(part.by_set, set_size + 1)) / len(part.by_set)
+
+
+def nest_lines(addresses: Addresses, line_bytes: int) -> dict[str, float]:
+    """Distinct lines of the whole nest by array: its cold misses."""
+    return {name: part.lines for name, part in footprints(addresses.levels, addresses, line_bytes).items()}
+
+
+def inner_lines(level: Level, addresses: Addresses, line_bytes: int) -> float:
+    """Distinct lines of all arrays while one loop runs through and the loops around it stand still."""
+    return sum(part.lines for part in footprints((level,), addresses, line_bytes).values())
+
+
+def footprints(items: Items, addresses: Addresses, line_bytes: int, n_sets: int = 1) -> dict[str, Footprint]:
+    """What a sequence of loops and statements touches when it runs once, by array."""
+    trips: dict[str, int] = {}
+    by_array: dict[str, list[Access]] = {}
+    for item in items:
+        if isinstance(item, Level):
+            trips |= {level.name: level.trips for level in item.levels()}
+        for work in item.works() if isinstance(item, Level) else (item,):
+            for access in work.accesses:
+                by_array.setdefault(access.array, []).append(access)
+    return {
+        name: array_footprint(accesses, trips, line_bytes, n_sets, array_bytes(addresses, name))
+        for name, accesses in by_array.items()
+    }
+
+
+def array_bytes(addresses: Addresses, name: str) -> int | None:
+    """Size of an array; None where an extent is unknown."""
+    array = addresses.arrays[name]
+    size = array.element_size
+    for extent in array.shape:
+        number = None if extent is None else extent.constant
+        if number is None:
+            return None
+        size *= number
+    return size
+
+
+def conflict_risk(addresses: Addresses, cache: CacheLevel) -> bool:
+    """Whether some reference steps by a multiple of (line x sets) more often than a set has lines.
+
+    Such a reference uses few sets only; its lines push each other out of a cache that has room elsewhere.
+    """
+    if not cache.ways:
+        return False
+    period = cache.line_bytes * cache.n_sets
+    trips = {level.name: level.trips for outer in addresses.levels for level in outer.levels()}
+    strides = (
+        (stride * access.element_size, trips[name])
+        for outer in addresses.levels
+        for work in outer.works()
+        for access in work.accesses
+        for name, stride in access.strides.items()
+    )
+    return any(stride and stride % period == 0 and count > cache.ways for stride, count in strides)
