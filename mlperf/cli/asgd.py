@@ -36,7 +36,7 @@ class Parts(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         """Return the parts; which of them go together is the trainer's to say."""
-        from mlperf.collect.asgd.request import WAITED
+        from mlperf.collect.trainer.request import WAITED
         from mlperf.core.suggest import did_you_mean
 
         parts = tuple(value) if isinstance(value, (list, tuple)) else tuple(part.strip() for part in str(value).split(","))
@@ -80,8 +80,8 @@ def asgd(
     cnn_named: Path | str | None, latency_s: float, bytes_per_s: float, rounds_from: str | None, show: Show, **options: Any
 ) -> None:
     """Train a CNN by asynchronous SGD, nodes as MPI ranks and GPUs as threads, and measure every component."""
-    from mlperf.collect.asgd import AsgdRequest, train_asynchronously
-    from mlperf.collect.asgd.request import Network
+    from mlperf.collect.trainer import AsgdRequest, train_asynchronously
+    from mlperf.collect.trainer.request import Network
     from mlperf.specs import load_cnn, read_cnn
 
     cnn = cnn_named and (read_cnn(cnn_named) if isinstance(cnn_named, Path) else load_cnn(cnn_named))

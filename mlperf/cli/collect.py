@@ -56,8 +56,8 @@ def collect(
     kinds: tuple[str, ...], cnns: tuple[Path | str, ...], n_generated: int, n_residual: int, seed: int, show: Show, **request: Any
 ) -> None:
     """Measure this machine: matrix products, kernels, whole training steps, memory operations."""
-    from mlperf.collect.run import CollectRequest
-    from mlperf.collect.run import collect as measure
+    from mlperf.collect.campaign.run import CollectRequest
+    from mlperf.collect.campaign.run import collect as measure
     from mlperf.specs import load_cnn, make_cnns, make_residual_cnns, read_cnn
 
     named = [read_cnn(each) if isinstance(each, Path) else load_cnn(each) for each in cnns]

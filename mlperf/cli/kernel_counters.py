@@ -27,7 +27,7 @@ characteristics/kernel_counters.csv.gz, the table is found without --counters.
 @output_options
 def kernel_counters(show: Show, campaign: str, output: Path | None, n_steps: int) -> None:
     """Run the training steps of CAMPAIGN here, kernel by kernel, and count instructions, misses and faults."""
-    from mlperf.collect.kernel_counters import campaign_configurations, count_kernels, write_counters
+    from mlperf.collect.counters.kernel_counters import campaign_configurations, count_kernels, write_counters
     from mlperf.datasets import read_campaign
 
     found = read_campaign(campaign)

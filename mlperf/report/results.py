@@ -14,12 +14,12 @@ RESULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "demo": ("mlperf.systems.demo:Demo",),
         "collect": (
-            "mlperf.collect.summary:Collected",
-            "mlperf.collect.asgd.summary:Trained",
+            "mlperf.collect.protocol.summary:Collected",
+            "mlperf.collect.trainer.summary:Trained",
             "mlperf.collect.contraction.summary:CollectedContractions",
             "mlperf.collect.counters.offers:Probe",
             "mlperf.collect.counters.counted:Counted",
-            "mlperf.collect.kernel_counters:KernelCounters",
+            "mlperf.collect.counters.kernel_counters:KernelCounters",
         ),
         "data list": ("mlperf.datasets.catalogue.listing:DataList",),
         "data columns": ("mlperf.datasets.dictionary.dictionary:DataDictionary",),

@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator
 pytest.importorskip("matplotlib")
 
 from mlperf.cli.main import cli
-from mlperf.collect.asgd.job import Job, write_job
-from mlperf.collect.asgd.ledger import GPU_TIMES, UPDATE_TIMES
+from mlperf.collect.trainer.job import Job, write_job
+from mlperf.collect.trainer.ledger import GPU_TIMES, UPDATE_TIMES
 from mlperf.core.errors import MlperfError
 from mlperf.datasets.campaigns.write import write_csv
 from mlperf.report.results import command_schema

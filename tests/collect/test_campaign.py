@@ -11,11 +11,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mlperf.collect import run as run_module
-from mlperf.collect.backends import numpy_backend
-from mlperf.collect.host import check_same
-from mlperf.collect.protocol import Campaign, Visit, run_plans
-from mlperf.collect.run import CollectRequest, collect
+from mlperf.collect.backends.backends import numpy_backend
+from mlperf.collect.campaign import run as run_module
+from mlperf.collect.campaign.run import CollectRequest, collect
+from mlperf.collect.protocol.host import check_same
+from mlperf.collect.protocol.protocol import Campaign, Visit, run_plans
 from mlperf.core.errors import InterruptedRun, MissingExtraError, UsageError
 from mlperf.datasets import read_campaign
 from mlperf.specs import CnnSpec, kernel_calls, library_calls
@@ -136,7 +136,7 @@ def test_interrupt_keeps_finished_visits_and_the_same_call_completes_them(tmp_pa
 
 def stop_after(monkeypatch: pytest.MonkeyPatch, visits: int) -> None:
     """Press Ctrl-C while the visit after ``visits`` finished ones is measured."""
-    from mlperf.collect import steps
+    from mlperf.collect.campaign import steps
 
     measure, count = steps.measure_step, iter(range(visits + 1))
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlperf.collect.backends import DEVICE_CLOCK, library_backend
-from mlperf.collect.device_updates import DEVICE_OPERATIONS, DeviceVectors, measure
-from mlperf.collect.sgemm import Operands, measure_block
-from mlperf.collect.steps import measure_step
-from mlperf.collect.timers import DeviceTimer
-from mlperf.collect.updates import VECTOR_OPERATIONS
+from mlperf.collect.backends.backends import DEVICE_CLOCK, library_backend
+from mlperf.collect.campaign.device_updates import DEVICE_OPERATIONS, DeviceVectors, measure
+from mlperf.collect.campaign.sgemm import Operands, measure_block
+from mlperf.collect.campaign.steps import measure_step
+from mlperf.collect.campaign.updates import VECTOR_OPERATIONS
+from mlperf.collect.cnn_engine.timers import DeviceTimer
 from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.specs import CnnSpec, library_calls
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import mlperf
-from mlperf.collect.run import CollectRequest, collect
+from mlperf.collect.campaign.run import CollectRequest, collect
 from mlperf.core.errors import DataError
 from mlperf.datasets import write_table
 from mlperf.datasets.dictionary.schema import VECTOR_OPERATIONS

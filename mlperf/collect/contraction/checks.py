@@ -10,7 +10,7 @@ from pathlib import Path
 from mlperf.collect.contraction.reference import checksum
 from mlperf.collect.contraction.sources import kernel_name
 from mlperf.collect.contraction.units import Unit
-from mlperf.collect.protocol import Progress
+from mlperf.collect.protocol.protocol import Progress
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from mlperf.collect.contraction.builds import find_program
 from mlperf.collect.contraction.sources import kernel_name, kernel_source, table_source
 from mlperf.collect.contraction.units import Unit
-from mlperf.collect.protocol import Progress
+from mlperf.collect.protocol.protocol import Progress
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
 

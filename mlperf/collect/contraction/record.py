@@ -10,7 +10,7 @@ from typing import Any
 from mlperf.collect.contraction.builds import Build
 from mlperf.collect.contraction.clock import clock_facts
 from mlperf.collect.contraction.request import ContractionRequest
-from mlperf.collect.host import FILE_NAME, check_same, host_record
+from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.datasets.dictionary.contraction_schema import ROUNDS

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mlperf.collect.clocks import Reference, load_average
 from mlperf.collect.contraction.checks import Expected, check_error
 from mlperf.collect.contraction.program import Program
 from mlperf.collect.contraction.units import Unit
-from mlperf.collect.protocol import FLUSH_EVERY_S, Campaign, flush, last_sequence
-from mlperf.collect.tables import GrowingTable
+from mlperf.collect.protocol.clocks import Reference, load_average
+from mlperf.collect.protocol.protocol import FLUSH_EVERY_S, Campaign, flush, last_sequence
+from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.datasets.dictionary.contraction_schema import KEY
 
 REFERENCE_EVERY_S = 1.0

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mlperf.collect.clocks import one_blas_thread, require_clocks
 from mlperf.collect.contraction.aggregate import write_times
 from mlperf.collect.contraction.builds import find_compilers, find_program
 from mlperf.collect.contraction.checks import expected_checksums
@@ -20,9 +19,10 @@ from mlperf.collect.contraction.rounds import Visitor, run_rounds
 from mlperf.collect.contraction.simulated import simulate_units
 from mlperf.collect.contraction.summary import CollectedContractions, summarise_contractions
 from mlperf.collect.contraction.units import Unit
-from mlperf.collect.progress import Bar, Silent
-from mlperf.collect.protocol import Campaign
-from mlperf.collect.tables import GrowingTable
+from mlperf.collect.protocol.clocks import one_blas_thread, require_clocks
+from mlperf.collect.protocol.progress import Bar, Silent
+from mlperf.collect.protocol.protocol import Campaign
+from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.core.errors import InterruptedRun
 from mlperf.datasets.dictionary.contraction_schema import CONTRACTION_TABLES
 

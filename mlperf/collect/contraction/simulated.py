@@ -8,8 +8,8 @@ from pathlib import Path
 
 from mlperf.collect.contraction.cachegrind import CacheSimulation, portions, simulate
 from mlperf.collect.contraction.units import Unit
-from mlperf.collect.protocol import Progress
-from mlperf.collect.tables import GrowingTable
+from mlperf.collect.protocol.protocol import Progress
+from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.datasets.dictionary.contraction_schema import CACHEGRIND, CONTRACTION_TABLES
 
 EVENTS = tuple(name.removeprefix("cg_") for name in CACHEGRIND.names if name.startswith("cg_"))

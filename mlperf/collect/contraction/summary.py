@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from mlperf.collect.floor import noise_floor
-from mlperf.collect.order import Drift, drift
+from mlperf.collect.protocol.floor import noise_floor
+from mlperf.collect.protocol.order import Drift, drift
 from mlperf.core.shown import Shown
 from mlperf.datasets.dictionary.contraction_schema import CACHEGRIND, KEY, ROUNDS
 from mlperf.datasets.reading.read import read_table

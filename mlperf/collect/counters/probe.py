@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from mlperf.collect.clocks import require_clocks
 from mlperf.collect.counters.offers import ABSENT, Probe, SourceOffer
 from mlperf.collect.counters.sources import ALL, SOURCE_NAMES, SOURCES, USUAL, Source, columns_of
+from mlperf.collect.protocol.clocks import require_clocks
 from mlperf.core.errors import MissingExtraError, UsageError
 from mlperf.core.suggest import did_you_mean
 

@@ -149,7 +149,7 @@ def with_counters(model: Model, cnns: Sequence[CnnSpec], subbatch_size: int | Se
     if source == SURROGATE:
         bound = replace(found, counters_from=source)
         return replace(model, gradient=replace(model.gradient, kernels=found.stand_in, characteristics=bound))
-    from mlperf.collect.kernel_counters import count_kernels
+    from mlperf.collect.counters.kernel_counters import count_kernels
 
     sizes = [subbatch_size] if isinstance(subbatch_size, int) else list(subbatch_size)
     counted = count_kernels([(cnn, size) for cnn in cnns for size in sizes])

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mlperf.collect.asgd.job import read_job
-from mlperf.collect.asgd.ledger import GPU_TIMES, UPDATE_TIMES
-from mlperf.collect.asgd.records import stored_records
+from mlperf.collect.trainer.job import read_job
+from mlperf.collect.trainer.ledger import GPU_TIMES, UPDATE_TIMES
+from mlperf.collect.trainer.records import stored_records
 from mlperf.core.errors import DataError
 from mlperf.systems.threads.lanes import COLUMNS, UPDATE, ThreadTimeline
 

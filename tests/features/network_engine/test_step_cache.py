@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from mlperf.collect.engine import training_step
+from mlperf.collect.cnn_engine.engine import training_step
 from mlperf.features.network_engine.describe import engine_columns, engine_nests
 from mlperf.features.network_engine.passes import KernelNest
 from mlperf.features.network_engine.step_cache import step_misses

@@ -12,7 +12,7 @@ import pytest
 
 from mlperf import load_model, save_model, train
 from mlperf.cli.main import main
-from mlperf.collect.kernel_counters import count_kernels
+from mlperf.collect.counters.kernel_counters import count_kernels
 from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets import Campaign, read_campaign
 from mlperf.features.network_engine import SETS

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.collect.asgd.job import Job, write_job
-from mlperf.collect.asgd.ledger import GPU_TIMES, UPDATE_TIMES
+from mlperf.collect.trainer.job import Job, write_job
+from mlperf.collect.trainer.ledger import GPU_TIMES, UPDATE_TIMES
 from mlperf.datasets.campaigns.write import write_csv
 
 N_NODES, N_GPUS, N_ITERATIONS = 2, 3, 5

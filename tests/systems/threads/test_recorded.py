@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mlperf.collect.asgd.ledger import GPU_TIMES, UPDATE_TIMES
+from mlperf.collect.trainer.ledger import GPU_TIMES, UPDATE_TIMES
 from mlperf.core.errors import DataError
 from mlperf.systems.threads import recorded_threads
 from mlperf.systems.threads.lanes import UPDATE

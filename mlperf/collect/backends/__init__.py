@@ -1,0 +1,1 @@
+"""What runs the measured work: NumPy, torch, CUDA."""

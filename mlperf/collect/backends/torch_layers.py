@@ -1,0 +1,229 @@
+"""Forward and backward of each kind of layer by torch's own kernels, without autograd.
+
+A forward function takes the inputs and returns the output; a backward function takes the gradient by the output and returns the
+gradients by the inputs. What the way back needs is kept in ``keep.saved`` under the layer's name, and dropped when it was used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mlperf.collect.backends.torch_activations import FUNCTIONS
+from mlperf.collect.backends.torch_pools import POOLS, sort_of
+from mlperf.specs.network.cnn import Layer
+
+EPSILON, MOMENTUM, DROPPED = 1e-5, 0.1, 0.5
+"""Defaults of torch's batch norm and dropout."""
+
+
+@dataclass(slots=True, eq=False)
+class Keep:
+    """What outlives a call.
+
+    Attributes
+    ----------
+    torch : module
+        torch itself.
+    parameters : Mapping[str, Mapping[str, tensor]]
+        Parameters and running moments by layer and torch's names, detached: they share the module's memory and build no graph.
+    wanted : Mapping[str, bool]
+        Whether the gradient by a layer's input is needed.
+    saved : dict
+        Tensors between a layer's forward and backward call, by layer.
+    gradients : dict
+        Gradients of the parameters after a run, by layer and name.
+    """
+
+    torch: Any
+    parameters: Mapping[str, Mapping[str, Any]]
+    wanted: Mapping[str, bool]
+    saved: dict[str, Any] = field(default_factory=dict)
+    gradients: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def aten(self) -> Any:
+        """The kernels of torch."""
+        return self.torch.ops.aten
+
+
+Forward = Callable[[Keep, Layer, Sequence[Any]], Any]
+Backward = Callable[[Keep, Layer, Any], Sequence[Any]]
+
+
+def conv_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
+    """Convolution with its bias."""
+    x, own = inputs[0], keep.parameters[layer.name]
+    keep.saved[layer.name] = x
+    return keep.aten.convolution(
+        x, own["weight"], own.get("bias"), layer.stride, layer.padding, layer.dilation, False, (0, 0), layer.groups
+    )
+
+
+def conv_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
+    """Gradients of input, weights and bias in one call."""
+    mask = [keep.wanted[layer.name], True, layer.bias]
+    by_input, weight, bias = keep.aten.convolution_backward(
+        gradient,
+        keep.saved.pop(layer.name),
+        keep.parameters[layer.name]["weight"],
+        [layer.n_maps] if layer.bias else None,
+        layer.stride,
+        layer.padding,
+        layer.dilation,
+        False,
+        (0, 0),
+        layer.groups,
+        mask,
+    )
+    keep.gradients[layer.name] = {"weight": weight, "bias": bias}
+    return (by_input,)
+
+
+def fc_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
+    """Product with the weights, bias added."""
+    own = keep.parameters[layer.name]
+    keep.saved[layer.name] = inputs[0]
+    return keep.torch.nn.functional.linear(inputs[0], own["weight"], own.get("bias"))
+
+
+def fc_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
+    """Two products and a sum over the samples."""
+    x = keep.saved.pop(layer.name)
+    weight, bias = gradient.t().mm(x), gradient.sum(0) if layer.bias else None
+    keep.gradients[layer.name] = {"weight": weight, "bias": bias}
+    return (gradient.mm(keep.parameters[layer.name]["weight"]) if keep.wanted[layer.name] else None,)
+
+
+def batch_norm_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
+    """Normalisation by the sub-batch's own moments; running moments are updated beside it."""
+    own = keep.parameters[layer.name]
+    own["num_batches_tracked"].add_(1)
+    moments = (own["running_mean"], own["running_var"])
+    out, *rest = keep.aten._batch_norm_impl_index(
+        inputs[0], own.get("weight"), own.get("bias"), *moments, True, MOMENTUM, EPSILON, keep.torch.backends.cudnn.enabled
+    )
+    keep.saved[layer.name] = (inputs[0], *rest)
+    return out
+
+
+def batch_norm_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
+    """Gradients of input, scale and shift in one call."""
+    own = keep.parameters[layer.name]
+    x, mean, spread, reserve, which = keep.saved.pop(layer.name)
+    moments = (own["running_mean"], own["running_var"])
+    mask = [keep.wanted[layer.name], layer.bias, layer.bias]
+    by_input, weight, bias = keep.aten._batch_norm_impl_index_backward(
+        which, x, gradient.contiguous(), own.get("weight"), *moments, mean, spread, True, EPSILON, mask, reserve
+    )
+    if layer.bias:
+        keep.gradients[layer.name] = {"weight": weight, "bias": bias}
+    return (by_input,)
+
+
+def activation_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
+    """The function, element by element."""
+    function = FUNCTIONS[layer.function]
+    out = function.apply(keep.aten, inputs[0])
+    keep.saved[layer.name] = inputs[0] if function.from_input else out
+    return out
+
+
+def activation_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
+    """Gradient times slope."""
+    return (FUNCTIONS[layer.function].pull_back(keep.aten, gradient, keep.saved.pop(layer.name)),)
+
+
+def dropout_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
+    """A mask is drawn, stored and applied."""
+    out, keep.saved[layer.name] = keep.aten.native_dropout(inputs[0], DROPPED, True)
+    return out
+
+
+def dropout_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
+    """The same mask applied to the gradient."""
+    return (keep.aten.native_dropout_backward(gradient, keep.saved.pop(layer.name), 1 / (1 - DROPPED)),)
+
+
+def pool_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
+    """The pool of the layer's sort."""
+    out, kept = POOLS[sort_of(layer)].apply(keep.aten, inputs[0], layer)
+    keep.saved[layer.name] = (inputs[0], kept)
+    return out
+
+
+def pool_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
+    """The gradient sent back to where it came from."""
+    x, kept = keep.saved.pop(layer.name)
+    return (POOLS[sort_of(layer)].pull_back(keep.aten, gradient, x, kept, layer),)
+
+
+def add_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
+    """Sum of all inputs."""
+    keep.saved[layer.name] = len(inputs)
+    return total(inputs)
+
+
+def total(values: Sequence[Any]) -> Any:
+    """Sum of at least two tensors, one after the other as autograd adds them."""
+    first, second, *others = values
+    found = first + second
+    for other in others:
+        found = found + other
+    return found
+
+
+def add_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
+    """Every input receives the gradient as it stands."""
+    n_inputs: int = keep.saved.pop(layer.name)
+    return (gradient,) * n_inputs
+
+
+def concat_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
+    """One after the other."""
+    keep.saved[layer.name] = [x.shape[1] for x in inputs]
+    return keep.torch.cat(list(inputs), 1)
+
+
+def concat_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
+    """Each input receives its part, as a view."""
+    parts: Sequence[Any] = gradient.split(keep.saved.pop(layer.name), 1)
+    return parts
+
+
+def view_forward(_keep: Keep, _layer: Layer, inputs: Sequence[Any]) -> Any:
+    """The same memory."""
+    return inputs[0]
+
+
+def view_backward(_keep: Keep, _layer: Layer, gradient: Any) -> Sequence[Any]:
+    """The same gradient."""
+    return (gradient,)
+
+
+FORWARD: Mapping[str, Forward] = {
+    "conv": conv_forward,
+    "fc": fc_forward,
+    "pool": pool_forward,
+    "batch_norm": batch_norm_forward,
+    "activation": activation_forward,
+    "dropout": dropout_forward,
+    "add": add_forward,
+    "concat": concat_forward,
+    "flatten": view_forward,
+    "softmax": view_forward,
+}
+
+BACKWARD: Mapping[str, Backward] = {
+    "conv": conv_backward,
+    "fc": fc_backward,
+    "pool": pool_backward,
+    "batch_norm": batch_norm_backward,
+    "activation": activation_backward,
+    "dropout": dropout_backward,
+    "add": add_backward,
+    "concat": concat_backward,
+    "flatten": view_backward,
+    "softmax": view_backward,
+}

@@ -1,0 +1,1 @@
+"""Measuring products, kernels, steps and updates into a campaign."""

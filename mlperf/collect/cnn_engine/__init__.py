@@ -1,0 +1,1 @@
+"""A CNN's training step in NumPy, kernel by kernel."""

@@ -1,0 +1,105 @@
+"""Ranks started and watched: ``mpiexec`` as a child, its end put into words."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from mlperf.core.errors import InterruptedRun, MissingExtraError
+from mlperf.core.extras import require
+
+LOG = "mpi.log"
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+TERM_S = 5.0
+
+
+def mpiexec_command(given: str | None) -> list[str]:
+    """The launcher and its own arguments.
+
+    Parameters
+    ----------
+    given : str or None
+        As on the command line, ``"mpirun --hostfile hosts"``; None looks beside Python, then on the PATH.
+
+    Raises
+    ------
+    MissingExtraError
+        mpi4py or a launcher is absent; names the extra.
+    """
+    require("mpi4py", "mpi")
+    words = shlex.split(given) if given else ["mpiexec"]
+    beside = Path(sys.executable).parent / words[0]
+    found = str(beside) if not given and beside.is_file() else shutil.which(words[0])
+    if found is None:
+        raise MissingExtraError(
+            f"this needs an MPI launcher, and there is no {words[0]}",
+            place="extra 'mpi'",
+            hint="python -m pip install 'mlperf-estimator[mpi]' brings one, or name another MPI's with --mpiexec.",
+        )
+    return [found, *words[1:]]
+
+
+def run_ranks(launcher: list[str], n_nodes: int, folder: Path) -> None:
+    """Run ``n_nodes`` ranks on the job in ``folder`` and wait for them.
+
+    Raises
+    ------
+    InterruptedRun
+        A rank was killed or failed, or Ctrl-C; says which rank and why. Records written until then stay in the folder.
+    """
+    command = [*launcher, "-n", str(n_nodes), sys.executable, "-m", "mlperf.collect.trainer.rank", str(folder)]
+    with (folder / LOG).open("wb") as log:
+        ranks = subprocess.Popen(  # noqa: S603 - our own module under the launcher that the user named
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **ONE_THREAD}, start_new_session=True
+        )
+        try:
+            code = ranks.wait()
+        except KeyboardInterrupt:
+            raise InterruptedRun("stopped by Ctrl-C", place=str(folder), hint="The same command continues.") from None
+        finally:
+            end_group(ranks)
+    if code:
+        raise InterruptedRun(
+            reason(folder, n_nodes, code),
+            place=str(folder),
+            hint=f"What was measured is kept; the ranks' own words are in {LOG}. The same command continues.",
+        )
+
+
+def end_group(ranks: subprocess.Popen[bytes]) -> None:
+    """End the launcher where it still runs; it ends its ranks."""
+    if ranks.poll() is None:
+        os.killpg(ranks.pid, signal.SIGTERM)
+        try:
+            ranks.wait(TERM_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(ranks.pid, signal.SIGKILL)
+            ranks.wait()
+
+
+def reason(folder: Path, n_nodes: int, code: int) -> str:
+    """Which rank ended the run, and how, as far as can be told."""
+    for rank in range(n_nodes):
+        error = folder / f"rank-{rank}.error"
+        if error.exists():
+            return f"rank {rank} of {n_nodes} failed: {error.read_text(encoding='utf-8')}"
+    log = (folder / LOG).read_text(encoding="utf-8", errors="replace")
+    dead = set(re.findall(r"\bPID\s+(\d+)", log))
+    for rank in range(n_nodes):
+        pid = folder / f"rank-{rank}.pid"
+        if pid.exists() and pid.read_text(encoding="utf-8") in dead:
+            return f"rank {rank} of {n_nodes} was killed (exit code {code})"
+    if not all((folder / f"rank-{rank}.pid").exists() for rank in range(n_nodes)):
+        return f"the launcher ended with {code} before all of {n_nodes} ranks had started: {last_line(log)}"
+    return f"one of {n_nodes} ranks was killed (exit code {code})"
+
+
+def last_line(log: str) -> str:
+    """The log's last word."""
+    return next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "it said nothing")

@@ -1,0 +1,146 @@
+"""What to train, in which settings, how often, and what to wait for instead of doing it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlperf.collect.trainer.rounds import FULL_OPERATIONS, IMAGE_OPERATIONS, SHARED_OPERATIONS
+from mlperf.core.errors import UsageError
+from mlperf.specs.network.cnn import CnnSpec
+
+PLACE = "mlperf collect asgd"
+IMAGENET_SIZE = 1_281_167
+
+WAITED: Mapping[str, tuple[str, ...]] = {
+    "gradient": (*IMAGE_OPERATIONS, "compute_gradient"),
+    "memory": (*FULL_OPERATIONS, *SHARED_OPERATIONS),
+    "network": ("allreduce",),
+}
+"""Parts that may be waited for, and their components."""
+
+REQUIRED: Mapping[str, str] = {"memory": "network", "network": "gradient"}
+"""What must be waited for as well: without weights there is nothing to send, without messages nothing to learn from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network to wait for: its latency and its bandwidth."""
+
+    latency_s: float = 5e-6
+    bytes_per_s: float = 3e9
+
+    def allreduce_s(self, n_params: int, n_nodes: int) -> float:
+        """Time of an all-reduce of fp32 numbers by recursive halving and doubling, 0 on one node.
+
+        References
+        ----------
+        Thakur, Rabenseifner and Gropp (2005): 2 log2(M) latencies and 2 (M-1)/M of the vector, ends at powers of two.
+        """
+        steps = 2 * (n_nodes - 1).bit_length()
+        return steps * self.latency_s + 2 * (n_nodes - 1) / n_nodes * 4 * n_params / self.bytes_per_s
+
+
+@dataclass(frozen=True, slots=True)
+class AsgdRequest:
+    """What to run.
+
+    Attributes
+    ----------
+    out : Path
+        The campaign's folder; the same request continues an interrupted campaign.
+    cnn : CnnSpec or None
+        The network; None takes a small one for the digits.
+    data : Path or None
+        NumPy file with images and labels; None takes scikit-learn's digits.
+    n_nodes, n_gpus_per_node, subbatch_sizes : tuple of int
+        Every combination is a setting.
+    repeats : int
+        Runs of each setting, in a new random order in each repeat.
+    epochs, max_updates : int
+        A run ends with the update that reaches either; 0: no such limit.
+    learning_rate, momentum, shift, scale, lockstep, limit_s
+        See `Job`.
+    waits : tuple of str
+        Some of ``gradient``, ``memory``, ``network``.
+    rounds_from : Path, str or None
+        Campaign with the measured rounds to draw waits from; None: ``out`` itself.
+    backend : str
+        Whose rounds of steps.csv.
+    network : Network
+        What an all-reduce takes where the network is waited for.
+    time_scale : float
+        Factor on every wait: a machine that much slower, on which oversleeping weighs that much less.
+    dataset_size : int
+        Samples of an epoch where gradients are waited for.
+    seed : int
+        Of the campaign; every run has its own, derived from it.
+    mpiexec : str or None
+        Launcher with its arguments.
+    """
+
+    out: Path
+    cnn: CnnSpec | None = None
+    data: Path | None = None
+    n_nodes: tuple[int, ...] = (2,)
+    n_gpus_per_node: tuple[int, ...] = (2,)
+    subbatch_sizes: tuple[int, ...] = (8,)
+    repeats: int = 3
+    epochs: int = 60
+    max_updates: int = 0
+    learning_rate: float = 0.0003
+    momentum: float = 0.9
+    shift: float = 0.5
+    scale: float = 0.05
+    lockstep: bool = False
+    limit_s: float = 300.0
+    waits: tuple[str, ...] = ()
+    rounds_from: Path | str | None = None
+    backend: str = "numpy"
+    network: Network = Network()
+    time_scale: float = 1.0
+    dataset_size: int = IMAGENET_SIZE
+    seed: int = 0
+    mpiexec: str | None = None
+
+    @property
+    def mode(self) -> str:
+        """What every row of the run says: ``"real"``, or what was waited for and how much slower."""
+        waited = "+".join(part for part in WAITED if part in self.waits)
+        slower = f" x{self.time_scale:g}" if self.waits and self.time_scale != 1 else ""
+        return (f"emulated {waited}{slower}" if waited else "real") + (" lockstep" if self.lockstep else "")
+
+
+def check_request(request: AsgdRequest) -> None:
+    """Refuse what cannot be run before anything is written.
+
+    Raises
+    ------
+    UsageError
+        Says what is wrong and what to give instead.
+    """
+    for part in request.waits:
+        if part not in WAITED:
+            raise UsageError(f"got {part!r} to wait for, expected some of {', '.join(WAITED)}", place=PLACE)
+        needed = REQUIRED.get(part)
+        if needed and needed not in request.waits:
+            raise UsageError(
+                f"got waits for {part} without waits for {needed}",
+                place=PLACE,
+                hint=f"Add {needed}: nothing real would be left to do.",
+            )
+    rules = (
+        (request.waits and (request.data is not None), "got a data set and waits for gradients, expected one of them"),
+        (request.waits and request.cnn is None, "got waits and no network, expected the one whose rounds were measured"),
+        (request.waits and not request.max_updates, "got waits and no number of updates"),
+        (not request.waits and request.data is not None and request.cnn is None, "got a data set and no network for it"),
+        (not (request.epochs or request.max_updates), "got neither epochs nor updates, expected an end"),
+        (request.learning_rate <= 0 or not 0 <= request.momentum < 1, "expected learning rate > 0 and 0 <= momentum < 1"),
+        (request.shift < 0 or not 0 <= request.scale < 1, "expected shift >= 0 and 0 <= scale < 1"),
+        (request.time_scale <= 0 or request.limit_s <= 0 or request.repeats < 1, "expected time scale, limit and repeats above 0"),
+        (request.network.latency_s < 0 or request.network.bytes_per_s <= 0, "expected latency >= 0 and bandwidth > 0"),
+    )
+    for broken, message in rules:
+        if broken:
+            raise UsageError(message, place=PLACE, hint="See mlperf collect asgd --help.")

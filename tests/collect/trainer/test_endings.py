@@ -1,0 +1,174 @@
+"""How the trainer ends when something is missing, wrong or killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mlperf.collect.trainer import AsgdRequest, train_asynchronously
+from mlperf.collect.trainer.job import write_job
+from mlperf.collect.trainer.launch import mpiexec_command, run_ranks
+from mlperf.collect.trainer.ledger import USE_RECORD, Ledger, read_ledger
+from mlperf.core.errors import DataError, InterruptedRun, MissingExtraError, UsageError
+from mlperf.specs import CnnSpec
+
+NET = CnnSpec.from_sprint("tiny", 14, (1, 4, 5, 6, 7), (2,), 3)
+
+WAIT_S = 30.0
+
+
+def test_a_killed_rank_is_named_and_what_was_measured_is_kept(tmp_path: Path) -> None:
+    """The second rank dies in the middle of a long run."""
+    raised: list[BaseException] = []
+
+    def train() -> None:
+        try:
+            train_asynchronously(AsgdRequest(tmp_path, n_gpus_per_node=(1,), repeats=1, epochs=100_000))
+        except BaseException as error:  # noqa: BLE001 - handed to the test's own thread
+            raised.append(error)
+
+    thread = Thread(target=train)
+    thread.start()
+    folder = tmp_path / "asgd" / "run-0001"
+    os.kill(await_records(folder)[1], signal.SIGKILL)
+    thread.join(WAIT_S)
+    (error,) = raised
+    assert isinstance(error, InterruptedRun)
+    assert error.message.startswith("rank 1 of 2 was killed")
+    assert "What was measured is kept" in str(error)
+    said = json.loads((folder / "broken.json").read_text())
+    assert said["complete"] is False
+    assert said["n_updates"] == len(pd.read_csv(folder / "updates.csv.gz").query("node == 0")) > 0
+    assert len(pd.read_csv(folder / "gpu.csv.gz")) > 0
+    assert not (tmp_path / "runs.csv").exists()
+
+
+def test_a_rank_that_fails_says_why(tmp_path: Path, lockstep: Any) -> None:
+    write_job(lockstep.job, tmp_path)
+    with pytest.raises(InterruptedRun, match="rank 0 of 1 failed: FileNotFoundError"):
+        run_ranks(mpiexec_command(None), 1, tmp_path)
+
+
+def test_a_worker_that_fails_ends_its_rank(tmp_path: Path, lockstep: Any) -> None:
+    """Images shorter than the shard says: the worker's error reaches the update thread."""
+    job = lockstep.job
+    shutil.copytree(lockstep.folder / job.shards, tmp_path / "shards" / "digits-1")
+    labels = np.load(tmp_path / "shards" / "digits-1" / "node-0.npy")
+    labels[1] = 10
+    np.save(tmp_path / "shards" / "digits-1" / "node-0.npy", labels)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    write_job(type(job)(**{name: getattr(job, name) for name in job.__slots__} | {"shards": "../shards/digits-1"}), folder)
+    with pytest.raises(InterruptedRun, match="rank 0 of 1 failed: IndexError"):
+        run_ranks(mpiexec_command(None), 1, folder)
+
+
+def test_missing_mpi_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(MissingExtraError) as caught:
+        train_asynchronously(AsgdRequest(tmp_path))
+    assert "extra 'mpi'" in str(caught.value)
+    assert caught.value.exit_code == 6
+
+
+def test_a_missing_launcher_names_the_extra() -> None:
+    with pytest.raises(MissingExtraError, match="no no-such-mpirun"):
+        mpiexec_command("no-such-mpirun --hostfile hosts")
+
+
+def test_a_launcher_that_starts_nothing_is_said_so(tmp_path: Path, lockstep: Any) -> None:
+    write_job(lockstep.job, tmp_path)
+    with pytest.raises(InterruptedRun, match="ended with 1 before all of 1 ranks had started"):
+        run_ranks([shutil.which("false") or "false"], 1, tmp_path)
+
+
+def test_a_run_that_wrote_nothing_is_kept_as_such(tmp_path: Path) -> None:
+    with pytest.raises(InterruptedRun):
+        train_asynchronously(AsgdRequest(tmp_path, mpiexec="false"))
+    assert json.loads((tmp_path / "asgd" / "run-0001" / "broken.json").read_text())["n_updates"] == 0
+
+
+def test_ctrl_c_ends_all_ranks_and_keeps_their_records(tmp_path: Path) -> None:
+    words = ("collect", "asgd", "--", "-o", str(tmp_path), "--gpus-per-node", "1", "--epochs", "100000")
+    command = subprocess.Popen([sys.executable, "-m", "mlperf", *words], stderr=subprocess.PIPE, text=True)
+    folder = tmp_path / "asgd" / "run-0001"
+    pids = await_records(folder)
+    command.send_signal(signal.SIGINT)
+    _, heard = command.communicate(timeout=WAIT_S)
+    assert command.returncode == 130
+    assert "stopped by Ctrl-C" in heard
+    assert "Traceback" not in heard
+    assert len(pd.read_csv(folder / "updates.csv.gz")) > 0
+    assert not [pid for pid in pids if is_alive(pid)]
+
+
+def await_records(folder: Path) -> list[int]:
+    """Process numbers of both ranks, once the first of them has written records."""
+    pids, records = [folder / f"rank-{rank}.pid" for rank in range(2)], folder / "update-0.bin"
+    deadline = time.monotonic() + WAIT_S
+    while not (all(pid.exists() for pid in pids) and records.exists() and records.stat().st_size):
+        assert time.monotonic() < deadline, "no rank has written a record"
+        time.sleep(0.05)
+    return [int(pid.read_text()) for pid in pids]
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process still runs a second later; one that waits to be collected does not."""
+    state = Path(f"/proc/{pid}/stat")
+    deadline = time.monotonic() + 5.0
+    while state.exists() and ") Z" not in state.read_text():
+        if time.monotonic() > deadline:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_run_too_short_for_means_is_refused_but_stored(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="expected a longer run"):
+        train_asynchronously(AsgdRequest(tmp_path, n_nodes=(1,), n_gpus_per_node=(1,), repeats=1, max_updates=3))
+    assert (tmp_path / "asgd" / "run-0001" / "updates.csv.gz").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"waits": ("disk",)}, "expected some of gradient, memory, network"),
+        ({"waits": ("memory", "gradient")}, "waits for memory without waits for network"),
+        ({"waits": ("network",)}, "waits for network without waits for gradient"),
+        ({"waits": ("gradient",), "max_updates": 10}, "waits and no network"),
+        ({"waits": ("gradient",), "cnn": NET}, "no number of updates"),
+        ({"waits": ("gradient",), "cnn": NET, "max_updates": 1, "data": Path("x.npz")}, "a data set and waits"),
+        ({"data": Path("x.npz")}, "a data set and no network"),
+        ({"epochs": 0}, "neither epochs nor updates"),
+        ({"momentum": 1.0}, "momentum < 1"),
+        ({"scale": 1.0}, "scale < 1"),
+        ({"time_scale": 0.0}, "above 0"),
+    ],
+)
+def test_a_contradiction_is_refused_before_anything_is_written(tmp_path: Path, options, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        train_asynchronously(AsgdRequest(tmp_path / "out", **options))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_torn_record_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "use.bin"
+    ledger = Ledger(path, USE_RECORD)
+    ledger.append((0, 1, 2, 3))
+    ledger.append((4, 5, 6, 7))
+    ledger.close()
+    path.write_bytes(path.read_bytes()[:-1])
+    assert read_ledger(path, USE_RECORD).tolist() == [(0, 1, 2, 3)]
+    assert len(read_ledger(tmp_path / "absent.bin", USE_RECORD)) == 0

@@ -1,0 +1,113 @@
+"""Data sets, shards and the deformation of images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.ndimage import map_coordinates
+
+from mlperf.collect.trainer.deform import deform
+from mlperf.collect.trainer.samples import check_fits, digits_cnn, digits_samples, read_samples
+from mlperf.collect.trainer.shards import Shard, write_shards
+from mlperf.core.errors import DataError
+
+
+def images(n: int = 3, height: int = 9, width: int = 7, maps: int = 2) -> np.ndarray:
+    return np.random.default_rng(0).random((n, height, width, maps)).astype(np.float32)
+
+
+def test_no_shift_and_no_scale_leave_images_alone() -> None:
+    source = images()
+    out = np.zeros_like(source)
+    deform(source, np.random.default_rng(0), 0.0, 0.0, out)
+    assert np.array_equal(out, source)
+
+
+def test_deformation_is_bilinear_resampling_about_the_centre() -> None:
+    """Scipy's first-order resampling with continued edges, from the same three draws an image."""
+    source = images()
+    out = np.zeros_like(source)
+    deform(source, np.random.default_rng(7), 1.5, 0.2, out)
+    draws = np.random.default_rng(7).uniform(-1, 1, (3, 3))
+    for number, (down, right, size) in enumerate(draws):
+        rows = (np.arange(9) - 4 - 1.5 * down) / (1 + 0.2 * size) + 4
+        columns = (np.arange(7) - 3 - 1.5 * right) / (1 + 0.2 * size) + 3
+        grid = np.meshgrid(rows, columns, indexing="ij")
+        for channel in range(2):
+            expected = map_coordinates(source[number, :, :, channel].astype(np.float64), grid, order=1, mode="nearest")
+            assert out[number, :, :, channel] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_shard_reads_the_samples_its_labels_belong_to(tmp_path: Path) -> None:
+    samples = digits_samples(seed=1)
+    write_shards(samples, 3, tmp_path, seed=2)
+    for node in range(3):
+        shard = Shard(tmp_path, node, 5)
+        labels = shard.load(np.random.default_rng(4))
+        chosen = shard.indices[np.random.default_rng(4).integers(0, len(shard.indices), 5)]
+        assert np.array_equal(labels, samples.labels[chosen])
+        assert shard.images == pytest.approx(samples.images[chosen] / 255.0)
+        shard.close()
+
+
+def test_the_digits_fit_their_network_and_keep_a_fifth() -> None:
+    samples = digits_samples()
+    check_fits(samples, digits_cnn(), 4)
+    assert (samples.size, len(samples.test_labels)) == (1438, 359)
+    assert samples.images.max() == 255
+
+
+def test_a_file_of_floats_is_taken_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "mine.npz"
+    np.savez(path, images=images(20, 8, 8, 1), labels=np.arange(20) % 10)
+    samples = read_samples(path)
+    assert (samples.name, samples.factor, samples.images.dtype) == ("mine", 1.0, np.float32)
+    assert samples.size == 16
+    np.savez(
+        path,
+        images=images(20, 8, 8, 1)[..., 0],
+        labels=np.arange(20) % 10,
+        test_images=images(4, 8, 8, 1),
+        test_labels=np.arange(4),
+    )
+    samples = read_samples(path)
+    assert (samples.images.shape, samples.test_images.shape) == ((20, 8, 8, 1), (4, 8, 8, 1))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "says"),
+    [
+        ({"images": images()}, "expected images and labels"),
+        ({"images": images(), "labels": np.arange(4)}, "expected one label an image"),
+        ({"images": images(), "labels": np.array([0.5, 1, 2])}, "expected classes"),
+        ({"images": np.full((2, 3, 3), np.nan), "labels": np.arange(2)}, "not finite"),
+        ({"images": images(), "labels": np.arange(3), "test_images": images()}, "expected test_images and test_labels"),
+    ],
+)
+def test_a_wrong_file_is_named_with_what_it_lacks(tmp_path: Path, arrays, says: str) -> None:
+    path = tmp_path / "mine.npz"
+    np.savez(path, **arrays)
+    with pytest.raises(DataError, match=says) as caught:
+        read_samples(path)
+    assert "mine.npz" in str(caught.value)
+
+
+def test_a_file_that_is_no_archive_is_a_data_error(tmp_path: Path) -> None:
+    path = tmp_path / "mine.npz"
+    path.write_text("nothing")
+    with pytest.raises(DataError, match="no NumPy archive"):
+        read_samples(path)
+
+
+def test_a_set_that_does_not_fit_the_network_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.npz"
+    np.savez(path, images=images(10, 9, 7, 1), labels=np.arange(10))
+    with pytest.raises(DataError, match=r"got images of \(9, 7, 1\), expected \(8, 8, 1\)"):
+        check_fits(read_samples(path), digits_cnn(), 1)
+    np.savez(path, images=images(10, 8, 8, 1), labels=np.arange(10) + 5)
+    with pytest.raises(DataError, match="got class 14, expected classes below 10"):
+        check_fits(read_samples(path), digits_cnn(), 1)
+    with pytest.raises(DataError, match="one for each of 2000 nodes"):
+        check_fits(digits_samples(), digits_cnn(), 2000)
