@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mlperf.systems.outputs import epoch_outputs
-from mlperf.systems.simulate import SimulationPlan, simulate_iterations
-from mlperf.systems.sprint import solve_iterations
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.outputs import epoch_outputs
+from mlperf.systems.sprint.simulate import SimulationPlan, simulate_iterations
 
 NODES, GPUS, VARIATIONS = (1, 4, 16, 64), (1, 2, 4, 8), (0.02, 0.2)
 RATIOS = (0.1, 0.2, 0.5, 0.8, 0.95, 1.05, 1.25, 2.0, 5.0, 10.0)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from mlperf.systems.distributions import Distribution
+    from mlperf.systems.base.distributions import Distribution
     from mlperf.systems.run_prediction import Prediction
 
 KEYS = ("cnn", "n_nodes", "n_gpus_per_node", "subbatch_size")

@@ -17,6 +17,6 @@ __getattr__, __dir__, __all__ = exports(
         "Model": "mlperf.systems.model",
         "TableModel": "mlperf.systems.table_model",
         "Prediction": "mlperf.systems.run_prediction",
-        "COMPONENTS": "mlperf.systems.components",
+        "COMPONENTS": "mlperf.systems.sprint.components",
     },
 )

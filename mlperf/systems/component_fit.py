@@ -14,9 +14,9 @@ from mlperf.core.errors import FitError
 from mlperf.models import StepwiseOLS
 from mlperf.models.formula.expressions import names, parse
 from mlperf.models.validation.crossval import noise_floor
-from mlperf.systems.components import BY_NAME, Component
 from mlperf.systems.left_out import LeftOutError, left_out_error
 from mlperf.systems.scaled import Scaled, fit_scaled
+from mlperf.systems.sprint.components import BY_NAME, Component
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +26,7 @@ class ComponentModel:
     Attributes
     ----------
     name : str
-        A name of `mlperf.systems.components.COMPONENTS`.
+        A name of `mlperf.systems.sprint.components.COMPONENTS`.
     selected : Scaled
         Terms chosen by AIC; predicts.
     paper : Scaled

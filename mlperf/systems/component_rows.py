@@ -10,9 +10,9 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.systems.barrier import barrier_excess
-from mlperf.systems.components import BY_NAME, FITTED, Component
+from mlperf.systems.coupling.barrier import barrier_excess
 from mlperf.systems.measured import CLOCK
+from mlperf.systems.sprint.components import BY_NAME, FITTED, Component
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign

@@ -12,11 +12,11 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.systems.collectives import allreduce_s
-from mlperf.systems.components import FITTED
+from mlperf.systems.base.collectives import allreduce_s
+from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.gradient import EXPLAINED, PREDICTOR, step_times, steps_in_domain
 from mlperf.systems.model import Model
-from mlperf.systems.times import ComponentTimes
+from mlperf.systems.sprint.components import FITTED
 
 BYTES_PER_PARAM = 4
 MEASURED, ASSUMED = "measured", "assumed"

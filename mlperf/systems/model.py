@@ -28,10 +28,10 @@ from mlperf.models.storage.store import (
 )
 from mlperf.systems.characteristics.stored import Characteristics
 from mlperf.systems.component_fit import ComponentModel
-from mlperf.systems.components import FITTED
 from mlperf.systems.gradient import GradientModel
 from mlperf.systems.left_out import left_out_from_dict
 from mlperf.systems.scaled import fits_from_dict, fits_to_dict, scaled_from_dict, scaled_to_dict
+from mlperf.systems.sprint.components import FITTED
 
 SYSTEM = "system"
 

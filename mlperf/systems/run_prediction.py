@@ -15,18 +15,18 @@ from mlperf.core.shown import Shown
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.systems.base.distributions import Distribution
+from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.component_times import PredictedTimes, draw_times, predict_times
-from mlperf.systems.components import BY_NAME
-from mlperf.systems.detail.elasticity import elasticity_table
-from mlperf.systems.detail.forms import form_table, recommended_forms
-from mlperf.systems.detail.simulated import SimulatedRuns, simulate_beside
-from mlperf.systems.detail.solved import FORMS, RECURSION, Solved, solve_form
-from mlperf.systems.distributions import Distribution
 from mlperf.systems.gradient import EXPLAINED, PREDICTOR
 from mlperf.systems.model import Model
-from mlperf.systems.outputs import EpochOutputs, epoch_outputs
-from mlperf.systems.sprint import State, solve_iterations
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.components import BY_NAME
+from mlperf.systems.sprint.elasticity import elasticity_table
+from mlperf.systems.sprint.equations import State, solve_iterations
+from mlperf.systems.sprint.forms import form_table, recommended_forms
+from mlperf.systems.sprint.outputs import EpochOutputs, epoch_outputs
+from mlperf.systems.sprint.simulated import SimulatedRuns, simulate_beside
+from mlperf.systems.sprint.solved import FORMS, RECURSION, Solved, solve_form
 
 OUTPUTS = ("gpu_iteration_s", "update_iteration_s", "epoch_s", "mean_minibatch_size")
 # The two that follow from the GPU thread; its locks and fetches are the only parts that the update thread touches.
@@ -67,18 +67,18 @@ class Prediction(Shown):
     source : mapping of str to str
         By component: ``measured`` or ``assumed``.
     flags : mapping of str to array of bool
-        Where the equations are not to be trusted (see `mlperf.systems.flags.sprint_flags`).
+        Where the equations are not to be trusted (see `mlperf.systems.sprint.flags.sprint_flags`).
     refine : str or None
         ``recursion`` where the closed form was refined by it.
     recommended : tuple of str
         Form to believe for each configuration: ``convolution``, ``recursion`` or ``simulation`` (see
-        `mlperf.systems.detail.forms.recommended_forms`).
+        `mlperf.systems.sprint.forms.recommended_forms`).
     minibatch, staleness : tuple of Distribution or None
         Distributions of the mini-batch size (samples) and of the staleness (updates), one a configuration.
     elasticities : DataFrame or None
-        See `mlperf.systems.detail.elasticity.elasticity_table`.
+        See `mlperf.systems.sprint.elasticity.elasticity_table`.
     forms : DataFrame or None
-        Every form beside the others: see `mlperf.systems.detail.forms.form_table`.
+        Every form beside the others: see `mlperf.systems.sprint.forms.form_table`.
     simulation : SimulatedRuns or None
         A discrete-event simulation beside the equations.
     """
@@ -179,7 +179,7 @@ def predict_configurations(
     configs : DataFrame
         ``cnn, n_nodes, n_gpus_per_node, subbatch_size, dataset_size``.
     closed : {"convolution", "second_moment", "paper"}
-        See `mlperf.systems.sprint.solve_iterations`.
+        See `mlperf.systems.sprint.equations.solve_iterations`.
     refine : {"recursion"}, optional
         Refine the closed form ``convolution`` update by update (seconds a configuration).
     method : str

@@ -10,10 +10,10 @@ import numpy as np
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
-from mlperf.systems.outputs import epoch_time, mean_minibatch_size
+from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.searching.windows import MEAN, STALENESS, Window
-from mlperf.systems.sprint import solve_iterations
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 
 N_BEST = 50
 EDGE_SHARE = 0.10

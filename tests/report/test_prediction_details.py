@@ -10,10 +10,10 @@ from mlperf.report.heatmap import Plane, round_values, search_maps
 from mlperf.report.prediction_details import detail_sections, simulation
 from mlperf.report.tables import column_view
 from mlperf.report.views import result_figure
-from mlperf.systems.detail.simulated import SimulatedRuns
-from mlperf.systems.distributions import Distribution
+from mlperf.systems.base.distributions import Distribution
+from mlperf.systems.base.times import RunGrid
 from mlperf.systems.run_prediction import Prediction
-from mlperf.systems.times import RunGrid
+from mlperf.systems.sprint.simulated import SimulatedRuns
 
 COUNT = Distribution(np.array([0.0, 4.0, 8.0]), np.array([0.25, 0.5, 0.25]))
 AGE = Distribution(np.array([1.0, 2.0]), np.array([0.5, 0.5]))

@@ -10,10 +10,10 @@ from mlperf.models.uncertainty.intervals import Interval
 from mlperf.report.comparisons import comparison_sections, quantity_rows
 from mlperf.report.predictions import prediction_sections
 from mlperf.report.views import result_figure, result_text
+from mlperf.systems.base.times import RunGrid
 from mlperf.systems.compare import comparison
-from mlperf.systems.components import COMPONENTS
 from mlperf.systems.run_prediction import OUTPUTS, Prediction
-from mlperf.systems.times import RunGrid
+from mlperf.systems.sprint.components import COMPONENTS
 
 EPOCH_S = 2226.0
 GPU_S, UPDATE_S = 0.44479, 0.29711

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.base.times import ComponentTimes, RunGrid
 
 Case = tuple[ComponentTimes, RunGrid]
 Machine = Callable[..., Case]

@@ -11,7 +11,7 @@ import pytest
 import mlperf
 from mlperf.core.errors import DataError, DomainError
 from mlperf.specs import JobSpec, load_cnn, load_machine
-from mlperf.systems.collectives import allreduce_s
+from mlperf.systems.base.collectives import allreduce_s
 from mlperf.systems.run_prediction import OUTPUTS
 
 JOB = JobSpec(dataset_size=60_000, subbatch_size=2, n_nodes=4)

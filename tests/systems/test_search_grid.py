@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import UsageError
-from mlperf.systems.outputs import epoch_time, mean_minibatch_size
+from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.search_grid import grid_neighbours, pareto_front, solve_search
-from mlperf.systems.sprint import solve_iterations
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 WINDOW = (103.5, 172.5)  # 138 +- 25 %

@@ -7,13 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from mlperf.systems.barrier import beta_binomial_cdf
-from mlperf.systems.barrier_wait import barrier_wait
-from mlperf.systems.minibatch import minibatch_distribution, minibatch_std
-from mlperf.systems.recursion import refine_by_recursion
-from mlperf.systems.simulate import SimulationPlan, simulate_iterations
-from mlperf.systems.sprint import solve_iterations
-from mlperf.systems.times import SPREADS, ComponentTimes, RunGrid
+from mlperf.systems.base.times import SPREADS, ComponentTimes, RunGrid
+from mlperf.systems.coupling.barrier import beta_binomial_cdf
+from mlperf.systems.coupling.barrier_wait import barrier_wait
+from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.minibatch import minibatch_distribution, minibatch_std
+from mlperf.systems.sprint.recursion import refine_by_recursion
+from mlperf.systems.sprint.simulate import SimulationPlan, simulate_iterations
 
 MEANS = {
     "fetch_weights_s": 0.006,

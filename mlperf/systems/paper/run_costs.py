@@ -11,10 +11,10 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.datasets.campaigns.trainer_runs import settings_table
 from mlperf.datasets.dictionary.schema import SETTING
-from mlperf.systems.outputs import EpochOutputs, epoch_outputs
+from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.paper.material import Material
-from mlperf.systems.sprint import State, solve_iterations
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.equations import State, solve_iterations
+from mlperf.systems.sprint.outputs import EpochOutputs, epoch_outputs
 from mlperf.systems.trainer_accuracy.costs import MEASURED, TABLE_ONLY, Costs, fit_costs
 from mlperf.systems.trainer_accuracy.gradient_transfer import works
 

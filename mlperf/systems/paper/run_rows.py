@@ -14,9 +14,9 @@ from mlperf.core.errors import DataError, FitError
 from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.component_times import predict_times
-from mlperf.systems.components import COMPONENTS
 from mlperf.systems.paper.material import Material
 from mlperf.systems.paper.run_costs import KEYS, OUTPUTS, SIZES, costs_of, settings_of_mode, solve
+from mlperf.systems.sprint.components import COMPONENTS
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,11 +9,11 @@ import numpy as np
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.shown import Shown
-from mlperf.systems.outputs import epoch_time
+from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.search_grid import Epochs, Objective
 from mlperf.systems.searching.windows import MEAN, STALENESS, Window
-from mlperf.systems.sprint import State, solve_iterations
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.equations import State, solve_iterations
+from mlperf.systems.sprint.outputs import epoch_time
 
 TOP = 5
 RANK_LEVELS = (0.05, 0.95)

@@ -14,10 +14,10 @@ from mlperf.models.uncertainty.intervals import Interval
 from mlperf.specs.kernels.memory import max_subbatch_size
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.component_times import PredictedTimes, draw_times, predict_times
 from mlperf.systems.gradient import PREDICTOR
 from mlperf.systems.learning_quality import QualityModel
-from mlperf.systems.minibatch import minibatch_std
 from mlperf.systems.model import Model
 from mlperf.systems.run_prediction import refuse_outside
 from mlperf.systems.search_grid import SearchSolution, pareto_front, solve_search
@@ -25,9 +25,9 @@ from mlperf.systems.searching.draws import Drawn, drawn_candidates, first_share,
 from mlperf.systems.searching.objectives import epochs_of, objective_column, objective_of, priced, target_columns
 from mlperf.systems.searching.result import SearchResult
 from mlperf.systems.searching.windows import MEAN, QUANTILE, STALENESS, Window
-from mlperf.systems.sprint import solve_iterations
-from mlperf.systems.staleness import mean_staleness
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.minibatch import minibatch_std
+from mlperf.systems.sprint.staleness import mean_staleness
 
 N_DRAWS = 200
 N_CANDIDATES = 50

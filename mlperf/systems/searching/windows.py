@@ -11,11 +11,11 @@ from scipy.special import ndtri
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import UsageError
-from mlperf.systems.minibatch import minibatch_distribution, minibatch_std
-from mlperf.systems.outputs import mean_minibatch_size
-from mlperf.systems.sprint import State
-from mlperf.systems.staleness import mean_staleness
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.equations import State
+from mlperf.systems.sprint.minibatch import minibatch_distribution, minibatch_std
+from mlperf.systems.sprint.outputs import mean_minibatch_size
+from mlperf.systems.sprint.staleness import mean_staleness
 
 MEAN, QUANTILE, STALENESS = "mean_minibatch_size", "minibatch_quantile", "mean_staleness"
 CHUNK = 4096

@@ -10,17 +10,17 @@ import pandas as pd
 from mlperf.core.errors import UsageError
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.systems.base.times import RunGrid
 from mlperf.systems.component_times import predict_times
-from mlperf.systems.detail.simulated import N_ITERATIONS, plan_for
-from mlperf.systems.detail.solved import refuse_scaled_waits
 from mlperf.systems.gradient import PREDICTOR
 from mlperf.systems.model import Model
 from mlperf.systems.run_prediction import Prediction
-from mlperf.systems.simulate import simulate_iterations
-from mlperf.systems.sprint import solve_iterations
+from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.simulate import simulate_iterations
+from mlperf.systems.sprint.simulated import N_ITERATIONS, plan_for
+from mlperf.systems.sprint.solved import refuse_scaled_waits
 from mlperf.systems.threads.lanes import ThreadTimeline
 from mlperf.systems.threads.simulated import simulated_threads
-from mlperf.systems.times import RunGrid
 
 SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")
 N_UPDATES = 40

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from mlperf.systems.sprint.timeline import Timeline
 from mlperf.systems.threads.lanes import COLUMNS, UPDATE, ThreadTimeline
-from mlperf.systems.timeline import Timeline
 
 SIMULATED = "simulated"
 
@@ -19,7 +19,7 @@ def simulated_threads(timeline: Timeline, n_gpus_per_node: int) -> ThreadTimelin
     Parameters
     ----------
     timeline : Timeline
-        Of `mlperf.systems.simulate.simulate_iterations` with ``n_recorded`` > 0.
+        Of `mlperf.systems.sprint.simulate.simulate_iterations` with ``n_recorded`` > 0.
     n_gpus_per_node : int
         GPUs are numbered node by node.
     """

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mlperf.datasets.campaigns.trainer_runs import OUTPUTS, TrainerRuns, settings_table
 from mlperf.models.validation.crossval import grouped_folds
-from mlperf.systems.components import FITTED
+from mlperf.systems.sprint.components import FITTED
 from mlperf.systems.trainer_accuracy.errors import beside, summary
 from mlperf.systems.trainer_accuracy.forms import predicted
 from mlperf.systems.trainer_accuracy.known import run_grid

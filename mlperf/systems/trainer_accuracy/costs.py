@@ -11,10 +11,10 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.systems.barrier import barrier_excess
-from mlperf.systems.components import FITTED
-from mlperf.systems.sprint import solve_iterations
-from mlperf.systems.times import SPREADS, ComponentTimes
+from mlperf.systems.base.times import SPREADS, ComponentTimes
+from mlperf.systems.coupling.barrier import barrier_excess
+from mlperf.systems.sprint.components import FITTED
+from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.trainer_accuracy.gradient_transfer import seconds_per_work, works
 from mlperf.systems.trainer_accuracy.jitter import variation_of_iterations
 from mlperf.systems.trainer_accuracy.known import OWN_UPDATE_WORK, WORK, run_grid, variations

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import UsageError
-from mlperf.systems.outputs import epoch_time, mean_minibatch_size
-from mlperf.systems.recursion import RecursionPlan, refine_by_recursion
-from mlperf.systems.simulate import SimulationPlan, simulate_iterations
-from mlperf.systems.sprint import solve_iterations
-from mlperf.systems.staleness import mean_staleness
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
+from mlperf.systems.sprint.recursion import RecursionPlan, refine_by_recursion
+from mlperf.systems.sprint.simulate import SimulationPlan, simulate_iterations
+from mlperf.systems.sprint.staleness import mean_staleness
 
 WAITS = ("lock_weights_gpu_s", "lock_gradient_gpu_s", "lock_gradient_update_s", "lock_weights_update_s", "barrier_wait_s")
 PERIODS = ("gpu_iteration_s", "update_iteration_s")

@@ -11,13 +11,13 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.datasets.campaigns.trainer_runs import SETTING, TrainerRuns, settings_table
-from mlperf.systems.distributions import Distribution
-from mlperf.systems.minibatch import minibatch_distribution
-from mlperf.systems.recursion import refine_by_recursion
-from mlperf.systems.simulate import SimulationPlan, simulate_iterations
-from mlperf.systems.sprint import solve_iterations
-from mlperf.systems.staleness import staleness_distribution
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.base.distributions import Distribution
+from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.minibatch import minibatch_distribution
+from mlperf.systems.sprint.recursion import refine_by_recursion
+from mlperf.systems.sprint.simulate import SimulationPlan, simulate_iterations
+from mlperf.systems.sprint.staleness import staleness_distribution
 from mlperf.systems.trainer_accuracy.forms import PREDICTING, RECURSION, SIMULATED_UPDATES
 from mlperf.systems.trainer_accuracy.known import known_times, run_grid
 

@@ -7,8 +7,8 @@ import pandas as pd
 from scipy.optimize import minimize_scalar
 
 from mlperf.core.arrays import FloatArray
-from mlperf.systems.components import COMPONENTS
-from mlperf.systems.probabilities import expected_shorter
+from mlperf.systems.coupling.probabilities import expected_shorter
+from mlperf.systems.sprint.components import COMPONENTS
 
 LARGEST = 0.6
 

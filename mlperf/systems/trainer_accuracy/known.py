@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.systems.components import FITTED
-from mlperf.systems.times import SPREADS, ComponentTimes, RunGrid
+from mlperf.systems.base.times import SPREADS, ComponentTimes, RunGrid
+from mlperf.systems.sprint.components import FITTED
 
 WORK = ("load_image_s", "deform_image_s", "compute_gradient_s", "compute_update_value_s")
 OWN_UPDATE_WORK = ("update_old_weights_s", "add_momentum_s", "update_momentum_s")

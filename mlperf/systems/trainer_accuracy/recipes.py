@@ -12,11 +12,11 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError
 from mlperf.datasets.campaigns.trainer_runs import CONFIG
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.component_fit import ComponentModel, fit_component, fit_components
 from mlperf.systems.component_rows import asynchronous_rows
-from mlperf.systems.components import FITTED, Component
 from mlperf.systems.scaled import Scaled
-from mlperf.systems.times import ComponentTimes
+from mlperf.systems.sprint.components import FITTED, Component
 from mlperf.systems.trainer_accuracy.costs import MEASURED, Costs, barrier_waits, fit_costs, spread_times, variation
 from mlperf.systems.trainer_accuracy.forms import PREDICTING
 from mlperf.systems.trainer_accuracy.gradient_transfer import works

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED
-from mlperf.systems.components import FITTED
+from mlperf.systems.sprint.components import FITTED
 
 SHARED_BY_NODES = ("update_old_weights", "add_momentum", "update_momentum", "allreduce")
 """Their size depends on the number of nodes: a longer time is not a stretch."""

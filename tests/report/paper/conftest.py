@@ -14,10 +14,10 @@ import pytest
 from mlperf.datasets import read_campaign, write_table
 from mlperf.datasets.campaigns.write import write_csv
 from mlperf.specs import CnnSpec, write_cnn
-from mlperf.systems.outputs import epoch_outputs
+from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.paper.material import Material
-from mlperf.systems.sprint import solve_iterations
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.outputs import epoch_outputs
 
 NET = CnnSpec.from_sprint("net", 14, (3, 8, 16, 256, 10), pools_after=(2,), n_conv=2)
 EMULATED, REAL = "emulated gradient+memory+network x5", "real"

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from mlperf.systems.minibatch import minibatch_distribution
-from mlperf.systems.outputs import epoch_time, mean_minibatch_size
+from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.searching.draws import Drawn, drawn_candidates, first_share, kendall_taus, rank_bounds, rank_stability
 from mlperf.systems.searching.windows import MEAN, QUANTILE, STALENESS, Window
-from mlperf.systems.sprint import solve_iterations
-from mlperf.systems.staleness import mean_staleness
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.minibatch import minibatch_distribution
+from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
+from mlperf.systems.sprint.staleness import mean_staleness
 
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 

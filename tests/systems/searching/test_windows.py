@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import UsageError
-from mlperf.systems.minibatch import minibatch_distribution, minibatch_std
-from mlperf.systems.outputs import epoch_time, mean_minibatch_size
+from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.search_grid import solve_search
 from mlperf.systems.searching.windows import MEAN, QUANTILE, STALENESS, Window, by_chunk
-from mlperf.systems.sprint import State, solve_iterations
-from mlperf.systems.staleness import mean_staleness
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.equations import State, solve_iterations
+from mlperf.systems.sprint.minibatch import minibatch_distribution, minibatch_std
+from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
+from mlperf.systems.sprint.staleness import mean_staleness
 
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 ENDLESS = (0.0, np.inf)

@@ -11,10 +11,10 @@ import pytest
 import mlperf
 from mlperf.core.errors import UsageError
 from mlperf.specs import JobSpec, load_cnn, load_machine
-from mlperf.systems.simulate import SimulationPlan, simulate_iterations
+from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.simulate import SimulationPlan, simulate_iterations
 from mlperf.systems.threads import simulated_configuration, simulated_threads
 from mlperf.systems.threads.lanes import UPDATE
-from mlperf.systems.times import ComponentTimes, RunGrid
 
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 

@@ -14,8 +14,8 @@ import pytest
 from mlperf.datasets import write_table
 from mlperf.datasets.campaigns.write import write_csv
 from mlperf.specs import CnnSpec, write_cnn
-from mlperf.systems.simulate import Simulation, SimulationPlan, simulate_iterations
-from mlperf.systems.times import ComponentTimes, RunGrid
+from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.simulate import Simulation, SimulationPlan, simulate_iterations
 from mlperf.systems.trainer_accuracy.gradient_transfer import step_work
 
 DATASET_SIZE = 100_000

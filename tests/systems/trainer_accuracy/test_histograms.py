@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import ks_2samp
 
 from mlperf.datasets.campaigns.trainer_runs import read_runs
-from mlperf.systems.distributions import Distribution
+from mlperf.systems.base.distributions import Distribution
 from mlperf.systems.trainer_accuracy.histograms import (
     distribution_summary,
     distribution_table,

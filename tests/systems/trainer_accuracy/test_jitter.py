@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.systems.components import COMPONENTS
+from mlperf.systems.sprint.components import COMPONENTS
 from mlperf.systems.trainer_accuracy.jitter import iterations_of, variation_of_iterations
 
 

@@ -1,0 +1,1 @@
+"""What every system has: component times, the grid of runs, distributions, collectives."""

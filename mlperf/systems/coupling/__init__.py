@@ -1,0 +1,1 @@
+"""Waits that any system can have: locks, barriers, queues, overlap."""

@@ -1,1 +1,0 @@
-"""Coupling operators of systems other than SPRINT: pure functions on arrays, each with an exact limit to test it by."""
