@@ -12,9 +12,9 @@ import pandas as pd
 from mlperf.datasets import read_campaign
 from mlperf.models.validation.crossval import relative_errors
 from mlperf.report.numbers import percent_text
-from mlperf.systems.gradient_accuracy import accuracy_table, leave_one_cnn_out, train_on_one_cnn
-from mlperf.systems.measured import gradient_data
-from mlperf.systems.training import fit_sgemm
+from mlperf.training.gradient_accuracy import accuracy_table, leave_one_cnn_out, train_on_one_cnn
+from mlperf.training.gradient_data import gradient_data
+from mlperf.training.training import fit_sgemm
 
 METHODS = {
     "paper": "a x + b for memory kernels, isolated SGEMM from its eight grid neighbours (Oyama et al.)",

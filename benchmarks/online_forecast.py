@@ -19,10 +19,10 @@ from sklearn.linear_model import SGDRegressor
 from statsmodels.regression.recursive_ls import RecursiveLS
 
 from mlperf.core.provenance import processor_name
+from mlperf.forecast import online_study
 from mlperf.models.algebra.threads import one_blas_thread
 from mlperf.models.online import Forecaster, Recursion, RecursionSettings
 from mlperf.models.online.members import CHANGE, Shape
-from mlperf.systems.watch import online_study
 
 GOAL_US = 35.0
 N_ROWS = 1440

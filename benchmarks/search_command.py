@@ -13,10 +13,10 @@ from functools import partial
 from typing import Any
 
 from mlperf import load_model, search_runs
+from mlperf.planning.component_times import predict_times
+from mlperf.planning.predict import configurations
 from mlperf.specs import JobSpec, load_cnn, load_machine
 from mlperf.systems.base.times import RunGrid
-from mlperf.systems.component_times import predict_times
-from mlperf.systems.predict import configurations
 from mlperf.systems.sprint.equations import solve_iterations
 
 NODES = SUBBATCHES = range(1, 101)

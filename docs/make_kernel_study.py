@@ -11,7 +11,7 @@ from mlperf.report.figures import save_figure
 from mlperf.report.kernel_page import section_lines
 from mlperf.report.kernel_plots import operations_by_pattern, times_by_pattern
 from mlperf.report.kernel_study import study_sections
-from mlperf.systems.kernel_study import choose_setting, read_all_kernels, study_kernels
+from mlperf.studies.kernels import choose_setting, read_all_kernels, study_kernels
 
 HERE = Path(__file__).parent
 INTRODUCTION = """\

@@ -13,12 +13,12 @@ from mlperf.core.files import write_text_whole
 from mlperf.datasets import read_campaign
 from mlperf.report.figures import save_figure
 from mlperf.report.trainer_accuracies import distribution_figure
-from mlperf.systems.learning_quality import QualityModel, fit_quality
-from mlperf.systems.trainer_accuracy import TrainerAccuracy, judge_trainer
-from mlperf.systems.trainer_accuracy.forms import PREDICTING
-from mlperf.systems.trainer_accuracy.gradient_transfer import balance_errors
-from mlperf.systems.trainer_accuracy.headline import PAPER
-from mlperf.systems.trainer_accuracy.ranking import TOGETHER, Ranking
+from mlperf.studies.trainer import TrainerAccuracy, judge_trainer
+from mlperf.studies.trainer.forms import PREDICTING
+from mlperf.studies.trainer.gradient_transfer import balance_errors
+from mlperf.studies.trainer.headline import PAPER
+from mlperf.studies.trainer.ranking import TOGETHER, Ranking
+from mlperf.training.quality import QualityModel, fit_quality
 
 DOCS = Path(__file__).parent
 FIGURE = Path("images") / "trainer_distributions.svg"
@@ -151,7 +151,7 @@ def split_text(found: TrainerAccuracy) -> str:
 
 {markdown(rows, ["costs", "quantity", "settings", *forms, "between repeats"])}
 
-Mean / largest error, %. Costs are fitted as `mlperf.systems.trainer_accuracy.costs` says: vector operations by length (lines
+Mean / largest error, %. Costs are fitted as `mlperf.studies.trainer.costs` says: vector operations by length (lines
 between measured lengths, the marginal cost beyond, a power below), the exchange by its form 2 (M - 1)/M; the
 barrier is computed. *Known*: each setting's own measured components put into the equations, so that only the equations can be
 wrong. The paper's form has its alpha' fitted here; on known costs it is the cost of one sum.

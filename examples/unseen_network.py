@@ -18,7 +18,7 @@ sorted(campaign.cnns)
 # `leave_out` names networks that nothing may be fitted on: every network of the zoo, and every fifth of the others.
 
 # %%
-from mlperf.systems.demo import held_out_cnns
+from mlperf.studies.demo import held_out_cnns
 
 held_out = held_out_cnns(sorted(campaign.steps["cnn"].unique()))
 model = mlperf.train(campaign, leave_out=held_out, n_folds=8, seed=0)

@@ -15,7 +15,7 @@ from mlperf.core.errors import UsageError
 
 def complete_rung(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's
     """Names of rungs that begin like this."""
-    from mlperf.systems.ladder import rung_names
+    from mlperf.studies.open_data import rung_names
 
     return [CompletionItem(name) for name in rung_names() if name.startswith(incomplete.upper())]
 
@@ -72,7 +72,7 @@ def accuracy(
         return judged(output, rungs, trainer, trained_on, rounds_from, forms, show)
     if trained_on or rounds_from or forms:
         raise UsageError("got --trained-on, --rounds-from or --form without --trainer, expected campaigns of the trainer")
-    from mlperf.systems.ladder import check_ending, climb, write_ladder
+    from mlperf.studies.open_data import check_ending, climb, write_ladder
 
     if output is not None:
         check_ending(output)
@@ -96,7 +96,7 @@ def judged(
     """Judge by runs of the trainer."""
     if output is not None or rungs:
         raise UsageError("got --output or --rung with --trainer, expected neither", hint="--json writes everything that was found.")
-    from mlperf.systems.trainer_accuracy import judge_trainer
+    from mlperf.studies.trainer import judge_trainer
 
     chosen = {"forms": forms} if forms else {}
     found = judge_trainer(trainer, trained_on=trained_on, rounds_from=rounds_from, **chosen)

@@ -41,7 +41,7 @@ and the OpenBLAS installed here (extra asm); beside the tables of a campaign the
 def engine_command(campaign: str | None, output: Path | None, libraries: bool, show: Show) -> None:
     """Cache misses by loop nest, inner runs and instructions of every kernel call of CAMPAIGN."""
     from mlperf.features.network.base import write_features
-    from mlperf.systems.characteristics.tables import campaign_table, library_table
+    from mlperf.training.characteristics.tables import campaign_table, library_table
 
     if libraries == (campaign is not None):
         raise UsageError("expected either CAMPAIGN or --libraries", hint="For example mlperf features engine cpu-epyc.")
@@ -72,7 +72,7 @@ Examples:
 @output_options
 def gain_command(campaign: str, sets: tuple[str, ...], n_jobs: int, show: Show, **options: Any) -> None:
     """What characteristics add to sizes, FLOPs and bytes: error of gradient time of left-out CNNs without and with them."""
-    from mlperf.systems.characteristics.gain import characteristic_gain
+    from mlperf.studies.gain import characteristic_gain
 
     found = characteristic_gain(campaign, sets, jobs=n_jobs, **options)
     for note in found.notes:

@@ -84,7 +84,7 @@ def study(
     **plan: Any,
 ) -> None:
     """Compare feature sets and learners on the kernels of SOURCE: a campaign's folder, a table, or a shipped name."""
-    from mlperf.systems.kernel_study import StudyPlan, choose_setting, read_all_kernels, study_kernels
+    from mlperf.studies.kernels import StudyPlan, choose_setting, read_all_kernels, study_kernels
 
     times = read_all_kernels(sources)
     setting = choose_setting(times, pattern_set=pattern_set, build=build, N=N)
@@ -132,7 +132,7 @@ def train(
 ) -> None:
     """Train a model of the kernels of SOURCE."""
     from mlperf import save_model
-    from mlperf.systems.kernel_study import choose_setting, read_all_kernels, train_kernels
+    from mlperf.studies.kernels import choose_setting, read_all_kernels, train_kernels
 
     times = read_all_kernels(sources)
     setting = choose_setting(times, pattern_set=pattern_set, build=build, N=N)
@@ -175,7 +175,7 @@ def predict(
     strict: bool,
 ) -> None:
     """Predict the times of kernels, with interval and domain flag; measured times in SOURCE are compared."""
-    from mlperf.systems.kernel_study import asked_kernels, load_kernel_model, predict_kernels, read_all_kernels
+    from mlperf.studies.kernels import asked_kernels, load_kernel_model, predict_kernels, read_all_kernels
 
     if bool(sources) == bool(patterns):
         raise UsageError("expected either SOURCE or --pattern", hint="A table of kernels, or --pattern ij-jlk-kil --size 100.")
@@ -190,6 +190,6 @@ def predict(
 @output_options
 def equation(show: Show) -> None:
     """Print the published model of static counts (equation 2), and why its coefficients are no costs."""
-    from mlperf.systems.kernel_study import PUBLISHED
+    from mlperf.studies.kernels import PUBLISHED
 
     show(PUBLISHED)

@@ -98,14 +98,14 @@ def predict(
 
     model = mlperf.load_model(model_path)
     if rows is not None:
-        from mlperf.systems.table_prediction import predict_rows
+        from mlperf.planning.table_prediction import predict_rows
 
         keys = {"on": on} if on else {}
         found = predict_rows(model, rows, level=level, strict=strict, join=join, **keys)
         show(found, data_sha256=model.provenance["data_sha256"], seed=seed)
         return
     if counters_from is not None:
-        from mlperf.systems.characteristics.stored import with_counters
+        from mlperf.training.characteristics.stored import with_counters
 
         sizes = request.subbatch_size or request.needed_job().subbatch_size
         model = with_counters(model, request.needed_cnns(), sizes, counters_from)
@@ -132,7 +132,7 @@ def predict(
     )
     if timeline_path is not None:
         from mlperf.report.timelines import write_timeline
-        from mlperf.systems.threads import simulated_configuration
+        from mlperf.traces.timeline import simulated_configuration
 
         threads = simulated_configuration(
             model, result, request.needed_cnns(), request.needed_machine(), method, dict(factors), seed

@@ -84,7 +84,7 @@ def report(
 def report_model(path: Path, components: tuple[str, ...], html_path: Path | None, show: Show) -> None:
     """What a model rests on: terms, tests, left-out errors, warnings."""
     import mlperf
-    from mlperf.systems.model_report import model_report
+    from mlperf.training.model_report import model_report
 
     if not path.is_file():
         hint = "--figures FOLDER draws figures from a campaign, --timeline FILE the threads of a run."
@@ -121,7 +121,7 @@ def report_figures(
     from mlperf.datasets import read_campaign
     from mlperf.report.paper import draw_paper_figures
     from mlperf.specs.machine import find_machine
-    from mlperf.systems.paper.material import Material
+    from mlperf.studies.paper.figure_inputs import Material
 
     campaign = read_campaign(source)
     beside = None if second is None else read_campaign(second)
@@ -144,7 +144,7 @@ def report_figures(
 def report_timeline(folder: Path, path: Path, window: tuple[float, float] | None, show: Show) -> None:
     """The threads of a recorded run."""
     from mlperf.report.timelines import write_timeline
-    from mlperf.systems.threads import recorded_threads, summarise
+    from mlperf.traces.timeline import recorded_threads, summarise
 
     timeline = recorded_threads(folder)
     write_timeline(timeline, path, window)

@@ -69,7 +69,7 @@ def search(
 ) -> int:
     """Rank nodes x GPUs x sub-batch where the mini-batch size fits a window, on one or several machines; exit 1 where none does."""
     import mlperf
-    from mlperf.systems.learning_quality import load_quality
+    from mlperf.training.quality import load_quality
 
     cnns = request.needed_cnns()
     if len(cnns) > 1:

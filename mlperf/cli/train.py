@@ -85,7 +85,7 @@ def train(
 
 def learning(show: Show, source: str, output: Path, target_accuracy: float, target: str | None, options: dict[str, Any]) -> None:
     """Fit the epochs to an accuracy."""
-    from mlperf.systems.learning_quality import fit_quality, save_quality
+    from mlperf.training.quality import fit_quality, save_quality
 
     given = [name for name in (*TABLE_OPTIONS, *CAMPAIGN_OPTIONS) if options[name]]
     if target or given:

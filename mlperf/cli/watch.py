@@ -16,7 +16,7 @@ from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
     from mlperf.datasets.streams.performance import Performance
-    from mlperf.systems.watch.forecasting import Standing
+    from mlperf.forecast.forecasting import Standing
 
 WORDS = ("auto", "progress", "instructions", "cpu", "io")
 EPILOG = """\b
@@ -60,8 +60,8 @@ def watch(command: tuple[str, ...], replayed: Path | None, record: Path | None, 
     """Run a program, sample its counters, and show a live forecast of its performance with its error so far."""
     if replayed is not None:
         return replay_stream(replayed, command, record, show, **options)
-    from mlperf.systems.watch import WatchRequest
-    from mlperf.systems.watch import watch as run
+    from mlperf.forecast import WatchRequest
+    from mlperf.forecast import watch as run
 
     horizon_s = max(1.0, options["interval_s"]) if options["horizon_s"] is None else options["horizon_s"]
     request = WatchRequest(command=command, record=record, **(options | {"horizon_s": horizon_s}))
@@ -78,8 +78,8 @@ def watch(command: tuple[str, ...], replayed: Path | None, record: Path | None, 
 
 def replay_stream(path: Path, command: tuple[str, ...], record: Path | None, show: Show, **options: Any) -> int:
     """Forecast a recorded stream."""
+    from mlperf.forecast import replay
     from mlperf.models.online import ForecasterSettings
-    from mlperf.systems.watch import replay
 
     if command or record:
         raise UsageError("got --replay with a command or --record, expected one or the other", hint="A replay runs nothing.")

@@ -8,7 +8,7 @@ from mlperf.report.numbers import percent_text
 from mlperf.report.views import Section
 
 if TYPE_CHECKING:
-    from mlperf.systems.characteristics.gain import CharacteristicGain
+    from mlperf.studies.gain import CharacteristicGain
 
 
 def gain_sections(result: CharacteristicGain) -> tuple[Section, ...]:

@@ -12,7 +12,7 @@ from mlperf.report.views import Section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mlperf.systems.compare import Comparison
+    from mlperf.planning.compare import Comparison
 
 MEASURES = ("measured", "predicted", "explained", "lower", "upper")
 

@@ -18,7 +18,7 @@ from mlperf.report.views import Section, result_figure, result_sections
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mlperf.systems.demo import Demo
+    from mlperf.studies.demo import Demo
 
 
 def demo_sections(result: Demo) -> tuple[Section, ...]:

@@ -14,7 +14,7 @@ from mlperf.report.tables import frame_columns
 from mlperf.report.views import Section
 
 if TYPE_CHECKING:
-    from mlperf.systems.kernel_study.study import KernelStudy
+    from mlperf.studies.kernels.study import KernelStudy
 
 
 def write_study_page(path: Path, result: KernelStudy) -> None:

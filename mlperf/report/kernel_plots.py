@@ -26,7 +26,7 @@ def operations_by_pattern(
     Parameters
     ----------
     operations : DataFrame
-        As `mlperf.systems.kernel_study.KernelStudy.operations`.
+        As `mlperf.studies.kernels.KernelStudy.operations`.
     clock : str
         Where cycles come from; stands under the figure.
     build, pattern_set : str, optional

@@ -11,10 +11,10 @@ from mlperf.report.views import Section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mlperf.systems.kernel_study.group_study import GroupScore
-    from mlperf.systems.kernel_study.kernel_model import KernelModel, KernelPredictions
-    from mlperf.systems.kernel_study.published import PublishedModel
-    from mlperf.systems.kernel_study.study import KernelStudy
+    from mlperf.studies.kernels.group_study import GroupScore
+    from mlperf.studies.kernels.kernel_model import KernelModel, KernelPredictions
+    from mlperf.studies.kernels.published import PublishedModel
+    from mlperf.studies.kernels.study import KernelStudy
 
 ESTIMATES = {
     "features": "features",
@@ -154,7 +154,7 @@ def transfer_sections(result: KernelStudy) -> list[Section]:
     """The price of generality, then every build and machine."""
     if not result.transfers:
         return []
-    from mlperf.systems.kernel_study.transfer import price_of_generality
+    from mlperf.studies.kernels.transfer import price_of_generality
 
     price = price_of_generality(result.transfers).rename(columns={"rise_of_mape": "rise_of_error"})
     every = frame_of(result.transfers).rename(columns={"bias": "mean_error", "in_domain": "in_domain_share"})

@@ -9,7 +9,7 @@ import pandas as pd
 from mlperf.report.views import Section
 
 if TYPE_CHECKING:
-    from mlperf.systems.ladder.result import Ladder
+    from mlperf.studies.open_data.result import Ladder
 
 NAMES = {
     "median": "median_error",

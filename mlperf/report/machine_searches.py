@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from mlperf.systems.searching.machines import MachineSearch
+    from mlperf.planning.search.machines import MachineSearch
 
 
 def machines_sections(result: MachineSearch) -> tuple[Section, ...]:

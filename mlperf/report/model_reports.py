@@ -13,7 +13,7 @@ from mlperf.report.views import Section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mlperf.systems.model_report import ModelReport, PartReport
+    from mlperf.training.model_report import ModelReport, PartReport
 
 
 def report_sections(result: ModelReport) -> tuple[Section, ...]:

@@ -9,9 +9,9 @@ import pandas as pd
 from mlperf.report.views import Section
 
 if TYPE_CHECKING:
-    from mlperf.systems.left_out import LeftOutError
-    from mlperf.systems.model import Model
-    from mlperf.systems.table_model import TableModel
+    from mlperf.training.left_out import LeftOutError
+    from mlperf.training.model import Model
+    from mlperf.training.table_model import TableModel
 
 METHODS = {
     "paper": "hand-chosen terms of the paper, plain least squares",

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from mlperf.planning.run_prediction import Prediction
     from mlperf.systems.base.distributions import Distribution
-    from mlperf.systems.run_prediction import Prediction
 
 KEYS = ("cnn", "n_nodes", "n_gpus_per_node", "subbatch_size")
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -14,7 +14,7 @@ from mlperf.report.views import Section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mlperf.systems.run_prediction import Prediction
+    from mlperf.planning.run_prediction import Prediction
 
 KEYS = ("cnn", "n_nodes", "n_gpus_per_node", "subbatch_size")
 TIMES = ("epoch_s", "gpu_iteration_s", "update_iteration_s")

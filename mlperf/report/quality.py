@@ -9,7 +9,7 @@ import pandas as pd
 from mlperf.report.views import Section
 
 if TYPE_CHECKING:
-    from mlperf.systems.learning_quality import QualityModel
+    from mlperf.training.quality import QualityModel
 
 
 def quality_sections(result: QualityModel) -> tuple[Section, ...]:

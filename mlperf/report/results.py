@@ -12,7 +12,7 @@ from mlperf.report.schema import fields_schema, record_schema, writes_its_fields
 
 RESULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "demo": ("mlperf.systems.demo:Demo",),
+        "demo": ("mlperf.studies.demo:Demo",),
         "collect": (
             "mlperf.collect.protocol.summary:Collected",
             "mlperf.collect.trainer.summary:Trained",
@@ -30,28 +30,28 @@ RESULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "features swc-s": ("mlperf.features.network.base:FeatureTable",),
         "features swc-o": ("mlperf.features.network.base:FeatureTable",),
         "features engine": ("mlperf.features.network.base:FeatureTable",),
-        "features gain": ("mlperf.systems.characteristics.gain:CharacteristicGain",),
+        "features gain": ("mlperf.studies.gain:CharacteristicGain",),
         "features dwc-b": ("mlperf.features.network.base:FeatureTable",),
         "features dwc-o": ("mlperf.features.network.base:FeatureTable",),
-        "watch": ("mlperf.systems.watch.result:Watched",),
+        "watch": ("mlperf.forecast.result:Watched",),
         "train": (
-            "mlperf.systems.model:Model",
-            "mlperf.systems.table_model:TableModel",
-            "mlperf.systems.learning_quality.quality_model:QualityModel",
+            "mlperf.training.model:Model",
+            "mlperf.training.table_model:TableModel",
+            "mlperf.training.quality.quality_model:QualityModel",
         ),
         "report": (
-            "mlperf.systems.model_report:ModelReport",
+            "mlperf.training.model_report:ModelReport",
             "mlperf.report.paper.result:PaperFigures",
-            "mlperf.systems.threads.summary:TimelineSummary",
+            "mlperf.traces.timeline.summary:TimelineSummary",
         ),
-        "predict": ("mlperf.systems.run_prediction:Prediction", "mlperf.systems.table_prediction:RowPredictions"),
-        "compare": ("mlperf.systems.compare:Comparison",),
-        "search": ("mlperf.systems.searching.result:SearchResult", "mlperf.systems.searching.machines:MachineSearch"),
-        "kernels study": ("mlperf.systems.kernel_study.study:KernelStudy",),
-        "kernels train": ("mlperf.systems.kernel_study.kernel_model:KernelModel",),
-        "kernels predict": ("mlperf.systems.kernel_study.kernel_model:KernelPredictions",),
-        "kernels equation": ("mlperf.systems.kernel_study.published:PublishedModel",),
-        "accuracy": ("mlperf.systems.ladder.result:Ladder", "mlperf.systems.trainer_accuracy.result:TrainerAccuracy"),
+        "predict": ("mlperf.planning.run_prediction:Prediction", "mlperf.planning.table_prediction:RowPredictions"),
+        "compare": ("mlperf.planning.compare:Comparison",),
+        "search": ("mlperf.planning.search.result:SearchResult", "mlperf.planning.search.machines:MachineSearch"),
+        "kernels study": ("mlperf.studies.kernels.study:KernelStudy",),
+        "kernels train": ("mlperf.studies.kernels.kernel_model:KernelModel",),
+        "kernels predict": ("mlperf.studies.kernels.kernel_model:KernelPredictions",),
+        "kernels equation": ("mlperf.studies.kernels.published:PublishedModel",),
+        "accuracy": ("mlperf.studies.open_data.result:Ladder", "mlperf.studies.trainer.result:TrainerAccuracy"),
     }
 )
 

@@ -15,8 +15,8 @@ from mlperf.report.views import Section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mlperf.systems.searching.draws import RankStability
-    from mlperf.systems.searching.result import SearchResult
+    from mlperf.planning.search.draws import RankStability
+    from mlperf.planning.search.result import SearchResult
 
 AXES = ("n_nodes", "subbatch_size")
 QUANTITIES = {

@@ -15,14 +15,14 @@ from mlperf.report.captions import add_caption
 from mlperf.report.figures import GREY, new_figure, save_figure, style
 from mlperf.report.numbers import TIME_UNITS_S, best_unit
 from mlperf.report.views import Section
-from mlperf.systems.threads.chrome import chrome_text
-from mlperf.systems.threads.lanes import LOCK_WAITS, UPDATE, ThreadTimeline, thread_name
+from mlperf.traces.timeline.chrome import chrome_text
+from mlperf.traces.timeline.lanes import LOCK_WAITS, UPDATE, ThreadTimeline, thread_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from mlperf.systems.threads.summary import TimelineSummary
+    from mlperf.traces.timeline.summary import TimelineSummary
 
 MOST_LANES = 20
 BAR = 0.74

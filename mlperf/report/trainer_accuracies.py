@@ -12,8 +12,8 @@ from mlperf.report.views import Section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mlperf.systems.trainer_accuracy.ranking import Ranking
-    from mlperf.systems.trainer_accuracy.result import TrainerAccuracy
+    from mlperf.studies.trainer.ranking import Ranking
+    from mlperf.studies.trainer.result import TrainerAccuracy
 
 LEAST_SHOWN = 1e-4
 AXES = {"minibatch_size": "samples of one update", "staleness": "staleness, updates"}

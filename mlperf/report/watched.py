@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from mlperf.systems.watch.result import Watched
-    from mlperf.systems.watch.study import OnlineStudy
+    from mlperf.forecast.result import Watched
+    from mlperf.forecast.study import OnlineStudy
 
 LINE_WIDTH = 1.1
 DECADES_FOR_LOGARITHM = 1.0

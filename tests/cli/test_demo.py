@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from mlperf.cli.main import cli
 from mlperf.datasets import read_table, write_table
 from mlperf.report.demos import write_demo
-from mlperf.systems.demo import run_demo
+from mlperf.studies.demo import run_demo
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def shown_demo(small_campaign: Path) -> Any:
 
 def invoke(demo: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
     """The command on a result that is at hand: what it computes is tested elsewhere."""
-    monkeypatch.setattr("mlperf.systems.demo.run_demo", lambda *_, **__: demo)
+    monkeypatch.setattr("mlperf.studies.demo.run_demo", lambda *_, **__: demo)
     return CliRunner().invoke(cli, ["demo", "--out", str(folder)], catch_exceptions=False)
 
 

@@ -90,7 +90,7 @@ def test_windows_and_targets_are_written_under_the_same_keys(stream: Path, tmp_p
 def test_the_live_line_fits_a_terminal_and_says_when_persistence_is_better() -> None:
     from mlperf.cli.watch import standing_text
     from mlperf.datasets.streams.performance import PERFORMANCE
-    from mlperf.systems.watch.forecasting import Standing
+    from mlperf.forecast.forecasting import Standing
 
     standing = Standing(12.0, 9.27e9, 8.5e9, 7e9, 1.01e10, 40, 0.93, 0.091, 0.102)
     text = standing_text(PERFORMANCE["instructions"], standing)

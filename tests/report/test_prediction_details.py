@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mlperf.planning.run_prediction import Prediction
 from mlperf.report.heatmap import Plane, round_values, search_maps
 from mlperf.report.prediction_details import detail_sections, simulation
 from mlperf.report.tables import column_view
 from mlperf.report.views import result_figure
 from mlperf.systems.base.distributions import Distribution
 from mlperf.systems.base.times import RunGrid
-from mlperf.systems.run_prediction import Prediction
 from mlperf.systems.sprint.simulated import SimulatedRuns
 
 COUNT = Distribution(np.array([0.0, 4.0, 8.0]), np.array([0.25, 0.5, 0.25]))

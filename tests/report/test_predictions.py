@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from mlperf.models.uncertainty.intervals import Interval
+from mlperf.planning.compare import comparison
+from mlperf.planning.run_prediction import OUTPUTS, Prediction
 from mlperf.report.comparisons import comparison_sections, quantity_rows
 from mlperf.report.predictions import prediction_sections
 from mlperf.report.views import result_figure, result_text
 from mlperf.systems.base.times import RunGrid
-from mlperf.systems.compare import comparison
-from mlperf.systems.run_prediction import OUTPUTS, Prediction
 from mlperf.systems.sprint.components import COMPONENTS
 
 EPOCH_S = 2226.0

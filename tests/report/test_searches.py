@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from mlperf.planning.search.search import SearchResult
 from mlperf.report.searches import search_sections
 from mlperf.report.views import result_figure, result_text
-from mlperf.systems.search import SearchResult
 
 
 def found(n_best: int) -> SearchResult:

@@ -13,8 +13,8 @@ pytest.importorskip("matplotlib")
 from mlperf.core.errors import UsageError
 from mlperf.report.timelines import LOOKS, MOST_LANES, timeline_figure, write_timeline
 from mlperf.report.views import result_text
-from mlperf.systems.threads import ThreadTimeline, summarise
-from mlperf.systems.threads.lanes import COLUMNS, LOCK_WAITS, UPDATE
+from mlperf.traces.timeline import ThreadTimeline, summarise
+from mlperf.traces.timeline.lanes import COLUMNS, LOCK_WAITS, UPDATE
 
 PARTS = (("fetch_weights", 0.1), ("compute_gradient", 1.0), ("lock_gradient_gpu", 0.2), ("update_gradient", 0.1))
 UPDATES = (("lock_gradient_update", 0.002), ("sum_gradient", 0.2), ("barrier", 0.1), ("allreduce", 0.3), ("update_weights", 0.1))

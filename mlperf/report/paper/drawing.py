@@ -16,7 +16,7 @@ from mlperf.report.paper.registry import PAPER_FIGURES, FigureKind
 from mlperf.report.paper.result import Drawing, DrawnFigure, PaperFigures, SkippedFigure
 
 if TYPE_CHECKING:
-    from mlperf.systems.paper.material import Material
+    from mlperf.studies.paper.figure_inputs import Material
 
 FORMATS = (*FILE_TYPES, "csv")
 

@@ -13,14 +13,14 @@ from mlperf.report.paper.axes import count_ticks, whiskers
 from mlperf.report.paper.bars import part_looks, stacked_bars
 from mlperf.report.paper.result import MEASURED, Drawing
 from mlperf.report.plots import limits
-from mlperf.systems.paper.gradients import (
+from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.gradients import (
     gradient_steps,
     kernel_shares,
     relative_errors_of,
     spread_of_networks,
     step_spread,
 )
-from mlperf.systems.paper.material import Material
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

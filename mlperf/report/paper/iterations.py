@@ -13,9 +13,9 @@ from mlperf.report.figures import GREY, MARKERS, PALETTE, new_figure
 from mlperf.report.numbers import TIME_UNITS_S, best_unit, percent_text
 from mlperf.report.paper.axes import count_ticks, whiskers
 from mlperf.report.paper.result import Drawing
-from mlperf.systems.paper.material import Material
-from mlperf.systems.paper.run_costs import KEYS
-from mlperf.systems.paper.run_rows import RunRows, run_rows
+from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.run_costs import KEYS
+from mlperf.studies.paper.run_rows import RunRows, run_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

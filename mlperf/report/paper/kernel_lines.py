@@ -12,8 +12,8 @@ from mlperf.report.numbers import BYTE_UNITS, TIME_UNITS_S, best_unit, number_te
 from mlperf.report.paper.axes import whiskers
 from mlperf.report.paper.result import MEASURED, Drawing
 from mlperf.specs.kernels.kernels import MEMORY_KERNELS
-from mlperf.systems.paper.kernel_lines import kernel_lines
-from mlperf.systems.paper.material import Material
+from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.kernel_lines import kernel_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,8 @@ from mlperf.report.figures import new_figure
 from mlperf.report.heatmap import frame_cell, hatch_cells, tick
 from mlperf.report.numbers import TIME_UNITS_S, best_unit, number_text
 from mlperf.report.paper.result import Drawing
-from mlperf.systems.paper.material import Material
-from mlperf.systems.paper.planes import Plane, first_plane, second_plane
+from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.planes import Plane, first_plane, second_plane
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

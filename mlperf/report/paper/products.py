@@ -11,8 +11,8 @@ from mlperf.report.figures import PALETTE, new_figure
 from mlperf.report.numbers import percent_text
 from mlperf.report.paper.axes import size_map
 from mlperf.report.paper.result import MEASURED, Drawing
-from mlperf.systems.paper.material import Material
-from mlperf.systems.paper.products import product_errors, product_plane
+from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.products import product_errors, product_plane
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

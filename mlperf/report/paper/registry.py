@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mlperf.report.paper.result import Drawing
-    from mlperf.systems.paper.material import Material
+    from mlperf.studies.paper.figure_inputs import Material
 
     Maker = Callable[[Material], list[Drawing]]
 

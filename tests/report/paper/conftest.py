@@ -14,8 +14,8 @@ import pytest
 from mlperf.datasets import read_campaign, write_table
 from mlperf.datasets.campaigns.write import write_csv
 from mlperf.specs import CnnSpec, write_cnn
+from mlperf.studies.paper.figure_inputs import Material
 from mlperf.systems.base.times import ComponentTimes, RunGrid
-from mlperf.systems.paper.material import Material
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.outputs import epoch_outputs
 

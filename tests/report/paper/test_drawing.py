@@ -14,7 +14,7 @@ from mlperf.core.errors import UsageError
 from mlperf.report.paper import PAPER_FIGURES, draw_paper_figures
 from mlperf.report.paper.drawing import slug
 from mlperf.report.views import result_text
-from mlperf.systems.paper.material import Material
+from mlperf.studies.paper.figure_inputs import Material
 
 
 def test_every_figure_of_the_paper_is_drawn_or_skipped_with_the_missing_tables(runs_material: Material, tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+from mlperf.planning.compare import compare_runs
 from mlperf.report.paper.gradients import share_drawings, step_drawings
-from mlperf.systems.compare import compare_runs
-from mlperf.systems.paper.material import Material
+from mlperf.studies.paper.figure_inputs import Material
 
 HELD_OUT = ["cnn05", "res03"]
 

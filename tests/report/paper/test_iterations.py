@@ -13,7 +13,7 @@ from mlperf.core.errors import DataError
 from mlperf.report.paper.breakdowns import part_drawings
 from mlperf.report.paper.iterations import gpu_drawings, update_drawings
 from mlperf.report.paper.result import Drawing
-from mlperf.systems.paper.material import Material
+from mlperf.studies.paper.figure_inputs import Material
 
 SETTING = ["cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
 MAKERS = {"gpu_iteration_s": gpu_drawings, "update_iteration_s": update_drawings}

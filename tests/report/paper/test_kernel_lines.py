@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from mlperf.report.paper.kernel_lines import line_drawings
-from mlperf.systems.paper.kernel_lines import kernel_lines
-from mlperf.systems.paper.material import Material
+from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.kernel_lines import kernel_lines
 
 
 def test_points_are_medians_and_lines_least_squares_through_all_calls(small_material: Material) -> None:

@@ -14,8 +14,8 @@ from mlperf.report.heatmap import FRAME
 from mlperf.report.paper.planes import first_drawings, second_drawings, three_digits
 from mlperf.report.paper.result import Drawing
 from mlperf.specs import load_machine
-from mlperf.systems.paper.material import Material
-from mlperf.systems.paper.planes import first_plane, second_plane
+from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.planes import first_plane, second_plane
 
 WINDOW = (40.0, 80.0)
 

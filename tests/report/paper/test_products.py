@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib")
 
 from mlperf.report.numbers import percent_text
 from mlperf.report.paper.products import error_drawings, plane_drawings
-from mlperf.systems.paper.material import Material
+from mlperf.studies.paper.figure_inputs import Material
 
 
 def test_the_plane_holds_the_median_time_of_every_size_at_one_k(small_material: Material) -> None:

@@ -1,0 +1,1 @@
+"""Questions to a trained model: predict, compare, search."""

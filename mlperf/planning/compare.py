@@ -1,0 +1,195 @@
+"""`mlperf.compare_runs`: predictions beside what a campaign measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.errors import DataError
+from mlperf.core.shown import Shown
+from mlperf.models.validation.crossval import ErrorSummary, relative_errors
+from mlperf.planning.run_prediction import OUTPUTS, predict_configurations
+from mlperf.planning.step_prediction import step_interval
+from mlperf.specs.machine import MachineSpec
+from mlperf.training.gradient import EXPLAINED, METHODS, PREDICTOR, step_times, steps_in_domain
+from mlperf.training.gradient_data import gradient_data
+from mlperf.training.model import Model
+
+if TYPE_CHECKING:
+    from mlperf.datasets import Campaign
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison(Shown):
+    """Predicted beside measured.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a comparison: keys, ``quantity`` (a column name with its unit), ``measured``, ``predicted``, ``explained``
+        (by the linear model whose terms AIC chose), ``lower``,
+        ``upper`` (95 % prediction interval), ``relative_error``, ``inside`` (the interval holds the measurement),
+        ``in_domain``, ``in_training``.
+    errors : mapping of str to ErrorSummary
+        By quantity.
+    coverage : mapping of str to float
+        Share of measurements inside their interval, by quantity.
+    """
+
+    table: pd.DataFrame
+    errors: dict[str, ErrorSummary]
+    coverage: dict[str, float]
+
+    @property
+    def mape(self) -> float:
+        """The largest mean relative error over the quantities, a fraction."""
+        return max(summary.mape for summary in self.errors.values())
+
+    def summary(self) -> pd.DataFrame:
+        """One row a quantity: n, MAPE, maximum, bias (fractions), Kendall tau, coverage."""
+        return pd.DataFrame(
+            [
+                {
+                    "quantity": name,
+                    "n": item.n,
+                    "mape": item.mape,
+                    "max": item.max,
+                    "bias": item.bias,
+                    "kendall_tau": item.kendall_tau,
+                    "coverage": self.coverage[name],
+                }
+                for name, item in self.errors.items()
+            ]
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table, one row a comparison."""
+        return self.table
+
+
+def compare_runs(
+    model: Model,
+    campaign: Campaign | str | Path,
+    *,
+    cnns: Sequence[str] | None = None,
+    machine: MachineSpec | None = None,
+    method: str = PREDICTOR,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Comparison:
+    """Set predictions beside a campaign's asynchronous runs or, where it has none, beside its training steps.
+
+    Parameters
+    ----------
+    model : Model
+        From `mlperf.train`.
+    campaign : Campaign, str or Path
+        Whose ``runs.csv`` (with ``machine``) or ``steps.csv`` holds the measurements.
+    cnns : sequence of str, optional
+        Only these CNNs; default all.
+    machine : MachineSpec, optional
+        Needed for ``runs.csv``.
+    method : str
+        A key of `mlperf.training.gradient.METHODS`.
+    level, seed
+        Of the prediction intervals.
+
+    Raises
+    ------
+    DataError
+        Nothing to compare with.
+    """
+    from mlperf.datasets import read_campaign
+
+    found = read_campaign(campaign) if isinstance(campaign, (str, Path)) else campaign
+    _check_method(method)
+    if found.runs is not None and machine is not None:
+        table = _runs_table(model, found, machine, method, level, seed)
+    else:
+        table = _steps_table(model, found, method, level)
+    if cnns is not None:
+        table = table[table["cnn"].isin(list(cnns))].reset_index(drop=True)
+    if table.empty:
+        raise DataError("got no measured row of those CNNs, expected at least one", place=str(found.path))
+    return comparison(table)
+
+
+def comparison(table: pd.DataFrame) -> Comparison:
+    """Summarise a table of measured and predicted values by ``quantity``."""
+    errors, coverage = {}, {}
+    for quantity, rows in table.groupby("quantity", sort=False):
+        errors[str(quantity)] = relative_errors(rows["predicted"], rows["measured"])
+        coverage[str(quantity)] = float(rows["inside"].mean())
+    return Comparison(table, errors, coverage)
+
+
+def _steps_table(model: Model, campaign: Campaign, method: str, level: float) -> pd.DataFrame:
+    data = gradient_data(campaign, model.gradient.sgemm, model.gradient.backend)
+    steps = data.steps
+    pairs = [(campaign.cnns[name], int(size)) for name, size in zip(steps["cnn"], steps["subbatch_size"], strict=True)]
+    calls = model.gradient.calls(pairs)
+    times = model.gradient.call_times(calls, method)
+    predicted = step_times(calls, times)
+    inside = steps_in_domain(calls, times, model.gradient.calls_in_domain(calls))
+    interval = step_interval(model.score, method, predicted, level)
+    return _with_errors(
+        pd.DataFrame(
+            {
+                "cnn": steps["cnn"],
+                "subbatch_size": steps["subbatch_size"],
+                "quantity": "step_s",
+                "measured": steps["step_s"],
+                "predicted": predicted,
+                "explained": step_times(calls, model.gradient.call_times(calls, EXPLAINED)),
+                "lower": interval.lower,
+                "upper": interval.upper,
+                "in_domain": inside,
+                "in_training": steps["cnn"].isin(model.cnns),
+            }
+        )
+    )
+
+
+def _runs_table(model: Model, campaign: Campaign, machine: MachineSpec, method: str, level: float, seed: int) -> pd.DataFrame:
+    runs = campaign.runs
+    names = sorted(runs["cnn"].unique())
+    dataset_size = runs["epoch_s"] * runs["n_nodes"] * runs["n_gpus_per_node"] * runs["subbatch_size"] / runs["gpu_iteration_s"]
+    configs = runs[["n_nodes", "n_gpus_per_node", "subbatch_size"]].assign(
+        cnn=runs["cnn"].map({name: position for position, name in enumerate(names)}),
+        dataset_size=np.maximum(np.rint(dataset_size), 1).astype(int),
+    )
+    prediction = predict_configurations(
+        model, [campaign.cnns[name] for name in names], machine, configs, method=method, level=level, seed=seed
+    )
+    keys = runs[["run", "mode", "cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]]
+    parts = [
+        keys.assign(
+            quantity=name,
+            measured=runs[name],
+            predicted=getattr(prediction, name),
+            explained=prediction.explained[name],
+            lower=prediction.prediction_interval[name].lower,
+            upper=prediction.prediction_interval[name].upper,
+            in_domain=prediction.in_domain[name],
+            in_training=runs["cnn"].isin(model.cnns),
+        )
+        for name in OUTPUTS
+    ]
+    return _with_errors(pd.concat(parts, ignore_index=True))
+
+
+def _with_errors(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(
+        relative_error=table["predicted"] / table["measured"] - 1.0,
+        inside=(table["lower"] <= table["measured"]) & (table["measured"] <= table["upper"]),
+    )
+
+
+def _check_method(method: str) -> None:
+    if method not in METHODS:
+        raise DataError(f"got method {method!r}, expected one of {', '.join(METHODS)}")

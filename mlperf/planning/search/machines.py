@@ -1,0 +1,121 @@
+"""One ranking over several machines, each with its own model (the paper's Table 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.errors import UsageError
+from mlperf.core.shown import Shown
+from mlperf.planning.search.draws import Drawn, RankStability, first_share, rank_bounds, rank_stability
+from mlperf.planning.search.objectives import objective_column
+from mlperf.planning.search.one_machine import N_CANDIDATES, Asked, Searched, in_order, search_once
+from mlperf.planning.search.result import SearchResult
+from mlperf.planning.search.search import search_configs, window_of
+from mlperf.specs.job import JobSpec
+from mlperf.specs.machine import MachineSpec
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.training.model import Model
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MachineSearch(Shown):
+    """One ranking over machines.
+
+    Attributes
+    ----------
+    best : DataFrame
+        The ``top`` best rows of all machines: the columns of `SearchResult.best` and ``machine``; ranks, ``first_share, rank_low,
+        rank_high`` are among all machines.
+    pareto : DataFrame
+        Rows of the machines' Pareto fronts that no row of any machine beats in the objective with at most as many GPUs.
+    stability : RankStability or None
+        Of the common ranking, each machine's models drawn independently.
+    searches : tuple of SearchResult
+        One a machine.
+    """
+
+    best: pd.DataFrame
+    pareto: pd.DataFrame
+    stability: RankStability | None
+    searches: tuple[SearchResult, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The common ranking; every machine's nearest misses where nothing was found."""
+        if len(self.best):
+            return self.best
+        return pd.concat([one.misses.assign(machine=one.machine) for one in self.searches], ignore_index=True)
+
+
+def search_machines(
+    models: Sequence[tuple[Model, MachineSpec]],
+    cnn: CnnSpec,
+    job: JobSpec,
+    *,
+    n_nodes: Sequence[int] | None = None,
+    n_gpus_per_node: Sequence[int] | int | None = None,
+    subbatch_size: Sequence[int] | None = None,
+    minibatch: tuple[float, float] | None = None,
+    **options: Any,
+) -> MachineSearch:
+    """Search every machine and rank all rows together.
+
+    Parameters
+    ----------
+    models : sequence of (Model, MachineSpec)
+        A model and the machine it was measured on; prices must be in one currency.
+    cnn, job, n_nodes, n_gpus_per_node, subbatch_size, minibatch
+        As in `mlperf.search_runs`; sizes that are not given are each machine's.
+    **options
+        The others of `mlperf.search_runs`: ``window_quantile, max_staleness, min_probability, objective, quality, top,
+        method, factors, ignore_memory, seed, strict``.
+
+    Raises
+    ------
+    UsageError
+        No machine, or two of one name; and as `mlperf.search_runs`.
+
+    References
+    ----------
+    Oyama et al. (SPRINT), Table 10.
+    """
+    names = [machine.name for _, machine in models]
+    if not names or len(set(names)) < len(names):
+        raise UsageError(f"got machines {', '.join(names) or 'none'}, expected at least one, each once")
+    asked = Asked(window_of(job, minibatch), **options)
+    found = [
+        search_once(model, cnn, machine, asked, search_configs(cnn, machine, job, asked, n_nodes, n_gpus_per_node, subbatch_size))
+        for model, machine in models
+    ]
+    return _merged(found, asked)
+
+
+def _merged(found: Sequence[Searched], asked: Asked) -> MachineSearch:
+    column = objective_column(asked.objective)
+    candidates = pd.concat([one.candidates.assign(machine=one.result.machine) for one in found], ignore_index=True)
+    drawn = reduce(Drawn.beside, [one.drawn for one in found])
+    n_gpus = candidates["n_nodes"] * candidates["n_gpus_per_node"]
+    order = np.lexsort((n_gpus, candidates[column])) if len(candidates) else np.zeros(0, dtype=int)
+    order = order[: max(asked.top, N_CANDIDATES)]
+    candidates, drawn = candidates.iloc[order], Drawn(drawn.cost[:, order], drawn.holds[:, order])
+    low, high = rank_bounds(drawn)
+    ranked = candidates.assign(rank=np.arange(1, len(order) + 1), first_share=first_share(drawn), rank_low=low, rank_high=high)
+    return MachineSearch(
+        best=in_order(ranked.iloc[: asked.top]),
+        pareto=_front(found, column),
+        stability=rank_stability(drawn, candidates[column].to_numpy(float)) if len(order) else None,
+        searches=tuple(one.result for one in found),
+    )
+
+
+def _front(found: Sequence[Searched], column: str) -> pd.DataFrame:
+    rows = pd.concat([one.result.pareto.assign(machine=one.result.machine) for one in found], ignore_index=True)
+    n_gpus = rows["n_nodes"] * rows["n_gpus_per_node"]
+    rows = rows.iloc[np.lexsort((rows[column], n_gpus))] if len(rows) else rows
+    least = rows[column].cummin().shift(fill_value=np.inf)
+    return rows[rows[column] < least].reset_index(drop=True)

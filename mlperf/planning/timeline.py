@@ -1,0 +1,72 @@
+"""The threads of a configuration that nobody has run: component times from a model, events from the simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from mlperf.core.errors import UsageError
+from mlperf.planning.component_times import predict_times
+from mlperf.planning.run_prediction import Prediction
+from mlperf.planning.simulated_lanes import simulated_threads
+from mlperf.specs.machine import MachineSpec
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.systems.base.times import RunGrid
+from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.simulate import simulate_iterations
+from mlperf.systems.sprint.simulated import N_ITERATIONS, plan_for
+from mlperf.systems.sprint.solved import refuse_scaled_waits
+from mlperf.traces.timeline.lanes import ThreadTimeline
+from mlperf.training.gradient import PREDICTOR
+from mlperf.training.model import Model
+
+SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")
+N_UPDATES = 40
+GPU_EVENTS, UPDATE_EVENTS = 3, 4
+"""Events of one GPU iteration, and of one update beside its sums."""
+
+
+def simulated_configuration(
+    model: Model,
+    prediction: Prediction,
+    cnns: Sequence[CnnSpec],
+    machine: MachineSpec,
+    method: str = PREDICTOR,
+    factors: Mapping[str, float] | None = None,
+    seed: int = 0,
+) -> ThreadTimeline:
+    """Simulate Algorithms 1 and 2 for the one configuration of a prediction and keep about forty updates.
+
+    Parameters
+    ----------
+    model, machine, method, factors, seed
+        Those of the prediction.
+    prediction : Prediction
+        Of `mlperf.predict_epoch`.
+    cnns : sequence of CnnSpec
+        The network.
+
+    Raises
+    ------
+    UsageError
+        Several configurations, or a factor on a lock wait.
+    """
+    run = prediction.run
+    if len(prediction.cnn) != 1:
+        hint = "Name one --nodes and one --subbatch."
+        raise UsageError(f"got {len(prediction.cnn)} configurations, expected one for a timeline", hint=hint)
+    configs = pd.DataFrame({"cnn": [0], **{name: getattr(run, name) for name in SIZES}})
+    times = predict_times(model, list(cnns), machine, configs, method).times.scaled(factors or {})
+    refuse_scaled_waits(times, "timeline")
+    ratio = float(solve_iterations(times, run, "second_moment").ratio.ravel()[0])
+    simulation = simulate_iterations(times, run, seed, replace(plan_for(N_ITERATIONS, ratio), n_recorded=n_events(run, ratio)))
+    return simulated_threads(simulation.timeline, int(run.n_gpus_per_node[0]))
+
+
+def n_events(run: RunGrid, ratio: float) -> int:
+    """Events of `N_UPDATES` updates when T_Update / T_GPU is ``ratio``."""
+    n_gpus, n_nodes = int(run.n_gpus[0]), int(run.n_nodes[0])
+    of_update = n_nodes * UPDATE_EVENTS + n_gpus * min(1.0, ratio) + GPU_EVENTS * n_gpus * ratio
+    return int(N_UPDATES * of_update) + 1

@@ -1,0 +1,1 @@
+"""Evidence about everything below: left-out errors, open data, the papers' figures."""

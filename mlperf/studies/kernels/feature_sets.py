@@ -1,0 +1,166 @@
+"""Feature sets of contraction kernels by name: what a model sees under SWC-S, SWC-O and DWC-B."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+
+import pandas as pd
+
+from mlperf.core.errors import DataError, UsageError
+from mlperf.core.suggest import did_you_mean
+from mlperf.features.counters import LINEAR_COUNTERS
+from mlperf.features.source import CacheLevel, nest_addresses, pattern_nest
+from mlperf.features.source.roles import ROLES, role_cells
+from mlperf.studies.kernels.instruction_mix import instruction_mix
+from mlperf.studies.kernels.kernel_times import KernelTimes
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSet:
+    """One set of columns.
+
+    Attributes
+    ----------
+    name, kind : str
+        ``"swc-s"``; which of the paper's kinds it is.
+    doc : str
+        What it holds.
+    make : callable
+        ``make(times)`` returns its columns, shape (n_rows, n_columns), in the order of the rows.
+    is_static : bool
+        Known before the kernel runs.
+    """
+
+    name: str
+    kind: str
+    doc: str
+    make: Callable[[KernelTimes], pd.DataFrame]
+    is_static: bool = True
+
+
+def kernel_features(times: KernelTimes, name: str) -> pd.DataFrame:
+    """Columns of a feature set for every row, shape (n_rows, n_columns).
+
+    Raises
+    ------
+    UsageError
+        No such set.
+    DataError
+        The table lacks what it needs: counts, counters.
+    """
+    if name not in FEATURE_SETS:
+        raise UsageError(
+            f"got feature set {name!r}, expected one of {', '.join(FEATURE_SETS)}", hint=did_you_mean(name, FEATURE_SETS)
+        )
+    return FEATURE_SETS[name].make(times).reset_index(drop=True)
+
+
+def available_sets(times: KernelTimes) -> tuple[dict[str, pd.DataFrame], tuple[str, ...]]:
+    """Every feature set that the table allows, constant columns left out, and why others are absent."""
+    found, absent = {}, []
+    for name in FEATURE_SETS:
+        try:
+            columns = varying(kernel_features(times, name))
+        except DataError as error:
+            absent.append(f"{name}: absent, {error.message}")
+            continue
+        if columns.shape[1]:
+            found[name] = columns
+        else:
+            absent.append(f"{name}: absent, equal for all rows")
+    return found, tuple(absent)
+
+
+def varying(columns: pd.DataFrame) -> pd.DataFrame:
+    """Columns that differ between rows."""
+    return columns.loc[:, columns.nunique() > 1]
+
+
+@lru_cache(maxsize=16_384)
+def pattern_cells(pattern: str, size: int, caches: tuple[CacheLevel, ...]) -> Mapping[str, float]:
+    """SWC-S of one contraction at one size: kinds of stride and misses by the role of the arrays."""
+    addresses = nest_addresses(pattern_nest(pattern), {"N": size})
+    return MappingProxyType({column.name: value for column, value in role_cells(addresses, caches)})
+
+
+def nest_columns(times: KernelTimes) -> pd.DataFrame:
+    """Every SWC-S column of every row, caches as those of the row's machine."""
+    machines = {name: facts.caches for name, facts in times.machines.items()}
+    keys = zip(times.frame["pattern"], times.frame["N"], times.frame["machine"], strict=True)
+    rows = [pattern_cells(str(pattern), int(size), machines[str(machine)]) for pattern, size, machine in keys]
+    return pd.DataFrame(rows).fillna(0.0)
+
+
+def cache_columns(times: KernelTimes) -> pd.DataFrame:
+    """Predicted misses only."""
+    every = nest_columns(times)
+    return every[[name for name in every if not str(name).startswith(ROLES)]]
+
+
+def total_columns(times: KernelTimes) -> pd.DataFrame:
+    """Counts of the whole function, in the table's order."""
+    return counted(times, "cnt_")
+
+
+def inner_columns(times: KernelTimes) -> pd.DataFrame:
+    """Instructions of the innermost loops, per multiplication."""
+    return instruction_mix(counted(times, "in_"), times.frame)
+
+
+def counted(times: KernelTimes, stem: str) -> pd.DataFrame:
+    """Counts whose names begin with ``stem``.
+
+    Raises
+    ------
+    DataError
+        The table has none.
+    """
+    names = times.count_columns(stem)
+    if not names:
+        raise DataError(
+            f"no columns {stem}*", place=times.name, hint="mlperf features swc-o counts instructions of .s, objdump or ELF files."
+        )
+    return times.frame[names].astype(float)
+
+
+def static_columns(times: KernelTimes) -> pd.DataFrame:
+    """SWC-S and the innermost loops' instructions."""
+    return pd.concat([nest_columns(times), inner_columns(times)], axis=1)
+
+
+def counter_columns(times: KernelTimes) -> pd.DataFrame:
+    """Counters of a simulated run, per execution of the innermost statement.
+
+    Raises
+    ------
+    DataError
+        No counters beside the table, or not of all its rows.
+    """
+    if times.counters is None:
+        hint = "mlperf collect contraction --cachegrind writes them."
+        raise DataError("no counters beside the table", place=times.name, hint=hint)
+    keys = [name for name in ("build", "N", "offset_bytes", "pattern") if name in times.counters and name in times.frame]
+    names = [name for name in LINEAR_COUNTERS if name in times.counters]
+    known = times.counters.drop_duplicates(keys)[[*keys, *names]]
+    joined = times.frame[keys].merge(known, on=keys, how="left", validate="many_to_one")
+    if not names or joined[names].isna().any(axis=None):
+        raise DataError("no counters of these rows", place=times.name)
+    return joined[names].astype(float).div(times.iterations, axis=0)
+
+
+FEATURE_SETS: Mapping[str, FeatureSet] = MappingProxyType(
+    {
+        one.name: one
+        for one in (
+            FeatureSet("swc-o totals", "SWC-O", "static counts of the whole function: the paper's", total_columns),
+            FeatureSet("swc-o inner", "SWC-O", "instructions of the innermost loops", inner_columns),
+            FeatureSet("cache model", "SWC-S", "predicted misses by role and stride", cache_columns),
+            FeatureSet("swc-s", "SWC-S", "kinds of stride along every loop, predicted misses", nest_columns),
+            FeatureSet("swc-s + swc-o", "SWC-S and SWC-O", "swc-s with the innermost loops", static_columns),
+            FeatureSet("dwc-b", "DWC-B", "counters of a finished (simulated) run", counter_columns, is_static=False),
+        )
+    }
+)

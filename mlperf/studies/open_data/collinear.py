@@ -1,0 +1,92 @@
+"""Rung D3: selection among collinear features, 20 CNNs on one worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from mlperf.datasets import read_open
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
+from mlperf.models.validation.crossval import leave_one_group_out, noise_floor
+from mlperf.studies.open_data.result import NAN, Climbed, judged
+from mlperf.studies.open_data.splits import device_rows
+from mlperf.studies.open_data.task import Rung
+from mlperf.studies.open_data.trial import Method, Trial, score
+
+DEVICES = ("K80", "P100")
+TERMS = ("n_flops", "n_params", "n_tensors")
+FIXED_WITHIN, SELECTED_WITHIN = 0.08, 0.09
+
+
+class NamedStepwise(StepwiseOLS):
+    """The default selection; says which terms it kept."""
+
+    @property
+    def choice_(self) -> str:
+        """Kept terms."""
+        return "{" + ", ".join(self.terms_) + "}"
+
+
+def climb(device: str, folder: Path | None) -> Climbed:
+    """Selection on all CNNs, then leave one CNN out with those terms, and with selection inside each fold."""
+    frame = device_rows(read_open("cmdare", "single_worker", folder), device)
+    rows = frame.groupby("cnn", sort=True)[[*TERMS, "step_time_s"]].mean().reset_index()
+    X, y = rows[list(TERMS)], rows["step_time_s"].to_numpy()
+    whole = StepwiseOLS(terms=list(TERMS)).fit(X, y)
+    trial = Trial(
+        "D3",
+        device,
+        X,
+        y,
+        leave_one_group_out(rows["cnn"].to_numpy()),
+        len(whole.terms_),
+        groups=rows["cnn"].to_numpy(),
+        noise_floor=noise_floor(frame, ["cnn"], "step_time_s").mape,
+    )
+    scores = [
+        score(Method("selected in each fold", "default", lambda: NamedStepwise(list(TERMS), report="none")), trial),
+        score(Method("selected terms, fixed", "linear", lambda: fixed(whole.terms_)), trial),
+        score(Method("n_flops alone", "baseline", lambda: fixed(("n_flops",))), trial),
+        score(Method("all three", "baseline", lambda: fixed(TERMS)), trial),
+    ]
+    kept = set(whole.terms_)
+    warned = any("collinear" in warning for warning in whole.report_.warnings)
+    goals = (
+        judged("D3", device, "tensors and exactly one of FLOPs, parameters", float(is_expected(kept)), 1.0, NAN, "flag"),
+        judged("D3", device, "warned of collinearity", float(warned), 1.0, NAN, "flag"),
+        judged("D3", device, "leave one CNN out, terms fixed: MAPE", scores[1].mape, NAN, FIXED_WITHIN),
+        judged("D3", device, "leave one CNN out, selection inside: MAPE", scores[0].mape, NAN, SELECTED_WITHIN),
+    )
+    return Climbed(tuple(scores), goals, selection_notes(device, whole, rows))
+
+
+def fixed(terms: Sequence[str]) -> StepwiseOLS:
+    """Least squares with these terms."""
+    return StepwiseOLS(terms=list(terms), max_steps=0, report="none")
+
+
+def is_expected(kept: set[str]) -> bool:
+    """Whether the tensor count stayed and exactly one of the two collinear features."""
+    return "n_tensors" in kept and len(kept & {"n_flops", "n_params"}) == 1
+
+
+def selection_notes(device: str, whole: StepwiseOLS, rows: pd.DataFrame) -> tuple[str, ...]:
+    """What was kept, the criterion, the correlation, the warnings."""
+    correlation = float(rows["n_flops"].corr(rows["n_params"]))
+    criterion = float(whole.path_["AIC"].iloc[-1])
+    head = f"{device}: kept {{{', '.join(whole.terms_)}}}, AIC {criterion:.2f}; FLOPs and parameters correlate at {correlation:.4f}"
+    return (head, *(f"{device}: {warning}" for warning in whole.report_.warnings))
+
+
+COLLINEAR_RUNGS = (
+    Rung(
+        "D3",
+        "Selection among collinear features",
+        (("cmdare", "single_worker"),),
+        "mean over the repetitions of each of 20 CNNs; leave one CNN out; unweighted",
+        DEVICES,
+        climb,
+    ),
+)

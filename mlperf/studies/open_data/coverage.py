@@ -1,0 +1,212 @@
+"""Rung E1: 95 % prediction intervals hold what they promise on groups that were left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mlperf.datasets import read_open
+from mlperf.models.estimators.learning.boosted import BoostedResidual
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
+from mlperf.models.validation.crossval import leave_one_group_out
+from mlperf.studies.open_data.collinear import TERMS as CNN_TERMS
+from mlperf.studies.open_data.forms import MAX_ITER, nonnegative, ratio, weighted
+from mlperf.studies.open_data.group_out import GroupOut
+from mlperf.studies.open_data.layers import CARDS, SETTINGS, STEP, STEP_SIZES, floor_of, step_rows
+from mlperf.studies.open_data.result import NAN, Climbed, Goal, Score, judged
+from mlperf.studies.open_data.splits import device_rows, shuffled_folds
+from mlperf.studies.open_data.task import Rung
+from mlperf.studies.open_data.trial import Method, Trial, score
+
+IMAGES = 1_281_167
+"""Samples of an epoch of ImageNet."""
+VOCABULARY = 51_200
+"""Rows of the embedding of the GPT models, a multiple of 128 above 50,257."""
+EPOCHS, ITERATIONS, CNNS = "A100 epochs", "GPT iterations", ("20 CNNs, K80", "20 CNNs, P100")
+COUNTED: Mapping[str, tuple[str, ...]] = {"convolution": CARDS, "epochs": (EPOCHS,), "iterations": (ITERATIONS,)}
+NARROW, WIDE = (0.92, 0.98), (0.90, 0.99)
+WIDEST_IN_MAPE, SETS_NARROW = 3.0, 2
+BOOSTED_FOLDS = 3
+
+SYSTEM_TERMS = ("pcie_40", "pcie_80", "sxm_40", "sxm_80", "first_hop", "log2(n_nodes)")
+ITERATION_TERMS = (
+    "compute",
+    "bubble",
+    "logits",
+    "attention",
+    "activations",
+    "tensor_bytes",
+    "gradient_bytes",
+    "optimizer",
+    "launches",
+    "tensor_launches",
+    "first_hop",
+)
+
+
+def climb(subject: str, folder: Path | None) -> Climbed:
+    """One device or set."""
+    return SETS.get(subject, climb_layers)(subject, folder)
+
+
+def layer_trial(card: str, folder: Path | None) -> Trial:
+    """Random convolution layers of one card, 10 folds."""
+    columns = list(dict.fromkeys((*STEP_SIZES, *SETTINGS, "m", "n", "k", "n_inputs")))
+    rows = step_rows(card, folder).drop_duplicates(subset=columns).reset_index(drop=True)
+    y, folds = rows["time_median_s"].to_numpy(), shuffled_folds(len(rows))
+    return Trial("E1", card, rows[columns], y, folds, len(STEP.terms), noise_floor=floor_of(rows))
+
+
+def climb_layers(card: str, folder: Path | None) -> Climbed:
+    """Intervals of the ratio form and of boosting, from inner folds, beside normal ones."""
+    trial = layer_trial(card, folder)
+    learner = BoostedResidual(nonnegative(STEP), list(STEP.columns), max_iter=MAX_ITER, n_folds=BOOSTED_FOLDS)
+    scores = (
+        score(Method("ratio", "default", lambda: ratio(STEP)), trial),
+        score(Method("boosted", "best", lambda: learner), trial),
+        score(Method("WLS, normal interval", "baseline", lambda: weighted(STEP)), trial),
+    )
+    return Climbed(scores, tuple(goal for one in scores[:2] for goal in interval_goals(one)))
+
+
+def system_rows(folder: Path | None) -> pd.DataFrame:
+    """A100 systems, each once: samples per GPU by kind of device, network hops, seconds of a step."""
+    frame = read_open("mlperf_results", "resnet_systems", folder)
+    rows = frame[frame["accelerator"].str.contains("A100")].drop_duplicates(subset=["system", "epoch_s"]).reset_index(drop=True)
+    name = rows["accelerator"].str.upper()
+    is_pcie, is_80 = name.str.contains("PCI"), name.str.contains("80GB")
+    samples = rows["global_batch_size"] / rows["n_accelerators"]
+    kinds = {"pcie_40": is_pcie & ~is_80, "pcie_80": is_pcie & is_80, "sxm_40": ~is_pcie & ~is_80, "sxm_80": ~is_pcie & is_80}
+    made: pd.DataFrame = rows.assign(
+        **{kind: samples * chosen for kind, chosen in kinds.items()},
+        first_hop=(rows["n_nodes"] > 1).astype(float),
+        step_s=rows["epoch_s"] * rows["global_batch_size"] / IMAGES,
+    )
+    return made
+
+
+def climb_systems(subject: str, folder: Path | None) -> Climbed:
+    """Epochs composed of steps; each submitter left out."""
+    rows = system_rows(folder)
+    columns = ["pcie_40", "pcie_80", "sxm_40", "sxm_80", "first_hop", "n_nodes"]
+    return climb_composed(subject, rows, columns, SYSTEM_TERMS, "step_s", rows["submitter"].to_numpy())
+
+
+def iteration_rows(folder: Path | None) -> pd.DataFrame:
+    """GPT iterations on one machine with the costs that they are composed of, each per GPU.
+
+    ``slots`` is the number of micro-batch times of a pipeline; a transformer layer has 24 s h² + 4 s² h FLOPs a sequence.
+    """
+    rows = read_open("vtrain", "single_node", folder)
+    hidden, depth, length = (rows[name].astype(float) for name in ("hidden_size", "n_layers", "sequence_length"))
+    tensor, data, pipeline = (rows[f"{name}_parallel"].astype(float) for name in ("tensor", "data", "pipeline"))
+    micro = rows["micro_batch_size"].astype(float)
+    n_micro = rows["global_batch_size"] / (data * micro)
+    slots = n_micro + pipeline - 1.0
+    layer_flops = 24.0 * length * hidden**2 + 4.0 * length**2 * hidden
+    weights = (12.0 * hidden**2 * depth + VOCABULARY * hidden) / (tensor * pipeline)
+    layers = depth / pipeline
+    made: pd.DataFrame = rows.assign(
+        compute=n_micro * micro * layers * layer_flops / tensor,
+        bubble=(pipeline - 1.0) * micro * layers * layer_flops / tensor,
+        logits=n_micro * micro * length * hidden * VOCABULARY / tensor,
+        attention=slots * micro * length**2 * layers / tensor,
+        activations=n_micro * micro * length * hidden * layers,
+        tensor_bytes=slots * micro * length * hidden * layers * (tensor - 1.0) / tensor,
+        gradient_bytes=(data - 1.0) / data * weights,
+        optimizer=weights,
+        launches=slots * layers,
+        tensor_launches=slots * layers * tensor,
+        first_hop=(data > 1.0).astype(float),
+        model=rows["hidden_size"].astype(str) + " x " + rows["n_layers"].astype(str),
+    )
+    return made
+
+
+def climb_iterations(subject: str, folder: Path | None) -> Climbed:
+    """GPT iterations; each model size left out."""
+    rows = iteration_rows(folder)
+    return climb_composed(subject, rows, list(ITERATION_TERMS), ITERATION_TERMS, "iteration_s", rows["model"].to_numpy())
+
+
+def climb_composed(
+    subject: str, rows: pd.DataFrame, columns: Sequence[str], terms: Sequence[str], target: str, groups: object
+) -> Climbed:
+    """Non-negative composed costs with intervals from left-out groups, beside weighted least squares with normal ones."""
+    keys = np.asarray(groups)
+    # Systems of one submitter and configurations of one kind may have equal costs: the group is what must not straddle a fold.
+    X = rows[list(columns)].astype(float).assign(group=keys)
+    trial = Trial("E1", subject, X, rows[target].to_numpy(), leave_one_group_out(keys), len(terms), groups=keys)
+    scores = (
+        score(Method("composed, non-negative", "default", lambda: GroupOut(terms)), trial),
+        score(
+            Method(
+                "WLS, normal interval",
+                "baseline",
+                lambda: StepwiseOLS(terms=list(terms), noise="relative", max_steps=0, report="none"),
+            ),
+            trial,
+        ),
+    )
+    return Climbed(scores, tuple(interval_goals(scores[0])))
+
+
+def climb_cnns(subject: str, folder: Path | None) -> Climbed:
+    """20 CNNs, each left out: reported, too few to count."""
+    frame = device_rows(read_open("cmdare", "single_worker", folder), subject.rpartition(" ")[2])
+    rows = frame.groupby("cnn", sort=True)[[*CNN_TERMS, "step_time_s"]].mean().reset_index()
+    keys = rows["cnn"].to_numpy()
+    trial = Trial(
+        "E1", subject, rows[list(CNN_TERMS)], rows["step_time_s"].to_numpy(), leave_one_group_out(keys), len(CNN_TERMS), groups=keys
+    )
+    default = Method("selected in each fold", "default", lambda: StepwiseOLS(terms=list(CNN_TERMS), report="none"))
+    return Climbed((score(default, trial),))
+
+
+def interval_goals(one: Score) -> list[Goal]:
+    """Coverage within the wide limits, half-width against the MAPE."""
+    width = one.half_width / one.mape
+    return [
+        judged("E1", one.device, f"{one.method}: coverage", one.coverage, *WIDE),
+        judged("E1", one.device, f"{one.method}: median half-width over MAPE", width, NAN, WIDEST_IN_MAPE, "number"),
+    ]
+
+
+def narrow_sets(scores: Sequence[Score]) -> list[Goal]:
+    """Sets on which the default covers 92 to 98 % (convolution: on every card)."""
+    default = {one.device: one.coverage for one in scores if one.role == "default"}
+    if not all(device in default for devices in COUNTED.values() for device in devices):
+        return []
+    low, high = NARROW
+    narrow = sum(all(low <= default[device] <= high for device in devices) for devices in COUNTED.values())
+    return [
+        judged("E1", "all", "sets of three covered 92 to 98 % by the default", float(narrow), float(SETS_NARROW), NAN, "number")
+    ]
+
+
+SETS: Mapping[str, Callable[[str, Path | None], Climbed]] = {
+    EPOCHS: climb_systems,
+    ITERATIONS: climb_iterations,
+    **dict.fromkeys(CNNS, climb_cnns),
+}
+TABLES = (
+    ("mlpredict_cdec", "convolution"),
+    ("mlperf_results", "resnet_systems"),
+    ("vtrain", "single_node"),
+    ("cmdare", "single_worker"),
+)
+COVERAGE_RUNGS = (
+    Rung(
+        "E1",
+        "95 % prediction intervals on left-out groups",
+        TABLES,
+        "convolution: 10 folds, shuffled, seed 0; epochs: each submitter left out; iterations: each model size; CNNs: each CNN",
+        CARDS,
+        climb,
+        narrow_sets,
+        (EPOCHS, ITERATIONS, *CNNS),
+    ),
+)

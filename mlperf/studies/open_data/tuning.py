@@ -1,0 +1,147 @@
+"""Rung A10: all tuning configurations of one kernel; a rank-deficient design, learners, ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.datasets import read_open
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
+from mlperf.models.uncertainty.intervals import Interval
+from mlperf.studies.open_data.choice import InnerChoice
+from mlperf.studies.open_data.forms import Form, boosting
+from mlperf.studies.open_data.products import SPLIT
+from mlperf.studies.open_data.result import NAN, Climbed, Goal, Score, judged
+from mlperf.studies.open_data.splits import device_rows, seventy_thirty
+from mlperf.studies.open_data.task import Rung
+from mlperf.studies.open_data.trial import Method, Trial, adjusted_r2, score
+
+DEVICES = ("2080 Ti", "TITAN RTX")
+# fmt: off
+PARAMETERS = ("mwg", "nwg", "kwg", "mdimc", "ndimc", "mdima", "ndimb", "kwi", "vwm", "vwn", "strm", "strn", "sa", "sb")
+# fmt: on
+SWITCHES = ("strm", "strn", "sa", "sb")
+CONSTANT = ("kwg", "kwi", "strm", "strn")
+N_ALIASED, N_TOP, INNER_FOLDS, N_SHOWN = 2, 10, 3, 6
+PAIRS_R2, LARGEST_MAPE, TOP_WITHIN = 0.78, 0.04, 0.10
+
+
+class LogTime(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Stepwise selection on the logarithm of the time; ``predict`` gives the mean by Duan's smearing."""
+
+    def __init__(self, terms: Sequence[str], max_steps: int = 1000) -> None:
+        self.terms = terms
+        self.max_steps = max_steps
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Select on log y."""
+        logs = np.log(np.asarray(y, dtype=float))
+        self.model_ = StepwiseOLS(terms=list(self.terms), max_steps=self.max_steps, report="none").fit(X, logs)
+        self.smearing_ = float(np.mean(np.exp(logs - self.model_.predict(X))))
+        self.choice_ = f"{len(self.model_.terms_)} of {len(self.terms)} terms"
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """Mean times of the rows of X, shape (n_rows,)."""
+        return np.asarray(self.smearing_ * np.exp(self.model_.predict(X)))
+
+    def in_domain(self, X: Any) -> BoolArray:
+        """Whether each row lies inside the measured domain, shape (n_rows,)."""
+        return self.model_.in_domain(X)
+
+    def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
+        """Interval of a run, from that of its logarithm."""
+        logs = self.model_.predict_interval(X, kind=kind, level=level)
+        return Interval(np.exp(logs.lower), np.exp(logs.upper), level)
+
+
+def second_order(names: Sequence[str]) -> tuple[str, ...]:
+    """Main effects, squares and products of pairs."""
+    return (*names, *(f"{name}*{name}" for name in names), *(f"{first}*{second}" for first, second in combinations(names, 2)))
+
+
+def climb(device: str, folder: Path | None) -> Climbed:
+    """Main effects, pairs and squares, boosting; what is aliased; the best of the predicted top ten."""
+    rows = device_rows(read_open("kernel_tuning_gemm", "gemm", folder), device, list(PARAMETERS))
+    X, y = in_octaves(rows[list(PARAMETERS)].astype(float)), rows["time_median_s"].to_numpy()
+    fold = seventy_thirty(len(rows))[0]
+    floor = float((rows["time_std_s"] / rows["time_median_s"]).median())
+    trial = Trial("A10", device, X, y, [fold], len(PARAMETERS), noise_floor=floor)
+    scores = [score(method, trial) for method in tuning_methods()]
+    train, test = X.iloc[fold.train], X.iloc[fold.test]
+    full = LogTime(second_order(PARAMETERS), max_steps=0).fit(train, y[fold.train])
+    pairs_r2 = adjusted_r2(full.model_.predict(train), np.log(y[fold.train]), full.model_.rank_ - 1)
+    ranked = boosting(form()).fit(train, y[fold.train]).predict(test)
+    goals = [
+        judged("A10", device, "pairs and squares, log t: adjusted R²", pairs_r2, PAIRS_R2, NAN, "number"),
+        judged("A10", device, "best: MAPE", mape_of(scores, "best"), NAN, LARGEST_MAPE),
+        judged("A10", device, "best of predicted top 10, over the true best", regret_of_top(ranked, y[fold.test]), NAN, TOP_WITHIN),
+        *aliased_goals(device, full.model_, train),
+    ]
+    return Climbed(tuple(scores), tuple(goals), aliased_notes(device, full.model_))
+
+
+def in_octaves(X: pd.DataFrame) -> pd.DataFrame:
+    """Sizes, powers of two all, as their log2; switches as they are."""
+    return X.assign(**{name: np.log2(X[name]) for name in PARAMETERS if name not in SWITCHES})
+
+
+def form() -> Form:
+    """What the learners see."""
+    return Form(PARAMETERS, PARAMETERS, PARAMETERS)
+
+
+def tuning_methods() -> list[Method]:
+    """Default: pairs and squares on log t, selected; the family's best; main effects on t and on log t; boosting alone."""
+    family: dict[str, Callable[[], Any]] = {
+        "pairs, log t": lambda: LogTime(second_order(PARAMETERS)),
+        "HGB": lambda: boosting(form()),
+    }
+    return [
+        Method("pairs, log t", "default", family["pairs, log t"]),
+        Method("best", "best", lambda: InnerChoice(family, n_folds=INNER_FOLDS)),
+        Method("main effects, log t", "baseline", lambda: LogTime(PARAMETERS)),
+        Method("OLS", "baseline", lambda: StepwiseOLS(terms=list(PARAMETERS), max_steps=0, report="none")),
+        Method("HGB", "baseline", family["HGB"]),
+    ]
+
+
+def mape_of(scores: Sequence[Score], method: str) -> float:
+    """MAPE of one method."""
+    return next(one.mape for one in scores if one.method == method)
+
+
+def regret_of_top(predicted: FloatArray, measured: FloatArray) -> float:
+    """Smallest measured time among the ten smallest predictions over the smallest of all, minus 1."""
+    top = np.argsort(predicted, kind="stable")[:N_TOP]
+    return float(measured[top].min() / measured.min() - 1.0)
+
+
+def aliased_goals(device: str, model: Any, train: pd.DataFrame) -> list[Goal]:
+    """Whether the constant columns are named, and how many columns of the others are sums of others."""
+    named = set(model.aliased_)
+    varying = [name for name in PARAMETERS if train[name].nunique() > 1]
+    among = [name for name in named if set(name.replace(" ", "").replace("I(", "").strip(")").split("*")) <= set(varying)]
+    constants = float(set(CONSTANT) <= named)
+    return [
+        judged("A10", device, "constant columns named (kwg, kwi, strm, strn)", constants, 1.0, NAN, "flag"),
+        judged("A10", device, "aliased among the varying columns' terms", float(len(among)), N_ALIASED, N_ALIASED, "number"),
+    ]
+
+
+def aliased_notes(device: str, model: Any) -> tuple[str, ...]:
+    """The relations found, constants and main effects first."""
+    relations = sorted(model.aliased_.items(), key=lambda item: (len(item[0]), item[0]))
+    shown = "; ".join(str(relation) for _, relation in relations[:N_SHOWN])
+    return (f"{device}: {len(relations)} aliased columns, each named with its relation: {shown}; ...",)
+
+
+TUNING = (Rung("A10", "Tuning configurations of one SGEMM kernel", (("kernel_tuning_gemm", "gemm"),), SPLIT, DEVICES, climb),)

@@ -1,0 +1,1 @@
+"""From a campaign or a table to a tested model."""

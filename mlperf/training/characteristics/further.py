@@ -1,0 +1,122 @@
+"""Gradient data with the characteristics that a training asks for, and the methods that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from mlperf.core.errors import DataError, UsageError
+from mlperf.core.suggest import did_you_mean
+from mlperf.features.network_engine import SETS
+from mlperf.training.characteristics.description import (
+    FOLDER,
+    MIX_FILE,
+    EngineDescription,
+    campaign_counters,
+    describe_calls,
+    description_of,
+    joined_columns,
+)
+from mlperf.training.characteristics.stored import Characteristics
+from mlperf.training.characteristics.surrogates import fit_surrogates
+from mlperf.training.gradient import METHODS, Method, fit_gradient, methods_with
+from mlperf.training.gradient_data import GradientData
+
+if TYPE_CHECKING:
+    from mlperf.datasets import Campaign
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Further:
+    """What a training knows beside sizes, FLOPs and bytes.
+
+    Attributes
+    ----------
+    sets : tuple of str
+        Keys of `SETS`, in their order; none: nothing.
+    data : GradientData
+        Calls with the columns of the sets.
+    description : EngineDescription or None
+        Of the machine.
+    """
+
+    sets: tuple[str, ...]
+    data: GradientData
+    description: EngineDescription | None
+
+    @classmethod
+    def of(cls, campaign: Campaign, data: GradientData, sets: Sequence[str], counters: Path | None = None) -> Further:
+        """Add the columns of ``sets`` to the calls.
+
+        Raises
+        ------
+        DataError
+            No instruction mix for ``swc-o``, no counters for ``dwc-b``, or calls that the NumPy engine does not make.
+        UsageError
+            Unknown set.
+        """
+        chosen = checked_sets(sets)
+        if not chosen:
+            return cls((), data, None)
+        description = description_of(campaign)
+        if "swc-o" in chosen and description.mix is None:
+            raise DataError(
+                "got no instruction mix of the campaign's libraries, expected one for swc-o",
+                place=str(campaign.path / FOLDER / MIX_FILE),
+                hint="Read it on the machine of the campaign: mlperf features engine -o instructions.csv.",
+            )
+        calls = describe_calls(data.calls, campaign.cnns, description)
+        if any(SETS[name].dynamic for name in chosen):
+            calls = joined_columns(calls, campaign_counters(campaign, counters), "kernel counters")
+        return cls(chosen, replace(data, calls=calls), description)
+
+    @property
+    def table(self) -> Mapping[str, Method]:
+        """The methods with the terms of the sets as candidates."""
+        return methods_with(*terms_of(self.sets, self.data.calls)) if self.sets else METHODS
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether some columns come from a run."""
+        return any(SETS[name].dynamic for name in self.sets)
+
+    def complete(self, trained: pd.DataFrame, left_out: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Both with counters by the cache model, fitted on the first: what is fitted must know what a prediction will know."""
+        if not self.dynamic:
+            return trained, left_out
+        surrogates = fit_surrogates(trained)
+        return surrogates.replaced(trained), surrogates.replaced(left_out)
+
+    def stored(self, seed: int = 0) -> Characteristics | None:
+        """What the model keeps of this."""
+        if self.description is None:
+            return None
+        if not self.dynamic:
+            return Characteristics(self.sets, self.description, None)
+        surrogates = fit_surrogates(self.data.calls)
+        stand_in = fit_gradient(surrogates.replaced(self.data.calls), None, self.data.backend, table=self.table, seed=seed)
+        return Characteristics(self.sets, self.description, surrogates, stand_in.kernels)
+
+
+def checked_sets(sets: Sequence[str]) -> tuple[str, ...]:
+    """The sets in their own order.
+
+    Raises
+    ------
+    UsageError
+        One is unknown.
+    """
+    unknown = [name for name in sets if name not in SETS]
+    if unknown:
+        raise UsageError(f"got {unknown[0]!r}, expected some of {', '.join(SETS)}", hint=did_you_mean(unknown[0], SETS))
+    return tuple(name for name in SETS if name in sets)
+
+
+def terms_of(sets: Sequence[str], calls: pd.DataFrame) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Candidate terms of the sets whose columns the calls have, for memory-bound kernels and for products."""
+    memory = tuple(term for name in sets for term in SETS[name].memory_terms if term in calls)
+    return memory, tuple(term for name in sets for term in SETS[name].gemm_terms if term in calls)

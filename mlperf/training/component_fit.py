@@ -1,0 +1,151 @@
+"""Fit the components of Tables 3 and 4: terms chosen by AIC beside the regressors the paper chose by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.errors import FitError
+from mlperf.models import StepwiseOLS
+from mlperf.models.formula.expressions import names, parse
+from mlperf.models.validation.crossval import noise_floor
+from mlperf.systems.sprint.components import BY_NAME, Component
+from mlperf.training.left_out import LeftOutError, left_out_error
+from mlperf.training.ratio_model import Scaled, fit_scaled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComponentModel:
+    """One fitted component.
+
+    Attributes
+    ----------
+    name : str
+        A name of `mlperf.systems.sprint.components.COMPONENTS`.
+    selected : Scaled
+        Terms chosen by AIC; predicts.
+    paper : Scaled
+        The paper's terms, none dropped; shown beside.
+    selected_errors, paper_errors : LeftOutError or None
+        Of left-out groups, selection repeated inside each fold; None with fewer than three groups.
+    noise_floor : float
+        Odd against even repeats, a fraction; NaN without repeats.
+    n_rows : int
+        Rows of the fit.
+    """
+
+    name: str
+    selected: Scaled
+    paper: Scaled
+    selected_errors: LeftOutError | None
+    paper_errors: LeftOutError | None
+    noise_floor: float
+    n_rows: int
+
+    def predict(self, inputs: pd.DataFrame) -> FloatArray:
+        """Seconds of one occurrence, shape (n_configs,)."""
+        return self.selected.predict(inputs)
+
+    def in_domain(self, inputs: pd.DataFrame) -> BoolArray:
+        """Whether each configuration lies inside the measured domain."""
+        return self.selected.in_domain(inputs)
+
+
+Report = str | tuple[str, ...]
+
+# A vector operation touches two or three vectors of four bytes a parameter: it leaves the second-level cache at about an eighth
+# of its bytes in parameters, and the last one between a sixteenth and, when old lines must also be written back, a quarter.
+CACHE_KNOTS = (("L2", 8), ("L3", 16), ("L3", 4))
+
+
+def fit_components(
+    rows: Mapping[str, pd.DataFrame], noise: str, cache_bytes: Mapping[str, int], *, left_out: bool = True
+) -> dict[str, ComponentModel]:
+    """Fit every component that has rows (see `mlperf.training.component_rows.component_rows`).
+
+    ``cache_bytes`` are the host's caches by level; they give vector operations terms that begin where a cache ends.
+    Without ``left_out`` nothing is fitted again without some of the rows: no left-out errors, and no tests after selection.
+    """
+    return {
+        name: fit_component(_with_cache_terms(BY_NAME[name], cache_bytes), table, noise, left_out=left_out)
+        for name, table in rows.items()
+    }
+
+
+def _with_cache_terms(component: Component, cache_bytes: Mapping[str, int]) -> Component:
+    if component.paper[:1] not in (("n_params",), ("params_share",)):
+        return component
+    vector = component.paper[0]
+    knots = sorted({cache_bytes[level] // share for level, share in CACHE_KNOTS if level in cache_bytes})
+    hinges = tuple(f"max({vector} - {knot}, 0)" for knot in knots)
+    return replace(component, candidates=(*component.candidates, *hinges))
+
+
+def fit_component(component: Component, rows: pd.DataFrame, noise: str, *, left_out: bool = True) -> ComponentModel:
+    """Fit one component.
+
+    Parameters
+    ----------
+    component : Component
+        Gives the paper's terms and the candidates; a candidate whose columns the rows do not have is not offered.
+    rows : DataFrame
+        Inputs of the terms, ``group``, ``time_s``.
+    noise : str
+        ``relative`` (weights 1/t**2, total preserved) or ``absolute``.
+    left_out : bool
+        Whether errors of left-out groups, and tests that know of the selection, are found out.
+
+    Raises
+    ------
+    FitError
+        No term can be evaluated on the rows.
+    """
+    offered = tuple(term for term in component.terms if _evaluable(term, rows))
+    if not offered:
+        raise FitError(f"component {component.name!r}: got columns {', '.join(rows.columns)}, expected those of {component.terms}")
+    paper = tuple(term for term in component.paper if term in offered)
+    times = rows["time_s"].to_numpy(float)
+    return ComponentModel(
+        component.name,
+        _fit(offered, (), rows, times, noise, report=("selective",) if left_out else "none"),
+        _fit(paper, paper, rows, times, noise),
+        _errors(offered, (), rows, times, noise) if left_out else None,
+        _errors(paper, paper, rows, times, noise) if left_out else None,
+        _noise_floor(rows),
+        len(rows),
+    )
+
+
+def _fit(
+    terms: tuple[str, ...], kept: tuple[str, ...], rows: pd.DataFrame, times: FloatArray, noise: str, report: Report = "none"
+) -> Scaled:
+    estimator = StepwiseOLS(terms=terms, lower=kept, noise=noise, report=report)
+    return fit_scaled(estimator, _columns(rows), times, keep_totals=noise == "relative")
+
+
+def _errors(
+    terms: tuple[str, ...], kept: tuple[str, ...], rows: pd.DataFrame, times: FloatArray, noise: str
+) -> LeftOutError | None:
+    def make() -> Any:
+        return StepwiseOLS(terms=terms, lower=kept, noise=noise, report="none")
+
+    return left_out_error(make, _columns(rows), times, rows["group"], keep_totals=noise == "relative")
+
+
+def _columns(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.drop(columns=["time_s", "group"]).select_dtypes(include=np.number)
+
+
+def _noise_floor(rows: pd.DataFrame) -> float:
+    if not rows["group"].duplicated().any():
+        return float("nan")
+    return noise_floor(rows, ["group"], "time_s").mape
+
+
+def _evaluable(term: str, rows: pd.DataFrame) -> bool:
+    return set(names(parse(term))) <= set(rows.columns)

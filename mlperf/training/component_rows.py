@@ -1,0 +1,89 @@
+"""Rows on which the components of Tables 3 and 4 are fitted, from a campaign's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.systems.coupling.barrier import barrier_excess
+from mlperf.systems.sprint.components import BY_NAME, FITTED, Component
+from mlperf.training.gradient_data import CLOCK
+
+if TYPE_CHECKING:
+    from mlperf.datasets import Campaign
+
+
+def component_rows(campaign: Campaign) -> dict[str, pd.DataFrame]:
+    """Measured rows of every fitted component that the campaign has.
+
+    An asynchronous campaign (``components.csv``) wins over isolated memory operations (``updates.csv``): it is measured in
+    place.
+
+    Returns
+    -------
+    dict of DataFrame
+        By component name: the inputs of its terms, ``group`` (rows that belong in one fold) and ``time_s``, seconds > 0.
+    """
+    rows = {}
+    if campaign.updates is not None:
+        rows.update(_update_rows(campaign.updates))
+    if campaign.components is not None:
+        rows.update(asynchronous_rows(campaign.components, campaign.cnns))
+    return rows
+
+
+def _update_rows(updates: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    rows = {}
+    for operation, part in updates.groupby("operation", sort=True):
+        if str(operation) not in BY_NAME:
+            continue
+        keys = ["n_params"] if (part["n_params"] > 0).all() else ["subbatch_size", "input_size"]
+        repeats = part[[*keys, CLOCK]].rename(columns={CLOCK: "time_s"}).reset_index(drop=True)
+        rows[str(operation)] = _with_inputs(repeats).assign(group=repeats[keys].astype(str).agg(" x ".join, axis=1))
+    return rows
+
+
+def _with_inputs(repeats: pd.DataFrame) -> pd.DataFrame:
+    if "n_params" in repeats:
+        return repeats.assign(params_share=repeats["n_params"])
+    return repeats.assign(image_elements=repeats["subbatch_size"] * repeats["input_size"])
+
+
+def asynchronous_rows(components: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> dict[str, pd.DataFrame]:
+    """Rows of every fitted component that asynchronous runs hold; ``components`` has the columns of components.csv."""
+    keys = ["cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
+    inputs = components.assign(
+        params_share=components["n_params"] / components["n_nodes"],
+        image_elements=components["subbatch_size"] * components["cnn"].map(image_elements(cnns)),
+        n_buffers_added=components["n_gpus_per_node"] * components["ready_probability"],
+        barrier_buffers=_barrier_buffers(components),
+        group=components[keys].astype(str).agg(" x ".join, axis=1),
+    )
+    rows = {}
+    for component in FITTED:
+        if component.name == "compute_gradient" or component.column not in components:
+            continue
+        table = inputs.rename(columns={component.column: "time_s"})
+        rows[component.name] = table[_fittable(component, table)].reset_index(drop=True)
+    return {name: table for name, table in rows.items() if len(table)}
+
+
+def _barrier_buffers(components: pd.DataFrame) -> FloatArray:
+    """E(X_M - X_1) of eq. 8 with the measured share of fresh buffers: how many more the slowest node adds."""
+    columns = [components[name].to_numpy(float) for name in ("n_gpus_per_node", "ready_probability", "n_nodes")]
+    return np.array([barrier_excess(int(n), np.array([p]), np.array([m]))[0] for n, p, m in zip(*columns, strict=True)])
+
+
+def _fittable(component: Component, table: pd.DataFrame) -> pd.Series:
+    # One node has no all-reduce: its zero is right and teaches nothing about the cost between nodes.
+    return table["n_nodes"] > 1 if component.kind == "collective" else table["time_s"] > 0
+
+
+def image_elements(cnns: Mapping[str, CnnSpec]) -> dict[str, int]:
+    """Values of one input image by CNN name."""
+    return {name: cnn.input_maps * cnn.input_size[0] * cnn.input_size[1] for name, cnn in cnns.items()}

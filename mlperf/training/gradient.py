@@ -1,0 +1,259 @@
+"""T_ComputeGradient of a CNN as the sum of its kernels' times (SPRINT eqs. 4 to 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.errors import DataError
+from mlperf.datasets.dictionary.schema import LIBRARY_GEMMS
+from mlperf.features.network.kernels import MEMORY_TERMS, PAPER_MEMORY_TERMS, form_of, kernel_tables
+from mlperf.features.network.layer_terms import LIBRARY_FEATURES, LIBRARY_TERMS, PAPER_LIBRARY_TERMS
+from mlperf.features.network.sgemm import CALIBRATED_TERMS, GLOBAL_TERMS
+from mlperf.models import BoostedResidual, GridLocal, NonNegativeOLS, StepwiseOLS
+from mlperf.specs.kernels.kernels import GEMM_KERNELS
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.training.ratio_model import Scaled, fit_scaled
+
+if TYPE_CHECKING:
+    from mlperf.training.characteristics.stored import Characteristics
+
+# Settings of the learnt residual, fixed before any campaign was scored.
+RESIDUAL_SETTINGS = {"n_folds": 0, "max_iter": 80, "learning_rate": 0.1, "max_leaf_nodes": 12, "min_samples_leaf": 8}
+MEMORY_RESIDUAL_COLUMNS = ("access_bytes", "maps_in", "maps_out", "row_size", "subbatch_size", "step_bytes")
+GEMM_RESIDUAL_COLUMNS = ("isolated_s", "m", "n", "k", "step_bytes")
+
+Report = str | tuple[str, ...]
+
+# Share of a step's time that may be predicted outside the domain before the step is flagged.
+OUTSIDE_SHARE = 0.05
+# Fewer rows cannot tell a slope from a constant and leave anything to judge it by.
+LEAST_ROWS = 4
+
+# The answer given by default, and the model that explains it.
+PREDICTOR = "learnt"
+EXPLAINED = "linear"
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How a kernel's time follows from its sizes: estimators for memory-bound kernels, for products, for products in a library.
+
+    Each makes a fresh estimator from the seed; ``gemm`` None means the isolated time itself.
+    ``keep_totals`` rescales the fit so that the sum of the training times is preserved.
+    """
+
+    memory: Callable[[int], Any]
+    gemm: Callable[[int], Any] | None
+    in_library: Callable[[int], Any]
+    keep_totals: bool
+
+    def maker(self, kernel: str) -> Callable[[int], Any] | None:
+        """What fits ``kernel``."""
+        if kernel in GEMM_KERNELS:
+            return self.gemm
+        return self.in_library if kernel in LIBRARY_GEMMS else self.memory
+
+
+def _learnt(terms: tuple[str, ...], columns: tuple[str, ...]) -> Callable[[int], Any]:
+    return lambda seed: BoostedResidual(base=NonNegativeOLS(terms=terms), columns=columns, random_state=seed, **RESIDUAL_SETTINGS)
+
+
+def _stepwise(terms: tuple[str, ...], noise: str) -> Callable[[int], Any]:
+    return lambda _seed: StepwiseOLS(terms=terms, noise=noise, report="none")
+
+
+def _fixed(terms: tuple[str, ...]) -> Callable[[int], Any]:
+    return lambda _seed: StepwiseOLS(terms=terms, lower=terms, noise="absolute", report="none")
+
+
+def methods_with(memory_terms: tuple[str, ...] = (), gemm_terms: tuple[str, ...] = ()) -> dict[str, Method]:
+    """The four methods, with further candidate terms for all but the paper's.
+
+    Parameters
+    ----------
+    memory_terms, gemm_terms : tuple of str
+        Candidates beside `MEMORY_TERMS`, and beside those of products; columns of the kernel rows.
+    """
+    memory, calibrated = (*MEMORY_TERMS, *memory_terms), (*CALIBRATED_TERMS, *gemm_terms)
+    return {
+        "paper": Method(_fixed(PAPER_MEMORY_TERMS), None, _fixed(PAPER_LIBRARY_TERMS), keep_totals=False),
+        "ols": Method(
+            _stepwise(memory, "absolute"),
+            _stepwise((*GLOBAL_TERMS, *gemm_terms), "absolute"),
+            _stepwise(LIBRARY_TERMS, "absolute"),
+            keep_totals=False,
+        ),
+        "linear": Method(
+            _stepwise(memory, "relative"),
+            _stepwise(calibrated, "relative"),
+            _stepwise(LIBRARY_TERMS, "relative"),
+            keep_totals=True,
+        ),
+        "learnt": Method(
+            _learnt(memory, (*MEMORY_RESIDUAL_COLUMNS, *memory_terms)),
+            _learnt(calibrated, (*GEMM_RESIDUAL_COLUMNS, *gemm_terms)),
+            _learnt(LIBRARY_TERMS, LIBRARY_FEATURES),
+            keep_totals=True,
+        ),
+    }
+
+
+METHODS: Mapping[str, Method] = methods_with()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GradientModel:
+    """Fitted kernels of one backend: ``kernels[kernel][method]`` predicts the seconds of one call.
+
+    ``sgemm`` gives the isolated time of a product; a product kernel of the method ``paper`` has no entry of its own. ``too_few``
+    are kernels measured on fewer than four sizes, which were not fitted; ``characteristics`` what the terms read beside sizes.
+    """
+
+    backend: str
+    kernels: Mapping[str, Mapping[str, Scaled]]
+    sgemm: GridLocal | None
+    too_few: tuple[str, ...] = ()
+    characteristics: Characteristics | None = None
+
+    def call_times(self, calls: pd.DataFrame, method: str = PREDICTOR) -> FloatArray:
+        """Seconds of each kernel call.
+
+        Parameters
+        ----------
+        calls : DataFrame, shape (n_calls, ...)
+            As `mlperf.features.network.kernels.kernel_table` makes it, with ``isolated_s`` (see `with_isolated`).
+        method : str
+            A key of `METHODS`.
+
+        Raises
+        ------
+        DataError
+            A kernel was never measured; names the first layer that needs it.
+        """
+        times = np.full(len(calls), np.nan)
+        for kernel, rows in calls.groupby("kernel", sort=False):
+            where = calls.index.get_indexer(rows.index)
+            times[where] = self._kernel_times(str(kernel), rows, method)
+        return times
+
+    def _kernel_times(self, kernel: str, rows: pd.DataFrame, method: str) -> FloatArray:
+        if kernel not in self.kernels:
+            first = rows.iloc[0]
+            reason = "was measured on too few sizes" if kernel in self.too_few else "no measurement covers"
+            raise DataError(
+                f"layer {first['layer']!r} runs the kernel {kernel!r}, which {reason}",
+                place=f"CNN {first['cnn']!r}",
+                hint=f"Measured kernels: {', '.join(sorted(self.kernels))}. Collect a campaign with a CNN that has such a layer.",
+            )
+        if method not in self.kernels[kernel]:
+            return rows["isolated_s"].to_numpy(float)
+        return self.kernels[kernel][method].predict(rows)
+
+    def calls_in_domain(self, calls: pd.DataFrame) -> BoolArray:
+        """Whether each call lies inside the sizes its kernel was measured on, and its product inside the grid."""
+        inside = np.ones(len(calls), bool)
+        for kernel, rows in calls.groupby("kernel", sort=False):
+            where = calls.index.get_indexer(rows.index)
+            inside[where] = self.kernels[str(kernel)][EXPLAINED].in_domain(rows)
+        return np.asarray(inside & calls["isolated_in_domain"].to_numpy(bool))
+
+    def with_isolated(self, calls: pd.DataFrame) -> pd.DataFrame:
+        """Add ``isolated_s``, the time of the call's products in the isolated sweep, and ``isolated_in_domain``."""
+        return with_isolated(calls, self.sgemm)
+
+    def calls(self, runs: Iterable[tuple[CnnSpec, int]]) -> pd.DataFrame:
+        """Kernel calls of several (CNN, sub-batch) pairs, ready for `call_times`; ``run`` is the pair's position."""
+        pairs = list(runs)
+        calls = self.with_isolated(kernel_tables(pairs, form_of(self.kernels)))
+        if self.characteristics is None:
+            return calls
+        return self.characteristics.complete(calls, {cnn.name: cnn for cnn, _ in pairs})
+
+
+def with_isolated(calls: pd.DataFrame, sgemm: GridLocal | None) -> pd.DataFrame:
+    """Add the isolated time of every product (0 for memory kernels) and whether the grid holds it."""
+    gemm = calls["kernel"].isin(GEMM_KERNELS).to_numpy()
+    isolated = np.zeros(len(calls))
+    inside = np.ones(len(calls), bool)
+    if sgemm is not None and gemm.any():
+        sizes = [calls.loc[gemm, name].to_numpy(float) for name in ("m", "n", "k")]
+        trans = calls.loc[gemm, "trans"].to_numpy(str)
+        isolated[gemm] = calls.loc[gemm, "groups"].to_numpy(float) * sgemm.predict(*sizes, trans)
+        inside[gemm] = sgemm.in_domain(*sizes, trans)
+    return calls.assign(isolated_s=isolated, isolated_in_domain=inside)
+
+
+def fit_gradient(
+    calls: pd.DataFrame,
+    sgemm: GridLocal | None,
+    backend: str,
+    *,
+    methods: Iterable[str] = tuple(METHODS),
+    table: Mapping[str, Method] = METHODS,
+    seed: int = 0,
+    report: Report = "none",
+) -> GradientModel:
+    """Fit every kernel in ``calls`` by every method.
+
+    Parameters
+    ----------
+    calls : DataFrame
+        Measured kernel calls: the columns of `with_isolated` and ``time_s``, the median over rounds, seconds > 0.
+    sgemm : GridLocal or None
+        Isolated products; None when no sweep was measured (products then use their sizes alone).
+    backend : str
+        Recorded with the model.
+    methods : iterable of str
+        Keys of ``table``.
+    table : mapping of str to Method
+        `METHODS`, or what `methods_with` makes of further terms.
+    seed : int
+        Of the learnt residual.
+    report : str or tuple of str
+        What the explained method's reports offer after the selection (see `mlperf.StepwiseOLS`).
+    """
+    by_kernel = {str(kernel): rows for kernel, rows in calls.groupby("kernel", sort=True)}
+    kernels = {
+        kernel: fit_kernel(kernel, rows, [(name, table[name]) for name in methods], seed=seed, report=report)
+        for kernel, rows in by_kernel.items()
+        if len(rows) >= LEAST_ROWS
+    }
+    return GradientModel(backend, kernels, sgemm, tuple(kernel for kernel in by_kernel if kernel not in kernels))
+
+
+def fit_kernel(
+    kernel: str, rows: pd.DataFrame, methods: Iterable[tuple[str, Method]], *, seed: int, report: Report
+) -> dict[str, Scaled]:
+    """Fit one kernel by every method; the isolated time itself, which needs no fit, is left out."""
+    fitted = {}
+    for name, method in methods:
+        make = method.maker(kernel)
+        if make is None:
+            continue
+        estimator = make(seed)
+        if name == EXPLAINED:
+            estimator.set_params(report=report)
+        fitted[name] = fit_scaled(estimator, rows, rows["time_s"].to_numpy(float), keep_totals=method.keep_totals)
+    return fitted
+
+
+def steps_in_domain(calls: pd.DataFrame, call_times: FloatArray, inside: BoolArray) -> BoolArray:
+    """Whether at least 95 % of each ``run``'s predicted time is spent in calls inside the domain, shape (n_runs,).
+
+    A step has dozens of calls: asking it of every one of them would flag a step for a softmax of a millionth of its time.
+    """
+    whole = step_times(calls, call_times)
+    known = step_times(calls, np.where(inside, call_times, 0.0))
+    return np.asarray(known >= (1.0 - OUTSIDE_SHARE) * whole)
+
+
+def step_times(calls: pd.DataFrame, call_times: FloatArray) -> FloatArray:
+    """Sum the calls of each ``run`` (eq. 4): seconds, shape (n_runs,)."""
+    runs = calls["run"].to_numpy(int)
+    return np.asarray(np.bincount(runs, weights=call_times, minlength=int(runs.max()) + 1), np.float64)

@@ -1,0 +1,186 @@
+"""How well gradient time is predicted for CNNs that were left out, selection repeated inside each fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.errors import FitError
+from mlperf.models.validation.crossval import ErrorSummary, relative_errors
+from mlperf.training.gradient import METHODS, GradientModel, Method, fit_gradient, step_times
+from mlperf.training.gradient_data import STEP_KEYS, GradientData
+
+SIZE_COLUMNS = ("m", "n", "k", "access_bytes", "maps_in", "maps_out", "row_size", "subbatch_size", "step_bytes")
+Complete = Callable[[pd.DataFrame, pd.DataFrame], tuple[pd.DataFrame, pd.DataFrame]]
+ERROR_COLUMNS = ("n", "mape", "median", "q3", "max", "bias", "nonpositive")
+
+
+def predicted_steps(model: GradientModel, data: GradientData, methods: Iterable[str]) -> pd.DataFrame:
+    """Predict every measured (CNN, sub-batch) pair of ``data``.
+
+    Returns
+    -------
+    DataFrame
+        ``cnn, subbatch_size, measured_s`` and one column ``<method>_s`` a method, seconds; pairs that run a kernel the model
+        never saw hold NaN.
+    """
+    steps = data.steps.reset_index(drop=True)
+    run = steps.assign(run=np.arange(len(steps)))[[*STEP_KEYS, "run"]]
+    calls = data.calls.merge(run, on=STEP_KEYS, how="inner")
+    known = ~calls["run"].isin(calls.loc[~calls["kernel"].isin(model.kernels), "run"].unique())
+    calls = calls[known].reset_index(drop=True)
+    table = steps[STEP_KEYS].assign(measured_s=steps["step_s"])
+    for method in methods:
+        table[f"{method}_s"] = _steps_of(model, calls, method, len(steps))
+    return table
+
+
+def _steps_of(model: GradientModel, calls: pd.DataFrame, method: str, n_steps: int) -> FloatArray:
+    seconds = np.full(n_steps, np.nan)
+    if len(calls):
+        sums = step_times(calls, model.call_times(calls, method))
+        present = np.unique(calls["run"])
+        seconds[present] = sums[present]
+    return seconds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeftOut:
+    """Predictions of CNNs that the fit had not seen.
+
+    ``steps``: one row a (CNN, sub-batch), as `predicted_steps`. ``calls``: one row a kernel call: ``kernel, cnn, time_s,
+    in_range`` and ``<method>_s``, seconds.
+    """
+
+    steps: pd.DataFrame
+    calls: pd.DataFrame
+
+
+def leave_groups_out(
+    data: GradientData,
+    folds: Sequence[list[str]],
+    *,
+    methods: Sequence[str] = tuple(METHODS),
+    table: Mapping[str, Method] = METHODS,
+    complete: Complete | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+) -> LeftOut:
+    """Predict each fold's CNNs from a model fitted on all the others.
+
+    Parameters
+    ----------
+    data : GradientData
+        Medians over rounds.
+    folds : sequence of list of str
+        CNN names, each in at most one fold.
+    methods, seed, jobs
+        Methods to score, seed of the learnt residual, parallel workers (results do not depend on it).
+    table : mapping of str to Method
+        What the methods are (see `fit_gradient`).
+    complete : callable, optional
+        ``complete(trained_calls, left_out_calls)`` returns both as a prediction would know them.
+
+    Raises
+    ------
+    FitError
+        A fold leaves nothing to train on.
+    """
+
+    def one(fold: list[str]) -> LeftOut:
+        train = data.only([name for name in data.steps["cnn"].unique() if name not in fold])
+        if train.calls.empty:
+            raise FitError("got one CNN, expected at least two to leave one out", hint="Collect more CNNs.")
+        test = data.only(fold)
+        if complete is not None:
+            known, unseen = complete(train.calls, test.calls)
+            train, test = replace(train, calls=known), replace(test, calls=unseen)
+        model = fit_gradient(train.calls, None, data.backend, methods=methods, table=table, seed=seed)
+        return LeftOut(predicted_steps(model, test, methods), predicted_calls(model, train.calls, test.calls, methods))
+
+    parts = Parallel(n_jobs=jobs)(delayed(one)(fold) for fold in folds)
+    return LeftOut(
+        pd.concat([part.steps for part in parts], ignore_index=True), pd.concat([part.calls for part in parts], ignore_index=True)
+    )
+
+
+def predicted_calls(model: GradientModel, trained: pd.DataFrame, calls: pd.DataFrame, methods: Iterable[str]) -> pd.DataFrame:
+    """Every measured call whose kernel the model knows: ``kernel, cnn, time_s, in_range`` and ``<method>_s``, seconds."""
+    known = calls[calls["kernel"].isin(model.kernels)].reset_index(drop=True)
+    table = known[["kernel", "cnn", "time_s"]].assign(in_range=_in_range(trained, known))
+    for method in methods:
+        table[f"{method}_s"] = model.call_times(known, method)
+    return table
+
+
+def _in_range(trained: pd.DataFrame, calls: pd.DataFrame) -> BoolArray:
+    """Whether every size of a call lies in the range that its kernel was trained on."""
+    ranges = trained.groupby("kernel")[list(SIZE_COLUMNS)].agg(["min", "max"])
+    own = ranges.loc[calls["kernel"]]
+    inside = [
+        (calls[name].to_numpy() >= own[name]["min"].to_numpy()) & (calls[name].to_numpy() <= own[name]["max"].to_numpy())
+        for name in SIZE_COLUMNS
+    ]
+    return np.asarray(np.logical_and.reduce(inside))
+
+
+def kernel_accuracy(calls: pd.DataFrame, methods: Sequence[str] = tuple(METHODS)) -> pd.DataFrame:
+    """Left-out errors by kernel and method: ``kernel, method, n, mape, median, q3, max, bias, nonpositive, outside_share``."""
+    rows = []
+    for kernel, part in calls.groupby("kernel", sort=True):
+        for method in methods:
+            summary = relative_errors(part[f"{method}_s"].to_numpy(float), part["time_s"].to_numpy(float))
+            figures = {name: getattr(summary, name) for name in ERROR_COLUMNS}
+            rows.append({"kernel": kernel, "method": method, **figures, "outside_share": 1.0 - part["in_range"].mean()})
+    return pd.DataFrame(rows, columns=["kernel", "method", *ERROR_COLUMNS, "outside_share"])
+
+
+def leave_one_cnn_out(data: GradientData, *, methods: Sequence[str] = tuple(METHODS), seed: int = 0, jobs: int = 1) -> LeftOut:
+    """Leave out one CNN at a time with all its sub-batch sizes."""
+    return leave_groups_out(data, [[name] for name in data.steps["cnn"].unique()], methods=methods, seed=seed, jobs=jobs)
+
+
+def train_on_one_cnn(
+    data: GradientData, *, methods: Sequence[str] = ("paper", "ols", "linear"), seed: int = 0, jobs: int = 1
+) -> pd.DataFrame:
+    """The paper's own protocol: fit on one CNN, predict all the others; one block of rows a training CNN."""
+
+    def one(name: str) -> pd.DataFrame:
+        model = fit_gradient(data.only([name]).calls, None, data.backend, methods=methods, seed=seed)
+        others = [other for other in data.steps["cnn"].unique() if other != name]
+        return predicted_steps(model, data.only(others), methods).assign(trained_on=name)
+
+    parts: list[pd.DataFrame] = Parallel(n_jobs=jobs)(delayed(one)(name) for name in data.steps["cnn"].unique())
+    return pd.concat(parts, ignore_index=True)
+
+
+def errors(predictions: pd.DataFrame, method: str) -> ErrorSummary:
+    """Errors of one method over the predictable rows."""
+    rows = predictions.dropna(subset=[f"{method}_s"])
+    return relative_errors(rows[f"{method}_s"].to_numpy(float), rows["measured_s"].to_numpy(float))
+
+
+def accuracy_table(predictions: pd.DataFrame, data: GradientData, methods: Sequence[str] = tuple(METHODS)) -> pd.DataFrame:
+    """One row a method: MAPE, median, third quartile, maximum and bias (fractions), beside the noise floor."""
+    rows = []
+    for method in methods:
+        summary = errors(predictions, method)
+        rows.append(
+            {
+                "method": method,
+                "n_rows": int(predictions[f"{method}_s"].notna().sum()),
+                "n_unpredictable": int(predictions[f"{method}_s"].isna().sum()),
+                "mape": summary.mape,
+                "median": summary.median,
+                "q3": summary.q3,
+                "max": summary.max,
+                "bias": summary.bias,
+                "noise_floor": data.noise_floor,
+            }
+        )
+    return pd.DataFrame(rows)

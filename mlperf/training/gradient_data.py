@@ -1,0 +1,116 @@
+"""What a campaign says about gradient time, aggregated over its rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import DataError
+from mlperf.features.network.kernels import describe_rows
+from mlperf.models.validation.crossval import noise_floor
+from mlperf.training.gradient import with_isolated
+
+if TYPE_CHECKING:
+    from mlperf.datasets import Campaign
+    from mlperf.models import GridLocal
+
+# Thread CPU time on a host, busy time on a device: what a kernel costs without waiting.
+CLOCK = "cpu_s"
+STEP_KEYS = ["cnn", "subbatch_size"]
+CALL_KEYS = [*STEP_KEYS, "kernel", "layer"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GradientData:
+    """Medians over rounds of one backend.
+
+    Attributes
+    ----------
+    backend : str
+        The engine or library that ran.
+    calls : DataFrame
+        One row a (cnn, subbatch_size, kernel, layer): its characteristics, ``isolated_s`` and ``time_s``, seconds.
+    steps : DataFrame
+        One row a (cnn, subbatch_size): ``step_s``, the median of whole steps with timers off, seconds, and ``n_rounds``.
+    step_cv : float
+        Spread of one step around its configuration's median, as a fraction (robust: scaled median absolute deviation).
+    noise_floor : float
+        Mean relative error between the medians of odd and of even rounds of whole steps, a fraction; NaN with one round.
+    kernel_floor : mapping of str to float
+        The same for single calls, by kernel.
+    """
+
+    backend: str
+    calls: pd.DataFrame
+    steps: pd.DataFrame
+    step_cv: float
+    noise_floor: float
+    kernel_floor: Mapping[str, float]
+
+    def only(self, cnns: list[str]) -> GradientData:
+        """The part that belongs to the CNNs named."""
+        calls, steps = (table[table["cnn"].isin(cnns)].reset_index(drop=True) for table in (self.calls, self.steps))
+        return replace(self, calls=calls, steps=steps)
+
+
+def gradient_data(
+    campaign: Campaign, sgemm: GridLocal | None, backend: str | None = None, leave_out: Sequence[str] = ()
+) -> GradientData:
+    """Aggregate ``kernels.csv`` and ``steps.csv`` of one backend, without the CNNs in ``leave_out``.
+
+    Raises
+    ------
+    DataError
+        A table is absent, or the campaign holds several backends and none was named.
+    """
+    tables = {"kernels": campaign.kernels, "steps": campaign.steps}
+    for name, table in tables.items():
+        if table is None:
+            raise DataError(f"got no {name}.csv, expected one", place=str(campaign.path), hint=f"Run `mlperf collect {name}`.")
+    backend = _one_backend(campaign, backend)
+    kernels, steps = (_rows_of(table, backend, leave_out) for table in tables.values())
+    # Only a kernel that its layer does not run may have taken no time.
+    ran = kernels[kernels[CLOCK] > 0]
+    medians = ran.groupby(CALL_KEYS, sort=False)[CLOCK].median().rename("time_s").reset_index()
+    return GradientData(
+        backend,
+        with_isolated(describe_rows(medians, campaign.cnns), sgemm),
+        steps.groupby(STEP_KEYS)["step_s"].agg(step_s="median", n_rounds="size").reset_index(),
+        _step_cv(steps),
+        _noise_floor(steps, STEP_KEYS, "step_s"),
+        {str(kernel): _noise_floor(rows, CALL_KEYS, CLOCK) for kernel, rows in kernels.groupby("kernel", sort=True)},
+    )
+
+
+def _rows_of(table: pd.DataFrame, backend: str, leave_out: Sequence[str]) -> pd.DataFrame:
+    return table[(table["backend"] == backend) & ~table["cnn"].isin(list(leave_out))]
+
+
+def _one_backend(campaign: Campaign, backend: str | None) -> str:
+    present = sorted(str(name) for name in campaign.kernels["backend"].unique())
+    if backend is None and len(present) == 1:
+        return present[0]
+    if backend in present:
+        return str(backend)
+    raise DataError(
+        f"got backend {backend!r}, expected one of {', '.join(present)}",
+        place=f"{campaign.path}/kernels.csv, column backend",
+        hint="Name one with --backend.",
+    )
+
+
+def _step_cv(steps: pd.DataFrame) -> float:
+    middle = steps.groupby(STEP_KEYS)["step_s"].transform("median")
+    deviation: FloatArray = np.abs(np.log(steps["step_s"].to_numpy(float) / middle.to_numpy(float)))
+    return float(1.4826 * np.median(deviation))
+
+
+def _noise_floor(rows: pd.DataFrame, keys: list[str], column: str) -> float:
+    if rows["round"].nunique() < 2:
+        return float("nan")
+    return noise_floor(rows, keys, column, order="round").mape

@@ -1,0 +1,246 @@
+"""A trained campaign: gradient model, components and what they were trained on, stored as one JSON file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import UsageError
+from mlperf.core.files import write_text_whole
+from mlperf.core.json_fields import Fields
+from mlperf.core.shown import Shown, plain
+from mlperf.models import GridLocal
+from mlperf.models.storage.store import (
+    FORMAT,
+    VERSION,
+    document_from_json,
+    document_to_json,
+    model_from_dict,
+    model_to_dict,
+    placed,
+    text_of,
+)
+from mlperf.systems.sprint.components import FITTED
+from mlperf.training.characteristics.stored import Characteristics
+from mlperf.training.component_fit import ComponentModel
+from mlperf.training.gradient import GradientModel
+from mlperf.training.left_out import left_out_from_dict
+from mlperf.training.ratio_model import fits_from_dict, fits_to_dict, scaled_from_dict, scaled_to_dict
+
+SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GradientScore(Shown):
+    """Left-out-CNN accuracy of the gradient model and the residuals its intervals come from.
+
+    Attributes
+    ----------
+    predictions : DataFrame
+        ``cnn, subbatch_size, measured_s`` and ``<method>_s`` of CNNs that were left out, seconds.
+    accuracy : DataFrame
+        One row a method, fractions (see `mlperf.training.gradient_accuracy.accuracy_table`).
+    kernels : DataFrame
+        Left-out errors by kernel and method, fractions (see `mlperf.training.gradient_accuracy.kernel_accuracy`), and
+        ``noise_floor`` of the kernel.
+    step_cv : float
+        Spread of one step around the median of its configuration, fraction.
+    noise_floor : float
+        Odd against even rounds, fraction.
+    """
+
+    predictions: pd.DataFrame
+    accuracy: pd.DataFrame
+    kernels: pd.DataFrame
+    step_cv: float
+    noise_floor: float
+
+    def log_residuals(self, method: str) -> FloatArray:
+        """log(measured / predicted) of the left-out pairs that could be predicted, shape (n_pairs,)."""
+        rows = self.predictions.dropna(subset=[f"{method}_s"])
+        return np.asarray(np.log(rows["measured_s"].to_numpy(float) / rows[f"{method}_s"].to_numpy(float)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model(Shown):
+    """What `mlperf.train` returns for a campaign.
+
+    Attributes
+    ----------
+    gradient : GradientModel
+        Times of kernel calls.
+    score : GradientScore
+        How well the gradient time of a left-out CNN is predicted.
+    components : mapping
+        Fitted components of Tables 3 and 4 by name; `absent` lists the others.
+    cnns : tuple of str
+        Trained on these.
+    noise, seed
+        Settings of the fit.
+    provenance : mapping
+        Data SHA-256, versions, host, command.
+    """
+
+    gradient: GradientModel
+    score: GradientScore
+    components: Mapping[str, ComponentModel]
+    cnns: tuple[str, ...]
+    noise: str
+    seed: int
+    provenance: Mapping[str, Any]
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Components that had no rows: predictions need another source for them."""
+        return tuple(item.name for item in FITTED if item.name not in self.components and item.name != "compute_gradient")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that `save_model` writes."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": SYSTEM,
+            "backend": self.gradient.backend,
+            "kernels": fits_to_dict(self.gradient.kernels),
+            "too_few": list(self.gradient.too_few),
+            "sgemm": None if self.gradient.sgemm is None else model_to_dict(self.gradient.sgemm),
+            "characteristics": None if self.gradient.characteristics is None else self.gradient.characteristics.to_dict(),
+            "score": {
+                "predictions": plain(self.score.predictions),
+                "accuracy": plain(self.score.accuracy),
+                "kernels": plain(self.score.kernels),
+                "step_cv": plain(self.score.step_cv),
+                "noise_floor": plain(self.score.noise_floor),
+            },
+            "components": {name: _component_to_dict(item) for name, item in self.components.items()},
+            "cnns": list(self.cnns),
+            "noise": self.noise,
+            "seed": self.seed,
+            "provenance": plain(self.provenance),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Model:
+        """The model again; raises DataError with the JSON path of what is wrong."""
+        with Fields(document, "$") as fields:
+            fields.text("format", (FORMAT,))
+            fields.integer("version", lower=VERSION, upper=VERSION)
+            fields.text("kind", (SYSTEM,))
+            return cls(
+                gradient=_gradient_from_fields(fields),
+                score=_score_from_dict(fields.raw("score"), "$.score"),
+                components={
+                    name: _component_from_dict(name, value, f"$.components.{name}")
+                    for name, value in _object(fields.raw("components"), "$.components").items()
+                },
+                cnns=fields.texts("cnns"),
+                noise=fields.text("noise"),
+                seed=fields.integer("seed"),
+                provenance=_object(fields.raw("provenance"), "$.provenance"),
+            )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a fitted part: kernels, then components (see `mlperf.training.model_report.ModelReport`)."""
+        from mlperf.training.model_report import model_report
+
+        return model_report(self).to_frame()
+
+
+def save_model(model: Any, path: str | Path) -> None:
+    """Write a model as JSON, whole or not at all; same data and seed give the same bytes outside ``provenance``."""
+    write_text_whole(Path(path), document_to_json(model.to_dict()))
+
+
+def load_model(path: str | Path) -> Any:
+    """Read what `save_model` wrote: a `Model` of a campaign or a `mlperf.training.table_model.TableModel` of one table.
+
+    Raises
+    ------
+    DataError
+        Not such a file; the place is ``file: $.json.path``.
+    UsageError
+        A model of single kernels.
+    """
+
+    def read() -> Any:
+        document = document_from_json(text_of(path))
+        kind = document.get("kind") if isinstance(document, dict) else None
+        if kind == "kernels":
+            raise UsageError(
+                "got a model of single kernels, expected one of a campaign or a table",
+                place=str(path),
+                hint="Ask it with mlperf kernels predict; in Python mlperf.studies.kernels.load_kernel_model reads it.",
+            )
+        if kind == "table":
+            from mlperf.training.table_model import TableModel
+
+            return TableModel.from_dict(document)
+        return Model.from_dict(document)
+
+    return placed(path, read)
+
+
+def _gradient_from_fields(fields: Fields) -> GradientModel:
+    kernels = fits_from_dict(fields.raw("kernels"), "$.kernels")
+    sgemm = fields.raw("sgemm")
+    grid: GridLocal | None = None if sgemm is None else model_from_dict(sgemm, "$.sgemm")
+    return GradientModel(fields.text("backend"), kernels, grid, fields.texts("too_few"), _characteristics(fields))
+
+
+def _characteristics(fields: Fields) -> Characteristics | None:
+    if "characteristics" not in fields.names or fields.absent("characteristics"):
+        return None
+    return Characteristics.from_dict(fields.raw("characteristics"), "$.characteristics")
+
+
+def _score_from_dict(value: Any, path: str) -> GradientScore:
+    with Fields(value, path) as fields:
+        return GradientScore(
+            frame_from_dict(fields.raw("predictions"), f"{path}.predictions"),
+            frame_from_dict(fields.raw("accuracy"), f"{path}.accuracy"),
+            frame_from_dict(fields.raw("kernels"), f"{path}.kernels"),
+            fields.number("step_cv", finite=False),
+            fields.number("noise_floor", finite=False),
+        )
+
+
+def _component_to_dict(item: ComponentModel) -> dict[str, Any]:
+    return {
+        "selected": scaled_to_dict(item.selected),
+        "paper": scaled_to_dict(item.paper),
+        "selected_errors": plain(item.selected_errors),
+        "paper_errors": plain(item.paper_errors),
+        "noise_floor": plain(item.noise_floor),
+        "n_rows": item.n_rows,
+    }
+
+
+def _component_from_dict(name: str, value: Any, path: str) -> ComponentModel:
+    with Fields(value, path) as fields:
+        return ComponentModel(
+            name,
+            scaled_from_dict(fields.raw("selected"), f"{path}.selected"),
+            scaled_from_dict(fields.raw("paper"), f"{path}.paper"),
+            left_out_from_dict(fields.raw("selected_errors"), f"{path}.selected_errors"),
+            left_out_from_dict(fields.raw("paper_errors"), f"{path}.paper_errors"),
+            fields.number("noise_floor", finite=False),
+            fields.integer("n_rows"),
+        )
+
+
+def frame_from_dict(value: Any, path: str) -> pd.DataFrame:
+    """A table as `mlperf.core.shown.plain` wrote it."""
+    with Fields(value, path) as fields:
+        columns = fields.texts("columns")
+        rows = [list(row) for row in fields.items("rows")]
+    return pd.DataFrame(rows, columns=list(columns)).replace({"NaN": np.nan, "Inf": np.inf, "-Inf": -np.inf}).infer_objects()
+
+
+def _object(value: Any, path: str) -> Mapping[str, Any]:
+    return {key: value[key] for key in Fields(value, path).names}

@@ -1,0 +1,158 @@
+"""Epochs to a target accuracy as a function of mean mini-batch size and staleness: a fitted model, stored as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.files import write_text_whole
+from mlperf.core.json_fields import Fields
+from mlperf.core.shown import Shown, plain
+from mlperf.models.storage.store import document_from_json, document_to_json, model_from_dict, model_to_dict, placed, text_of
+from mlperf.training.left_out import LeftOutError, left_out_from_dict
+from mlperf.training.model import frame_from_dict
+
+FORMAT = "mlperf-quality"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EpochsToTarget(Shown):
+    """Epochs until the target; arrays of one shape.
+
+    Attributes
+    ----------
+    epochs : array
+        Median over runs.
+    lower, upper : array
+        Prediction interval: of one run.
+    mean_lower, mean_upper : array
+        Confidence interval: of the fitted curve.
+    in_domain : array of bool
+        Whether mini-batch and staleness lie inside what was measured.
+    """
+
+    epochs: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    mean_lower: FloatArray
+    mean_upper: FloatArray
+    in_domain: BoolArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QualityModel(Shown):
+    """Epochs to a target accuracy, fitted on runs of the asynchronous trainer.
+
+    Attributes
+    ----------
+    target_accuracy : float
+        A fraction.
+    estimator : StepwiseOLS
+        Of log(epochs), on functions of mini-batch and staleness.
+    rows : DataFrame
+        One row a run: setting, ``mean_minibatch_size``, ``staleness``, ``epochs_to_target`` (NaN: censored), ``predicted_epochs``.
+    n_settings, n_censored : int
+        Settings measured; runs that ended before the target and could not be fitted.
+    errors : LeftOutError or None
+        Of left-out settings, selection repeated inside each fold; relative errors of epochs.
+    provenance : mapping
+        Data SHA-256, versions, host, command.
+    """
+
+    target_accuracy: float
+    estimator: Any
+    rows: pd.DataFrame
+    n_settings: int
+    n_censored: int
+    errors: LeftOutError | None
+    provenance: Mapping[str, Any]
+
+    def epochs(self, minibatch: FloatArray | float, staleness: FloatArray | float) -> FloatArray:
+        """Median epochs to the target; mean mini-batch in samples, staleness in updates, shapes that broadcast."""
+        shape, frame = inputs(minibatch, staleness)
+        return np.asarray(np.exp(self.estimator.predict(frame)).reshape(shape))
+
+    def predict(self, minibatch: FloatArray | float, staleness: FloatArray | float, level: float = 0.95) -> EpochsToTarget:
+        """Epochs to the target with both intervals and the domain flag.
+
+        Parameters
+        ----------
+        minibatch : array
+            Mean mini-batch size, samples > 0.
+        staleness : array
+            Mean staleness, updates >= 0; broadcasts with ``minibatch``.
+        level : float
+            Of the intervals.
+        """
+        shape, frame = inputs(minibatch, staleness)
+        run, mean = (self.estimator.predict_interval(frame, kind=kind, level=level) for kind in ("run", "mean"))
+        bounds = {"lower": run.lower, "upper": run.upper, "mean_lower": mean.lower, "mean_upper": mean.upper}
+        return EpochsToTarget(
+            epochs=self.epochs(minibatch, staleness),
+            in_domain=np.asarray(self.estimator.in_domain(frame), bool).reshape(shape),
+            **{name: np.exp(bound).reshape(shape) for name, bound in bounds.items()},
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that `save_quality` writes."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "target_accuracy": self.target_accuracy,
+            "model": model_to_dict(self.estimator),
+            "rows": plain(self.rows),
+            "n_settings": self.n_settings,
+            "n_censored": self.n_censored,
+            "errors": plain(self.errors),
+            "provenance": plain(self.provenance),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> QualityModel:
+        """The model again; raises DataError with the JSON path of what is wrong."""
+        with Fields(document, "$") as fields:
+            fields.text("format", (FORMAT,))
+            fields.integer("version", lower=VERSION, upper=VERSION)
+            return cls(
+                target_accuracy=fields.number("target_accuracy", lower=0.0, upper=1.0),
+                estimator=model_from_dict(fields.raw("model"), "$.model"),
+                rows=frame_from_dict(fields.raw("rows"), "$.rows"),
+                n_settings=fields.integer("n_settings"),
+                n_censored=fields.integer("n_censored"),
+                errors=left_out_from_dict(fields.raw("errors"), "$.errors"),
+                provenance=dict(fields.raw("provenance")),
+            )
+
+    def to_frame(self) -> pd.DataFrame:
+        """The runs, one row each."""
+        return self.rows
+
+
+def inputs(minibatch: FloatArray | float, staleness: FloatArray | float) -> tuple[tuple[int, ...], pd.DataFrame]:
+    """Common shape, and the columns that the terms read, one row a configuration."""
+    size, age = np.broadcast_arrays(np.asarray(minibatch, float), np.asarray(staleness, float))
+    return size.shape, pd.DataFrame({"mean_minibatch_size": size.ravel(), "staleness": age.ravel()})
+
+
+def save_quality(model: QualityModel, path: str | Path) -> None:
+    """Write the model as JSON, whole or not at all."""
+    write_text_whole(Path(path), document_to_json(model.to_dict()))
+
+
+def load_quality(path: str | Path) -> QualityModel:
+    """Read what `save_quality` wrote.
+
+    Raises
+    ------
+    DataError
+        Not such a file; the place is ``file: $.json.path``.
+    """
+    found: QualityModel = placed(path, lambda: QualityModel.from_dict(document_from_json(text_of(path))))
+    return found

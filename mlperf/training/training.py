@@ -1,0 +1,171 @@
+"""From a measurement campaign, or any table, to a tested model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from mlperf.core.errors import DataError, UsageError
+from mlperf.core.provenance import provenance
+from mlperf.models import GridLocal
+from mlperf.training.characteristics.further import Further
+from mlperf.training.component_fit import fit_components
+from mlperf.training.component_rows import component_rows
+from mlperf.training.gradient import METHODS, fit_gradient
+from mlperf.training.gradient_accuracy import LeftOut, accuracy_table, kernel_accuracy, leave_groups_out
+from mlperf.training.gradient_data import CLOCK, GradientData, gradient_data
+from mlperf.training.model import GradientScore, Model
+from mlperf.training.table_model import TableModel, train_table
+
+if TYPE_CHECKING:
+    from mlperf.datasets import Campaign
+
+N_FOLDS = 10
+NOISES = ("relative", "absolute")
+
+
+def train(source: Campaign | pd.DataFrame | str | Path, *, target: str | None = None, **options: Any) -> Model | TableModel:
+    """Fit a campaign, or one column of any table.
+
+    Parameters
+    ----------
+    source : Campaign, DataFrame, str or Path
+        A campaign (object, folder or bundled name); with ``target``, a table (frame or CSV file).
+    target : str, optional
+        Column to predict. Makes ``source`` a table.
+    **options
+        Of `train_campaign` or, with ``target``, of `mlperf.training.table_model.train_table`.
+
+    Raises
+    ------
+    DataError, FitError, UsageError
+        As those do.
+    """
+    if target is not None:
+        return train_table(source, target, **options)
+    return train_campaign(source, **options)
+
+
+def train_campaign(
+    campaign: Campaign | str | Path,
+    *,
+    noise: str = "relative",
+    backend: str | None = None,
+    leave_out: Sequence[str] = (),
+    n_folds: int = N_FOLDS,
+    seed: int = 0,
+    jobs: int = 1,
+    duplicates: str = "error",
+    characteristics: Sequence[str] = (),
+    counters: Path | None = None,
+) -> Model:
+    """Fit every component of a campaign.
+
+    Gradient time is the sum of kernel models (SPRINT eq. 4), each fitted four ways (see `mlperf.training.gradient.METHODS`)
+    and scored on CNNs that were left out; the other components take terms chosen by AIC.
+
+    Parameters
+    ----------
+    campaign : Campaign, str or Path
+        A campaign, its folder, or the name of a bundled one.
+    noise : str
+        ``relative`` (weights 1/t**2, totals preserved) or ``absolute`` (plain OLS) for the components.
+    backend : str, optional
+        Which engine's rows; needed when the campaign holds several.
+    leave_out : sequence of str
+        CNNs that nothing may be fitted on.
+    n_folds : int
+        Folds of CNNs for the left-out error; 0 leaves out one CNN at a time.
+    seed : int
+        Of the learnt residual and the folds.
+    jobs : int
+        Parallel workers; the model does not depend on it.
+    duplicates : str
+        ``keep``, ``drop`` or ``error`` for fully identical rows.
+    characteristics : sequence of str
+        Sets whose columns are candidate terms of kernel times beside sizes, FLOPs and bytes: ``swc-s``, ``swc-o``, ``dwc-b``
+        (see `mlperf.features.network_engine.SETS`); only of the NumPy engine. Left-out errors of a model with counters are those that the
+        cache model's stand-ins for them give.
+    counters : Path, optional
+        Kernel counters for ``dwc-b``; by default those beside the campaign's tables.
+
+    Returns
+    -------
+    Model
+        Same campaign and seed give the same model, whatever ``jobs``.
+
+    Raises
+    ------
+    DataError
+        The campaign is unreadable or lacks a table; a name in ``leave_out`` is not in it.
+    UsageError
+        Unknown ``noise``.
+    FitError
+        Too few CNNs.
+    """
+    if noise not in NOISES:
+        raise UsageError(f"got noise {noise!r}, expected one of {', '.join(NOISES)}")
+    found = _campaign(campaign, duplicates)
+    _check_names(found, leave_out)
+    sgemm = fit_sgemm(found)
+    data = gradient_data(found, sgemm, backend, leave_out)
+    further = Further.of(found, data, characteristics, counters)
+    data = further.data
+    cnns = tuple(str(name) for name in data.steps["cnn"].unique())
+    folds = cnn_folds(cnns, n_folds, seed)
+    left_out = leave_groups_out(data, folds, table=further.table, complete=further.complete, seed=seed, jobs=jobs)
+    gradient = fit_gradient(data.calls, sgemm, data.backend, table=further.table, seed=seed, report=("selective",))
+    return Model(
+        gradient=replace(gradient, characteristics=further.stored(seed)),
+        score=_score(left_out, data),
+        components=fit_components(component_rows(found), noise, found.host.get("host", {}).get("cache_bytes", {})),
+        cnns=cnns,
+        noise=noise,
+        seed=seed,
+        provenance=provenance(data_sha256={found.name: found.sha256}, seed=seed),
+    )
+
+
+def fit_sgemm(campaign: Campaign) -> GridLocal | None:
+    """The local model of isolated products from ``sgemm.csv``, with its validation points (None without that table)."""
+    if campaign.sgemm is None:
+        return None
+    return GridLocal.from_table(campaign.sgemm, time=CLOCK)
+
+
+def cnn_folds(cnns: Sequence[str], n_folds: int, seed: int) -> list[list[str]]:
+    """CNN names in folds: one CNN each, or ``n_folds`` random folds of about equal size (0: one CNN each)."""
+    from mlperf.models.validation.crossval import grouped_folds
+
+    if n_folds == 0 or n_folds >= len(cnns):
+        return [[name] for name in cnns]
+    return [[cnns[row] for row in fold.test] for fold in grouped_folds(list(cnns), n_folds, seed)]
+
+
+def _score(left_out: LeftOut, data: GradientData) -> GradientScore:
+    kernels = kernel_accuracy(left_out.calls)
+    return GradientScore(
+        left_out.steps,
+        accuracy_table(left_out.steps, data, tuple(METHODS)),
+        kernels.assign(noise_floor=kernels["kernel"].map(data.kernel_floor)),
+        data.step_cv,
+        data.noise_floor,
+    )
+
+
+def _campaign(campaign: Campaign | str | Path, duplicates: str) -> Campaign:
+    from mlperf.datasets import read_campaign
+
+    return read_campaign(campaign, duplicates=duplicates) if isinstance(campaign, (str, Path)) else campaign
+
+
+def _check_names(campaign: Campaign, names: Sequence[str]) -> None:
+    unknown = [name for name in names if name not in campaign.cnns]
+    if unknown:
+        raise DataError(
+            f"got CNN {unknown[0]!r} to leave out, expected one of {', '.join(sorted(campaign.cnns))}", place=str(campaign.path)
+        )

@@ -1,0 +1,138 @@
+"""Scoring on left-out rows: figures worked by hand, statsmodels, methods that remember what they saw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.regression.linear_model import OLS
+
+from mlperf.core.errors import DataError, FitError
+from mlperf.models.uncertainty.intervals import Interval
+from mlperf.models.validation.crossval import Fold
+from mlperf.studies.open_data.result import judged, limit_text, reached_text
+from mlperf.studies.open_data.trial import Limit, Method, Trial, adjusted_r2, goals_of, joined, left_out, score
+
+NAN = float("nan")
+
+
+class Remembers:
+    """Predicts the mean of its training rows and remembers them."""
+
+    def __init__(self, offset: float = 0.0) -> None:
+        self.offset = offset
+        self.seen: list[float] = []
+
+    def fit(self, X: pd.DataFrame, y: np.ndarray) -> Remembers:
+        self.seen += X["x"].tolist()
+        self.mean_ = float(np.mean(y)) + self.offset
+        self.choice_ = f"mean of {len(y)}"
+        return self
+
+    def predict(self, X: pd.DataFrame) -> np.ndarray:
+        return np.full(len(X), self.mean_)
+
+    def in_domain(self, X: pd.DataFrame) -> np.ndarray:
+        return X["x"].to_numpy() < 3
+
+    def predict_interval(self, X: pd.DataFrame, kind: str, level: float) -> Interval:
+        assert (kind, level) == ("run", 0.95)
+        return Interval(self.predict(X) - 1.0, self.predict(X) + 1.0, level)
+
+
+class Silent(Remembers):
+    """Has no interval."""
+
+    def predict_interval(self, X: pd.DataFrame, **asked: object) -> Interval:
+        raise FitError(f"{len(X)} rows, {asked}: none")
+
+
+def trial(folds: list[Fold] | None = None, groups: Any = None) -> Trial:
+    X = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0, 4.0]})
+    split = [Fold("last three", np.array([0, 1]), np.array([2, 3, 4]))] if folds is None else folds
+    return Trial("Z1", "machine", X, np.array([2.0, 4.0, 3.0, 6.0, 1.5]), split, 1, groups=groups)
+
+
+def test_figures_by_hand() -> None:
+    """Trained on 2 and 4, it answers 3 for 3, 6 and 1.5: errors 0, 1/2, 1; 2 to 4 holds the first only."""
+    found = score(Method("mean", "default", Remembers), trial())
+    assert (found.n_train, found.n_test, found.n_groups) == (2, 3, 5)
+    assert found.mape == pytest.approx(0.5)
+    assert found.median == pytest.approx(0.5)
+    assert found.q3 == pytest.approx(0.75)
+    assert found.max == pytest.approx(1.0)
+    assert found.bias == pytest.approx((0 - 0.5 + 1) / 3)
+    assert found.coverage == pytest.approx(1 / 3)
+    assert found.half_width == pytest.approx(1 / 3)
+    assert found.in_domain == pytest.approx(1 / 3)
+    assert found.choice == "mean of 2"
+    assert np.isnan(score(Method("mean", "default", Silent), trial()).coverage)
+
+
+def test_negative_predictions_count_as_zero_and_are_told() -> None:
+    """It answers -3 three times: 100 % each when clipped, 200, 150 and 300 % as they are."""
+    found = score(Method("mean", "default", lambda: Remembers(-6.0)), trial())
+    assert found.mape == pytest.approx(1.0)
+    assert found.mape_unclipped == pytest.approx((2.0 + 1.5 + 3.0) / 3)
+    assert found.nonpositive == 1.0
+
+
+def test_a_method_never_sees_the_rows_it_is_tested_on() -> None:
+    folds = [Fold("a", np.array([0, 1, 2]), np.array([3, 4])), Fold("b", np.array([3, 4]), np.array([0, 1, 2]))]
+    made: list[Remembers] = []
+
+    def make() -> Remembers:
+        made.append(Remembers())
+        return made[-1]
+
+    answers = left_out(Method("mean", "default", make), trial(folds))
+    assert [one.seen for one in made] == [[0.0, 1.0, 2.0], [3.0, 4.0]]
+    assert answers.predicted.tolist() == [3.0, 3.0, 3.75, 3.75, 3.75]
+    assert answers.measured.tolist() == [6.0, 1.5, 2.0, 4.0, 3.0]
+
+
+def test_a_group_on_both_sides_is_refused() -> None:
+    with pytest.raises(DataError, match="group"):
+        left_out(Method("mean", "default", Remembers), trial(groups=["a", "b", "a", "c", "c"]))
+
+
+def test_adjusted_r2_is_that_of_statsmodels() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(40), rng.normal(size=(40, 3))])
+    y = X @ [1.0, 2.0, 0.5, 0.0] + rng.normal(size=40)
+    fit = OLS(y, X).fit()
+    assert adjusted_r2(fit.fittedvalues, y, 3) == pytest.approx(fit.rsquared_adj, rel=1e-12)
+    assert adjusted_r2(np.full(40, y.mean()), y, 0) == pytest.approx(0.0, abs=1e-12)
+    assert np.isnan(adjusted_r2(y[:4], y[:4], 3))
+
+
+def test_choices_are_counted() -> None:
+    assert joined(["", ""]) == ""
+    assert joined(["k = 8", "k = 8"]) == "k = 8"
+    assert joined(["a", "b", "b"]) == "b (2 of 3), a (1 of 3)"
+
+
+@pytest.mark.parametrize(
+    ("value", "lower", "upper", "met"),
+    [(0.5, NAN, 0.5, True), (0.51, NAN, 0.5, False), (0.5, 0.5, NAN, True), (0.4, 0.5, NAN, False), (NAN, NAN, 0.5, False)],
+)
+def test_goal_is_met_on_its_limit_and_never_by_an_unknown_value(value: float, lower: float, upper: float, met: bool) -> None:
+    assert judged("Z1", "machine", "what", value, lower, upper).met is met
+
+
+def test_goals_read_in_words() -> None:
+    goal = judged("Z1", "machine", "error", -0.0312, -0.05, 0.05)
+    assert (reached_text(goal), limit_text(goal)) == ("-3.1 %", ">= -5.0 % and <= 5.0 %")
+    flag = judged("Z1", "machine", "said so", 0.0, 1.0, kind="flag")
+    assert (reached_text(flag), limit_text(flag), flag.met) == ("no", "yes", False)
+    assert limit_text(judged("Z1", "machine", "count", 2.0, 2.0, 2.0, "number")) == "2"
+
+
+def test_limits_are_taken_by_the_place_of_the_device() -> None:
+    found = score(Method("mean", "default", Remembers), trial())
+    limits = [Limit("mean", "mape", (0.1, 0.5)), Limit("mean", "in_domain", (0.5, 0.2), at_least=True)]
+    assert [goal.met for goal in goals_of([found], limits, ("machine", "other"), "machine")] == [False, False]
+    assert [goal.met for goal in goals_of([found], limits, ("other", "machine"), "machine")] == [True, True]
+    assert goals_of([found], limits, ("other", "another"), "machine") == []

@@ -1,0 +1,182 @@
+"""SIMULATED campaigns of the trainer: the discrete-event simulation stands in for ranks and threads, costs are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mlperf.datasets import write_table
+from mlperf.datasets.campaigns.write import write_csv
+from mlperf.specs import CnnSpec, write_cnn
+from mlperf.studies.trainer.gradient_transfer import step_work
+from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.simulate import Simulation, SimulationPlan, simulate_iterations
+
+DATASET_SIZE = 100_000
+MODE = "emulated gradient+memory+network x5"
+SIMULATED_UPDATES = 500
+HOLD_VARIATION, WORK_VARIATION, NOISE = 0.2, 0.06, 0.002
+BYTES_PER_S = 4e8
+
+
+def network(name: str, width: int) -> CnnSpec:
+    """A small network whose last layers hold most parameters."""
+    return CnnSpec.from_sprint(name, 14, (3, 8, 16, width, 10), pools_after=(2,), n_conv=2)
+
+
+NETWORKS = {name: network(name, width) for name, width in (("one", 256), ("two", 320), ("three", 200))}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What one simulated run is of."""
+
+    cnn: CnnSpec
+    n_nodes: int
+    n_gpus: int
+    subbatch: int
+
+
+def true_times(setting: Setting, bytes_per_s: float = BYTES_PER_S) -> ComponentTimes:
+    """Costs that the fits should find: a power of a vector's length, the work of a step, the exchange by its form."""
+    w, share = setting.cnn.n_params, setting.cnn.n_params / setting.n_nodes
+    seconds = {
+        "fetch_weights_s": 6e-9 * w**1.2,
+        "load_image_s": 1e-4 + 1e-7 * setting.subbatch * 588,
+        "deform_image_s": 2e-4 + 1e-7 * setting.subbatch * 588,
+        "compute_gradient_s": 4e-9 * step_work(setting.cnn, setting.subbatch),
+        "compute_update_value_s": 3e-9 * w**1.2,
+        "update_gradient_s": 5e-9 * w**1.2,
+        "sum_gradient_s": 6e-9 * w**1.2,
+        "update_old_weights_s": 3e-9 * share**1.2,
+        "add_momentum_s": 12e-9 * share**1.2,
+        "update_momentum_s": 6e-9 * share**1.2,
+        "allreduce_s": 800.0 * (setting.n_nodes - 1) / setting.n_nodes * w / bytes_per_s,
+        "update_weights_s": 7e-9 * w**1.2,
+    }
+    work = seconds["compute_gradient_s"] + seconds["load_image_s"]
+    stds = {
+        f"{name}_std_s": HOLD_VARIATION * seconds[f"{name}_s"]
+        for name in ("fetch_weights", "update_gradient", "sum_gradient", "update_weights")
+    }
+    return ComponentTimes(
+        **{name: np.array([value]) for name, value in (seconds | stds).items()},
+        gpu_work_std_s=np.array([WORK_VARIATION * work]),
+        update_work_std_s=np.array([0.2 * seconds["add_momentum_s"]]),
+    )
+
+
+def simulated(setting: Setting, seed: int, bytes_per_s: float) -> tuple[ComponentTimes, Simulation]:
+    """The run, and its true costs."""
+    run = RunGrid(*(np.array([value]) for value in (setting.n_nodes, setting.n_gpus, setting.subbatch, DATASET_SIZE)))
+    times = true_times(setting, bytes_per_s)
+    return times, simulate_iterations(times, run, seed, SimulationPlan(n_updates=SIMULATED_UPDATES, warmup=40))
+
+
+def rows_of(
+    setting: Setting, number: int, bytes_per_s: float
+) -> tuple[dict[str, object], dict[str, object], dict[str, object], pd.DataFrame]:
+    """Rows of components.csv, runs.csv, details.csv and histograms.csv, with a little noise on the costs."""
+    times, found = simulated(setting, number, bytes_per_s)
+    rng = np.random.default_rng(number)
+    key = {
+        "run": number,
+        "mode": MODE,
+        "cnn": setting.cnn.name,
+        "n_nodes": setting.n_nodes,
+        "n_gpus_per_node": setting.n_gpus,
+        "subbatch_size": setting.subbatch,
+        "n_params": setting.cnn.n_params,
+    }
+    waits = {name: getattr(found, name) for name in LOCK_WAITS}
+    costs = {name: getattr(times, name).item() * (1.0 + NOISE * rng.standard_normal()) for name in COSTS}
+    payload_s = costs["allreduce_s"]
+    costs["allreduce_s"] = payload_s + found.barrier_wait_s
+    shares = {"fetch_probability": min(found.fetch_probability, 1.0), "ready_probability": min(found.ready_probability, 1.0)}
+    outputs = {
+        "gpu_iteration_s": found.gpu_iteration_s,
+        "update_iteration_s": found.update_iteration_s,
+        "mean_minibatch_size": found.mean_minibatch_size,
+        "epoch_s": DATASET_SIZE * found.update_iteration_s / found.mean_minibatch_size,
+        "staleness": found.mean_staleness,
+    }
+    stds = {name: getattr(times, name).item() for name in times.__slots__ if name.endswith("_std_s")}
+    details = {
+        "run": number,
+        "mode": MODE,
+        **stds,
+        "barrier_wait_s": found.barrier_wait_s,
+        "allreduce_payload_s": payload_s,
+        "overshoot_share": 0.01 if number % 7 else 0.2,
+        "cores_per_worker": 2 / (setting.n_nodes * setting.n_gpus),
+    }
+    return key | waits | costs | shares, key | outputs, details, histogram_rows(found, number)
+
+
+LOCK_WAITS = ("lock_weights_gpu_s", "lock_gradient_gpu_s", "lock_gradient_update_s", "lock_weights_update_s")
+COSTS = (
+    "fetch_weights_s",
+    "load_image_s",
+    "deform_image_s",
+    "compute_gradient_s",
+    "compute_update_value_s",
+    "update_gradient_s",
+    "sum_gradient_s",
+    "update_old_weights_s",
+    "add_momentum_s",
+    "allreduce_s",
+    "update_momentum_s",
+    "update_weights_s",
+)
+
+
+def histogram_rows(found: Simulation, number: int) -> pd.DataFrame:
+    """Counts of 1000 updates."""
+    parts = []
+    for quantity, distribution in (("minibatch_size", found.minibatch), ("staleness", found.staleness)):
+        counts = np.rint(1000 * distribution.probabilities).astype(int)
+        seen = counts > 0
+        parts.append(pd.DataFrame({"quantity": quantity, "value": distribution.values[seen].astype(int), "count": counts[seen]}))
+    return pd.concat(parts, ignore_index=True).assign(run=number, mode=MODE)
+
+
+def settings(names: tuple[str, ...]) -> Iterator[Setting]:
+    """1, 2 and 4 nodes with 1, 2 and 4 GPUs, sub-batches of 4 and 8 on two nodes."""
+    for name, n_nodes, n_gpus in product(names, (1, 2, 4), (1, 2, 4)):
+        for subbatch in (4, 8):
+            yield Setting(NETWORKS[name], n_nodes, n_gpus, subbatch)
+
+
+Write = Callable[[Path, tuple[str, ...], float], Path]
+
+
+def write_campaign(folder: Path, names: tuple[str, ...], bytes_per_s: float, n_repeats: int = 2) -> Path:
+    """A campaign's folder as the trainer writes it, SIMULATED."""
+    (folder / "cnns").mkdir(parents=True)
+    for name in names:
+        write_cnn(NETWORKS[name], folder / "cnns" / f"{name}.toml")
+    runs = [each for _ in range(n_repeats) for each in settings(names)]
+    found = [rows_of(setting, number, bytes_per_s) for number, setting in enumerate(runs, start=1)]
+    for position, name in enumerate(("components", "runs")):
+        write_table(pd.DataFrame([row[position] for row in found]), folder / f"{name}.csv", name)
+    write_csv(pd.DataFrame([row[2] for row in found]), folder / "asgd" / "details.csv")
+    write_csv(pd.concat([row[3] for row in found], ignore_index=True), folder / "asgd" / "histograms.csv")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def simulated_campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One network, two repeats."""
+    return write_campaign(tmp_path_factory.mktemp("trainer") / "one", ("one",), BYTES_PER_S)
+
+
+@pytest.fixture(scope="session")
+def simulated_others(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two more networks on the same machine, one repeat."""
+    return write_campaign(tmp_path_factory.mktemp("trainer") / "others", ("two", "three"), BYTES_PER_S, n_repeats=1)

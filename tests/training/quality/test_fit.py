@@ -1,0 +1,95 @@
+"""From the tables of a campaign to a model file, on made-up learning curves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from jsonschema import Draft202012Validator
+
+from mlperf.cli.main import main
+from mlperf.core.errors import DataError
+from mlperf.datasets import write_table
+from mlperf.datasets.campaigns.write import write_csv
+from mlperf.report.results import command_schema
+from mlperf.specs import CnnSpec, write_cnn
+from mlperf.training.quality import fit_quality, load_quality
+
+NETWORK = CnnSpec.from_sprint("net", 8, (1, 4, 10), pools_after=(), n_conv=1)
+SETTINGS = [(nodes, gpus, subbatch) for nodes in (1, 2) for gpus in (1, 2, 4) for subbatch in (4, 8)]
+N_EPOCHS = 60
+
+
+def epochs_needed(minibatch: float) -> float:
+    """The law of these curves: the square root of the mini-batch."""
+    return 2.0 * minibatch**0.5
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    """12 settings; accuracy rises linearly to 0.9 at the epochs needed and goes on as slowly."""
+    folder = tmp_path / "digits"
+    (folder / "cnns").mkdir(parents=True)
+    write_cnn(NETWORK, folder / "cnns" / "net.toml")
+    runs, epochs, details = [], [], []
+    for number, (nodes, gpus, subbatch) in enumerate(SETTINGS, start=1):
+        minibatch = 0.8 * nodes * gpus * subbatch
+        key = {"run": number, "mode": "real", "cnn": "net", "n_nodes": nodes, "n_gpus_per_node": gpus, "subbatch_size": subbatch}
+        times = {"gpu_iteration_s": 0.01, "update_iteration_s": 0.008, "mean_minibatch_size": minibatch, "epoch_s": 3.0}
+        runs.append(key | times | {"n_params": NETWORK.n_params, "staleness": 1.0 + 0.2 * gpus + 0.1 * (subbatch == 8)})
+        for epoch in range(1, N_EPOCHS + 1):
+            accuracy = min(0.9 * epoch / epochs_needed(minibatch), 0.99)
+            epochs.append({"run": number, "mode": "real", "epoch": float(epoch), "test_accuracy": accuracy})
+        details.append({"run": number, "mode": "real", "learning_rate": 0.001, "momentum": 0.9})
+    write_table(pd.DataFrame(runs), folder / "runs.csv", "runs")
+    write_csv(pd.DataFrame(epochs), folder / "asgd" / "epochs.csv")
+    write_csv(pd.DataFrame(details), folder / "asgd" / "details.csv")
+    return folder
+
+
+def test_the_law_of_the_curves_is_found(campaign: Path) -> None:
+    found = fit_quality([campaign], 0.9)
+    assert (found.n_settings, found.n_censored) == (12, 0)
+    sizes = np.array([5.0, 40.0])
+    assert found.epochs(sizes, np.array([1.4, 1.4])) == pytest.approx(2.0 * np.sqrt(sizes), rel=0.02)
+
+
+def test_a_higher_target_takes_longer(campaign: Path) -> None:
+    """0.95 needs 0.95/0.9 of the epochs, to within the epoch in which the curve is cut off at 0.99."""
+    assert fit_quality([campaign], 0.95).rows["epochs_to_target"].max() == pytest.approx(
+        2.0 * np.sqrt(0.8 * 64) * 0.95 / 0.9, rel=0.01
+    )
+
+
+def test_two_learning_rates_are_not_mixed(campaign: Path) -> None:
+    details = pd.read_csv(campaign / "asgd" / "details.csv")
+    details.loc[0, "learning_rate"] = 0.01
+    write_csv(details, campaign / "asgd" / "details.csv")
+    with pytest.raises(DataError, match="learning_rate"):
+        fit_quality([campaign], 0.9)
+
+
+def test_waited_gradients_learn_nothing(campaign: Path) -> None:
+    (campaign / "asgd" / "epochs.csv").unlink()
+    with pytest.raises(DataError, match="epochs"):
+        fit_quality([campaign], 0.9)
+
+
+def test_the_command_writes_the_model(campaign: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "quality.json"
+    with pytest.raises(SystemExit) as left:
+        main(["train", str(campaign), "--target-accuracy", "0.9", "-o", str(path), "--json"])
+    assert left.value.code == 0
+    document = json.loads(capsys.readouterr().out)
+    Draft202012Validator(command_schema("train")).validate(document)
+    assert document["result"]["n_settings"] == 12
+    assert load_quality(path).target_accuracy == 0.9
+
+
+def test_a_target_column_and_a_target_accuracy_exclude_each_other(campaign: Path, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["train", str(campaign), "--target-accuracy", "0.9", "--target", "time_s", "-o", str(tmp_path / "q.json")])
+    assert left.value.code == 2

@@ -1,0 +1,50 @@
+"""Gradient time of left-out networks on the whole bundled campaign: the bars that the project promises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mlperf.datasets import read_campaign
+from mlperf.training.gradient_accuracy import accuracy_table, leave_groups_out, leave_one_cnn_out
+from mlperf.training.gradient_data import gradient_data
+from mlperf.training.training import cnn_folds, fit_sgemm
+
+
+@pytest.fixture(scope="module")
+def data() -> Any:
+    campaign = read_campaign("cpu-epyc")
+    return gradient_data(campaign, fit_sgemm(campaign))
+
+
+def test_the_campaign_is_wide_enough(data: Any) -> None:
+    generated = data.steps[data.steps["cnn"].str.startswith("cnn")]
+    assert generated["cnn"].nunique() >= 40
+    assert generated.groupby("cnn")["subbatch_size"].nunique().min() >= 4
+    assert data.steps["n_rounds"].min() >= 10
+    assert generated["step_s"].max() / generated["step_s"].min() >= 50
+
+
+def test_sum_of_kernels_is_the_step(data: Any) -> None:
+    sums = data.calls.groupby(["cnn", "subbatch_size"])["time_s"].sum()
+    steps = data.steps.set_index(["cnn", "subbatch_size"])["step_s"]
+    ratio = sums / steps
+    assert abs(ratio.mean() - 1.0) < 0.02
+    assert (ratio - 1.0).abs().mean() < 0.05
+
+
+def test_the_linear_model_predicts_unseen_networks(data: Any) -> None:
+    """Selection inside each fold; the bar is max(8 %, twice the noise floor)."""
+    left_out = leave_one_cnn_out(data, methods=("linear",))
+    mape = accuracy_table(left_out.steps, data, ("linear",))["mape"].iloc[0]
+    assert mape <= max(0.08, 2.0 * data.noise_floor)
+
+
+def test_the_learnt_residual_predicts_them_better(data: Any) -> None:
+    """Five CNN-wise folds stand in for leaving out one at a time; the bar is max(5 %, 1.5 times the noise floor)."""
+    folds = cnn_folds(list(data.steps["cnn"].unique()), 5, seed=0)
+    left_out = leave_groups_out(data, folds, methods=("linear", "learnt"))
+    table = accuracy_table(left_out.steps, data, ("linear", "learnt")).set_index("method")["mape"]
+    assert table["learnt"] <= max(0.05, 1.5 * data.noise_floor)
+    assert table["learnt"] < table["linear"]

@@ -1,0 +1,66 @@
+"""Warnings of the report: each planted once, none on a clean table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mlperf
+from mlperf.core.errors import UsageError
+from mlperf.training.model_report import model_report
+
+N_ROWS = 240
+
+
+def report(table: pd.DataFrame, **options: Any) -> Any:
+    return model_report(mlperf.train(table, target="time_s", **options)).parts[0]
+
+
+@pytest.fixture
+def clean() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    a, b = rng.uniform(1.0, 9.0, (2, N_ROWS))
+    return pd.DataFrame({"a": a, "b": b, "time_s": (5.0 + 2.0 * a + 3.0 * b) * np.exp(0.02 * rng.standard_normal(N_ROWS))})
+
+
+def test_a_clean_table_has_no_warning(clean: pd.DataFrame) -> None:
+    part = report(clean)
+    assert part.warnings == ()
+    assert part.left_out["mape"].iloc[0] < 0.03
+
+
+def test_high_r2_beside_high_error_and_negative_predictions() -> None:
+    rng = np.random.default_rng(4)
+    size = 10.0 ** rng.uniform(0.0, 6.0, N_ROWS)
+    table = pd.DataFrame({"size": size, "time_s": (size + 300.0 * np.sqrt(size)) * np.exp(0.02 * rng.standard_normal(N_ROWS))})
+    part = report(table, noise="absolute")
+    assert part.fit.r2_adj > 0.9
+    assert any("looks good, but left-out rows err by" in text for text in part.warnings)
+    table = table.assign(time_s=np.maximum(size - 2e4, 5.0))
+    assert any("negative predictions" in text for text in report(table, noise="absolute").warnings)
+
+
+def test_collinear_columns(clean: pd.DataFrame) -> None:
+    rng = np.random.default_rng(5)
+    twin = clean["a"] + 0.05 * rng.standard_normal(N_ROWS)
+    table = clean.assign(twin=twin, time_s=clean["time_s"] + 4.0 * twin)
+    assert any("collinear" in text for text in report(table, lower=["a", "twin"]).warnings)
+
+
+def test_extrapolation_when_groups_hold_different_sizes(clean: pd.DataFrame) -> None:
+    table = clean.sort_values("a").assign(device=np.repeat(["d1", "d2", "d3"], N_ROWS // 3))
+    assert any("extrapolation" in text for text in report(table, groups="device", terms=["a", "b"]).warnings)
+
+
+def test_every_part_of_a_campaign_reports_beside_its_noise_floor(small_model: Any) -> None:
+    found = model_report(small_model)
+    table = found.to_frame()
+    assert set(table["part"]) == set(small_model.gradient.kernels) | set(small_model.components)
+    assert table[["r2_adj", "mape", "noise_floor"]].notna().all().all()
+    assert found.absent == ("allreduce",)
+    assert found.part("im2col").path["AIC"].is_monotonic_decreasing or len(found.part("im2col").path) == 1
+    with pytest.raises(UsageError, match="im2co'"):
+        found.part("im2co")
