@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mlperf.core.files import write_text_whole
-from mlperf.report.results import RESULTS, json_document, schema_name, schema_text
+from mlperf.report.text.results import RESULTS, json_document, schema_name, schema_text
 
 DOCS = Path(__file__).parent
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mlperf.report.figures import save_figure
-from mlperf.report.kernel_page import section_lines
-from mlperf.report.kernel_plots import operations_by_pattern, times_by_pattern
-from mlperf.report.kernel_study import study_sections
+from mlperf.report.figures.figures import save_figure
+from mlperf.report.figures.kernel_plots import operations_by_pattern, times_by_pattern
+from mlperf.report.pages.kernel_page import section_lines
+from mlperf.report.pages.kernel_study import study_sections
 from mlperf.studies.kernels import choose_setting, read_all_kernels, study_kernels
 
 HERE = Path(__file__).parent

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from mlperf.report.figures import PALETTE, new_figure, save_figure, style
+from mlperf.report.figures.figures import PALETTE, new_figure, save_figure, style
 
 IMAGES = Path(__file__).parent / "images"
 

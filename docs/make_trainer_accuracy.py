@@ -11,8 +11,8 @@ import pandas as pd
 
 from mlperf.core.files import write_text_whole
 from mlperf.datasets import read_campaign
-from mlperf.report.figures import save_figure
-from mlperf.report.trainer_accuracies import distribution_figure
+from mlperf.report.figures.figures import save_figure
+from mlperf.report.pages.trainer_accuracy import distribution_figure
 from mlperf.studies.trainer import TrainerAccuracy, judge_trainer
 from mlperf.studies.trainer.forms import PREDICTING
 from mlperf.studies.trainer.gradient_transfer import balance_errors

@@ -16,8 +16,8 @@ from typing import Any
 
 from mlperf.core.files import write_text_whole
 from mlperf.core.shown import Shown
-from mlperf.report.figures import figure_svg
-from mlperf.report.views import result_text
+from mlperf.report.figures.figures import figure_svg
+from mlperf.report.text.views import result_text
 
 CELL = re.compile(r"^# %%(.*)$", flags=re.MULTILINE)
 MARKDOWN = "[markdown]"

@@ -37,7 +37,7 @@ comparison = mlperf.compare_runs(model, campaign, cnns=held_out)
 comparison.summary()
 
 # %%
-from mlperf.report.views import result_figure
+from mlperf.report.text.views import result_figure
 
 result_figure(comparison)
 

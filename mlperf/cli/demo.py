@@ -31,7 +31,7 @@ Examples:
 def demo(show: Show, campaign: str | None, folder: Path, seed: int, n_jobs: int) -> None:
     """Train on some of the measured CNNs, predict the others, then predict an epoch and search; write the figures."""
     from mlperf.core.errors import MissingExtraError
-    from mlperf.report.demos import write_demo
+    from mlperf.report.pages.demos import write_demo
     from mlperf.studies.demo import run_demo
 
     found = run_demo(campaign, seed=seed, jobs=n_jobs, tell=show.note)

@@ -131,7 +131,7 @@ def predict(
         strict=strict,
     )
     if timeline_path is not None:
-        from mlperf.report.timelines import write_timeline
+        from mlperf.report.pages.timelines import write_timeline
         from mlperf.traces.timeline import simulated_configuration
 
         threads = simulated_configuration(

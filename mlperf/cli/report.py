@@ -92,8 +92,8 @@ def report_model(path: Path, components: tuple[str, ...], html_path: Path | None
     model = mlperf.load_model(path)
     result = model_report(model, components or None)
     if html_path is not None:
-        from mlperf.report.html import write_page
-        from mlperf.report.views import result_sections
+        from mlperf.report.figures.html import write_page
+        from mlperf.report.text.views import result_sections
 
         write_page(html_path, f"Report of {path.name}", result_sections(result))
         show.note(f"page written to {html_path}")
@@ -143,7 +143,7 @@ def report_figures(
 
 def report_timeline(folder: Path, path: Path, window: tuple[float, float] | None, show: Show) -> None:
     """The threads of a recorded run."""
-    from mlperf.report.timelines import write_timeline
+    from mlperf.report.pages.timelines import write_timeline
     from mlperf.traces.timeline import recorded_threads, summarise
 
     timeline = recorded_threads(folder)

@@ -49,18 +49,18 @@ class Show:
             self.draw(result, self.settings.plot_path)
         if self.settings.as_json:
             from mlperf.core.provenance import provenance
-            from mlperf.report.record import record, record_text
+            from mlperf.report.text.record import record, record_text
 
             click.echo(record_text(record(self.command, provenance(data_sha256=data_sha256, seed=seed), result)), nl=False)
             return
-        from mlperf.report.views import result_text
+        from mlperf.report.text.views import result_text
 
         click.echo(result_text(result, self.settings.time_unit, people_console()), nl=False)
 
     def draw(self, result: Shown, path: Path) -> None:
         """Write the result's figure to ``path``."""
-        from mlperf.report.figures import save_figure
-        from mlperf.report.views import result_figure
+        from mlperf.report.figures.figures import save_figure
+        from mlperf.report.text.views import result_figure
 
         save_figure(result_figure(result), path)
         self.note(f"figure written to {path}")
@@ -85,6 +85,6 @@ def people_console() -> Console:
     """The console of stdout: the terminal's width, or as wide as needed where stdout is a file or a pipe."""
     from rich.console import Console
 
-    from mlperf.report.views import WIDE
+    from mlperf.report.text.views import WIDE
 
     return Console() if sys.stdout.isatty() else Console(width=WIDE)

@@ -120,7 +120,7 @@ class Screen:
 
 def standing_text(performance: Performance, standing: Standing) -> str:
     """One line: now, then, error so far beside persistence."""
-    from mlperf.report.numbers import percent_text
+    from mlperf.report.text.numbers import percent_text
 
     ahead = f"{standing.t_s:7.1f} s  {short(standing.performance)} -> {short(standing.forecast)}"
     if standing.lower == standing.lower:
@@ -134,7 +134,7 @@ def standing_text(performance: Performance, standing: Standing) -> str:
 
 def short(rate: float) -> str:
     """A rate with three digits: ``9.27M``."""
-    from mlperf.report.numbers import number_text
+    from mlperf.report.text.numbers import number_text
 
     size, letter = next((pair for pair in PREFIXES if rate >= pair[0]), (1.0, ""))
     return f"{number_text(rate / size, 3)}{letter}"

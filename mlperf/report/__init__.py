@@ -7,9 +7,9 @@ from mlperf.core.lazy import exports
 __getattr__, __dir__, __all__ = exports(
     __name__,
     {
-        "record": "mlperf.report.record",
-        "frame_table": "mlperf.report.tables",
-        "result_text": "mlperf.report.views",
-        "html_page": "mlperf.report.html",
+        "record": "mlperf.report.text.record",
+        "frame_table": "mlperf.report.text.tables",
+        "result_text": "mlperf.report.text.views",
+        "html_page": "mlperf.report.figures.html",
     },
 )

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from mlperf.cli.main import cli, main
-from mlperf.report.results import command_schema
+from mlperf.report.text.results import command_schema
 
 SHORT = ("--nodes", "1", "--gpus-per-node", "1", "--repeats", "1", "--epochs", "1")
 

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 
 from mlperf.cli.main import main
 from mlperf.datasets import read_campaign
-from mlperf.report.results import command_schema
+from mlperf.report.text.results import command_schema
 from mlperf.specs import CnnSpec, write_cnn
 
 NET = CnnSpec.from_sprint("tiny", 14, (3, 4, 5, 6, 7), (2,), 3)

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mlperf.cli.main import main
-from mlperf.report.results import command_schema
+from mlperf.report.text.results import command_schema
 
 SMALL = ("--n", "8", "--subset", "3", "--rounds", "2", "--least", "0", "--build", "scalar=gcc -O1 -fno-tree-vectorize")
 

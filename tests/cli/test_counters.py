@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from mlperf.cli.main import cli, main
-from mlperf.report.results import command_schema
+from mlperf.report.text.results import command_schema
 
 MLPERF = (sys.executable, "-c", "from mlperf.cli.main import main; main()", "collect", "counters")
 LIGHT = ("--sources", "proc,rusage")

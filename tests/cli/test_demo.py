@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from mlperf.cli.main import cli
 from mlperf.datasets import read_table, write_table
-from mlperf.report.demos import write_demo
+from mlperf.report.pages.demos import write_demo
 from mlperf.studies.demo import run_demo
 
 

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 import mlperf
 from mlperf.cli.main import cli
 from mlperf.core.errors import UsageError
-from mlperf.report.results import command_schema
+from mlperf.report.text.results import command_schema
 from mlperf.systems.sprint.solved import FORMS
 
 RUN = ("--cnn", "alexnet", "--machine", "cpu-cluster", "--dataset-size", "60000", "--nodes", "2", "--subbatch", "2")

@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 
 import mlperf
 from mlperf.cli.main import cli
-from mlperf.report.record import record_text
-from mlperf.report.results import command_schema
+from mlperf.report.text.record import record_text
+from mlperf.report.text.results import command_schema
 from mlperf.specs import load_cnn, load_machine
 
 FOLDS = 2

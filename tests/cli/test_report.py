@@ -18,7 +18,7 @@ from mlperf.collect.trainer.job import Job, write_job
 from mlperf.collect.trainer.ledger import GPU_TIMES, UPDATE_TIMES
 from mlperf.core.errors import MlperfError
 from mlperf.datasets.campaigns.write import write_csv
-from mlperf.report.results import command_schema
+from mlperf.report.text.results import command_schema
 
 
 def invoke(*words: str) -> Result:

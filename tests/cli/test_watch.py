@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mlperf.cli.main import main
-from mlperf.report.results import command_schema
+from mlperf.report.text.results import command_schema
 
 
 def mlperf(*words: str) -> subprocess.CompletedProcess[str]:

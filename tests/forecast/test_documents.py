@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mlperf.forecast import Watched, replay
-from mlperf.report.views import result_text
+from mlperf.report.text.views import result_text
 
 DOCS = Path(__file__).parents[2] / "docs"
 

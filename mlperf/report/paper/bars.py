@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from mlperf.report.figures import PALETTE
-from mlperf.report.numbers import TIME_UNITS_S, best_unit, number_text
+from mlperf.report.figures.figures import PALETTE
+from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, number_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from mlperf.report.figures import GREY, MARKERS, PALETTE, new_figure
-from mlperf.report.numbers import TIME_UNITS_S, best_unit, percent_text
+from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, new_figure
+from mlperf.report.figures.plots import limits
 from mlperf.report.paper.axes import count_ticks, whiskers
 from mlperf.report.paper.bars import part_looks, stacked_bars
 from mlperf.report.paper.result import MEASURED, Drawing
-from mlperf.report.plots import limits
+from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, percent_text
 from mlperf.studies.paper.figure_inputs import Material
 from mlperf.studies.paper.gradients import (
     gradient_steps,

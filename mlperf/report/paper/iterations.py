@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from mlperf.report.captions import counted
-from mlperf.report.figures import GREY, MARKERS, PALETTE, new_figure
-from mlperf.report.numbers import TIME_UNITS_S, best_unit, percent_text
+from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, new_figure
 from mlperf.report.paper.axes import count_ticks, whiskers
 from mlperf.report.paper.result import Drawing
+from mlperf.report.text.captions import counted
+from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, percent_text
 from mlperf.studies.paper.figure_inputs import Material
 from mlperf.studies.paper.run_costs import KEYS
 from mlperf.studies.paper.run_rows import RunRows, run_rows

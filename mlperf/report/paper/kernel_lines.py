@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from mlperf.report.figures import GREY, PALETTE, new_figure
-from mlperf.report.numbers import BYTE_UNITS, TIME_UNITS_S, best_unit, number_text
+from mlperf.report.figures.figures import GREY, PALETTE, new_figure
 from mlperf.report.paper.axes import whiskers
 from mlperf.report.paper.result import MEASURED, Drawing
+from mlperf.report.text.numbers import BYTE_UNITS, TIME_UNITS_S, best_unit, number_text
 from mlperf.specs.kernels.kernels import MEMORY_KERNELS
 from mlperf.studies.paper.figure_inputs import Material
 from mlperf.studies.paper.kernel_lines import kernel_lines

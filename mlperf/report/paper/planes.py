@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from mlperf.report.figures import new_figure
-from mlperf.report.heatmap import frame_cell, hatch_cells, tick
-from mlperf.report.numbers import TIME_UNITS_S, best_unit, number_text
+from mlperf.report.figures.figures import new_figure
+from mlperf.report.figures.heatmap import frame_cell, hatch_cells, tick
 from mlperf.report.paper.result import Drawing
+from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, number_text
 from mlperf.studies.paper.figure_inputs import Material
 from mlperf.studies.paper.planes import Plane, first_plane, second_plane
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from mlperf.report.figures import PALETTE, new_figure
-from mlperf.report.numbers import percent_text
+from mlperf.report.figures.figures import PALETTE, new_figure
 from mlperf.report.paper.axes import size_map
 from mlperf.report.paper.result import MEASURED, Drawing
+from mlperf.report.text.numbers import percent_text
 from mlperf.studies.paper.figure_inputs import Material
 from mlperf.studies.paper.products import product_errors, product_plane
 

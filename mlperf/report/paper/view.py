@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from mlperf.report.paper.result import PaperFigures
-from mlperf.report.views import Section
+from mlperf.report.text.views import Section
 
 
 def figure_sections(result: PaperFigures) -> tuple[Section, ...]:

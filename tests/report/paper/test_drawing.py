@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib")
 from mlperf.core.errors import UsageError
 from mlperf.report.paper import PAPER_FIGURES, draw_paper_figures
 from mlperf.report.paper.drawing import slug
-from mlperf.report.views import result_text
+from mlperf.report.text.views import result_text
 from mlperf.studies.paper.figure_inputs import Material
 
 

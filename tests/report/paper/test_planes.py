@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from mlperf.core.errors import DataError
-from mlperf.report.heatmap import FRAME
+from mlperf.report.figures.heatmap import FRAME
 from mlperf.report.paper.planes import first_drawings, second_drawings, three_digits
 from mlperf.report.paper.result import Drawing
 from mlperf.specs import load_machine

@@ -7,8 +7,8 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from mlperf.report.numbers import percent_text
 from mlperf.report.paper.products import error_drawings, plane_drawings
+from mlperf.report.text.numbers import percent_text
 from mlperf.studies.paper.figure_inputs import Material
 
 

@@ -11,9 +11,9 @@ from jsonschema import Draft202012Validator
 from mlperf.cli.main import main
 from mlperf.core.errors import DataError
 from mlperf.datasets.campaigns.trainer_runs import read_runs
-from mlperf.report.results import command_schema
-from mlperf.report.trainer_accuracies import distribution_figure
-from mlperf.report.views import result_text
+from mlperf.report.pages.trainer_accuracy import distribution_figure
+from mlperf.report.text.results import command_schema
+from mlperf.report.text.views import result_text
 from mlperf.studies.trainer import TrainerAccuracy, judge_trainer
 from mlperf.studies.trainer.judge import can_split, has_others
 

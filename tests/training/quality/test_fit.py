@@ -14,7 +14,7 @@ from mlperf.cli.main import main
 from mlperf.core.errors import DataError
 from mlperf.datasets import write_table
 from mlperf.datasets.campaigns.write import write_csv
-from mlperf.report.results import command_schema
+from mlperf.report.text.results import command_schema
 from mlperf.specs import CnnSpec, write_cnn
 from mlperf.training.quality import fit_quality, load_quality
 

@@ -1,0 +1,75 @@
+"""One self-contained HTML page: tables and SVG figures, nothing fetched from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlperf.core.extras import require
+from mlperf.core.files import write_text_whole
+from mlperf.report.figures.figures import figure_svg
+from mlperf.report.text.numbers import AUTO
+from mlperf.report.text.tables import frame_columns
+from mlperf.report.text.views import Section
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """A figure on the page with its heading and caption."""
+
+    title: str
+    figure: Figure
+    caption: str = ""
+
+
+def html_page(title: str, parts: Sequence[Section | Picture], *, lead: str = "", footer: str = "", time_unit: str = AUTO) -> str:
+    """Render the page.
+
+    Parameters
+    ----------
+    title : str
+        Heading of the page.
+    parts : sequence of Section or Picture
+        In the order shown; all text is escaped.
+    lead, footer : str
+        A sentence under the heading; a line at the end (provenance).
+    time_unit : str
+        ``"auto"`` or one of ``us``, ``ms``, ``s``, ``min``, ``h``.
+
+    Returns
+    -------
+    str
+        HTML; styles and figures inside.
+
+    Raises
+    ------
+    MissingExtraError
+        jinja2 or matplotlib is not installed.
+    """
+    jinja2 = require("jinja2", "report")
+    source = files("mlperf.report").joinpath("templates/page.html.j2").read_text(encoding="utf-8")
+    template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(source)
+    page: str = template.render(title=title, lead=lead, footer=footer, parts=[part_view(part, time_unit) for part in parts])
+    return page
+
+
+def write_page(path: Path, title: str, parts: Sequence[Section | Picture], *, lead: str = "", footer: str = "") -> None:
+    """Render the page (see `html_page`) into a file, whole or not at all."""
+    write_text_whole(path, html_page(title, parts, lead=lead, footer=footer))
+
+
+def part_view(part: Section | Picture, time_unit: str) -> dict[str, Any]:
+    """What the template needs of one part."""
+    empty = {"title": part.title, "columns": (), "rows": (), "text": "", "svg": "", "caption": ""}
+    if isinstance(part, Picture):
+        return empty | {"svg": figure_svg(part.figure), "caption": part.caption}
+    if part.frame is None:
+        return empty | {"text": part.text}
+    columns = frame_columns(part.frame, time_unit)
+    return empty | {"columns": columns, "rows": list(zip(*(column.cells for column in columns), strict=True))}

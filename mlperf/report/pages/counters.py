@@ -1,0 +1,52 @@
+"""How counters are shown to people: what the machine offers, and what a command did."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from mlperf.collect.counters.counted import Counted
+from mlperf.collect.counters.offers import Probe
+from mlperf.datasets.dictionary.counters import COUNTERS
+from mlperf.report.text.numbers import number_text, percent_text
+from mlperf.report.text.views import Section
+
+MOST_FUNCTIONS = 12
+WHOLE_DIGITS = 15
+VALUE_COLUMNS = ("counter", "unit", "source", "value")
+MEAN_COLUMNS = (*VALUE_COLUMNS[:3], "mean", "range / mean")
+
+
+def probe_sections(probe: Probe) -> tuple[Section, ...]:
+    """The sources, and the counters that are not all right."""
+    wanting = probe.wanting()
+    sections = [Section("Sources of counters", probe.to_frame())]
+    return (*sections, Section("Counters with a reservation", wanting)) if len(wanting) else tuple(sections)
+
+
+def counted_sections(counted: Counted) -> tuple[Section, ...]:
+    """Every counter with its unit and source; the functions with most instructions."""
+    names = [str(name) for name in counted.runs if name in COUNTERS]
+    scaled = {name for text in counted.runs["scaled"] for name in text.split()}
+    rows = [counter_row(name, counted.runs[name], is_scaled=name in scaled) for name in names]
+    columns = MEAN_COLUMNS if len(counted.runs) > 1 else VALUE_COLUMNS
+    title = f"{' '.join(counted.command)}: {len(counted.runs)} run(s), exit code {counted.command_exit_code}"
+    sections = [Section(title, pd.DataFrame([row[: len(columns)] for row in rows], columns=list(columns)))]
+    if counted.functions is not None:
+        kept = [name for name in counted.functions.columns if not name.endswith(("_bytes", "_ways")) and name != "file"]
+        sections.append(Section(functions_title(counted.functions), counted.functions[kept].head(MOST_FUNCTIONS)))
+    return tuple(sections)
+
+
+def functions_title(functions: pd.DataFrame) -> str:
+    """How many of the functions are shown."""
+    return f"Functions by instructions (cachegrind), {min(MOST_FUNCTIONS, len(functions))} of {len(functions)}"
+
+
+def counter_row(name: str, values: pd.Series[float], *, is_scaled: bool) -> tuple[str, str, str, str, str]:
+    """One counter over all runs."""
+    counter = COUNTERS[name]
+    mean = float(values.mean())
+    spread = float(values.max() - values.min()) / mean if mean and values.count() > 1 else float("nan")
+    text = f"{mean:,.0f}" if mean == int(mean) and abs(mean) < 10**WHOLE_DIGITS else number_text(mean)
+    source = counter.source + (", scaled" if is_scaled else "")
+    return name, counter.unit if counter.unit != "1" else "", source, text, percent_text(spread)

@@ -1,0 +1,101 @@
+"""How trained models are shown: errors on left-out networks, then each part with its terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from mlperf.report.text.views import Section
+
+if TYPE_CHECKING:
+    from mlperf.training.left_out import LeftOutError
+    from mlperf.training.model import Model
+    from mlperf.training.table_model import TableModel
+
+METHODS = {
+    "paper": "hand-chosen terms of the paper, plain least squares",
+    "ols": "terms chosen by AIC, plain least squares",
+    "linear": "terms chosen by AIC, relative errors, calibrated SGEMM",
+    "learnt": "non-negative terms and a learnt residual",
+}
+EXPLAINED = "linear"
+
+
+def model_sections(model: Model) -> tuple[Section, ...]:
+    """What it was trained on, its errors on left-out CNNs, the terms of each kernel and component."""
+    names = ", ".join(model.cnns)
+    backend = model.gradient.backend
+    return (
+        Section(f"Trained on {len(model.cnns)} CNNs, backend {backend}", text=names),
+        Section("Training steps of CNNs left out of the fit", accuracy_table(model)),
+        Section("Kernels: terms chosen by AIC", kernel_table(model)),
+        Section("Components: terms chosen by AIC, beside the paper's", component_table(model)),
+        Section("", text=absent_text(model)),
+    )
+
+
+def accuracy_table(model: Model) -> pd.DataFrame:
+    """Left-out errors of each method, fractions, beside the noise floor."""
+    table = model.score.accuracy.rename(
+        columns={"median": "median_error", "q3": "third_quartile_error", "max": "max_error", "bias": "mean_error"}
+    )
+    return table.assign(method=[f"{name}: {METHODS.get(name, '')}" for name in table["method"]])
+
+
+def kernel_table(model: Model) -> pd.DataFrame:
+    """One row a kernel: formula, rows and adjusted R² of the explained method, beside its left-out error and the noise floor."""
+    scores = model.score.kernels
+    left_out = scores[scores["method"] == EXPLAINED].set_index("kernel")[["mape", "noise_floor"]]
+    rows = [{"kernel": kernel, **figures(fits[EXPLAINED].estimator)} for kernel, fits in model.gradient.kernels.items()]
+    return pd.DataFrame(rows).join(left_out, on="kernel")
+
+
+def component_table(model: Model) -> pd.DataFrame:
+    """One row a fitted component: formula, quality, left-out errors of the chosen terms and of the paper's."""
+    rows = [
+        {
+            "component": name,
+            **figures(item.selected.estimator),
+            "mape": mape(item.selected_errors),
+            "paper_mape": mape(item.paper_errors),
+            "noise_floor": item.noise_floor,
+        }
+        for name, item in model.components.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def figures(estimator: Any) -> dict[str, Any]:
+    """Formula, rows and adjusted R² of a fit."""
+    report = estimator.report_
+    return {"formula": report.formula, "n_rows": report.n_samples, "r2_adj": report.r2_adj}
+
+
+def mape(errors: LeftOutError | None) -> float:
+    """Mean relative error on left-out groups; NaN where there were too few."""
+    return float("nan") if errors is None else errors.errors.mape
+
+
+def absent_text(model: Model) -> str:
+    """Which components have no measurements."""
+    if not model.absent:
+        return "Every component was measured."
+    return f"Not measured, taken from the machine's specification when predicting: {', '.join(model.absent)}."
+
+
+def table_model_sections(model: TableModel) -> tuple[Section, ...]:
+    """The fit's report, then the error on left-out groups."""
+    estimator = model.fitted.estimator
+    left_out = "too few groups to leave one out" if model.errors is None else errors_text(model.errors)
+    grouped = f"groups of equal {model.groups}" if model.groups else "groups of equal features"
+    return (
+        Section(f"Model of {model.target}", text=str(estimator.report_)),
+        Section("", text=f"Left-out error ({grouped}): {left_out}."),
+    )
+
+
+def errors_text(left_out: LeftOutError) -> str:
+    """Mean, median and largest relative error in words."""
+    errors = left_out.errors
+    return f"MAPE {100 * errors.mape:.2f} %, median {100 * errors.median:.2f} %, max {100 * errors.max:.1f} %, n = {errors.n}"

@@ -1,0 +1,129 @@
+"""How predictions are shown: one configuration in full, several as one table; bars of the breakdown, distributions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from mlperf.report.figures.plots import component_bars
+from mlperf.report.pages.prediction_details import detail_sections, detailed_figure
+from mlperf.report.text.numbers import Seconds
+from mlperf.report.text.views import Section
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from mlperf.planning.run_prediction import Prediction
+
+KEYS = ("cnn", "n_nodes", "n_gpus_per_node", "subbatch_size")
+TIMES = ("epoch_s", "gpu_iteration_s", "update_iteration_s")
+MINIBATCH = "mean_minibatch_size"
+RECOMMENDED = {
+    "recursion": ("heavy locks, the recursion is nearer to the truth", "--refine recursion"),
+    "simulation": ("a raised flag names what no equation sees", "--simulate"),
+}
+
+
+def prediction_sections(result: Prediction) -> tuple[Section, ...]:
+    """One configuration in full, with both breakdowns; several as one row each; then what else was asked for."""
+    shown = one_configuration(result) if len(result.cnn) == 1 else (Section("Predictions", configurations(result)),)
+    return (*shown, *detail_sections(result), *notes(result))
+
+
+def configurations(result: Prediction) -> pd.DataFrame:
+    """One row a configuration: keys, outputs, the 95 % interval of a run, and whether all of it lies in the measured domain."""
+    frame = result.to_frame()
+    columns = list(KEYS)
+    for name in ("epoch_s", MINIBATCH):
+        stem, unit = (name[:-2], "_s") if name.endswith("_s") else (name, "")
+        frame[f"{stem}_low{unit}"] = frame[f"{name}_run_lower"]
+        frame[f"{stem}_high{unit}"] = frame[f"{name}_run_upper"]
+        columns += [name, f"{stem}_low{unit}", f"{stem}_high{unit}"]
+    frame["in_domain"] = frame[[f"{name}_in_domain" for name in (*TIMES, MINIBATCH)]].all(axis=1)
+    return frame[[*columns, "gpu_iteration_s", "update_iteration_s", "mean_staleness", "in_domain"]]
+
+
+def one_configuration(result: Prediction) -> tuple[Section, ...]:
+    """Heading, outputs with both intervals, and the breakdown of either thread."""
+    run = result.run
+    title = (
+        f"{result.cnn[0]} on {int(run.n_nodes[0])} nodes x {int(run.n_gpus_per_node[0])} GPUs, "
+        f"sub-batch {int(run.subbatch_size[0])}, {int(run.dataset_size[0]):,} samples an epoch"
+    )
+    parts = result.breakdown(0).rename(columns={"seconds": "time_s"})
+    threads = [
+        Section(f"{label} iteration", parts[parts["activity"] == activity].drop(columns="activity"))
+        for activity, label in (("gpu", "GPU thread, one"), ("update", "Update thread, one"))
+    ]
+    return (Section(title, outputs(result)), *threads)
+
+
+def outputs(result: Prediction) -> pd.DataFrame:
+    """One row an output: value, interval of the mean and of a run, in-domain flag; times as `Seconds`."""
+    rows = []
+    for name in (*TIMES, MINIBATCH):
+        mean, one_run = result.confidence_interval[name], result.prediction_interval[name]
+        number = Seconds if name.endswith("_s") else float
+        rows.append(
+            {
+                "output": name.removesuffix("_s").replace("_", " "),
+                "value": number(getattr(result, name)[0]),
+                "linear_model": number(result.explained[name][0]),
+                "mean_low": number(mean.lower[0]),
+                "mean_high": number(mean.upper[0]),
+                "run_low": number(one_run.lower[0]),
+                "run_high": number(one_run.upper[0]),
+                "in_domain": bool(result.in_domain[name][0]),
+            }
+        )
+    return pd.DataFrame(rows, dtype=object)
+
+
+def notes(result: Prediction) -> tuple[Section, ...]:
+    """What the reader must know: interval meaning, assumed components, raised flags."""
+    level = 100 * next(iter(result.prediction_interval.values())).level
+    lines = [
+        f"low and high: {level:g} % interval, of the mean over runs (mean) and of a single run (run); {form_text(result)}.",
+        "linear model: kernel times from the terms that AIC chose, the model that `mlperf report` explains.",
+    ]
+    assumed = [name for name, source in result.source.items() if source == "assumed"]
+    if assumed:
+        lines.append(f"Not measured, taken from the machine's specification: {', '.join(assumed)}.")
+    for name, raised in result.flags.items():
+        if raised.any():
+            lines.append(f"Flag {name}: {int(raised.sum())} of {raised.size} configurations.")
+    lines += recommendations(result)
+    return (Section("", text="\n".join(lines)),)
+
+
+def form_text(result: Prediction) -> str:
+    """Which form of the equations was solved."""
+    return f"closed form {result.closed}" if result.refine is None else f"closed form {result.closed}, refined by {result.refine}"
+
+
+def recommendations(result: Prediction) -> list[str]:
+    """Where another form is to be believed, and how to ask for it."""
+    used = result.refine or result.closed
+    better = {form: result.recommended.count(form) for form in RECOMMENDED if form != used}
+    simulated = result.simulation is not None
+    return [
+        f"{count} of {len(result.cnn)} configurations: {why} ({how})."
+        for form, count in better.items()
+        if count and not (form == "simulation" and simulated)
+        for why, how in [RECOMMENDED[form]]
+    ]
+
+
+def prediction_figure(result: Prediction) -> Figure:
+    """Bars of both threads' components, for at most eight configurations; of one configuration its distributions as well."""
+    bars = {}
+    for index in range(min(8, len(result.cnn))):
+        label = f"{result.cnn[index]}, {int(result.run.n_nodes[index])} x {int(result.run.n_gpus_per_node[index])}"
+        label = f"{label}, b {int(result.run.subbatch_size[index])}"
+        for thread, parts in (("GPU", result.gpu_breakdown_s), ("update", result.update_breakdown_s)):
+            bars[f"{label}: {thread}"] = {name: float(part[index]) for name, part in parts.items()}
+    if len(result.cnn) > 1 or result.minibatch is None:
+        return component_bars(bars, title="One iteration of each thread")
+    threads = {f"{name.rpartition(': ')[2]} thread": parts for name, parts in bars.items()}
+    return detailed_figure(result, threads, f"One iteration of each thread: {next(iter(bars)).rpartition(': ')[0]}")

@@ -1,0 +1,145 @@
+"""How a search is shown: the ranking, what fewer GPUs give, and the plane of nodes and sub-batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.report.figures.heatmap import Plane, search_maps
+from mlperf.report.text.numbers import number_text, percent_text
+from mlperf.report.text.views import Section
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from mlperf.planning.search.draws import RankStability
+    from mlperf.planning.search.result import SearchResult
+
+AXES = ("n_nodes", "subbatch_size")
+QUANTITIES = {
+    "epoch_s": "epoch",
+    "cost": "cost of an epoch",
+    "energy_j": "energy of an epoch (J)",
+    "time_to_target_s": "time to the target",
+    "mean_minibatch_size": "mean mini-batch (samples)",
+}
+MOST_OTHERS = 3
+
+
+def search_sections(result: SearchResult) -> tuple[Section, ...]:
+    """Ranking and Pareto front inside the window; the nearest misses where it is empty."""
+    notes = Section("", text=notes_text(result))
+    if not len(result.best):
+        return (Section(f"{heading(result)}: nothing found; nearest to the window", known_columns(result.misses)), notes)
+    return (
+        Section(heading(result), known_columns(result.best)),
+        Section("Best for each number of GPUs (Pareto front)", known_columns(result.pareto)),
+        notes,
+    )
+
+
+def heading(result: SearchResult) -> str:
+    """CNN, machine and windows."""
+    return f"{result.cnn} on {result.machine}, {windows_text(result)}, by {result.objective}"
+
+
+def windows_text(result: SearchResult) -> str:
+    """The windows in words."""
+    low, high = (number_text(end) for end in result.window)
+    level = result.window_quantile
+    what = "mean mini-batch" if level is None else f"{100 * level:g} % quantile of the mini-batch"
+    text = "any mini-batch" if result.window == (0.0, float("inf")) else f"{what} in {low} to {high} samples"
+    if result.max_staleness is not None:
+        text = f"{text}, mean staleness at most {number_text(result.max_staleness)}"
+    return f"{text} (in {100 * result.min_probability:g} % of draws)" if result.min_probability else text
+
+
+def known_columns(table: pd.DataFrame) -> pd.DataFrame:
+    """The columns that hold anything (cost and energy need figures of the machine)."""
+    return table.dropna(axis="columns", how="all")
+
+
+def notes_text(result: SearchResult) -> str:
+    """How the configurations were solved, what was not measured, how stable the ranking is."""
+    return "\n".join([*solution_lines(result), *stability_lines(result.stability)])
+
+
+def solution_lines(result: SearchResult) -> list[str]:
+    """How many configurations were solved by which form, what does not fit, and what was not measured."""
+    lines = [f"{len(result.grid):,} configurations solved with second_moment, {result.n_refined} of them again with convolution."]
+    infeasible = int((~result.grid["feasible"]).sum())
+    if infeasible:
+        lines.append(f"Device memory too small for {infeasible:,} of {len(result.grid):,} configurations.")
+    if result.assumed:
+        lines.append(f"Not measured, taken from the machine's specification: {', '.join(result.assumed)}.")
+    return lines
+
+
+def stability_lines(stability: RankStability | None) -> list[str]:
+    """How far the ranking survives the uncertainty of the models."""
+    if stability is None:
+        return []
+    return [
+        f"Of {stability.n_draws} joint draws of the models, {percent_text(stability.first_stays)} keep the first row first; "
+        f"{percent_text(stability.overlap)} of the top {stability.k} stay in it; Kendall's tau of the "
+        f"{stability.n_candidates} best rows is {number_text(stability.kendall_tau, 3)} "
+        f"({number_text(stability.kendall_tau_low, 3)} in the worst 5 %).",
+        f"Where it holds the windows, the first row costs {percent_text(stability.regret)} over the best of a draw, "
+        f"{percent_text(stability.regret_high)} in the worst 5 %.",
+        "window probability: share of draws in which every window holds; first share: in which the row is the best that holds "
+        "them; rank low, rank high: 5 % and 95 % quantiles of a row's rank.",
+    ]
+
+
+def search_figure(result: SearchResult) -> Figure:
+    """The objective over nodes and sub-batch for each number of GPUs per node (at most four), then the mean mini-batch."""
+    ranked = result.best if len(result.best) else result.grid
+    of_best = int(ranked["n_gpus_per_node"].iloc[0])
+    others = [int(n) for n in np.unique(result.grid["n_gpus_per_node"]) if n != of_best]
+    shown = [of_best, *others[-MOST_OTHERS:]]
+    return search_maps([*(plane_of(result, n) for n in shown), plane_of(result, of_best, column="mean_minibatch_size")])
+
+
+def column_of(result: SearchResult) -> str:
+    """Column of the objective."""
+    return "time_to_target_s" if result.objective == "time_to_target" else result.objective
+
+
+def plane_of(result: SearchResult, n_gpus: int | None = None, *, column: str = "", framed: bool = True) -> Plane:
+    """One plane of a search: a column (the objective's by default) at a number of GPUs per node (the best row's by default)."""
+    ranked = result.best if len(result.best) else result.grid
+    of_best = int(ranked["n_gpus_per_node"].iloc[0])
+    n_gpus = of_best if n_gpus is None else n_gpus
+    plane = result.grid[result.grid["n_gpus_per_node"] == n_gpus]
+    best = [int(ranked[axis].iloc[0]) for axis in AXES] if len(result.best) and framed and n_gpus == of_best else None
+    shown = column or column_of(result)
+    values = pivot(plane, shown)
+    return Plane(
+        np.unique(plane["n_nodes"].to_numpy(np.int64)),
+        np.unique(plane["subbatch_size"].to_numpy(np.int64)),
+        values,
+        flags(plane, "in_window") & asks_for_a_window(result),
+        flags(plane, "feasible") & np.isfinite(values),
+        best=None if best is None else (best[0], best[1]),
+        title=f"{result.cnn} on {result.machine}, {n_gpus} GPUs a node",
+        quantity=QUANTITIES[shown],
+        is_time=shown.endswith("_s"),
+    )
+
+
+def asks_for_a_window(result: SearchResult) -> bool:
+    """Whether anything could lie outside."""
+    return result.window != (0.0, float("inf")) or result.max_staleness is not None
+
+
+def pivot(plane: pd.DataFrame, column: str) -> FloatArray:
+    """A column as an array, shape (n_subbatches, n_node_counts); NaN where the grid has no row."""
+    return plane.pivot(index="subbatch_size", columns="n_nodes", values=column).to_numpy(float)
+
+
+def flags(plane: pd.DataFrame, column: str) -> BoolArray:
+    """A flag as an array, False where the grid has no row."""
+    return np.asarray(np.nan_to_num(pivot(plane.astype({column: float}), column)) > 0)

@@ -1,0 +1,66 @@
+"""Searches as people see them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from mlperf.planning.search.search import SearchResult
+from mlperf.report.pages.searches import search_sections
+from mlperf.report.text.views import result_figure, result_text
+
+
+def found(n_best: int) -> SearchResult:
+    """Four configurations; (2 nodes, sub-batch 2) does not fit, (2, 1) is best."""
+    grid = pd.DataFrame(
+        {
+            "n_nodes": [1, 1, 2, 2],
+            "n_gpus_per_node": [8] * 4,
+            "subbatch_size": [1, 2, 1, 2],
+            "epoch_s": [4000.0, 3000.0, 2000.0, 1500.0],
+            "mean_minibatch_size": [50.0, 100.0, 140.0, 200.0],
+            "cost": [np.nan] * 4,
+            "energy_j": [np.nan] * 4,
+            "in_window": [False, True, True, False],
+            "feasible": [True, True, True, False],
+            "in_domain": [True] * 4,
+            "closed": ["convolution"] * 4,
+        }
+    )
+    best = grid.iloc[[2, 1]].assign(rank=[1, 2], window_probability=[0.9, 0.6]).iloc[:n_best].reset_index(drop=True)
+    return SearchResult(
+        cnn="a1",
+        machine="kfc",
+        window=(100.0, 172.5),
+        objective="epoch_s",
+        best=best,
+        misses=grid.iloc[:1] if n_best == 0 else grid.iloc[:0],
+        pareto=best,
+        grid=grid,
+        n_refined=4,
+        assumed=("allreduce",),
+    )
+
+
+def test_the_ranking_says_window_forms_and_assumptions() -> None:
+    text = result_text(found(2))
+    assert "a1 on kfc, mean mini-batch in 100.0 to 172.5 samples" in text
+    assert "33.33" in text
+    assert "4 configurations solved with second_moment, 4 of them again with convolution." in text
+    assert "Device memory too small for 1 of 4 configurations." in text
+    assert "allreduce" in text
+    assert "energy" not in text
+
+
+def test_an_empty_window_shows_the_nearest() -> None:
+    sections = search_sections(found(0))
+    assert "nothing found" in sections[0].title
+    assert len(sections[0].frame) == 1
+
+
+def test_the_plane_frames_the_best_and_blanks_what_does_not_fit() -> None:
+    axes = result_figure(found(2)).axes[0]
+    assert [patch.get_xy() for patch in axes.patches] == [(1, 0)]
+    assert [len(cells.get_paths()) for cells in axes.collections if cells.get_hatch()] == [2]
+    assert len(axes.texts) == 3
+    assert not result_figure(found(0)).axes[0].patches
