@@ -14,8 +14,8 @@ import click
 import pytest
 
 import mlperf
-from mlperf.cli.collect_words import SUBCOMMANDS, CollectCommand
-from mlperf.cli.group import LazyGroup
+from mlperf.cli.framework.collect_words import SUBCOMMANDS, CollectCommand
+from mlperf.cli.framework.group import LazyGroup
 from mlperf.cli.main import cli
 
 ROOT = Path(__file__).parent.parent

@@ -8,24 +8,24 @@ from collections.abc import Sequence
 import click
 
 from mlperf import __version__
-from mlperf.cli.failures import exit_code
-from mlperf.cli.group import LazyCommand, LazyGroup
-from mlperf.cli.settings import Settings
+from mlperf.cli.framework.failures import exit_code
+from mlperf.cli.framework.group import LazyCommand, LazyGroup
+from mlperf.cli.framework.settings import Settings
 
 COMMANDS = {
-    "demo": LazyCommand("mlperf.cli.demo:demo", "Run the whole path on the bundled measurements."),
-    "collect": LazyCommand("mlperf.cli.collect:collect", "Measure this machine."),
-    "data": LazyCommand("mlperf.cli.data:data", "List, describe, check, export and import measurement tables."),
-    "features": LazyCommand("mlperf.cli.features:features", "Describe kernels by source, compiled code or counters."),
-    "watch": LazyCommand("mlperf.cli.watch:watch", "Run a program and forecast its performance while it runs."),
-    "train": LazyCommand("mlperf.cli.train:train", "Fit a model of every component time."),
-    "report": LazyCommand("mlperf.cli.report:report", "Show what a model rests on: terms, tests, left-out errors."),
-    "predict": LazyCommand("mlperf.cli.predict:predict", "Predict epoch time and mean mini-batch size of an unseen CNN."),
-    "compare": LazyCommand("mlperf.cli.compare:compare", "Set predictions beside measurements."),
-    "search": LazyCommand("mlperf.cli.search:search", "Find the fastest run whose mean mini-batch size fits a window."),
-    "kernels": LazyCommand("mlperf.cli.kernels:kernels", "Study measured kernels, and predict kernels nobody has run."),
-    "accuracy": LazyCommand("mlperf.cli.accuracy:accuracy", "Climb the accuracy ladder on open measurements."),
-    "completion": LazyCommand("mlperf.cli.completion:completion", "Print the completion script of a shell."),
+    "demo": LazyCommand("mlperf.cli.commands.demo:demo", "Run the whole path on the bundled measurements."),
+    "collect": LazyCommand("mlperf.cli.commands.collect:collect", "Measure this machine."),
+    "data": LazyCommand("mlperf.cli.commands.data:data", "List, describe, check, export and import measurement tables."),
+    "features": LazyCommand("mlperf.cli.commands.features:features", "Describe kernels by source, compiled code or counters."),
+    "watch": LazyCommand("mlperf.cli.commands.watch:watch", "Run a program and forecast its performance while it runs."),
+    "train": LazyCommand("mlperf.cli.commands.train:train", "Fit a model of every component time."),
+    "report": LazyCommand("mlperf.cli.commands.report:report", "Show what a model rests on: terms, tests, left-out errors."),
+    "predict": LazyCommand("mlperf.cli.commands.predict:predict", "Predict epoch time and mean mini-batch size of an unseen CNN."),
+    "compare": LazyCommand("mlperf.cli.commands.compare:compare", "Set predictions beside measurements."),
+    "search": LazyCommand("mlperf.cli.commands.search:search", "Find the fastest run whose mean mini-batch size fits a window."),
+    "kernels": LazyCommand("mlperf.cli.commands.kernels:kernels", "Study measured kernels, and predict kernels nobody has run."),
+    "accuracy": LazyCommand("mlperf.cli.commands.accuracy:accuracy", "Climb the accuracy ladder on open measurements."),
+    "completion": LazyCommand("mlperf.cli.framework.completion:completion", "Print the completion script of a shell."),
 }
 
 EXAMPLES = """\b

@@ -10,9 +10,9 @@ import click
 import pytest
 
 from mlperf import __version__
-from mlperf.cli.failures import BROKEN_PIPE, FAULT, exit_code
+from mlperf.cli.framework.failures import BROKEN_PIPE, FAULT, exit_code
+from mlperf.cli.framework.settings import Settings
 from mlperf.cli.main import COMMANDS, cli, main
-from mlperf.cli.settings import Settings
 from mlperf.core.errors import DataError, DomainError, FitError, InterruptedRun, MissingExtraError, MlperfError, UsageError
 
 HEAVY = ("numpy", "scipy", "pandas", "sklearn", "statsmodels", "matplotlib", "rich", "torch")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from mlperf.cli.values import Counts, NameOrFile, Window, Words
+from mlperf.cli.framework.values import Counts, NameOrFile, Window, Words
 
 
 def value(kind: click.ParamType, text: str) -> object:

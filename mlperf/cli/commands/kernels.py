@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from mlperf.cli.options import model_argument, output_options, plot_option, seed_option, strict_option
-from mlperf.cli.show import Show
-from mlperf.cli.values import Words
+from mlperf.cli.framework.options import model_argument, output_options, plot_option, seed_option, strict_option
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import Words
 from mlperf.core.errors import UsageError
 
 PARTS = ("estimate", "dynamic", "groups", "physical", "published", "speedup", "sizes", "general")

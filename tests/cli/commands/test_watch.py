@@ -88,7 +88,7 @@ def test_windows_and_targets_are_written_under_the_same_keys(stream: Path, tmp_p
 
 
 def test_the_live_line_fits_a_terminal_and_says_when_persistence_is_better() -> None:
-    from mlperf.cli.watch import standing_text
+    from mlperf.cli.commands.watch import standing_text
     from mlperf.datasets.streams.performance import PERFORMANCE
     from mlperf.forecast.forecasting import Standing
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mlperf.cli.engine_features import engine_command, gain_command
-from mlperf.cli.options import output_options
-from mlperf.cli.show import Show
-from mlperf.cli.values import Words
+from mlperf.cli.commands.engine_features import engine_command, gain_command
+from mlperf.cli.framework.options import output_options
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mlperf.cli.options import minibatch_option, models_argument, output_options, plot_option, seed_option, strict_option
-from mlperf.cli.predict import METHODS
-from mlperf.cli.request import Request, machines_request_options
-from mlperf.cli.show import Show
-from mlperf.cli.values import Factors, Words
+from mlperf.cli.commands.predict import METHODS
+from mlperf.cli.framework.options import minibatch_option, models_argument, output_options, plot_option, seed_option, strict_option
+from mlperf.cli.framework.request import Request, machines_request_options
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import Factors, Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:

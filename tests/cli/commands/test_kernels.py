@@ -86,7 +86,7 @@ def test_what_is_wrong_is_said(
 
 
 def test_the_words_of_the_command_are_those_of_the_study() -> None:
-    from mlperf.cli import kernels
+    from mlperf.cli.commands import kernels
     from mlperf.studies.kernels import FEATURE_SETS, LEARNERS
     from mlperf.studies.kernels.kernel_model import STORED
     from mlperf.studies.kernels.study import PARTS

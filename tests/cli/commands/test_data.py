@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mlperf.cli import data as command
+from mlperf.cli.commands import data as command
 from mlperf.cli.main import main
 from mlperf.datasets import TABLES, read_campaign, write_table
 from mlperf.datasets.campaigns import bundled

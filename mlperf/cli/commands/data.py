@@ -9,9 +9,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from mlperf.cli.options import output_options
-from mlperf.cli.show import Show
-from mlperf.cli.values import Words
+from mlperf.cli.framework.options import output_options
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import Words
 from mlperf.core.errors import DataError, UsageError
 
 TABLES = ("sgemm", "kernels", "steps", "updates", "components", "runs")

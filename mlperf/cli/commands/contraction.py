@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mlperf.cli.collect_words import DashedCommand
-from mlperf.cli.options import output_options, seed_option
-from mlperf.cli.show import Show
-from mlperf.cli.values import Counts, Words
+from mlperf.cli.framework.collect_words import DashedCommand
+from mlperf.cli.framework.options import output_options, seed_option
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import Counts, Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:

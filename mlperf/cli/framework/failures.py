@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import click
 
-from mlperf.cli.group import ReaderGoneError
-from mlperf.cli.settings import Settings
+from mlperf.cli.framework.group import ReaderGoneError
+from mlperf.cli.framework.settings import Settings
 from mlperf.core.errors import InterruptedRun, MlperfError
 
 FAULT = 70

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from mlperf.cli.options import jobs_option, output_options, plot_option
-from mlperf.cli.show import Show
+from mlperf.cli.framework.options import jobs_option, output_options, plot_option
+from mlperf.cli.framework.show import Show
 from mlperf.core.errors import UsageError
 
 

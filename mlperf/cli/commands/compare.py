@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from mlperf.cli.options import machine_option, model_argument, output_options, plot_option, seed_option
-from mlperf.cli.predict import METHODS
-from mlperf.cli.show import Show
-from mlperf.cli.values import Words
+from mlperf.cli.commands.predict import METHODS
+from mlperf.cli.framework.options import machine_option, model_argument, output_options, plot_option, seed_option
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import Words
 
 
 @click.command(

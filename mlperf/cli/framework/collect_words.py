@@ -6,13 +6,17 @@ from typing import Any
 
 import click
 
-from mlperf.cli.group import LazyCommand
+from mlperf.cli.framework.group import LazyCommand
 
 SUBCOMMANDS = {
-    "asgd": LazyCommand("mlperf.cli.asgd:asgd", "Train asynchronously for real and measure every component."),
-    "contraction": LazyCommand("mlperf.cli.contraction:contraction", "Generate, compile, check and time tensor contractions."),
-    "counters": LazyCommand("mlperf.cli.counters:counters", "Run a command and count what it does."),
-    "kernel-counters": LazyCommand("mlperf.cli.kernel_counters:kernel_counters", "Count what the kernels of a campaign do."),
+    "asgd": LazyCommand("mlperf.cli.commands.asgd:asgd", "Train asynchronously for real and measure every component."),
+    "contraction": LazyCommand(
+        "mlperf.cli.commands.contraction:contraction", "Generate, compile, check and time tensor contractions."
+    ),
+    "counters": LazyCommand("mlperf.cli.commands.counters:counters", "Run a command and count what it does."),
+    "kernel-counters": LazyCommand(
+        "mlperf.cli.commands.kernel_counters:kernel_counters", "Count what the kernels of a campaign do."
+    ),
 }
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from mlperf.cli.collect_words import CollectCommand
-from mlperf.cli.options import cnn_option, output_options, seed_option
-from mlperf.cli.show import Show
-from mlperf.cli.values import Counts, Words
+from mlperf.cli.framework.collect_words import CollectCommand
+from mlperf.cli.framework.options import cnn_option, output_options, seed_option
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import Counts, Words
 
 KINDS = ("sgemm", "kernels", "steps", "updates")
 

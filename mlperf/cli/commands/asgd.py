@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from mlperf.cli.collect_words import DashedCommand
-from mlperf.cli.options import output_options, seed_option, shipped_cnns
-from mlperf.cli.show import Show
-from mlperf.cli.values import Counts, NameOrFile
+from mlperf.cli.framework.collect_words import DashedCommand
+from mlperf.cli.framework.options import output_options, seed_option, shipped_cnns
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import Counts, NameOrFile
 
 NAME = "asgd"
 COLLECT = "collect"

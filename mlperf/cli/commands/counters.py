@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mlperf.cli.options import output_options
-from mlperf.cli.show import Show
+from mlperf.cli.framework.options import output_options
+from mlperf.cli.framework.show import Show
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from mlperf.cli.options import jobs_option, join_options, output_options, seed_option
-from mlperf.cli.show import Show
-from mlperf.cli.values import NameList, TermList, Words
+from mlperf.cli.framework.options import jobs_option, join_options, output_options, seed_option
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import NameList, TermList, Words
 from mlperf.core.errors import UsageError
 
 TABLE_OPTIONS = ("terms", "formula", "groups", "join", "on")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mlperf.cli.options import (
+from mlperf.cli.framework.options import (
     counter_options,
     join_options,
     model_argument,
@@ -15,9 +15,9 @@ from mlperf.cli.options import (
     seed_option,
     strict_option,
 )
-from mlperf.cli.request import Request, request_options
-from mlperf.cli.show import Show
-from mlperf.cli.values import Factors, Words
+from mlperf.cli.framework.request import Request, request_options
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import Factors, Words
 
 CLOSED_FORMS = ("convolution", "phases", "second_moment", "paper")
 REFINEMENTS = ("recursion",)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlperf.cli.options import SPECIFICATION_OPTIONS, machine_option, machines_option
+from mlperf.cli.framework.options import SPECIFICATION_OPTIONS, machine_option, machines_option
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:

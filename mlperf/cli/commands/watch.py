@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mlperf.cli.options import output_options, plot_option
-from mlperf.cli.show import Show
-from mlperf.cli.values import Words
+from mlperf.cli.framework.options import output_options, plot_option
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from mlperf.cli.options import jobs_option, machines_option, minibatch_option, output_options, plot_option, seed_option
-from mlperf.cli.show import Show
-from mlperf.cli.values import Counts, Window, Words
+from mlperf.cli.framework.options import jobs_option, machines_option, minibatch_option, output_options, plot_option, seed_option
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import Counts, Window, Words
 from mlperf.core.errors import UsageError
 
 FORMATS = ("svg", "png", "pdf", "csv")

@@ -10,7 +10,7 @@ import pytest
 
 from mlperf.cli.main import main
 
-FOLDER = Path(__file__).parents[1] / "reference" / "assembly"
+FOLDER = Path(__file__).parents[2] / "reference" / "assembly"
 
 
 def run(*arguments: str | Path) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mlperf.cli.settings import Settings
+from mlperf.cli.framework.settings import Settings
 
 if TYPE_CHECKING:
     from rich.console import Console

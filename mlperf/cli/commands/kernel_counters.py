@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from mlperf.cli.options import output_options
-from mlperf.cli.show import Show
+from mlperf.cli.framework.options import output_options
+from mlperf.cli.framework.show import Show
 
 
 @click.command(

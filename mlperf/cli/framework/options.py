@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
-from mlperf.cli.config import load_config
-from mlperf.cli.settings import Settings
-from mlperf.cli.show import Show
-from mlperf.cli.values import Counts, NameOrFile, Window, Words
+from mlperf.cli.framework.config import load_config
+from mlperf.cli.framework.settings import Settings
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import Counts, NameOrFile, Window, Words
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

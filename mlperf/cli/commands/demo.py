@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from mlperf.cli.options import jobs_option, output_options, seed_option
-from mlperf.cli.show import Show
+from mlperf.cli.framework.options import jobs_option, output_options, seed_option
+from mlperf.cli.framework.show import Show
 
 
 @click.command(
