@@ -1,1 +1,16 @@
-"""Questions to a trained model: predict, compare, search."""
+"""Questions to a trained model: predict an epoch, compare with measurements, search the best run."""
+
+from __future__ import annotations
+
+from mlperf.core.lazy import exports
+
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "predict_epoch": "mlperf.planning.predict",
+        "Prediction": "mlperf.planning.run_prediction",
+        "compare_runs": "mlperf.planning.compare",
+        "search_runs": "mlperf.planning.search.search",
+        "search_machines": "mlperf.planning.search.machines",
+    },
+)

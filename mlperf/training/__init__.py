@@ -1,1 +1,18 @@
-"""From a campaign or a table to a tested model."""
+"""From a campaign or a table to a tested model of every component time."""
+
+from __future__ import annotations
+
+from mlperf.core.lazy import exports
+
+__getattr__, __dir__, __all__ = exports(
+    __name__,
+    {
+        "train": "mlperf.training.training",
+        "load_model": "mlperf.training.model",
+        "save_model": "mlperf.training.model",
+        "Model": "mlperf.training.model",
+        "TableModel": "mlperf.training.table_model",
+        "GradientModel": "mlperf.training.gradient",
+        "model_report": "mlperf.training.model_report",
+    },
+)
