@@ -53,7 +53,7 @@ def run_ranks(launcher: list[str], n_nodes: int, folder: Path) -> None:
     InterruptedRun
         A rank was killed or failed, or Ctrl-C; says which rank and why. Records written until then stay in the folder.
     """
-    command = [*launcher, "-n", str(n_nodes), sys.executable, "-m", "mlperf.collect.trainer.rank", str(folder)]
+    command = [*launcher, "-n", str(n_nodes), sys.executable, "-m", "mlperf.collect.trainer.rank.rank", str(folder)]
     with (folder / LOG).open("wb") as log:
         ranks = subprocess.Popen(  # noqa: S603 - our own module under the launcher that the user named
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **ONE_THREAD}, start_new_session=True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlperf.features.code.counts import FunctionCounts, Tally
 from mlperf.features.code.flow import Exit, LoopFacts, find_loops
-from mlperf.features.code.instruction import CLASSES, Instruction
+from mlperf.features.code.processors.instruction import CLASSES, Instruction
 from mlperf.features.code.read import count_instructions, iterate_functions
 from mlperf.features.code.table import count_features, swc_o
 

@@ -11,7 +11,7 @@ import pandas as pd
 from mlperf.core.arrays import IntArray
 from mlperf.core.shown import Shown
 from mlperf.features.code.flow import NO_LOOPS, Exit, LoopFacts, find_loops
-from mlperf.features.code.vocabulary import Vocabulary
+from mlperf.features.code.processors.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,13 @@ import numpy as np
 
 from mlperf.core.errors import DataError
 from mlperf.core.extras import require
-from mlperf.features.code.arm import Arm
 from mlperf.features.code.counts import FunctionCounts, function_counts
 from mlperf.features.code.elf_tables import jump_tables
 from mlperf.features.code.listing import without_trap_padding
 from mlperf.features.code.placed import PlacedBranch, may_loop, placed_exits
-from mlperf.features.code.vocabulary import NOTHING, Dialect, Vocabulary
-from mlperf.features.code.x86 import X86
+from mlperf.features.code.processors.arm import Arm
+from mlperf.features.code.processors.vocabulary import NOTHING, Dialect, Vocabulary
+from mlperf.features.code.processors.x86 import X86
 
 EXECUTABLE = 0x4
 # ELF machine: our dialect, capstone's architecture (two names: it was renamed) and mode.

@@ -11,7 +11,7 @@ import numpy as np
 
 from mlperf.core.arrays import IntArray
 from mlperf.features.code.flow import Exit
-from mlperf.features.code.vocabulary import Vocabulary
+from mlperf.features.code.processors.vocabulary import Vocabulary
 
 
 @dataclass(slots=True)

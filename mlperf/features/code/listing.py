@@ -13,8 +13,8 @@ from mlperf.core.arrays import IntArray
 from mlperf.features.code.counts import FunctionCounts, function_counts
 from mlperf.features.code.flow import Exit
 from mlperf.features.code.placed import PlacedBranch, may_loop, placed_exits
+from mlperf.features.code.processors.vocabulary import NOTHING, Dialect, InstructionCoder, Memo, Vocabulary
 from mlperf.features.code.statements import without_comment
-from mlperf.features.code.vocabulary import NOTHING, Dialect, InstructionCoder, Memo, Vocabulary
 
 LOOK, RELOCATION = -1, -2
 

@@ -9,13 +9,13 @@ from typing import TextIO
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
-from mlperf.features.code.arm import Arm
 from mlperf.features.code.counts import FunctionCounts
 from mlperf.features.code.elf import read_elf
 from mlperf.features.code.listing import ListingReader
+from mlperf.features.code.processors.arm import Arm
+from mlperf.features.code.processors.vocabulary import Dialect
+from mlperf.features.code.processors.x86 import X86
 from mlperf.features.code.source_text import SourceReader
-from mlperf.features.code.vocabulary import Dialect
-from mlperf.features.code.x86 import X86
 
 PORTION = 1 << 22
 _LISTING = re.compile(r"file format |^Disassembly of section ", re.MULTILINE)

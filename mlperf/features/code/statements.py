@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mlperf.features.code.vocabulary import NOTHING, Dialect, InstructionCoder, Memo, Vocabulary
+from mlperf.features.code.processors.vocabulary import NOTHING, Dialect, InstructionCoder, Memo, Vocabulary
 
 LABEL, DIRECTIVE, SEVERAL = -1, -2, -3
 

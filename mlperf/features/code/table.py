@@ -11,7 +11,7 @@ import pandas as pd
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.features.code.counts import FunctionCounts, Tally
-from mlperf.features.code.instruction import CLASSES
+from mlperf.features.code.processors.instruction import CLASSES
 from mlperf.features.code.read import count_instructions
 from mlperf.features.network.base import KEY, FeatureColumn, FeatureTable, check_keys_once
 

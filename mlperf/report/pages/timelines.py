@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from mlperf.core.files import write_text_whole
+from mlperf.report.figures.captions import add_caption
 from mlperf.report.figures.figures import GREY, new_figure, save_figure, style
-from mlperf.report.text.captions import add_caption
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit
 from mlperf.report.text.views import Section
 from mlperf.traces.timeline.chrome import chrome_text

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from mlperf.report.figures.captions import counted
 from mlperf.report.figures.figures import new_figure
 from mlperf.report.paper.bars import HATCHED, part_looks, stacked_bars
 from mlperf.report.paper.result import Drawing
-from mlperf.report.text.captions import counted
 from mlperf.studies.paper.figure_inputs import Material
 from mlperf.studies.paper.run_costs import KEYS
 from mlperf.studies.paper.run_rows import RunRows, chosen_setting, run_rows

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.extras import require
 from mlperf.datasets.campaigns.write import write_csv
+from mlperf.report.figures.captions import add_caption
 from mlperf.report.figures.figures import FILE_TYPES, save_figure, style
 from mlperf.report.paper.registry import PAPER_FIGURES, FigureKind
 from mlperf.report.paper.result import Drawing, DrawnFigure, PaperFigures, SkippedFigure
-from mlperf.report.text.captions import add_caption
 
 if TYPE_CHECKING:
     from mlperf.studies.paper.figure_inputs import Material

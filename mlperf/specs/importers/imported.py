@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mlperf.core.errors import DataError
-from mlperf.specs.kernels.inference import output_shape
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import NETWORK_INPUT, Layer
+from mlperf.specs.network.output_shape import output_shape
 from mlperf.specs.network.shape import Shape, Size, window_extent
 
 

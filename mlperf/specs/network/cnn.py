@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
-from mlperf.specs.kernels.inference import output_shape
 from mlperf.specs.network.counts import layer_n_macs, layer_n_params
 from mlperf.specs.network.layer import NETWORK_INPUT, WEIGHTED, Layer
+from mlperf.specs.network.output_shape import output_shape
 from mlperf.specs.network.shape import Shape, Size, pair
 
 if TYPE_CHECKING:

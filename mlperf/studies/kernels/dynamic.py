@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mlperf.core.errors import DataError
 from mlperf.studies.kernels.feature_sets import counter_columns
-from mlperf.studies.kernels.kernel_times import KernelTimes, Setting
+from mlperf.studies.kernels.tables.kernel_times import KernelTimes, Setting
 
 
 def counted_sweep(times: KernelTimes, setting: Setting) -> Setting | None:

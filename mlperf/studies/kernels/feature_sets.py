@@ -15,7 +15,7 @@ from mlperf.features.counters import LINEAR_COUNTERS
 from mlperf.features.source import CacheLevel, nest_addresses, pattern_nest
 from mlperf.features.source.roles import ROLES, role_cells
 from mlperf.studies.kernels.instruction_mix import instruction_mix
-from mlperf.studies.kernels.kernel_times import KernelTimes
+from mlperf.studies.kernels.tables.kernel_times import KernelTimes
 
 
 @dataclass(frozen=True, slots=True)

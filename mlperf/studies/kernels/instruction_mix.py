@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.features.code.x86_classes import x86_class
+from mlperf.features.code.processors.x86_classes import x86_class
 
 STEM = "in_"
 WIDE, NARROW = 8, 4

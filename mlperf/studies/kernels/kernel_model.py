@@ -22,11 +22,11 @@ from mlperf.models.validation.scores import relative_errors
 from mlperf.studies.kernels.ceilings import r2_of, rank_of
 from mlperf.studies.kernels.estimates import EstimateScore, estimate
 from mlperf.studies.kernels.feature_sets import FEATURE_SETS, kernel_features, varying
-from mlperf.studies.kernels.kernel_times import KernelTimes
 from mlperf.studies.kernels.learners import learner
-from mlperf.studies.kernels.machines import MachineFacts
 from mlperf.studies.kernels.sizes import CLIP, clipped
 from mlperf.studies.kernels.storing import machine_from_dict, score_from_dict
+from mlperf.studies.kernels.tables.kernel_times import KernelTimes
+from mlperf.studies.kernels.tables.machines import MachineFacts
 
 KIND = "kernels"
 STORED = ("linear", "boosting", "linear x boosting")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mlperf.studies.kernels.kernel_times import KernelTimes
+from mlperf.studies.kernels.tables.kernel_times import KernelTimes
 
 COLUMNS = ("machine", "pattern_set", "build", "N", "pattern")
 

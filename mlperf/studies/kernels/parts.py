@@ -11,10 +11,10 @@ from mlperf.core.errors import DataError
 from mlperf.models.validation.scores import relative_errors
 from mlperf.studies.kernels.ceilings import r2_of, rank_of
 from mlperf.studies.kernels.feature_sets import kernel_features, varying
-from mlperf.studies.kernels.kernel_times import KernelTimes
 from mlperf.studies.kernels.published import published_times
 from mlperf.studies.kernels.sizes import SizeScore, size_score, size_series
 from mlperf.studies.kernels.speedup import SpeedupScore, paired_rows, speedup_pairs, speedup_score
+from mlperf.studies.kernels.tables.kernel_times import KernelTimes
 from mlperf.studies.kernels.transfer import AXES, GENERAL_SETS, TransferScore, comparable, transfer_scores
 
 SIZE_LEARNERS = ("linear", "forest", "boosting")

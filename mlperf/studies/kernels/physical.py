@@ -16,8 +16,8 @@ from mlperf.models.validation.folds import Fold
 from mlperf.models.validation.scores import relative_errors
 from mlperf.studies.kernels.ceilings import r2_of, rank_of
 from mlperf.studies.kernels.feature_sets import inner_columns, nest_columns
-from mlperf.studies.kernels.kernel_times import KernelTimes
 from mlperf.studies.kernels.left_out import leave_out
+from mlperf.studies.kernels.tables.kernel_times import KernelTimes
 
 PHYSICAL = ("instructions", "l1_misses", "tlb_misses")
 NANOSECOND_S = 1e-9

@@ -10,9 +10,9 @@ import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.features.code import swc_o
-from mlperf.studies.kernels.kernel_times import KernelTimes
-from mlperf.studies.kernels.machines import ASSUMED
-from mlperf.studies.kernels.reading import normal_form
+from mlperf.studies.kernels.tables.kernel_times import KernelTimes
+from mlperf.studies.kernels.tables.machines import ASSUMED
+from mlperf.studies.kernels.tables.reading import normal_form
 
 
 def asked_kernels(patterns: Sequence[str], size: int, files: Sequence[Path | str] = ()) -> KernelTimes:

@@ -14,8 +14,8 @@ from mlperf.core.shown import Shown
 from mlperf.models.validation.scores import relative_errors
 from mlperf.studies.kernels.ceilings import r2_of, rank_of
 from mlperf.studies.kernels.feature_sets import kernel_features, varying
-from mlperf.studies.kernels.kernel_times import KernelTimes, Setting
 from mlperf.studies.kernels.learners import learner
+from mlperf.studies.kernels.tables.kernel_times import KernelTimes, Setting
 
 CLIP = 4.0
 """Predictions stay within this factor of the trained range; those that had to be cut are flagged."""

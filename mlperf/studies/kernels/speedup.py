@@ -14,9 +14,9 @@ from mlperf.core.shown import Shown
 from mlperf.models.validation.folds import grouped_folds
 from mlperf.models.validation.scores import relative_errors
 from mlperf.studies.kernels.ceilings import r2_of, rank_of
-from mlperf.studies.kernels.kernel_times import KernelTimes, Setting
 from mlperf.studies.kernels.learners import learner
 from mlperf.studies.kernels.left_out import leave_out
+from mlperf.studies.kernels.tables.kernel_times import KernelTimes, Setting
 
 NAN = float("nan")
 SCALAR_WORDS = ("scalar", "no-tree-vectorize", "novec")

@@ -8,7 +8,7 @@ from typing import Any
 from mlperf.core.json_fields import Fields
 from mlperf.features.source import CacheLevel
 from mlperf.studies.kernels.estimates import EstimateScore
-from mlperf.studies.kernels.machines import MachineFacts
+from mlperf.studies.kernels.tables.machines import MachineFacts
 
 WHOLE = ("n_rows", "n_columns", "n_distinct", "n_terms")
 WORDS = ("features", "learner")

@@ -15,9 +15,9 @@ from mlperf.models.validation.folds import Fold, grouped_folds
 from mlperf.models.validation.scores import relative_errors
 from mlperf.studies.kernels.ceilings import r2_of, rank_of
 from mlperf.studies.kernels.feature_sets import kernel_features, varying
-from mlperf.studies.kernels.kernel_times import SETTING, KernelTimes
 from mlperf.studies.kernels.learners import learner
 from mlperf.studies.kernels.left_out import LeftOutRows, leave_out
+from mlperf.studies.kernels.tables.kernel_times import SETTING, KernelTimes
 
 AXES = ("build", "machine")
 GENERAL_SETS = ("swc-s", "swc-o inner", "swc-s + swc-o")

@@ -112,7 +112,7 @@ def methods(
 
 def best(form: Form, family: Sequence[str], n_folds: int = 5, split: Callable[[Any], Sequence[Fold]] | None = None) -> Any:
     """The best of some makers, chosen inside the training rows."""
-    from mlperf.studies.open_data.choice import InnerChoice
+    from mlperf.models.estimators.choice.inner_choice import InnerChoice
 
     return InnerChoice({name: bound(name, form) for name in family}, n_folds, split=split)
 

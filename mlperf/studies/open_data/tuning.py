@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.datasets import read_open
+from mlperf.models.estimators.choice.inner_choice import InnerChoice
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.studies.open_data.choice import InnerChoice
 from mlperf.studies.open_data.forms import Form, boosting
 from mlperf.studies.open_data.products import SPLIT
 from mlperf.studies.open_data.result import NAN, Climbed, Goal, Score, judged

@@ -8,7 +8,7 @@ __getattr__, __dir__, __all__ = exports(
     __name__,
     {
         "ThreadTimeline": "mlperf.traces.timeline.lanes",
-        "recorded_threads": "mlperf.traces.timeline.recorded",
+        "recorded_threads": "mlperf.planning.recorded_lanes",
         "simulated_threads": "mlperf.planning.simulated_lanes",
         "simulated_configuration": "mlperf.planning.timeline",
         "summarise": "mlperf.traces.timeline.summary",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import map_coordinates
 
-from mlperf.collect.trainer.deform import deform
+from mlperf.collect.trainer.rank.deform import deform
 from mlperf.collect.trainer.samples import check_fits, digits_cnn, digits_samples, read_samples
 from mlperf.collect.trainer.shards import Shard, write_shards
 from mlperf.core.errors import DataError

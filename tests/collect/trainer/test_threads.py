@@ -13,12 +13,12 @@ import pytest
 
 from mlperf.collect.cnn_engine.engine import training_step
 from mlperf.collect.trainer.ledger import GPU_RECORD, UPDATE_RECORD, USE_RECORD, Ledger, read_ledger
-from mlperf.collect.trainer.node import Node, new_node
-from mlperf.collect.trainer.operations import UpdateVectors, gpu_operations, share_of, update_operations
-from mlperf.collect.trainer.pace import FreePace
-from mlperf.collect.trainer.replica import Replica, step_replica
-from mlperf.collect.trainer.updater import Updater
-from mlperf.collect.trainer.worker import Worker
+from mlperf.collect.trainer.rank.node import Node, new_node
+from mlperf.collect.trainer.rank.operations import UpdateVectors, gpu_operations, share_of, update_operations
+from mlperf.collect.trainer.rank.pace import FreePace
+from mlperf.collect.trainer.rank.replica import Replica, step_replica
+from mlperf.collect.trainer.rank.updater import Updater
+from mlperf.collect.trainer.rank.worker import Worker
 from mlperf.specs import CnnSpec, Layer
 
 N_PARAMS = 6

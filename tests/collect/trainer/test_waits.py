@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.collect.trainer.exchange import Exchange
+from mlperf.collect.trainer.rank.exchange import Exchange
 from mlperf.collect.trainer.request import Network
 from mlperf.collect.trainer.rounds import gradient_rounds, memory_rounds
 from mlperf.collect.trainer.waits import Sleeper, Wait, wake_promptly
@@ -28,7 +28,7 @@ NET = CnnSpec.from_sprint("tiny", 14, (1, 4, 5, 6, 7), (2,), 3)
 
 def test_the_trainer_imports_no_models() -> None:
     code = (
-        "import sys, mlperf.collect.trainer.train, mlperf.collect.trainer.rank, mlperf.collect.trainer.sequential;"
+        "import sys, mlperf.collect.trainer.train, mlperf.collect.trainer.rank.rank, mlperf.collect.trainer.sequential;"
         "print([name for name in sys.modules if name.startswith(('mlperf.models', 'mlperf.systems', 'mlperf.features'))])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

@@ -7,8 +7,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mlperf.core.errors import DataError
-from mlperf.specs.kernels.inference import output_shape
 from mlperf.specs.network.layer import Layer
+from mlperf.specs.network.output_shape import output_shape
 from mlperf.specs.network.shape import Shape, n_windows, pair
 
 sizes = st.tuples(st.integers(1, 14), st.integers(1, 14))

@@ -12,8 +12,8 @@ import pytest
 from mlperf.specs.patterns import RULES, make_patterns, sample_patterns
 from mlperf.studies.kernels import KernelTimes, read_kernel_times
 from mlperf.studies.kernels.feature_sets import nest_columns
-from mlperf.studies.kernels.machines import ASSUMED
-from mlperf.studies.kernels.reading import normal_form
+from mlperf.studies.kernels.tables.machines import ASSUMED
+from mlperf.studies.kernels.tables.reading import normal_form
 
 N_PATTERNS = 90
 SPREAD = 0.03

@@ -9,7 +9,7 @@ import pytest
 from mlperf.studies.kernels import KernelTimes
 from mlperf.studies.kernels.ceilings import equal_feature_ceiling, group_ceiling, noise_ceiling, r2_of
 from mlperf.studies.kernels.feature_sets import total_columns
-from mlperf.studies.kernels.kernel_times import choose_setting
+from mlperf.studies.kernels.tables.kernel_times import choose_setting
 
 
 def test_no_model_of_these_columns_beats_the_means_of_equal_rows() -> None:

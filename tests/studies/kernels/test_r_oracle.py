@@ -12,7 +12,7 @@ import pytest
 from mlperf import StepwiseOLS
 from mlperf.studies.kernels import KernelTimes
 from mlperf.studies.kernels.feature_sets import total_columns
-from mlperf.studies.kernels.kernel_times import choose_setting
+from mlperf.studies.kernels.tables.kernel_times import choose_setting
 
 
 def oracle(shared_data: Path, table: str) -> dict[str, list[dict[str, str]]]:

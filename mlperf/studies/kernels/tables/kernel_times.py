@@ -13,7 +13,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
-from mlperf.studies.kernels.machines import ASSUMED, MachineFacts
+from mlperf.studies.kernels.tables.machines import ASSUMED, MachineFacts
 
 SETTING = ("machine", "pattern_set", "build", "N", "offset_bytes")
 """Columns whose values together make one sweep: rows that differ in their pattern only."""

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from mlperf.core.arrays import BoolArray
-from mlperf.features.code.instruction import Instruction
+from mlperf.features.code.processors.instruction import Instruction
 
 NOTHING = 0
 

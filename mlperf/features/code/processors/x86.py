@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from mlperf.features.code.instruction import Instruction
-from mlperf.features.code.operands import split_operands
-from mlperf.features.code.x86_classes import multiply_lanes, register_bits, x86_class
-from mlperf.features.code.x86_memory import memory_use
-from mlperf.features.code.x86_names import (
+from mlperf.features.code.processors.instruction import Instruction
+from mlperf.features.code.processors.operands import split_operands
+from mlperf.features.code.processors.x86_classes import multiply_lanes, register_bits, x86_class
+from mlperf.features.code.processors.x86_memory import memory_use
+from mlperf.features.code.processors.x86_names import (
     ALIASES,
     CONDITIONS,
     INTEGER_PREDICATES,

@@ -16,9 +16,9 @@ from mlperf.datasets.open.open_data import data_folder
 from mlperf.datasets.reading.folder import SUFFIXES
 from mlperf.datasets.reading.source import read_source
 from mlperf.specs.patterns import check_pattern, swap_group
-from mlperf.studies.kernels.compiled import count_compiled
-from mlperf.studies.kernels.kernel_times import COUNTS, KernelTimes
-from mlperf.studies.kernels.machines import ASSUMED, KNOWN, MachineFacts, machine_from_host
+from mlperf.studies.kernels.tables.compiled import count_compiled
+from mlperf.studies.kernels.tables.kernel_times import COUNTS, KernelTimes
+from mlperf.studies.kernels.tables.machines import ASSUMED, KNOWN, MachineFacts, machine_from_host
 
 TABLES = ("times", "measurements")
 """File names of a table of kernels in a folder, without their endings."""

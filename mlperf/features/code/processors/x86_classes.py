@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mlperf.features.code.x86_names import CONDITIONS, STRING_MEMORY
+from mlperf.features.code.processors.x86_names import CONDITIONS, STRING_MEMORY
 
 # Vector instructions by the name without a leading v; the first pattern that fits decides.
 _VECTOR: tuple[tuple[str, str], ...] = (

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from statsmodels.regression.linear_model import WLS
 
-from mlperf.studies.open_data.group_out import GroupOut, leverage, solve
+from mlperf.models.estimators.choice.group_out import GroupOut, leverage, solve
 
 TERMS = ("work", "steps")
 

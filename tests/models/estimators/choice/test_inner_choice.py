@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mlperf.models.estimators.choice.inner_choice import InnerChoice
 from mlperf.models.estimators.local.ratio_local import RatioLocal
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
-from mlperf.studies.open_data.choice import InnerChoice
 from mlperf.studies.open_data.splits import largest_left_out
 
 

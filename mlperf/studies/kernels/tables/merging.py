@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from mlperf.core.errors import DataError
-from mlperf.studies.kernels.kernel_times import SETTING, KernelTimes
-from mlperf.studies.kernels.reading import read_kernel_times
+from mlperf.studies.kernels.tables.kernel_times import SETTING, KernelTimes
+from mlperf.studies.kernels.tables.reading import read_kernel_times
 
 
 def read_all_kernels(sources: Sequence[Path | str], *, timed: bool = True) -> KernelTimes:

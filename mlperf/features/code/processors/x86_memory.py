@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mlperf.features.code.x86_names import STRING_MEMORY
+from mlperf.features.code.processors.x86_names import STRING_MEMORY
 
 _SEGMENT = re.compile(r"(?:cs|ds|es|fs|gs|ss):")
 # Names that do not touch what their operand addresses.

@@ -1,4 +1,4 @@
-"""One rank of the trainer: ``python -m mlperf.collect.trainer.rank FOLDER`` under mpiexec; reads job.json, writes its records."""
+"""One rank of the trainer: ``python -m mlperf.collect.trainer.rank.rank FOLDER`` under mpiexec; reads job.json, writes its records."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import numpy as np
 
 from mlperf.collect.cnn_engine.builder import Array
 from mlperf.collect.cnn_engine.engine import training_step
-from mlperf.collect.trainer.exchange import Exchange
 from mlperf.collect.trainer.job import Job, read_job
 from mlperf.collect.trainer.ledger import GPU_RECORD, UPDATE_RECORD, USE_RECORD, Ledger
-from mlperf.collect.trainer.node import Node, new_node
-from mlperf.collect.trainer.operations import (
+from mlperf.collect.trainer.rank.exchange import Exchange
+from mlperf.collect.trainer.rank.node import Node, new_node
+from mlperf.collect.trainer.rank.operations import (
     Pictures,
     UpdateVectors,
     gpu_operations,
@@ -28,11 +28,11 @@ from mlperf.collect.trainer.operations import (
     update_operations,
     with_waits,
 )
-from mlperf.collect.trainer.pace import FreePace, Lockstep, Pace
-from mlperf.collect.trainer.replica import Replica, blank_replica, step_replica
-from mlperf.collect.trainer.updater import Updater
+from mlperf.collect.trainer.rank.pace import FreePace, Lockstep, Pace
+from mlperf.collect.trainer.rank.replica import Replica, blank_replica, step_replica
+from mlperf.collect.trainer.rank.updater import Updater
+from mlperf.collect.trainer.rank.worker import Worker
 from mlperf.collect.trainer.waits import Sleeper, Wait, usual_overshoot_s, wake_promptly
-from mlperf.collect.trainer.worker import Worker
 from mlperf.core.extras import require
 from mlperf.core.files import write_text_whole
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mlperf.features.code.arm import Arm
-from mlperf.features.code.instruction import Instruction
+from mlperf.features.code.processors.arm import Arm
+from mlperf.features.code.processors.instruction import Instruction
 
 ARM = Arm()
 

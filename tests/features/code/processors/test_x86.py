@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mlperf.features.code.instruction import Instruction
-from mlperf.features.code.x86 import X86
+from mlperf.features.code.processors.instruction import Instruction
+from mlperf.features.code.processors.x86 import X86
 
 ATT, INTEL = X86("att"), X86("intel")
 

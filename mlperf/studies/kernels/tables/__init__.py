@@ -1,0 +1,1 @@
+"""Tables of measured kernels read and joined for a study."""
