@@ -16,8 +16,8 @@ from mlperf.models.validation.crossval import ErrorSummary, relative_errors
 from mlperf.planning.run_prediction import OUTPUTS, predict_configurations
 from mlperf.planning.step_prediction import step_interval
 from mlperf.specs.machine import MachineSpec
-from mlperf.training.gradient import EXPLAINED, METHODS, PREDICTOR, step_times, steps_in_domain
-from mlperf.training.gradient_data import gradient_data
+from mlperf.training.gradient.gradient import EXPLAINED, METHODS, PREDICTOR, step_times, steps_in_domain
+from mlperf.training.gradient.gradient_data import gradient_data
 from mlperf.training.model import Model
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def compare_runs(
     machine : MachineSpec, optional
         Needed for ``runs.csv``.
     method : str
-        A key of `mlperf.training.gradient.METHODS`.
+        A key of `mlperf.training.gradient.gradient.METHODS`.
     level, seed
         Of the prediction intervals.
 

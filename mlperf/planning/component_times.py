@@ -15,7 +15,7 @@ from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.base.collectives import allreduce_s
 from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.sprint.components import FITTED
-from mlperf.training.gradient import EXPLAINED, PREDICTOR, step_times, steps_in_domain
+from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR, step_times, steps_in_domain
 from mlperf.training.model import Model
 
 BYTES_PER_PARAM = 4

@@ -25,7 +25,7 @@ from mlperf.systems.sprint.forms import form_table, recommended_forms
 from mlperf.systems.sprint.outputs import EpochOutputs, epoch_outputs
 from mlperf.systems.sprint.simulated import SimulatedRuns, simulate_beside
 from mlperf.systems.sprint.solved import FORMS, RECURSION, Solved, solve_form
-from mlperf.training.gradient import EXPLAINED, PREDICTOR
+from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR
 from mlperf.training.model import Model
 
 OUTPUTS = ("gpu_iteration_s", "update_iteration_s", "epoch_s", "mean_minibatch_size")
@@ -183,7 +183,7 @@ def predict_configurations(
     refine : {"recursion"}, optional
         Refine the closed form ``convolution`` update by update (seconds a configuration).
     method : str
-        A key of `mlperf.training.gradient.METHODS`.
+        A key of `mlperf.training.gradient.gradient.METHODS`.
     factors : mapping of str to float, optional
         Multiply components: ``{"sum_gradient": 0.25}`` asks what if they were four times as fast; lock waits and ``barrier_wait``
         as well, but for the recursion and the simulation, which make their waits.

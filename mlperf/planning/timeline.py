@@ -19,7 +19,7 @@ from mlperf.systems.sprint.simulate import simulate_iterations
 from mlperf.systems.sprint.simulated import N_ITERATIONS, plan_for
 from mlperf.systems.sprint.solved import refuse_scaled_waits
 from mlperf.traces.timeline.lanes import ThreadTimeline
-from mlperf.training.gradient import PREDICTOR
+from mlperf.training.gradient.gradient import PREDICTOR
 from mlperf.training.model import Model
 
 SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")

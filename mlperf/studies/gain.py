@@ -13,11 +13,11 @@ from joblib import Parallel, delayed
 
 from mlperf.core.shown import Shown
 from mlperf.features.network_engine import DYNAMIC_COLUMNS, SETS
-from mlperf.training.characteristics.further import Further, terms_of
 from mlperf.training.characteristics.stored import RUN, SURROGATE
-from mlperf.training.gradient import EXPLAINED, fit_gradient
-from mlperf.training.gradient_accuracy import errors, predicted_steps
-from mlperf.training.gradient_data import gradient_data
+from mlperf.training.gradient.gradient import EXPLAINED, fit_gradient
+from mlperf.training.gradient.gradient_accuracy import errors, predicted_steps
+from mlperf.training.gradient.gradient_data import gradient_data
+from mlperf.training.gradient.with_characteristics import Further, terms_of
 from mlperf.training.training import cnn_folds, fit_sgemm
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ __getattr__, __dir__, __all__ = exports(
         "save_model": "mlperf.training.model",
         "Model": "mlperf.training.model",
         "TableModel": "mlperf.training.table_model",
-        "GradientModel": "mlperf.training.gradient",
+        "GradientModel": "mlperf.training.gradient.gradient",
         "model_report": "mlperf.training.model_report",
     },
 )

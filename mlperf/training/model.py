@@ -28,10 +28,10 @@ from mlperf.models.storage.store import (
 )
 from mlperf.systems.sprint.components import FITTED
 from mlperf.training.characteristics.stored import Characteristics
-from mlperf.training.component_fit import ComponentModel
-from mlperf.training.gradient import GradientModel
-from mlperf.training.left_out import left_out_from_dict
-from mlperf.training.ratio_model import fits_from_dict, fits_to_dict, scaled_from_dict, scaled_to_dict
+from mlperf.training.components.component_fit import ComponentModel
+from mlperf.training.fits.left_out import left_out_from_dict
+from mlperf.training.fits.ratio_model import fits_from_dict, fits_to_dict, scaled_from_dict, scaled_to_dict
+from mlperf.training.gradient.gradient import GradientModel
 
 SYSTEM = "system"
 
@@ -45,9 +45,9 @@ class GradientScore(Shown):
     predictions : DataFrame
         ``cnn, subbatch_size, measured_s`` and ``<method>_s`` of CNNs that were left out, seconds.
     accuracy : DataFrame
-        One row a method, fractions (see `mlperf.training.gradient_accuracy.accuracy_table`).
+        One row a method, fractions (see `mlperf.training.gradient.gradient_accuracy.accuracy_table`).
     kernels : DataFrame
-        Left-out errors by kernel and method, fractions (see `mlperf.training.gradient_accuracy.kernel_accuracy`), and
+        Left-out errors by kernel and method, fractions (see `mlperf.training.gradient.gradient_accuracy.kernel_accuracy`), and
         ``noise_floor`` of the kernel.
     step_cv : float
         Spread of one step around the median of its configuration, fraction.

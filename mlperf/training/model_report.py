@@ -13,11 +13,11 @@ from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.models.inference.report import FitReport
-from mlperf.training.component_fit import ComponentModel
-from mlperf.training.gradient import EXPLAINED
-from mlperf.training.left_out import LeftOutError
+from mlperf.training.components.component_fit import ComponentModel
+from mlperf.training.fits.left_out import LeftOutError
+from mlperf.training.fits.ratio_model import Scaled
+from mlperf.training.gradient.gradient import EXPLAINED
 from mlperf.training.model import Model
-from mlperf.training.ratio_model import Scaled
 from mlperf.training.table_model import TableModel
 
 HIGH_R2, HIGH_MAPE = 0.9, 0.3

@@ -20,8 +20,8 @@ from mlperf.datasets.joining.join_checks import Table
 from mlperf.models import StepwiseOLS
 from mlperf.models.storage.store import FORMAT, VERSION, model_from_dict, model_to_dict
 from mlperf.models.validation.crossval import configuration_groups, noise_floor
-from mlperf.training.left_out import LeftOutError, left_out_error, left_out_from_dict
-from mlperf.training.ratio_model import Scaled
+from mlperf.training.fits.left_out import LeftOutError, left_out_error, left_out_from_dict
+from mlperf.training.fits.ratio_model import Scaled
 
 TABLE = "table"
 FOLDS = 10

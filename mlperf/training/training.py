@@ -12,12 +12,12 @@ import pandas as pd
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.models import GridLocal
-from mlperf.training.characteristics.further import Further
-from mlperf.training.component_fit import fit_components
-from mlperf.training.component_rows import component_rows
-from mlperf.training.gradient import METHODS, fit_gradient
-from mlperf.training.gradient_accuracy import LeftOut, accuracy_table, kernel_accuracy, leave_groups_out
-from mlperf.training.gradient_data import CLOCK, GradientData, gradient_data
+from mlperf.training.components.component_fit import fit_components
+from mlperf.training.components.component_rows import component_rows
+from mlperf.training.gradient.gradient import METHODS, fit_gradient
+from mlperf.training.gradient.gradient_accuracy import LeftOut, accuracy_table, kernel_accuracy, leave_groups_out
+from mlperf.training.gradient.gradient_data import CLOCK, GradientData, gradient_data
+from mlperf.training.gradient.with_characteristics import Further
 from mlperf.training.model import GradientScore, Model
 from mlperf.training.table_model import TableModel, train_table
 
@@ -65,7 +65,7 @@ def train_campaign(
 ) -> Model:
     """Fit every component of a campaign.
 
-    Gradient time is the sum of kernel models (SPRINT eq. 4), each fitted four ways (see `mlperf.training.gradient.METHODS`)
+    Gradient time is the sum of kernel models (SPRINT eq. 4), each fitted four ways (see `mlperf.training.gradient.gradient.METHODS`)
     and scored on CNNs that were left out; the other components take terms chosen by AIC.
 
     Parameters

@@ -15,7 +15,7 @@ import mlperf
 from mlperf.core.errors import DataError, UsageError
 from mlperf.models.storage.store import document_to_json
 from mlperf.specs import load_cnn
-from mlperf.training.gradient import METHODS
+from mlperf.training.gradient.gradient import METHODS
 
 
 def stored(model: Any) -> str:

@@ -25,7 +25,7 @@ from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.minibatch import minibatch_std
 from mlperf.systems.sprint.staleness import mean_staleness
-from mlperf.training.gradient import PREDICTOR
+from mlperf.training.gradient.gradient import PREDICTOR
 from mlperf.training.model import Model
 from mlperf.training.quality import QualityModel
 

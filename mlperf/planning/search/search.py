@@ -13,7 +13,7 @@ from mlperf.planning.search.result import SearchResult
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.training.gradient import PREDICTOR
+from mlperf.training.gradient.gradient import PREDICTOR
 from mlperf.training.model import Model
 from mlperf.training.quality import QualityModel
 

@@ -9,7 +9,7 @@ import pandas as pd
 from mlperf.report.text.views import Section
 
 if TYPE_CHECKING:
-    from mlperf.training.left_out import LeftOutError
+    from mlperf.training.fits.left_out import LeftOutError
     from mlperf.training.model import Model
     from mlperf.training.table_model import TableModel
 

@@ -22,10 +22,10 @@ from mlperf.studies.kernels.group_study import GroupScore, binned, classified
 from mlperf.studies.kernels.learners import LEARNERS, learner
 from mlperf.studies.kernels.operations import operations_frame
 from mlperf.studies.kernels.parts import generality, published_row, sizes, speedups
+from mlperf.studies.kernels.physical import PhysicalModel, physical_model
 from mlperf.studies.kernels.sizes import SizeScore
 from mlperf.studies.kernels.speedup import SpeedupScore
 from mlperf.studies.kernels.tables.kernel_times import KernelTimes, Setting
-from mlperf.studies.kernels.physical import PhysicalModel, physical_model
 from mlperf.studies.kernels.transfer import TransferScore
 
 PARTS = ("estimate", "dynamic", "groups", "physical", "published", "speedup", "sizes", "general")

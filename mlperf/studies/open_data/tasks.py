@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mlperf.studies.open_data.tuning import TUNING
 from mlperf.studies.open_data.batches import BATCH_RUNGS
 from mlperf.studies.open_data.collinear import COLLINEAR_RUNGS
 from mlperf.studies.open_data.coverage import COVERAGE_RUNGS
@@ -12,6 +11,7 @@ from mlperf.studies.open_data.layers import LAYERS
 from mlperf.studies.open_data.networks import NETWORK_RUNGS
 from mlperf.studies.open_data.products import PRODUCTS
 from mlperf.studies.open_data.task import Rung
+from mlperf.studies.open_data.tuning import TUNING
 from mlperf.studies.open_data.vectors import VECTORS
 from mlperf.studies.open_data.whole_networks import WHOLE_RUNGS
 

@@ -12,7 +12,7 @@ from mlperf.core.errors import DataError
 from mlperf.datasets import Campaign
 from mlperf.models import GridLocal
 from mlperf.specs.machine import MachineSpec
-from mlperf.training.gradient_data import GradientData, gradient_data
+from mlperf.training.gradient.gradient_data import GradientData, gradient_data
 from mlperf.training.model import Model
 from mlperf.training.training import fit_sgemm, train_campaign
 

@@ -10,9 +10,9 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.datasets.dictionary.schema import PRODUCTS
 from mlperf.studies.paper.figure_inputs import Material
-from mlperf.training.gradient import PREDICTOR, GradientModel, fit_gradient, with_isolated
-from mlperf.training.gradient_accuracy import predicted_steps
-from mlperf.training.gradient_data import STEP_KEYS, GradientData
+from mlperf.training.gradient.gradient import PREDICTOR, GradientModel, fit_gradient, with_isolated
+from mlperf.training.gradient.gradient_accuracy import predicted_steps
+from mlperf.training.gradient.gradient_data import STEP_KEYS, GradientData
 
 PAPER = "paper"
 SUBBATCH_OF_PAPER = 4

@@ -8,7 +8,7 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.features.network.kernels import PAPER_MEMORY_TERMS
 from mlperf.models import StepwiseOLS
-from mlperf.training.gradient_data import CALL_KEYS, CLOCK
+from mlperf.training.gradient.gradient_data import CALL_KEYS, CLOCK
 
 # The paper draws a random 5 % of its points. Most calls are small: a few of each stretch of sizes show the whole line.
 N_STRETCHES, MOST_OF_STRETCH = 20, 4

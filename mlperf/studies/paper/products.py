@@ -8,7 +8,7 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.features.network.sgemm import GLOBAL_TERMS
 from mlperf.models import GridLocal, StepwiseOLS
-from mlperf.training.gradient_data import CLOCK
+from mlperf.training.gradient.gradient_data import CLOCK
 
 KEYS = ["trans", "m", "n", "k"]
 PREFERRED = "NN"

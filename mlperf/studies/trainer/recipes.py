@@ -17,9 +17,9 @@ from mlperf.studies.trainer.forms import PREDICTING
 from mlperf.studies.trainer.gradient_transfer import works
 from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.sprint.components import FITTED, Component
-from mlperf.training.component_fit import ComponentModel, fit_component, fit_components
-from mlperf.training.component_rows import asynchronous_rows
-from mlperf.training.ratio_model import Scaled
+from mlperf.training.components.component_fit import ComponentModel, fit_component, fit_components
+from mlperf.training.components.component_rows import asynchronous_rows
+from mlperf.training.fits.ratio_model import Scaled
 
 GRADIENT = "compute_gradient"
 GRADIENT_COMPONENT = Component(GRADIENT, "gpu", "work", None, ("work",), ("n_params", "subbatch_size"))

@@ -17,7 +17,7 @@ from mlperf.features.network_engine.products import Blocking
 from mlperf.features.source.caches import CacheLevel
 from mlperf.training.characteristics.description import EngineDescription, describe_calls, joined_columns
 from mlperf.training.characteristics.surrogates import Surrogates
-from mlperf.training.ratio_model import Fits, fits_from_dict, fits_to_dict
+from mlperf.training.fits.ratio_model import Fits, fits_from_dict, fits_to_dict
 
 if TYPE_CHECKING:
     from mlperf.specs.network.cnn import CnnSpec

@@ -13,7 +13,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.features.network_engine import DYNAMIC_COLUMNS
 from mlperf.features.network_engine.sets import STATIC_S
 from mlperf.models import StepwiseOLS
-from mlperf.training.ratio_model import Fits, Scaled, fit_scaled
+from mlperf.training.fits.ratio_model import Fits, Scaled, fit_scaled
 
 MEMORY_TERMS = ("access_bytes", *(column.name for column in STATIC_S))
 GEMM_TERMS = ("groups * m * n * k", "groups * m * k", "groups * k * n", "groups * m * n", *(column.name for column in STATIC_S[:4]))

@@ -15,7 +15,7 @@ from mlperf.core.provenance import provenance
 from mlperf.datasets.campaigns.trainer_runs import CONFIG
 from mlperf.models import StepwiseOLS
 from mlperf.models.validation.crossval import grouped_folds, relative_errors
-from mlperf.training.left_out import LEAST_GROUPS, MOST_FOLDS, LeftOutError
+from mlperf.training.fits.left_out import LEAST_GROUPS, MOST_FOLDS, LeftOutError
 from mlperf.training.quality.epochs import quality_rows
 from mlperf.training.quality.quality_model import QualityModel
 

@@ -15,7 +15,7 @@ from mlperf.core.files import write_text_whole
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown, plain
 from mlperf.models.storage.store import document_from_json, document_to_json, model_from_dict, model_to_dict, placed, text_of
-from mlperf.training.left_out import LeftOutError, left_out_from_dict
+from mlperf.training.fits.left_out import LeftOutError, left_out_from_dict
 from mlperf.training.model import frame_from_dict
 
 FORMAT = "mlperf-quality"

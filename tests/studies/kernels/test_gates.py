@@ -14,8 +14,8 @@ from mlperf.studies.kernels.estimates import estimate
 from mlperf.studies.kernels.feature_sets import varying
 from mlperf.studies.kernels.group_study import binned, classified
 from mlperf.studies.kernels.learners import learner
-from mlperf.studies.kernels.sizes import size_score
 from mlperf.studies.kernels.physical import physical_model
+from mlperf.studies.kernels.sizes import size_score
 
 BEST = "swc-s + swc-o"
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.studies.open_data.tuning import in_octaves, regret_of_top, second_order
 from mlperf.studies.open_data.layers import as_products, output_size
 from mlperf.studies.open_data.networks import geometry
+from mlperf.studies.open_data.tuning import in_octaves, regret_of_top, second_order
 
 
 @pytest.mark.parametrize("padded", [0, 1])

@@ -12,8 +12,8 @@ from joblib import Parallel, delayed
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
 from mlperf.models.validation.crossval import ErrorSummary, relative_errors
-from mlperf.training.gradient import METHODS, GradientModel, Method, fit_gradient, step_times
-from mlperf.training.gradient_data import STEP_KEYS, GradientData
+from mlperf.training.gradient.gradient import METHODS, GradientModel, Method, fit_gradient, step_times
+from mlperf.training.gradient.gradient_data import STEP_KEYS, GradientData
 
 SIZE_COLUMNS = ("m", "n", "k", "access_bytes", "maps_in", "maps_out", "row_size", "subbatch_size", "step_bytes")
 Complete = Callable[[pd.DataFrame, pd.DataFrame], tuple[pd.DataFrame, pd.DataFrame]]

@@ -15,8 +15,8 @@ from mlperf.models import StepwiseOLS
 from mlperf.models.formula.expressions import names, parse
 from mlperf.models.validation.crossval import noise_floor
 from mlperf.systems.sprint.components import BY_NAME, Component
-from mlperf.training.left_out import LeftOutError, left_out_error
-from mlperf.training.ratio_model import Scaled, fit_scaled
+from mlperf.training.fits.left_out import LeftOutError, left_out_error
+from mlperf.training.fits.ratio_model import Scaled, fit_scaled
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ CACHE_KNOTS = (("L2", 8), ("L3", 16), ("L3", 4))
 def fit_components(
     rows: Mapping[str, pd.DataFrame], noise: str, cache_bytes: Mapping[str, int], *, left_out: bool = True
 ) -> dict[str, ComponentModel]:
-    """Fit every component that has rows (see `mlperf.training.component_rows.component_rows`).
+    """Fit every component that has rows (see `mlperf.training.components.component_rows.component_rows`).
 
     ``cache_bytes`` are the host's caches by level; they give vector operations terms that begin where a cache ends.
     Without ``left_out`` nothing is fitted again without some of the rows: no left-out errors, and no tests after selection.

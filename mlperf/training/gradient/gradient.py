@@ -18,7 +18,7 @@ from mlperf.features.network.sgemm import CALIBRATED_TERMS, GLOBAL_TERMS
 from mlperf.models import BoostedResidual, GridLocal, NonNegativeOLS, StepwiseOLS
 from mlperf.specs.kernels.kernels import GEMM_KERNELS
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.training.ratio_model import Scaled, fit_scaled
+from mlperf.training.fits.ratio_model import Scaled, fit_scaled
 
 if TYPE_CHECKING:
     from mlperf.training.characteristics.stored import Characteristics

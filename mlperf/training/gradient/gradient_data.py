@@ -13,7 +13,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.features.network.kernels import describe_rows
 from mlperf.models.validation.crossval import noise_floor
-from mlperf.training.gradient import with_isolated
+from mlperf.training.gradient.gradient import with_isolated
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign

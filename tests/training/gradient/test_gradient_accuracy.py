@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mlperf.datasets import read_campaign
-from mlperf.training.gradient_accuracy import accuracy_table, leave_groups_out, leave_one_cnn_out
-from mlperf.training.gradient_data import gradient_data
+from mlperf.training.gradient.gradient_accuracy import accuracy_table, leave_groups_out, leave_one_cnn_out
+from mlperf.training.gradient.gradient_data import gradient_data
 from mlperf.training.training import cnn_folds, fit_sgemm
 
 

@@ -23,8 +23,8 @@ from mlperf.training.characteristics.description import (
 )
 from mlperf.training.characteristics.stored import Characteristics
 from mlperf.training.characteristics.surrogates import fit_surrogates
-from mlperf.training.gradient import METHODS, Method, fit_gradient, methods_with
-from mlperf.training.gradient_data import GradientData
+from mlperf.training.gradient.gradient import METHODS, Method, fit_gradient, methods_with
+from mlperf.training.gradient.gradient_data import GradientData
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign

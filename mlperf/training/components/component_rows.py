@@ -12,7 +12,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.coupling.barrier import barrier_excess
 from mlperf.systems.sprint.components import BY_NAME, FITTED, Component
-from mlperf.training.gradient_data import CLOCK
+from mlperf.training.gradient.gradient_data import CLOCK
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign

@@ -1,0 +1,1 @@
+"""The components that are not the gradient: their rows and their models."""

@@ -1,0 +1,1 @@
+"""One fitted thing: a model of one time with its left-out error."""
