@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 import numpy as np
+import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
@@ -197,3 +198,11 @@ def _plain_numbers(values: list[Any]) -> FloatArray | None:
         return np.array(values, dtype=np.float64)
     except OverflowError:
         return None
+
+
+def frame_from_dict(value: Any, path: str) -> pd.DataFrame:
+    """A table as `mlperf.core.shown.plain` wrote it."""
+    with Fields(value, path) as fields:
+        columns = fields.texts("columns")
+        rows = [list(row) for row in fields.items("rows")]
+    return pd.DataFrame(rows, columns=list(columns)).replace({"NaN": np.nan, "Inf": np.inf, "-Inf": -np.inf}).infer_objects()

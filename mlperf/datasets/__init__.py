@@ -22,7 +22,7 @@ __getattr__, __dir__, __all__ = exports(
         "repeat_groups": "mlperf.datasets.reading.repeats",
         "bundled_names": "mlperf.datasets.campaigns.bundled",
         "bundled_path": "mlperf.datasets.campaigns.bundled",
-        "load_campaign": "mlperf.datasets.campaigns.bundled",
+        "load_campaign": "mlperf.datasets.campaigns.campaign",
         "Contractions": "mlperf.datasets.campaigns.contractions",
         "read_contractions": "mlperf.datasets.campaigns.contractions",
         "bundled_contractions": "mlperf.datasets.campaigns.contractions",

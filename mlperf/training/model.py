@@ -13,7 +13,7 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
-from mlperf.core.json_fields import Fields
+from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import Shown, plain
 from mlperf.models import GridLocal
 from mlperf.models.storage.store import (
@@ -31,7 +31,8 @@ from mlperf.training.characteristics.stored import Characteristics
 from mlperf.training.components.component_fit import ComponentModel
 from mlperf.training.fits.left_out import left_out_from_dict
 from mlperf.training.fits.ratio_model import fits_from_dict, fits_to_dict, scaled_from_dict, scaled_to_dict
-from mlperf.training.gradient.gradient import GradientModel
+from mlperf.training.gradient.gradient import EXPLAINED, GradientModel
+from mlperf.training.part_report import PartReport, component_part, kernel_part, parts_frame
 
 SYSTEM = "system"
 
@@ -100,6 +101,12 @@ class Model(Shown):
         """Components that had no rows: predictions need another source for them."""
         return tuple(item.name for item in FITTED if item.name not in self.components and item.name != "compute_gradient")
 
+    @property
+    def parts(self) -> tuple[PartReport, ...]:
+        """Reports of the kernels, then of the components."""
+        kernels = (kernel_part(name, fits[EXPLAINED], self.score.kernels) for name, fits in self.gradient.kernels.items())
+        return (*kernels, *(component_part(item) for item in self.components.values()))
+
     def to_dict(self) -> dict[str, Any]:
         """The document that `save_model` writes."""
         return {
@@ -146,10 +153,8 @@ class Model(Shown):
             )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a fitted part: kernels, then components (see `mlperf.training.model_report.ModelReport`)."""
-        from mlperf.training.model_report import model_report
-
-        return model_report(self).to_frame()
+        """One row a fitted part: kernels, then components (see `mlperf.training.part_report.parts_frame`)."""
+        return parts_frame(self.parts)
 
 
 def save_model(model: Any, path: str | Path) -> None:
@@ -232,14 +237,6 @@ def _component_from_dict(name: str, value: Any, path: str) -> ComponentModel:
             fields.number("noise_floor", finite=False),
             fields.integer("n_rows"),
         )
-
-
-def frame_from_dict(value: Any, path: str) -> pd.DataFrame:
-    """A table as `mlperf.core.shown.plain` wrote it."""
-    with Fields(value, path) as fields:
-        columns = fields.texts("columns")
-        rows = [list(row) for row in fields.items("rows")]
-    return pd.DataFrame(rows, columns=list(columns)).replace({"NaN": np.nan, "Inf": np.inf, "-Inf": -np.inf}).infer_objects()
 
 
 def _object(value: Any, path: str) -> Mapping[str, Any]:

@@ -65,8 +65,9 @@ def train_campaign(
 ) -> Model:
     """Fit every component of a campaign.
 
-    Gradient time is the sum of kernel models (SPRINT eq. 4), each fitted four ways (see `mlperf.training.gradient.gradient.METHODS`)
-    and scored on CNNs that were left out; the other components take terms chosen by AIC.
+    Gradient time is the sum of kernel models (SPRINT eq. 4), each fitted four ways (see
+    `mlperf.training.gradient.gradient.METHODS`) and scored on CNNs that were left out; the others
+    take terms chosen by AIC.
 
     Parameters
     ----------
@@ -88,8 +89,8 @@ def train_campaign(
         ``keep``, ``drop`` or ``error`` for fully identical rows.
     characteristics : sequence of str
         Sets whose columns are candidate terms of kernel times beside sizes, FLOPs and bytes: ``swc-s``, ``swc-o``, ``dwc-b``
-        (see `mlperf.features.network_engine.SETS`); only of the NumPy engine. Left-out errors of a model with counters are those that the
-        cache model's stand-ins for them give.
+        (see `mlperf.features.network_engine.SETS`); only of the NumPy engine. Left-out errors of a model with counters
+        are those that the cache model's stand-ins for them give.
     counters : Path, optional
         Kernel counters for ``dwc-b``; by default those beside the campaign's tables.
 

@@ -19,12 +19,13 @@ from mlperf.features.network_engine import SETS
 from mlperf.specs import CnnSpec
 from mlperf.studies.gain import characteristic_gain
 from mlperf.training.characteristics.description import campaign_counters
-from mlperf.training.characteristics.stored import RUN, SURROGATE, with_counters
+from mlperf.training.characteristics.stored import RUN, SURROGATE
 from mlperf.training.gradient.gradient import step_times
 from mlperf.training.gradient.gradient_data import gradient_data
 from mlperf.training.gradient.with_characteristics import Further, terms_of
 from mlperf.training.model import Model
 from mlperf.training.training import fit_sgemm
+from mlperf.training.with_counters import with_counters
 
 
 @pytest.fixture(scope="module")

@@ -105,7 +105,7 @@ def predict(
         show(found, data_sha256=model.provenance["data_sha256"], seed=seed)
         return
     if counters_from is not None:
-        from mlperf.training.characteristics.stored import with_counters
+        from mlperf.training.with_counters import with_counters
 
         sizes = request.subbatch_size or request.needed_job().subbatch_size
         model = with_counters(model, request.needed_cnns(), sizes, counters_from)

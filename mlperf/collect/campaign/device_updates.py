@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mlperf.collect.campaign.updates import LEARNING_RATE, repeated, vector_row
+from mlperf.collect.campaign.repeated import LEARNING_RATE, repeated, vector_row
 from mlperf.collect.cnn_engine.builder import Array
 from mlperf.collect.cnn_engine.timers import Timing
 from mlperf.collect.protocol.protocol import Rows

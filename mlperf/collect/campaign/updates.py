@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from mlperf.collect.backends.backends import Backend
+from mlperf.collect.campaign.device_updates import device_measures
+from mlperf.collect.campaign.repeated import LEARNING_RATE, repeated, vector_row
 from mlperf.collect.cnn_engine.builder import Array
-from mlperf.collect.cnn_engine.timers import ThreadTimer, Timing
+from mlperf.collect.cnn_engine.timers import ThreadTimer
 from mlperf.collect.protocol.protocol import Key, Rows, Visit
 
-LEARNING_RATE = 0.01
 MOMENTUM = 0.9
 VECTOR_SIZES = (
     65_536,
@@ -44,8 +44,6 @@ IMAGE_SIDES = (24, 48, 100, 160, 224)
 IMAGE_MAPS = 3
 IMAGES_ON_DISK = 64
 SHIFT = 4
-VISIT_S = 0.005
-MOST_REPEATS = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,8 +127,6 @@ def vector_measures(backend: Backend, size: int) -> dict[str, Callable[[int], Ro
     vectors = new_vectors(size)
     measures: dict[str, Callable[[int], Rows]] = {name: partial(measure_vector, name, vectors) for name in VECTOR_OPERATIONS}
     if backend.on_device is not None:
-        from mlperf.collect.campaign.device_updates import device_measures
-
         measures |= device_measures(backend.on_device, size)
     return measures
 
@@ -191,25 +187,8 @@ def measure_vector(name: str, vectors: Vectors, n_params: int) -> Rows:
     return vector_row(name, n_params, repeated(partial(VECTOR_OPERATIONS[name], part), ThreadTimer().time))
 
 
-def vector_row(name: str, n_params: int, times: Mapping[str, float]) -> Rows:
-    """One row of the table."""
-    return {"updates": [{"operation": name, "n_params": n_params, "subbatch_size": 0, "input_size": 0, **times}]}
-
-
 def measure_images(key: Key, operation: Callable[[], None], images: Images) -> Rows:
     """Row of one operation on images."""
     row: dict[str, Any] = {"operation": key[0], "n_params": 0}
     row |= {"subbatch_size": images.subbatch_size, "input_size": images.input_size}
     return {"updates": [row | repeated(operation, ThreadTimer().time)]}
-
-
-def repeated(operation: Callable[[], object], clock: Callable[[Callable[[], object]], Timing]) -> dict[str, float]:
-    """Median time of one call, after one unmeasured; short calls are repeated."""
-    operation()
-    times: list[Timing] = []
-    while sum(taken.cpu_s for taken in times) < VISIT_S and len(times) < MOST_REPEATS:
-        times.append(clock(operation))
-    return {
-        "cpu_s": statistics.median(taken.cpu_s for taken in times),
-        "wall_s": statistics.median(taken.wall_s for taken in times),
-    }

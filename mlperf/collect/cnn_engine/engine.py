@@ -1,4 +1,4 @@
-"""A whole training step of a CNN in NumPy, in SPRINT's formulation: exactly the calls of `mlperf.specs.kernels.kernels.kernel_calls`."""
+"""A whole training step of a CNN in NumPy, in SPRINT's formulation: exactly the calls of `mlperf.specs.kernel_calls`."""
 
 from __future__ import annotations
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
-
-if TYPE_CHECKING:
-    from mlperf.datasets.campaigns.campaign import Campaign
 
 HOME = Path(__file__).parents[1] / "data"
 OTHER_KINDS = ("times.csv", "times.csv.gz")
@@ -35,16 +31,3 @@ def bundled_path(name: str) -> Path:
     if name not in bundled_names():
         raise UsageError(f"got {name!r}, expected the name of a bundled campaign", hint=did_you_mean(name, bundled_names()))
     return HOME / name
-
-
-def load_campaign(name: str) -> Campaign:
-    """Read a bundled campaign.
-
-    Raises
-    ------
-    UsageError
-        No campaign of that name ships.
-    """
-    from mlperf.datasets.campaigns.campaign import read_campaign
-
-    return read_campaign(bundled_path(name))

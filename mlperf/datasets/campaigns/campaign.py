@@ -132,6 +132,17 @@ def read_campaign(path: Path | str, duplicates: str = "error") -> Campaign:
     return Campaign(name=folder.path.resolve().name, path=folder.path, cnns=cnns, host=host, sha256=sha256, **frames)
 
 
+def load_campaign(name: str) -> Campaign:
+    """Read a bundled campaign.
+
+    Raises
+    ------
+    UsageError
+        No campaign of that name ships.
+    """
+    return read_campaign(bundled_path(name))
+
+
 def campaign_path(path: Path | str) -> Path:
     """The folder that a user means: one on disk, else a bundled one.
 

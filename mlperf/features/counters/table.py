@@ -30,7 +30,7 @@ def counter_features(
     Parameters
     ----------
     frame : DataFrame, shape (n_runs, n_columns)
-        One row a run or a kernel: column ``key`` and counters under the names of the dictionary (``mlperf.datasets.dictionary.counters``).
+        One row a run or a kernel: column ``key`` and counters under the names of ``mlperf.datasets.dictionary.counters``.
         Rows of an equal key are averaged, each counter over the rows that hold it.
     key : str
         Column that names the rows, or several as ``kernel:function``; it is called ``kernel`` in the result.

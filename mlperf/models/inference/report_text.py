@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mlperf.models.formula.number_format import format_number
+from mlperf.models.inference.fit_blocks import FitBlocks
 from mlperf.models.selection.criteria import CRITERIA
-
-if TYPE_CHECKING:
-    from mlperf.models.inference.report import FitReport
 
 # R prints smaller p-values as "< 2e-16"; tables and JSON keep the value.
 P_FLOOR = 2.2e-16
@@ -24,17 +22,17 @@ def p_text(p_value: float) -> str:
     return "< 2e-16" if p_value < P_FLOOR else format_number(p_value, 3)
 
 
-def report_text(report: FitReport) -> str:
+def report_text(report: FitBlocks) -> str:
     """The report for a terminal."""
     blocks = (_heading, _blank, _coefficients, _blank, _quality, _extra_lines, _row_lines, _notes)
     return "\n".join(line for block in blocks for line in block(report))
 
 
-def _blank(_: FitReport) -> list[str]:
+def _blank(_: FitBlocks) -> list[str]:
     return [""]
 
 
-def _heading(report: FitReport) -> list[str]:
+def _heading(report: FitBlocks) -> list[str]:
     identity = report.identity
     lines = [
         f"{identity.formula}",
@@ -47,7 +45,7 @@ def _heading(report: FitReport) -> list[str]:
     return lines
 
 
-def _coefficients(report: FitReport) -> list[str]:
+def _coefficients(report: FitBlocks) -> list[str]:
     columns: dict[str, list[str]] = {
         "coef": [format_number(value, 6) for value in report.coef],
         "std_err": [format_number(value, 5) for value in report.inference.std_err],
@@ -69,7 +67,7 @@ def _coefficients(report: FitReport) -> list[str]:
     return lines + rows + ["p (naive): as if the model had been given; after a selection it is too small"]
 
 
-def _selected_columns(report: FitReport) -> dict[str, list[str]]:
+def _selected_columns(report: FitBlocks) -> dict[str, list[str]]:
     columns: dict[str, list[str]] = {}
     p_values = report.p_selective
     if p_values is not None:
@@ -79,7 +77,7 @@ def _selected_columns(report: FitReport) -> dict[str, list[str]]:
     return columns
 
 
-def _quality(report: FitReport) -> list[str]:
+def _quality(report: FitBlocks) -> list[str]:
     figures = report.figures
     about = "about the mean, no constant in the model" if figures.r2_uncentered is not None else ""
     lines = [
@@ -104,7 +102,7 @@ def _quality(report: FitReport) -> list[str]:
     return lines
 
 
-def _extra_lines(report: FitReport) -> list[str]:
+def _extra_lines(report: FitBlocks) -> list[str]:
     lines = []
     nested = report.nested_cv
     if nested is not None and nested.errors is not None:
@@ -129,7 +127,7 @@ def _extra_lines(report: FitReport) -> list[str]:
     return [*lines, *(f"{name}: not computed, {reason}" for name, reason in report.reasons.items())]
 
 
-def _row_lines(report: FitReport) -> list[str]:
+def _row_lines(report: FitBlocks) -> list[str]:
     if report._fit is None or report.identity.df_resid < 1:
         return []
     tests = ", ".join(f"{name} p {p_text(test.p_value)}" for name, test in report.residual_tests.items())
@@ -140,11 +138,11 @@ def _row_lines(report: FitReport) -> list[str]:
     return [*lines, f"largest Cook's distances, row (distance): {worst}"]
 
 
-def _notes(report: FitReport) -> list[str]:
+def _notes(report: FitBlocks) -> list[str]:
     return [f"warning: {warning}" for warning in report.warnings]
 
 
-def report_html(report: FitReport) -> str:
+def report_html(report: FitBlocks) -> str:
     """The report for a notebook."""
     table: Any = report.coefficients if report._fit is not None else None
     notes = "".join(f"<li>{escape(warning)}</li>" for warning in report.warnings)

@@ -13,7 +13,8 @@ from mlperf.report.text.views import Section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mlperf.training.model_report import ModelReport, PartReport
+    from mlperf.training.model_report import ModelReport
+    from mlperf.training.part_report import PartReport
 
 
 def report_sections(result: ModelReport) -> tuple[Section, ...]:

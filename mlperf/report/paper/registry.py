@@ -27,7 +27,7 @@ class FigureKind:
     needs : tuple of tuple of str
         Sets of tables; one of the sets must be there.
     target : str
-        ``"module:function"``, from a `Material` to a list of `Drawing`.
+        ``"module:function"`` inside this package, from a `Material` to a list of `Drawing`.
     """
 
     number: int
@@ -45,7 +45,7 @@ class FigureKind:
     def maker(self) -> Maker:
         """What draws it."""
         module, _, function = self.target.partition(":")
-        found: Maker = getattr(import_module(module), function)
+        found: Maker = getattr(import_module(f"{__package__}.{module}"), function)
         return found
 
 
@@ -54,15 +54,15 @@ RUNS = ("components", "runs")
 PLANES = "Epoch time and mini-batch size over nodes and sub-batch"
 # fmt: off
 PAPER_FIGURES = (
-    FigureKind(4,  "Matrix products: rate and time over their sizes",  (("sgemm",),),   "mlperf.report.paper.products:plane_drawings"),
-    FigureKind(5,  "Memory-bound kernels over what they move",         (("kernels",),), "mlperf.report.paper.kernel_lines:line_drawings"),
-    FigureKind(6,  "Error of predicted matrix products",               (("sgemm",),),   "mlperf.report.paper.products:error_drawings"),
-    FigureKind(7,  "Gradient time over the sub-batch size",            (STEPS,),        "mlperf.report.paper.gradients:step_drawings"),
-    FigureKind(8,  "Gradient time by kernel",                          (STEPS,),        "mlperf.report.paper.gradients:share_drawings"),
-    FigureKind(9,  "Iteration of the GPU thread over nodes",           (RUNS,),         "mlperf.report.paper.iterations:gpu_drawings"),
-    FigureKind(10, "Iteration of the update thread over nodes",        (RUNS,),         "mlperf.report.paper.iterations:update_drawings"),
-    FigureKind(11, "Parts of both threads' iterations",                (RUNS,),         "mlperf.report.paper.breakdowns:part_drawings"),
-    FigureKind(12, PLANES,                                             (STEPS, RUNS),   "mlperf.report.paper.planes:first_drawings"),
-    FigureKind(13, f"{PLANES}, second machine",                        (STEPS, RUNS),   "mlperf.report.paper.planes:second_drawings"),
+    FigureKind(4,  "Matrix products: rate and time over their sizes",  (("sgemm",),),   "products:plane_drawings"),
+    FigureKind(5,  "Memory-bound kernels over what they move",         (("kernels",),), "kernel_lines:line_drawings"),
+    FigureKind(6,  "Error of predicted matrix products",               (("sgemm",),),   "products:error_drawings"),
+    FigureKind(7,  "Gradient time over the sub-batch size",            (STEPS,),        "gradients:step_drawings"),
+    FigureKind(8,  "Gradient time by kernel",                          (STEPS,),        "gradients:share_drawings"),
+    FigureKind(9,  "Iteration of the GPU thread over nodes",           (RUNS,),         "iterations:gpu_drawings"),
+    FigureKind(10, "Iteration of the update thread over nodes",        (RUNS,),         "iterations:update_drawings"),
+    FigureKind(11, "Parts of both threads' iterations",                (RUNS,),         "breakdowns:part_drawings"),
+    FigureKind(12, PLANES,                                             (STEPS, RUNS),   "planes:first_drawings"),
+    FigureKind(13, f"{PLANES}, second machine",                        (STEPS, RUNS),   "planes:second_drawings"),
 )
 # fmt: on

@@ -12,11 +12,10 @@ from mlperf.specs.network.counts import layer_n_macs, layer_n_params
 from mlperf.specs.network.layer import NETWORK_INPUT, WEIGHTED, Layer
 from mlperf.specs.network.output_shape import output_shape
 from mlperf.specs.network.shape import Shape, Size, pair
+from mlperf.specs.network.sprint_form import SprintForm, sprint_form
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from mlperf.specs.network.sprint_form import SprintForm
 
 __all__ = ["CnnSpec", "Layer", "Shape"]
 
@@ -168,8 +167,6 @@ class CnnSpec:
         DataError
             The network is not of that form; says which layer and why.
         """
-        from mlperf.specs.network.sprint_form import sprint_form
-
         return sprint_form(self, floor=floor)
 
     @property

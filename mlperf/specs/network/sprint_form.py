@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
-from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.counts import fan
 from mlperf.specs.network.layer import Layer
+from mlperf.specs.network.shape import Shape
 from mlperf.specs.network.sprint_build import check_division
+
+
+class LayerGraph(Protocol):
+    """What the form is read from: named layers, what each reads and what each writes."""
+
+    @property
+    def name(self) -> str:
+        """Name of the network."""
+
+    @property
+    def input_maps(self) -> int:
+        """Maps of one sample."""
+
+    @property
+    def input_size(self) -> tuple[int, int]:
+        """Height and width of one sample."""
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Layers in the order of the forward pass."""
+
+    @property
+    def sources(self) -> Mapping[str, tuple[str, ...]]:
+        """By layer, the names that it reads; ``"input"`` is the sample."""
+
+    @property
+    def shapes(self) -> Mapping[str, Shape]:
+        """By layer, what it writes."""
+
+    def input_shapes(self, layer: str) -> tuple[Shape, ...]:
+        """Shapes that a layer reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +93,13 @@ class SprintForm(Shown):
         )
 
 
-def sprint_form(cnn: CnnSpec, *, floor: bool = False) -> SprintForm:
+def sprint_form(cnn: LayerGraph, *, floor: bool = False) -> SprintForm:
     """Read ``cnn`` in the symbols of Oyama et al., or say why it cannot be.
 
     Parameters
     ----------
-    cnn : CnnSpec
-        Any network.
+    cnn : LayerGraph
+        Any network; a `mlperf.specs.CnnSpec` is one.
     floor : bool
         Whether pooling of an odd size, which drops its last row and column, still counts as the form.
 
@@ -103,7 +136,7 @@ _TAILS = {
 """What may follow a layer with weights, before the next one and after the last one."""
 
 
-def _pools(cnn: CnnSpec, weighted: tuple[Layer, ...], *, floor: bool) -> tuple[int, ...]:
+def _pools(cnn: LayerGraph, weighted: tuple[Layer, ...], *, floor: bool) -> tuple[int, ...]:
     starts = [cnn.layers.index(layer) for layer in weighted]
     ends = [*starts[1:], len(cnn.layers)]
     pools = []
@@ -123,7 +156,7 @@ def _pools(cnn: CnnSpec, weighted: tuple[Layer, ...], *, floor: bool) -> tuple[i
     return tuple(pools)
 
 
-def _checked_pool(cnn: CnnSpec, pool: Layer, *, floor: bool) -> int:
+def _checked_pool(cnn: LayerGraph, pool: Layer, *, floor: bool) -> int:
     plain = Layer(pool.name, "pool", inputs=pool.inputs, filter_size=(2, 2))
     if pool != plain:
         raise _form_error(
@@ -136,7 +169,7 @@ def _checked_pool(cnn: CnnSpec, pool: Layer, *, floor: bool) -> int:
     return 2
 
 
-def _check_chain(cnn: CnnSpec) -> None:
+def _check_chain(cnn: LayerGraph) -> None:
     if cnn.input_size[0] != cnn.input_size[1]:
         raise _form_error(cnn, cnn.layers[0], f"an input of {cnn.input_size}", "a square input")
     previous = "input"
@@ -146,7 +179,7 @@ def _check_chain(cnn: CnnSpec) -> None:
         previous = layer.name
 
 
-def _check_order(cnn: CnnSpec, weighted: tuple[Layer, ...]) -> None:
+def _check_order(cnn: LayerGraph, weighted: tuple[Layer, ...]) -> None:
     first = cnn.layers[0]
     if first.kind not in ("conv", "fc"):
         raise _form_error(cnn, first, f"a first layer of kind {first.kind}", "a convolution or fully connected layer")
@@ -155,7 +188,7 @@ def _check_order(cnn: CnnSpec, weighted: tuple[Layer, ...]) -> None:
             raise _form_error(cnn, after, "a convolution after a fully connected layer", "all convolutions first")
 
 
-def _check_weighted(cnn: CnnSpec, layer: Layer, filter_size: int) -> None:
+def _check_weighted(cnn: LayerGraph, layer: Layer, filter_size: int) -> None:
     if not layer.bias:
         raise _form_error(cnn, layer, "no bias", "a bias (eq. 3 counts one for every map)")
     if layer.kind == "fc":
@@ -166,6 +199,6 @@ def _check_weighted(cnn: CnnSpec, layer: Layer, filter_size: int) -> None:
         raise _form_error(cnn, layer, got, f"a valid convolution of {filter_size} x {filter_size} with stride 1")
 
 
-def _form_error(cnn: CnnSpec, layer: Layer, got: str, expected: str) -> DataError:
+def _form_error(cnn: LayerGraph, layer: Layer, got: str, expected: str) -> DataError:
     hint = "This network is not of the SPRINT form; everything but the paper's own formulas works with the general layer table."
     return DataError(f"got {got}, expected {expected}", place=f"cnn {cnn.name!r}, layer {layer.name!r}", hint=hint)

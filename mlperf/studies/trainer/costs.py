@@ -94,7 +94,8 @@ def fit_costs(rows: pd.DataFrame, cnns: Mapping[str, CnnSpec], spreads: str = ME
     Parameters
     ----------
     rows : DataFrame
-        Training settings, means over repeats (`mlperf.datasets.campaigns.trainer_runs.settings_table`); at least one with two nodes.
+        Training settings, means over repeats, from `mlperf.datasets.campaigns.trainer_runs.settings_table`; at least
+        one with two nodes.
     cnns : mapping
         Specifications of these networks and of those to predict.
     spreads : {"measured", "table"}

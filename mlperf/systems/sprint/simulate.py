@@ -29,8 +29,8 @@ class Simulation(Shown):
     """What a simulated run did after its warm-up; times in seconds, sizes in samples, staleness in updates.
 
     ``*_std_err`` are standard errors from 20 batch means. Lock waits are means per GPU iteration or per update, as in
-    :class:`mlperf.systems.sprint.equations.State`. ``conservation`` is N_mb / (M n b U/G) - 1. ``timeline`` holds what was recorded from the
-    start.
+    `mlperf.systems.sprint.equations.State`. ``conservation`` is N_mb / (M n b U/G) - 1.
+    ``timeline`` holds what was recorded from the start.
     """
 
     gpu_iteration_s: float

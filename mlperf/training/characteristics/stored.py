@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from mlperf.core.errors import DataError, UsageError
-from mlperf.core.json_fields import Fields
+from mlperf.core.errors import DataError
+from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import plain
 from mlperf.features.network_engine import SETS
 from mlperf.features.network_engine.instructions import InstructionMix
@@ -21,7 +21,6 @@ from mlperf.training.fits.ratio_model import Fits, fits_from_dict, fits_to_dict
 
 if TYPE_CHECKING:
     from mlperf.specs.network.cnn import CnnSpec
-    from mlperf.training.model import Model
 
 RUN, SURROGATE = "short run", "cache model"
 
@@ -97,8 +96,6 @@ class Characteristics:
     @classmethod
     def from_dict(cls, value: Any, path: str) -> Characteristics:
         """The inverse; DataError with the JSON path of what is wrong."""
-        from mlperf.training.model import frame_from_dict
-
         with Fields(value, path) as fields:
             caches = tuple(
                 CacheLevel(str(name), int(size), int(line), int(ways)) for name, size, line, ways in fields.items("caches")
@@ -120,45 +117,3 @@ def _blocking_from_dict(value: Any, path: str) -> Blocking:
             fields.integer(name, lower=1) for name in ("rows", "depth", "tile_rows", "tile_columns", "strip")
         )
         return Blocking(rows, depth, tile_rows, tile_columns, strip, fields.text("source"))
-
-
-def with_counters(model: Model, cnns: Sequence[CnnSpec], subbatch_size: int | Sequence[int], source: str) -> Model:
-    """The model with counters for networks that it was not trained on.
-
-    Parameters
-    ----------
-    model : Model
-        Trained with a dynamic set.
-    cnns : sequence of CnnSpec
-        Networks to predict.
-    subbatch_size : int or sequence of int
-        Samples of a step.
-    source : str
-        ``"short run"``: run a few steps of each here and count; ``"cache model"``: the stored models of counters.
-
-    Raises
-    ------
-    UsageError
-        The model has no terms of counters.
-    DataError
-        This machine does not count something that the model reads; names the columns.
-    """
-    found = model.gradient.characteristics
-    if found is None or not found.dynamic:
-        raise UsageError("got a model without terms of counters", hint="Leave --profile-run and --surrogates out.")
-    if source == SURROGATE:
-        bound = replace(found, counters_from=source)
-        return replace(model, gradient=replace(model.gradient, kernels=found.stand_in, characteristics=bound))
-    from mlperf.collect.counters.kernel_counters import count_kernels
-
-    sizes = [subbatch_size] if isinstance(subbatch_size, int) else list(subbatch_size)
-    counted = count_kernels([(cnn, size) for cnn in cnns for size in sizes])
-    missing = {name: why for name, why in counted.absent.items() if name in found.dynamic}
-    if missing:
-        raise DataError(
-            f"is missing {', '.join(missing)}: {next(iter(missing.values()))}",
-            place="counters of the short run",
-            hint="Let the cache model stand in: --surrogates.",
-        )
-    bound = replace(found, counters=counted.frame, counters_from=source)
-    return replace(model, gradient=replace(model.gradient, characteristics=bound))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,10 +18,8 @@ from mlperf.features.network.sgemm import CALIBRATED_TERMS, GLOBAL_TERMS
 from mlperf.models import BoostedResidual, GridLocal, NonNegativeOLS, StepwiseOLS
 from mlperf.specs.kernels.kernels import GEMM_KERNELS
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.training.characteristics.stored import Characteristics
 from mlperf.training.fits.ratio_model import Scaled, fit_scaled
-
-if TYPE_CHECKING:
-    from mlperf.training.characteristics.stored import Characteristics
 
 # Settings of the learnt residual, fixed before any campaign was scored.
 RESIDUAL_SETTINGS = {"n_folds": 0, "max_iter": 80, "learning_rate": 0.1, "max_leaf_nodes": 12, "min_samples_leaf": 8}

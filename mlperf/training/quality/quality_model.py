@@ -12,11 +12,10 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.files import write_text_whole
-from mlperf.core.json_fields import Fields
+from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import Shown, plain
 from mlperf.models.storage.store import document_from_json, document_to_json, model_from_dict, model_to_dict, placed, text_of
 from mlperf.training.fits.left_out import LeftOutError, left_out_from_dict
-from mlperf.training.model import frame_from_dict
 
 FORMAT = "mlperf-quality"
 VERSION = 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.datasets import bundled_names, bundled_path, export_campaign, list_data, read_campaign
+from mlperf.datasets import bundled_names, bundled_path, export_campaign, list_data, load_campaign, read_campaign
 from mlperf.datasets.campaigns import bundled
 
 README = "# Five steps of a small network\n\nMeasured for the tests. **Licence** BSD-3-Clause. **Machine** none.\n"
@@ -38,7 +38,7 @@ def test_every_bundled_campaign_reads() -> None:
 def test_names_and_paths(shelf: Path) -> None:
     assert bundled_names() == ("demo",)
     assert bundled_path("demo") == shelf
-    assert bundled.load_campaign("demo").sha256 == read_campaign("demo").sha256
+    assert load_campaign("demo").sha256 == read_campaign("demo").sha256
     with pytest.raises(UsageError, match="got 'dem'") as caught:
         bundled_path("dem")
     assert "'demo'" in str(caught.value.hint)

@@ -1,4 +1,4 @@
-"""One rank of the trainer: ``python -m mlperf.collect.trainer.rank.rank FOLDER`` under mpiexec; reads job.json, writes its records."""
+"""One rank of the trainer: ``python -m mlperf.collect.trainer.rank.rank FOLDER`` under mpiexec reads job.json, writes records."""
 
 from __future__ import annotations
 

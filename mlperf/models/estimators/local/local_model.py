@@ -15,16 +15,18 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
-from mlperf.core.errors import FitError, UsageError
-from mlperf.core.shown import Shown
+from mlperf.core.errors import DataError, FitError, UsageError
+from mlperf.core.json_fields import Fields
+from mlperf.models.estimators.local.local_report import LocalReport
 from mlperf.models.estimators.local.neighbours import Neighbours, SizeScale, nearest
 from mlperf.models.estimators.members.relative_fit import RelativeFit
 from mlperf.models.formula.inputs import finite_columns, learn_terms, query_frame, training_rows
+from mlperf.models.formula.terms import Terms
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.intervals import Interval, check_kind, conformal_interval
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.validation.folds import configuration_groups, grouped_folds
-from mlperf.models.validation.scores import ErrorSummary, relative_errors
+from mlperf.models.validation.scores import relative_errors
 
 MAX_TESTED_ROWS = 3000
 WORTH_IT = 0.2
@@ -49,23 +51,6 @@ class Measured:
         """Some of the rows."""
         points = self.points[rows]
         return Measured(self.frame.iloc[rows], self.design[rows], points, self.y[rows], cKDTree(points))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LocalReport(Shown):
-    """How a local model did on training rows that it had not seen.
-
-    ``k`` neighbours chosen among ``k_errors`` (k to mean |log ratio|); ``errors`` of the local and ``global_errors`` of the
-    weighted global model on the same left-out rows; ``gain`` is 1 - MAPE / global MAPE and ``worth_it`` whether that reaches 20 %.
-    """
-
-    n_samples: int
-    k: int
-    k_errors: Mapping[int, float]
-    errors: ErrorSummary | None
-    global_errors: ErrorSummary | None
-    gain: float
-    worth_it: bool
 
 
 class LocalModel(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -212,9 +197,24 @@ class LocalModel(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def to_dict(self) -> dict[str, Any]:
         """The measured rows, the terms and what was chosen, as JSON types."""
-        from mlperf.models.estimators.local.local_store import local_to_dict
-
-        return local_to_dict(self)
+        measured, report = self.measured_, self.report_
+        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "base"}
+        return {
+            "parameters": {name: list(value) if isinstance(value, (tuple, list)) else value for name, value in parameters.items()},
+            "has_names": hasattr(self, "feature_names_in_"),
+            "names": [str(name) for name in measured.frame],
+            "columns": [measured.frame[name].tolist() for name in measured.frame],
+            "y": measured.y.tolist(),
+            "terms": self.terms_.to_dict(),
+            "k": self.k_,
+            "k_errors": [[int(k), value] for k, value in report.k_errors.items()],
+            "errors": None if report.errors is None else report.errors.to_dict(),
+            "global_errors": None if report.global_errors is None else report.global_errors.to_dict(),
+            "gain": report.gain,
+            "worth_it": report.worth_it,
+            "residuals": None if self.residuals_ is None else self.residuals_.to_dict(),
+            "base": self._stored_base(),
+        }
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> Self:
@@ -225,6 +225,46 @@ class LocalModel(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         DataError
             With the JSON path of what is wrong.
         """
-        from mlperf.models.estimators.local.local_store import local_from_dict
+        with Fields(document, path) as fields:
+            with fields.child("parameters") as child:
+                wanted = [name for name in cls._get_param_names() if name != "base"]
+                values = {name: child.raw(name) for name in wanted}
+            model = cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+            y = fields.numbers("y")
+            frame = stored_frame(fields, len(y))
+            model.n_features_in_ = frame.shape[1]
+            if fields.boolean("has_names"):
+                model.feature_names_in_ = np.array(list(frame), dtype=object)
+            model.terms_ = Terms.from_dict(fields.raw("terms"), f"{path}.terms")
+            model._set(frame, y)
+            model.k_ = fields.integer("k", lower=1)
+            model.residuals_ = (
+                None if fields.absent("residuals") else ResidualQuantiles.from_dict(fields.raw("residuals"), f"{path}.residuals")
+            )
+            model.report_ = LocalReport.from_fields(fields, len(y), model.k_)
+            stored = fields.raw("base")
+        model._restore(stored, f"{path}.base")
+        return model
 
-        return local_from_dict(cls, document, path)
+    def _stored_base(self) -> dict[str, Any] | None:
+        """The global part as JSON types, where it is an estimator of its own."""
+        return None
+
+    def _restore(self, stored: Any, path: str) -> None:  # noqa: ARG002 - a base is restored by the class that has one
+        """Learn the global part again, or read the stored one."""
+        self.learned_ = self._learn(self.measured_)
+
+
+def stored_frame(fields: Fields, n_rows: int) -> pd.DataFrame:
+    """Read a table of numbers and texts that was stored by columns; DataError with the JSON path of what is wrong."""
+    names = fields.texts("names")
+    columns = fields.items("columns", len(names))
+    table: dict[str, FloatArray | list[str]] = {}
+    for place, (name, column) in enumerate(zip(names, columns, strict=True)):
+        if not isinstance(column, list) or len(column) != n_rows:
+            raise DataError(f"expected a list of {n_rows} values", place=f"{fields.path}.columns[{place}]")
+        if all(isinstance(value, str) for value in column):
+            table[name] = column
+        else:
+            table[name] = Fields({"values": column}, f"{fields.path}.columns[{place}]").numbers("values", n_rows)
+    return pd.DataFrame(table)

@@ -13,6 +13,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.models.estimators.local.local_model import LocalModel, Measured
 from mlperf.models.estimators.local.neighbours import Neighbours, mean_log_ratio
 from mlperf.models.estimators.members.relative_fit import RelativeFit
+from mlperf.models.storage.store import model_from_dict, model_to_dict
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +73,16 @@ class RatioLocal(LocalModel):
         if self.base is None:
             return global_part(RelativeFit.of(measured.design, measured.y), measured)
         return global_part(clone(self.base).fit(measured.frame, measured.y), measured)
+
+    def _stored_base(self) -> dict[str, Any] | None:
+        return None if self.base is None else model_to_dict(self.learned_.model)
+
+    def _restore(self, stored: Any, path: str) -> None:
+        if stored is None:
+            super()._restore(stored, path)
+            return
+        self.learned_ = global_part(model_from_dict(stored, path), self.measured_)
+        self.base = self.learned_.model
 
     def _answer(self, learned: GlobalPart, measured: Measured, query: Measured, near: Neighbours) -> FloatArray:
         del measured

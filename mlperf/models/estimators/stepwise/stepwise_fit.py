@@ -24,8 +24,9 @@ from mlperf.models.formula.terms import Terms, codings, term_column_names
 from mlperf.models.inference.anova import drop_table, sequential_anova
 from mlperf.models.inference.diagnostics import condition
 from mlperf.models.inference.figures import fit_figures
+from mlperf.models.inference.fit_blocks import FitIdentity
 from mlperf.models.inference.inference import infer
-from mlperf.models.inference.report import FitIdentity, FitReport
+from mlperf.models.inference.report import FitReport
 from mlperf.models.inference.report_extras import Extras
 from mlperf.models.inference.report_warnings import relation_warnings
 from mlperf.models.selection.criteria import Criterion

@@ -16,9 +16,10 @@ from mlperf.models.formula.expressions import parse, text
 from mlperf.models.formula.terms import Terms
 from mlperf.models.inference.anova import TermTable
 from mlperf.models.inference.figures import FitFigures
+from mlperf.models.inference.fit_blocks import FitIdentity
 from mlperf.models.inference.inference import Inference
 from mlperf.models.inference.nested import NestedError
-from mlperf.models.inference.report import FitIdentity, FitReport
+from mlperf.models.inference.report import FitReport
 from mlperf.models.inference.selective import SelectiveInference
 from mlperf.models.inference.stability import Stability
 from mlperf.models.uncertainty.domain import Domain
