@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
+from mlperf.features.network.components import component_columns
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.base.collectives import allreduce_s
@@ -41,28 +42,6 @@ class PredictedTimes:
     source: Mapping[str, str]
 
 
-def component_inputs(cnns: Sequence[CnnSpec], configs: pd.DataFrame) -> pd.DataFrame:
-    """Columns of the component models' terms.
-
-    Parameters
-    ----------
-    cnns : sequence of CnnSpec
-        Networks by position.
-    configs : DataFrame
-        ``cnn`` (position in ``cnns``), ``n_nodes, n_gpus_per_node, subbatch_size``, all integers.
-    """
-    position = configs["cnn"].to_numpy(int)
-    n_params = np.array([cnn.n_params for cnn in cnns], float)[position]
-    image = np.array([cnn.input_maps * cnn.input_size[0] * cnn.input_size[1] for cnn in cnns], float)[position]
-    return configs.assign(
-        n_params=n_params,
-        params_share=n_params / configs["n_nodes"],
-        image_elements=image * configs["subbatch_size"],
-        n_buffers_added=configs["n_gpus_per_node"],
-        barrier_buffers=0.0,
-    )
-
-
 def predict_times(
     model: Model, cnns: Sequence[CnnSpec], machine: MachineSpec, configs: pd.DataFrame, method: str = PREDICTOR
 ) -> PredictedTimes:
@@ -73,7 +52,7 @@ def predict_times(
     DataError
         A component has neither a model nor a figure in the machine's specification, or a kernel was never measured.
     """
-    inputs = component_inputs(cnns, configs)
+    inputs = component_columns(configs, cnns)
     seconds: dict[str, FloatArray] = {}
     inside: dict[str, BoolArray] = {}
     source: dict[str, str] = {}
@@ -112,7 +91,7 @@ def draw_times(
     measurement. A component without a model does not vary.
     """
     mean = predict_times(model, cnns, machine, configs, method)
-    inputs = component_inputs(cnns, configs)
+    inputs = component_columns(configs, cnns)
     seconds: dict[str, FloatArray] = {}
     for component in FITTED:
         name = component.name

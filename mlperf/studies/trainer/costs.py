@@ -10,13 +10,13 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
+from mlperf.features.network.components import component_columns
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.studies.trainer.gradient_transfer import seconds_per_work, works
 from mlperf.studies.trainer.jitter import variation_of_iterations
 from mlperf.studies.trainer.known import OWN_UPDATE_WORK, WORK, run_grid, variations
 from mlperf.studies.trainer.laws import Curve, Law, curve, proportional, straight_line
 from mlperf.systems.base.times import SPREADS, ComponentTimes
-from mlperf.systems.coupling.barrier import barrier_excess
 from mlperf.systems.sprint.components import FITTED
 from mlperf.systems.sprint.equations import solve_iterations
 
@@ -122,7 +122,7 @@ def fit_costs(rows: pd.DataFrame, cnns: Mapping[str, CnnSpec], spreads: str = ME
         laws={name: laws[name] for name in LAWS},
         speed_s=seconds_per_work(rows["compute_gradient_s"].to_numpy(float), works(cnns, rows)),
         steps_s={(str(name), int(size)): float(value) for name, size, value in steps.itertuples(index=False)},
-        barrier_s_per_buffer=paper_barrier(rows[together], inputs[together], laws["allreduce"]),
+        barrier_s_per_buffer=paper_barrier(rows[together], inputs[together], laws["allreduce"], cnns),
         variation=varied,
         cnns=cnns,
     )
@@ -143,20 +143,11 @@ def single_node_laws() -> list[tuple[str, tuple[str, Fit]]]:
 
 def sizes(configs: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> pd.DataFrame:
     """Sizes that the laws read, one row a configuration."""
-    specs = [cnns[name] for name in configs["cnn"].astype(str)]
-    n_params = np.array([spec.n_params for spec in specs], float)
-    image = np.array([spec.input_maps * spec.input_size[0] * spec.input_size[1] for spec in specs], float)
+    columns = component_columns(configs, cnns)
     n_nodes = configs["n_nodes"].to_numpy(float)
-    return pd.DataFrame(
-        {
-            "n_params": n_params,
-            "params_share": n_params / n_nodes,
-            # Recursive halving and doubling sends 2 (M - 1) / M of the vector; at one node nothing.
-            "exchanged": n_params * (n_nodes - 1.0) / n_nodes,
-            "image_elements": image * configs["subbatch_size"].to_numpy(float),
-        },
-        index=configs.index,
-    )
+    # Recursive halving and doubling sends 2 (M - 1) / M of the vector; at one node nothing.
+    exchanged = columns["n_params"] * (n_nodes - 1.0) / n_nodes
+    return columns[["n_params", "params_share", "image_elements"]].assign(exchanged=exchanged)
 
 
 def variation(rows: pd.DataFrame, spreads: str) -> dict[str, float]:
@@ -192,10 +183,9 @@ def total(seconds: Mapping[str, FloatArray], columns: Sequence[str]) -> FloatArr
     return np.asarray(np.sum([seconds[name] for name in columns], axis=0))
 
 
-def paper_barrier(rows: pd.DataFrame, inputs: pd.DataFrame, exchange: Law | Curve) -> float:
+def paper_barrier(rows: pd.DataFrame, inputs: pd.DataFrame, exchange: Law | Curve, cnns: Mapping[str, CnnSpec]) -> float:
     """The paper's alpha' of eq. 8 a parameter: what is left of the all-reduce over the buffers that the slowest node adds more."""
-    counts = zip(rows["n_gpus_per_node"], rows["ready_probability"], rows["n_nodes"], strict=True)
-    more = np.array([barrier_excess(int(n), np.array([p]), np.array([float(m)]))[0] for n, p, m in counts])
+    more = component_columns(rows, cnns)["barrier_buffers"].to_numpy(float)
     size = more * inputs["n_params"].to_numpy(float)
     left_s = rows["allreduce_s"].to_numpy(float) - exchange(inputs["exchanged"].to_numpy(float))
     return max(float(size @ left_s / (size @ size)), 0.0) if size.any() else 0.0

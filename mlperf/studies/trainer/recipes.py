@@ -11,6 +11,7 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError
 from mlperf.datasets.campaigns.trainer_runs import CONFIG
+from mlperf.features.network.components import component_columns
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.studies.trainer.costs import MEASURED, Costs, barrier_waits, fit_costs, spread_times, variation
 from mlperf.studies.trainer.forms import PREDICTING
@@ -124,10 +125,8 @@ def fit_recipes(train: pd.DataFrame, cnns: Mapping[str, CnnSpec], cache_bytes: M
 
 
 def component_inputs(settings: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> pd.DataFrame:
-    """Columns of the components' terms for measured settings, in their order."""
-    marked = settings.assign(fetch_weights_s=1.0)
-    inputs = asynchronous_rows(marked, cnns)["fetch_weights"].drop(columns=["time_s", "group"])
-    return inputs.assign(work=works(cnns, settings))
+    """Columns of the components' terms and the work of a step, for measured settings in their order."""
+    return component_columns(settings, cnns).assign(work=works(cnns, settings))
 
 
 def _groups(settings: pd.DataFrame) -> pd.Series:

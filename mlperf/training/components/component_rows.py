@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import FloatArray
+from mlperf.features.network.components import component_columns, operation_columns
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.systems.coupling.barrier import barrier_excess
 from mlperf.systems.sprint.components import BY_NAME, FITTED, Component
 from mlperf.training.gradient.gradient_data import CLOCK
 
@@ -44,26 +42,14 @@ def _update_rows(updates: pd.DataFrame) -> dict[str, pd.DataFrame]:
             continue
         keys = ["n_params"] if (part["n_params"] > 0).all() else ["subbatch_size", "input_size"]
         repeats = part[[*keys, CLOCK]].rename(columns={CLOCK: "time_s"}).reset_index(drop=True)
-        rows[str(operation)] = _with_inputs(repeats).assign(group=repeats[keys].astype(str).agg(" x ".join, axis=1))
+        rows[str(operation)] = operation_columns(repeats).assign(group=repeats[keys].astype(str).agg(" x ".join, axis=1))
     return rows
-
-
-def _with_inputs(repeats: pd.DataFrame) -> pd.DataFrame:
-    if "n_params" in repeats:
-        return repeats.assign(params_share=repeats["n_params"])
-    return repeats.assign(image_elements=repeats["subbatch_size"] * repeats["input_size"])
 
 
 def asynchronous_rows(components: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> dict[str, pd.DataFrame]:
     """Rows of every fitted component that asynchronous runs hold; ``components`` has the columns of components.csv."""
     keys = ["cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
-    inputs = components.assign(
-        params_share=components["n_params"] / components["n_nodes"],
-        image_elements=components["subbatch_size"] * components["cnn"].map(image_elements(cnns)),
-        n_buffers_added=components["n_gpus_per_node"] * components["ready_probability"],
-        barrier_buffers=_barrier_buffers(components),
-        group=components[keys].astype(str).agg(" x ".join, axis=1),
-    )
+    inputs = component_columns(components, cnns).assign(group=components[keys].astype(str).agg(" x ".join, axis=1))
     rows = {}
     for component in FITTED:
         if component.name == "compute_gradient" or component.column not in components:
@@ -73,17 +59,6 @@ def asynchronous_rows(components: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> 
     return {name: table for name, table in rows.items() if len(table)}
 
 
-def _barrier_buffers(components: pd.DataFrame) -> FloatArray:
-    """E(X_M - X_1) of eq. 8 with the measured share of fresh buffers: how many more the slowest node adds."""
-    columns = [components[name].to_numpy(float) for name in ("n_gpus_per_node", "ready_probability", "n_nodes")]
-    return np.array([barrier_excess(int(n), np.array([p]), np.array([m]))[0] for n, p, m in zip(*columns, strict=True)])
-
-
 def _fittable(component: Component, table: pd.DataFrame) -> pd.Series:
     # One node has no all-reduce: its zero is right and teaches nothing about the cost between nodes.
     return table["n_nodes"] > 1 if component.kind == "collective" else table["time_s"] > 0
-
-
-def image_elements(cnns: Mapping[str, CnnSpec]) -> dict[str, int]:
-    """Values of one input image by CNN name."""
-    return {name: cnn.input_maps * cnn.input_size[0] * cnn.input_size[1] for name, cnn in cnns.items()}
