@@ -12,7 +12,7 @@ __getattr__, __dir__, __all__ = exports(
         "Column": "mlperf.datasets.dictionary.column",
         "TableSchema": "mlperf.datasets.dictionary.column",
         "TABLES": "mlperf.datasets.dictionary.schema",
-        "COMPONENT_NAMES": "mlperf.datasets.dictionary.schema",
+        "COMPONENT_NAMES": "mlperf.systems.sprint.components",
         "table_schema": "mlperf.datasets.dictionary.schema",
         "read_table": "mlperf.datasets.reading.read",
         "read_any_table": "mlperf.datasets.reading.any_table",

@@ -13,9 +13,10 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.models.validation.crossval import ErrorSummary, relative_errors
-from mlperf.planning.run_prediction import OUTPUTS, predict_configurations
+from mlperf.planning.run_prediction import predict_configurations
 from mlperf.planning.step_prediction import step_interval
 from mlperf.specs.machine import MachineSpec
+from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.training.gradient.gradient import EXPLAINED, METHODS, PREDICTOR, step_times, steps_in_domain
 from mlperf.training.gradient.gradient_data import gradient_data
 from mlperf.training.model import Model

@@ -22,13 +22,12 @@ from mlperf.systems.sprint.components import BY_NAME
 from mlperf.systems.sprint.elasticity import elasticity_table
 from mlperf.systems.sprint.equations import State, solve_iterations
 from mlperf.systems.sprint.forms import form_table, recommended_forms
-from mlperf.systems.sprint.outputs import EpochOutputs, epoch_outputs
+from mlperf.systems.sprint.outputs import OUTPUTS, EpochOutputs, epoch_outputs
 from mlperf.systems.sprint.simulated import SimulatedRuns, simulate_beside
 from mlperf.systems.sprint.solved import FORMS, RECURSION, Solved, solve_form
 from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR
 from mlperf.training.model import Model
 
-OUTPUTS = ("gpu_iteration_s", "update_iteration_s", "epoch_s", "mean_minibatch_size")
 # The two that follow from the GPU thread; its locks and fetches are the only parts that the update thread touches.
 GPU_OUTPUTS = ("gpu_iteration_s", "epoch_s")
 N_DRAWS = 400

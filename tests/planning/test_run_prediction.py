@@ -10,9 +10,9 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import DataError, DomainError
-from mlperf.planning.run_prediction import OUTPUTS
 from mlperf.specs import JobSpec, load_cnn, load_machine
 from mlperf.systems.base.collectives import allreduce_s
+from mlperf.systems.sprint.outputs import OUTPUTS
 
 JOB = JobSpec(dataset_size=60_000, subbatch_size=2, n_nodes=4)
 

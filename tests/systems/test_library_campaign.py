@@ -12,8 +12,8 @@ import mlperf
 from mlperf.collect.campaign.run import CollectRequest, collect
 from mlperf.core.errors import DataError
 from mlperf.datasets import write_table
-from mlperf.datasets.dictionary.schema import VECTOR_OPERATIONS
 from mlperf.specs import CnnSpec, JobSpec, Layer, library_calls, load_machine
+from mlperf.systems.sprint.components import SHARE_OPERATIONS, VECTOR_OPERATIONS
 
 pytest.importorskip("torch", reason="torch is not installed")
 
@@ -28,7 +28,7 @@ UNSEEN = CnnSpec.from_sprint("unseen", 26, (3, 10, 14, 10), (1,), 2)
 
 def updates() -> pd.DataFrame:
     """Memory operations of 1 ns a number."""
-    sizes = [(name, 10**power, 0, 0) for name in VECTOR_OPERATIONS for power in (4, 5, 6, 7)]
+    sizes = [(name, 10**power, 0, 0) for name in (*VECTOR_OPERATIONS, *SHARE_OPERATIONS) for power in (4, 5, 6, 7)]
     images = [(name, 0, subbatch, size) for name in ("load_image", "deform_image") for subbatch in (1, 4) for size in (1200, 3000)]
     frame = pd.DataFrame([*sizes, *images], columns=["operation", "n_params", "subbatch_size", "input_size"])
     times = 1e-9 * (frame["n_params"] + frame["subbatch_size"] * frame["input_size"]) + 1e-6

@@ -19,6 +19,7 @@ from mlperf.collect.campaign.repeated import LEARNING_RATE, repeated, vector_row
 from mlperf.collect.cnn_engine.builder import Array
 from mlperf.collect.cnn_engine.timers import ThreadTimer
 from mlperf.collect.protocol.protocol import Key, Rows, Visit
+from mlperf.systems.sprint.components import IMAGE_OPERATIONS
 
 MOMENTUM = 0.9
 VECTOR_SIZES = (
@@ -78,8 +79,6 @@ VECTOR_OPERATIONS: Mapping[str, Callable[[Vectors], object]] = {
     "update_weights": lambda v: np.copyto(v.c, v.a),
 }
 """One occurrence of each component on ``n_params`` numbers; lines 15, 16 and 18 of Algorithm 2 work on one node's share of them."""
-
-IMAGE_OPERATIONS = ("load_image", "deform_image")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,29 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mlperf.systems.sprint.components import GPU_PARTS, UPDATE_PARTS
+
 FLUSH_S = 1.0
 
-GPU_TIMES = (
-    "lock_weights_gpu_s",
-    "fetch_weights_s",
-    "load_image_s",
-    "deform_image_s",
-    "compute_gradient_s",
-    "compute_update_value_s",
-    "lock_gradient_gpu_s",
-    "update_gradient_s",
-)
-UPDATE_TIMES = (
-    "lock_gradient_update_s",
-    "sum_gradient_s",
-    "update_old_weights_s",
-    "add_momentum_s",
-    "barrier_wait_s",
-    "allreduce_payload_s",
-    "update_momentum_s",
-    "lock_weights_update_s",
-    "update_weights_s",
-)
+GPU_TIMES = tuple(f"{name}_s" for name in GPU_PARTS)
+ALLREDUCE = ("barrier_wait_s", "allreduce_payload_s")
+"""The all-reduce in two parts: the wait for the slowest node, and the exchange itself."""
+
+UPDATE_TIMES = tuple(name for part in UPDATE_PARTS for name in (ALLREDUCE if part == "allreduce" else (f"{part}_s",)))
 GPU_RECORD = np.dtype(
     [("start_s", "f8"), *((name, "f8") for name in GPU_TIMES), ("fetched", "i8"), ("version", "i8"), ("loss", "f8")]
 )

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlperf.collect.trainer.rounds import FULL_OPERATIONS, IMAGE_OPERATIONS, SHARED_OPERATIONS
 from mlperf.core.errors import UsageError
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.systems.sprint.components import IMAGE_OPERATIONS, SHARE_OPERATIONS, VECTOR_OPERATIONS
 
 PLACE = "mlperf collect asgd"
 IMAGENET_SIZE = 1_281_167
 
 WAITED: Mapping[str, tuple[str, ...]] = {
     "gradient": (*IMAGE_OPERATIONS, "compute_gradient"),
-    "memory": (*FULL_OPERATIONS, *SHARED_OPERATIONS),
+    "memory": (*VECTOR_OPERATIONS, *SHARE_OPERATIONS),
     "network": ("allreduce",),
 }
 """Parts that may be waited for, and their components."""

@@ -10,13 +10,9 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.datasets.campaigns.campaign import Campaign
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.systems.sprint.components import IMAGE_OPERATIONS, SHARE_OPERATIONS, VECTOR_OPERATIONS
 
 Rounds = list[float]
-SHARED_OPERATIONS = ("update_old_weights", "add_momentum", "update_momentum")
-"""Lines 15, 16 and 18 of Algorithm 2: each node does them on its share of the parameters."""
-
-FULL_OPERATIONS = ("fetch_weights", "compute_update_value", "update_gradient", "sum_gradient", "update_weights")
-IMAGE_OPERATIONS = ("load_image", "deform_image")
 
 
 def gradient_rounds(campaign: Campaign, cnn: CnnSpec, subbatch_size: int, backend: str) -> dict[str, Rounds]:
@@ -47,7 +43,7 @@ def gradient_rounds(campaign: Campaign, cnn: CnnSpec, subbatch_size: int, backen
 def memory_rounds(campaign: Campaign, n_params: int, n_nodes: int) -> dict[str, Rounds]:
     """Rounds of every vector operation on this many parameters, or on a node's share of them."""
     updates = table(campaign.updates, "updates", campaign)
-    sizes = dict.fromkeys(FULL_OPERATIONS, n_params) | dict.fromkeys(SHARED_OPERATIONS, max(1, n_params // n_nodes))
+    sizes = dict.fromkeys(VECTOR_OPERATIONS, n_params) | dict.fromkeys(SHARE_OPERATIONS, max(1, n_params // n_nodes))
     found = {}
     for name, size in sizes.items():
         rows = updates[updates["operation"] == name]

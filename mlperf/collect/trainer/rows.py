@@ -11,7 +11,8 @@ from mlperf.collect.trainer.job import Job
 from mlperf.collect.trainer.ledger import GPU_TIMES, UPDATE_TIMES
 from mlperf.collect.trainer.records import Records
 from mlperf.core.errors import DataError
-from mlperf.datasets.dictionary.schema import COMPONENT_NAMES, RUNS
+from mlperf.datasets.dictionary.schema import RUNS
+from mlperf.systems.sprint.components import COMPONENT_NAMES
 
 GPU_WORK = ("load_image_s", "deform_image_s", "compute_gradient_s", "compute_update_value_s")
 UPDATE_WORK = ("update_old_weights_s", "add_momentum_s", "update_momentum_s")

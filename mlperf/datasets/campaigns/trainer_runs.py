@@ -11,6 +11,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
+from mlperf.systems.sprint.outputs import OUTPUTS
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 CONFIG = ["cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
 SETTING = ["machine", *CONFIG]
-OUTPUTS = ("gpu_iteration_s", "update_iteration_s", "epoch_s", "mean_minibatch_size")
 ALL_WAITED = "emulated gradient+memory+network"
 """Begins the mode of runs in which every wait is emulated: the only ones that validate the equations."""
 

@@ -11,43 +11,14 @@ from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.column import ALWAYS, Cells, Column, RowRule, TableSchema
 from mlperf.specs.kernels.kernels import GEMM_KERNELS, MEMORY_KERNELS
+from mlperf.systems.sprint.components import COMPONENT_NAMES, IMAGE_OPERATIONS, LOCK_WAITS, SHARE_OPERATIONS, VECTOR_OPERATIONS
 
 LIBRARY_KINDS = ("conv", "pool", "fc", "batch_norm", "activation", "softmax", "dropout", "flatten", "add", "concat")
 LIBRARY_KERNELS = tuple(f"{kind}_{direction}" for kind in LIBRARY_KINDS for direction in ("forward", "backward"))
 LIBRARY_GEMMS = ("conv_forward", "conv_backward", "fc_forward", "fc_backward")
 PRODUCTS = (*GEMM_KERNELS, *LIBRARY_GEMMS)
 KERNEL_NAMES = tuple(dict.fromkeys((*GEMM_KERNELS, *MEMORY_KERNELS, *LIBRARY_KERNELS)))
-
-VECTOR_OPERATIONS = (
-    "fetch_weights",
-    "compute_update_value",
-    "update_gradient",
-    "sum_gradient",
-    "update_old_weights",
-    "add_momentum",
-    "update_momentum",
-    "update_weights",
-)
-IMAGE_OPERATIONS = ("load_image", "deform_image")
-COUPLING = ("lock_weights_gpu", "lock_gradient_gpu", "lock_gradient_update", "lock_weights_update")
-COMPONENT_NAMES = (
-    "lock_weights_gpu",
-    "fetch_weights",
-    "load_image",
-    "deform_image",
-    "compute_gradient",
-    "compute_update_value",
-    "lock_gradient_gpu",
-    "update_gradient",
-    "lock_gradient_update",
-    "sum_gradient",
-    "update_old_weights",
-    "add_momentum",
-    "allreduce",
-    "update_momentum",
-    "lock_weights_update",
-    "update_weights",
-)
+MEMORY_OPERATIONS = (*VECTOR_OPERATIONS, *SHARE_OPERATIONS, *IMAGE_OPERATIONS)
 
 
 def is_among(column: str, names: tuple[str, ...], cells: Cells) -> BoolArray:
@@ -216,7 +187,7 @@ UPDATES = TableSchema(
     "updates",
     "one memory operation of Algorithms 1 and 2: vector operations over parameters, loading and deforming of images",
     (
-        Column("operation", "text", "", "name of the component", choices=(*VECTOR_OPERATIONS, *IMAGE_OPERATIONS)),
+        Column("operation", "text", "", "name of the component", choices=MEMORY_OPERATIONS),
         Column(
             "n_params",
             "integer",
@@ -266,12 +237,12 @@ RUN_KEYS = (
 )
 SETTING = tuple(column.name for column in RUN_KEYS[1:])
 COMPONENT_DOCS = {
-    **dict.fromkeys(COUPLING, "mean wait for the lock; zero is right"),
+    **dict.fromkeys(LOCK_WAITS, "mean wait for the lock; zero is right"),
     "fetch_weights": "one copy of the latest weights, over the iterations that copied",
     "sum_gradient": "adding one gradient buffer, over the buffers really added",
     "allreduce": "the all-reduce with its barrier; zero is right on one node",
 }
-ZERO_COMPONENTS = {**dict.fromkeys(COUPLING, ALWAYS), "allreduce": ONE_NODE}
+ZERO_COMPONENTS = {**dict.fromkeys(LOCK_WAITS, ALWAYS), "allreduce": ONE_NODE}
 
 COMPONENTS = TableSchema(
     "components",

@@ -15,8 +15,9 @@ from mlperf.report.figures.captions import add_caption
 from mlperf.report.figures.figures import GREY, new_figure, save_figure, style
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit
 from mlperf.report.text.views import Section
+from mlperf.systems.sprint.components import LOCK_WAITS
 from mlperf.traces.timeline.chrome import chrome_text
-from mlperf.traces.timeline.lanes import LOCK_WAITS, UPDATE, ThreadTimeline, thread_name
+from mlperf.traces.timeline.lanes import UPDATE, ThreadTimeline, thread_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,11 +16,10 @@ from mlperf.studies.trainer.costs import MEASURED, TABLE_ONLY, Costs, fit_costs
 from mlperf.studies.trainer.gradient_transfer import works
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import State, solve_iterations
-from mlperf.systems.sprint.outputs import EpochOutputs, epoch_outputs
+from mlperf.systems.sprint.outputs import OUTPUTS, EpochOutputs, epoch_outputs
 
 SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size")
 KEYS = [name for name in SETTING if name != "n_params"]
-OUTPUTS = ("gpu_iteration_s", "update_iteration_s", "epoch_s", "mean_minibatch_size")
 SPREAD = "gpu_work_std_s"
 
 

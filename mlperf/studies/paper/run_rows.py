@@ -15,8 +15,9 @@ from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED
 from mlperf.planning.component_times import predict_times
 from mlperf.specs.machine import MachineSpec
 from mlperf.studies.paper.figure_inputs import Material
-from mlperf.studies.paper.run_costs import KEYS, OUTPUTS, SIZES, costs_of, settings_of_mode, solve
+from mlperf.studies.paper.run_costs import KEYS, SIZES, costs_of, settings_of_mode, solve
 from mlperf.systems.sprint.components import COMPONENTS
+from mlperf.systems.sprint.outputs import OUTPUTS
 
 
 @dataclass(frozen=True, slots=True, eq=False)

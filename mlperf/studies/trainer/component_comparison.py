@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from mlperf.datasets.campaigns.trainer_runs import OUTPUTS, TrainerRuns, settings_table
+from mlperf.datasets.campaigns.trainer_runs import TrainerRuns, settings_table
 from mlperf.models.validation.crossval import grouped_folds
 from mlperf.studies.trainer.errors import beside, summary
 from mlperf.studies.trainer.forms import predicted
@@ -16,6 +16,7 @@ from mlperf.studies.trainer.known import run_grid
 from mlperf.studies.trainer.recipes import FORM_OF, Recipes, fit_recipes
 from mlperf.studies.trainer.split import TESTED_ON, TRAINED_ON, with_qualification
 from mlperf.systems.sprint.components import FITTED
+from mlperf.systems.sprint.outputs import OUTPUTS
 
 LEAST_NETWORKS = 3
 LEAST_SETTINGS, N_FOLDS, FOLD_SEED = 12, 4, 0

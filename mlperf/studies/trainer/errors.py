@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mlperf.datasets.campaigns.trainer_runs import OUTPUTS, SETTING, repeat_differences
+from mlperf.datasets.campaigns.trainer_runs import SETTING, repeat_differences
+from mlperf.systems.sprint.outputs import OUTPUTS
 
 
 def beside(settings: pd.DataFrame, found: pd.DataFrame, names: Sequence[str] = OUTPUTS) -> pd.DataFrame:

@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import UsageError
-from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.base.times import WAITS_S, ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 from mlperf.systems.sprint.recursion import RecursionPlan, refine_by_recursion
 from mlperf.systems.sprint.simulate import SimulationPlan, simulate_iterations
 from mlperf.systems.sprint.staleness import mean_staleness
 
-WAITS = ("lock_weights_gpu_s", "lock_gradient_gpu_s", "lock_gradient_update_s", "lock_weights_update_s", "barrier_wait_s")
 PERIODS = ("gpu_iteration_s", "update_iteration_s")
 RECURSION = RecursionPlan(n_replicas=8, n_warmup=60, n_windows=240)
 SIMULATED_UPDATES = 2000
@@ -26,7 +25,7 @@ def closed_form(name: str) -> Callable[[ComponentTimes, RunGrid, int], pd.DataFr
 
     def solve(times: ComponentTimes, run: RunGrid, _seed: int) -> pd.DataFrame:
         state = solve_iterations(times, run, name)
-        columns = {each: getattr(state, each) for each in (*PERIODS, *WAITS)}
+        columns = {each: getattr(state, each) for each in (*PERIODS, *WAITS_S)}
         return pd.DataFrame({**columns, "staleness": mean_staleness(times, state, run)})
 
     return solve
@@ -37,7 +36,7 @@ def by_recursion(times: ComponentTimes, run: RunGrid, seed: int) -> pd.DataFrame
     rows = []
     for number in range(run.shape[0]):
         found = refine_by_recursion(times.take([number]), run.take([number]), seed + number, RECURSION)
-        waits = {each: getattr(found.state, each).item() for each in (*PERIODS, *WAITS)}
+        waits = {each: getattr(found.state, each).item() for each in (*PERIODS, *WAITS_S)}
         rows.append({**waits, "staleness": found.staleness.mean})
     return pd.DataFrame(rows)
 
@@ -48,7 +47,7 @@ def by_simulation(times: ComponentTimes, run: RunGrid, seed: int) -> pd.DataFram
     rows = []
     for number in range(run.shape[0]):
         found = simulate_iterations(times.take([number]), run.take([number]), seed + number, plan)
-        rows.append({each: getattr(found, each) for each in (*PERIODS, *WAITS)} | {"staleness": found.mean_staleness})
+        rows.append({each: getattr(found, each) for each in (*PERIODS, *WAITS_S)} | {"staleness": found.mean_staleness})
     return pd.DataFrame(rows)
 
 

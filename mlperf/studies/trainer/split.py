@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from mlperf.core.errors import DataError
-from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED, OUTPUTS, TrainerRuns, settings_table
+from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED, TrainerRuns, settings_table
 from mlperf.studies.trainer.costs import Costs, fit_costs
 from mlperf.studies.trainer.errors import beside, with_noise
-from mlperf.studies.trainer.forms import FORMS, WAITS, predicted
+from mlperf.studies.trainer.forms import FORMS, predicted
 from mlperf.studies.trainer.known import known_times, run_grid
+from mlperf.systems.base.times import WAITS_S
+from mlperf.systems.sprint.outputs import OUTPUTS
 
 TRAINED_ON, TESTED_ON = (1, 2), (4,)
 SPLIT_LIMITS: Mapping[str, float] = {
@@ -86,12 +88,12 @@ def wait_errors(runs: TrainerRuns, cnn: str, forms: Sequence[str] = ALL_FORMS, s
     """
     settings = with_qualification(settings_table(runs.table[runs.table["cnn"] == cnn]))
     found = predicted(known_times(settings), run_grid(settings), forms, seed)
-    table = beside(settings, found, WAITS).rename(
+    table = beside(settings, found, WAITS_S).rename(
         columns={"quantity": "wait", "measured": "measured_s", "predicted": "predicted_s"}
     )
     longer = settings["update_iteration_s"] > settings["gpu_iteration_s"]
     periods = settings[[*OUTPUTS[:2]]].assign(update_is_longer=longer)
-    repeated = periods.iloc[list(found["number"]) * len(WAITS)].reset_index(drop=True)
+    repeated = periods.iloc[list(found["number"]) * len(WAITS_S)].reset_index(drop=True)
     of_gpu = table["wait"].str.endswith("_gpu_s")
     period_s = repeated["gpu_iteration_s"].where(of_gpu, repeated["update_iteration_s"])
     return table.drop(columns="relative_error").assign(period_s=period_s, update_is_longer=repeated["update_is_longer"])

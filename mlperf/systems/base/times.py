@@ -17,6 +17,7 @@ from mlperf.core.suggest import did_you_mean
 GPU_WORK = ("load_image", "deform_image", "compute_gradient", "compute_update_value")
 UPDATE_WORK = ("update_old_weights", "add_momentum", "allreduce", "update_momentum")
 WAITS = ("lock_weights_gpu", "lock_gradient_gpu", "lock_gradient_update", "lock_weights_update", "barrier_wait")
+WAITS_S = tuple(f"{name}_s" for name in WAITS)
 SPREADS = ("fetch_weights", "update_gradient", "sum_gradient", "update_weights", "update_work")
 
 
@@ -219,7 +220,7 @@ def _take(value: Any, rows: IntArray | Sequence[int]) -> Any:
 
 def _total(times: ComponentTimes, names: Sequence[str]) -> FloatArray:
     parts = [getattr(times, f"{name}_s") for name in names]
-    return np.asarray(parts[0] + parts[1] + parts[2] + parts[3])
+    return np.asarray(sum(parts))
 
 
 def _common_shape(fields: Mapping[str, Any]) -> tuple[int, ...]:

@@ -74,4 +74,11 @@ COMPONENTS = (
 
 BY_NAME = {component.name: component for component in COMPONENTS}
 FITTED = tuple(component for component in COMPONENTS if component.kind != "coupling")
-COUPLING = tuple(component for component in COMPONENTS if component.kind == "coupling")
+COMPONENT_NAMES = tuple(BY_NAME)
+LOCK_WAITS = tuple(component.name for component in COMPONENTS if component.kind == "coupling")
+GPU_PARTS = tuple(component.name for component in COMPONENTS if component.activity == "gpu")
+UPDATE_PARTS = tuple(component.name for component in COMPONENTS if component.activity == "update")
+IMAGE_OPERATIONS = tuple(component.name for component in COMPONENTS if component.paper == ("subbatch_size",))
+VECTOR_OPERATIONS = tuple(component.name for component in COMPONENTS if component.paper == ("n_params",))
+SHARE_OPERATIONS = tuple(component.name for component in COMPONENTS if component.paper == ("params_share",))
+"""Lines 15, 16 and 18 of Algorithm 2: each node does them on its share of the parameters."""

@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray
-from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.base.times import WAITS_S, ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import State
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 from mlperf.systems.sprint.solved import Solved
 
 HEAVY_SHARE = 0.05
 CONVOLUTION, RECURSION, SIMULATION = "convolution", "recursion", "simulation"
-WAITS_S = ("lock_weights_gpu_s", "lock_gradient_gpu_s", "lock_gradient_update_s", "lock_weights_update_s", "barrier_wait_s")
 UNSEEN = ("phase_locking_risk", "weights_lock_saturated")
 
 

@@ -13,6 +13,9 @@ from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import State
 from mlperf.systems.sprint.staleness import mean_staleness
 
+OUTPUTS = ("gpu_iteration_s", "update_iteration_s", "epoch_s", "mean_minibatch_size")
+"""What a prediction is asked for: T_GPU, T_Update, T_Epoch and N_Minibatch_avg."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpochOutputs(Shown):

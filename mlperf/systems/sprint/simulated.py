@@ -11,7 +11,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
 from mlperf.systems.base.distributions import Distribution
-from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.base.times import WAITS_S, ComponentTimes, RunGrid
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 from mlperf.systems.sprint.simulate import N_BATCHES, Simulation, SimulationPlan, simulate_iterations
 from mlperf.systems.sprint.solved import Solved, refuse_scaled_waits
@@ -23,15 +23,7 @@ WARMUP_SHARE, LEAST_WARMUP = 0.1, 100
 N_SIGMA = 3.0
 SMALLEST_DIFFERENCE = 0.01
 PERIODS = ("gpu_iteration", "update_iteration")
-COUNTED = (
-    "ready_probability",
-    "fetch_probability",
-    "lock_weights_gpu_s",
-    "lock_gradient_gpu_s",
-    "lock_gradient_update_s",
-    "lock_weights_update_s",
-    "barrier_wait_s",
-)
+COUNTED = ("ready_probability", "fetch_probability", *WAITS_S)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mlperf.traces.timeline.lanes import LOCK_WAITS, UPDATE, ThreadTimeline, thread_name
+from mlperf.systems.sprint.components import LOCK_WAITS
+from mlperf.traces.timeline.lanes import UPDATE, ThreadTimeline, thread_name
 
 NS_PER_S = 1e9
 NS_PER_US = 1e3

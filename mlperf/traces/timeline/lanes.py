@@ -8,11 +8,11 @@ import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
+from mlperf.systems.sprint.components import LOCK_WAITS
 
 UPDATE = -1
 """Number of a node's update thread; GPU threads count from 0."""
 
-LOCK_WAITS = ("lock_weights_gpu", "lock_gradient_gpu", "lock_gradient_update", "lock_weights_update")
 WAITS = (*LOCK_WAITS, "barrier")
 COLUMNS = ("node", "thread", "activity", "begin_s", "end_s", "iteration", "version", "update")
 N_UPDATES_SHOWN = 6

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from mlperf.core.shown import Shown
-from mlperf.traces.timeline.lanes import LOCK_WAITS, ThreadTimeline, thread_name
+from mlperf.systems.sprint.components import LOCK_WAITS
+from mlperf.traces.timeline.lanes import ThreadTimeline, thread_name
 
 KINDS = ("work_s", "lock_wait_s", "barrier_s")
 

@@ -13,8 +13,8 @@ from mlperf.collect.trainer import AsgdRequest, Trained, train_asynchronously
 from mlperf.collect.trainer.job import Job, read_job
 from mlperf.collect.trainer.records import Records, stored_records
 from mlperf.datasets import write_table
-from mlperf.datasets.dictionary.schema import IMAGE_OPERATIONS, VECTOR_OPERATIONS
 from mlperf.specs import CnnSpec, write_cnn
+from mlperf.systems.sprint.components import IMAGE_OPERATIONS, SHARE_OPERATIONS, VECTOR_OPERATIONS
 
 ROUNDS = 6
 NET = CnnSpec.from_sprint("tiny", 14, (1, 4, 5, 6, 7), (2,), 3)
@@ -64,7 +64,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
             {"backend": "numpy", "cnn": NET.name, "subbatch_size": 4, "step_s": step_s, "cpu_s": step_s, "wall_s": step_s, **beside}
         )
         for size in (100, 1000):
-            for name in VECTOR_OPERATIONS:
+            for name in (*VECTOR_OPERATIONS, *SHARE_OPERATIONS):
                 time_s = 1e-3 + 1e-6 * size * rng.uniform(0.9, 1.1)
                 updates.append(row(name, size, 0, 0, time_s) | beside)
         for subbatch_size in (2, 8):

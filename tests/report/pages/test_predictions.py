@@ -8,12 +8,13 @@ import pytest
 
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.compare import comparison
-from mlperf.planning.run_prediction import OUTPUTS, Prediction
+from mlperf.planning.run_prediction import Prediction
 from mlperf.report.pages.comparisons import comparison_sections, quantity_rows
 from mlperf.report.pages.predictions import prediction_sections
 from mlperf.report.text.views import result_figure, result_text
 from mlperf.systems.base.times import RunGrid
 from mlperf.systems.sprint.components import COMPONENTS
+from mlperf.systems.sprint.outputs import OUTPUTS
 
 EPOCH_S = 2226.0
 GPU_S, UPDATE_S = 0.44479, 0.29711
