@@ -13,7 +13,6 @@ from mlperf.collect.counters.process_files import TICK_S
 
 PROC = Path("/proc")
 WHOLE_MACHINE = "the whole machine: other programs are in it"
-UNTOLD = "the kernel does not tell it"
 KIB_BYTES = 1024.0
 MICROSECOND_S = 1e-6
 

@@ -11,8 +11,6 @@ from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import Layer
 from mlperf.specs.network.shape import Shape
 
-NEEDS_INPUT = frozenset({"silu", "gelu", "hardswish"})
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buffers:

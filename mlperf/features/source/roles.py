@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
-
-from mlperf.features.network.base import KEY, FeatureTable, check_keys_once
 from mlperf.features.source.caches import DEFAULT_CACHES, CacheLevel
-from mlperf.features.source.nest import Nest
 from mlperf.features.source.reuse import cache_misses
-from mlperf.features.source.strides import KINDS, Access, Addresses, nest_addresses, stride_kind
+from mlperf.features.source.strides import KINDS, Access, Addresses, stride_kind
 from mlperf.features.source.table import Cell, count, deepest_path, executions
 
 RESULT, OPERAND = "result", "operand"
@@ -52,42 +48,6 @@ def scaled(cache: CacheLevel, word: str, factor: float) -> CacheLevel:
     """A cache with another capacity, named after it; sets grow, ways stay."""
     size = max(cache.line_bytes, int(cache.size_bytes * factor))
     return CacheLevel(f"{cache.name}_{word}", size, cache.line_bytes, cache.ways)
-
-
-def role_features(
-    nests: Sequence[Nest], sizes: Mapping[str, int] | None = None, *, caches: Sequence[CacheLevel] = DEFAULT_CACHES
-) -> FeatureTable:
-    """Characteristics of loop nests by the role of their arrays (SWC-S).
-
-    A product's factors may change places without changing the work: columns by name would make a model learn that twice.
-    Results are arrays that the nest writes, operands those it only reads.
-
-    Parameters
-    ----------
-    nests : sequence of Nest
-        Each name once.
-    sizes : mapping, optional
-        Numbers for open sizes.
-    caches : sequence of CacheLevel
-        Real geometries; `capacity_ladder` adds their neighbours.
-
-    Returns
-    -------
-    FeatureTable
-        Kind ``"swc-s"``; misses are per execution of the innermost statement, so that sizes compare.
-
-    Raises
-    ------
-    DataError
-        As `mlperf.features.source.loop_features`.
-    """
-    check_keys_once([nest.name for nest in nests], [nest.source for nest in nests])
-    rows = [dict(role_cells(nest_addresses(nest, sizes), caches)) for nest in nests]
-    columns = tuple(dict.fromkeys(column for row in rows for column in row))
-    values = [[row.get(column, 0.0) for column in columns] for row in rows]
-    frame = pd.DataFrame(values, columns=[column.name for column in columns])
-    keys = pd.DataFrame({KEY: [nest.name for nest in nests]})
-    return FeatureTable("swc-s", pd.concat([keys, frame], axis=1), columns, {})
 
 
 def role_cells(addresses: Addresses, caches: Sequence[CacheLevel]) -> Iterator[Cell]:

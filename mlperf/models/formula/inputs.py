@@ -156,9 +156,3 @@ def finite_columns(terms: Terms, frame: pd.DataFrame) -> Columns:
             f"got {columns.matrix[row, column]}, expected a finite number", place=f"term {columns.names[column]}, row {row}"
         )
     return columns
-
-
-def power_of_two_scale(matrix: FloatArray) -> FloatArray:
-    """2**round(log2 of the column's length), shape (n_columns,): dividing by it is exact; 1 for a zero column."""
-    length = np.sqrt(np.mean(matrix**2, axis=0))
-    return np.asarray(2.0 ** np.round(np.log2(np.where(length > 0, length, 1.0))))

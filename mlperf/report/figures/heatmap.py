@@ -62,20 +62,6 @@ class Plane:
         return np.asarray(self.values[self.feasible & np.isfinite(self.values) & (self.values > 0.0)])
 
 
-def search_map(
-    n_nodes: IntArray,
-    subbatch_size: IntArray,
-    epoch_s: FloatArray,
-    in_window: BoolArray,
-    feasible: BoolArray,
-    *,
-    best: tuple[int, int] | None = None,
-    title: str = "",
-) -> Figure:
-    """Draw one plane of epoch times; the parameters are those of `Plane`."""
-    return search_maps((Plane(n_nodes, subbatch_size, epoch_s, in_window, feasible, best, title),))
-
-
 def search_maps(planes: Sequence[Plane]) -> Figure:
     """Draw planes under each other, at least one; those of one quantity on one colour scale."""
     with style():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,13 +113,3 @@ def over_folds(
         common += int(np.sum(truth == np.bincount(group_of(time_s[fold.train], cuts)).argmax()))
     labels = np.concatenate(measured)
     return group_scores(np.concatenate(guessed), labels, n_labels), common / len(labels)
-
-
-def score_rows(scores: Sequence[GroupScore], ceiling: GroupScores | None) -> pd.DataFrame:
-    """One line a method, the ceiling's accuracy and kappa beside it."""
-    frame = pd.DataFrame([one.row() for one in scores])
-    beside: Mapping[str, float] = {
-        "ceiling_accuracy": float("nan") if ceiling is None else ceiling.accuracy,
-        "ceiling_kappa": float("nan") if ceiling is None else ceiling.kappa,
-    }
-    return frame.assign(**beside)

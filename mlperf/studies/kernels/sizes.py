@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.shown import Shown
@@ -115,10 +114,3 @@ def rows_of(times: KernelTimes, setting: Setting) -> list[int]:
     names = ("machine", "pattern_set", "build", "N", "offset_bytes")
     here = np.logical_and.reduce([(times.frame[name] == getattr(setting, name)).to_numpy() for name in names])
     return np.flatnonzero(here).tolist()
-
-
-def size_frame(scores: Sequence[SizeScore]) -> pd.DataFrame:
-    """One line a build and learner."""
-    rows = [{name: getattr(one, name) for name in SizeScore.__slots__} for one in scores]
-    frame = pd.DataFrame(rows, columns=list(SizeScore.__slots__))
-    return frame.assign(trained_sizes=[", ".join(map(str, one.trained_sizes)) for one in scores])

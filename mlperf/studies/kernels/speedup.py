@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -163,9 +161,3 @@ def decision_ceiling(fast: pd.DataFrame, slow: pd.DataFrame) -> float:
     second: FloatArray = (slow["half_b_s"].to_numpy(float) / fast["half_b_s"].to_numpy(float)) - 1.0
     known = np.isfinite(first) & np.isfinite(second)
     return float(np.mean(np.sign(first[known]) == np.sign(second[known]))) if known.any() else NAN
-
-
-def speedup_frame(scores: Sequence[SpeedupScore]) -> pd.DataFrame:
-    """One line a build and learner."""
-    rows: list[dict[str, Any]] = [{name: getattr(one, name) for name in SpeedupScore.__slots__} for one in scores]
-    return pd.DataFrame(rows, columns=list(SpeedupScore.__slots__))

@@ -2,17 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+
 import numpy as np
 import pandas as pd
 
+from mlperf.core.arrays import FloatArray
+from mlperf.core.shown import Shown
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.components import COMPONENTS
-from mlperf.systems.sprint.equations import State
-from mlperf.systems.sprint.jacobian import elasticities
-from mlperf.systems.sprint.outputs import gpu_breakdown, update_breakdown
+from mlperf.systems.sprint.equations import State, solve_iterations
+from mlperf.systems.sprint.outputs import epoch_time, gpu_breakdown, mean_minibatch_size, update_breakdown
 
+RELATIVE_STEP = 1e-4
 BARRIER, JITTER = "barrier_wait", "gpu_work_std"
 ELASTIC_OUTPUTS = ("epoch_s", "update_iteration_s", "mean_minibatch_size")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunOutputs(Shown):
+    """The four outputs, or their relative derivatives; all arrays of one shape.
+
+    Seconds, seconds, seconds, samples.
+    """
+
+    gpu_iteration_s: FloatArray
+    update_iteration_s: FloatArray
+    epoch_s: FloatArray
+    mean_minibatch_size: FloatArray
+
+    def map(self, change: Callable[[FloatArray], FloatArray]) -> RunOutputs:
+        """The same change to every output."""
+        return RunOutputs(*(change(getattr(self, field.name)) for field in fields(self)))
+
+
+def run_outputs(times: ComponentTimes, run: RunGrid, closed: str = "convolution") -> RunOutputs:
+    """Solve and keep the four outputs; a leading axis of ``times`` (perturbed times) stays."""
+    state = solve_iterations(times, run, closed)
+    gpu_s, update_s = state.gpu_iteration_s, state.update_iteration_s
+    return RunOutputs(gpu_s, update_s, epoch_time(gpu_s, run), mean_minibatch_size(gpu_s, update_s, run))
+
+
+def elasticities(
+    times: ComponentTimes, run: RunGrid, closed: str = "convolution", names: Sequence[str] | None = None
+) -> Mapping[str, RunOutputs]:
+    """Relative change of each output per relative change of each component, by component name; shape (n_configs,).
+
+    Central differences through the whole solver: one vectorised solve in which every component is scaled up and down.
+
+    Parameters
+    ----------
+    times, run, closed
+        As in :func:`mlperf.systems.sprint.equations.solve_iterations`.
+    names : sequence of str, optional
+        Components, and waits of `mlperf.systems.base.times.WAITS`; every time of ``times`` by default, whose elasticities sum to 1
+        (iterations, epoch) or 0 (mini-batch), for times scale with all times.
+    """
+    wanted = time_names(times) if names is None else tuple(names)
+    shape = np.broadcast_shapes(times.shape, run.shape)
+    scale = np.ones((len(wanted), 2 * len(wanted)))
+    for i in range(len(wanted)):
+        scale[i, 2 * i : 2 * i + 2] = 1.0 + RELATIVE_STEP, 1.0 - RELATIVE_STEP
+    axes = (-1, *([1] * len(shape)))
+    outputs = run_outputs(times.scaled({name: scale[i].reshape(axes) for i, name in enumerate(wanted)}), run, closed)
+    return {name: outputs.map(_relative_difference(i)) for i, name in enumerate(wanted)}
 
 
 def elasticity_table(times: ComponentTimes, state: State, run: RunGrid) -> pd.DataFrame:
@@ -57,3 +111,13 @@ def _seconds(times: ComponentTimes, state: State, run: RunGrid) -> dict[str, np.
     shape = state.gpu_iteration_s.shape
     payload_s = np.array(np.broadcast_to(times.allreduce_s, shape))
     return parts | {"allreduce": payload_s, BARRIER: state.barrier_wait_s, JITTER: state.gpu_std_s}
+
+
+def time_names(times: ComponentTimes) -> tuple[str, ...]:
+    """Names of the times that are given, without ``_s``."""
+    given = (field.name for field in fields(times) if getattr(times, field.name) is not None)
+    return tuple(name.removesuffix("_s") for name in given if name.endswith("_s"))
+
+
+def _relative_difference(i: int) -> Callable[[FloatArray], FloatArray]:
+    return lambda values: (values[2 * i] - values[2 * i + 1]) / (RELATIVE_STEP * (values[2 * i] + values[2 * i + 1]))

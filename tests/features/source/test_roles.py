@@ -5,14 +5,18 @@ from __future__ import annotations
 import pytest
 
 from mlperf.features.source import DEFAULT_CACHES, loop_features, parse_c, pattern_nest
-from mlperf.features.source.roles import capacity_ladder, role_features
+from mlperf.features.source.roles import capacity_ladder, role_cells
+from mlperf.features.source.strides import Addresses, nest_addresses
 
 N = {"N": 40}
 
 
 def row(pattern: str) -> dict[str, float]:
-    frame = role_features([pattern_nest(pattern)], N).frame
-    return {str(name): float(frame[name].iloc[0]) for name in frame.columns if name != "kernel"}
+    return values(nest_addresses(pattern_nest(pattern), N))
+
+
+def values(addresses: Addresses) -> dict[str, float]:
+    return {column.name: value for column, value in role_cells(addresses, DEFAULT_CACHES)}
 
 
 @pytest.mark.parametrize("pattern", ["ij-jlk-kil", "li-kji-ljk", "ij-ikl-jkl"])
@@ -58,7 +62,8 @@ def test_any_nest_has_roles() -> None:
     """A matrix times a vector in C: the sum is the result, matrix and vector are operands."""
     loops = "for (int i = 0; i < 30; i++) for (int j = 0; j < 30; j++) y[i] += a[i][j] * x[j];"
     source = f"void f(float y[30], float a[30][30], float x[30]) {{ {loops} }}"
-    frame = role_features(parse_c(source, "matvec.c")).frame
-    assert frame["result_invariant1"].tolist() == [1]
-    assert frame["operand_unit1"].tolist() == [2]
-    assert frame["operand_row2"].tolist() == [1]
+    (nest,) = parse_c(source, "matvec.c")
+    found = values(nest_addresses(nest, {}))
+    assert found["result_invariant1"] == 1
+    assert found["operand_unit1"] == 2
+    assert found["operand_row2"] == 1

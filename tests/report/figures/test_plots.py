@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib")
 
 from mlperf.core.errors import UsageError
 from mlperf.report.figures.figures import figure_bytes, figure_svg, save_figure
-from mlperf.report.figures.heatmap import search_map
+from mlperf.report.figures.heatmap import Plane, search_maps
 from mlperf.report.figures.html import Picture, html_page
 from mlperf.report.figures.plots import component_bars, measured_predicted, residuals
 from mlperf.report.text.views import Section
@@ -55,7 +55,7 @@ def test_search_map_blanks_hatches_and_frames() -> None:
     epoch_s = np.array([[6.0, 3.0, 2.0], [5.0, 2.5, 1.5]])
     feasible = np.array([[True, True, True], [True, True, False]])
     window = np.array([[False, True, False], [False, False, True]])
-    axes = search_map(nodes, subbatch, epoch_s, window, feasible, best=(2, 1)).axes[0]
+    axes = search_maps([Plane(nodes, subbatch, epoch_s, window, feasible, best=(2, 1))]).axes[0]
     drawn = axes.collections[0].get_array()
     assert np.ma.getmaskarray(drawn).sum() + np.isnan(np.ma.getdata(drawn)).sum() >= 1
     assert hatched_cells(axes) == [(1, 0)]

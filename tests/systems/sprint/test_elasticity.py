@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from mlperf.core.errors import UsageError
 from mlperf.systems.base.times import WAITS, ComponentTimes, RunGrid
 from mlperf.systems.coupling.barrier import barrier_excess
 from mlperf.systems.sprint.components import COMPONENTS, LOCK_WAITS
-from mlperf.systems.sprint.elasticity import elasticity_table
+from mlperf.systems.sprint.elasticity import RunOutputs, elasticities, elasticity_table, run_outputs
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 
@@ -132,3 +132,19 @@ def test_factors_combine_and_unknown_names_are_suggested(calibrated: Machine) ->
     assert replace(both, lock_gradient_update_factor=None).scaled_waits == ("barrier_wait",)
     with pytest.raises(UsageError, match="Did you mean 'lock_weights_gpu'"):
         times.scaled({"lock_weight_gpu": 2.0})
+
+
+def test_elasticities_sum_to_the_degree_of_each_output(calibrated: Machine) -> None:
+    """Euler: times scale with all times (degree 1), the mini-batch does not (degree 0)."""
+    times, run = calibrated("kfc", [2, 8, 16], [8, 4, 1], 0.15)
+    by_component = elasticities(times, run)
+    for name, degree in (("epoch_s", 1.0), ("update_iteration_s", 1.0), ("mean_minibatch_size", 0.0)):
+        total = sum(getattr(outputs, name) for outputs in by_component.values())
+        assert total == pytest.approx(degree, abs=2e-6)
+
+
+def test_outputs_keep_one_shape(calibrated: Machine) -> None:
+    times, run = calibrated("kfc", [8, 16], [8, 4], 0.1)
+    outputs = run_outputs(times, run, "paper")
+    assert isinstance(outputs, RunOutputs)
+    assert {getattr(outputs, field.name).shape for field in fields(outputs)} == {(2,)}

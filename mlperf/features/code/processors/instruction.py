@@ -29,7 +29,6 @@ CLASSES = (
 )
 
 # How an instruction hands on control; "" goes to the next one.
-FLOWS = ("", "jump", "branch", "indirect", "return")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class Instruction:
     kind : str
         One of `CLASSES`; ``"other"`` where the table of classes does not know the mnemonic.
     flow : str
-        One of `FLOWS`: unconditional jump, conditional branch, jump to an address in a register or table, end of function.
+        Empty, ``jump``, ``branch``, ``indirect`` or ``return``: unconditional jump, conditional branch, jump to an address in a register or table, end of function.
     loads, stores : int
         Memory operands read and written (not those of calls, returns, pushes and pops).
     vector_bits : int
