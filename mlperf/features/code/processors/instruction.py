@@ -42,7 +42,8 @@ class Instruction:
     kind : str
         One of `CLASSES`; ``"other"`` where the table of classes does not know the mnemonic.
     flow : str
-        Empty, ``jump``, ``branch``, ``indirect`` or ``return``: unconditional jump, conditional branch, jump to an address in a register or table, end of function.
+        Empty; or ``jump`` (unconditional), ``branch`` (conditional), ``indirect`` (to an address in a register or table) or
+        ``return`` (end of function).
     loads, stores : int
         Memory operands read and written (not those of calls, returns, pushes and pops).
     vector_bits : int
