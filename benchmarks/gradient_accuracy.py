@@ -1,4 +1,4 @@
-"""Left-out-CNN accuracy of gradient time on a campaign, as the tables of docs/gradient_time.md.
+"""Left-out-CNN accuracy of gradient time on a campaign, as the tables of docs/reference/gradient_time.md.
 
 Run: ``python benchmarks/gradient_accuracy.py [CAMPAIGN] [JOBS]``; about five minutes of one core on the bundled campaign.
 """

@@ -1,4 +1,4 @@
-"""Correct digits on the NIST StRD least-squares sets, as the table of docs/statistics.md.
+"""Correct digits on the NIST StRD least-squares sets, as the table of docs/explanation/statistics.md.
 
 Run: ``MLPERF_SHARED_DATA=... python benchmarks/nist_digits.py``. Each figure is that of the worst coefficient.
 """

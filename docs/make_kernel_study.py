@@ -1,4 +1,4 @@
-"""Write characteristics.md: what each kind of workload characteristics is worth on the open sweep of contraction kernels.
+"""Write reference/characteristics.md: what each kind of workload characteristics is worth on the open sweep of contraction kernels.
 
 Run it where MLPERF_SHARED_DATA names the folder of the open data: ``python docs/make_kernel_study.py`` (minutes).
 """
@@ -32,7 +32,7 @@ $ mlperf kernels predict kernels.json --pattern ij-jlk-kil --size 100 --code k_i
 
 SOURCE is a folder, a CSV file (`pattern`, `N`, `time_mean_s`; counts `cnt_*` and `in_*` where they are known), or a shipped
 name; several of them together make one table, so that two machines can be compared. Loop nests that are no contractions:
-`mlperf features` and [`mlperf train --join`](joined_tables.md). Streams (DWC-O): [online.md](online.md).
+`mlperf features` and [`mlperf train --join`](../how-to/joined_tables.md). Streams (DWC-O): [online.md](../how-to/online.md).
 
 **How to read the tables.** *In sample* figures are of the rows that chose and fitted the terms; all others are of rows left
 out, in folds that keep programs together which differ in names only; terms are chosen inside each fold. R² is of the time per
@@ -58,9 +58,9 @@ compiler makes of it.
 **The published equation** ships as an example (`mlperf kernels equation`): three of its six costs are negative, as happens to
 collinear counts; they are no costs of instructions, and on other machines and compilers its times mean nothing.
 
-![Operations per clock cycle by pattern and size](images/kernel_operations.svg)
+![Operations per clock cycle by pattern and size](../images/kernel_operations.svg)
 
-![Measured times, and times predicted by a model that saw neither the kernel nor its twin](images/kernel_times.svg)
+![Measured times, and times predicted by a model that saw neither the kernel nor its twin](../images/kernel_times.svg)
 """
 
 
@@ -72,7 +72,7 @@ def main() -> None:
     lines = [INTRODUCTION]
     for section in study_sections(study):
         lines += section_lines(section)
-    (HERE / "characteristics.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    (HERE / "reference" / "characteristics.md").write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     figure = operations_by_pattern(
         study.operations, times.machines[setting.machine].clock_source, build=setting.build, pattern_set=setting.pattern_set
     )

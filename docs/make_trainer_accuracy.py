@@ -1,4 +1,4 @@
-"""Write trainer_accuracy.md and its figure from campaigns of the asynchronous trainer; the bundled ones are named by `BUNDLED`."""
+"""Write reference/trainer_accuracy.md and its figure from campaigns of the asynchronous trainer; the bundled ones are named by `BUNDLED`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def main() -> None:
     found = judge_trainer(given.campaigns, trained_on=given.trained_on, rounds_from=given.rounds_from)
     save_figure(distribution_figure(found), DOCS / FIGURE)
     quality = fit_quality([given.quality], TARGET_ACCURACY)
-    write_text_whole(DOCS / "trainer_accuracy.md", page(found, quality, given.rounds_from))
+    write_text_whole(DOCS / "reference" / "trainer_accuracy.md", page(found, quality, given.rounds_from))
 
 
 def page(found: TrainerAccuracy, quality: QualityModel, rounds_from: str) -> str:
@@ -73,7 +73,7 @@ def page(found: TrainerAccuracy, quality: QualityModel, rounds_from: str) -> str
 INTRODUCTION = """\
 # The equations of SPRINT against a real asynchronous trainer
 
-Made by `python docs/make_trainer_accuracy.py` from bundled runs of [the asynchronous trainer](asynchronous_trainer.md); the same
+Made by `python docs/make_trainer_accuracy.py` from bundled runs of [the asynchronous trainer](../how-to/asynchronous_trainer.md); the same
 tables come from `mlperf accuracy --trainer CAMPAIGN`. Errors are relative to the mean over repeats.
 
 **Emulated.** Ranks, threads, mutexes, the barrier and the order of events are real. Device, memory and network are slept: each wait
@@ -344,7 +344,7 @@ histograms of two repeats: what the number of updates leaves open.
 
 {markdown(rows, heads)}
 
-![Observed histograms and predicted distributions]({FIGURE.as_posix()})"""
+![Observed histograms and predicted distributions](../{FIGURE.as_posix()})"""
 
 
 def modes_text(found: TrainerAccuracy) -> str:

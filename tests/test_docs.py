@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-STRUCTURE = (ROOT / "docs" / "structure.md").read_text(encoding="utf-8")
+STRUCTURE = (ROOT / "docs" / "explanation" / "structure.md").read_text(encoding="utf-8")
 MAX_RECIPE_LINES = 40
 
 

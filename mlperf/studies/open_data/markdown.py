@@ -10,7 +10,7 @@ from mlperf.studies.open_data.wording import ABSENT, number, percent
 INTRODUCTION = """\
 # Accuracy on open measurements
 
-`mlperf accuracy -o docs/accuracy.md` writes this page from the folder that `MLPERF_SHARED_DATA` names. None of the measurements are
+`mlperf accuracy -o docs/reference/accuracy.md` writes this page from the folder that `MLPERF_SHARED_DATA` names. None of the measurements are
 part of the package. Every figure is of rows that the method had not seen; whatever a method chooses (neighbours, terms, a member of
 the family) it chooses inside its training rows. A missed goal stays in the table.
 

@@ -105,7 +105,7 @@ def test_a_result_without_a_figure_says_so(tmp_path: Path) -> None:
 def test_the_config_file_of_the_documents_is_read(tmp_path: Path) -> None:
     from mlperf.cli.commands.predict import predict
 
-    text = (Path(__file__).parents[3] / "docs" / "command_line.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "reference" / "command_line.md").read_text(encoding="utf-8")
     block = text.split("```toml\n")[1].split("```")[0]
     config, model = tmp_path / "run.toml", tmp_path / "model.json"
     config.write_text(block, encoding="utf-8")

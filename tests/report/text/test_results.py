@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from mlperf.cli.main import cli
 from mlperf.report.text.results import RESULTS, command_schema, json_document, schema_name, schema_text
 
-DOCS = Path(__file__).parents[3] / "docs"
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 WITHOUT_RESULT = {"completion"}
 
 
@@ -34,9 +34,9 @@ def test_every_command_has_a_result_class() -> None:
 @pytest.mark.parametrize("command", RESULTS)
 def test_the_schema_is_one_and_is_the_one_in_the_documents(command: str) -> None:
     Draft202012Validator.check_schema(command_schema(command))
-    stored = (DOCS / "schema" / schema_name(command)).read_text(encoding="utf-8")
+    stored = (REFERENCE / "schema" / schema_name(command)).read_text(encoding="utf-8")
     assert stored == schema_text(command), "run: python docs/make_json.py"
 
 
 def test_the_page_is_in_step() -> None:
-    assert (DOCS / "json.md").read_text(encoding="utf-8") == json_document(), "run: python docs/make_json.py"
+    assert (REFERENCE / "json.md").read_text(encoding="utf-8") == json_document(), "run: python docs/make_json.py"
