@@ -1,4 +1,4 @@
-"""Write reference/trainer_accuracy.md and its figure from campaigns of the asynchronous trainer; the bundled ones are named by `BUNDLED`."""
+"""Write reference/trainer_accuracy.md and its figure from campaigns of the asynchronous trainer; `BUNDLED` names the bundled ones."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def page(found: TrainerAccuracy, quality: QualityModel, rounds_from: str) -> str
 INTRODUCTION = """\
 # The equations of SPRINT against a real asynchronous trainer
 
-Made by `python docs/make_trainer_accuracy.py` from bundled runs of [the asynchronous trainer](../how-to/asynchronous_trainer.md); the same
-tables come from `mlperf accuracy --trainer CAMPAIGN`. Errors are relative to the mean over repeats.
+Made by `python docs/make_trainer_accuracy.py` from bundled runs of [the asynchronous trainer](../how-to/asynchronous_trainer.md);
+the same tables come from `mlperf accuracy --trainer CAMPAIGN`. Errors are relative to the mean over repeats.
 
 **Emulated.** Ranks, threads, mutexes, the barrier and the order of events are real. Device, memory and network are slept: each wait
 is one of the measured rounds of that network's steps and of the vector operations, never a fitted model's answer. So these tables

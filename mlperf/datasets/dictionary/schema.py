@@ -11,10 +11,10 @@ from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.column import ALWAYS, Cells, Column, RowRule, TableSchema
 from mlperf.specs.kernels.kernels import GEMM_KERNELS, MEMORY_KERNELS
+from mlperf.specs.network.layer import LAYER_KINDS
 from mlperf.systems.sprint.components import COMPONENT_NAMES, IMAGE_OPERATIONS, LOCK_WAITS, SHARE_OPERATIONS, VECTOR_OPERATIONS
 
-LIBRARY_KINDS = ("conv", "pool", "fc", "batch_norm", "activation", "softmax", "dropout", "flatten", "add", "concat")
-LIBRARY_KERNELS = tuple(f"{kind}_{direction}" for kind in LIBRARY_KINDS for direction in ("forward", "backward"))
+LIBRARY_KERNELS = tuple(f"{kind}_{direction}" for kind in LAYER_KINDS for direction in ("forward", "backward"))
 LIBRARY_GEMMS = ("conv_forward", "conv_backward", "fc_forward", "fc_backward")
 PRODUCTS = (*GEMM_KERNELS, *LIBRARY_GEMMS)
 KERNEL_NAMES = tuple(dict.fromkeys((*GEMM_KERNELS, *MEMORY_KERNELS, *LIBRARY_KERNELS)))

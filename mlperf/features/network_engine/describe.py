@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mlperf.features.network_engine.geometry import Buffers
+from mlperf.features.network_engine.geometry import Buffers, Site
 from mlperf.features.network_engine.instructions import InstructionMix
-from mlperf.features.network_engine.memory_kernels import STAGES, Site
+from mlperf.features.network_engine.memory_kernels import STAGES
 from mlperf.features.network_engine.passes import KernelNest, memory_kernel
 from mlperf.features.network_engine.products import HASWELL, Blocking, product_kernel
 from mlperf.features.network_engine.sets import STATIC_O, STATIC_S

@@ -56,6 +56,36 @@ class Buffers:
         return self.gradient(source) if len(self.readers.get(source, ())) == 1 else f"gradient of {source} by {reader}"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """Where a kernel runs: the network, a layer of it with its first input's shape and its output's, samples."""
+
+    cnn: CnnSpec
+    buffers: Buffers
+    layer: Layer
+    batch: int
+
+    @property
+    def source(self) -> str:
+        """The layer's first input."""
+        return self.cnn.sources[self.layer.name][0]
+
+    @property
+    def inputs(self) -> Shape:
+        """Shape of the first input."""
+        return self.cnn.input_shapes(self.layer.name)[0]
+
+    @property
+    def outputs(self) -> Shape:
+        """Shape of the output."""
+        return self.cnn.shapes[self.layer.name]
+
+    @property
+    def sent(self) -> str:
+        """Block in which the gradient of the first input is left."""
+        return self.buffers.sent(self.layer.name, self.source)
+
+
 def map_extents(batch: int, shape: Shape) -> Extents:
     """Loops over a map, channels last."""
     return (("b", batch), ("y", shape.height), ("x", shape.width), ("c", shape.n_maps))

@@ -6,43 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from mlperf.features.network_engine.element_wise import apply_passes, slope_passes
-from mlperf.features.network_engine.geometry import Buffers, map_extents, map_operand, map_strides
+from mlperf.features.network_engine.geometry import Site, map_extents, map_operand, map_strides
 from mlperf.features.network_engine.passes import Extents, Operand, Pass, Stage
-from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import Layer
 from mlperf.specs.network.shape import Shape
 
 SPREAD = "gradient in columns"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Site:
-    """Where a kernel runs: the network, a layer of it with its first input's shape and its output's, samples."""
-
-    cnn: CnnSpec
-    buffers: Buffers
-    layer: Layer
-    batch: int
-
-    @property
-    def source(self) -> str:
-        """The layer's first input."""
-        return self.cnn.sources[self.layer.name][0]
-
-    @property
-    def inputs(self) -> Shape:
-        """Shape of the first input."""
-        return self.cnn.input_shapes(self.layer.name)[0]
-
-    @property
-    def outputs(self) -> Shape:
-        """Shape of the output."""
-        return self.cnn.shapes[self.layer.name]
-
-    @property
-    def sent(self) -> str:
-        """Block in which the gradient of the first input is left."""
-        return self.buffers.sent(self.layer.name, self.source)
 
 
 def im2col(site: Site) -> Iterator[Stage]:

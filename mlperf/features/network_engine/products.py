@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mlperf.features.network_engine.memory_kernels import SPREAD, Site
+from mlperf.features.network_engine.geometry import Site
+from mlperf.features.network_engine.memory_kernels import SPREAD
 from mlperf.features.network_engine.passes import KernelNest, Operand, arrays_of, flat_reference
 from mlperf.features.source.nest import Loop, Nest, Statement
 from mlperf.features.source.polynomial import Polynomial

@@ -10,9 +10,9 @@ from mlperf.studies.open_data.wording import ABSENT, number, percent
 INTRODUCTION = """\
 # Accuracy on open measurements
 
-`mlperf accuracy -o docs/reference/accuracy.md` writes this page from the folder that `MLPERF_SHARED_DATA` names. None of the measurements are
-part of the package. Every figure is of rows that the method had not seen; whatever a method chooses (neighbours, terms, a member of
-the family) it chooses inside its training rows. A missed goal stays in the table.
+`mlperf accuracy -o docs/reference/accuracy.md` writes this page from the folder that `MLPERF_SHARED_DATA` names. None of the
+measurements are part of the package. Every figure is of rows that the method had not seen; whatever a method chooses (neighbours,
+terms, a member of the family) it chooses inside its training rows. A missed goal stays in the table.
 
 - method: `default` is what the package takes unasked, `best` the family's best chosen inside the training rows; OLS and WLS are
   global fits of all terms with weights 1 and 1/t²; HGB is histogram boosting of log time, 250 rounds; `ratio` the global weighted
