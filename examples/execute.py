@@ -89,7 +89,7 @@ def notebook(cells: list[tuple[str, str]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write ``NAME.ipynb`` beside ``NAME.py``."""
+    """Write ``NAME.ipynb`` next to ``NAME.py``."""
     script = Path(sys.argv[1])
     made = notebook(split_cells(script.read_text(encoding="utf-8")))
     write_text_whole(script.with_suffix(".ipynb"), json.dumps(made, indent=1, ensure_ascii=False) + "\n")
