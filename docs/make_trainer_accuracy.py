@@ -1,4 +1,4 @@
-"""Write reference/trainer_accuracy.md and its figure from campaigns of the asynchronous trainer; `BUNDLED` names the bundled ones."""
+"""Write reference/trainer_accuracy.md and its figure from campaigns of the asynchronous trainer (bundled ones: `BUNDLED`)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write_bytes_whole(path: Path, content: bytes) -> None:
-    """Write ``content`` to a temporary name beside ``path``, then rename: readers never see half a file."""
+    """Write ``content`` to a temporary name next to ``path``, then rename: readers never see half a file."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

@@ -40,7 +40,7 @@ def host_facts() -> dict[str, str | int]:
 
 
 def processor_name() -> str:
-    """The processor's model name; its architecture where the system does not tell the model."""
+    """The processor's model name; its architecture where the system does not name the model."""
     try:
         with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:
             names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

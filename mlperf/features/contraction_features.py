@@ -1,4 +1,4 @@
-"""Static characteristics of every kernel of a campaign of contractions, as tables beside its times."""
+"""Static characteristics of every kernel of a campaign of contractions, as tables next to its times."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def text_file(path: Path) -> Path:
 
 
 def written(path: Path, parts: Sequence[Part]) -> tuple[Path, Path]:
-    """Write feature tables below one another, with the columns that tell them apart in front, and one dictionary."""
+    """Write feature tables below one another, with the columns that distinguish them in front, and one dictionary."""
     settings = [pd.DataFrame(setting, index=table.frame.index) for table, setting in parts]
     frames = [pd.concat([setting, table.frame], axis=1) for setting, (table, _) in zip(settings, parts, strict=True)]
     frame = pd.concat(frames, ignore_index=True).fillna(0)

@@ -1,4 +1,4 @@
-"""Performance groups a horizon ahead: forecasts put into bins, and a classifier that learns online, beside persistence."""
+"""Performance groups a horizon ahead: forecasts put into bins, and a classifier that learns online, compared with persistence."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def group_table(
 
 
 def classified(terms: Sequence[FloatArray], groups: IntArray, horizon_steps: int, n_groups: int) -> IntArray:
-    """Group said at each sample for ``horizon_steps`` later by a logistic classifier; each outcome is learnt when it is known."""
+    """Group forecast at each sample ``horizon_steps`` ahead by a logistic classifier that learns each outcome when it is known."""
     learner = logistic()
     indicators = np.eye(n_groups)
     said = np.empty(len(groups), dtype=np.int64)

@@ -138,7 +138,7 @@ class Live:
             self._recording.__exit__(None, None, None)
 
     def push(self, t_s: float, values: list[float]) -> None:
-        """One sample."""
+        """Take in one sample and forecast from it."""
         self._waiting.append((t_s, values))
         settled = self.request.performance != AUTO or len(self._waiting) >= N_DECIDING
         if self.forecast is not None or settled:

@@ -83,7 +83,7 @@ class Watched(Shown):
     inputs: Mapping[str, str]
 
     def to_frame(self) -> pd.DataFrame:
-        """The series."""
+        """The series as a table."""
         return self.series
 
 

@@ -22,7 +22,7 @@ _FIGURES = (
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """A training run.
+    """A training run: samples, portions, nodes.
 
     Attributes
     ----------

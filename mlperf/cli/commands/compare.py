@@ -1,4 +1,4 @@
-"""``mlperf compare``."""
+"""``mlperf compare``: how far predictions are from measurements."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def compare(
     seed: int,
     show: Show,
 ) -> int:
-    """Set predictions beside measured training steps or asynchronous runs."""
+    """Compare predictions with measured training steps or asynchronous runs."""
     import mlperf
     from mlperf.specs.machine import find_machine
 

@@ -1,4 +1,4 @@
-"""``mlperf search``."""
+"""``mlperf search``: the fastest configuration whose mean mini-batch size fits a window."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def paired(model_paths: tuple[Path, ...], machines: tuple[MachineSpec, ...]) -> 
 
 
 def read_of(models: dict[Path, Any]) -> dict[str, str]:
-    """What every model was trained on; names are told apart by the model's file where there are several."""
+    """What every model was trained on; names are distinguished by the model's file where there are several."""
     if len(models) == 1:
         return dict(next(iter(models.values())).provenance["data_sha256"])
     found: dict[str, str] = {}

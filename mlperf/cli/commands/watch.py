@@ -113,13 +113,13 @@ class Screen:
         self._open = self._live
 
     def close(self) -> None:
-        """Leave the line."""
+        """End the live line, so that what follows begins on a line of its own."""
         if self._open:
             click.echo("", err=True)
 
 
 def standing_text(performance: Performance, standing: Standing) -> str:
-    """One line: now, then, error so far beside persistence."""
+    """One line: now, then, error so far compared with persistence."""
     from mlperf.report.text.numbers import percent_text
 
     ahead = f"{standing.t_s:7.1f} s  {short(standing.performance)} -> {short(standing.forecast)}"

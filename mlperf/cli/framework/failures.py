@@ -1,4 +1,4 @@
-"""How a failure is told: a sentence on stderr and an exit code, never a bare traceback."""
+"""How a failure is reported: a sentence on stderr and an exit code, never a bare traceback."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(slots=True)
 class Settings:
-    """How the run talks.
+    """How one run of the command line talks: verbosity, JSON, unit of time, plot file.
 
     Parameters
     ----------

@@ -66,12 +66,12 @@ class Show:
         self.note(f"figure written to {path}")
 
     def note(self, text: str) -> None:
-        """Tell something that is not the result; silent with ``-q``."""
+        """Note something that is not the result; silent with ``-q``."""
         if self.settings.verbosity >= 0:
             click.echo(text, err=True)
 
     def detail(self, text: str) -> None:
-        """Tell something only ``-v`` asks for."""
+        """Note something that only ``-v`` asks for."""
         if self.settings.verbosity > 0:
             click.echo(text, err=True)
 

@@ -33,7 +33,7 @@ class Step(Protocol):
 
     @property
     def operations(self) -> Sequence[Operation]:
-        """The same step call by call."""
+        """The training step call by call."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One activation function.
+    """One activation function with its derivative.
 
     Attributes
     ----------

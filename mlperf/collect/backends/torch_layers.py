@@ -20,7 +20,7 @@ EPSILON, MOMENTUM, DROPPED = 1e-5, 0.1, 0.5
 
 @dataclass(slots=True, eq=False)
 class Keep:
-    """What outlives a call.
+    """What one step keeps between its calls.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def fc_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
 
 
 def batch_norm_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
-    """Normalisation by the sub-batch's own moments; running moments are updated beside it."""
+    """Normalisation by the sub-batch's own moments; running moments are updated with it."""
     own = keep.parameters[layer.name]
     own["num_batches_tracked"].add_(1)
     moments = (own["running_mean"], own["running_var"])
@@ -131,7 +131,7 @@ def activation_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
 
 
 def activation_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
-    """Gradient times slope."""
+    """Multiply the gradient with the function's slope."""
     return (FUNCTIONS[layer.function].pull_back(keep.aten, gradient, keep.saved.pop(layer.name)),)
 
 
@@ -193,12 +193,12 @@ def concat_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
 
 
 def view_forward(_keep: Keep, _layer: Layer, inputs: Sequence[Any]) -> Any:
-    """The same memory."""
+    """Hand on the input under another shape; nothing is computed."""
     return inputs[0]
 
 
 def view_backward(_keep: Keep, _layer: Layer, gradient: Any) -> Sequence[Any]:
-    """The same gradient."""
+    """Hand on the gradient under another shape; nothing is computed."""
     return (gradient,)
 
 

@@ -18,7 +18,7 @@ class Pool:
     Attributes
     ----------
     apply : callable
-        ``apply(aten, x, layer)`` returns the pooled maps and what the way back needs beside ``x``.
+        ``apply(aten, x, layer)`` returns the pooled maps and what the way back needs in addition to ``x``.
     pull_back : callable
         ``pull_back(aten, gradient, x, kept, layer)`` returns the gradient by ``x``.
     """

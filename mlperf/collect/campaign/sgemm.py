@@ -184,7 +184,7 @@ def measure_block(points: Sequence[Point], operands: Operands) -> Rows:
 
 
 def measure_point(point: Point, operands: Operands) -> dict[str, Any]:
-    """Time one product."""
+    """Time one matrix product of the plan."""
     trans, m, n, k, purpose = point
     a, b, out = operands.cut(trans, m, n, k)
     expected_s = expected_time_s(m, n, k)

@@ -106,7 +106,7 @@ class Builder:
         return self._spread[:size].reshape(shape)
 
     def parameter(self, layer: Layer, name: str, shape: tuple[int, ...], scale: float, centre: float = 0.0) -> Array:
-        """Random parameters of a layer, and a buffer for their gradient beside them."""
+        """Random parameters of a layer, and a buffer for their gradient."""
         size = int(np.prod(shape))
         draws = self.rng.standard_normal(min(size, RANDOM_BLOCK)) * scale + centre
         values = np.resize(draws.astype(self.dtype), size).reshape(shape)

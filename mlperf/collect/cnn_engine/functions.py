@@ -17,7 +17,7 @@ SQRT_2PI = (2.0 * np.pi) ** 0.5
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One activation function.
+    """One activation function with its derivative.
 
     Attributes
     ----------

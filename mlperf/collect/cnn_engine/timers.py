@@ -31,20 +31,20 @@ class Timing:
 
 
 class Timer(Protocol):
-    """Times calls."""
+    """A clock that times calls, one by one."""
 
     def time(self, run: Callable[[], object]) -> Timing:
-        """One call."""
+        """Time one call."""
 
     def time_each(self, operations: Sequence[Operation]) -> tuple[FloatArray, FloatArray]:
         """Every operation that has a kernel, in place: cpu_s and wall_s, shape (n_kernels,); the others run untimed."""
 
 
 class ThreadTimer:
-    """CPU time of this thread beside the wall clock."""
+    """CPU time of this thread together with the wall clock."""
 
     def time(self, run: Callable[[], object]) -> Timing:
-        """One call."""
+        """Time one call."""
         wall_start, cpu_start = time.perf_counter_ns(), time.thread_time_ns()
         run()
         cpu_ns = time.thread_time_ns() - cpu_start
@@ -81,7 +81,7 @@ class DeviceTimer:
         self._cuda = cuda
 
     def time(self, run: Callable[[], object]) -> Timing:
-        """One call."""
+        """Time one call."""
         cpu_s, wall_s = self.time_each([Operation("whole", "", run)])
         return Timing(float(cpu_s[0]), float(wall_s[0]))
 

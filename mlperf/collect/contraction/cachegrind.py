@@ -47,7 +47,7 @@ class CacheSimulation:
         check_geometry(f"{self.l2_bytes},{self.l2_ways},{self.line_bytes}")
 
     def options(self) -> list[str]:
-        """Options of valgrind."""
+        """Options of valgrind that describe the simulated caches."""
         l1 = f"{self.l1_bytes},{self.l1_ways},{self.line_bytes}"
         last = f"{self.l2_bytes},{self.l2_ways},{self.line_bytes}"
         return ["--tool=cachegrind", "--cache-sim=yes", "--branch-sim=yes", f"--I1={l1}", f"--D1={l1}", f"--LL={last}"]

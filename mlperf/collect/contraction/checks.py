@@ -1,4 +1,4 @@
-"""Expected checksums: computed once by einsum, kept beside the sources."""
+"""Expected checksums: computed once by einsum, kept with the sources."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def expected_checksums(
 
 
 def computed(patterns: Sequence[str], loops: str, n: int, n_jobs: int, progress: Progress) -> dict[str, float]:
-    """Checksums by pattern."""
+    """Compute the expected checksum of every pattern."""
     progress.start(f"einsum at N = {n}", len(patterns))
     with ThreadPoolExecutor(max(n_jobs, 1)) as pool:
         waiting = {pool.submit(checksum, pattern, loops, n): pattern for pattern in patterns}

@@ -55,7 +55,7 @@ class Unit:
 
     @property
     def label(self) -> str:
-        """For people: ``gcc_O2_sse3_fast at N = 100``."""
+        """Name of the unit for people: ``gcc_O2_sse3_fast at N = 100``."""
         shift = f", offset {self.offset_bytes}" if self.offset_bytes else ""
         return f"{self.build.name} at N = {self.n}{shift}"
 

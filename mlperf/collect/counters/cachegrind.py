@@ -33,7 +33,7 @@ class SimulatedCaches:
 
     @property
     def options(self) -> list[str]:
-        """The tool's options."""
+        """Options of cachegrind that describe the simulated caches."""
         return [f"--{GEOMETRY[name]}={text}" for name, text in (("l1", self.l1), ("ll", self.ll)) if text]
 
 

@@ -1,4 +1,4 @@
-"""A command started by the launcher: it runs when told, and its files in /proc stay until its usage is read."""
+"""A command started by the launcher: it runs on a signal, and its files in /proc stay until its usage is read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ END_PATIENCE_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a command ended.
+    """How a command ended, and what it used.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ def library() -> ctypes.CDLL | None:
 
 
 def initialised(found: ctypes.CDLL) -> bool:
-    """Whether the library accepts one of the versions known here: it wants its own number to be said."""
+    """Whether the library accepts one of the versions known here: it wants to be given its own number."""
     numbers = [major << 24 | minor << 16 for major, minor in VERSIONS]
     return any(found.PAPI_library_init(number) == number for number in numbers)
 
@@ -117,7 +117,7 @@ def probe_papi(names: Sequence[str]) -> SourceOffer:
 
 
 def probe_preset(papi: ctypes.CDLL, name: str) -> CounterOffer:
-    """One preset."""
+    """Probe one preset of PAPI."""
     with event_set(papi) as events:
         why = events.add(name) or events.start()
         if why:

@@ -183,7 +183,7 @@ def refusal(error: OSError) -> str:
 
 
 def paranoid() -> str:
-    """The kernel's setting of who may count what; ``"unknown"`` where it does not tell."""
+    """The kernel's setting of who may count what; ``"unknown"`` where it does not say."""
     try:
         return PARANOID.read_text(encoding="ascii").strip()
     except OSError:

@@ -68,7 +68,7 @@ def stat_counters(folder: Path) -> dict[str, float]:
 
 
 def status_counters(folder: Path) -> dict[str, float]:
-    """``status``: switches."""
+    """Read the context switches from /proc/PID/status."""
     return named_lines(folder / "status", STATUS_LINES)
 
 

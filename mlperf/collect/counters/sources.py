@@ -23,7 +23,7 @@ Watch = Callable[[Child], Readings]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Somebody who counts.
+    """A source of counters: how it is probed, and how it watches a command.
 
     Attributes
     ----------

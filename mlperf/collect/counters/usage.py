@@ -64,7 +64,7 @@ def watch_usage(child: Child, names: Sequence[str]) -> UsageWatch:
 
 
 def resident_peak_bytes(folder: Path) -> float:
-    """Largest resident memory of a process so far; 0 where the kernel does not tell."""
+    """Largest resident memory of a process so far; 0 where the kernel does not say."""
     lines = (folder / "status").read_text(encoding="utf-8", errors="replace").splitlines()
     values = {name: rest for name, _, rest in (line.partition(":") for line in lines)}
     return float(values["VmHWM"].split()[0]) * KIB_BYTES if "VmHWM" in values else 0.0

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class Silent:
-    """Tells nobody."""
+    """Progress that is shown nowhere."""
 
     def start(self, label: str, total: int) -> None:
-        """A round begins."""
+        """Note that a round begins."""
 
     def advance(self) -> None:
         """One visit is over."""

@@ -1,4 +1,4 @@
-"""The measuring protocol: rounds, a new random order in each, circumstances beside each sample, budget, resume."""
+"""The measuring protocol: rounds, a new random order in each, circumstances with each sample, budget, resume."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Plan(Protocol):
 
 
 class Progress(Protocol):
-    """Who is told how far the campaign is."""
+    """A receiver of reports on how far the campaign is."""
 
     def start(self, label: str, total: int) -> None:
         """A round begins with ``total`` visits."""

@@ -14,7 +14,7 @@ MEMORY_LINES = ("MemFree", "MemAvailable")
 
 
 class Machine:
-    """The machine's counters.
+    """Counters of the whole machine, read from /proc.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Machine:
             )
 
     def sample(self) -> dict[str, float]:
-        """Counters and gauges of now; what this kernel does not tell is left out."""
+        """Counters and gauges of now; what this kernel does not say is left out."""
         return self._stat() | self._named("vmstat", PAGE_LINES) | self._load() | self._named("meminfo", MEMORY_LINES)
 
     def _stat(self) -> dict[str, float]:

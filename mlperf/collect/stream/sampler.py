@@ -37,7 +37,7 @@ class Sampler:
         self.columns: Sequence[str] = tuple(self._last)
 
     def sample(self) -> list[float]:
-        """Numbers of now in the order of ``columns``; one that the system no longer tells keeps its last value."""
+        """Numbers of now in the order of ``columns``; one that the system no longer reports keeps its last value."""
         now = self._now()
         self._last = {name: now.get(name, self._last[name]) for name in self.columns}
         return list(self._last.values())

@@ -17,7 +17,7 @@ FILE_NAME = "job.json"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run.
+    """One run of the trainer, as every rank reads it.
 
     Attributes
     ----------

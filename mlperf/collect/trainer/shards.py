@@ -79,5 +79,5 @@ class Shard:
         return labels
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file of samples."""
         os.close(self._handle)

@@ -44,7 +44,7 @@ class RunSummary(Shown):
 
 @dataclass(frozen=True, slots=True)
 class Trained(Shown):
-    """Result of `train_asynchronously`.
+    """What `train_asynchronously` ran and where its tables are.
 
     Attributes
     ----------

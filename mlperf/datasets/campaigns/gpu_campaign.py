@@ -118,7 +118,7 @@ def check_empty(out: Path, *, force: bool) -> None:
     Raises
     ------
     UsageError
-        It does, and ``force`` was not said.
+        It does, and ``force`` was not given.
     """
     if not force and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(
@@ -234,7 +234,7 @@ def left_out(runs: Sequence[GpuRun]) -> dict[str, int]:
 
 
 def host_facts(runs: Sequence[GpuRun]) -> dict[str, Any]:
-    """Content of host.json."""
+    """Collect what host.json says of an imported campaign."""
     meta = runs[0].meta
     return {
         "machine": {key: meta[key] for key in ("device", "ncpu", "sm", "mem", "fp32_tflops", "copy_tb_s") if key in meta},

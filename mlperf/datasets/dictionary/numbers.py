@@ -1,4 +1,4 @@
-"""What counts as a number in a cell, and what to tell the author of one that does not."""
+"""What counts as a number in a cell, and what to say to the author of one that does not."""
 
 from __future__ import annotations
 

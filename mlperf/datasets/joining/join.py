@@ -50,7 +50,7 @@ class Joined(Shown):
         return tuple(name for table in self.tables for name in table.columns)
 
     def to_frame(self) -> pd.DataFrame:
-        """The joined rows."""
+        """The joined rows as a table."""
         return self.frame
 
 

@@ -91,7 +91,7 @@ def check_columns(left: Side, right: Side, key: Sequence[str]) -> None:
 
 
 def check_names(side: Side, key: Sequence[str], owner: Mapping[Any, Side]) -> None:
-    """No column beside the key has a name that another table has."""
+    """No column apart from the key has a name that another table has."""
     for name in side.frame.columns:
         if name in owner and name not in key:
             alike = set(side.frame[name]) == set(owner[name].frame[name])

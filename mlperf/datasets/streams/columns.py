@@ -11,7 +11,7 @@ COUNTER, GAUGE, SETTING, LABEL = "counter", "gauge", "setting", "label"
 
 @dataclass(frozen=True, slots=True)
 class StreamColumn:
-    """One column.
+    """One column of a stream.
 
     Attributes
     ----------

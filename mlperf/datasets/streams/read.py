@@ -63,7 +63,7 @@ class Stream:
 
 
 def read_stream(path: Path | str) -> Stream:
-    """Read a stream.
+    """Read the recorded stream of one program.
 
     Parameters
     ----------

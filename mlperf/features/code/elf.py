@@ -34,7 +34,7 @@ BINDINGS = ("STB_GLOBAL", "STB_WEAK", "STB_LOCAL")
 
 @dataclass(slots=True)
 class Section:
-    """An executable section.
+    """An executable section of an ELF file.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ def read_elf(content: bytes, path: str, *, with_loops: bool = True, functions: C
 
 
 def functions_of(elf: Any, path: str, *, with_loops: bool, functions: Collection[str] = ()) -> Iterator[FunctionCounts]:
-    """As `read_elf`, of a file that pyelftools has opened."""
+    """Yield the functions of a file that pyelftools has opened."""
     machine = elf.header["e_machine"]
     if machine not in MACHINES:
         raise DataError(

@@ -37,7 +37,7 @@ def count_instructions(
     Parameters
     ----------
     path : path
-        Assembler source (``.s``), a listing of ``objdump -d`` (GNU or LLVM), or an ELF object or program; told apart by
+        Assembler source (``.s``), a listing of ``objdump -d`` (GNU or LLVM), or an ELF object or program; distinguished by
         content.
     loops : bool
         Whether to find loops and count their innermost ones.
@@ -68,7 +68,7 @@ def count_instructions(
 def iterate_functions(
     path: Path | str, *, loops: bool = True, syntax: str | None = None, functions: Sequence[str] = ()
 ) -> Iterator[FunctionCounts]:
-    """As `count_instructions`, one function after the other, without keeping the file in memory.
+    """Yield what `count_instructions` counts, one function after the other, without keeping the file in memory.
 
     Of an ELF file only ``functions`` are disassembled, where they are named; text is read whole.
     """

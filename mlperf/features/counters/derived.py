@@ -113,7 +113,7 @@ def derive(
 
 
 def sums(known: dict[str, pd.Series[float]]) -> Sequence[Sum]:
-    """Add the sums to the quantities; a part that was not counted is said in the meaning of the column."""
+    """Add the sums to the quantities; a part that was not counted is named in the meaning of the column."""
     found = []
     for each in SUMS:
         parts = [name for name in each.parts if name in known]
@@ -138,5 +138,5 @@ def ratio_columns(known: Mapping[str, pd.Series[float]], prefix: str, source: st
 
 
 def made_column(prefix: str, name: str, unit: str, source: str, doc: str, values: Any) -> Derived:
-    """One computed column."""
+    """Compute one derived column."""
     return Derived(FeatureColumn(prefix + name, unit, f"computed from {source}", doc), np.asarray(values, dtype=np.float64))

@@ -62,7 +62,7 @@ class FeatureTable(Shown):
     notes: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """The table itself."""
+        """The feature table itself."""
         return self.frame
 
     def dictionary(self) -> pd.DataFrame:
@@ -72,7 +72,7 @@ class FeatureTable(Shown):
 
 
 def write_features(table: FeatureTable, path: Path | str) -> tuple[Path, Path]:
-    """Write a feature table as CSV, and its dictionary beside it.
+    """Write a feature table as CSV, and its dictionary next to it.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class Form:
     calls : callable
         The calls of a network at a sub-batch size.
     columns : callable
-        Characteristics of those calls beside the fields of `KernelCall`, one row each.
+        Characteristics of those calls in addition to the fields of `KernelCall`, one row each.
     """
 
     name: str

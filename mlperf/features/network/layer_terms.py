@@ -26,7 +26,7 @@ LIBRARY_FEATURES = ("products", "groups", "m", "n", "k", "touched_bytes", "maps_
 
 
 def library_columns(cnn: CnnSpec, calls: Sequence[KernelCall]) -> pd.DataFrame:
-    """What a library call is told, beside the fields of `KernelCall`.
+    """Compute what describes a library call in addition to the fields of `KernelCall`.
 
     Parameters
     ----------

@@ -114,7 +114,7 @@ def windows(site: Site, array: str, shape: Shape, access: str) -> Operand:
 
 
 def fill(array: str, batch: int, shape: Shape) -> Pass:
-    """Write zeros."""
+    """Write zeros over a whole map."""
     return Pass("fill", map_extents(batch, shape), (map_operand(array, "write", shape),))
 
 
@@ -127,7 +127,7 @@ class Window:
 
     @classmethod
     def of(cls, site: Site) -> Window:
-        """From the layer, or from the two map sizes where the pool is adaptive."""
+        """Make the window from the layer, or from the two map sizes where the pool is adaptive."""
         layer, inputs, outputs = site.layer, site.inputs, site.outputs
         size, stride = layer.filter_size, layer.stride
         if layer.is_adaptive:
@@ -311,7 +311,7 @@ def add(site: Site) -> Iterator[Stage]:
 
 
 def add_gradient(site: Site) -> Iterator[Stage]:
-    """The same for the gradients that several readers sent."""
+    """Add the gradients that several readers sent, one pass for each beyond the first."""
     extents, shape, name = map_extents(site.batch, site.outputs), site.outputs, site.layer.name
     first, *others = [map_operand(site.buffers.sent(reader, name), "read", shape) for reader in site.buffers.readers[name]]
     out = map_operand(f"gradient of {name}", "update", shape)
@@ -327,7 +327,7 @@ def concat(site: Site) -> Iterator[Stage]:
 
 
 def concat_gradient(site: Site) -> Iterator[Stage]:
-    """The same copies back."""
+    """Copy the gradient's parts back to each input."""
     joined = map_strides(site.outputs)
     for name, shape in zip(site.cnn.sources[site.layer.name], site.cnn.input_shapes(site.layer.name), strict=True):
         target = map_operand(site.buffers.sent(site.layer.name, name), "write", shape)

@@ -88,7 +88,7 @@ def touched_by(addresses: Addresses, caches: Sequence[CacheLevel]) -> Touched:
 
 
 def steady_reuse(touched: Sequence[Touched]) -> list[dict[str, Reuse]]:
-    """Of every block that a kernel touches, in a step that follows another one."""
+    """Find the reuse of every block that a kernel touches, in a step that follows another one."""
     stack: OrderedDict[str, tuple[float, int]] = OrderedDict()  # block: bytes and number of the call, most recent last
     found: list[dict[str, Reuse]] = []
     for number, call in enumerate((*touched, *touched)):

@@ -77,7 +77,7 @@ class FunctionLoops:
         self.scope.values[name] = polynomial_of(value, self.scope) if once else None
 
     def expression(self, node: Any, around: tuple[str, ...], private: frozenset[str]) -> list[Loop | Statement]:
-        """One plain statement."""
+        """Read one plain statement."""
         if type(node).__name__ == "Assignment" and type(node.lvalue).__name__ == "ID" and node.op == "=":
             self.learn(node.lvalue.name, node.rvalue)
         return self.touched(node, around, private)
@@ -93,7 +93,7 @@ class FunctionLoops:
         return [statement] if does_something else []
 
     def loop(self, node: Any, around: tuple[str, ...]) -> Loop:
-        """One ``for``.
+        """Read one ``for`` loop.
 
         Raises
         ------

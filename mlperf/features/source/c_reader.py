@@ -39,7 +39,7 @@ def read_c(path: Path | str) -> tuple[Nest, ...]:
 
 
 def parse_c(text: str, path: str) -> tuple[Nest, ...]:
-    """As `read_c`, of text; ``path`` is for messages."""
+    """Read loop nests from C text as `read_c` does from a file; ``path`` is for messages."""
     tree, scope = parsed(text, path)
     nests = []
     for node in tree.ext:

@@ -45,7 +45,7 @@ class CacheLevel:
 
     @property
     def n_lines(self) -> int:
-        """Lines it holds."""
+        """Lines that the cache holds."""
         return self.size_bytes // self.line_bytes
 
     @property

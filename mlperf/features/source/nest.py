@@ -78,7 +78,7 @@ class Statement:
 class Loop:
     """``for (name = start; name < stop; name += step)`` with its body; a negative step counts down to above ``stop``.
 
-    ``name`` is unique in its nest, so that two loops over ``j`` side by side are told apart.
+    ``name`` is unique in its nest, so that two loops over ``j`` side by side are distinguished.
     """
 
     name: str

@@ -24,7 +24,7 @@ class Polynomial:
 
     @classmethod
     def number(cls, value: int) -> Polynomial:
-        """A constant."""
+        """Make a constant polynomial."""
         return cls._of({(): value})
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What is to be forecast, in a table of its own: the future must not stand beside the features."""
+"""What is to be forecast, in a table of its own: the future must not be among the features."""
 
 from __future__ import annotations
 

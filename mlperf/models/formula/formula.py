@@ -139,7 +139,7 @@ def check_functions(tree: Expression) -> None:
 
 
 def parse_formula(source: str | Expression, columns: Sequence[str] = (), dot: Expression | None = None) -> Formula:
-    """Read a formula.
+    """Read the text of a formula.
 
     Parameters
     ----------

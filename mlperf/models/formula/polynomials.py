@@ -89,7 +89,7 @@ class PolynomialBasis:
         return np.column_stack(columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON types."""
+        """State as JSON types."""
         return {"alpha": list(self.alpha), "norm2": list(self.norm2), "degree": self.degree}
 
     @classmethod

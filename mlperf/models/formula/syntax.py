@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A constant."""
+    """A number in a formula."""
 
     value: float
 

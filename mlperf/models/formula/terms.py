@@ -21,7 +21,7 @@ Coding = tuple[bool, ...]
 
 
 class Columns(NamedTuple):
-    """A model matrix.
+    """A model matrix with the names of its columns.
 
     matrix : array, shape (n_samples, n_columns); NaN in rows with a missing variable.
     names : list of str, R's column names, ``(Intercept)`` first where there is a constant.

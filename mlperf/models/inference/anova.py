@@ -30,7 +30,7 @@ class TermTable:
         return pd.DataFrame(dict(self.columns), index=pd.Index(self.rows, name="term"))
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON types."""
+        """State as JSON types."""
         return {"rows": list(self.rows), "columns": {name: plain(values) for name, values in self.columns.items()}}
 
     @classmethod

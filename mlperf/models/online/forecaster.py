@@ -31,7 +31,7 @@ class ForecasterSettings:
     members : mapping
         Name to builder of each hedged forecaster, persistence first.
     compared : mapping
-        Forecasters that are scored beside them and have no weight.
+        Forecasters that are scored with them and have no weight.
     hedge : HedgeSettings
     level : float
         Promised coverage of the interval.

@@ -39,7 +39,7 @@ class LearnerMember:
         return found if self.on_level else level + found
 
     def learn(self, terms: FloatArray, level: float, observed: float) -> None:
-        """One row."""
+        """Learn from one row."""
         self.learner.partial_fit(self._row(level, terms), [observed if self.on_level else observed - level])
         self.n_rows += 1
 

@@ -40,14 +40,14 @@ class Shape:
 
 
 class Persistence:
-    """Nothing changes."""
+    """The forecast that nothing changes."""
 
     def forecast(self, level: float, terms: FloatArray) -> float:  # noqa: ARG002 - a member's signature
         """y(t)."""
         return level
 
     def learn(self, terms: FloatArray, level: float, observed: float) -> None:
-        """Nothing to learn."""
+        """Do nothing: there is nothing to learn."""
 
 
 class MovingAverage:
@@ -63,13 +63,13 @@ class MovingAverage:
         return self.mean
 
     def learn(self, terms: FloatArray, level: float, observed: float) -> None:
-        """Nothing to learn."""
+        """Do nothing: there is nothing to learn."""
 
 
 class ChangeRegression:
     """Recursive least squares of the change y(t + h) - y(t) on the first ``n_terms`` terms.
 
-    The prior holds the coefficients at zero, which is persistence: terms have to earn their say.
+    The prior holds the coefficients at zero, which is persistence: terms are given little weight until they have shown their worth.
     """
 
     def __init__(self, prior_variances: FloatArray, settings: RecursionSettings = CHANGE) -> None:

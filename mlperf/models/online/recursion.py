@@ -110,7 +110,7 @@ class Recursion:
         return max(-limit, min(limit, residual))
 
     def _begin(self, start: ExactStart, row: FloatArray, target: float) -> None:
-        """A row without prior: exact, and the covariance recursion takes over once the columns are told apart."""
+        """A row without prior: exact, and the covariance recursion takes over once the columns are distinguished."""
         start.add(row, target, self.settings.forgetting)
         self.coef = start.coefficients()
         covariance = start.covariance()

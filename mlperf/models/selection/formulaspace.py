@@ -64,7 +64,7 @@ class FormulaSpace:
         return tuple(self.ids)
 
     def base(self) -> Base:
-        """The current model."""
+        """The model from which the next step starts."""
         return _base(self.active)
 
     def drops(self) -> tuple[IntArray, Scores] | None:

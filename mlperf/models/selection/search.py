@@ -42,7 +42,7 @@ class Space(Protocol):
         """Ids of the terms of the current model, in the order of its formula."""
 
     def base(self) -> Base:
-        """The current model."""
+        """The model from which the next step starts."""
 
     def drops(self) -> tuple[IntArray, Scores] | None:
         """Ids and scores of terms that may leave, in model order; None where there are none."""

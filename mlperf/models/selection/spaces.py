@@ -64,7 +64,7 @@ class TriangleSpace:
         return tuple(self.terms)
 
     def base(self) -> Base:
-        """The current model."""
+        """The model from which the next step starts."""
         return Base(self.active.rank, self.active.rss, self.triangle.n_samples, self.triangle.n_weighted)
 
     def drops(self) -> tuple[IntArray, Scores] | None:

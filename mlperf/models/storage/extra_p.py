@@ -44,7 +44,7 @@ class Experiment(Shown):
     rows: pd.DataFrame
 
     def to_frame(self) -> pd.DataFrame:
-        """The rows."""
+        """The rows as a table."""
         return self.rows
 
 

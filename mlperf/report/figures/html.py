@@ -29,7 +29,7 @@ class Picture:
 
 
 def html_page(title: str, parts: Sequence[Section | Picture], *, lead: str = "", footer: str = "", time_unit: str = AUTO) -> str:
-    """Render the page.
+    """Render one self-contained HTML page.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ def model_sections(model: Model) -> tuple[Section, ...]:
 
 
 def accuracy_table(model: Model) -> pd.DataFrame:
-    """Left-out errors of each method, fractions, beside the noise floor."""
+    """Left-out errors of each method, fractions, compared with the noise floor."""
     table = model.score.accuracy.rename(
         columns={"median": "median_error", "q3": "third_quartile_error", "max": "max_error", "bias": "mean_error"}
     )

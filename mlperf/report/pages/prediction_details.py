@@ -73,7 +73,7 @@ def summary(distribution: Distribution) -> dict[str, float]:
 
 
 def forms(result: Prediction) -> pd.DataFrame | None:
-    """Forms beside each other, the simulation among them where there is one; the lock waits stay in the record."""
+    """Forms side by side, the simulation among them where there is one; the lock waits stay in the record."""
     if result.forms is None:
         return None
     table = result.forms

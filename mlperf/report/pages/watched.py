@@ -25,7 +25,7 @@ LEAST_SHOWN, MOST_SHOWN = 0.5, 1.5
 
 
 def watched_sections(result: Watched) -> tuple[Section, ...]:
-    """Error beside persistence, then the members."""
+    """Error compared with persistence, then the members."""
     seen = result.series["performance"]
     middle = number_text(float(seen.median())) if len(seen) else "-"
     rows = [
@@ -52,7 +52,7 @@ def study_sections(result: OnlineStudy) -> tuple[Section, ...]:
 
 
 def watched_figure(result: Watched) -> Figure:
-    """Performance against time, what had been forecast for it, and the interval; below it the error so far beside persistence."""
+    """Performance against time, what had been forecast for it, and the interval; below, the error compared with persistence."""
     series = result.series
     with style():
         figure = new_figure(7.2, 4.8)

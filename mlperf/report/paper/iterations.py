@@ -27,12 +27,12 @@ PREDICTED = (0, (1, 1.5))
 
 
 def gpu_drawings(material: Material) -> list[Drawing]:
-    """Figure 9: T_GPU."""
+    """Draw figure 9: the iteration of the GPU thread."""
     return [drawing(rows, "gpu_iteration_s") for rows in run_rows(material)]
 
 
 def update_drawings(material: Material) -> list[Drawing]:
-    """Figure 10: T_Update."""
+    """Draw figure 10: the iteration of the update thread."""
     return [drawing(rows, "update_iteration_s") for rows in run_rows(material)]
 
 

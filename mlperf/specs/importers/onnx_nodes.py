@@ -41,7 +41,7 @@ class OnnxNode:
 
     @classmethod
     def read(cls, proto: Any, constants: Mapping[str, Any]) -> OnnxNode:
-        """From the file's own form."""
+        """Read the attribute from the file's own form."""
         from onnx.helper import get_attribute_value
 
         attributes = {each.name: get_attribute_value(each) for each in proto.attribute}

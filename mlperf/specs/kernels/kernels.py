@@ -102,7 +102,7 @@ def kernel_calls(cnn: CnnSpec, subbatch_size: int) -> tuple[KernelCall, ...]:
 
 
 def checked_subbatch(subbatch_size: int) -> int:
-    """``subbatch_size`` itself.
+    """Return ``subbatch_size`` if it is a whole number >= 1.
 
     Raises
     ------

@@ -25,7 +25,7 @@ class Figure:
 
     @property
     def expected(self) -> str:
-        """In words."""
+        """The expected value in words."""
         return f"{'a whole number' if self.whole else 'a number'} {'>' if self.above else '>='} {self.least:g}"
 
     def accepts(self, value: object) -> bool:

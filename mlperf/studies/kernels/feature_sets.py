@@ -95,7 +95,7 @@ def nest_columns(times: KernelTimes) -> pd.DataFrame:
 
 
 def cache_columns(times: KernelTimes) -> pd.DataFrame:
-    """Predicted misses only."""
+    """Columns of predicted misses, without kinds of stride."""
     every = nest_columns(times)
     return every[[name for name in every if not str(name).startswith(ROLES)]]
 
@@ -137,7 +137,7 @@ def counter_columns(times: KernelTimes) -> pd.DataFrame:
     Raises
     ------
     DataError
-        No counters beside the table, or not of all its rows.
+        No counters next to the table, or not of all its rows.
     """
     if times.counters is None:
         hint = "mlperf collect contraction --cachegrind writes them."

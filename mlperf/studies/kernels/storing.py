@@ -29,7 +29,7 @@ def machine_from_dict(value: Any, path: str) -> MachineFacts:
 
 
 def cache_from_dict(value: Any, path: str) -> CacheLevel:
-    """One cache level."""
+    """Read one cache level back."""
     with Fields(value, path) as fields:
         sizes = {name: fields.integer(name, lower=0) for name in ("size_bytes", "line_bytes", "ways")}
         return CacheLevel(name=fields.text("name"), **sizes)

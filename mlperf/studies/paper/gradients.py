@@ -28,7 +28,7 @@ def step_spread(material: Material) -> pd.DataFrame:
 
 
 def gradient_steps(material: Material) -> tuple[pd.DataFrame, str]:
-    """Measured steps beside predictions by models that had not seen their network (figure 7).
+    """Measured steps compared with predictions by models that had not seen their network (figure 7).
 
     Returns
     -------

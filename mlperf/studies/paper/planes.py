@@ -26,7 +26,7 @@ DEFAULT_MACHINES = ("cpu-cluster", "kfc")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plane:
-    """One machine's plane.
+    """Predicted outputs over nodes and sub-batch on one machine.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Gradient time of a network from that of another: one coefficient times work that the specification gives.
 
-With the steps of a single network nothing but one speed can be told: floating-point operations and bytes moved grow together
+With the steps of a single network only one speed can be found: floating-point operations and bytes moved grow together
 with its sub-batch. So the work is one number, operations plus bytes times a fixed balance, as in a roofline whose two limits add
 up, and the coefficient is seconds per unit of it.
 """

@@ -1,4 +1,4 @@
-"""Observed mini-batch sizes and staleness beside the predicted distributions."""
+"""Observed mini-batch sizes and staleness compared with the predicted distributions."""
 
 from __future__ import annotations
 

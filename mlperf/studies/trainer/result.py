@@ -25,7 +25,7 @@ class TrainerAccuracy(Shown):
     gates : DataFrame
         ``gate, value, limit, met`` of everything that was asked.
     split_summary, split : DataFrame
-        Fitted on few nodes and tested on more, beside known costs: by form and quantity; every setting.
+        Fitted on few nodes and tested on more, compared with known costs: by form and quantity; every setting.
     wait_summary, waits : DataFrame
         Lock waits and barrier by form; every setting, seconds.
     headline_summary, headline : DataFrame
@@ -43,7 +43,7 @@ class TrainerAccuracy(Shown):
     known : DataFrame
         Known costs put into the equations, by mode: also those with real memory work and real gradients.
     stretches : DataFrame
-        Modes with real work: times beside the least crowded setting.
+        Modes with real work: times compared with the least crowded setting.
     sha256 : mapping
         Digest of each campaign.
     """
@@ -73,5 +73,5 @@ class TrainerAccuracy(Shown):
         return [str(name) for name in self.gates.loc[~self.gates["met"], "gate"]]
 
     def to_frame(self) -> pd.DataFrame:
-        """The gates."""
+        """The gates as a table."""
         return self.gates

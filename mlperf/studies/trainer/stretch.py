@@ -1,4 +1,4 @@
-"""How much longer components take when workers share cores: settings beside the least crowded one."""
+"""How much longer components take when workers share cores: settings compared with the least crowded one."""
 
 from __future__ import annotations
 

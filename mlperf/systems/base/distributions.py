@@ -61,16 +61,16 @@ class Distribution(Shown):
 
     @property
     def mean(self) -> float:
-        """Expected value."""
+        """Expected value of the distribution."""
         return float(self.values @ self.probabilities)
 
     @property
     def std(self) -> float:
-        """Standard deviation."""
+        """Standard deviation of the distribution."""
         return float(np.sqrt(np.maximum((self.values - self.mean) ** 2 @ self.probabilities, 0.0)))
 
     def cdf(self, value: float) -> float:
-        """P(X <= value)."""
+        """Probability P(X <= value)."""
         return float(self.probabilities[: np.searchsorted(self.values, value, side="right")].sum())
 
     def quantile(self, level: float | Sequence[float]) -> float | FloatArray:

@@ -1,1 +1,1 @@
-"""Workload characteristics of the engine's kernels beside sizes, FLOPs and bytes: what they add to gradient times."""
+"""Workload characteristics of the engine's kernels in addition to sizes, FLOPs and bytes: what they add to gradient times."""

@@ -27,7 +27,7 @@ CALL_KEYS = ["cnn", "subbatch_size", "kernel", "layer"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EngineDescription:
-    """Where the engine ran.
+    """Caches and libraries of the machine on which the engine ran.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class EngineDescription:
 
 
 def description_of(campaign: Campaign) -> EngineDescription:
-    """Caches and libraries that ``host.json`` names, and the instruction mix stored beside the tables."""
+    """Caches and libraries that ``host.json`` names, and the instruction mix stored with the tables."""
     host = campaign.host
     path = campaign.path / FOLDER / MIX_FILE
     mix = InstructionMix(read_any_table(path, duplicates="keep")) if path.is_file() else None
@@ -100,7 +100,7 @@ def joined_columns(calls: pd.DataFrame, columns: pd.DataFrame, source: str) -> p
 
 
 def counters_path(folder: Path) -> Path | None:
-    """The table of counters beside a campaign's tables, where there is one."""
+    """The table of counters next to a campaign's tables, where there is one."""
     return next((folder / FOLDER / name for name in COUNTER_FILES if (folder / FOLDER / name).is_file()), None)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Further:
-    """What a training knows beside sizes, FLOPs and bytes.
+    """What a training knows in addition to sizes, FLOPs and bytes.
 
     Attributes
     ----------

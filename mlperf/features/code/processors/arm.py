@@ -20,12 +20,12 @@ INDIRECT = frozenset({"br", "braa", "brab", "braaz", "brabz"})
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """Reads AArch64 instructions."""
+    """A reader of AArch64 instructions."""
 
     comment: str = "//"
 
     def shape(self, text: str) -> str:
-        """Text without digits in its operands, except where they tell vectors or fields apart, or equal registers."""
+        """Text without digits in its operands, except where they distinguish vectors or fields, or equal registers."""
         name, *rest = text.split(None, 1)
         return text if not rest or _DIGITS_MATTER.search(text) else f"{name} {rest[0].translate(NO_DIGITS)}"
 

@@ -100,7 +100,7 @@ class Trees:
         return node
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists."""
+        """State as plain lists."""
         return {
             "baseline": self.baseline,
             "root": self.root.tolist(),
@@ -115,7 +115,7 @@ class Trees:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], n_features: int, path: str = "$") -> Trees:
-        """Read back `to_dict`.
+        """Read back what `to_dict` wrote.
 
         Raises
         ------

@@ -82,7 +82,7 @@ class CellErrors:
         return table.sort_values("error_s", ascending=False, kind="stable").reset_index(drop=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists."""
+        """State as plain lists."""
         return {
             "error": self.error.tolist(),
             "time_s": self.time_s.tolist(),

@@ -22,7 +22,7 @@ Scope: TypeAlias = str | Sequence[str] | None
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """A resolved search.
+    """A search whose formula, bounds and criterion are resolved.
 
     Parameters
     ----------

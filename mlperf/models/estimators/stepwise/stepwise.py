@@ -1,4 +1,4 @@
-"""``StepwiseOLS``: least squares with terms chosen as R's ``step`` chooses them, in scikit-learn's clothes."""
+"""``StepwiseOLS``: least squares with terms chosen as R's ``step`` chooses them, as a scikit-learn estimator."""
 
 from __future__ import annotations
 

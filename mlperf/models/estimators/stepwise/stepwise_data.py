@@ -20,7 +20,7 @@ MIN_ROWS = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Training:
-    """Checked training data.
+    """Training data that passed every check.
 
     ``frame`` of named columns, ``matrix`` (n_samples, n_features) where all are numbers, ``y`` and ``weights`` (n_samples,).
     """

@@ -1,4 +1,4 @@
-"""Several tables as one: the sweep of another machine beside one's own."""
+"""Several tables as one: the sweep of another machine together with one's own."""
 
 from __future__ import annotations
 
