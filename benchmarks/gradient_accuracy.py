@@ -10,7 +10,7 @@ import sys
 import pandas as pd
 
 from mlperf.datasets import read_campaign
-from mlperf.models.validation.crossval import relative_errors
+from mlperf.models.validation.scores import relative_errors
 from mlperf.report.text.numbers import percent_text
 from mlperf.training.gradient.gradient_accuracy import accuracy_table, leave_one_cnn_out, train_on_one_cnn
 from mlperf.training.gradient.gradient_data import gradient_data

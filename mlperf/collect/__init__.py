@@ -16,7 +16,5 @@ __getattr__, __dir__, __all__ = exports(
         "Drift": "mlperf.collect.protocol.order",
         "drift": "mlperf.collect.protocol.order",
         "check_order": "mlperf.collect.protocol.order",
-        "NoiseFloor": "mlperf.collect.protocol.floor",
-        "noise_floor": "mlperf.collect.protocol.floor",
     },
 )

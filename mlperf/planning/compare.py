@@ -12,7 +12,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
-from mlperf.models.validation.crossval import ErrorSummary, relative_errors
+from mlperf.models.validation.scores import ErrorSummary, relative_errors
 from mlperf.planning.run_prediction import predict_configurations
 from mlperf.planning.step_prediction import step_interval
 from mlperf.specs.machine import MachineSpec

@@ -13,9 +13,10 @@ from joblib import Parallel, delayed
 
 from mlperf.core.shown import Shown
 from mlperf.features.network_engine import DYNAMIC_COLUMNS, SETS
+from mlperf.models.validation.scores import r2
 from mlperf.training.characteristics.stored import RUN, SURROGATE
-from mlperf.training.gradient.gradient import EXPLAINED, fit_gradient
-from mlperf.training.gradient.gradient_accuracy import errors, predicted_steps
+from mlperf.training.gradient.gradient import EXPLAINED
+from mlperf.training.gradient.gradient_accuracy import errors, fit_without, predicted_steps
 from mlperf.training.gradient.gradient_data import gradient_data
 from mlperf.training.gradient.with_characteristics import Further, terms_of
 from mlperf.training.training import cnn_folds, fit_sgemm
@@ -179,13 +180,8 @@ class Fold:
 def left_out(further: Further, fold: list[str], variant: Variant, method: str, seed: int) -> Fold:
     """Predict one fold's CNNs from models that were fitted on the others."""
     own = replace(further, sets=variant.sets)
-    train = own.data.only([name for name in own.data.steps["cnn"].unique() if name not in fold])
-    test = own.data.only(fold)
-    known = train.calls
-    if variant.counters == SURROGATE:
-        known, unseen = own.complete(known, test.calls)
-        test = replace(test, calls=unseen)
-    model = fit_gradient(known, None, train.backend, methods=(method,), table=own.table, seed=seed)
+    complete = own.complete if variant.counters == SURROGATE else None
+    model, _, test = fit_without(own.data, fold, methods=(method,), table=own.table, complete=complete, seed=seed)
     offered = {term for terms in terms_of(variant.sets, own.data.calls) for term in terms}
     fits = [each[method].estimator for each in model.kernels.values() if method in each]
     return Fold(
@@ -198,5 +194,4 @@ def left_out(further: Further, fold: list[str], variant: Variant, method: str, s
 def explained_share(steps: pd.DataFrame, method: str) -> float:
     """R2 of left-out steps: one minus the squared errors over the squared distances from the mean."""
     known = steps.dropna(subset=[f"{method}_s"])
-    measured, predicted = (known[name].to_numpy(float) for name in ("measured_s", f"{method}_s"))
-    return float(1.0 - np.sum((measured - predicted) ** 2) / np.sum((measured - measured.mean()) ** 2))
+    return r2(known[f"{method}_s"].to_numpy(float), known["measured_s"].to_numpy(float))

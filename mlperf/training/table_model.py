@@ -19,9 +19,10 @@ from mlperf.datasets.joining.join import KEY, Joined, JoinedTable, Keys, join_ta
 from mlperf.datasets.joining.join_checks import Table
 from mlperf.models import StepwiseOLS
 from mlperf.models.storage.store import FORMAT, VERSION, model_from_dict, model_to_dict
-from mlperf.models.validation.crossval import configuration_groups, noise_floor
+from mlperf.models.validation.folds import configuration_groups
+from mlperf.models.validation.scores import noise_floor
 from mlperf.training.fits.left_out import LeftOutError, left_out_error, left_out_from_dict
-from mlperf.training.fits.ratio_model import Scaled
+from mlperf.training.fits.ratio_model import Scaled, TotalKeeping
 
 TABLE = "table"
 FOLDS = 10
@@ -205,13 +206,11 @@ def train_table(
     if len(offered) > WIDE:
         options = {"report": "none", "direction": "forward", **options}
     make = _maker(offered, target, formula, {"noise": noise, **options})
-    estimator = make().fit(columns, times)
-    scale = float(times.sum() / estimator.predict(columns).sum()) if noise == "relative" else 1.0
     labels = frame[groups].to_numpy() if groups else configuration_groups(described)
     return TableModel(
         target,
-        Scaled(estimator, scale),
-        _errors(make, columns, times, labels, n_folds, seed, keep_totals=noise == "relative"),
+        make().fit(columns, times),
+        _errors(make, columns, times, labels, n_folds, seed),
         _noise_floor(described, times),
         groups,
         provenance(data_sha256=dict(data.data_sha256), seed=seed),
@@ -236,7 +235,7 @@ def _candidates(columns: pd.DataFrame, *, joined: bool) -> tuple[str, ...]:
 
 def _maker(terms: tuple[str, ...], target: str, formula: str | None, options: dict[str, Any]) -> Any:
     chosen = terms if formula is None else formula_terms(formula, target)
-    return lambda: StepwiseOLS(terms=chosen, **options)
+    return lambda: TotalKeeping(StepwiseOLS(terms=chosen, **options), options["noise"] == "relative")
 
 
 def formula_terms(formula: str, target: str) -> str:
@@ -269,16 +268,14 @@ def _joined_from_fields(fields: Fields) -> tuple[JoinedTable, ...]:
     return tuple(found)
 
 
-def _errors(
-    make: Any, columns: pd.DataFrame, times: FloatArray, groups: Any, n_folds: int, seed: int, *, keep_totals: bool
-) -> LeftOutError | None:
+def _errors(make: Any, columns: pd.DataFrame, times: FloatArray, groups: Any, n_folds: int, seed: int) -> LeftOutError | None:
     if not np.all(times > 0):
         return None
-    return left_out_error(make, columns, times, groups, keep_totals=keep_totals, n_folds=n_folds, seed=seed)
+    return left_out_error(make, columns, times, groups, n_folds=n_folds, seed=seed)
 
 
 def _noise_floor(columns: pd.DataFrame, times: FloatArray) -> float:
-    same = configuration_groups(columns)
-    if not np.all(times > 0) or len(np.unique(same)) == len(same):
+    if not np.all(times > 0):
         return float("nan")
-    return noise_floor(pd.DataFrame({"same": same, "value": times}), ["same"], "value").mape
+    rows = pd.DataFrame({"same": configuration_groups(columns), "value": times})
+    return noise_floor(rows, ["same"], "value").mape

@@ -140,7 +140,7 @@ def fit_sgemm(campaign: Campaign) -> GridLocal | None:
 
 def cnn_folds(cnns: Sequence[str], n_folds: int, seed: int) -> list[list[str]]:
     """CNN names in folds: one CNN each, or ``n_folds`` random folds of about equal size (0: one CNN each)."""
-    from mlperf.models.validation.crossval import grouped_folds
+    from mlperf.models.validation.folds import grouped_folds
 
     if n_folds == 0 or n_folds >= len(cnns):
         return [[name] for name in cnns]

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata, spearmanr
+from scipy.stats import rankdata
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
+from mlperf.models.validation.scores import rank_correlation
 
 TIME_BINS = 10
 CONFOUNDED_SHARE = 0.5
@@ -63,8 +64,9 @@ def drift(frame: pd.DataFrame, key: Sequence[str], target: str = "cpu_s", group:
     deviation = np.log(frame[target].to_numpy(float) / frame.groupby(list(key))[target].transform("median").to_numpy(float))
     order = rankdata(frame["sequence"].to_numpy())
     stretches = np.minimum((order - 1) * TIME_BINS // len(frame), TIME_BINS - 1)
+    moved = rank_correlation(moments["reference_s"].to_numpy(float), moments["sequence"].to_numpy(float))
     return Drift(
-        reference_correlation=rank_correlation(moments["reference_s"].to_numpy(float), moments["sequence"].to_numpy(float)),
+        reference_correlation=0.0 if np.isnan(moved) else moved,
         round_share=explained(deviation, frame["round"].to_numpy()),
         time_share=explained(deviation, stretches),
         order_share=order_share(moments["sequence"].to_numpy(), moments[group].to_numpy()) if group in frame else NOT_CONFOUNDED,
@@ -87,13 +89,6 @@ def check_order(frame: pd.DataFrame, place: str, group: str = "cnn") -> None:
             place=place,
             hint="Visit all configurations in a new random order in every round; `mlperf collect` does.",
         )
-
-
-def rank_correlation(x: FloatArray, y: FloatArray) -> float:
-    """Spearman's correlation, 0 where one side is constant."""
-    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return 0.0
-    return float(spearmanr(x, y).statistic)
 
 
 def explained(values: FloatArray, labels: np.ndarray) -> float:

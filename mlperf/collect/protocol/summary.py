@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from mlperf.collect.protocol.floor import NoiseFloor, noise_floor
 from mlperf.collect.protocol.order import Drift, check_order, drift
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.core.shown import Shown
+from mlperf.models.validation.scores import NoiseFloor, noise_floor
 
 TARGETS = {"steps": "step_s"}
 
@@ -104,5 +104,5 @@ def summarise_table(folder: Path, name: str) -> TableSummary | None:
         cpu_s=float(frame["cpu_s"].sum()),
         wall_s=float(frame["wall_s"].sum()),
         drift=drift(frame, key, target),
-        floor=noise_floor(frame, key, target),
+        floor=noise_floor(frame, key, target, order="round", by_number=True),
     )

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray, IntArray
-from mlperf.core.errors import FitError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown, plain
 from mlperf.models.algebra.aliasing import factor_columns
@@ -21,8 +20,9 @@ from mlperf.models.algebra.triangle import Triangle
 from mlperf.models.inference.stability import SelectionProblem, structure_of
 from mlperf.models.selection.lockstep import Fits
 from mlperf.models.selection.spaces import column_groups, default_criterion
-from mlperf.models.validation.folds import grouped_folds
-from mlperf.models.validation.scores import ErrorSummary, relative_errors
+from mlperf.models.validation.folds import Fold, grouped_folds
+from mlperf.models.validation.left_out import fold_numbers, over_folds
+from mlperf.models.validation.scores import ErrorSummary, r2, relative_errors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,14 +139,13 @@ def nested_error(
     positive = bool((problem.y > 0.0).all())
     errors = relative_errors(models.predicted, problem.y) if positive else None
     apparent = relative_errors(fitted, problem.y) if positive else None
-    about_mean = np.square(problem.y - problem.y.mean()).sum()
     missed = np.square(problem.y - models.predicted)
     return NestedError(
         n_folds=len(models.coef),
         n_models=len(set(models.terms)),
         rmse=float(np.sqrt(missed.mean())),
         apparent_rmse=float(np.sqrt(np.square(problem.y - fitted).mean())),
-        r2=float(1.0 - missed.sum() / about_mean) if about_mean > 0.0 else float("nan"),
+        r2=r2(models.predicted, problem.y),
         errors=errors,
         apparent=apparent,
         optimism=apparent.mape - errors.mape if errors is not None and apparent is not None else float("nan"),
@@ -162,18 +161,18 @@ def fold_models(problem: SelectionProblem, groups: Any = None, n_folds: int = 10
     parts = [problem.triangle(fold.test) for fold in folds]
     factors = [joined(parts[:number] + parts[number + 1 :]) for number in range(len(folds))]
     together = _in_step(problem, joined(parts), factors)
-    predicted, fold_of = np.empty(len(problem.y)), np.empty(len(problem.y), dtype=np.int64)
-    coefs, terms = [], []
-    for number, (fold, factor) in enumerate(zip(folds, factors, strict=True)):
-        try:
-            model, coef = together.get(number) or _alone(problem, factor)
-        except FitError as error:
-            raise FitError(error.message, place=f"left out: {fold.name}", hint=error.hint) from error
-        predicted[fold.test] = evaluate_fixed_order(design[fold.test], coef)
-        fold_of[fold.test] = number
+    coefs: list[FloatArray] = []
+    terms: list[tuple[int, ...]] = []
+
+    def answer(fold: Fold) -> FloatArray:
+        number = len(coefs)
+        model, coef = together.get(number) or _alone(problem, factors[number])
         coefs.append(coef)
         terms.append(model)
-    return FoldModels(predicted, fold_of, np.array(coefs), tuple(terms))
+        return evaluate_fixed_order(design[fold.test], coef)
+
+    predicted = over_folds(folds, len(problem.y), answer)
+    return FoldModels(predicted, fold_numbers(folds, len(problem.y)), np.array(coefs), tuple(terms))
 
 
 def _alone(problem: SelectionProblem, factor: Triangle) -> tuple[tuple[int, ...], FloatArray]:

@@ -73,9 +73,6 @@ def leave_one_group_out(groups: ArrayLike) -> list[Fold]:
     return [Fold(str(name), np.flatnonzero(codes != number), np.flatnonzero(codes == number)) for number, name in enumerate(names)]
 
 
-leave_one_out_groups = leave_one_group_out
-
-
 def leave_largest_out(size: ArrayLike, share: float = 0.2) -> list[Fold]:
     """One fold that tests extrapolation: rows above the (1 - share) quantile of ``size`` are left out."""
     values = np.asarray(size, dtype=float)
@@ -100,34 +97,43 @@ def _n_folds_for(n_groups: int, n_folds: int) -> int:
     return max(2, min(n_folds, n_groups))
 
 
-def check_folds(folds: Sequence[Fold], X: Any, groups: ArrayLike | None = None) -> None:
+def check_folds(folds: Sequence[Fold], X: Any, groups: ArrayLike | None = None, *, equal_rows: bool = False) -> None:
     """Refuse splits that leak: a group, or an identical row of features, on both sides.
+
+    With ``equal_rows`` only groups count: identical rows of different groups may lie on both sides.
 
     Raises
     ------
     DataError
         Names the fold, and the group or the two rows.
     """
-    row_keys = pd.util.hash_pandas_object(_as_frame(X), index=False).to_numpy()
-    for fold in folds:
-        if groups is not None:
-            values = np.asarray(groups)
-            straddling = set(values[fold.train].tolist()) & set(values[fold.test].tolist())
-            if straddling:
-                raise DataError(
-                    f"got group {min(straddling, key=str)!r} in training and test rows",
-                    place=fold.name,
-                    hint="Split by whole groups.",
-                )
-        twins = np.isin(row_keys[fold.test], row_keys[fold.train])
-        if twins.any():
-            test_row = int(fold.test[np.argmax(twins)])
-            train_row = int(fold.train[np.argmax(row_keys[fold.train] == row_keys[test_row])])
-            raise DataError(
-                f"got the same features in training row {train_row} and test row {test_row}",
-                place=fold.name,
-                hint="These are repeats: give them one group, so that they stay in one fold.",
-            )
+    if groups is not None:
+        for fold in folds:
+            _check_groups(fold, np.asarray(groups))
+    if groups is None or not equal_rows:
+        row_keys = pd.util.hash_pandas_object(_as_frame(X), index=False).to_numpy()
+        for fold in folds:
+            _check_rows(fold, row_keys)
+
+
+def _check_groups(fold: Fold, groups: NDArray[Any]) -> None:
+    straddling = set(groups[fold.train].tolist()) & set(groups[fold.test].tolist())
+    if straddling:
+        raise DataError(
+            f"got group {min(straddling, key=str)!r} in training and test rows", place=fold.name, hint="Split by whole groups."
+        )
+
+
+def _check_rows(fold: Fold, row_keys: NDArray[Any]) -> None:
+    twins = np.isin(row_keys[fold.test], row_keys[fold.train])
+    if twins.any():
+        test_row = int(fold.test[np.argmax(twins)])
+        train_row = int(fold.train[np.argmax(row_keys[fold.train] == row_keys[test_row])])
+        raise DataError(
+            f"got the same features in training row {train_row} and test row {test_row}",
+            place=fold.name,
+            hint="These are repeats: give them one group, so that they stay in one fold.",
+        )
 
 
 def _as_frame(X: Any) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What an error of a predicted time is: relative errors, the noise floor, regret."""
+"""What an error of a predicted time is: relative errors, R², ranks, intervals, the noise floor, regret."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, spearmanr
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import DataError, FitError
+from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
 
@@ -47,15 +47,23 @@ class ErrorSummary(Shown):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoiseFloor(Shown):
-    """The error that no model can go below: odd repeats against even repeats of the same configuration, as fractions.
+    """Error of the median over odd rounds as a prediction of the median over even rounds.
 
-    ``mape`` compares medians, ``pooled_cv`` is the pooled coefficient of variation of one repeat, over ``n_configurations`` with at
-    least two repeats.
+    Attributes
+    ----------
+    mape : float
+        Mean relative error, a fraction; NaN below two rounds.
+    median, p90 : float
+        Of the relative errors.
+    n_configurations, n_rounds : int
+        What it rests on.
     """
 
     mape: float
-    pooled_cv: float
+    median: float
+    p90: float
     n_configurations: int
+    n_rounds: int
 
 
 def relative_errors(predicted: ArrayLike, actual: ArrayLike) -> ErrorSummary:
@@ -101,7 +109,44 @@ def relative_errors(predicted: ArrayLike, actual: ArrayLike) -> ErrorSummary:
     )
 
 
-def noise_floor(frame: pd.DataFrame, keys: Sequence[str], value: str, order: str | None = None) -> NoiseFloor:
+def r2(predicted: FloatArray, measured: FloatArray) -> float:
+    """1 - (squared errors) / (squares about the mean of what was measured); NaN where nothing differs."""
+    total = float(np.sum((measured - measured.mean()) ** 2))
+    return 1.0 - float(np.sum((measured - predicted) ** 2)) / total if total > 0 else float("nan")
+
+
+def adjusted_r2(predicted: FloatArray, measured: FloatArray, n_terms: int) -> float:
+    """R² about the mean of the rows, adjusted for ``n_terms`` columns and a constant; NaN where too few rows are left."""
+    total = float(((measured - measured.mean()) ** 2).sum())
+    free = len(measured) - n_terms - 1
+    if total == 0.0 or free <= 0:
+        return float("nan")
+    rest = float(((measured - predicted) ** 2).sum())
+    return 1.0 - (rest / free) / (total / (len(measured) - 1))
+
+
+def rank_correlation(predicted: FloatArray, measured: FloatArray) -> float:
+    """Spearman's rank correlation; NaN where either is constant."""
+    if len(measured) < 2 or np.ptp(predicted) == 0 or np.ptp(measured) == 0:
+        return float("nan")
+    return float(spearmanr(predicted, measured).statistic)
+
+
+def coverage(lower: FloatArray, upper: FloatArray, measured: FloatArray) -> float:
+    """Share of the rows inside their interval, of those that have one; NaN where none has."""
+    known = ~np.isnan(lower)
+    return float(((lower <= measured) & (measured <= upper))[known].mean()) if known.any() else float("nan")
+
+
+def half_width(lower: FloatArray, upper: FloatArray, size: FloatArray) -> float:
+    """Median of half the interval over ``size`` (the predictions, > 0), of rows that have an interval; NaN where none has."""
+    known = ~np.isnan(lower)
+    return float(np.median(((upper - lower) / (2.0 * size))[known])) if known.any() else float("nan")
+
+
+def noise_floor(
+    frame: pd.DataFrame, keys: Sequence[str], value: str, *, order: str | None = None, by_number: bool = False
+) -> NoiseFloor:
     """Compare the medians of odd and of even repeats of every configuration.
 
     Parameters
@@ -114,30 +159,20 @@ def noise_floor(frame: pd.DataFrame, keys: Sequence[str], value: str, order: str
         Column of positive measurements.
     order : str, optional
         Column that numbers the repeats (a round); default is the order of the rows.
-
-    Raises
-    ------
-    FitError
-        No configuration has two repeats.
+    by_number : bool
+        Whether a row is odd where its number in ``order`` is; otherwise every second repeat of a configuration is, whatever its
+        number.
     """
     ordered = frame.sort_values(order, kind="stable") if order else frame
-    groups = ordered.groupby(list(keys), sort=True, observed=True)[value]
-    table = ordered.assign(is_odd=groups.cumcount() % 2 == 1, n_repeats=groups.transform("size"))
-    table = table[table["n_repeats"] > 1]
-    if table.empty:
-        raise FitError(
-            "got one repeat per configuration, expected at least 2",
-            hint="Measure each configuration twice to know the noise floor.",
-        )
-    medians = table.groupby([*keys, "is_odd"], sort=True, observed=True)[value].median().unstack("is_odd")
-    spread = table.groupby(list(keys), sort=True, observed=True)[value].agg(["mean", "var", "size"])
-    squared_cv = spread["var"] / spread["mean"] ** 2
-    degrees = spread["size"] - 1
-    return NoiseFloor(
-        mape=relative_errors(medians[True], medians[False]).mape,
-        pooled_cv=float(np.sqrt((squared_cv * degrees).sum() / degrees.sum())),
-        n_configurations=len(medians),
-    )
+    repeats = ordered.groupby(list(keys), observed=True).cumcount()
+    is_odd = (ordered[order] if by_number else repeats) % 2 == 1
+    halves = [part.groupby(list(keys), observed=True)[value].median() for part in (ordered[is_odd], ordered[~is_odd])]
+    both = pd.concat(halves, axis=1, keys=["odd", "even"], join="inner")
+    n_rounds = int(ordered[order].nunique() if order else repeats.max() + 1)
+    if both.empty:
+        return NoiseFloor(float("nan"), float("nan"), float("nan"), 0, n_rounds)
+    errors = (both["odd"] / both["even"] - 1).abs().to_numpy(float)
+    return NoiseFloor(float(errors.mean()), float(np.median(errors)), float(np.quantile(errors, 0.9)), len(errors), n_rounds)
 
 
 def regret(predicted: ArrayLike, actual: ArrayLike, groups: ArrayLike | None = None) -> FloatArray:

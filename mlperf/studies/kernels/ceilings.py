@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.stats import spearmanr
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.shown import Shown
 from mlperf.models.estimators.learning.groups import GroupScores, group_of, group_scores
-from mlperf.models.validation.scores import relative_errors
+from mlperf.models.validation.scores import r2, rank_correlation, relative_errors
 
 NAN = float("nan")
 
@@ -61,9 +60,9 @@ def noise_ceiling(half_a_s: FloatArray, half_b_s: FloatArray, time_s: FloatArray
         return NoiseCeiling(NAN, NAN, NAN, twin_r2, twin_mape, 0, int(twins.sum()))
     first, second = half_a_s[known], half_b_s[known]
     return NoiseCeiling(
-        r2_of(first, second),
+        r2(first, second),
         relative_errors(first, second).mape,
-        rank_of(first, second),
+        rank_correlation(first, second),
         twin_r2,
         twin_mape,
         int(known.sum()),
@@ -113,16 +112,3 @@ def group_ceiling(half_a_s: FloatArray, half_b_s: FloatArray, edges: FloatArray)
     if not known.any():
         return None
     return group_scores(group_of(half_a_s[known], edges), group_of(half_b_s[known], edges), len(edges) + 1)
-
-
-def r2_of(predicted: FloatArray, measured: FloatArray) -> float:
-    """1 - (squared errors) / (squares about the mean of what was measured); NaN where nothing differs."""
-    total = float(np.sum((measured - measured.mean()) ** 2))
-    return 1.0 - float(np.sum((measured - predicted) ** 2)) / total if total > 0 else NAN
-
-
-def rank_of(predicted: FloatArray, measured: FloatArray) -> float:
-    """Spearman's rank correlation; NaN where either is constant."""
-    if len(measured) < 2 or np.ptp(predicted) == 0 or np.ptp(measured) == 0:
-        return NAN
-    return float(spearmanr(predicted, measured).statistic)

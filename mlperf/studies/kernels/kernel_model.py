@@ -15,11 +15,11 @@ from mlperf.core.errors import DataError, DomainError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
+from mlperf.models.regressor import fit_in_groups
 from mlperf.models.storage.store import FORMAT, VERSION, document_from_json, model_from_dict, model_to_dict, placed, text_of
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.validation.folds import grouped_folds
-from mlperf.models.validation.scores import relative_errors
-from mlperf.studies.kernels.ceilings import r2_of, rank_of
+from mlperf.models.validation.scores import coverage, r2, rank_correlation, relative_errors
 from mlperf.studies.kernels.estimates import EstimateScore, estimate
 from mlperf.studies.kernels.feature_sets import FEATURE_SETS, kernel_features, varying
 from mlperf.studies.kernels.learners import learner
@@ -205,13 +205,11 @@ def train_kernels(
         folds = grouped_folds(times.groups, n_folds, seed)
         score = estimate(features, X, ns, times.groups, folds, one, seed=seed).score
     model = one.make(5 if n_folds >= 2 else 0, seed, X.shape)
-    keys = {"groups": times.groups} if getattr(model, "uses_groups", False) else {}
-    model.fit(X, ns, **keys)
     return KernelModel(
         features=features,
         learner=learner_name,
         columns=tuple(map(str, X.columns)),
-        estimator=model,
+        estimator=fit_in_groups(model, X, ns, times.groups),
         range_ns=(float(ns.min()), float(ns.max())),
         machine=times.machine(),
         score=score,
@@ -282,11 +280,10 @@ def scores_of(predicted: FloatArray, measured: FloatArray, lower: FloatArray, up
     known = np.isfinite(measured)
     if known.sum() < 2:
         return {}
-    inside = (lower[known] <= measured[known]) & (measured[known] <= upper[known])
     return {
         "n": float(known.sum()),
-        "r2": r2_of(predicted[known], measured[known]),
+        "r2": r2(predicted[known], measured[known]),
         "mape": relative_errors(predicted[known], measured[known]).mape,
-        "rank": rank_of(predicted[known], measured[known]),
-        "coverage": float(inside.mean()),
+        "rank": rank_correlation(predicted[known], measured[known]),
+        "coverage": coverage(lower[known], upper[known], measured[known]),
     }

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import DataError
-from mlperf.models.validation.scores import relative_errors
-from mlperf.studies.kernels.ceilings import r2_of, rank_of
+from mlperf.models.validation.scores import r2, rank_correlation, relative_errors
 from mlperf.studies.kernels.feature_sets import kernel_features, varying
 from mlperf.studies.kernels.published import published_times
 from mlperf.studies.kernels.sizes import SizeScore, size_score, size_series
@@ -29,9 +28,9 @@ def published_row(rows: KernelTimes) -> Mapping[str, float]:
         return {}
     errors = relative_errors(predicted, rows.time_s)
     return {
-        "r2": r2_of(predicted, rows.time_s),
+        "r2": r2(predicted, rows.time_s),
         "mape": errors.mape,
-        "rank": rank_of(predicted, rows.time_s),
+        "rank": rank_correlation(predicted, rows.time_s),
         "nonpositive_share": float(np.mean(predicted <= 0)),
     }
 

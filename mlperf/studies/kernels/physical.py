@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
-from mlperf.models import NonNegativeOLS, StepwiseOLS
+from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
+from mlperf.models.regressor import Regressor
 from mlperf.models.validation.folds import Fold
-from mlperf.models.validation.scores import relative_errors
-from mlperf.studies.kernels.ceilings import r2_of, rank_of
+from mlperf.models.validation.left_out import left_out
+from mlperf.models.validation.scores import r2, rank_correlation, relative_errors
 from mlperf.studies.kernels.feature_sets import inner_columns, nest_columns
-from mlperf.studies.kernels.left_out import leave_out
 from mlperf.studies.kernels.tables.kernel_times import KernelTimes
 
 PHYSICAL = ("instructions", "l1_misses", "tlb_misses")
@@ -75,17 +75,17 @@ def physical_model(times: KernelTimes, folds: Sequence[Fold]) -> PhysicalModel |
     ns = times.time_s / times.iterations / NANOSECOND_S
     report = StepwiseOLS(list(PHYSICAL), lower=list(PHYSICAL), report="none").fit(terms, ns).report_
     table = report.coefficients.reset_index()[["term", "coef", "std_err", "t_value", "p_value", "vif"]]
-    answers = leave_out(unsigned, terms, ns, times.groups, folds)
+    answers = left_out(unsigned, terms, ns, times.groups, folds, domain=False, equal_rows=True)
     return PhysicalModel(
         table.rename(columns={"coef": "cost_ns"}),
         float(report.r2_adj),
-        r2_of(answers.predicted, ns),
+        r2(answers.predicted, ns),
         relative_errors(np.maximum(answers.predicted, 0.0), ns).mape,
-        rank_of(answers.predicted, ns),
+        rank_correlation(answers.predicted, ns),
         len(ns),
     )
 
 
-def unsigned() -> Any:
+def unsigned() -> Regressor:
     """Least squares without negative costs."""
     return NonNegativeOLS(list(PHYSICAL), n_draws=0, n_folds=0)

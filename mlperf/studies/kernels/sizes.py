@@ -10,8 +10,7 @@ import numpy as np
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.shown import Shown
-from mlperf.models.validation.scores import relative_errors
-from mlperf.studies.kernels.ceilings import r2_of, rank_of
+from mlperf.models.validation.scores import r2, rank_correlation, relative_errors
 from mlperf.studies.kernels.feature_sets import kernel_features, varying
 from mlperf.studies.kernels.learners import learner
 from mlperf.studies.kernels.tables.kernel_times import KernelTimes, Setting
@@ -89,7 +88,7 @@ def size_score(times: KernelTimes, sweeps: Sequence[Setting], features: str, lea
     known = varying(kernel_features(train, features))
     asked = kernel_features(test, features).reindex(columns=known.columns, fill_value=0.0)
     y, truth = train.time_s / train.iterations, test.time_s / test.iterations
-    model = learner(learner_name).make(0, seed, known.shape).fit(known, y)
+    model: Any = learner(learner_name).make(0, seed, known.shape).fit(known, y)
     predicted, cut = clipped(np.asarray(model.predict(asked), float), y)
     errors = relative_errors(predicted, truth)
     return SizeScore(
@@ -100,9 +99,9 @@ def size_score(times: KernelTimes, sweeps: Sequence[Setting], features: str, lea
         trained_sizes=tuple(one.N for one in sweeps[:-1]),
         size=sweeps[-1].N,
         n_rows=len(truth),
-        r2=r2_of(predicted, truth),
+        r2=r2(predicted, truth),
         mape=errors.mape,
-        rank=rank_of(predicted, truth),
+        rank=rank_correlation(predicted, truth),
         bias=errors.bias,
         clipped_share=float(cut.mean()),
         in_domain=float(np.mean(model.in_domain(asked))),

@@ -10,10 +10,9 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.core.shown import Shown
 from mlperf.models.validation.folds import grouped_folds
-from mlperf.models.validation.scores import relative_errors
-from mlperf.studies.kernels.ceilings import r2_of, rank_of
+from mlperf.models.validation.left_out import left_out
+from mlperf.models.validation.scores import r2, rank_correlation, relative_errors
 from mlperf.studies.kernels.learners import learner
-from mlperf.studies.kernels.left_out import leave_out
 from mlperf.studies.kernels.tables.kernel_times import KernelTimes, Setting
 
 NAN = float("nan")
@@ -133,7 +132,9 @@ def speedup_score(
     vector_s, scalar_s = fast.time_s, slow["time_s"].to_numpy(float)
     speedup = scalar_s / vector_s
     folds = grouped_folds(fast.groups, n_folds, seed)
-    answers = leave_out(lambda: learner(learner_name).make(0, seed, X.shape), X, speedup, fast.groups, folds)
+    answers = left_out(
+        lambda: learner(learner_name).make(0, seed, X.shape), X, speedup, fast.groups, folds, domain=False, equal_rows=True
+    )
     chosen = answers.predicted > 1.0
     best = np.minimum(vector_s, scalar_s).sum()
     return SpeedupScore(
@@ -143,9 +144,9 @@ def speedup_score(
         features=features,
         learner=learner_name,
         n_rows=len(speedup),
-        r2=r2_of(answers.predicted, speedup),
+        r2=r2(answers.predicted, speedup),
         mape=relative_errors(answers.predicted, speedup).mape,
-        rank=rank_of(answers.predicted, speedup),
+        rank=rank_correlation(answers.predicted, speedup),
         right_share=float(np.mean(chosen == (speedup > 1.0))),
         always_share=float(np.mean(speedup > 1.0)),
         ceiling_share=decision_ceiling(fast.frame, slow),

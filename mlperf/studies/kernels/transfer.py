@@ -12,11 +12,10 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.shown import Shown
 from mlperf.models.validation.folds import Fold, grouped_folds
-from mlperf.models.validation.scores import relative_errors
-from mlperf.studies.kernels.ceilings import r2_of, rank_of
+from mlperf.models.validation.left_out import LeftOutRows, left_out
+from mlperf.models.validation.scores import r2, rank_correlation, relative_errors
 from mlperf.studies.kernels.feature_sets import kernel_features, varying
 from mlperf.studies.kernels.learners import learner
-from mlperf.studies.kernels.left_out import LeftOutRows, leave_out
 from mlperf.studies.kernels.tables.kernel_times import SETTING, KernelTimes
 
 AXES = ("build", "machine")
@@ -142,7 +141,7 @@ def answered(
 ) -> LeftOutRows:
     """Left-out answers of one way of training."""
     shape = (min(len(one.train) for one in folds), X.shape[1])
-    return leave_out(lambda: learner(learner_name).make(0, seed, shape), X, y, times.groups, folds)
+    return left_out(lambda: learner(learner_name).make(0, seed, shape), X, y, times.groups, folds, equal_rows=True)
 
 
 def scored(
@@ -154,9 +153,9 @@ def scored(
     return TransferScore(
         *about,
         n_rows=int(own.sum()),
-        r2=r2_of(predicted, measured),
+        r2=r2(predicted, measured),
         mape=errors.mape,
-        rank=rank_of(predicted, measured),
+        rank=rank_correlation(predicted, measured),
         bias=errors.bias,
         calibrated_mape=calibrated(predicted, measured, seed),
         in_domain=float(answers.in_domain[own].mean()),

@@ -9,7 +9,8 @@ import pandas as pd
 
 from mlperf.datasets import read_open
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
-from mlperf.models.validation.crossval import leave_one_group_out, noise_floor
+from mlperf.models.validation.folds import leave_one_group_out
+from mlperf.models.validation.scores import noise_floor
 from mlperf.studies.open_data.result import NAN, Climbed, judged
 from mlperf.studies.open_data.splits import device_rows
 from mlperf.studies.open_data.task import Rung

@@ -12,7 +12,7 @@ from mlperf.datasets import read_open
 from mlperf.models.estimators.choice.group_out import GroupOut
 from mlperf.models.estimators.learning.boosted import BoostedResidual
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
-from mlperf.models.validation.crossval import leave_one_group_out
+from mlperf.models.validation.folds import leave_one_group_out
 from mlperf.studies.open_data.collinear import TERMS as CNN_TERMS
 from mlperf.studies.open_data.forms import MAX_ITER, nonnegative, ratio, weighted
 from mlperf.studies.open_data.layers import CARDS, SETTINGS, STEP, STEP_SIZES, floor_of, step_rows

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlperf.models.validation.crossval import Fold
+from mlperf.models.validation.folds import Fold
 from mlperf.studies.open_data.trial import Method
 
 MAX_ITER = 250

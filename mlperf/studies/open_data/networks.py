@@ -12,7 +12,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.datasets import read_open
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
-from mlperf.models.validation.crossval import leave_one_group_out
+from mlperf.models.validation.folds import leave_one_group_out
 from mlperf.studies.open_data.forms import Form
 from mlperf.studies.open_data.result import NAN, Climbed, Goal, Score, judged
 from mlperf.studies.open_data.task import Rung

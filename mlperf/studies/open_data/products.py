@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.datasets import read_open
-from mlperf.models.validation.crossval import Fold
+from mlperf.models.validation.folds import Fold
 from mlperf.studies.open_data.forms import Form, methods
 from mlperf.studies.open_data.result import NAN, Climbed, Goal, Score, judged
 from mlperf.studies.open_data.splits import device_rows, largest_left_out, seventy_thirty, shuffled_folds

@@ -8,7 +8,7 @@ from sklearn.model_selection import KFold
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
-from mlperf.models.validation.crossval import Fold, leave_largest_out
+from mlperf.models.validation.folds import Fold, leave_largest_out
 
 TRAIN_SHARE = 0.7
 

@@ -13,7 +13,8 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.models.validation.crossval import Fold, check_folds, relative_errors, take_rows
+from mlperf.models.validation.folds import Fold, check_folds, take_rows
+from mlperf.models.validation.scores import relative_errors
 from mlperf.studies.open_data.result import NAN, Goal, Score, judged
 
 LEVEL = 0.95

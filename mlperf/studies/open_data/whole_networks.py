@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.datasets import read_open
-from mlperf.models.validation.crossval import Fold
+from mlperf.models.validation.folds import Fold
 from mlperf.studies.open_data.forms import Form, nonnegative, plain, weighted
 from mlperf.studies.open_data.result import Climbed
 from mlperf.studies.open_data.task import Rung

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.datasets.campaigns.trainer_runs import TrainerRuns, settings_table
-from mlperf.models.validation.crossval import grouped_folds
+from mlperf.models.validation.folds import grouped_folds
 from mlperf.studies.trainer.errors import beside, summary
 from mlperf.studies.trainer.forms import predicted
 from mlperf.studies.trainer.known import run_grid

@@ -13,7 +13,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.features.network_engine import DYNAMIC_COLUMNS
 from mlperf.features.network_engine.sets import STATIC_S
 from mlperf.models import StepwiseOLS
-from mlperf.training.fits.ratio_model import Fits, Scaled, fit_scaled
+from mlperf.training.fits.ratio_model import Fits, Scaled, TotalKeeping
 
 MEMORY_TERMS = ("access_bytes", *(column.name for column in STATIC_S))
 GEMM_TERMS = ("groups * m * n * k", "groups * m * k", "groups * k * n", "groups * m * n", *(column.name for column in STATIC_S[:4]))
@@ -61,4 +61,4 @@ def fit_surrogates(calls: pd.DataFrame, counters: Sequence[str] = DYNAMIC_COLUMN
 
 def _fit(rows: pd.DataFrame, terms: tuple[str, ...], counter: str) -> Scaled:
     estimator = StepwiseOLS(terms=terms, noise="relative", report="none")
-    return fit_scaled(estimator, rows, rows[counter].to_numpy(float) + 1.0, keep_totals=True)
+    return TotalKeeping(estimator, keep_totals=True).fit(rows, rows[counter].to_numpy(float) + 1.0)

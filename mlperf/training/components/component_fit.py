@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,10 +12,10 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
 from mlperf.models import StepwiseOLS
 from mlperf.models.formula.expressions import names, parse
-from mlperf.models.validation.crossval import noise_floor
+from mlperf.models.validation.scores import noise_floor
 from mlperf.systems.sprint.components import BY_NAME, Component
 from mlperf.training.fits.left_out import LeftOutError, left_out_error
-from mlperf.training.fits.ratio_model import Scaled, fit_scaled
+from mlperf.training.fits.ratio_model import Scaled, TotalKeeping
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +115,7 @@ def fit_component(component: Component, rows: pd.DataFrame, noise: str, *, left_
         _fit(paper, paper, rows, times, noise),
         _errors(offered, (), rows, times, noise) if left_out else None,
         _errors(paper, paper, rows, times, noise) if left_out else None,
-        _noise_floor(rows),
+        noise_floor(rows, ["group"], "time_s").mape,
         len(rows),
     )
 
@@ -125,26 +124,20 @@ def _fit(
     terms: tuple[str, ...], kept: tuple[str, ...], rows: pd.DataFrame, times: FloatArray, noise: str, report: Report = "none"
 ) -> Scaled:
     estimator = StepwiseOLS(terms=terms, lower=kept, noise=noise, report=report)
-    return fit_scaled(estimator, _columns(rows), times, keep_totals=noise == "relative")
+    return TotalKeeping(estimator, noise == "relative").fit(_columns(rows), times)
 
 
 def _errors(
     terms: tuple[str, ...], kept: tuple[str, ...], rows: pd.DataFrame, times: FloatArray, noise: str
 ) -> LeftOutError | None:
-    def make() -> Any:
-        return StepwiseOLS(terms=terms, lower=kept, noise=noise, report="none")
+    def make() -> TotalKeeping:
+        return TotalKeeping(StepwiseOLS(terms=terms, lower=kept, noise=noise, report="none"), noise == "relative")
 
-    return left_out_error(make, _columns(rows), times, rows["group"], keep_totals=noise == "relative")
+    return left_out_error(make, _columns(rows), times, rows["group"])
 
 
 def _columns(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.drop(columns=["time_s", "group"]).select_dtypes(include=np.number)
-
-
-def _noise_floor(rows: pd.DataFrame) -> float:
-    if not rows["group"].duplicated().any():
-        return float("nan")
-    return noise_floor(rows, ["group"], "time_s").mape
 
 
 def _evaluable(term: str, rows: pd.DataFrame) -> bool:

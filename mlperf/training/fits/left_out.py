@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,10 @@ from numpy.typing import ArrayLike
 from mlperf.core.arrays import FloatArray
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
-from mlperf.models.validation.crossval import ErrorSummary, grouped_folds, relative_errors
+from mlperf.models.regressor import Regressor
+from mlperf.models.validation.folds import grouped_folds
+from mlperf.models.validation.left_out import left_out
+from mlperf.models.validation.scores import ErrorSummary, relative_errors
 
 MOST_FOLDS = 10
 LEAST_GROUPS = 3
@@ -33,30 +35,30 @@ class LeftOutError(Shown):
 
 
 def left_out_error(
-    make: Callable[[], Any],
+    make: Callable[[], Regressor],
     columns: pd.DataFrame,
     times: FloatArray,
     groups: ArrayLike,
     *,
-    keep_totals: bool,
     n_folds: int = MOST_FOLDS,
     seed: int = 0,
+    unit: Callable[[FloatArray], FloatArray] = np.asarray,
 ) -> LeftOutError | None:
     """Leave out groups of rows in ``n_folds`` folds, fewer where there are fewer groups.
 
     Parameters
     ----------
     make : callable
-        A fresh estimator.
+        A fresh estimator, with ``in_domain``; `TotalKeeping` where the final fit is rescaled to its training total.
     columns : DataFrame, shape (n_rows, ...)
     times : array, shape (n_rows,)
-        The response, > 0.
+        The response.
     groups : array-like, shape (n_rows,)
         Equal values stay in one fold.
-    keep_totals : bool
-        Whether each fold's predictions are rescaled to its training total, as the final fit's are.
     n_folds, seed : int
         Of the split.
+    unit : callable
+        Turns responses and predictions into what errors are of, > 0: ``np.exp`` for a fit of logarithms.
 
     Returns
     -------
@@ -67,14 +69,9 @@ def left_out_error(
     n_groups = len(np.unique(labels))
     if n_groups < LEAST_GROUPS:
         return None
-    predicted, inside = np.empty(len(times)), np.empty(len(times), bool)
-    for fold in grouped_folds(labels, min(n_folds, n_groups), seed):
-        train, test = columns.iloc[fold.train], columns.iloc[fold.test]
-        estimator = make().fit(train, times[fold.train])
-        scale = times[fold.train].sum() / estimator.predict(train).sum() if keep_totals else 1.0
-        predicted[fold.test] = scale * estimator.predict(test)
-        inside[fold.test] = estimator.in_domain(test)
-    return LeftOutError(relative_errors(predicted, times), float(1.0 - inside.mean()))
+    # Groups say what a measurement is; what differs in no column of the model is no repeat for that.
+    rows = left_out(make, columns, times, labels, grouped_folds(labels, min(n_folds, n_groups), seed), equal_rows=True)
+    return LeftOutError(relative_errors(unit(rows.predicted), unit(rows.measured)), float(1.0 - rows.in_domain.mean()))
 
 
 def left_out_from_dict(value: Any, path: str) -> LeftOutError | None:
@@ -82,9 +79,5 @@ def left_out_from_dict(value: Any, path: str) -> LeftOutError | None:
     if value is None:
         return None
     with Fields(value, path) as fields:
-        with fields.child("errors") as child:
-            figures = {
-                item.name: child.number(item.name, finite=False) for item in dataclasses.fields(ErrorSummary) if item.name != "n"
-            }
-            summary = ErrorSummary(n=child.integer("n"), **figures)
-        return LeftOutError(summary, fields.number("outside_share", lower=0.0, upper=1.0))
+        errors = ErrorSummary.from_fields(fields.child("errors"))
+        return LeftOutError(errors, fields.number("outside_share", lower=0.0, upper=1.0))

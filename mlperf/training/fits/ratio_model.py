@@ -37,12 +37,19 @@ class Scaled:
         return self.total_scale * np.asarray(self.estimator.sample(rows, rng, size, kind=kind), float)
 
 
-def fit_scaled(estimator: Any, rows: pd.DataFrame, times_s: FloatArray, *, keep_totals: bool) -> Scaled:
-    """Fit ``estimator`` on ``rows``; with ``keep_totals`` scale it to preserve ``times_s.sum()``."""
-    estimator.fit(rows, times_s)
-    if not keep_totals:
-        return Scaled(estimator, 1.0)
-    return Scaled(estimator, float(times_s.sum() / np.asarray(estimator.predict(rows), float).sum()))
+@dataclass(frozen=True, slots=True)
+class TotalKeeping:
+    """An unfitted ``estimator`` whose fit is rescaled to preserve the total of the training times, where ``keep_totals``."""
+
+    estimator: Any
+    keep_totals: bool
+
+    def fit(self, rows: pd.DataFrame, times_s: FloatArray) -> Scaled:
+        """Fit to ``rows`` and ``times_s``, shape (n_rows,)."""
+        self.estimator.fit(rows, times_s)
+        if not self.keep_totals:
+            return Scaled(self.estimator, 1.0)
+        return Scaled(self.estimator, float(times_s.sum() / np.asarray(self.estimator.predict(rows), float).sum()))
 
 
 Fits = Mapping[str, Mapping[str, Scaled]]

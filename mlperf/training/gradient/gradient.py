@@ -19,7 +19,7 @@ from mlperf.models import BoostedResidual, GridLocal, NonNegativeOLS, StepwiseOL
 from mlperf.specs.kernels.kernels import GEMM_KERNELS
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.characteristics.stored import Characteristics
-from mlperf.training.fits.ratio_model import Scaled, fit_scaled
+from mlperf.training.fits.ratio_model import Scaled, TotalKeeping
 
 # Settings of the learnt residual, fixed before any campaign was scored.
 RESIDUAL_SETTINGS = {"n_folds": 0, "max_iter": 80, "learning_rate": 0.1, "max_leaf_nodes": 12, "min_samples_leaf": 8}
@@ -237,7 +237,7 @@ def fit_kernel(
         estimator = make(seed)
         if name == EXPLAINED:
             estimator.set_params(report=report)
-        fitted[name] = fit_scaled(estimator, rows, rows["time_s"].to_numpy(float), keep_totals=method.keep_totals)
+        fitted[name] = TotalKeeping(estimator, method.keep_totals).fit(rows, rows["time_s"].to_numpy(float))
     return fitted
 
 

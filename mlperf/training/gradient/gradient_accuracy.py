@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
-from mlperf.models.validation.crossval import ErrorSummary, relative_errors
+from mlperf.models.validation.scores import ErrorSummary, relative_errors
 from mlperf.training.gradient.gradient import METHODS, GradientModel, Method, fit_gradient, step_times
 from mlperf.training.gradient.gradient_data import STEP_KEYS, GradientData
 
@@ -93,20 +93,44 @@ def leave_groups_out(
     """
 
     def one(fold: list[str]) -> LeftOut:
-        train = data.only([name for name in data.steps["cnn"].unique() if name not in fold])
-        if train.calls.empty:
-            raise FitError("got one CNN, expected at least two to leave one out", hint="Collect more CNNs.")
-        test = data.only(fold)
-        if complete is not None:
-            known, unseen = complete(train.calls, test.calls)
-            train, test = replace(train, calls=known), replace(test, calls=unseen)
-        model = fit_gradient(train.calls, None, data.backend, methods=methods, table=table, seed=seed)
+        model, train, test = fit_without(data, fold, methods=methods, table=table, complete=complete, seed=seed)
         return LeftOut(predicted_steps(model, test, methods), predicted_calls(model, train.calls, test.calls, methods))
 
     parts = Parallel(n_jobs=jobs)(delayed(one)(fold) for fold in folds)
     return LeftOut(
         pd.concat([part.steps for part in parts], ignore_index=True), pd.concat([part.calls for part in parts], ignore_index=True)
     )
+
+
+def fit_without(
+    data: GradientData,
+    fold: Sequence[str],
+    *,
+    methods: Sequence[str],
+    table: Mapping[str, Method],
+    complete: Complete | None = None,
+    seed: int = 0,
+) -> tuple[GradientModel, GradientData, GradientData]:
+    """Fit gradient time without the CNNs of a fold; parameters as `leave_groups_out`.
+
+    Returns
+    -------
+    tuple
+        The model, what it was trained on, and what was left out, both as a prediction would know them.
+
+    Raises
+    ------
+    FitError
+        The fold leaves nothing to train on.
+    """
+    train = data.only([name for name in data.steps["cnn"].unique() if name not in fold])
+    if train.calls.empty:
+        raise FitError("got one CNN, expected at least two to leave one out", hint="Collect more CNNs.")
+    test = data.only(list(fold))
+    if complete is not None:
+        known, unseen = complete(train.calls, test.calls)
+        train, test = replace(train, calls=known), replace(test, calls=unseen)
+    return fit_gradient(train.calls, None, data.backend, methods=methods, table=table, seed=seed), train, test
 
 
 def predicted_calls(model: GradientModel, trained: pd.DataFrame, calls: pd.DataFrame, methods: Iterable[str]) -> pd.DataFrame:
@@ -170,17 +194,8 @@ def accuracy_table(predictions: pd.DataFrame, data: GradientData, methods: Seque
     rows = []
     for method in methods:
         summary = errors(predictions, method)
-        rows.append(
-            {
-                "method": method,
-                "n_rows": int(predictions[f"{method}_s"].notna().sum()),
-                "n_unpredictable": int(predictions[f"{method}_s"].isna().sum()),
-                "mape": summary.mape,
-                "median": summary.median,
-                "q3": summary.q3,
-                "max": summary.max,
-                "bias": summary.bias,
-                "noise_floor": data.noise_floor,
-            }
-        )
+        known = predictions[f"{method}_s"].notna()
+        counts = {"method": method, "n_rows": int(known.sum()), "n_unpredictable": int((~known).sum())}
+        figures = {name: getattr(summary, name) for name in ("mape", "median", "q3", "max", "bias")}
+        rows.append({**counts, **figures, "noise_floor": data.noise_floor})
     return pd.DataFrame(rows)

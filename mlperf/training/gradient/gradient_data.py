@@ -12,7 +12,7 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.features.network.kernels import describe_rows
-from mlperf.models.validation.crossval import noise_floor
+from mlperf.models.validation.scores import noise_floor
 from mlperf.training.gradient.gradient import with_isolated
 
 if TYPE_CHECKING:
@@ -82,8 +82,11 @@ def gradient_data(
         with_isolated(describe_rows(medians, campaign.cnns), sgemm),
         steps.groupby(STEP_KEYS)["step_s"].agg(step_s="median", n_rounds="size").reset_index(),
         _step_cv(steps),
-        _noise_floor(steps, STEP_KEYS, "step_s"),
-        {str(kernel): _noise_floor(rows, CALL_KEYS, CLOCK) for kernel, rows in kernels.groupby("kernel", sort=True)},
+        noise_floor(steps, STEP_KEYS, "step_s", order="round").mape,
+        {
+            str(kernel): noise_floor(rows, CALL_KEYS, CLOCK, order="round").mape
+            for kernel, rows in kernels.groupby("kernel", sort=True)
+        },
     )
 
 
@@ -108,9 +111,3 @@ def _step_cv(steps: pd.DataFrame) -> float:
     middle = steps.groupby(STEP_KEYS)["step_s"].transform("median")
     deviation: FloatArray = np.abs(np.log(steps["step_s"].to_numpy(float) / middle.to_numpy(float)))
     return float(1.4826 * np.median(deviation))
-
-
-def _noise_floor(rows: pd.DataFrame, keys: list[str], column: str) -> float:
-    if rows["round"].nunique() < 2:
-        return float("nan")
-    return noise_floor(rows, keys, column, order="round").mape

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.datasets.campaigns.trainer_runs import CONFIG
 from mlperf.models import StepwiseOLS
-from mlperf.models.validation.crossval import grouped_folds, relative_errors
-from mlperf.training.fits.left_out import LEAST_GROUPS, MOST_FOLDS, LeftOutError
+from mlperf.training.fits.left_out import left_out_error
 from mlperf.training.quality.epochs import quality_rows
 from mlperf.training.quality.quality_model import QualityModel
 
@@ -89,7 +87,11 @@ def fit_quality_table(
             hint="Train longer (--epochs), measure more settings, or lower the target.",
         )
     columns, logs = rows.loc[reached, COLUMNS], np.log(rows.loc[reached, "epochs_to_target"].to_numpy(float))
-    estimator = StepwiseOLS(terms=list(terms), noise="absolute", report="none").fit(columns, logs, groups=groups[reached])
+
+    def make() -> StepwiseOLS:
+        return StepwiseOLS(terms=list(terms), noise="absolute", report="none")
+
+    estimator = make().fit(columns, logs, groups=groups[reached])
     predicted = np.exp(estimator.predict(rows[COLUMNS]))
     return QualityModel(
         target_accuracy=float(target_accuracy),
@@ -97,7 +99,7 @@ def fit_quality_table(
         rows=rows.assign(predicted_epochs=predicted),
         n_settings=len(np.unique(groups)),
         n_censored=int((~reached).sum()),
-        errors=_left_out(columns, logs, groups[reached], terms, seed),
+        errors=left_out_error(make, columns, logs, groups[reached], seed=seed, unit=np.exp),
         provenance=provenance(data_sha256=data_sha256, seed=seed),
     )
 
@@ -113,16 +115,3 @@ def _settings(rows: pd.DataFrame) -> Any:
     if not known:
         return np.arange(len(rows)).astype(str)
     return rows[known].astype(str).agg(" x ".join, axis=1).to_numpy()
-
-
-def _left_out(columns: pd.DataFrame, logs: FloatArray, groups: Any, terms: Sequence[str], seed: int) -> LeftOutError | None:
-    """Errors of epochs when whole settings are left out."""
-    n_groups = len(np.unique(groups))
-    if n_groups < LEAST_GROUPS:
-        return None
-    predicted, inside = np.empty(len(logs)), np.empty(len(logs), bool)
-    for fold in grouped_folds(groups, min(MOST_FOLDS, n_groups), seed):
-        estimator = StepwiseOLS(terms=list(terms), noise="absolute", report="none").fit(columns.iloc[fold.train], logs[fold.train])
-        predicted[fold.test] = np.exp(estimator.predict(columns.iloc[fold.test]))
-        inside[fold.test] = estimator.in_domain(columns.iloc[fold.test])
-    return LeftOutError(relative_errors(predicted, np.exp(logs)), float(1.0 - inside.mean()))

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mlperf.models.validation.scores import r2
 from mlperf.studies.kernels import KernelTimes
-from mlperf.studies.kernels.ceilings import equal_feature_ceiling, group_ceiling, noise_ceiling, r2_of
+from mlperf.studies.kernels.ceilings import equal_feature_ceiling, group_ceiling, noise_ceiling
 from mlperf.studies.kernels.feature_sets import total_columns
 from mlperf.studies.kernels.tables.kernel_times import choose_setting
 
@@ -19,7 +20,7 @@ def test_no_model_of_these_columns_beats_the_means_of_equal_rows() -> None:
     y = codes + rng.standard_normal(200)
     saturated = np.eye(5)[codes]
     fit = saturated @ np.linalg.lstsq(saturated, y, rcond=None)[0]
-    assert equal_feature_ceiling(pd.DataFrame({"a": codes, "b": codes**2}), y) == pytest.approx(r2_of(fit, y), abs=1e-12)
+    assert equal_feature_ceiling(pd.DataFrame({"a": codes, "b": codes**2}), y) == pytest.approx(r2(fit, y), abs=1e-12)
     assert equal_feature_ceiling(pd.DataFrame({"a": np.arange(200)}), y) == pytest.approx(1.0)
 
 

@@ -11,7 +11,7 @@ from statsmodels.regression.linear_model import OLS
 
 from mlperf.core.errors import DataError, FitError
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.models.validation.crossval import Fold
+from mlperf.models.validation.folds import Fold
 from mlperf.studies.open_data.result import judged, limit_text, reached_text
 from mlperf.studies.open_data.trial import Limit, Method, Trial, adjusted_r2, goals_of, joined, left_out, score
 

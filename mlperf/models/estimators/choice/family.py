@@ -14,8 +14,9 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError, MlperfError, UsageError
 from mlperf.core.shown import Shown
 from mlperf.models.formula.expressions import Name, names, parse, text
-from mlperf.models.validation.crossval import CrossValidation, cross_validate
+from mlperf.models.regressor import Regressor, fit_in_groups
 from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds
+from mlperf.models.validation.left_out import LeftOutRows, left_out
 from mlperf.models.validation.scores import LARGEST_RATIO
 
 
@@ -39,11 +40,11 @@ class Member:
 
     name: str
     complexity: int
-    make: Callable[[Question], Any]
+    make: Callable[[Question], Regressor]
 
 
-def _stepwise(noise: str) -> Callable[[Question], Any]:
-    def make(question: Question) -> Any:
+def _stepwise(noise: str) -> Callable[[Question], Regressor]:
+    def make(question: Question) -> Regressor:
         from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 
         return StepwiseOLS(terms=question.terms, noise=noise, report="none")
@@ -51,8 +52,8 @@ def _stepwise(noise: str) -> Callable[[Question], Any]:
     return make
 
 
-def _selected(member: Callable[[Question], Any]) -> Callable[[Question], Any]:
-    def make(question: Question) -> Any:
+def _selected(member: Callable[[Question], Regressor]) -> Callable[[Question], Regressor]:
+    def make(question: Question) -> Regressor:
         from mlperf.models.estimators.choice.selected import Selected
 
         return Selected(member(question))
@@ -60,50 +61,50 @@ def _selected(member: Callable[[Question], Any]) -> Callable[[Question], Any]:
     return make
 
 
-def _nonnegative(question: Question) -> Any:
+def _nonnegative(question: Question) -> Regressor:
     from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 
     return NonNegativeOLS(question.terms, n_draws=0, n_folds=0)
 
 
-def _log(question: Question) -> Any:
+def _log(question: Question) -> Regressor:
     from mlperf.models.estimators.members.log_linear import LogOLS
 
     return LogOLS(question.log_terms, n_folds=0)
 
 
-def _huber(question: Question) -> Any:
+def _huber(question: Question) -> Regressor:
     from mlperf.models.estimators.members.robust import HuberOLS
 
     return HuberOLS(question.terms, n_folds=0)
 
 
-def _quantile(question: Question) -> Any:
+def _quantile(question: Question) -> Regressor:
     from mlperf.models.estimators.members.quantile import QuantileOLS
 
     return QuantileOLS(question.terms)
 
 
-def _scatter(question: Question) -> Any:
+def _scatter(question: Question) -> Regressor:
     from mlperf.models.estimators.local.scatter_local import ScatterLocal
 
     return ScatterLocal(question.terms, question.columns, seed=question.seed)
 
 
-def _ratio(question: Question) -> Any:
+def _ratio(question: Question) -> Regressor:
     from mlperf.models.estimators.local.ratio_local import RatioLocal
 
     return RatioLocal(question.terms, question.columns, n_folds=0, seed=question.seed)
 
 
-def _boosted(question: Question) -> Any:
+def _boosted(question: Question) -> Regressor:
     from mlperf.models.estimators.learning.boosted import BoostedResidual
 
     return BoostedResidual(_nonnegative(question), question.features, random_state=question.seed)
 
 
-def _learner(kind: str) -> Callable[[Question], Any]:
-    def make(question: Question) -> Any:
+def _learner(kind: str) -> Callable[[Question], Regressor]:
+    def make(question: Question) -> Regressor:
         from mlperf.models.estimators.learning.learners import LogLearner
 
         return LogLearner(kind, question.features, n_folds=0, random_state=question.seed)
@@ -172,7 +173,7 @@ def choose_family(
     X: Any,
     y: ArrayLike,
     groups: ArrayLike | None = None,
-    members: Sequence[str] | Mapping[str, Callable[[], Any]] = DEFAULT,
+    members: Sequence[str] | Mapping[str, Callable[[], Regressor]] = DEFAULT,
     *,
     terms: Sequence[str] | None = None,
     log_terms: Sequence[str] | None = None,
@@ -217,7 +218,7 @@ def choose_family(
     results, notes = {}, {}
     for name, _, make in asked:
         try:
-            results[name] = cross_validate(make, X, y, groups, folds=splits)
+            results[name] = left_out(make, X, y, groups, splits, domain=False)
         except MlperfError as error:
             notes[name] = str(error)
     if not results:
@@ -225,7 +226,7 @@ def choose_family(
     table = _table(asked, results, notes, keys)
     best = str(table["member"].to_numpy()[int(np.nanargmin(table["loss"]))])
     chosen = _simplest(table)
-    estimator = _fitted({name: make for name, _, make in asked}[chosen](), X, np.asarray(y, dtype=float), keys)
+    estimator = fit_in_groups({name: make for name, _, make in asked}[chosen](), X, np.asarray(y, dtype=float), keys)
     table["aic"] = [_aic(make, X, np.asarray(y, dtype=float)) if name in results else np.nan for name, _, make in asked]
     table["chosen"] = table["member"] == chosen
     return FamilyChoice(table, best, chosen, estimator, {name: result.predicted for name, result in results.items()})
@@ -251,7 +252,7 @@ def _logged(frame: pd.DataFrame, name: str) -> str:
     return f"log({text(Name(name))})" if positive else text(Name(name))
 
 
-def _members(members: Any, question: Question) -> list[tuple[str, int, Callable[[], Any]]]:
+def _members(members: Any, question: Question) -> list[tuple[str, int, Callable[[], Regressor]]]:
     if isinstance(members, Mapping):
         return [(name, place, make) for place, (name, make) in enumerate(members.items())]
     known = {member.name: member for member in MEMBERS}
@@ -261,31 +262,32 @@ def _members(members: Any, question: Question) -> list[tuple[str, int, Callable[
     return [(name, known[name].complexity, _bound(known[name], question)) for name in members]
 
 
-def _bound(member: Member, question: Question) -> Callable[[], Any]:
+def _bound(member: Member, question: Question) -> Callable[[], Regressor]:
     return lambda: member.make(question)
 
 
 def _table(
-    asked: Sequence[tuple[str, int, Any]], results: Mapping[str, CrossValidation], notes: Mapping[str, str], keys: Any
+    asked: Sequence[tuple[str, int, Any]], results: Mapping[str, LeftOutRows], notes: Mapping[str, str], keys: Any
 ) -> pd.DataFrame:
     losses = {name: _group_losses(result, keys) for name, result in results.items()}
-    best = min(results, key=lambda name: results[name].errors.log_ratio)
+    errors = {name: result.errors for name, result in results.items()}
+    best = min(errors, key=lambda name: errors[name].log_ratio)
     rows = []
     for name, complexity, _ in asked:
         row: dict[str, Any] = {"member": name, "complexity": complexity, "note": notes.get(name, "")}
         if name in results:
-            errors, loss = results[name].errors, losses[name]
-            row |= {"loss": errors.log_ratio, "loss_se": _standard_error(loss)}
-            row |= {"behind": errors.log_ratio - results[best].errors.log_ratio, "behind_se": _standard_error(loss - losses[best])}
-            row |= {key: getattr(errors, key) for key in ("mape", "median", "q3", "bias", "kendall_tau")}
+            own, loss = errors[name], losses[name]
+            row |= {"loss": own.log_ratio, "loss_se": _standard_error(loss)}
+            row |= {"behind": own.log_ratio - errors[best].log_ratio, "behind_se": _standard_error(loss - losses[best])}
+            row |= {key: getattr(own, key) for key in ("mape", "median", "q3", "bias", "kendall_tau")}
             row |= {"fit_s": results[name].fit_s}
         rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _group_losses(result: CrossValidation, keys: Any) -> FloatArray:
+def _group_losses(result: LeftOutRows, keys: Any) -> FloatArray:
     """Mean |log ratio| of each group, weighted by its share of the rows, shape (n_groups,); their mean is the loss."""
-    tested = result.fold >= 0
+    tested = result.tested
     ratio = np.clip(result.predicted[tested] / result.measured[tested], 1.0 / LARGEST_RATIO, LARGEST_RATIO)
     codes = pd.factorize(np.asarray(keys)[tested])[0]
     total = np.bincount(codes, np.abs(np.log(ratio)))
@@ -299,10 +301,6 @@ def _standard_error(values: FloatArray) -> float:
 def _simplest(table: pd.DataFrame) -> str:
     near = table[table["behind"] <= table["behind_se"]]
     return str(near.sort_values(["complexity", "loss"], kind="stable").iloc[0]["member"])
-
-
-def _fitted(estimator: Any, X: Any, y: FloatArray, keys: Any) -> Any:
-    return estimator.fit(X, y, groups=keys) if getattr(estimator, "uses_groups", False) else estimator.fit(X, y)
 
 
 def _aic(make: Callable[[], Any], X: Any, y: FloatArray) -> float:

@@ -17,7 +17,8 @@ from mlperf.models.formula.inputs import finite_columns, learn_terms, training_r
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.intervals import Interval, check_kind
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
-from mlperf.models.validation.crossval import configuration_groups, leave_one_group_out
+from mlperf.models.validation.folds import Fold, configuration_groups, leave_one_group_out
+from mlperf.models.validation.left_out import over_folds
 
 QUANTILE_ROWS = 200
 """From here a 2.5 % tail holds five residuals, and their quantiles need no distribution; below, Student's t."""
@@ -111,10 +112,11 @@ def leverage(design: FloatArray, factor: FloatArray, predicted: FloatArray) -> F
 
 def left_out_residuals(design: FloatArray, y: FloatArray, groups: ArrayLike, floor: float) -> FloatArray:
     """Relative residuals over sqrt(1 + leverage) of rows whose group was left out, shape (n_rows,)."""
-    residuals = np.empty(len(y))
-    for fold in leave_one_group_out(groups):
+
+    def residual(fold: Fold) -> FloatArray:
         coef, factor = solve(design[fold.train], y[fold.train])
         predicted = np.maximum(design[fold.test] @ coef, floor)
         spread = np.sqrt(1.0 + leverage(design[fold.test], factor, predicted))
-        residuals[fold.test] = (y[fold.test] / predicted - 1.0) / spread
-    return residuals
+        return np.asarray((y[fold.test] / predicted - 1.0) / spread)
+
+    return over_folds(leave_one_group_out(groups), len(y), residual)

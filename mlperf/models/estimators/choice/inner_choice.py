@@ -13,7 +13,8 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.models.estimators.choice.family import choose_family
 from mlperf.models.uncertainty.difficulty import left_out_scores
 from mlperf.models.uncertainty.intervals import Interval, check_kind, conformal_interval
-from mlperf.models.validation.crossval import Fold, configuration_groups, grouped_folds
+from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds
+from mlperf.models.validation.left_out import fold_numbers
 
 
 class InnerChoice(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -57,9 +58,7 @@ class InnerChoice(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         folds = grouped_folds(keys, self.n_folds, self.seed) if self.split is None else self.split(X)
         found = choose_family(X, times, keys, members=self.members, folds=folds, seed=self.seed)
         self.choice_, self.member_ = found.chosen, found.estimator
-        left_out, fold_of = found.predictions[found.chosen], np.full(len(times), -1)
-        for number, fold in enumerate(folds):
-            fold_of[fold.test] = number
+        left_out, fold_of = found.predictions[found.chosen], fold_numbers(folds, len(times))
         tested = fold_of >= 0
         logs = np.log(times[tested] / np.maximum(left_out[tested], times.min() / 4.0))
         self.residuals_, self.difficulty_ = left_out_scores(_numbers(X)[tested], logs, fold_of[tested])

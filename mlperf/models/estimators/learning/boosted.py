@@ -25,6 +25,7 @@ from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.intervals import Interval, check_kind, conformal_interval
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.validation.folds import configuration_groups, grouped_folds
+from mlperf.models.validation.left_out import left_out
 
 LOWEST, HIGHEST = 0.25, 4.0
 """A prediction outside a quarter of the smallest and four times the largest training time is outside the domain."""
@@ -154,11 +155,9 @@ class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         keys = configuration_groups(frame) if groups is None else np.asarray(groups)
         if len(pd.unique(keys)) < 2:
             return None
-        logs = np.empty(len(y))
-        for fold in grouped_folds(keys, self.n_folds, self.random_state):
-            part = clone(self).set_params(n_folds=0).fit(frame.iloc[fold.train], y[fold.train])
-            logs[fold.test] = np.log(y[fold.test] / part.predict(frame.iloc[fold.test]))
-        return ResidualQuantiles.of(logs)
+        folds = grouped_folds(keys, self.n_folds, self.random_state)
+        rows = left_out(lambda: clone(self).set_params(n_folds=0), frame, y, keys, folds, domain=False, equal_rows=True)
+        return ResidualQuantiles.of(np.log(y / rows.predicted))
 
     def _query(self, X: Any) -> pd.DataFrame:
         check_is_fitted(self, "trees_")

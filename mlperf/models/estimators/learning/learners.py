@@ -21,7 +21,8 @@ from mlperf.core.shown import Shown
 from mlperf.models.formula.inputs import finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.intervals import Interval, check_kind, cv_plus_interval
-from mlperf.models.validation.folds import configuration_groups, grouped_folds
+from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds
+from mlperf.models.validation.left_out import fold_numbers, over_folds
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
 
 LOWEST, HIGHEST = 0.25, 4.0
@@ -233,10 +234,13 @@ class LogLearner(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.smearing_ = 1.0
         if self.n_folds < 2 or len(pd.unique(keys)) < 2:
             return None
-        median, self.fold_of_ = np.empty(len(target)), np.empty(len(target), dtype=np.int64)
-        for number, fold in enumerate(grouped_folds(keys, self.n_folds, self.random_state)):
+        folds = grouped_folds(keys, self.n_folds, self.random_state)
+
+        def answer(fold: Fold) -> FloatArray:
             self.folds_.append(self._train(features[fold.train], target[fold.train], constraints)[0])
-            median[fold.test], self.fold_of_[fold.test] = self.folds_[-1].predict(features[fold.test]), number
+            return np.asarray(self.folds_[-1].predict(features[fold.test]))
+
+        median, self.fold_of_ = over_folds(folds, len(target), answer), fold_numbers(folds, len(target))
         self.left_out_ = target - median
         if self.smearing:
             self.smearing_ = float(np.mean(np.exp(self.left_out_)))

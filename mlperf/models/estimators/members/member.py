@@ -24,8 +24,9 @@ from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.uncertainty.spread import Spread
-from mlperf.models.validation.folds import configuration_groups, grouped_folds
-from mlperf.models.validation.scores import ErrorSummary, relative_errors
+from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds
+from mlperf.models.validation.left_out import fold_numbers, over_folds
+from mlperf.models.validation.scores import ErrorSummary, r2, relative_errors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,12 +131,13 @@ class LinearMember(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         keys = configuration_groups(rows.frame) if groups is None else groups
         if self.n_folds < 2 or len(pd.unique(keys)) < 2:
             return None, None
-        linear, fold_of = np.empty(len(rows.y)), np.empty(len(rows.y), dtype=np.int64)
-        for number, fold in enumerate(grouped_folds(keys, self.n_folds, self.seed)):
-            fold_of[fold.test] = number
-            coef = self._coefficients(design[fold.train], rows.y[fold.train], rows.weight[fold.train])
-            linear[fold.test] = design[fold.test] @ coef
-        return left_out_scores(design, noise_residual(rows.y, linear, spread), fold_of)
+        folds = grouped_folds(keys, self.n_folds, self.seed)
+
+        def answer(fold: Fold) -> FloatArray:
+            return design[fold.test] @ self._coefficients(design[fold.train], rows.y[fold.train], rows.weight[fold.train])
+
+        linear = over_folds(folds, len(rows.y), answer)
+        return left_out_scores(design, noise_residual(rows.y, linear, spread), fold_numbers(folds, len(rows.y)))
 
     def _publish(self, names: Sequence[str]) -> None:
         values = dict(zip(names, self.spread_.coef.tolist(), strict=True))
@@ -145,10 +147,16 @@ class LinearMember(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _report(self, names: Sequence[str], design: FloatArray, rows: Rows, solution: Solution) -> MemberReport:
         fitted = self._evaluate(design)
-        total = float(((rows.y - rows.y.mean()) ** 2).sum())
-        r2 = 1.0 - float(((rows.y - fitted) ** 2).sum()) / total if total > 0 else 0.0
+        share = r2(fitted, rows.y)
         return _member_report(
-            self.member, names, self.spread_, len(rows.y), r2, relative_errors(fitted, rows.y), solution.figures, solution.notes
+            self.member,
+            names,
+            self.spread_,
+            len(rows.y),
+            0.0 if np.isnan(share) else share,
+            relative_errors(fitted, rows.y),
+            solution.figures,
+            solution.notes,
         )
 
     def _evaluate(self, design: FloatArray) -> FloatArray:
