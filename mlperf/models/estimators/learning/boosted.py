@@ -8,21 +8,20 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.core.errors import FitError
 from mlperf.core.json_fields import Fields
 from mlperf.models.estimators.learning.trees import Trees
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
+from mlperf.models.estimators.time_regressor import ResidualIntervals
 from mlperf.models.formula.expressions import names, parse
 from mlperf.models.formula.inputs import finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.formula.terms import Terms
 from mlperf.models.uncertainty.domain import Domain
-from mlperf.models.uncertainty.intervals import Interval, check_kind, conformal_interval
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.validation.folds import configuration_groups, grouped_folds
 from mlperf.models.validation.left_out import left_out
@@ -31,7 +30,7 @@ LOWEST, HIGHEST = 0.25, 4.0
 """A prediction outside a quarter of the smallest and four times the largest training time is outside the domain."""
 
 
-class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class BoostedResidual(ResidualIntervals):
     """Base model times exp(boosted trees of log(measured / base)).
 
     The trees see the plain columns, the base its own terms. Outside the measured columns trees stay at their border value, the
@@ -85,13 +84,6 @@ class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.monotone = monotone
         self.n_folds = n_folds
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Any:
-        """Times are positive."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        tags.regressor_tags.poor_score = True
-        return tags
 
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit the base, then the trees on what it leaves.
@@ -181,38 +173,14 @@ class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             inside = inside & self.base_.in_domain(frame)
         return np.asarray(inside & (times >= LOWEST * low) & (times <= HIGHEST * high))
 
-    def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
-        """Interval from the errors of left-out groups; the same for the mean and a run: the form's error outweighs a run's.
-
-        Raises
-        ------
-        FitError
-            Fitted with ``n_folds`` below 2.
-        """
-        check_kind(kind, level)
-        logs = conformal_interval(np.log(self.predict(X)), self._residuals(), "log", level)
-        return Interval(np.exp(logs.lower), np.exp(logs.upper), level)
-
-    def sample(self, X: Any, rng: np.random.Generator, size: int, kind: str = "run") -> FloatArray:
-        """Draws of the times, shape (size, n_rows): predictions times the error of a left-out row."""
-        check_kind(kind, 0.5)
-        predicted = self.predict(X)
-        return np.asarray(predicted * np.exp(self._residuals().at(rng.uniform(size=(size, len(predicted))))))
-
-    def _residuals(self) -> ResidualQuantiles:
-        if self.residuals_ is None:
-            raise FitError("no left-out errors are known", hint="Fit with n_folds >= 2 to get intervals.")
-        return self.residuals_
-
     def to_dict(self) -> dict[str, Any]:
         """The base, the trees and the ranges as JSON types; no training rows."""
         from mlperf.models.storage.store import model_to_dict
 
         check_is_fitted(self, "trees_")
         labels = getattr(self, "feature_names_in_", None)
-        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "base"}
         return {
-            "parameters": {name: list(value) if isinstance(value, (tuple, list)) else value for name, value in parameters.items()},
+            "parameters": self.parameters_to_dict(),
             "feature_names": None if labels is None else [str(label) for label in labels],
             "n_features": self.n_features_in_,
             "base": model_to_dict(self.base_),
@@ -236,11 +204,8 @@ class BoostedResidual(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         from mlperf.models.storage.store import model_from_dict
 
         with Fields(document, path) as fields:
-            with fields.child("parameters") as child:
-                values: dict[str, Any] = {name: child.raw(name) for name in cls._get_param_names() if name != "base"}
-            base = model_from_dict(fields.raw("base"), f"{path}.base")
-            model = cls(base=base)
-            model.set_params(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+            model = cls.from_parameters(fields.child("parameters"))
+            model.base = base = model_from_dict(fields.raw("base"), f"{path}.base")
             if not fields.absent("feature_names"):
                 model.feature_names_in_ = np.array(fields.texts("feature_names"), dtype=object)
             model.n_features_in_ = fields.integer("n_features", lower=1)

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
@@ -18,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import FitError, UsageError
 from mlperf.core.shown import Shown
+from mlperf.models.estimators.time_regressor import TimeRegressor
 from mlperf.models.formula.inputs import finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.intervals import Interval, check_kind, cv_plus_interval
@@ -129,7 +129,7 @@ class LearnerReport(Shown):
     monotone_falls: float
 
 
-class LogLearner(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class LogLearner(TimeRegressor):
     """A learner of log time.
 
     Parameters
@@ -170,13 +170,6 @@ class LogLearner(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.smearing = smearing
         self.n_folds = n_folds
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Any:
-        """Times are positive."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        tags.regressor_tags.poor_score = True
-        return tags
 
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train on log time; with folds also learn how far left-out groups are missed.

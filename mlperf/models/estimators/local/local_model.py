@@ -11,21 +11,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
-from mlperf.core.errors import DataError, FitError, UsageError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.models.estimators.local.local_report import LocalReport
 from mlperf.models.estimators.local.neighbours import Neighbours, SizeScale, nearest
 from mlperf.models.estimators.members.relative_fit import RelativeFit
+from mlperf.models.estimators.time_regressor import ResidualIntervals
 from mlperf.models.formula.inputs import finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.formula.terms import Terms
 from mlperf.models.uncertainty.domain import Domain
-from mlperf.models.uncertainty.intervals import Interval, check_kind, conformal_interval
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
-from mlperf.models.validation.folds import configuration_groups, grouped_folds
+from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds
+from mlperf.models.validation.left_out import over_folds
 from mlperf.models.validation.scores import relative_errors
 
 MAX_TESTED_ROWS = 3000
@@ -53,7 +53,7 @@ class Measured:
         return Measured(self.frame.iloc[rows], self.design[rows], points, self.y[rows], cKDTree(points))
 
 
-class LocalModel(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class LocalModel(ResidualIntervals, ABC):
     """Base of `ScatterLocal` and `RatioLocal`."""
 
     terms: Sequence[str] | None
@@ -71,13 +71,6 @@ class LocalModel(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _answer(self, learned: Any, measured: Measured, query: Measured, near: Neighbours) -> FloatArray:
         """Times of the queries from their neighbours, shape (n_queries,)."""
-
-    def __sklearn_tags__(self) -> Any:
-        """Times are positive."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        tags.regressor_tags.poor_score = True
-        return tags
 
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Keep the measurements, choose k, and learn how far left-out rows are missed.
@@ -138,18 +131,20 @@ class LocalModel(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """Rows tested, predictions of each k and of the global model; at most 3,000 rows are tested."""
         rng = np.random.default_rng(self.seed)
         allowed = rng.permutation(len(self.measured_.y))[:MAX_TESTED_ROWS]
-        rivals: dict[int, list[FloatArray]] = {k: [] for k in candidates}
-        tested, simple = [], []
-        for fold in grouped_folds(groups, self.n_folds, self.seed):
-            rows = np.intersect1d(fold.test, allowed)
-            train, query = self.measured_.part(fold.train), self.measured_.part(rows)
+        every = grouped_folds(groups, self.n_folds, self.seed)
+        folds = [Fold(fold.name, fold.train, np.intersect1d(fold.test, allowed)) for fold in every]
+
+        def answers(fold: Fold) -> FloatArray:
+            train, query = self.measured_.part(fold.train), self.measured_.part(fold.test)
             learned = self._learn(train)
             near = nearest(train.tree, query.points, max(candidates))
-            for k in candidates:
-                rivals[k].append(self._answer(learned, train, query, Neighbours(near.index[:, :k], near.distance[:, :k])))
-            simple.append(RelativeFit.of(train.design, train.y).predict(query.design))
-            tested.append(rows)
-        return np.concatenate(tested), {k: np.concatenate(parts) for k, parts in rivals.items()}, np.concatenate(simple)
+            nearer = [Neighbours(near.index[:, :k], near.distance[:, :k]) for k in candidates]
+            simple = RelativeFit.of(train.design, train.y).predict(query.design)
+            return np.stack([*(self._answer(learned, train, query, few) for few in nearer), simple])
+
+        tested = np.concatenate([fold.test for fold in folds])
+        found = over_folds(folds, (len(candidates) + 1, len(self.measured_.y)), answers)[:, tested]
+        return tested, dict(zip(candidates, found, strict=False)), found[-1]
 
     def _query(self, X: Any) -> Measured:
         check_is_fitted(self, "measured_")
@@ -168,39 +163,11 @@ class LocalModel(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
         query = self._query(X)
         return self.domain_.contains(query.frame, query.design)
 
-    def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
-        """Interval of every row from the errors on left-out training rows.
-
-        The error of the form outweighs the noise of a run, so ``kind="mean"`` and ``kind="run"`` are the same here.
-
-        Raises
-        ------
-        FitError
-            Fitted without folds.
-        """
-        check_kind(kind, level)
-        logs = conformal_interval(np.log(self.predict(X)), self._residuals(), "log", level)
-        return Interval(np.exp(logs.lower), np.exp(logs.upper), level)
-
-    def sample(self, X: Any, rng: np.random.Generator, size: int, kind: str = "run") -> FloatArray:
-        """Draws of the times, shape (size, n_rows): predictions times the error of a left-out row."""
-        check_kind(kind, 0.5)
-        predicted = self.predict(X)
-        return np.asarray(predicted * np.exp(self._residuals().at(rng.uniform(size=(size, len(predicted))))))
-
-    def _residuals(self) -> ResidualQuantiles:
-        if self.residuals_ is None:
-            raise FitError(
-                "no left-out errors are known", hint="Fit with n_folds >= 2 and at least twice as many rows to get intervals."
-            )
-        return self.residuals_
-
     def to_dict(self) -> dict[str, Any]:
         """The measured rows, the terms and what was chosen, as JSON types."""
         measured, report = self.measured_, self.report_
-        parameters = {name: value for name, value in self.get_params(deep=False).items() if name != "base"}
         return {
-            "parameters": {name: list(value) if isinstance(value, (tuple, list)) else value for name, value in parameters.items()},
+            "parameters": self.parameters_to_dict(),
             "has_names": hasattr(self, "feature_names_in_"),
             "names": [str(name) for name in measured.frame],
             "columns": [measured.frame[name].tolist() for name in measured.frame],
@@ -226,10 +193,7 @@ class LocalModel(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             With the JSON path of what is wrong.
         """
         with Fields(document, path) as fields:
-            with fields.child("parameters") as child:
-                wanted = [name for name in cls._get_param_names() if name != "base"]
-                values = {name: child.raw(name) for name in wanted}
-            model = cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+            model = cls.from_parameters(fields.child("parameters"))
             y = fields.numbers("y")
             frame = stored_frame(fields, len(y))
             model.n_features_in_ = frame.shape[1]

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
 from mlperf.models.algebra.fixed_order import evaluate_fixed_order
+from mlperf.models.estimators.time_regressor import TimeRegressor
 from mlperf.models.formula.inputs import Rows, finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.formula.terms import Terms
 from mlperf.models.uncertainty.difficulty import Difficulty, left_out_scores
@@ -64,7 +64,7 @@ class Solution:
     notes: tuple[str, ...] = ()
 
 
-class LinearMember(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class LinearMember(TimeRegressor, ABC):
     """Base of regressors that are linear in named terms; a member says how its coefficients are found.
 
     See `NonNegativeOLS`, `LogOLS`, `HuberOLS`, `QuantileOLS`.
@@ -84,13 +84,6 @@ class LinearMember(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _solve(self, design: FloatArray, rows: Rows, groups: IntArray | None) -> Solution:
         """Coefficients, how sure they are, and what is special to the member."""
-
-    def __sklearn_tags__(self) -> Any:
-        """Times are positive, and a constrained fit may be a poor one."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        tags.regressor_tags.poor_score = True
-        return tags
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Fit the terms to positive times.
@@ -187,10 +180,9 @@ class LinearMember(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def to_dict(self) -> dict[str, Any]:
         """Terms, coefficients, errors, domain and report as JSON types; no training rows."""
         check_is_fitted(self, "spread_")
-        parameters = self.get_params(deep=False)
         names = getattr(self, "feature_names_in_", None)
         return {
-            "parameters": {key: list(value) if isinstance(value, tuple) else value for key, value in parameters.items()},
+            "parameters": self.parameters_to_dict(),
             "columns": None if names is None else [str(name) for name in names],
             "n_features": self.n_features_in_,
             "terms": self.terms_.to_dict(),
@@ -216,7 +208,7 @@ class LinearMember(RegressorMixin, BaseEstimator, ABC):  # type: ignore[misc]
             With the JSON path of what is wrong.
         """
         with Fields(document, path) as fields:
-            model = cls(**_parameters(cls, fields.child("parameters")))
+            model = cls.from_parameters(fields.child("parameters"))
             if not fields.absent("columns"):
                 model.feature_names_in_ = np.array(fields.texts("columns"), dtype=object)
             model.n_features_in_ = fields.integer("n_features", lower=1)
@@ -240,13 +232,6 @@ def noise_residual(y: FloatArray, linear: FloatArray, spread: Spread) -> FloatAr
         return np.asarray(y / spread.smearing - linear)
     ratio = np.divide(y / spread.smearing, linear, out=np.full_like(y, np.inf), where=linear > 0)
     return np.asarray(ratio - 1.0)
-
-
-def _parameters(cls: type[BaseEstimator], fields: Fields) -> dict[str, Any]:
-    known = cls._get_param_names()
-    with fields:
-        values = {name: fields.raw(name) for name in known}
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 def _member_report(

@@ -12,6 +12,7 @@ from mlperf.core.json_fields import Fields
 from mlperf.core.shown import plain
 from mlperf.models.estimators.stepwise.fitted import Fitted
 from mlperf.models.estimators.stepwise.stepwise_fit import terms_column_names
+from mlperf.models.estimators.time_regressor import parameters_of
 from mlperf.models.formula.expressions import parse, text
 from mlperf.models.formula.terms import Terms
 from mlperf.models.inference.anova import TermTable
@@ -63,7 +64,7 @@ def stepwise_from_dict(cls: type[Any], document: Mapping[str, Any], path: str = 
         With the JSON path of what is wrong.
     """
     with Fields(document, path) as fields:
-        model = cls(**_parameters(cls, fields.child("parameters")))
+        model = cls(**parameters_of(cls, fields.child("parameters")))
         if not fields.absent("columns"):
             model.feature_names_in_ = np.array(fields.texts("columns"), dtype=object)
         model.n_features_in_ = fields.integer("n_features", lower=1)
@@ -82,12 +83,6 @@ def stepwise_from_dict(cls: type[Any], document: Mapping[str, Any], path: str = 
             raise DataError(f"got {len(spread.coef)} coefficients, expected {len(names)}", place=f"{path}.spread.coef")
         model._publish(Fitted(terms, kept, names, spread, report, relations, offsets, None, None, [domain]))
     return model
-
-
-def _parameters(cls: type[Any], fields: Fields) -> dict[str, Any]:
-    with fields:
-        values = {name: fields.raw(name) for name in cls._get_param_names()}
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 def _report(fields: Fields, names: tuple[str, ...], path: str) -> FitReport:

@@ -1,0 +1,84 @@
+"""What estimators of times share: tags, intervals from left-out residuals, parameters as JSON."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import FitError
+from mlperf.core.json_fields import Fields
+from mlperf.models.uncertainty.intervals import Interval, check_kind, conformal_interval
+from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
+
+BASE = "base"
+"""A parameter that is an estimator: stored as a model of its own."""
+
+
+class TimeRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of regressors for times, which are positive."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Times are positive, and a constrained or a local fit may be a poor one."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = True
+        tags.regressor_tags.poor_score = True
+        return tags
+
+    def parameters_to_dict(self) -> dict[str, Any]:
+        """Parameters as JSON types, without a base estimator."""
+        values = {name: value for name, value in self.get_params(deep=False).items() if name != BASE}
+        return {name: list(value) if isinstance(value, (tuple, list)) else value for name, value in values.items()}
+
+    @classmethod
+    def from_parameters(cls, fields: Fields) -> Self:
+        """Unfitted, with the parameters that `parameters_to_dict` wrote; DataError names a missing or unknown one."""
+        return cls(**parameters_of(cls, fields))
+
+
+def parameters_of(estimator: type[BaseEstimator], fields: Fields) -> dict[str, Any]:
+    """Parameters of an estimator's constructor that JSON holds, lists as tuples; DataError names a missing or unknown one."""
+    with fields:
+        values = {name: fields.raw(name) for name in estimator._get_param_names() if name != BASE}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+
+
+class ResidualIntervals(TimeRegressor):
+    """Base of estimators whose intervals come from log(measured / predicted) of left-out groups, ``residuals_``.
+
+    The error of the form outweighs the noise of a run, so the interval of the mean and that of a run are the same.
+    """
+
+    residuals_: ResidualQuantiles | None
+
+    @abstractmethod
+    def predict(self, X: Any) -> FloatArray:
+        """Times of the rows of X, shape (n_rows,), in the unit of y."""
+
+    def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
+        """Interval of every row from the errors of left-out groups; the same for the mean and a run.
+
+        Raises
+        ------
+        FitError
+            Fitted without folds.
+        """
+        check_kind(kind, level)
+        logs = conformal_interval(np.log(self.predict(X)), self._residuals(), "log", level)
+        return Interval(np.exp(logs.lower), np.exp(logs.upper), level)
+
+    def sample(self, X: Any, rng: np.random.Generator, size: int, kind: str = "run") -> FloatArray:
+        """Draws of the times, shape (size, n_rows): predictions times the error of a left-out row."""
+        check_kind(kind, 0.5)
+        predicted = self.predict(X)
+        return np.asarray(predicted * np.exp(self._residuals().at(rng.uniform(size=(size, len(predicted))))))
+
+    def _residuals(self) -> ResidualQuantiles:
+        if self.residuals_ is None:
+            raise FitError(
+                "no left-out errors are known", hint="Fit with n_folds >= 2 and at least twice as many rows to get intervals."
+            )
+        return self.residuals_
