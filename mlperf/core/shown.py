@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,6 +33,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(item) for item in value]
     return str(value)
+
+
+def records_frame(kind: type, records: Iterable[Any]) -> pd.DataFrame:
+    """One row a record of one dataclass ``kind``, one column a field, in the order of both; columns even without records."""
+    import pandas as pd
+
+    names = [field.name for field in dataclasses.fields(kind)]
+    return pd.DataFrame([{name: getattr(one, name) for name in names} for one in records], columns=names)
 
 
 class Shown:

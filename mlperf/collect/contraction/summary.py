@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from mlperf.collect.protocol.order import Drift, drift
-from mlperf.core.shown import Shown
+from mlperf.core.shown import Shown, records_frame
 from mlperf.datasets.dictionary.contraction_schema import CACHEGRIND, KEY, ROUNDS
 from mlperf.datasets.reading.read import read_table
 from mlperf.models.validation.scores import noise_floor
@@ -80,8 +80,7 @@ class CollectedContractions(Shown):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per build, size and alignment."""
-        names = list(UnitSummary.__slots__)
-        return pd.DataFrame([[getattr(each, name) for name in names] for each in self.units], columns=names)
+        return records_frame(UnitSummary, self.units)
 
 
 def summarise_contractions(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from mlperf.core.shown import Shown
+from mlperf.core.shown import Shown, records_frame
 from mlperf.datasets.dictionary.column import ALWAYS, Column
 from mlperf.datasets.dictionary.contraction_schema import CONTRACTION_TABLES
 from mlperf.datasets.dictionary.schema import TABLES, table_schema
@@ -54,7 +54,7 @@ class DataDictionary(Shown):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per column."""
-        return pd.DataFrame([{name: getattr(one, name) for name in ColumnDescription.__slots__} for one in self.columns])
+        return records_frame(ColumnDescription, self.columns)
 
 
 def describe_columns(table: str | None = None) -> DataDictionary:

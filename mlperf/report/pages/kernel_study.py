@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from mlperf.core.shown import records_frame
 from mlperf.report.text.views import Section
 
 if TYPE_CHECKING:
@@ -164,9 +166,9 @@ def transfer_sections(result: KernelStudy) -> list[Section]:
     ]
 
 
-def frame_of(scores: Any) -> pd.DataFrame:
-    """One line a score."""
-    return pd.DataFrame([{name: getattr(one, name) for name in type(one).__slots__} for one in scores])
+def frame_of(scores: Sequence[Any]) -> pd.DataFrame:
+    """One line a score, of at least one."""
+    return records_frame(type(scores[0]), scores)
 
 
 def published_sections(result: KernelStudy) -> list[Section]:

@@ -161,9 +161,3 @@ def in_sample(model: Any) -> dict[str, float]:
         "condition_number": float(report.condition_number),
         "largest_vif": float(terms["vif"].max()) if len(terms) else NAN,
     }
-
-
-def score_frame(scores: Sequence[EstimateScore]) -> pd.DataFrame:
-    """One line a feature set and learner."""
-    rows = [{name: getattr(one, name) for name in EstimateScore.__slots__} for one in scores]
-    return pd.DataFrame(rows, columns=list(EstimateScore.__slots__))

@@ -10,13 +10,13 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
-from mlperf.core.shown import Shown
+from mlperf.core.shown import Shown, records_frame
 from mlperf.core.suggest import did_you_mean
 from mlperf.models.estimators.learning.groups import GroupScores, group_edges
 from mlperf.models.validation.folds import Fold, grouped_folds
 from mlperf.studies.kernels.ceilings import NoiseCeiling, group_ceiling, noise_ceiling
 from mlperf.studies.kernels.dynamic import counted_sweep
-from mlperf.studies.kernels.estimates import Estimate, EstimateScore, estimate, score_frame
+from mlperf.studies.kernels.estimates import Estimate, EstimateScore, estimate
 from mlperf.studies.kernels.feature_sets import FEATURE_SETS, available_sets
 from mlperf.studies.kernels.group_study import GroupScore, binned, classified
 from mlperf.studies.kernels.learners import LEARNERS, learner
@@ -107,7 +107,7 @@ class KernelStudy(Shown):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a feature set and learner."""
-        return score_frame(self.estimates)
+        return records_frame(EstimateScore, self.estimates)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.core.shown import Shown
+from mlperf.core.shown import Shown, records_frame
 from mlperf.models.validation.folds import Fold, grouped_folds
 from mlperf.models.validation.left_out import LeftOutRows, left_out
 from mlperf.models.validation.scores import r2, rank_correlation, relative_errors
@@ -184,15 +183,9 @@ def calibrated(predicted: FloatArray, measured: FloatArray, seed: int, n_draws: 
     return float(np.mean(errors))
 
 
-def transfer_frame(scores: Sequence[TransferScore]) -> pd.DataFrame:
-    """One line a build or machine, feature set and way."""
-    rows: list[dict[str, Any]] = [{name: getattr(one, name) for name in TransferScore.__slots__} for one in scores]
-    return pd.DataFrame(rows, columns=list(TransferScore.__slots__))
-
-
 def price_of_generality(scores: Sequence[TransferScore]) -> pd.DataFrame:
     """Means over builds (machines): one line a feature set, learner and way, with the rise of MAPE over the special model."""
-    frame = transfer_frame(scores)
+    frame = records_frame(TransferScore, scores)
     if frame.empty:
         return pd.DataFrame(
             columns=["axis", "features", "learner", "way", "n_train", "r2", "mape", "rank", "calibrated_mape", "rise_of_mape"]

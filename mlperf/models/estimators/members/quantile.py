@@ -17,6 +17,7 @@ from mlperf.core.errors import FitError, UsageError
 from mlperf.models.algebra.scaling import column_norms, powers_of_two
 from mlperf.models.algebra.small_system import RANK_TOLERANCE
 from mlperf.models.estimators.members.member import LinearMember, Solution
+from mlperf.models.estimators.members.relative_fit import relative_system
 from mlperf.models.estimators.members.sandwich import sandwich_factor
 from mlperf.models.formula.inputs import Rows
 from mlperf.models.uncertainty.spread import Spread
@@ -66,15 +67,11 @@ class QuantileOLS(LinearMember):
         self.n_folds = n_folds
         self.seed = seed
 
-    def _relative(self, design: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        unit = y if self.noise == "relative" else np.ones_like(y)
-        return design / unit[:, None], y / unit
-
     def _coefficients(self, design: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        return quantile_coefficients(*self._relative(design, y), self.quantile, weight)
+        return quantile_coefficients(*relative_system(design, y, self.noise), self.quantile, weight)
 
     def _solve(self, design: FloatArray, rows: Rows, groups: IntArray | None) -> Solution:
-        matrix, target = self._relative(design, rows.y)
+        matrix, target = relative_system(design, rows.y, self.noise)
         coef = quantile_coefficients(matrix, target, self.quantile, rows.weight)
         residual = target - matrix @ coef
         objective = float(rows.weight @ check_loss(residual, self.quantile))

@@ -26,3 +26,9 @@ class RelativeFit:
     def predict(self, design: FloatArray) -> FloatArray:
         """Times, shape (n_rows,)."""
         return np.asarray(np.maximum(evaluate_fixed_order(design, self.coef), self.floor))
+
+
+def relative_system(design: FloatArray, y: FloatArray, noise: str) -> tuple[FloatArray, FloatArray]:
+    """Design and response over the measured time where ``noise`` is relative, else as they are."""
+    unit = y if noise == "relative" else np.ones_like(y)
+    return design / unit[:, None], y / unit

@@ -11,6 +11,7 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import FitError
 from mlperf.models.algebra.small_system import reduce_rows
 from mlperf.models.estimators.members.member import LinearMember, Solution
+from mlperf.models.estimators.members.relative_fit import relative_system
 from mlperf.models.estimators.members.sandwich import sandwich_factor
 from mlperf.models.formula.inputs import Rows
 from mlperf.models.uncertainty.spread import Spread
@@ -86,15 +87,11 @@ class HuberOLS(LinearMember):
         self.n_folds = n_folds
         self.seed = seed
 
-    def _relative(self, design: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        unit = y if self.noise == "relative" else np.ones_like(y)
-        return design / unit[:, None], y / unit
-
     def _coefficients(self, design: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-        return self._iterate(*self._relative(design, y), weight).coef
+        return self._iterate(*relative_system(design, y, self.noise), weight).coef
 
     def _solve(self, design: FloatArray, rows: Rows, groups: IntArray | None) -> Solution:
-        matrix, target = self._relative(design, rows.y)
+        matrix, target = relative_system(design, rows.y, self.noise)
         found = self._iterate(matrix, target, rows.weight)
         coef, scale, self.weights_, self.n_iter_ = found.coef, found.scale, found.weights, found.n_iter
         residual = target - matrix @ coef
