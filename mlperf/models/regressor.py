@@ -33,7 +33,7 @@ class Regressor(Protocol):
         ...
 
 
-def fit_in_groups(estimator: Any, X: Any, y: FloatArray, groups: ArrayLike) -> Any:
+def fit_in_groups(estimator: Any, X: Any, y: FloatArray, groups: ArrayLike | None) -> Any:
     """Fit an estimator, and tell it the groups if it is one that uses them.
 
     Parameters
@@ -41,14 +41,14 @@ def fit_in_groups(estimator: Any, X: Any, y: FloatArray, groups: ArrayLike) -> A
     estimator : Regressor
     X : DataFrame or array, shape (n_rows, n_columns)
     y : array, shape (n_rows,)
-    groups : array-like, shape (n_rows,)
-        Equal values belong together.
+    groups : array-like, shape (n_rows,), or None
+        Equal values belong together; None leaves the estimator its default.
 
     Returns
     -------
     Predictor
         What ``fit`` returns.
     """
-    if getattr(estimator, "uses_groups", False):
+    if groups is not None and getattr(estimator, "uses_groups", False):
         return estimator.fit(X, y, groups=np.asarray(groups))
     return estimator.fit(X, y)

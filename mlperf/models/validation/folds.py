@@ -107,13 +107,13 @@ def check_folds(folds: Sequence[Fold], X: Any, groups: ArrayLike | None = None, 
     DataError
         Names the fold, and the group or the two rows.
     """
-    if groups is not None:
-        for fold in folds:
-            _check_groups(fold, np.asarray(groups))
     if groups is None or not equal_rows:
         row_keys = pd.util.hash_pandas_object(_as_frame(X), index=False).to_numpy()
         for fold in folds:
             _check_rows(fold, row_keys)
+    if groups is not None:
+        for fold in folds:
+            _check_groups(fold, np.asarray(groups))
 
 
 def _check_groups(fold: Fold, groups: NDArray[Any]) -> None:

@@ -16,7 +16,7 @@ from mlperf.core.errors import FitError
 from mlperf.core.shown import Shown
 from mlperf.models.regressor import Regressor, fit_in_groups
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.models.validation.folds import Fold, check_folds, configuration_groups, take_rows
+from mlperf.models.validation.folds import Fold, check_folds, take_rows
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
 
 LEVEL = 0.95
@@ -121,13 +121,13 @@ def left_out(
     """
     check_folds(folds, X, groups, equal_rows=equal_rows)
     measured = np.asarray(y, dtype=float)
-    labels = configuration_groups(X) if groups is None else np.asarray(groups)
     spent, choices, knows = 0.0, [], True
 
     def answers(fold: Fold) -> FloatArray:
         nonlocal spent, knows
         started = time.process_time()
-        model = fit_in_groups(make(), take_rows(X, fold.train), measured[fold.train], labels[fold.train])
+        keys = None if groups is None else np.asarray(groups)[fold.train]
+        model = fit_in_groups(make(), take_rows(X, fold.train), measured[fold.train], keys)
         spent += time.process_time() - started
         rows = take_rows(X, fold.test)
         knows = knows and hasattr(model, "in_domain")

@@ -218,7 +218,7 @@ def choose_family(
     results, notes = {}, {}
     for name, _, make in asked:
         try:
-            results[name] = left_out(make, X, y, groups, splits, domain=False)
+            results[name] = left_out(make, X, y, keys, splits, domain=False)
         except MlperfError as error:
             notes[name] = str(error)
     if not results:
