@@ -9,10 +9,9 @@ import pandas as pd
 
 from mlperf.datasets import read_open
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
-from mlperf.models.validation.scores import relative_errors
+from mlperf.models.validation.scores import adjusted_r2, relative_errors
 from mlperf.studies.open_data.result import NAN, Climbed, Score, judged
 from mlperf.studies.open_data.task import Rung
-from mlperf.studies.open_data.trial import adjusted_r2
 
 SERIES = ["section", "hardware", "cnn"]
 TRAINED_FACTORS = (1, 4, 16)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,13 +10,11 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.core.errors import FitError
-from mlperf.models.uncertainty.intervals import Interval
-from mlperf.models.validation.folds import Fold, check_folds, take_rows
-from mlperf.models.validation.scores import relative_errors
+from mlperf.models.regressor import Regressor
+from mlperf.models.validation.folds import Fold
+from mlperf.models.validation.left_out import left_out as leave_rows_out
+from mlperf.models.validation.scores import adjusted_r2, coverage, half_width, relative_errors
 from mlperf.studies.open_data.result import NAN, Goal, Score, judged
-
-LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +23,7 @@ class Method:
 
     name: str
     role: str
-    make: Callable[[], Any]
+    make: Callable[[], Regressor]
     has_interval: bool = True
 
 
@@ -81,47 +78,12 @@ def left_out(method: Method, trial: Trial) -> LeftOut:
     DataError
         A split leaks.
     """
-    check_folds(trial.folds, trial.X, trial.groups)
-    parts, choices, spent, knows = [], [], 0.0, True
-    for fold in trial.folds:
-        model, train = method.make(), take_rows(trial.X, fold.train)
-        keys = {} if trial.groups is None else {"groups": np.asarray(trial.groups)[fold.train]}
-        started = time.process_time()
-        model.fit(train, trial.y[fold.train], **(keys if getattr(model, "uses_groups", False) else {}))
-        spent += time.process_time() - started
-        rows = take_rows(trial.X, fold.test)
-        predicted = np.asarray(model.predict(rows), dtype=float)
-        interval = run_interval(model, rows, len(predicted)) if method.has_interval else no_interval(len(predicted))
-        knows = knows and hasattr(model, "in_domain")
-        inside = np.asarray(model.in_domain(rows)) if knows else np.zeros(len(predicted), dtype=bool)
-        parts.append((predicted, trial.y[fold.test], interval.lower, interval.upper, inside))
-        choices.append(choice_of(model))
-    predicted, measured, lower, upper, inside = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return LeftOut(predicted, measured, lower, upper, inside, knows, spent, joined(choices))
-
-
-def run_interval(model: Any, rows: Any, n_rows: int) -> Interval:
-    """95 % prediction interval of every row; NaN where the model has none."""
-    try:
-        return Interval(*_bounds(model.predict_interval(rows, kind="run", level=LEVEL)), LEVEL)
-    except (AttributeError, FitError):
-        return no_interval(n_rows)
-
-
-def _bounds(interval: Interval) -> tuple[FloatArray, FloatArray]:
-    return interval.lower, interval.upper
-
-
-def no_interval(n_rows: int) -> Interval:
-    """NaN for every row."""
-    return Interval(np.full(n_rows, NAN), np.full(n_rows, NAN), LEVEL)
-
-
-def choice_of(model: Any) -> str:
-    """What a fitted model chose by itself, in a word."""
-    if hasattr(model, "choice_"):
-        return str(model.choice_)
-    return f"k = {model.k_}" if hasattr(model, "k_") else ""
+    rows = leave_rows_out(method.make, trial.X, trial.y, trial.groups, trial.folds, intervals=method.has_interval)
+    order = np.concatenate([fold.test for fold in trial.folds])
+    arrays = (rows.predicted, rows.measured, rows.lower, rows.upper)
+    predicted, measured, lower, upper = (each[order] for each in arrays)
+    inside = rows.in_domain[order]
+    return LeftOut(predicted, measured, lower, upper, inside, rows.knows_domain, rows.fit_s, joined(rows.choices))
 
 
 def joined(choices: Sequence[str]) -> str:
@@ -136,9 +98,7 @@ def score_of(answers: LeftOut, name: str, role: str, trial: Trial) -> Score:
     """Figures of a method's answers."""
     errors = relative_errors(np.maximum(answers.predicted, 0.0), answers.measured)
     raw = relative_errors(answers.predicted, answers.measured)
-    known = np.isfinite(answers.lower)
-    covered = (answers.lower <= answers.measured) & (answers.measured <= answers.upper)
-    width = (answers.upper - answers.lower) / (2.0 * np.maximum(answers.predicted, np.finfo(float).tiny))
+    size = np.maximum(answers.predicted, np.finfo(float).tiny)
     return Score(
         rung=trial.rung,
         device=trial.device,
@@ -159,21 +119,11 @@ def score_of(answers: LeftOut, name: str, role: str, trial: Trial) -> Score:
         nonpositive=raw.nonpositive,
         noise_floor=trial.noise_floor,
         in_domain=float(answers.inside.mean()) if answers.knows_domain else NAN,
-        coverage=float(covered[known].mean()) if known.any() else NAN,
-        half_width=float(np.median(width[known])) if known.any() else NAN,
+        coverage=coverage(answers.lower, answers.upper, answers.measured),
+        half_width=half_width(answers.lower, answers.upper, size),
         fit_s=answers.fit_s,
         choice=answers.choice,
     )
-
-
-def adjusted_r2(predicted: FloatArray, measured: FloatArray, n_terms: int) -> float:
-    """R² about the mean of the rows, adjusted for ``n_terms`` columns and a constant; NaN where too few rows are left."""
-    total = float(((measured - measured.mean()) ** 2).sum())
-    free = len(measured) - n_terms - 1
-    if total == 0.0 or free <= 0:
-        return NAN
-    rest = float(((measured - predicted) ** 2).sum())
-    return 1.0 - (rest / free) / (total / (len(measured) - 1))
 
 
 FIGURES = {"mape": "MAPE", "q3": "third quartile", "in_domain": "share in domain"}

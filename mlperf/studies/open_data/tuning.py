@@ -17,12 +17,13 @@ from mlperf.datasets import read_open
 from mlperf.models.estimators.choice.inner_choice import InnerChoice
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.uncertainty.intervals import Interval
+from mlperf.models.validation.scores import adjusted_r2
 from mlperf.studies.open_data.forms import Form, boosting
 from mlperf.studies.open_data.products import SPLIT
 from mlperf.studies.open_data.result import NAN, Climbed, Goal, Score, judged
 from mlperf.studies.open_data.splits import device_rows, seventy_thirty
 from mlperf.studies.open_data.task import Rung
-from mlperf.studies.open_data.trial import Method, Trial, adjusted_r2, score
+from mlperf.studies.open_data.trial import Method, Trial, score
 
 DEVICES = ("2080 Ti", "TITAN RTX")
 # fmt: off

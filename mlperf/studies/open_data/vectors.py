@@ -7,12 +7,13 @@ from pathlib import Path
 import pandas as pd
 
 from mlperf.datasets import read_open
+from mlperf.models.validation.scores import adjusted_r2
 from mlperf.studies.open_data.forms import Form, methods, plain
 from mlperf.studies.open_data.products import GPUS, SPLIT
 from mlperf.studies.open_data.result import NAN, Climbed, Goal, Score, judged
 from mlperf.studies.open_data.splits import device_rows, seventy_thirty
 from mlperf.studies.open_data.task import Rung
-from mlperf.studies.open_data.trial import Trial, adjusted_r2, score
+from mlperf.studies.open_data.trial import Trial, score
 
 SHAPE = ("rows", "columns")
 FORM = Form(("rows*columns",), SHAPE, (*SHAPE, "rows*columns"))

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from statsmodels.regression.linear_model import OLS
 
 from mlperf.core.errors import DataError, FitError
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.validation.folds import Fold
 from mlperf.studies.open_data.result import judged, limit_text, reached_text
-from mlperf.studies.open_data.trial import Limit, Method, Trial, adjusted_r2, goals_of, joined, left_out, score
+from mlperf.studies.open_data.trial import Limit, Method, Trial, goals_of, joined, left_out, score
 
 NAN = float("nan")
 
@@ -96,16 +95,6 @@ def test_a_method_never_sees_the_rows_it_is_tested_on() -> None:
 def test_a_group_on_both_sides_is_refused() -> None:
     with pytest.raises(DataError, match="group"):
         left_out(Method("mean", "default", Remembers), trial(groups=["a", "b", "a", "c", "c"]))
-
-
-def test_adjusted_r2_is_that_of_statsmodels() -> None:
-    rng = np.random.default_rng(0)
-    X = np.column_stack([np.ones(40), rng.normal(size=(40, 3))])
-    y = X @ [1.0, 2.0, 0.5, 0.0] + rng.normal(size=40)
-    fit = OLS(y, X).fit()
-    assert adjusted_r2(fit.fittedvalues, y, 3) == pytest.approx(fit.rsquared_adj, rel=1e-12)
-    assert adjusted_r2(np.full(40, y.mean()), y, 0) == pytest.approx(0.0, abs=1e-12)
-    assert np.isnan(adjusted_r2(y[:4], y[:4], 3))
 
 
 def test_choices_are_counted() -> None:
