@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -233,7 +233,7 @@ def _candidates(columns: pd.DataFrame, *, joined: bool) -> tuple[str, ...]:
     return tuple(kept.values())
 
 
-def _maker(terms: tuple[str, ...], target: str, formula: str | None, options: dict[str, Any]) -> Any:
+def _maker(terms: tuple[str, ...], target: str, formula: str | None, options: dict[str, Any]) -> Callable[[], TotalKeeping]:
     chosen = terms if formula is None else formula_terms(formula, target)
     return lambda: TotalKeeping(StepwiseOLS(terms=chosen, **options), options["noise"] == "relative")
 
@@ -268,7 +268,9 @@ def _joined_from_fields(fields: Fields) -> tuple[JoinedTable, ...]:
     return tuple(found)
 
 
-def _errors(make: Any, columns: pd.DataFrame, times: FloatArray, groups: Any, n_folds: int, seed: int) -> LeftOutError | None:
+def _errors(
+    make: Callable[[], TotalKeeping], columns: pd.DataFrame, times: FloatArray, groups: Any, n_folds: int, seed: int
+) -> LeftOutError | None:
     if not np.all(times > 0):
         return None
     return left_out_error(make, columns, times, groups, n_folds=n_folds, seed=seed)
