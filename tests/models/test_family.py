@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import FitError, UsageError
 from mlperf.models.estimators.choice.family import DEFAULT, choose_family
-from mlperf.models.estimators.choice.selected import Selected
+from mlperf.models.estimators.choice.selected_terms import SelectedTerms
 from mlperf.models.estimators.members.log_linear import LogOLS
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.validation.folds import leave_one_group_out
@@ -96,11 +96,11 @@ def test_selected_member_keeps_what_selection_kept() -> None:
     """A column of noise leaves by AIC; the non-negative fit on the rest is the one made on those terms alone."""
     frame, y, _ = table(6, lambda m, n: 2e-5 + 3e-9 * m * n)
     frame = frame.assign(noise=np.random.default_rng(0).uniform(1, 2, 240))
-    model = Selected(NonNegativeOLS(["m * n", "noise"], n_draws=0)).fit(frame, y)
+    model = SelectedTerms(NonNegativeOLS(["m * n", "noise"], n_draws=0)).fit(frame, y)
     assert model.selection_.terms_ == ("I(m * n)",)
     assert np.array_equal(model.predict(frame), NonNegativeOLS(["m * n"], n_draws=0).fit(frame, y).predict(frame))
 
 
 def test_selected_member_meets_the_contract_of_scikit_learn() -> None:
-    results = check_estimator(Selected(NonNegativeOLS(n_draws=0, n_folds=0)), on_skip=None, on_fail=None)
+    results = check_estimator(SelectedTerms(NonNegativeOLS(n_draws=0, n_folds=0)), on_skip=None, on_fail=None)
     assert [result["check_name"] for result in results if result["status"] == "failed"] == []

@@ -38,6 +38,7 @@ def training_rows(
     *,
     terms: Sequence[str] | None = None,
     positive: bool = True,
+    n_least: int = 1,
 ) -> Rows:
     """Check training data as scikit-learn does, and set ``n_features_in_`` and ``feature_names_in_``.
 
@@ -55,6 +56,8 @@ def training_rows(
         When given, only the columns that they read are looked at.
     positive : bool
         Whether y is a time.
+    n_least : int
+        Fewest rows that can be fitted.
 
     Raises
     ------
@@ -68,7 +71,9 @@ def training_rows(
         if len(target) != len(frame):
             raise DataError(f"got {len(target)} values of y, expected {len(frame)}")
     else:
-        array, target = validate_data(estimator, chosen, y, reset=True, dtype=np.float64, y_numeric=True)
+        array, target = validate_data(
+            estimator, chosen, y, reset=True, dtype=np.float64, y_numeric=True, ensure_min_samples=n_least
+        )
         frame, target = _named_frame(estimator, array), np.asarray(target, dtype=np.float64)
     if positive and np.any(target <= 0):
         row = int(np.flatnonzero(target <= 0)[0])

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from mlperf.datasets import read_open
-from mlperf.models.estimators.choice.group_out import GroupOut
 from mlperf.models.estimators.learning.boosted import BoostedResidual
+from mlperf.models.estimators.members.group_jackknife import GroupJackknifeOLS
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.folds import leave_one_group_out
 from mlperf.studies.open_data.collinear import TERMS as CNN_TERMS
@@ -141,7 +141,7 @@ def climb_composed(
     X = rows[list(columns)].astype(float).assign(group=keys)
     trial = Trial("E1", subject, X, rows[target].to_numpy(), leave_one_group_out(keys), len(terms), groups=keys)
     scores = (
-        score(Method("composed, non-negative", "default", lambda: GroupOut(terms)), trial),
+        score(Method("composed, non-negative", "default", lambda: GroupJackknifeOLS(terms)), trial),
         score(
             Method(
                 "WLS, normal interval",

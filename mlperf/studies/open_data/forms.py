@@ -112,9 +112,9 @@ def methods(
 
 def best(form: Form, family: Sequence[str], n_folds: int = 5, split: Callable[[Any], Sequence[Fold]] | None = None) -> Any:
     """The best of some makers, chosen inside the training rows."""
-    from mlperf.models.estimators.choice.inner_choice import InnerChoice
+    from mlperf.models.estimators.choice.best_of_family import BestOfFamily
 
-    return InnerChoice({name: bound(name, form) for name in family}, n_folds, split=split)
+    return BestOfFamily({name: bound(name, form) for name in family}, n_folds, split=split)
 
 
 def bound(name: str, form: Form) -> Callable[[], Any]:

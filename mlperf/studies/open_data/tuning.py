@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
 
-from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.arrays import FloatArray
 from mlperf.datasets import read_open
-from mlperf.models.estimators.choice.inner_choice import InnerChoice
+from mlperf.models.estimators.choice.best_of_family import BestOfFamily
+from mlperf.models.estimators.stepwise.log_stepwise import LogStepwiseOLS
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
-from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.studies.open_data.forms import Form, boosting
 from mlperf.studies.open_data.products import SPLIT
@@ -35,35 +33,6 @@ N_ALIASED, N_TOP, INNER_FOLDS, N_SHOWN = 2, 10, 3, 6
 PAIRS_R2, LARGEST_MAPE, TOP_WITHIN = 0.78, 0.04, 0.10
 
 
-class LogTime(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Stepwise selection on the logarithm of the time; ``predict`` gives the mean by Duan's smearing."""
-
-    def __init__(self, terms: Sequence[str], max_steps: int = 1000) -> None:
-        self.terms = terms
-        self.max_steps = max_steps
-
-    def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Select on log y."""
-        logs = np.log(np.asarray(y, dtype=float))
-        self.model_ = StepwiseOLS(terms=list(self.terms), max_steps=self.max_steps, report="none").fit(X, logs)
-        self.smearing_ = float(np.mean(np.exp(logs - self.model_.predict(X))))
-        self.choice_ = f"{len(self.model_.terms_)} of {len(self.terms)} terms"
-        return self
-
-    def predict(self, X: Any) -> FloatArray:
-        """Mean times of the rows of X, shape (n_rows,)."""
-        return np.asarray(self.smearing_ * np.exp(self.model_.predict(X)))
-
-    def in_domain(self, X: Any) -> BoolArray:
-        """Whether each row lies inside the measured domain, shape (n_rows,)."""
-        return self.model_.in_domain(X)
-
-    def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
-        """Interval of a run, from that of its logarithm."""
-        logs = self.model_.predict_interval(X, kind=kind, level=level)
-        return Interval(np.exp(logs.lower), np.exp(logs.upper), level)
-
-
 def second_order(names: Sequence[str]) -> tuple[str, ...]:
     """Main effects, squares and products of pairs."""
     return (*names, *(f"{name}*{name}" for name in names), *(f"{first}*{second}" for first, second in combinations(names, 2)))
@@ -78,7 +47,7 @@ def climb(device: str, folder: Path | None) -> Climbed:
     trial = Trial("A10", device, X, y, [fold], len(PARAMETERS), noise_floor=floor)
     scores = [score(method, trial) for method in tuning_methods()]
     train, test = X.iloc[fold.train], X.iloc[fold.test]
-    full = LogTime(second_order(PARAMETERS), max_steps=0).fit(train, y[fold.train])
+    full = LogStepwiseOLS(second_order(PARAMETERS), max_steps=0).fit(train, y[fold.train])
     pairs_r2 = adjusted_r2(full.model_.predict(train), np.log(y[fold.train]), full.model_.rank_ - 1)
     ranked = boosting(form()).fit(train, y[fold.train]).predict(test)
     goals = [
@@ -103,13 +72,13 @@ def form() -> Form:
 def tuning_methods() -> list[Method]:
     """Default: pairs and squares on log t, selected; the family's best; main effects on t and on log t; boosting alone."""
     family: dict[str, Callable[[], Any]] = {
-        "pairs, log t": lambda: LogTime(second_order(PARAMETERS)),
+        "pairs, log t": lambda: LogStepwiseOLS(second_order(PARAMETERS)),
         "HGB": lambda: boosting(form()),
     }
     return [
         Method("pairs, log t", "default", family["pairs, log t"]),
-        Method("best", "best", lambda: InnerChoice(family, n_folds=INNER_FOLDS)),
-        Method("main effects, log t", "baseline", lambda: LogTime(PARAMETERS)),
+        Method("best", "best", lambda: BestOfFamily(family, n_folds=INNER_FOLDS)),
+        Method("main effects, log t", "baseline", lambda: LogStepwiseOLS(PARAMETERS)),
         Method("OLS", "baseline", lambda: StepwiseOLS(terms=list(PARAMETERS), max_steps=0, report="none")),
         Method("HGB", "baseline", family["HGB"]),
     ]

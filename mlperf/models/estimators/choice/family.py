@@ -54,9 +54,9 @@ def _stepwise(noise: str) -> Callable[[Question], Regressor]:
 
 def _selected(member: Callable[[Question], Regressor]) -> Callable[[Question], Regressor]:
     def make(question: Question) -> Regressor:
-        from mlperf.models.estimators.choice.selected import Selected
+        from mlperf.models.estimators.choice.selected_terms import SelectedTerms
 
-        return Selected(member(question))
+        return SelectedTerms(member(question))
 
     return make
 

@@ -1,4 +1,4 @@
-"""Terms chosen by the relative least-squares fit, coefficients by another member of the family."""
+"""An estimator whose terms the relative least-squares fit selects and whose coefficients another member fits."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.models.estimators.time_regressor import TimeRegressor
 from mlperf.models.uncertainty.intervals import Interval
 
 
-class Selected(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class SelectedTerms(MetaEstimatorMixin, TimeRegressor):  # type: ignore[misc]
     """Backward selection by AIC on relative residuals, then ``estimator`` on the terms that are left.
 
     Members without a likelihood (non-negative, Huber, quantile) have no AIC of their own to select by.
@@ -33,13 +34,6 @@ class Selected(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: igno
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
-
-    def __sklearn_tags__(self) -> Any:
-        """Those of the member."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
-        tags.regressor_tags.poor_score = True
-        return tags
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Select, then fit the member; see the member's ``fit``."""

@@ -1,4 +1,4 @@
-"""Composed costs with prediction intervals from groups that were left out."""
+"""Non-negative least squares of times with prediction intervals from whole groups that were left out."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.models.algebra.small_system import reduce_rows
 from mlperf.models.estimators.members.nonnegative import nonnegative_coefficients
-from mlperf.models.formula.inputs import finite_columns, learn_terms, training_rows
+from mlperf.models.estimators.time_regressor import TimeRegressor
+from mlperf.models.formula.inputs import finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.intervals import Interval, check_kind
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
@@ -25,7 +27,7 @@ QUANTILE_ROWS = 200
 LARGEST_LEVERAGE = 1e6
 
 
-class GroupOut(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class GroupJackknifeOLS(TimeRegressor):
     """Non-negative least squares of relative residuals; intervals from whole groups left out.
 
     Every group is left out once. A left-out relative residual is divided by sqrt(1 + h), h the leverage of its row in the fit that
@@ -35,10 +37,17 @@ class GroupOut(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    terms : sequence of str
-        Arithmetic expressions over columns, costs that add up.
+    terms : sequence of str, optional
+        Arithmetic expressions over columns, costs that add up; default every column.
     fit_intercept : bool
         Whether there is a constant, which is not negative either.
+
+    Attributes
+    ----------
+    coef_ : array, shape (n_columns,)
+        Of the constant, where there is one, and the terms; seconds per unit of the column, >= 0.
+    residuals_ : array, shape (n_samples,)
+        Left-out relative residuals over sqrt(1 + leverage).
 
     References
     ----------
@@ -48,7 +57,7 @@ class GroupOut(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_groups = True
 
-    def __init__(self, terms: Sequence[str], fit_intercept: bool = True) -> None:
+    def __init__(self, terms: Sequence[str] | None = None, fit_intercept: bool = True) -> None:
         self.terms = terms
         self.fit_intercept = fit_intercept
 
@@ -57,13 +66,13 @@ class GroupOut(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : DataFrame, shape (n_samples, n_columns)
+        X : DataFrame or array, shape (n_samples, n_columns)
         y : array-like, shape (n_samples,)
             Positive times.
         groups : array-like, shape (n_samples,), optional
             Left out together; default identical rows of features.
         """
-        rows = training_rows(self, X, y, terms=self.terms)
+        rows = training_rows(self, X, y, terms=self.terms, n_least=2)
         keys = configuration_groups(rows.frame) if groups is None else np.asarray(groups)
         self.terms_ = learn_terms(self.terms, rows.frame, intercept=self.fit_intercept)
         columns = finite_columns(self.terms_, rows.frame)
@@ -73,22 +82,28 @@ class GroupOut(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.domain_ = Domain.fit(rows.frame, columns.matrix, tuple(columns.names))
         return self
 
-    def _design(self, X: Any) -> FloatArray:
-        return finite_columns(self.terms_, X).matrix
+    def _design(self, X: Any) -> tuple[pd.DataFrame, FloatArray]:
+        check_is_fitted(self, "coef_")
+        frame = query_frame(self, X, terms=self.terms)
+        return frame, finite_columns(self.terms_, frame).matrix
 
     def predict(self, X: Any) -> FloatArray:
         """Times of the rows of X, shape (n_rows,), at least a quarter of the smallest training time."""
-        return np.asarray(np.maximum(self._design(X) @ self.coef_, self.floor_))
+        return self._evaluate(self._design(X)[1])
+
+    def _evaluate(self, design: FloatArray) -> FloatArray:
+        return np.asarray(np.maximum(design @ self.coef_, self.floor_))
 
     def in_domain(self, X: Any) -> BoolArray:
         """Whether each row lies inside the measured domain, shape (n_rows,)."""
-        return self.domain_.contains(X[[str(name) for name in self.feature_names_in_]], self._design(X))
+        return self.domain_.contains(*self._design(X))
 
     def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
         """Interval of every row; the error of the form outweighs the noise of a run, so both kinds are the same."""
         check_kind(kind, level)
-        predicted = self.predict(X)
-        scale = np.sqrt(1.0 + leverage(self._design(X), self.factor_, predicted))
+        design = self._design(X)[1]
+        predicted = self._evaluate(design)
+        scale = np.sqrt(1.0 + leverage(design, self.factor_, predicted))
         low, high = self._quantiles(np.array([0.5 - level / 2.0, 0.5 + level / 2.0]))
         return Interval(predicted * (1.0 + low * scale), predicted * (1.0 + high * scale), level)
 

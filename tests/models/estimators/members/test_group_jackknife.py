@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.utils.estimator_checks import check_estimator
 from statsmodels.regression.linear_model import WLS
 
-from mlperf.models.estimators.choice.group_out import GroupOut, leverage, solve
+from mlperf.models.estimators.members.group_jackknife import GroupJackknifeOLS, leverage, solve
 
 TERMS = ("work", "steps")
 
@@ -32,7 +33,7 @@ def test_coefficients_and_leverage_are_those_of_weighted_least_squares() -> None
     np.testing.assert_allclose(leverage(new, factor, predicted), expected, rtol=1e-9)
 
 
-def relative_width(model: GroupOut, rows: pd.DataFrame) -> float:
+def relative_width(model: GroupJackknifeOLS, rows: pd.DataFrame) -> float:
     """Width of the interval of the first row over its prediction."""
     interval = model.predict_interval(rows)
     return float((interval.upper - interval.lower)[0] / model.predict(rows)[0])
@@ -45,7 +46,7 @@ def test_intervals_cover_groups_that_nobody_saw(n_rows: int) -> None:
     for seed in range(40):
         rng = np.random.default_rng(seed)
         frame, y, groups = runs(rng, n_rows, 15)
-        model = GroupOut(TERMS).fit(frame, y, groups=groups)
+        model = GroupJackknifeOLS(TERMS).fit(frame, y, groups=groups)
         fresh, measured, _ = runs(rng, 200, 15)
         interval = model.predict_interval(fresh)
         covered.append(np.mean((interval.lower <= measured) & (measured <= interval.upper)))
@@ -54,7 +55,7 @@ def test_intervals_cover_groups_that_nobody_saw(n_rows: int) -> None:
 
 def test_a_rare_kind_of_row_has_a_wider_interval() -> None:
     frame, y, groups = runs(np.random.default_rng(2), 100, 10)
-    model = GroupOut(TERMS).fit(frame, y, groups=groups)
+    model = GroupJackknifeOLS(TERMS).fit(frame, y, groups=groups)
     common, rare = frame.iloc[[0]], pd.DataFrame({"work": [5e3], "steps": [1.0]})
     widths = [relative_width(model, rows) for rows in (common, rare)]
     assert widths[1] > widths[0]
@@ -65,6 +66,11 @@ def test_a_rare_kind_of_row_has_a_wider_interval() -> None:
 def test_costs_are_not_negative() -> None:
     rng = np.random.default_rng(3)
     frame, y, groups = runs(rng, 100, 10)
-    model = GroupOut((*TERMS, "work * steps")).fit(frame, np.sqrt(y), groups=groups)
+    model = GroupJackknifeOLS((*TERMS, "work * steps")).fit(frame, np.sqrt(y), groups=groups)
     assert (model.coef_ >= 0).all()
     assert (model.predict(frame) > 0).all()
+
+
+def test_scikit_learn_contract() -> None:
+    results = check_estimator(GroupJackknifeOLS(), on_skip=None, on_fail=None)
+    assert [result["check_name"] for result in results if result["status"] == "failed"] == []

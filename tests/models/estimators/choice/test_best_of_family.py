@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
+from mlperf.models.validation.folds import leave_largest_out
+from sklearn.utils.estimator_checks import check_estimator
 
-from mlperf.models.estimators.choice.inner_choice import InnerChoice
+from mlperf.models.estimators.choice.best_of_family import BestOfFamily
 from mlperf.models.estimators.local.ratio_local import RatioLocal
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
-from mlperf.studies.open_data.splits import largest_left_out
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +30,14 @@ MEMBERS = {"line": lambda: NonNegativeOLS(["n"], n_draws=0), "near": lambda: Rat
 
 def test_the_member_that_suits_is_taken(table: tuple[pd.DataFrame, np.ndarray]) -> None:
     frame, y = table
-    assert InnerChoice(MEMBERS).fit(frame[:300], y[:300]).choice_ == "near"
+    assert BestOfFamily(MEMBERS).fit(frame[:300], y[:300]).choice_ == "near"
     straight = (1e-3 + 1e-5 * frame["n"]).to_numpy() * np.random.default_rng(1).lognormal(0, 0.05, 400)
-    assert InnerChoice(MEMBERS).fit(frame[:300], straight[:300]).choice_ == "line"
+    assert BestOfFamily(MEMBERS).fit(frame[:300], straight[:300]).choice_ == "line"
 
 
 def test_interval_covers_rows_that_took_no_part(table: tuple[pd.DataFrame, np.ndarray]) -> None:
     frame, y = table
-    interval = InnerChoice(MEMBERS).fit(frame[:300], y[:300]).predict_interval(frame[300:])
+    interval = BestOfFamily(MEMBERS).fit(frame[:300], y[:300]).predict_interval(frame[300:])
     covered = np.mean((interval.lower <= y[300:]) & (y[300:] <= interval.upper))
     assert covered == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 100))
 
@@ -43,10 +47,16 @@ def test_an_inner_split_asks_the_question_of_the_outer_one(table: tuple[pd.DataF
     seen: list[int] = []
 
     def split(X: pd.DataFrame) -> list:
-        folds = largest_left_out(X["n"].to_numpy())
+        folds = leave_largest_out(X["n"].to_numpy(), 0.2)
         seen.append(len(folds[0].test))
         return folds
 
-    model = InnerChoice(MEMBERS, split=split).fit(frame[:300], y[:300])
+    model = BestOfFamily(MEMBERS, split=split).fit(frame[:300], y[:300])
     assert seen == [60]
     assert np.isfinite(model.predict_interval(frame[300:]).lower).all()
+
+
+@pytest.mark.parametrize("members", [("relative",), {"line": partial(NonNegativeOLS, n_draws=0, n_folds=0)}], ids=["name", "made"])
+def test_scikit_learn_contract(members: Any) -> None:
+    results = check_estimator(BestOfFamily(members, n_folds=2), on_skip=None, on_fail=None)
+    assert [result["check_name"] for result in results if result["status"] == "failed"] == []

@@ -1,0 +1,89 @@
+"""Stepwise selection on the logarithm of a time, the mean by smearing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
+from mlperf.models.estimators.time_regressor import TimeRegressor
+from mlperf.models.formula.inputs import query_frame, training_rows
+from mlperf.models.uncertainty.intervals import Interval
+
+
+class LogStepwiseOLS(TimeRegressor):
+    """Stepwise selection on the logarithm of the time; ``predict`` gives the mean by Duan's smearing.
+
+    Parameters
+    ----------
+    terms : sequence of str, optional
+        Candidates, as for `StepwiseOLS`; default every column.
+    max_steps : int
+        Of the selection; 0 keeps every term.
+
+    Attributes
+    ----------
+    model_ : StepwiseOLS
+        The fit of the logarithm.
+    smearing_ : float
+        Mean of exp(residual), the factor on predictions.
+    choice_ : str
+        How many terms were kept.
+
+    References
+    ----------
+    Duan (1983), Smearing estimate: a nonparametric retransformation method.
+    """
+
+    def __init__(self, terms: Sequence[str] | None = None, max_steps: int = 1000) -> None:
+        self.terms = terms
+        self.max_steps = max_steps
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Select on log y.
+
+        Parameters
+        ----------
+        X : DataFrame or array, shape (n_samples, n_columns)
+        y : array-like, shape (n_samples,)
+            Positive times.
+
+        Raises
+        ------
+        FitError
+            A time that is not positive.
+        """
+        rows = training_rows(self, X, y, terms=self.terms)
+        logs = np.log(rows.y)
+        terms = None if self.terms is None else list(self.terms)
+        self.model_ = StepwiseOLS(terms=terms, max_steps=self.max_steps, report="none").fit(rows.frame, logs)
+        self.smearing_ = float(np.mean(np.exp(logs - self.model_.predict(rows.frame))))
+        n_terms = rows.frame.shape[1] if terms is None else len(terms)
+        self.choice_ = f"{len(self.model_.terms_)} of {n_terms} terms"
+        return self
+
+    def _rows(self, X: Any) -> pd.DataFrame:
+        check_is_fitted(self, "model_")
+        return query_frame(self, X, terms=self.terms)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Mean times of the rows of X, shape (n_rows,)."""
+        rows = self._rows(X)
+        return np.asarray(self.smearing_ * np.exp(self.model_.predict(rows)))
+
+    def in_domain(self, X: Any) -> BoolArray:
+        """Whether each row lies inside the measured domain, shape (n_rows,)."""
+        rows = self._rows(X)
+        return self.model_.in_domain(rows)
+
+    def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
+        """Interval of a run, from that of its logarithm."""
+        rows = self._rows(X)
+        logs = self.model_.predict_interval(rows, kind=kind, level=level)
+        return Interval(np.exp(logs.lower), np.exp(logs.upper), level)
