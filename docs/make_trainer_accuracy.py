@@ -13,7 +13,7 @@ from mlperf.core.files import write_text_whole
 from mlperf.datasets import read_campaign
 from mlperf.report.figures.figures import save_figure
 from mlperf.report.pages.trainer_accuracy import distribution_figure
-from mlperf.studies.trainer import TrainerAccuracy, judge_trainer
+from mlperf.studies.trainer import TrainerAccuracy, judge_trainer, read_trainer_limits
 from mlperf.studies.trainer.forms import PREDICTING
 from mlperf.studies.trainer.gradient_transfer import balance_errors
 from mlperf.studies.trainer.headline import PAPER
@@ -21,6 +21,7 @@ from mlperf.studies.trainer.ranking import TOGETHER, Ranking
 from mlperf.training.quality import QualityModel, fit_quality
 
 DOCS = Path(__file__).parent
+LIMITS = DOCS.parent / "tests" / "acceptance" / "trainer.toml"
 FIGURE = Path("images") / "trainer_distributions.svg"
 BUNDLED = ("asgd-emulated", "asgd-networks", "asgd-slow-network", "asgd-memory")
 TARGET_ACCURACY = 0.9
@@ -47,7 +48,9 @@ def main() -> None:
     parser.add_argument("--rounds-from", default="cpu-epyc")
     parser.add_argument("--quality", default="asgd-digits")
     given = parser.parse_args()
-    found = judge_trainer(given.campaigns, trained_on=given.trained_on, rounds_from=given.rounds_from)
+    found = judge_trainer(
+        given.campaigns, trained_on=given.trained_on, rounds_from=given.rounds_from, limits=read_trainer_limits(LIMITS)
+    )
     save_figure(distribution_figure(found), DOCS / FIGURE)
     quality = fit_quality([given.quality], TARGET_ACCURACY)
     write_text_whole(DOCS / "reference" / "trainer_accuracy.md", page(found, quality, given.rounds_from))
@@ -74,7 +77,8 @@ INTRODUCTION = """\
 # The equations of SPRINT against a real asynchronous trainer
 
 Made by `python docs/make_trainer_accuracy.py` from bundled runs of [the asynchronous trainer](../how-to/asynchronous_trainer.md);
-the same tables come from `mlperf accuracy --trainer CAMPAIGN`. Errors are relative to the mean over repeats.
+the same tables come from `mlperf accuracy --trainer CAMPAIGN --limits tests/acceptance/trainer.toml`. Errors are relative to the mean
+over repeats.
 
 **Emulated.** Ranks, threads, mutexes, the barrier and the order of events are real. Device, memory and network are slept: each wait
 is one of the measured rounds of that network's steps and of the vector operations, never a fitted model's answer. So these tables

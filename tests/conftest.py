@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import mlperf
 from mlperf.datasets import bundled_path, read_campaign, write_table
 
 REFERENCE = Path(__file__).parent / "reference"
+ACCEPTANCE = Path(__file__).parent / "acceptance"
 KEPT = ("alexnet", *(f"cnn{number:02}" for number in range(6)), *(f"res{number:02}" for number in range(4)))
 N_SUBBATCHES = 3
 LARGEST_PRODUCT = 10**6
@@ -47,6 +49,24 @@ def reference() -> Any:
         return json.loads((REFERENCE / name).read_text(encoding="utf-8"))
 
     return read
+
+
+@pytest.fixture(scope="session")
+def acceptance() -> Any:
+    """What is asked of a study: ``acceptance("kernels")`` reads the limits in tests/acceptance/kernels.toml."""
+
+    def read(name: str) -> Any:
+        return tomllib.loads((ACCEPTANCE / f"{name}.toml").read_text(encoding="utf-8"))
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def trainer_limits() -> Any:
+    """What is asked of the equations by runs of the asynchronous trainer."""
+    from mlperf.studies.trainer import read_trainer_limits
+
+    return read_trainer_limits(ACCEPTANCE / "trainer.toml")
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ COMMANDS = {
     "compare": LazyCommand("mlperf.cli.commands.compare:compare", "Set predictions beside measurements."),
     "search": LazyCommand("mlperf.cli.commands.search:search", "Find the fastest run whose mean mini-batch size fits a window."),
     "kernels": LazyCommand("mlperf.cli.commands.kernels:kernels", "Study measured kernels, and predict kernels nobody has run."),
-    "accuracy": LazyCommand("mlperf.cli.commands.accuracy:accuracy", "Climb the accuracy ladder on open measurements."),
+    "accuracy": LazyCommand("mlperf.cli.commands.accuracy:accuracy", "Score every method on open measurements."),
     "completion": LazyCommand("mlperf.cli.framework.completion:completion", "Print the completion script of a shell."),
 }
 

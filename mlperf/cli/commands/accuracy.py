@@ -1,4 +1,4 @@
-"""``mlperf accuracy``: the accuracy ladder on open measurements, and the equations against an asynchronous trainer."""
+"""``mlperf accuracy``: every method on open measurements, or the equations against an asynchronous trainer."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mlperf.cli.framework.show import Show
 from mlperf.core.errors import UsageError
 
 
-def complete_rung(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's
-    """Names of rungs that begin like this."""
-    from mlperf.studies.open_data import rung_names
+def complete_task(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's
+    """Names of tasks that begin like this."""
+    from mlperf.studies.open_data import task_names
 
-    return [CompletionItem(name) for name in rung_names() if name.startswith(incomplete.upper())]
+    return [CompletionItem(name) for name in task_names() if name.startswith(incomplete.upper())]
 
 
 def upper(ctx: click.Context, param: click.Parameter, names: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG001 - click's
-    """Names of rungs as they are written."""
+    """Names of tasks as they are written."""
     return tuple(name.upper() for name in names)
 
 
@@ -29,19 +29,28 @@ def upper(ctx: click.Context, param: click.Parameter, names: Sequence[str]) -> t
     epilog="""\b
 Examples:
   mlperf accuracy -o accuracy.md --jobs 2
-  mlperf accuracy --rung A1 --rung B1
+  mlperf accuracy --task A1 --task B1 --limits limits.toml
   mlperf accuracy --trainer emulated/ --trainer headline/ --trainer slow-network/ --rounds-from cpu-epyc
 """
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write: .md, .csv or .json.")
 @click.option(
-    "--rung",
-    "rungs",
+    "--task",
+    "tasks",
     metavar="NAME",
     multiple=True,
     callback=upper,
-    shell_complete=complete_rung,
-    help="This rung only; repeatable.",
+    shell_complete=complete_task,
+    help="This task only; repeatable.",
+)
+@click.option(
+    "--rung", "older_tasks", metavar="NAME", multiple=True, callback=upper, hidden=True, help="The older word for --task."
+)
+@click.option(
+    "--limits",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="TOML file of limits to judge what was reached by; exit 1 where one is missed.",
 )
 @click.option(
     "--trainer", "trainer", metavar="CAMPAIGN", multiple=True, help="Judge the equations by these runs of `mlperf collect asgd`."
@@ -56,7 +65,9 @@ Examples:
 @output_options
 def accuracy(
     output: Path | None,
-    rungs: tuple[str, ...],
+    tasks: tuple[str, ...],
+    older_tasks: tuple[str, ...],
+    limits: Path | None,
     trainer: tuple[str, ...],
     trained_on: str | None,
     rounds_from: str | None,
@@ -64,41 +75,48 @@ def accuracy(
     n_jobs: int,
     show: Show,
 ) -> int:
-    """Score every method on the open measurements in the folder that MLPERF_SHARED_DATA names, beside the goals.
+    """Score every method on the open measurements in the folder that MLPERF_SHARED_DATA names.
 
-    With --trainer, judge the equations of SPRINT by runs of the asynchronous trainer instead; exit 1 where a gate is missed.
+    With --trainer, judge the equations of SPRINT by runs of the asynchronous trainer instead. Exit 1 where a limit is missed.
     """
+    asked = (*tasks, *older_tasks)
     if trainer:
-        return judged(output, rungs, trainer, trained_on, rounds_from, forms, show)
+        if output is not None or asked:
+            hint = "--json writes everything that was found."
+            raise UsageError("got --output or --task with --trainer, expected neither", hint=hint)
+        return judge_equations(trainer, trained_on, rounds_from, forms, limits, show)
     if trained_on or rounds_from or forms:
         raise UsageError("got --trained-on, --rounds-from or --form without --trainer, expected campaigns of the trainer")
-    from mlperf.studies.open_data import check_ending, climb, write_ladder
+    return score_methods(asked, limits, output, n_jobs, show)
+
+
+def score_methods(tasks: tuple[str, ...], limits: Path | None, output: Path | None, n_jobs: int, show: Show) -> int:
+    """Score methods on the open measurements, and write the table where a file is named."""
+    from mlperf.studies.open_data import check_ending, run_tasks, write_accuracy
 
     if output is not None:
         check_ending(output)
-    ladder = climb(rungs, jobs=n_jobs)
+    found = run_tasks(tasks, jobs=n_jobs, limits=limits)
     if output is not None:
-        write_ladder(ladder, output)
+        write_accuracy(found, output)
         show.note(f"table written to {output}")
-    show(ladder, data_sha256=ladder.data_sha256, seed=0)
-    return 0
+    show(found, data_sha256=found.data_sha256, seed=0)
+    return 1 if found.missed() else 0
 
 
-def judged(
-    output: Path | None,
-    rungs: tuple[str, ...],
+def judge_equations(
     trainer: tuple[str, ...],
     trained_on: str | None,
     rounds_from: str | None,
     forms: tuple[str, ...],
+    limits: Path | None,
     show: Show,
 ) -> int:
-    """Judge by runs of the trainer."""
-    if output is not None or rungs:
-        raise UsageError("got --output or --rung with --trainer, expected neither", hint="--json writes everything that was found.")
-    from mlperf.studies.trainer import judge_trainer
+    """Judge the equations by runs of the trainer."""
+    from mlperf.studies.trainer import judge_trainer, read_trainer_limits
 
     chosen = {"forms": forms} if forms else {}
-    found = judge_trainer(trainer, trained_on=trained_on, rounds_from=rounds_from, **chosen)
+    asked = None if limits is None else read_trainer_limits(limits)
+    found = judge_trainer(trainer, trained_on=trained_on, rounds_from=rounds_from, limits=asked, **chosen)
     show(found, data_sha256=found.sha256, seed=0)
     return 1 if found.missed else 0

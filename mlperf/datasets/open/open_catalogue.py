@@ -1,4 +1,4 @@
-"""The open data that the accuracy ladder is climbed on: which tables there are, and what their columns are called here.
+"""The open data that accuracy is studied on: which tables there are, and what their columns are called here.
 
 Nothing of them is part of the package. Whose they are, how they were measured and under which licence stands in the README
 of each folder. Columns keep the source's names but for those below; every ``*_ms`` and ``*_us`` becomes ``*_s`` first.
@@ -22,14 +22,11 @@ class OpenTable:
         What a row is.
     renamed : Mapping[str, str]
         Name there, times already in seconds: name here.
-    rungs : tuple of str
-        Rungs of the accuracy ladder that use it.
     """
 
     name: str
     doc: str
     renamed: Mapping[str, str] = field(default_factory=dict)
-    rungs: tuple[str, ...] = ()
 
 
 LATENCY = {"latency_s": "time_s"}
@@ -41,31 +38,23 @@ TUNED = {"time_s_mean": "time_mean_s", "time_s_median": "time_median_s", "time_s
 
 OPEN_DATA: dict[str, tuple[OpenTable, ...]] = {
     "neusight": (
-        OpenTable("linear", "y = x W^T on four GPUs: m, n, k, time_s", LATENCY, ("A1", "A2", "A11")),
-        OpenTable("bmm", "batched product on four GPUs: batch, m, n, k, time_s", LATENCY, ("A3",)),
-        OpenTable("conv", "3 x 3 convolution forward on four GPUs", {**LATENCY, **CONVOLUTION}, ("A5",)),
-        OpenTable("vector_ops", "vector operators on rows x columns", {**LATENCY, "op": "operation"}, ("A4",)),
+        OpenTable("linear", "y = x W^T on four GPUs: m, n, k, time_s", LATENCY),
+        OpenTable("bmm", "batched product on four GPUs: batch, m, n, k, time_s", LATENCY),
+        OpenTable("conv", "3 x 3 convolution forward on four GPUs", {**LATENCY, **CONVOLUTION}),
+        OpenTable("vector_ops", "vector operators on rows x columns", {**LATENCY, "op": "operation"}),
         OpenTable("devices", "data-sheet values of the devices"),
     ),
     "mlpredict_cdec": (
-        OpenTable(
-            "convolution", "one random convolution layer, forward or training step; time_median_s", CONVOLUTION, ("A6", "A11", "E1")
-        ),
-        OpenTable("dense", "one random fully connected layer, forward or training step; time_median_s", BATCH, ("A7",)),
+        OpenTable("convolution", "one random convolution layer, forward or training step; time_median_s", CONVOLUTION),
+        OpenTable("dense", "one random fully connected layer, forward or training step; time_median_s", BATCH),
     ),
     "deepbench": (
-        OpenTable("gemm", "one product: m, n, k, trans (added: trans_a and trans_b), time_s", {}, ("A8",)),
+        OpenTable("gemm", "one product: m, n, k, trans (added: trans_a and trans_b), time_s"),
         OpenTable(
-            "conv",
-            "one convolution: forward_s, backward_inputs_s (missing for first layers), backward_params_s",
-            CONVOLUTION,
-            ("A9",),
+            "conv", "one convolution: forward_s, backward_inputs_s (missing for first layers), backward_params_s", CONVOLUTION
         ),
         OpenTable(
-            "allreduce",
-            "one all-reduce: n_ranks, size_bytes (added), time_s",
-            {"time_mean_s": "time_s", "time_sd_s": "time_std_s"},
-            ("C1",),
+            "allreduce", "one all-reduce: n_ranks, size_bytes (added), time_s", {"time_mean_s": "time_s", "time_sd_s": "time_std_s"}
         ),
         OpenTable("specs", "processor, driver and library versions as submitted"),
     ),
@@ -74,48 +63,40 @@ OPEN_DATA: dict[str, tuple[OpenTable, ...]] = {
             "caffe_layer_geometry",
             "one layer of three networks, im2col + SGEMM; added: subbatch_size, maps_in, size_in, maps_out, size_out",
             {**NETWORK, "kernel": "filter_size"},
-            ("B1",),
         ),
         OpenTable("caffe_layers", "one layer and pass: time_s", NETWORK),
-        OpenTable("caffe_totals", "whole networks: time_s by library and pass", NETWORK, ("B1",)),
+        OpenTable("caffe_totals", "whole networks: time_s by library and pass", NETWORK),
         OpenTable("torch_imagenet_winners", "whole-network operators of other libraries: time_s", {**NETWORK, "op": "operation"}),
         OpenTable("torch_single_convolutions", "five single convolutions: time_s", {**MAPS, **BATCH, "op": "operation"}),
     ),
     "cnn_benchmarks": (
-        OpenTable(
-            "forward_backward", "whole networks: forward_mean_s, backward_mean_s and their spread", {**NETWORK, **BATCH}, ("B3",)
-        ),
+        OpenTable("forward_backward", "whole networks: forward_mean_s, backward_mean_s and their spread", {**NETWORK, **BATCH}),
     ),
     "mxnet_perf": (
-        OpenTable("throughput_vs_batch", "step_s against subbatch_size, training and inference", {**NETWORK, **BATCH}, ("B2",)),
-        OpenTable(
-            "scaling", "AlexNet on 1 to 256 GPUs: images_per_s, step_s (added)", {**NETWORK, **BATCH, "n_gpu": "n_gpus"}, ("C3",)
-        ),
+        OpenTable("throughput_vs_batch", "step_s against subbatch_size, training and inference", {**NETWORK, **BATCH}),
+        OpenTable("scaling", "AlexNet on 1 to 256 GPUs: images_per_s, step_s (added)", {**NETWORK, **BATCH, "n_gpu": "n_gpus"}),
     ),
     "tf_benchmarks": (
         OpenTable(
-            "throughput",
-            "five networks on 1 to 8 GPUs: images_per_s, step_s (added)",
-            {**NETWORK, **BATCH, "n_gpu": "n_gpus"},
-            ("C2",),
+            "throughput", "five networks on 1 to 8 GPUs: images_per_s, step_s (added)", {**NETWORK, **BATCH, "n_gpu": "n_gpus"}
         ),
     ),
     "cmdare": (
-        OpenTable("cluster_speed", "asynchronous training with one server: steps_per_s by n_workers", NETWORK, ("D1", "D2")),
+        OpenTable("cluster_speed", "asynchronous training with one server: steps_per_s by n_workers", NETWORK),
         OpenTable("cluster_speed_series", "the readings behind cluster_speed", NETWORK),
-        OpenTable("single_worker", "20 CNNs on one worker: n_flops, n_params, n_tensors, step_time_s", NETWORK, ("D2", "D3", "E1")),
-        OpenTable("checkpoints", "checkpoint sizes and times", NETWORK, ("D4",)),
+        OpenTable("single_worker", "20 CNNs on one worker: n_flops, n_params, n_tensors, step_time_s", NETWORK),
+        OpenTable("checkpoints", "checkpoint sizes and times", NETWORK),
     ),
     "mlperf_results": (
-        OpenTable("resnet_systems", "one system: n_nodes, n_accelerators, global_batch_size, epoch_s", {}, ("C4", "E1")),
+        OpenTable("resnet_systems", "one system: n_nodes, n_accelerators, global_batch_size, epoch_s"),
         OpenTable("resnet_runs", "one training run: run_s, init_s"),
         OpenTable("resnet_epochs", "one epoch of one run: time_s"),
     ),
     "vtrain": (
-        OpenTable("single_node", "one GPT iteration on one machine: iteration_s", {}, ("C5", "E1")),
-        OpenTable("multi_node", "one GPT iteration on 64 to 512 GPUs: iteration_s", {}, ("C6",)),
+        OpenTable("single_node", "one GPT iteration on one machine: iteration_s"),
+        OpenTable("multi_node", "one GPT iteration on 64 to 512 GPUs: iteration_s"),
     ),
-    "kernel_tuning_gemm": (OpenTable("gemm", "one tuning configuration of one SGEMM kernel: time_median_s", TUNED, ("A10",)),),
+    "kernel_tuning_gemm": (OpenTable("gemm", "one tuning configuration of one SGEMM kernel: time_median_s", TUNED),),
     "simd_tensor": (
         OpenTable("measurements", "one tensor-contraction kernel: five times, instruction counts"),
         OpenTable("cachegrind_gcc_O2_sse3_fast_N50", "simulated cache misses of the kernels at N = 50"),

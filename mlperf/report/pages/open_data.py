@@ -1,4 +1,4 @@
-"""How the accuracy ladder is shown: goals beside what was reached, then every method."""
+"""How accuracy on open measurements is shown: what was reached, beside goals where limits were given, then every method."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 from mlperf.report.text.views import Section
 
 if TYPE_CHECKING:
-    from mlperf.studies.open_data.result import Ladder
+    from mlperf.studies.open_data.result import OpenAccuracy
 
 NAMES = {
     "median": "median_error",
@@ -21,21 +21,22 @@ NAMES = {
 LEFT_OUT = ("mape_unclipped", "nonpositive", "n_terms")
 
 
-def ladder_sections(result: Ladder) -> tuple[Section, ...]:
-    """Goals, the errors of every method by rung, and what to know about them."""
+def accuracy_sections(result: OpenAccuracy) -> tuple[Section, ...]:
+    """Goals or findings, the errors of every method by task, and what to know about them."""
     scores = result.score_frame().drop(columns=list(LEFT_OUT)).rename(columns=NAMES)
-    parts = [Section("Goals", result.to_frame())]
-    for rung, rows in scores.groupby("rung", sort=False):
-        about = result.protocols.get(str(rung), {})
+    parts = [Section("Goals" if result.goals else "Findings", result.to_frame())]
+    for task, rows in scores.groupby("task", sort=False):
+        about = result.protocols.get(str(task), {})
         parts.append(
-            Section(f"{rung}: {about.get('title', '')}, {about.get('split', '')}", rows.drop(columns="rung").pipe(known_columns))
+            Section(f"{task}: {about.get('title', '')}, {about.get('split', '')}", rows.drop(columns="task").pipe(known_columns))
         )
-        notes = result.notes.get(str(rung), ())
+        notes = result.notes.get(str(task), ())
         if notes:
             parts.append(Section("", text="\n".join(f"- {note}" for note in notes)))
-    missed = result.missed()
-    met = len(result.goals) - len(missed)
-    return (*parts, Section("", text=f"{met} of {len(result.goals)} goals reached."))
+    if result.goals:
+        n_met = len(result.goals) - len(result.missed())
+        parts.append(Section("", text=f"{n_met} of {len(result.goals)} goals reached."))
+    return tuple(parts)
 
 
 def known_columns(table: pd.DataFrame) -> pd.DataFrame:

@@ -51,7 +51,7 @@ RESULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "kernels train": ("mlperf.studies.kernels.kernel_model:KernelModel",),
         "kernels predict": ("mlperf.studies.kernels.kernel_model:KernelPredictions",),
         "kernels equation": ("mlperf.studies.kernels.published:PublishedModel",),
-        "accuracy": ("mlperf.studies.open_data.result:Ladder", "mlperf.studies.trainer.result:TrainerAccuracy"),
+        "accuracy": ("mlperf.studies.open_data.result:OpenAccuracy", "mlperf.studies.trainer.result:TrainerAccuracy"),
     }
 )
 

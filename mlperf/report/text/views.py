@@ -50,7 +50,7 @@ VIEWS: Mapping[str, View] = MappingProxyType(
         "PaperFigures": View("mlperf.report.paper.view:figure_sections"),
         "TimelineSummary": View("mlperf.report.pages.timelines:timeline_sections"),
         "ModelReport": View("mlperf.report.pages.model_reports:report_sections", "mlperf.report.pages.model_reports:report_figure"),
-        "Ladder": View("mlperf.report.pages.open_data:ladder_sections"),
+        "OpenAccuracy": View("mlperf.report.pages.open_data:accuracy_sections"),
         "TrainerAccuracy": View(
             "mlperf.report.pages.trainer_accuracy:trainer_sections", "mlperf.report.pages.trainer_accuracy:distribution_figure"
         ),

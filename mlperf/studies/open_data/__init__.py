@@ -1,4 +1,4 @@
-"""The accuracy ladder: what every method reaches on open measurements, beside the goal, by fixed protocols."""
+"""Accuracy on open measurements: what every method reaches, by fixed protocols, and beside limits where they are given."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from mlperf.core.lazy import exports
 __getattr__, __dir__, __all__ = exports(
     __name__,
     {
-        "climb": "mlperf.studies.open_data.run_tasks",
-        "RUNGS": "mlperf.studies.open_data.tasks",
-        "rung_names": "mlperf.studies.open_data.tasks",
-        "Ladder": "mlperf.studies.open_data.result",
+        "run_tasks": "mlperf.studies.open_data.run",
+        "TASKS": "mlperf.studies.open_data.tasks",
+        "task_names": "mlperf.studies.open_data.tasks",
+        "OpenAccuracy": "mlperf.studies.open_data.result",
         "Score": "mlperf.studies.open_data.result",
+        "Finding": "mlperf.studies.open_data.result",
         "Goal": "mlperf.studies.open_data.result",
-        "write_ladder": "mlperf.studies.open_data.files",
+        "read_limits": "mlperf.studies.open_data.limits",
+        "write_accuracy": "mlperf.studies.open_data.files",
         "check_ending": "mlperf.studies.open_data.files",
     },
 )

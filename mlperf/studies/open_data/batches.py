@@ -1,4 +1,4 @@
-"""Rung B2: step time is a N + b, from three batch sizes of each network."""
+"""Task B2: step time is a N + b, from three batch sizes of each network."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ import pandas as pd
 
 from mlperf.datasets import read_open
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
-from mlperf.models.validation.scores import adjusted_r2, relative_errors
-from mlperf.studies.open_data.result import NAN, Climbed, Score, judged
-from mlperf.studies.open_data.task import Rung
+from mlperf.models.validation.folds import Fold
+from mlperf.studies.open_data.result import NAN, Finding, Score, TaskResult
+from mlperf.studies.open_data.task import Task
+from mlperf.studies.open_data.trial import LeftOut, Trial, score_of
 
 SERIES = ["section", "hardware", "cnn"]
 TRAINED_FACTORS = (1, 4, 16)
-#                 part                factors   limit of the MAPE in training
-TESTED = (("factors 2, 8", (2, 8), 0.03), ("factor 32", (32,), 0.08))
+INSIDE, BEYOND = "factors 2, 8", "factor 32"
+TESTED = ((INSIDE, (2, 8)), (BEYOND, (32,)))
 MODES = ("training", "inference")
 MOST_SHOWN = 12
 
 
-def climb(mode: str, folder: Path | None) -> Climbed:
+def score_batches(mode: str, folder: Path | None) -> TaskResult:
     """All series of one mode: each is fitted by itself on three batch sizes."""
     frame = read_open("mxnet_perf", "throughput_vs_batch", folder)
     rows = with_factors(frame[frame["mode"] == mode].reset_index(drop=True))
-    predicted = rows.assign(predicted=NAN, inside=False)
+    predicted = rows.assign(predicted=NAN)
     constants = []
     started = pd.Timestamp.now()
     for name, series in rows.groupby(SERIES, sort=True):
@@ -35,14 +36,12 @@ def climb(mode: str, folder: Path | None) -> Climbed:
         predicted.loc[series.index, "predicted"] = fitted.predict(series[["subbatch_size"]])
         constants.append(constant_of(fitted, " ".join(map(str, name))))
     spent = (pd.Timestamp.now() - started).total_seconds()
-    scores, goals = [], []
-    for part, factors, limit in TESTED:
+    scores = []
+    for part, factors in TESTED:
         tested = predicted[predicted["factor"].isin(factors) & predicted["predicted"].notna()]
-        one = series_score(mode, part, tested, spent)
-        scores.append(one)
-        if mode == "training":
-            goals.append(judged("B2", mode, f"{part}: MAPE", one.mape, NAN, limit))
-    return Climbed(tuple(scores), tuple(goals), constant_notes(mode, pd.DataFrame(constants)))
+        scores.append(series_score(mode, part, tested, spent))
+    findings = tuple(Finding("B2", mode, f"{one.part}: MAPE", one.mape) for one in scores)
+    return TaskResult(tuple(scores), findings, constant_notes(mode, pd.DataFrame(constants)))
 
 
 def with_factors(rows: pd.DataFrame) -> pd.DataFrame:
@@ -67,35 +66,13 @@ def constant_of(fitted: StepwiseOLS, name: str) -> dict[str, object]:
 
 
 def series_score(mode: str, part: str, tested: pd.DataFrame, spent: float) -> Score:
-    """Errors over all series."""
-    guess, measured = tested["predicted"].to_numpy(), tested["step_s"].to_numpy()
-    errors = relative_errors(np.maximum(guess, 0.0), measured)
-    inside = part == TESTED[0][0]
-    return Score(
-        rung="B2",
-        device=mode,
-        part=part,
-        method="a N + b",
-        role="default",
-        n_train=len(TRAINED_FACTORS),
-        n_test=errors.n,
-        n_groups=len(tested.drop_duplicates(SERIES)),
-        n_terms=1,
-        r2_adj=adjusted_r2(guess, measured, 1),
-        mape=errors.mape,
-        median=errors.median,
-        q3=errors.q3,
-        max=errors.max,
-        bias=errors.bias,
-        mape_unclipped=relative_errors(guess, measured).mape,
-        nonpositive=float((guess <= 0).mean()),
-        noise_floor=NAN,
-        in_domain=float(inside),
-        coverage=NAN,
-        half_width=NAN,
-        fit_s=spent,
-        choice="",
-    )
+    """Errors over all series, each of which was fitted on its own training rows."""
+    n_rows = len(tested)
+    guess, measured, unknown = tested["predicted"].to_numpy(), tested["step_s"].to_numpy(), np.full(n_rows, NAN)
+    fold = Fold(part, np.arange(len(TRAINED_FACTORS)), np.arange(n_rows))
+    trial = Trial("B2", mode, tested, measured, [fold], 1, groups=tested.groupby(SERIES).ngroup().to_numpy(), part=part)
+    answers = LeftOut(guess, measured, unknown, unknown, np.full(n_rows, part == INSIDE), True, spent, "")
+    return score_of(answers, "a N + b", "default", trial)
 
 
 def constant_notes(mode: str, constants: pd.DataFrame) -> tuple[str, ...]:
@@ -109,14 +86,14 @@ def constant_notes(mode: str, constants: pd.DataFrame) -> tuple[str, ...]:
     return (head + "; ".join(f"{name} {b:.1f} ms [{low:.1f}, {high:.1f}]" for name, b, low, high in limits),)
 
 
-BATCH_RUNGS = (
-    Rung(
+BATCH_TASKS = (
+    Task(
         "B2",
         "Step time is a N + b",
         (("mxnet_perf", "throughput_vs_batch"),),
         "every network by itself: factors 1, 4, 16 of its smallest batch train, 2, 8 and 32 test",
         (),
-        climb,
+        score_batches,
         sets=MODES,
     ),
 )

@@ -1,4 +1,4 @@
-"""Rung D3: selection among collinear features, 20 CNNs on one worker."""
+"""Task D3: selection among collinear features, 20 CNNs on one worker."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from mlperf.datasets import read_open
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.folds import leave_one_group_out
 from mlperf.models.validation.scores import noise_floor
-from mlperf.studies.open_data.result import NAN, Climbed, judged
+from mlperf.studies.open_data.result import Finding, TaskResult
 from mlperf.studies.open_data.splits import device_rows
-from mlperf.studies.open_data.task import Rung
+from mlperf.studies.open_data.task import Task
 from mlperf.studies.open_data.trial import Method, Trial, score
 
 DEVICES = ("K80", "P100")
 TERMS = ("n_flops", "n_params", "n_tensors")
-FIXED_WITHIN, SELECTED_WITHIN = 0.08, 0.09
 
 
 class NamedStepwise(StepwiseOLS):
@@ -30,7 +29,7 @@ class NamedStepwise(StepwiseOLS):
         return "{" + ", ".join(self.terms_) + "}"
 
 
-def climb(device: str, folder: Path | None) -> Climbed:
+def score_selections(device: str, folder: Path | None) -> TaskResult:
     """Selection on all CNNs, then leave one CNN out with those terms, and with selection inside each fold."""
     frame = device_rows(read_open("cmdare", "single_worker", folder), device)
     rows = frame.groupby("cnn", sort=True)[[*TERMS, "step_time_s"]].mean().reset_index()
@@ -54,13 +53,13 @@ def climb(device: str, folder: Path | None) -> Climbed:
     ]
     kept = set(whole.terms_)
     warned = any("collinear" in warning for warning in whole.report_.warnings)
-    goals = (
-        judged("D3", device, "tensors and exactly one of FLOPs, parameters", float(is_expected(kept)), 1.0, NAN, "flag"),
-        judged("D3", device, "warned of collinearity", float(warned), 1.0, NAN, "flag"),
-        judged("D3", device, "leave one CNN out, terms fixed: MAPE", scores[1].mape, NAN, FIXED_WITHIN),
-        judged("D3", device, "leave one CNN out, selection inside: MAPE", scores[0].mape, NAN, SELECTED_WITHIN),
+    findings = (
+        Finding("D3", device, "tensors and exactly one of FLOPs, parameters", float(is_expected(kept)), "flag"),
+        Finding("D3", device, "warned of collinearity", float(warned), "flag"),
+        Finding("D3", device, "leave one CNN out, terms fixed: MAPE", scores[1].mape),
+        Finding("D3", device, "leave one CNN out, selection inside: MAPE", scores[0].mape),
     )
-    return Climbed(tuple(scores), goals, selection_notes(device, whole, rows))
+    return TaskResult(tuple(scores), findings, selection_notes(device, whole, rows))
 
 
 def fixed(terms: Sequence[str]) -> StepwiseOLS:
@@ -81,13 +80,13 @@ def selection_notes(device: str, whole: StepwiseOLS, rows: pd.DataFrame) -> tupl
     return (head, *(f"{device}: {warning}" for warning in whole.report_.warnings))
 
 
-COLLINEAR_RUNGS = (
-    Rung(
+COLLINEAR_TASKS = (
+    Task(
         "D3",
         "Selection among collinear features",
         (("cmdare", "single_worker"),),
         "mean over the repetitions of each of 20 CNNs; leave one CNN out; unweighted",
         DEVICES,
-        climb,
+        score_selections,
     ),
 )

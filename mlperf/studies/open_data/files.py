@@ -1,4 +1,4 @@
-"""The ladder as a file: Markdown, CSV or JSON by its ending."""
+"""Accuracy on open measurements as a file: Markdown, CSV or JSON by its ending."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from pathlib import Path
 
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
-from mlperf.studies.open_data.markdown import ladder_page
-from mlperf.studies.open_data.result import Ladder
+from mlperf.studies.open_data.markdown import accuracy_page
+from mlperf.studies.open_data.result import OpenAccuracy
 
-FORMAT, VERSION = "mlperf-ladder", 1
-
-
-def ladder_csv(ladder: Ladder) -> str:
-    """One row a method, device and rung."""
-    return str(ladder.score_frame().to_csv(index=False, lineterminator="\n"))
+FORMAT, VERSION = "mlperf-accuracy", 1
 
 
-def ladder_json(ladder: Ladder) -> str:
+def csv_text(found: OpenAccuracy) -> str:
+    """One row a method, device and task."""
+    return str(found.score_frame().to_csv(index=False, lineterminator="\n"))
+
+
+def json_text(found: OpenAccuracy) -> str:
     """Every field of the result."""
     return (
-        json.dumps({"format": FORMAT, "version": VERSION, **ladder.to_dict()}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        json.dumps({"format": FORMAT, "version": VERSION, **found.to_dict()}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     )
 
 
-FORMATS: Mapping[str, Callable[[Ladder], str]] = {".md": ladder_page, ".csv": ladder_csv, ".json": ladder_json}
+FORMATS: Mapping[str, Callable[[OpenAccuracy], str]] = {".md": accuracy_page, ".csv": csv_text, ".json": json_text}
 
 
 def check_ending(path: Path) -> None:
@@ -35,7 +35,7 @@ def check_ending(path: Path) -> None:
         raise UsageError(f"got ending {path.suffix!r}, expected one of {', '.join(FORMATS)}", place=str(path))
 
 
-def write_ladder(ladder: Ladder, path: Path | str) -> None:
+def write_accuracy(found: OpenAccuracy, path: Path | str) -> None:
     """Write the whole table, or nothing, in the form that the ending says.
 
     Raises
@@ -45,4 +45,4 @@ def write_ladder(ladder: Ladder, path: Path | str) -> None:
     """
     target = Path(path)
     check_ending(target)
-    write_text_whole(target, FORMATS[target.suffix.lower()](ladder))
+    write_text_whole(target, FORMATS[target.suffix.lower()](found))

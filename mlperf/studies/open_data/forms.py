@@ -1,4 +1,4 @@
-"""The methods that rungs share: fixed global fits as baselines, local forms, learners, the family's best."""
+"""The methods that tasks share: fixed global fits as baselines, local forms, learners, the family's best."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_ITER = 250
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the methods of a rung are told: ``terms`` of sums of costs, ``sizes`` for distances, ``columns`` for learners."""
+    """What the methods of a task fit: ``terms`` of sums of costs, ``sizes`` for distances, ``columns`` for learners."""
 
     terms: tuple[str, ...]
     sizes: tuple[str, ...]
@@ -102,7 +102,7 @@ def methods(
     n_folds: int = 5,
     split: Callable[[Any], Sequence[Fold]] | None = None,
 ) -> list[Method]:
-    """The default of a rung, others with their roles, the family's best chosen inside the training rows, and the baselines."""
+    """The default of a task, others with their roles, the family's best chosen inside the training rows, and the baselines."""
     chosen = {default: "default", **(others or {}), **{name: "baseline" for name in BASELINES if name != default}}
     made = [Method(name, role, bound(name, form)) for name, role in chosen.items()]
     if family:

@@ -1,4 +1,4 @@
-"""Rungs A5, A6, A7 and A9: convolution and dense layers, forward or whole training step."""
+"""Tasks A5, A6, A7 and A9: convolution and dense layers, forward or whole training step."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from mlperf.datasets import read_open
 from mlperf.studies.open_data.forms import Form, methods
 from mlperf.studies.open_data.products import BOARDS, FAMILY, GPUS, SPLIT
 from mlperf.studies.open_data.products import TERMS as PRODUCT_TERMS
-from mlperf.studies.open_data.result import Climbed
+from mlperf.studies.open_data.result import TaskResult, figures_of
 from mlperf.studies.open_data.splits import device_rows, first_rows, seventy_thirty, shuffled_folds
-from mlperf.studies.open_data.task import Rung
-from mlperf.studies.open_data.trial import Limit, Trial, goals_of, score
+from mlperf.studies.open_data.task import Task
+from mlperf.studies.open_data.trial import Trial, score
 
 CARDS = ("1080ti", "K40", "M60", "k80")
 N_TRAIN, N_TEST = 7000, 1500
@@ -38,11 +38,6 @@ DENSE = Form(DENSE_TERMS, (*DENSE_SIZES, "optimizer"), (*DENSE_SIZES, "activatio
 SMALL_SIZES = ("subbatch_size", "width", "height", "maps_in", "maps_out", "filter_w", "filter_h", "stride_w")
 SMALL = Form(TERMS, SMALL_SIZES, (*SMALL_SIZES, *TERMS[:4], "m", "k", "n_inputs"))
 
-SQUARE_GOALS = (Limit("local", "mape", (0.16, 0.19, 0.145, 0.175)), Limit("best", "mape", (0.15, 0.18, 0.12, 0.17)))
-STEP_GOALS = (Limit("local", "mape", (0.145,) * 4), Limit("best", "mape", (0.12,) * 4))
-DENSE_GOALS = (Limit("stepwise", "mape", (0.13,) * 4), Limit("best", "mape", (0.07,) * 4))
-SMALL_GOALS = (Limit("best", "mape", (0.20, 0.145, 0.16, 0.17)),)
-
 
 def as_products(frame: pd.DataFrame, out_pixels: pd.Series, filter_elements: pd.Series, in_pixels: pd.Series) -> pd.DataFrame:
     """Add ``m, n, k`` of the product after im2col, and ``n_inputs``, the elements that im2col reads."""
@@ -54,7 +49,7 @@ def as_products(frame: pd.DataFrame, out_pixels: pd.Series, filter_elements: pd.
     )
 
 
-def climb_square(device: str, folder: Path | None) -> Climbed:
+def score_square(device: str, folder: Path | None) -> TaskResult:
     """A5: 3 x 3 convolutions, forward."""
     frame = device_rows(read_open("neusight", "conv", folder), device, list(SQUARE_SIZES))
     pixels = frame["input_size"] ** 2
@@ -62,7 +57,7 @@ def climb_square(device: str, folder: Path | None) -> Climbed:
     columns = [*SQUARE_SIZES, "m", "n", "k", "n_inputs"]
     trial = Trial("A5", device, rows[columns], rows["time_s"].to_numpy(), seventy_thirty(len(rows)), len(TERMS))
     scores = [score(method, trial) for method in methods(SQUARE, "ratio", {"local": "local"}, FAMILY)]
-    return Climbed(tuple(scores), tuple(goals_of(scores, SQUARE_GOALS, GPUS, device)))
+    return TaskResult(tuple(scores), tuple(figures_of(scores, (("local", "mape"), ("best", "mape")))))
 
 
 def output_size(size: pd.Series, filter_size: pd.Series, stride: pd.Series, padded: pd.Series) -> pd.Series:
@@ -90,7 +85,7 @@ def floor_of(rows: pd.DataFrame) -> float:
     return float((rows["time_std_s"] / rows["time_median_s"]).median())
 
 
-def climb_step(device: str, folder: Path | None) -> Climbed:
+def score_steps(device: str, folder: Path | None) -> TaskResult:
     """A6: random convolution layers."""
     rows = step_rows(device, folder)
     columns = list(dict.fromkeys((*STEP_SIZES, *SETTINGS, "m", "n", "k", "n_inputs")))
@@ -104,10 +99,10 @@ def climb_step(device: str, folder: Path | None) -> Climbed:
         noise_floor=floor_of(rows),
     )
     scores = [score(method, trial) for method in methods(STEP, "ratio", {"local": "local"}, FAMILY)]
-    return Climbed(tuple(scores), tuple(goals_of(scores, STEP_GOALS, CARDS, device)))
+    return TaskResult(tuple(scores), tuple(figures_of(scores, (("local", "mape"), ("best", "mape")))))
 
 
-def climb_dense(device: str, folder: Path | None) -> Climbed:
+def score_dense(device: str, folder: Path | None) -> TaskResult:
     """A7: random fully connected layers."""
     frame = device_rows(read_open("mlpredict_cdec", "dense", folder), device)
     rows = with_settings(frame, ("activation", "optimizer")).assign(
@@ -125,10 +120,10 @@ def climb_dense(device: str, folder: Path | None) -> Climbed:
     )
     family = ("stepwise", *FAMILY)
     scores = [score(method, trial) for method in methods(DENSE, "stepwise", {"local": "local"}, family)]
-    return Climbed(tuple(scores), tuple(goals_of(scores, DENSE_GOALS, CARDS, device)))
+    return TaskResult(tuple(scores), tuple(figures_of(scores, (("stepwise", "mape"), ("best", "mape")))))
 
 
-def climb_small(device: str, folder: Path | None) -> Climbed:
+def score_small(device: str, folder: Path | None) -> TaskResult:
     """A9: the forward pass of at most 94 convolutions a device."""
     frame = device_rows(read_open("deepbench", "conv", folder), device)
     rows = as_products(
@@ -139,20 +134,22 @@ def climb_small(device: str, folder: Path | None) -> Climbed:
     trial = Trial("A9", device, rows[columns], rows["forward_s"].to_numpy(), shuffled_folds(len(rows)), len(TERMS))
     family = ("WLS", *FAMILY)
     scores = [score(method, trial) for method in methods(SMALL, "ratio", {"local": "local"}, family)]
-    return Climbed(tuple(scores), tuple(goals_of(scores, SMALL_GOALS, BOARDS, device)))
+    return TaskResult(tuple(scores), tuple(figures_of(scores, (("best", "mape"),))))
 
 
 FILE_ORDER = f"rows 1 to {N_TRAIN} train, the next {N_TEST} test (the file is in random order)"
-LAYERS = (
-    Rung("A5", "3 x 3 convolutions, forward", (("neusight", "conv"),), SPLIT, GPUS, climb_square),
-    Rung("A6", "Convolution layers, forward or training step", (("mlpredict_cdec", "convolution"),), FILE_ORDER, CARDS, climb_step),
-    Rung("A7", "Dense layers, forward or training step", (("mlpredict_cdec", "dense"),), FILE_ORDER, CARDS, climb_dense),
-    Rung(
+LAYER_TASKS = (
+    Task("A5", "3 x 3 convolutions, forward", (("neusight", "conv"),), SPLIT, GPUS, score_square),
+    Task(
+        "A6", "Convolution layers, forward or training step", (("mlpredict_cdec", "convolution"),), FILE_ORDER, CARDS, score_steps
+    ),
+    Task("A7", "Dense layers, forward or training step", (("mlpredict_cdec", "dense"),), FILE_ORDER, CARDS, score_dense),
+    Task(
         "A9",
         "Few convolutions, forward",
         (("deepbench", "conv"),),
         "10 folds, shuffled, seed 0; repeated layers dropped",
         BOARDS,
-        climb_small,
+        score_small,
     ),
 )

@@ -1,17 +1,18 @@
-"""What the ladder finds: a score of every method, a goal beside what was reached, notes in words."""
+"""What the tasks bring: a score of every method, findings that limits can be set for, goals where they were, notes in words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 
 import pandas as pd
 
 from mlperf.core.shown import Shown
-from mlperf.studies.open_data.wording import amount
+from mlperf.studies.open_data.number_text import amount
 
 NAN = float("nan")
 ROLES = ("default", "best", "local", "linear", "baseline", "other")
+FIGURES = {"mape": "MAPE", "q3": "third quartile", "in_domain": "share in domain"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,7 +21,7 @@ class Score(Shown):
 
     Attributes
     ----------
-    rung, device, part : str
+    task, device, part : str
         ``part`` names one of several tables or passes of a device; else empty.
     method, role : str
         What was fitted; ``role`` is ``default`` (what mlperf takes unasked), ``best`` (of the family, chosen inside the training
@@ -45,7 +46,7 @@ class Score(Shown):
         What the method chose by itself: neighbours, member of the family, terms.
     """
 
-    rung: str
+    task: str
     device: str
     part: str
     method: str
@@ -71,12 +72,32 @@ class Score(Shown):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Goal(Shown):
-    """What was to be reached on one device, and what was.
+class Finding(Shown):
+    """One number that a task brought for a device, and that a limit may be set for.
 
     Attributes
     ----------
-    rung, device, what : str
+    task, device, what : str
+        ``what`` names it among those of the device: ``"ratio: MAPE"``.
+    value : float
+    kind : str
+        ``fraction`` (printed in percent), ``number`` or ``flag`` (1 yes, 0 no).
+    """
+
+    task: str
+    device: str
+    what: str
+    value: float
+    kind: str = "fraction"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Goal(Shown):
+    """A finding beside its limits.
+
+    Attributes
+    ----------
+    task, device, what : str
     value, lower, upper : float
         Reached, and its limits; NaN where there is none.
     kind : str
@@ -85,7 +106,7 @@ class Goal(Shown):
         Whether the value lies within the limits; an unknown value never does.
     """
 
-    rung: str
+    task: str
     device: str
     what: str
     value: float
@@ -95,16 +116,26 @@ class Goal(Shown):
     met: bool
 
 
-def judged(rung: str, device: str, what: str, value: float, lower: float = NAN, upper: float = NAN, kind: str = "fraction") -> Goal:
-    """A goal with its verdict."""
+def judged(finding: Finding, lower: float = NAN, upper: float = NAN) -> Goal:
+    """The goal of a finding with its verdict."""
+    value = finding.value
     # Each comparison is written so that NaN fails for the value and passes for a limit.
     met = value == value and not value < lower and not value > upper
-    return Goal(rung, device, what, value, lower, upper, kind, met)
+    return Goal(finding.task, finding.device, finding.what, value, lower, upper, finding.kind, met)
 
 
-def reached_text(goal: Goal) -> str:
+def figures_of(scores: Sequence[Score], asked: Sequence[tuple[str, str]]) -> list[Finding]:
+    """Findings ``"method: figure"`` of one device for each (method, field of its score) that is asked for."""
+    by_method = {one.method: one for one in scores}
+    return [
+        Finding(by_method[name].task, by_method[name].device, f"{name}: {FIGURES[figure]}", float(getattr(by_method[name], figure)))
+        for name, figure in asked
+    ]
+
+
+def reached_text(found: Finding | Goal) -> str:
     """What was reached, in words."""
-    return amount(goal.value, goal.kind)
+    return amount(found.value, found.kind)
 
 
 def limit_text(goal: Goal) -> str:
@@ -118,57 +149,55 @@ def limit_text(goal: Goal) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Climbed(Shown):
-    """What one device of one rung brought."""
+class TaskResult(Shown):
+    """What one device of one task brought."""
 
     scores: tuple[Score, ...]
-    goals: tuple[Goal, ...] = ()
+    findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ladder(Shown):
-    """The whole table.
+class OpenAccuracy(Shown):
+    """What every method reaches on open measurements, by fixed protocols.
 
     Attributes
     ----------
-    scores, goals : tuple
-        In the order of the rungs and devices.
+    scores, findings : tuple
+        In the order of the tasks and devices.
+    goals : tuple
+        Findings that limits were given for, in their order, then limits of what was not found; empty without limits.
     notes : mapping of str to tuple of str
-        By rung: what was dropped, chosen, warned of.
+        By task: what was dropped, chosen, warned of.
     protocols : mapping of str to mapping of str to str
-        By rung: ``title``, ``data``, ``split``.
+        By task: ``title``, ``data``, ``split``.
     seconds : mapping of str to float
-        CPU seconds by rung.
+        CPU seconds by task.
     data_sha256 : mapping of str to str
         What was read: file to SHA-256.
     """
 
     scores: tuple[Score, ...]
+    findings: tuple[Finding, ...]
     goals: tuple[Goal, ...]
     notes: Mapping[str, tuple[str, ...]]
     protocols: Mapping[str, Mapping[str, str]]
     seconds: Mapping[str, float]
     data_sha256: Mapping[str, str]
 
-    @property
-    def all_met(self) -> bool:
-        """Whether every goal was reached."""
-        return all(goal.met for goal in self.goals)
-
     def missed(self) -> tuple[Goal, ...]:
         """Goals that were not reached."""
         return tuple(goal for goal in self.goals if not goal.met)
 
     def score_frame(self) -> pd.DataFrame:
-        """One row a method, device and rung; fractions."""
-        return pd.DataFrame([{name: getattr(score, name) for name in Score.__slots__} for score in self.scores])
-
-    def goal_frame(self) -> pd.DataFrame:
-        """One row a goal."""
-        return pd.DataFrame([{name: getattr(goal, name) for name in Goal.__slots__} for goal in self.goals], columns=Goal.__slots__)
+        """One row a method, device and task; fractions."""
+        names = [field.name for field in fields(Score)]
+        return pd.DataFrame([{name: getattr(score, name) for name in names} for score in self.scores], columns=names)
 
     def to_frame(self) -> pd.DataFrame:
-        """The goals in words; `score_frame` has the errors of every method."""
-        rows = [(one.rung, one.device, one.what, reached_text(one), limit_text(one), one.met) for one in self.goals]
-        return pd.DataFrame(rows, columns=["rung", "device", "what", "reached", "goal", "met"])
+        """The findings in words, or the goals where limits were given; `score_frame` has the errors of every method."""
+        if not self.goals:
+            found = [(one.task, one.device, one.what, reached_text(one)) for one in self.findings]
+            return pd.DataFrame(found, columns=["task", "device", "what", "reached"])
+        rows = [(one.task, one.device, one.what, reached_text(one), limit_text(one), one.met) for one in self.goals]
+        return pd.DataFrame(rows, columns=["task", "device", "what", "reached", "goal", "met"])

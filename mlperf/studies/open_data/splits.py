@@ -1,4 +1,4 @@
-"""How rows are split on every rung; each split is fixed by its name."""
+"""How rows are split on every task; each split is fixed by its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rung of the ladder is."""
+"""What a task is: a claim, open data, a split, and what is run on each device."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 import pandas as pd
 
 from mlperf.datasets import read_open
-from mlperf.studies.open_data.result import Climbed, Goal, Score
+from mlperf.studies.open_data.result import Finding, Score, TaskResult
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
-    """One rung: a claim, open data, a split, goals.
+class Task:
+    """A claim about times, the open data that judge it, and the methods to score.
 
     Attributes
     ----------
@@ -25,15 +25,15 @@ class Rung:
     split : str
         How rows are split, with groups and seed.
     devices : tuple of str
-        Devices that have goals, in the order of the limits, by a part of their name in the first table. Each device of that table
-        is one task, those without goals by their whole name.
-    climb : callable
-        ``climb(device, folder)`` scores every method on one device; ``folder`` of the open data, None for the one named by the
+        Devices that come first, each called by a part of its name in the first table; further devices of that table follow by
+        their whole name.
+    run : callable
+        ``run(device, folder)`` scores every method on one device; ``folder`` of the open data, None for the one named by the
         environment.
-    over_devices : callable, optional
-        Goals that need every device's scores.
+    over_devices : callable
+        Findings that need every device's scores; by default none.
     sets : tuple of str
-        Tasks that are no device of the first table.
+        What is run besides the devices of the first table, by name.
     """
 
     name: str
@@ -41,8 +41,8 @@ class Rung:
     tables: tuple[tuple[str, str], ...]
     split: str
     devices: tuple[str, ...]
-    climb: Callable[[str, Path | None], Climbed]
-    over_devices: Callable[[Sequence[Score]], Sequence[Goal]] | None = None
+    run: Callable[[str, Path | None], TaskResult]
+    over_devices: Callable[[Sequence[Score]], Sequence[Finding]] = lambda _: ()
     sets: tuple[str, ...] = ()
 
     @property
@@ -51,7 +51,7 @@ class Rung:
         return "; ".join(f"{name} {table}" for name, table in self.tables)
 
     def subjects(self, folder: Path | None) -> tuple[str, ...]:
-        """One name a task: devices with goals, further devices of the first table, sets."""
+        """What the task is run on: its devices by short name, further devices of the first table, sets."""
         if not self.devices:
             return self.sets
         names = self._names(folder)
@@ -60,7 +60,7 @@ class Rung:
         return (*known, *(name for name in names if name not in short), *self.sets)
 
     def absent(self, folder: Path | None) -> tuple[str, ...]:
-        """Devices with goals that the first table does not hold."""
+        """Devices called by a short name that the first table does not hold."""
         return tuple(key for key, named in self._found(self._names(folder)).items() if not named)
 
     def _names(self, folder: Path | None) -> list[str]:

@@ -14,7 +14,7 @@ from mlperf.models.regressor import Regressor
 from mlperf.models.validation.folds import Fold
 from mlperf.models.validation.left_out import left_out as leave_rows_out
 from mlperf.models.validation.scores import adjusted_r2, coverage, half_width, relative_errors
-from mlperf.studies.open_data.result import NAN, Goal, Score, judged
+from mlperf.studies.open_data.result import NAN, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Trial:
     a group; ``n_terms`` the columns that R² is adjusted for.
     """
 
-    rung: str
+    task: str
     device: str
     X: pd.DataFrame
     y: FloatArray
@@ -100,7 +100,7 @@ def score_of(answers: LeftOut, name: str, role: str, trial: Trial) -> Score:
     raw = relative_errors(answers.predicted, answers.measured)
     size = np.maximum(answers.predicted, np.finfo(float).tiny)
     return Score(
-        rung=trial.rung,
+        task=trial.task,
         device=trial.device,
         part=trial.part,
         method=name,
@@ -126,32 +126,3 @@ def score_of(answers: LeftOut, name: str, role: str, trial: Trial) -> Score:
     )
 
 
-FIGURES = {"mape": "MAPE", "q3": "third quartile", "in_domain": "share in domain"}
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """One goal for every device of a rung: figure of a method, at most (or at least) ``values`` in the order of the devices."""
-
-    method: str
-    figure: str
-    values: tuple[float, ...]
-    at_least: bool = False
-
-
-def goals_of(scores: Sequence[Score], limits: Sequence[Limit], devices: Sequence[str], device: str) -> list[Goal]:
-    """Goals of one of the ``devices`` that the limits are given for, in their order; none for another device."""
-    if device not in devices:
-        return []
-    place = devices.index(device)
-    by_method = {one.method: one for one in scores}
-    goals = []
-    for limit in limits:
-        one, value = by_method[limit.method], limit.values[place]
-        lower, upper = (value, NAN) if limit.at_least else (NAN, value)
-        goals.append(
-            judged(
-                one.rung, one.device, f"{limit.method}: {FIGURES[limit.figure]}", float(getattr(one, limit.figure)), lower, upper
-            )
-        )
-    return goals

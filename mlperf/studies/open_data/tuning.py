@@ -1,4 +1,4 @@
-"""Rung A10: all tuning configurations of one kernel; a rank-deficient design, learners, ranking."""
+"""Task A10: all tuning configurations of one kernel; a rank-deficient design, learners, ranking."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.studies.open_data.forms import Form, boosting
 from mlperf.studies.open_data.products import SPLIT
-from mlperf.studies.open_data.result import NAN, Climbed, Goal, Score, judged
+from mlperf.studies.open_data.result import Finding, TaskResult, figures_of
 from mlperf.studies.open_data.splits import device_rows, seventy_thirty
-from mlperf.studies.open_data.task import Rung
+from mlperf.studies.open_data.task import Task
 from mlperf.studies.open_data.trial import Method, Trial, score
 
 DEVICES = ("2080 Ti", "TITAN RTX")
@@ -29,8 +29,7 @@ PARAMETERS = ("mwg", "nwg", "kwg", "mdimc", "ndimc", "mdima", "ndimb", "kwi", "v
 # fmt: on
 SWITCHES = ("strm", "strn", "sa", "sb")
 CONSTANT = ("kwg", "kwi", "strm", "strn")
-N_ALIASED, N_TOP, INNER_FOLDS, N_SHOWN = 2, 10, 3, 6
-PAIRS_R2, LARGEST_MAPE, TOP_WITHIN = 0.78, 0.04, 0.10
+N_TOP, INNER_FOLDS, N_SHOWN = 10, 3, 6
 
 
 def second_order(names: Sequence[str]) -> tuple[str, ...]:
@@ -38,7 +37,7 @@ def second_order(names: Sequence[str]) -> tuple[str, ...]:
     return (*names, *(f"{name}*{name}" for name in names), *(f"{first}*{second}" for first, second in combinations(names, 2)))
 
 
-def climb(device: str, folder: Path | None) -> Climbed:
+def score_tunings(device: str, folder: Path | None) -> TaskResult:
     """Main effects, pairs and squares, boosting; what is aliased; the best of the predicted top ten."""
     rows = device_rows(read_open("kernel_tuning_gemm", "gemm", folder), device, list(PARAMETERS))
     X, y = in_octaves(rows[list(PARAMETERS)].astype(float)), rows["time_median_s"].to_numpy()
@@ -50,13 +49,13 @@ def climb(device: str, folder: Path | None) -> Climbed:
     full = LogStepwiseOLS(second_order(PARAMETERS), max_steps=0).fit(train, y[fold.train])
     pairs_r2 = adjusted_r2(full.model_.predict(train), np.log(y[fold.train]), full.model_.rank_ - 1)
     ranked = boosting(form()).fit(train, y[fold.train]).predict(test)
-    goals = [
-        judged("A10", device, "pairs and squares, log t: adjusted R²", pairs_r2, PAIRS_R2, NAN, "number"),
-        judged("A10", device, "best: MAPE", mape_of(scores, "best"), NAN, LARGEST_MAPE),
-        judged("A10", device, "best of predicted top 10, over the true best", regret_of_top(ranked, y[fold.test]), NAN, TOP_WITHIN),
-        *aliased_goals(device, full.model_, train),
-    ]
-    return Climbed(tuple(scores), tuple(goals), aliased_notes(device, full.model_))
+    findings = (
+        Finding("A10", device, "pairs and squares, log t: adjusted R²", pairs_r2, "number"),
+        *figures_of(scores, (("best", "mape"),)),
+        Finding("A10", device, "best of predicted top 10, over the true best", regret_of_top(ranked, y[fold.test])),
+        *aliased_findings(device, full.model_, train),
+    )
+    return TaskResult(tuple(scores), findings, aliased_notes(device, full.model_))
 
 
 def in_octaves(X: pd.DataFrame) -> pd.DataFrame:
@@ -84,26 +83,21 @@ def tuning_methods() -> list[Method]:
     ]
 
 
-def mape_of(scores: Sequence[Score], method: str) -> float:
-    """MAPE of one method."""
-    return next(one.mape for one in scores if one.method == method)
-
-
 def regret_of_top(predicted: FloatArray, measured: FloatArray) -> float:
     """Smallest measured time among the ten smallest predictions over the smallest of all, minus 1."""
     top = np.argsort(predicted, kind="stable")[:N_TOP]
     return float(measured[top].min() / measured.min() - 1.0)
 
 
-def aliased_goals(device: str, model: Any, train: pd.DataFrame) -> list[Goal]:
+def aliased_findings(device: str, model: Any, train: pd.DataFrame) -> list[Finding]:
     """Whether the constant columns are named, and how many columns of the others are sums of others."""
     named = set(model.aliased_)
     varying = [name for name in PARAMETERS if train[name].nunique() > 1]
     among = [name for name in named if set(name.replace(" ", "").replace("I(", "").strip(")").split("*")) <= set(varying)]
     constants = float(set(CONSTANT) <= named)
     return [
-        judged("A10", device, "constant columns named (kwg, kwi, strm, strn)", constants, 1.0, NAN, "flag"),
-        judged("A10", device, "aliased among the varying columns' terms", float(len(among)), N_ALIASED, N_ALIASED, "number"),
+        Finding("A10", device, "constant columns named (kwg, kwi, strm, strn)", constants, "flag"),
+        Finding("A10", device, "aliased among the varying columns' terms", float(len(among)), "number"),
     ]
 
 
@@ -114,4 +108,6 @@ def aliased_notes(device: str, model: Any) -> tuple[str, ...]:
     return (f"{device}: {len(relations)} aliased columns, each named with its relation: {shown}; ...",)
 
 
-TUNING = (Rung("A10", "Tuning configurations of one SGEMM kernel", (("kernel_tuning_gemm", "gemm"),), SPLIT, DEVICES, climb),)
+TUNING_TASKS = (
+    Task("A10", "Tuning configurations of one SGEMM kernel", (("kernel_tuning_gemm", "gemm"),), SPLIT, DEVICES, score_tunings),
+)

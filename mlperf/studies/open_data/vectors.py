@@ -1,4 +1,4 @@
-"""Rung A4: memory-bound operators are linear in the number of elements."""
+"""Task A4: memory-bound operators are linear in the number of elements."""
 
 from __future__ import annotations
 
@@ -10,38 +10,31 @@ from mlperf.datasets import read_open
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.studies.open_data.forms import Form, methods, plain
 from mlperf.studies.open_data.products import GPUS, SPLIT
-from mlperf.studies.open_data.result import NAN, Climbed, Goal, Score, judged
+from mlperf.studies.open_data.result import Finding, Score, TaskResult
 from mlperf.studies.open_data.splits import device_rows, seventy_thirty
-from mlperf.studies.open_data.task import Rung
+from mlperf.studies.open_data.task import Task
 from mlperf.studies.open_data.trial import Trial, score
 
 SHAPE = ("rows", "columns")
 FORM = Form(("rows*columns",), SHAPE, (*SHAPE, "rows*columns"))
 FAMILY, INNER_FOLDS = ("WLS", "ratio", "boosted"), 3
-LEAST_R2, LARGEST_MAPE = 0.965, 0.13
 
 
-def climb(device: str, folder: Path | None) -> Climbed:
+def score_operators(device: str, folder: Path | None) -> TaskResult:
     """One fit an operator."""
     frame = read_open("neusight", "vector_ops", folder)
     scores: list[Score] = []
-    goals: list[Goal] = []
+    findings: list[Finding] = []
     for operation, rows in device_rows(frame, device).groupby("operation", sort=True):
         once = rows.drop_duplicates(subset=list(SHAPE)).reset_index(drop=True)
-        found, fitted_r2 = climb_operation(device, str(operation), once)
+        found, fitted_r2 = score_operation(device, str(operation), once)
         scores += found
-        goals.append(
-            judged("A4", device, f"{operation}: adjusted R² of OLS on its training rows", fitted_r2, LEAST_R2, NAN, "number")
-        )
-        goals += [
-            judged("A4", device, f"{operation}: {one.method} MAPE", one.mape, NAN, LARGEST_MAPE)
-            for one in found
-            if one.method == "WLS"
-        ]
-    return Climbed(tuple(scores), tuple(goals))
+        findings.append(Finding("A4", device, f"{operation}: adjusted R² of OLS on its training rows", fitted_r2, "number"))
+        findings += [Finding("A4", device, f"{operation}: WLS MAPE", one.mape) for one in found if one.method == "WLS"]
+    return TaskResult(tuple(scores), tuple(findings))
 
 
-def climb_operation(device: str, operation: str, rows: pd.DataFrame) -> tuple[list[Score], float]:
+def score_operation(device: str, operation: str, rows: pd.DataFrame) -> tuple[list[Score], float]:
     """Scores of one operator, and adjusted R² of OLS where it was fitted."""
     X, y = rows[list(SHAPE)], rows["time_s"].to_numpy()
     fold = seventy_thirty(len(rows))[0]
@@ -51,4 +44,6 @@ def climb_operation(device: str, operation: str, rows: pd.DataFrame) -> tuple[li
     return scores, adjusted_r2(ols.predict(X.iloc[fold.train]), y[fold.train], 1)
 
 
-VECTORS = (Rung("A4", "Memory-bound kernels are linear in their elements", (("neusight", "vector_ops"),), SPLIT, GPUS, climb),)
+VECTOR_TASKS = (
+    Task("A4", "Memory-bound kernels are linear in their elements", (("neusight", "vector_ops"),), SPLIT, GPUS, score_operators),
+)

@@ -1,4 +1,4 @@
-"""Rung B3: whole networks from multiply-accumulates and depth; shows why layer models are needed."""
+"""Task B3: whole networks from multiply-accumulates and depth; shows why layer models are needed."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pandas as pd
 from mlperf.datasets import read_open
 from mlperf.models.validation.folds import Fold
 from mlperf.studies.open_data.forms import Form, nonnegative, plain, weighted
-from mlperf.studies.open_data.result import Climbed
-from mlperf.studies.open_data.task import Rung
+from mlperf.studies.open_data.result import TaskResult
+from mlperf.studies.open_data.task import Task
 from mlperf.studies.open_data.trial import Method, Trial, score
 
 SERIES = ["group", "gpu", "cudnn"]
@@ -56,8 +56,8 @@ def series_folds(rows: pd.DataFrame) -> list[Fold]:
     return folds
 
 
-def climb(subject: str, folder: Path | None) -> Climbed:
-    """Every series by itself; no goal."""
+def score_whole_networks(subject: str, folder: Path | None) -> TaskResult:
+    """Every series by itself."""
     rows = network_rows(folder)
     if subject != SUBJECTS[0]:
         rows = rows[rows["cnn"] != GOOGLENET].reset_index(drop=True)
@@ -68,17 +68,17 @@ def climb(subject: str, folder: Path | None) -> Climbed:
         Method("WLS", "baseline", lambda: weighted(FORM)),
         Method("OLS", "baseline", lambda: plain(FORM)),
     )
-    return Climbed(tuple(score(method, trial) for method in tried))
+    return TaskResult(tuple(score(method, trial) for method in tried))
 
 
-WHOLE_RUNGS = (
-    Rung(
+WHOLE_TASKS = (
+    Task(
         "B3",
-        "Whole networks from multiply-accumulates and depth: why layer models are needed (no goal)",
+        "Whole networks from multiply-accumulates and depth: why layer models are needed",
         (("cnn_benchmarks", "forward_backward"),),
         "leave one network out within device and library; repeated measurements merged",
         (),
-        climb,
+        score_whole_networks,
         sets=SUBJECTS,
     ),
 )

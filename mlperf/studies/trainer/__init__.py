@@ -8,6 +8,8 @@ __getattr__, __dir__, __all__ = exports(
     __name__,
     {
         "judge_trainer": "mlperf.studies.trainer.judge",
+        "TrainerLimits": "mlperf.studies.trainer.limits",
+        "read_trainer_limits": "mlperf.studies.trainer.limits",
         "TrainerAccuracy": "mlperf.studies.trainer.result",
         "read_runs": "mlperf.datasets.campaigns.trainer_runs",
         "TrainerRuns": "mlperf.datasets.campaigns.trainer_runs",

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from mlperf.studies.trainer.forms import PREDICTING
-from mlperf.studies.trainer.headline import HEADLINE_LIMITS, predicting
-from mlperf.studies.trainer.ranking import LARGEST_REGRET, Ranking
-from mlperf.studies.trainer.split import NOISE_SHARE, SPLIT_LIMITS
+from mlperf.studies.trainer.headline import predicting
+from mlperf.studies.trainer.limits import TrainerLimits
+from mlperf.studies.trainer.ranking import Ranking
 
 LOCKS = ("lock_weights_gpu_s", "lock_gradient_gpu_s")
 """The two waits that the paper's equations miss: GPUs that fetch in one burst, and a gradient's buffer that was just emptied."""
@@ -48,31 +48,32 @@ def gates_table(gates: Sequence[Gate]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["gate", "value", "limit", "met"])
 
 
-def split_gates(split: pd.DataFrame) -> Iterator[Gate]:
+def split_gates(split: pd.DataFrame, limits: TrainerLimits) -> Iterator[Gate]:
     """Fitted on few nodes, tested on more: qualifying settings, then all."""
     tested = split[(split["costs"] == "fitted") & (split["form"] == PREDICTING)] if len(split) else split
     for label, rows in (("qualifying settings", tested[tested["qualifies"]] if len(tested) else tested), ("all settings", tested)):
-        for quantity, limit in SPLIT_LIMITS.items() if len(rows) else ():
+        for quantity, limit in limits.held_out_nodes.items() if len(rows) else ():
             own = rows[rows["quantity"] == quantity]
-            noise = NOISE_SHARE * float(own["repeat_difference"].mean())
+            noise = limits.repeats.get(quantity, 0.0) * float(own["repeat_difference"].mean())
             allowed = float(np.fmax(limit, noise))
             yield Gate(f"held-out nodes, {label}: {quantity}", float(own["relative_error"].abs().mean()), allowed)
 
 
-def headline_gates(headline: pd.DataFrame) -> Iterator[Gate]:
+def headline_gates(headline: pd.DataFrame, limits: TrainerLimits) -> Iterator[Gate]:
     """Other networks from the components.csv of one."""
     rows = predicting(headline) if len(headline) else headline
-    for quantity, limit in HEADLINE_LIMITS.items() if len(rows) else ():
+    for quantity, limit in limits.other_networks.items() if len(rows) else ():
         errors = rows.loc[rows["quantity"] == quantity, "relative_error"].abs()
         yield Gate(f"other networks: {quantity}", float(errors.mean()), limit)
 
 
-def ranking_gates(rankings: Sequence[Ranking]) -> Iterator[Gate]:
+def ranking_gates(rankings: Sequence[Ranking], limits: TrainerLimits) -> Iterator[Gate]:
     """Order and regret of in-window configurations."""
     for each in rankings:
         name = f"{each.cnn}, {each.machine}, {len(each.table)} in the window, {each.form}"
-        yield Gate(f"pairs in wrong order beyond noise: {name}", float(each.n_wrong), 0.0)
-        yield Gate(f"regret: {name}", each.regret, LARGEST_REGRET)
+        values = {"pairs in wrong order beyond noise": float(each.n_wrong), "regret": each.regret}
+        for what, limit in limits.ranking.items():
+            yield Gate(f"{what}: {name}", values[what], limit)
 
 
 def wait_gates(waits: pd.DataFrame) -> Iterator[Gate]:

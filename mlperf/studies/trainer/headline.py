@@ -14,9 +14,6 @@ from mlperf.studies.trainer.forms import FORMS, PREDICTING
 from mlperf.studies.trainer.split import predict_settings, with_qualification
 
 QUANTITIES = ("gpu_iteration_s", "epoch_s", "update_iteration_s", "mean_minibatch_size")
-HEADLINE_LIMITS: Mapping[str, float] = {"epoch_s": 0.05, "update_iteration_s": 0.06, "mean_minibatch_size": 0.06}
-"""Largest mean relative error over the networks that nothing was fitted on."""
-
 CLOSED = tuple(name for name in FORMS if name not in ("recursion", "simulation"))
 INPUTS: Mapping[str, str] = {"components.csv": TABLE_ONLY, "components.csv and spreads": MEASURED}
 """What the predictor sees of the one network: the table alone, or also the spreads beside it in details.csv."""

@@ -17,6 +17,7 @@ from mlperf.studies.trainer.gradient_transfer import transfer_errors
 from mlperf.studies.trainer.headline import CLOSED, headline_errors, headline_summary
 from mlperf.studies.trainer.histograms import distribution_summary, distribution_table, distributions_beside, examples
 from mlperf.studies.trainer.known import known_times, run_grid
+from mlperf.studies.trainer.limits import TrainerLimits
 from mlperf.studies.trainer.ranking import rank_windows
 from mlperf.studies.trainer.result import TrainerAccuracy
 from mlperf.studies.trainer.split import (
@@ -36,6 +37,7 @@ def judge_trainer(
     trained_on: str | None = None,
     rounds_from: str | Path | None = None,
     forms: Sequence[str] = tuple(FORMS),
+    limits: TrainerLimits | None = None,
     seed: int = 0,
 ) -> TrainerAccuracy:
     """Judge the equations and component models by campaigns of the asynchronous trainer.
@@ -50,6 +52,8 @@ def judge_trainer(
         Campaign whose steps the waits were drawn from: shows the gradient formula on all its networks.
     forms : sequence of str
         Keys of `mlperf.studies.trainer.forms.FORMS`; those that gates are asked of always belong to them.
+    limits : TrainerLimits, optional
+        What to ask of errors and rankings; without them the waits alone are judged, against the paper's form.
     seed : int
         Of recursion and simulation.
 
@@ -77,7 +81,13 @@ def judge_trainer(
     rankings = tuple(each for form in ranked for each in rank_windows(emulated, cnn, form))
     observed = list(distributions_beside(first, cnn, seed, forms))
     distributions = distribution_table(observed)
-    gates = [*split_gates(split), *headline_gates(headline), *ranking_gates(rankings), *wait_gates(waits_by_form)]
+    asked = limits or TrainerLimits()
+    gates = [
+        *split_gates(split, asked),
+        *headline_gates(headline, asked),
+        *ranking_gates(rankings, asked),
+        *wait_gates(waits_by_form),
+    ]
     return TrainerAccuracy(
         trained_on=cnn,
         modes=modes_table(settings),

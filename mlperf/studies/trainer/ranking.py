@@ -19,7 +19,6 @@ WINDOW = 0.25
 """Half width of the paper's window around its centre (138 +- 25 %)."""
 
 LEAST_IN_WINDOW = 6
-LARGEST_REGRET = 0.03
 WIDER, WIDEST = 1.25, 2.5
 TOGETHER = "all machines"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -16,15 +16,6 @@ from mlperf.systems.base.times import WAITS_S
 from mlperf.systems.sprint.outputs import OUTPUTS
 
 TRAINED_ON, TESTED_ON = (1, 2), (4,)
-SPLIT_LIMITS: Mapping[str, float] = {
-    "gpu_iteration_s": 0.015,
-    "epoch_s": 0.015,
-    "update_iteration_s": 0.04,
-    "mean_minibatch_size": 0.04,
-}
-"""Largest mean relative error, or at most `NOISE_SHARE` times the difference between repeats."""
-
-NOISE_SHARE = 2.0
 LARGEST_OVERSHOOT = 0.05
 """Settings qualify when their waits are inexact by less than this share of the shortest wait."""
 

@@ -28,67 +28,84 @@ def rows(sweep: KernelTimes) -> KernelTimes:
     return found
 
 
+@pytest.fixture
+def missed(acceptance: Any) -> Any:
+    """Figures that miss their limits in tests/acceptance/kernels.toml: ``missed("new size", {"R²": 0.79})``."""
+
+    def compare(what: str, figures: dict[str, float]) -> dict[str, float]:
+        limits = acceptance("kernels")[what]
+        low, high = limits.get("at_least", {}), limits.get("at_most", {})
+        assert {*low, *high} == set(figures)
+        return {name: value for name, value in figures.items() if not low.get(name, -np.inf) <= value <= high.get(name, np.inf)}
+
+    return compare
+
+
 def scored(rows: KernelTimes, features: str, name: str, n_folds: int = 10) -> Any:
     X, ns = varying(kernel_features(rows, features)), 1e9 * rows.time_s / rows.iterations
     return estimate(features, X, ns, rows.groups, grouped_folds(rows.groups, n_folds, 0), learner(name))
 
 
-def test_the_linear_model_of_better_features(rows: KernelTimes, shared_data: Any) -> None:
-    """Adjusted R² 0.94 in sample, 0.92 left out; half of the error of a throughput analyser on the same rows."""
+def test_the_linear_model_of_better_features(rows: KernelTimes, shared_data: Any, missed: Any) -> None:
+    """In sample and left out; at most half of the error of a throughput analyser on the same rows."""
     found = scored(rows, BEST, "linear", n_folds=5)
-    assert found.score.r2_adj >= 0.94
-    assert found.score.cv_r2 >= 0.92
     analyser = pd.read_csv(shared_data / "simd_tensor" / "llvm_mca19_gcc_O2_sse3_fast_N100.csv").set_index("pattern")["mca_us"]
-    told = 1e-6 * analyser.loc[rows.frame["pattern"]].to_numpy()
-    scale = np.exp(np.log(rows.time_s / told).mean())
-    assert found.score.mape <= 0.5 * np.mean(np.abs(scale * told / rows.time_s - 1.0))
+    answer_s = 1e-6 * analyser.loc[rows.frame["pattern"]].to_numpy()
+    scale = np.exp(np.log(rows.time_s / answer_s).mean())
+    its_mape = float(np.mean(np.abs(scale * answer_s / rows.time_s - 1.0)))
+    figures = {
+        "adjusted R², in sample": found.score.r2_adj,
+        "R²": found.score.cv_r2,
+        "MAPE over that of a throughput analyser": found.score.mape / its_mape,
+    }
+    assert missed("linear model", figures) == {}
 
 
-def test_the_best_learner(rows: KernelTimes) -> None:
-    """R² 0.95, MAPE 12 %, rank correlation 0.97; groups binned from it agree with the measured ones in 88 of 100 kernels."""
+def test_the_best_learner(rows: KernelTimes, missed: Any) -> None:
+    """Errors, order, and how often groups binned from its answers agree with the measured ones."""
     found = scored(rows, BEST, "boosting")
-    assert found.score.cv_r2 >= 0.95
-    assert found.score.mape <= 0.12
-    assert found.score.rank >= 0.97
     predicted = 1e-9 * rows.iterations * found.answers.predicted
     scores, majority = binned(predicted, rows.time_s, grouped_folds(rows.groups, 10, 0))
-    assert scores.accuracy >= 0.88
-    assert scores.within_one >= 0.99
-    assert majority <= 0.3
+    figures = {
+        "R²": found.score.cv_r2,
+        "MAPE": found.score.mape,
+        "rank correlation": found.score.rank,
+        "share in the right group": scores.accuracy,
+        "share within one group": scores.within_one,
+        "share of the largest group": majority,
+    }
+    assert missed("best learner", figures) == {}
 
 
-def test_four_groups_by_classification(rows: KernelTimes) -> None:
-    """Logistic regression of source and innermost loops: at least 0.88; the paper's counts alone stay far below."""
+def test_four_groups_by_classification(rows: KernelTimes, missed: Any) -> None:
+    """Logistic regression of source and innermost loops; the paper's counts alone stay far below."""
     folds = grouped_folds(rows.groups, 5, 0)
     better, _ = classified("logistic", varying(kernel_features(rows, BEST)), rows.time_s, folds)
     counts, _ = classified("logistic", varying(kernel_features(rows, "swc-o totals")), rows.time_s, folds)
-    assert better.accuracy >= 0.88
-    assert better.kappa >= 0.94
-    assert counts.accuracy <= 0.80
+    figures = {"accuracy": better.accuracy, "kappa": better.kappa, "accuracy of the counts alone": counts.accuracy}
+    assert missed("four groups", figures) == {}
 
 
-def test_counters_of_a_finished_run(sweep: KernelTimes) -> None:
-    """Six simulated counters at N = 50: adjusted R² 0.943, left out 0.942."""
+def test_counters_of_a_finished_run(sweep: KernelTimes, missed: Any) -> None:
+    """Six simulated counters at N = 50."""
     rows = sweep.sweep(choose_setting(sweep, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=50))
     found = scored(rows, "dwc-b", "linear")
-    assert found.score.r2_adj >= 0.94
-    assert found.score.cv_r2 >= 0.935
-    assert found.score.n_columns <= 6
+    figures = {"adjusted R², in sample": found.score.r2_adj, "R²": found.score.cv_r2, "columns": found.score.n_columns}
+    assert missed("counters", figures) == {}
 
 
-def test_a_new_size(sweep: KernelTimes) -> None:
-    """Trained at N = 50, asked for N = 100: R² of the time per iteration 0.8."""
+def test_a_new_size(sweep: KernelTimes, missed: Any) -> None:
+    """Trained at N = 50, asked for the time per iteration at N = 100."""
     pair = [choose_setting(sweep, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=size) for size in (50, 100)]
     score = size_score(sweep, pair, BEST, "boosting")
-    assert score.r2 >= 0.8
-    assert score.mape <= 0.25
+    assert missed("new size", {"R²": score.r2, "MAPE": score.mape}) == {}
 
 
-def test_three_costs_explain_most(rows: KernelTimes) -> None:
-    """Instructions, lines and pages: adjusted R² 0.87 or so, every cost positive, p-values below 1e-30."""
+def test_three_costs_explain_most(rows: KernelTimes, missed: Any) -> None:
+    """Instructions, lines and pages: every cost positive and far from zero."""
     model = physical_model(rows, grouped_folds(rows.groups, 10, 0))
     assert model is not None
-    assert model.r2_adj >= 0.80
     costs = model.coefficients.set_index("term").drop(index="(Intercept)")
     assert (costs["cost_ns"] > 0).all()
-    assert (costs["p_value"] < 1e-10).all()
+    figures = {"adjusted R², in sample": model.r2_adj, "largest p-value": float(costs["p_value"].max())}
+    assert missed("three costs", figures) == {}

@@ -1,4 +1,4 @@
-"""What rungs make of columns: windows counted one by one, published layer sizes, costs of a transformer."""
+"""What tasks make of columns: windows counted one by one, published layer sizes, costs of a transformer."""
 
 from __future__ import annotations
 

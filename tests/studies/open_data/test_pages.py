@@ -1,18 +1,21 @@
-"""The page tells what was reached and what was missed; files are whole; one task failing nothing else."""
+"""The page says what was reached and, with limits, what was missed; files are whole."""
 
 from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from mlperf.core.errors import UsageError
-from mlperf.studies.open_data import RUNGS, climb, write_ladder
-from mlperf.studies.open_data.markdown import ladder_page
-from mlperf.studies.open_data.result import Climbed, Ladder, Score, judged
-from mlperf.studies.open_data.run_tasks import gathered
+from mlperf.report.text.views import result_text
+from mlperf.studies.open_data import TASKS, OpenAccuracy, run_tasks, write_accuracy
+from mlperf.studies.open_data.limits import Key, Limit
+from mlperf.studies.open_data.markdown import accuracy_page
+from mlperf.studies.open_data.result import Finding, Score, TaskResult
+from mlperf.studies.open_data.run import collected
 
 NAN = float("nan")
 
@@ -24,18 +27,27 @@ def made_score(method: str, mape: float, choice: str = "") -> Score:
     return Score(*rows, *figures, choice)
 
 
-@pytest.fixture
-def ladder() -> Ladder:
-    """Two devices of one rung, one goal missed."""
-    parts = [
-        Climbed((made_score("line", 0.021, "a|b"),), (judged("B2", "training", "MAPE", 0.021, upper=0.03),), ("b is 6 ms",)),
-        Climbed((made_score("line", 0.05),), (judged("B2", "inference", "MAPE", 0.05, upper=0.03),)),
+LIMITS = {("B2", device, "MAPE"): Limit(upper=0.03) for device in ("training", "inference")}
+
+
+def two_devices(limits: Mapping[Key, Limit]) -> OpenAccuracy:
+    """Two devices of one task; of 2.1 and 5 % the second misses the limit."""
+    results = [
+        TaskResult((made_score("line", 0.021, "a|b"),), (Finding("B2", "training", "MAPE", 0.021),), ("b is 6 ms",)),
+        TaskResult((made_score("line", 0.05),), (Finding("B2", "inference", "MAPE", 0.05),)),
     ]
-    return gathered([("B2", "training"), ("B2", "inference")], [(part, 1.5) for part in parts], {"mxnet_perf/x.csv": "0" * 64}, {})
+    parts = [("B2", "training"), ("B2", "inference")]
+    return collected(parts, [(result, 1.5) for result in results], {"mxnet_perf/x.csv": "0" * 64}, {}, limits)
 
 
-def test_the_page_tells_what_was_missed(ladder: Ladder) -> None:
-    page = ladder_page(ladder)
+@pytest.fixture
+def judged() -> OpenAccuracy:
+    """With limits."""
+    return two_devices(LIMITS)
+
+
+def test_the_page_says_what_was_missed(judged: OpenAccuracy) -> None:
+    page = accuracy_page(judged)
     assert "1 of 2 goals met." in page
     assert "| B2 | Step time is a N + b | 1 of 2 | inference MAPE 5.0 % (<= 3.0 %) | 3 |" in page
     assert "| training | MAPE | 2.1 % | <= 3.0 % | yes |" in page
@@ -43,36 +55,47 @@ def test_the_page_tells_what_was_missed(ladder: Ladder) -> None:
     assert "- b is 6 ms" in page
     assert page.endswith("\n")
     assert not page.endswith("\n\n")
-    assert not ladder.all_met
-    assert [goal.device for goal in ladder.missed()] == ["inference"]
+    assert [goal.device for goal in judged.missed()] == ["inference"]
 
 
-def test_columns_without_figures_are_left_out_and_bars_do_not_break_tables(ladder: Ladder) -> None:
-    (heading,) = [line for line in ladder_page(ladder).splitlines() if line.startswith("| device | method")]
+def test_without_limits_the_page_and_the_tables_show_what_was_found() -> None:
+    found = two_devices({})
+    page = accuracy_page(found)
+    assert "goals met" not in page
+    assert "| B2 | Step time is a N + b | 3 |" in page
+    assert "| inference | MAPE | 5.0 % |" in page
+    assert "| device | method |" in page
+    assert found.to_frame()["reached"].tolist() == ["2.1 %", "5.0 %"]
+    assert "Findings" in result_text(found)
+    assert "1 of 2 goals reached." in result_text(two_devices(LIMITS))
+
+
+def test_columns_without_figures_are_left_out_and_bars_do_not_break_tables(judged: OpenAccuracy) -> None:
+    (heading,) = [line for line in accuracy_page(judged).splitlines() if line.startswith("| device | method")]
     assert "covered" not in heading
     assert "floor" not in heading
-    assert "a\\|b" in ladder_page(ladder)
+    assert "a\\|b" in accuracy_page(judged)
 
 
-def test_files_by_ending(ladder: Ladder, tmp_path: Path) -> None:
+def test_files_by_ending(judged: OpenAccuracy, tmp_path: Path) -> None:
     for name in ("a.md", "a.csv", "a.json"):
-        write_ladder(ladder, tmp_path / name)
-    assert (tmp_path / "a.md").read_text(encoding="utf-8") == ladder_page(ladder)
+        write_accuracy(judged, tmp_path / name)
+    assert (tmp_path / "a.md").read_text(encoding="utf-8") == accuracy_page(judged)
     with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [float(row["mape"]) for row in rows] == [0.021, 0.05]
     document = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
     assert [goal["met"] for goal in document["goals"]] == [True, False]
     with pytest.raises(UsageError, match=r"\.txt"):
-        write_ladder(ladder, tmp_path / "a.txt")
+        write_accuracy(judged, tmp_path / "a.txt")
     assert not (tmp_path / "a.txt").exists()
 
 
-def test_an_unknown_rung_names_the_nearest() -> None:
+def test_an_unknown_task_names_the_nearest() -> None:
     with pytest.raises(UsageError, match="A1") as error:
-        climb(["A11x"])
+        run_tasks(["A11x"])
     assert "A1" in str(error.value.hint)
 
 
-def test_every_rung_asked_for_is_there() -> None:
-    assert list(RUNGS) == ["A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8", "A9", "A10", "B1", "B2", "B3", "D3", "E1"]
+def test_every_task_is_there() -> None:
+    assert list(TASKS) == ["A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8", "A9", "A10", "B1", "B2", "B3", "D3", "E1"]

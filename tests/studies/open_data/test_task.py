@@ -1,4 +1,4 @@
-"""Which tasks a rung makes of a table: devices with goals by short name, others by their whole name."""
+"""What a task is run on: devices of a table by short name, others by their whole name."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mlperf.studies.open_data.result import Climbed
+from mlperf.studies.open_data.result import TaskResult
 from mlperf.studies.open_data.splits import device_rows
-from mlperf.studies.open_data.task import Rung
+from mlperf.studies.open_data.task import Task
 
 
-def rung(devices: tuple[str, ...], sets: tuple[str, ...] = ()) -> Rung:
-    """A rung on the table of linear layers that climbs nothing."""
-    return Rung("Z1", "title", (("neusight", "linear"),), "split", devices, lambda *_: Climbed(()), sets=sets)
+def task(devices: tuple[str, ...], sets: tuple[str, ...] = ()) -> Task:
+    """A task on the table of linear layers that scores nothing."""
+    return Task("Z1", "title", (("neusight", "linear"),), "split", devices, lambda *_: TaskResult(()), sets=sets)
 
 
 @pytest.fixture
@@ -26,19 +26,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_devices_with_goals_come_first_then_the_others(folder: Path) -> None:
-    made = rung(("T4", "P4", "V100"), ("a set",))
+def test_devices_with_short_names_come_first_then_the_others(folder: Path) -> None:
+    made = task(("T4", "P4", "V100"), ("a set",))
     assert made.subjects(folder) == ("T4", "P4", "A100 40GB", "A100 80GB", "a set")
     assert made.absent(folder) == ("V100",)
 
 
 def test_a_short_name_of_two_devices_stands_for_none(folder: Path) -> None:
-    assert rung(("A100",)).subjects(folder) == ("Tesla P4", "Tesla T4", "A100 40GB", "A100 80GB")
+    assert task(("A100",)).subjects(folder) == ("Tesla P4", "Tesla T4", "A100 40GB", "A100 80GB")
 
 
-def test_every_task_finds_its_rows(folder: Path) -> None:
+def test_every_device_finds_its_rows(folder: Path) -> None:
     frame = pd.read_csv(folder / "neusight" / "linear.csv")
-    made = rung(("T4", "P4"))
+    made = task(("T4", "P4"))
     assert {name: len(device_rows(frame, name)) for name in made.subjects(folder)} == {
         "T4": 1,
         "P4": 2,
@@ -47,7 +47,7 @@ def test_every_task_finds_its_rows(folder: Path) -> None:
     }
 
 
-def test_a_rung_without_devices_reads_nothing() -> None:
-    made = rung((), ("training", "inference"))
+def test_a_task_without_devices_reads_nothing() -> None:
+    made = task((), ("training", "inference"))
     assert made.subjects(None) == ("training", "inference")
     assert made.absent(None) == ()

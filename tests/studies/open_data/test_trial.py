@@ -11,10 +11,8 @@ import pytest
 from mlperf.core.errors import DataError, FitError
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.validation.folds import Fold
-from mlperf.studies.open_data.result import judged, limit_text, reached_text
-from mlperf.studies.open_data.trial import Limit, Method, Trial, goals_of, joined, left_out, score
-
-NAN = float("nan")
+from mlperf.studies.open_data.result import figures_of
+from mlperf.studies.open_data.trial import Method, Trial, joined, left_out, score
 
 
 class Remembers:
@@ -70,7 +68,7 @@ def test_figures_by_hand() -> None:
     assert np.isnan(score(Method("mean", "default", Silent), trial()).coverage)
 
 
-def test_negative_predictions_count_as_zero_and_are_told() -> None:
+def test_negative_predictions_count_as_zero_and_are_reported() -> None:
     """It answers -3 three times: 100 % each when clipped, 200, 150 and 300 % as they are."""
     found = score(Method("mean", "default", lambda: Remembers(-6.0)), trial())
     assert found.mape == pytest.approx(1.0)
@@ -103,25 +101,8 @@ def test_choices_are_counted() -> None:
     assert joined(["a", "b", "b"]) == "b (2 of 3), a (1 of 3)"
 
 
-@pytest.mark.parametrize(
-    ("value", "lower", "upper", "met"),
-    [(0.5, NAN, 0.5, True), (0.51, NAN, 0.5, False), (0.5, 0.5, NAN, True), (0.4, 0.5, NAN, False), (NAN, NAN, 0.5, False)],
-)
-def test_goal_is_met_on_its_limit_and_never_by_an_unknown_value(value: float, lower: float, upper: float, met: bool) -> None:
-    assert judged("Z1", "machine", "what", value, lower, upper).met is met
-
-
-def test_goals_read_in_words() -> None:
-    goal = judged("Z1", "machine", "error", -0.0312, -0.05, 0.05)
-    assert (reached_text(goal), limit_text(goal)) == ("-3.1 %", ">= -5.0 % and <= 5.0 %")
-    flag = judged("Z1", "machine", "said so", 0.0, 1.0, kind="flag")
-    assert (reached_text(flag), limit_text(flag), flag.met) == ("no", "yes", False)
-    assert limit_text(judged("Z1", "machine", "count", 2.0, 2.0, 2.0, "number")) == "2"
-
-
-def test_limits_are_taken_by_the_place_of_the_device() -> None:
+def test_findings_name_the_method_and_the_figure() -> None:
     found = score(Method("mean", "default", Remembers), trial())
-    limits = [Limit("mean", "mape", (0.1, 0.5)), Limit("mean", "in_domain", (0.5, 0.2), at_least=True)]
-    assert [goal.met for goal in goals_of([found], limits, ("machine", "other"), "machine")] == [False, False]
-    assert [goal.met for goal in goals_of([found], limits, ("other", "machine"), "machine")] == [True, True]
-    assert goals_of([found], limits, ("other", "another"), "machine") == []
+    (error, inside) = figures_of([found], (("mean", "mape"), ("mean", "in_domain")))
+    assert (error.task, error.device, error.what, error.value) == ("Z1", "machine", "mean: MAPE", pytest.approx(0.5))
+    assert (inside.what, inside.value) == ("mean: share in domain", pytest.approx(1 / 3))

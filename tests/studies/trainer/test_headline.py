@@ -9,10 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mlperf.core.errors import DataError
 from mlperf.datasets.campaigns.trainer_runs import read_runs
 from mlperf.studies.trainer.gates import gates_table, headline_gates, ranking_gates
 from mlperf.studies.trainer.headline import headline_errors, headline_summary
+from mlperf.studies.trainer.limits import TrainerLimits, read_trainer_limits
 from mlperf.studies.trainer.ranking import TOGETHER, rank_windows, ranking, window
+
+LIMITS = TrainerLimits(
+    other_networks=dict.fromkeys(("epoch_s", "update_iteration_s", "mean_minibatch_size"), 0.06),
+    ranking={"pairs in wrong order beyond noise": 0.0, "regret": 0.03},
+)
 
 
 def test_networks_that_obey_the_laws_are_predicted(simulated_campaign: Path, simulated_others: Path) -> None:
@@ -20,7 +27,7 @@ def test_networks_that_obey_the_laws_are_predicted(simulated_campaign: Path, sim
     runs = read_runs([simulated_campaign, simulated_others])
     errors = headline_errors(runs, "one", forms=("convolution",))
     assert set(errors["cnn"]) == {"two", "three"}
-    assert gates_table(list(headline_gates(errors)))["met"].all()
+    assert gates_table(list(headline_gates(errors, LIMITS)))["met"].all()
     found = headline_summary(errors).set_index(["inputs", "cnn", "quantity"])["mean_error"]
     assert found["Oyama et al., Table 9", "CNN-C", "mean_minibatch_size"] == pytest.approx(0.116)
 
@@ -44,7 +51,7 @@ def test_order_and_regret_are_counted_against_the_noise() -> None:
     assert strict.n_wrong == 1
     tied = ranking("machine", "net", "convolution", (40.0, 60.0), rows.assign(predicted_s=[19.0, 9.99, 10.0]), noise=0.01)
     assert (tied.n_beyond_noise, tied.n_tied, tied.n_wrong) == (3, 1, 0)
-    assert not gates_table(list(ranking_gates([strict])))["met"].all()
+    assert not gates_table(list(ranking_gates([strict], LIMITS)))["met"].all()
 
 
 def test_a_window_holds_enough_configurations_of_every_machine() -> None:
@@ -76,3 +83,13 @@ def test_machines_are_ranked_together_in_one_window(simulated_campaign: Path) ->
     assert len(together.table) == len(found[0].table) + len(found[1].table)
     assert together.regret < 0.03
     assert (found[0].lower, found[0].upper) == (found[1].lower, found[1].upper)
+
+
+def test_limits_are_read_strictly(tmp_path: Path) -> None:
+    path = tmp_path / "limits.toml"
+    path.write_text("[ranking]\nregret = 0.03\n[other_networks]\nepoch_s = 0.05\n", encoding="utf-8")
+    assert read_trainer_limits(path) == TrainerLimits(other_networks={"epoch_s": 0.05}, ranking={"regret": 0.03})
+    for wrong in ("[rankings]\nregret = 0.03", "[ranking]\nregrets = 0.03", "[ranking]\nregret = true", "[ranking]\nregret = -1"):
+        path.write_text(wrong, encoding="utf-8")
+        with pytest.raises(DataError, match=r"limits\.toml"):
+            read_trainer_limits(path)

@@ -14,15 +14,15 @@ from mlperf.datasets.campaigns.trainer_runs import read_runs
 from mlperf.report.pages.trainer_accuracy import distribution_figure
 from mlperf.report.text.results import command_schema
 from mlperf.report.text.views import result_text
-from mlperf.studies.trainer import TrainerAccuracy, judge_trainer
+from mlperf.studies.trainer import TrainerAccuracy, TrainerLimits, judge_trainer
 from mlperf.studies.trainer.judge import can_split, has_others
 
 CLOSED = ("paper", "convolution")
 
 
 @pytest.fixture(scope="module")
-def judged(simulated_campaign: Path) -> TrainerAccuracy:
-    return judge_trainer([simulated_campaign], forms=CLOSED)
+def judged(simulated_campaign: Path, trainer_limits: TrainerLimits) -> TrainerAccuracy:
+    return judge_trainer([simulated_campaign], forms=CLOSED, limits=trainer_limits)
 
 
 def test_everything_that_the_campaign_can_answer_is_asked(judged: TrainerAccuracy) -> None:
@@ -64,21 +64,29 @@ def test_runs_with_real_work_judge_nothing(simulated_campaign: Path, tmp_path: P
         judge_trainer([folder])
 
 
-def test_the_command_writes_a_record_and_says_with_its_code_whether_gates_are_met(
-    simulated_campaign: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("limit", [None, 0.0, 1.0])
+def test_the_command_writes_a_record_and_says_with_its_code_whether_limits_are_met(
+    simulated_campaign: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: float | None
 ) -> None:
+    words = ["--trainer", str(simulated_campaign), "--form", "paper", "--form", "convolution", "--json"]
+    if limit is not None:
+        limits = tmp_path / "limits.toml"
+        limits.write_text(f"[held_out_nodes]\nepoch_s = {limit}\n", encoding="utf-8")
+        words += ["--limits", str(limits)]
     with pytest.raises(SystemExit) as left:
-        main(["accuracy", "--trainer", str(simulated_campaign), "--form", "paper", "--form", "convolution", "--json"])
+        main(["accuracy", *words])
     document = json.loads(capsys.readouterr().out)
     Draft202012Validator(command_schema("accuracy")).validate(document)
     result = document["result"]
     columns = result["gates"]["columns"]
-    met = [dict(zip(columns, row, strict=True))["met"] for row in result["gates"]["rows"]]
-    assert left.value.code == (0 if all(met) else 1)
+    gates = [dict(zip(columns, row, strict=True)) for row in result["gates"]["rows"]]
+    of_limits = [gate["met"] for gate in gates if "held-out nodes" in gate["gate"]]
+    assert of_limits == ([] if limit is None else [limit > 0.0] * 2)
+    assert left.value.code == (0 if all(gate["met"] for gate in gates) else 1)
     assert result["trained_on"] == "one"
 
 
-@pytest.mark.parametrize("words", [["--trained-on", "one"], ["--trainer", "x", "--rung", "A1"]])
+@pytest.mark.parametrize("words", [["--trained-on", "one"], ["--trainer", "x", "--task", "A1"]])
 def test_words_of_the_other_half_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main(["accuracy", *words])

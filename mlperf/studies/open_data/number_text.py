@@ -1,4 +1,4 @@
-"""Numbers of the ladder in words."""
+"""Fractions, numbers and flags as text."""
 
 from __future__ import annotations
 
