@@ -77,8 +77,8 @@ INTRODUCTION = """\
 # The equations of SPRINT against a real asynchronous trainer
 
 Made by `python docs/make_trainer_accuracy.py` from bundled runs of [the asynchronous trainer](../how-to/asynchronous_trainer.md);
-the same tables come from `mlperf accuracy --trainer CAMPAIGN --limits tests/acceptance/trainer.toml`. Errors are relative to the mean
-over repeats.
+the same tables come from `mlperf accuracy --trainer CAMPAIGN --limits tests/acceptance/trainer.toml`. Errors are relative to the
+mean over repeats.
 
 **Emulated.** Ranks, threads, mutexes, the barrier and the order of events are real. Device, memory and network are slept: each wait
 is one of the measured rounds of that network's steps and of the vector operations, never a fitted model's answer. So these tables

@@ -11,7 +11,6 @@ from mlperf.datasets import read_open
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.folds import Fold
 from mlperf.studies.open_data.result import NAN, Finding, Score, TaskResult
-from mlperf.studies.open_data.task import Task
 from mlperf.studies.open_data.trial import LeftOut, Trial, score_of
 
 SERIES = ["section", "hardware", "cnn"]
@@ -84,16 +83,3 @@ def constant_notes(mode: str, constants: pd.DataFrame) -> tuple[str, ...]:
         return (f"{head}{len(constants)} series, median {middle:.1f} ms, above 0 by its interval in {above}",)
     limits = zip(constants["series"], *(1e3 * constants[name] for name in ("b_s", "low_s", "high_s")), strict=True)
     return (head + "; ".join(f"{name} {b:.1f} ms [{low:.1f}, {high:.1f}]" for name, b, low, high in limits),)
-
-
-BATCH_TASKS = (
-    Task(
-        "B2",
-        "Step time is a N + b",
-        (("mxnet_perf", "throughput_vs_batch"),),
-        "every network by itself: factors 1, 4, 16 of its smallest batch train, 2, 8 and 32 test",
-        (),
-        score_batches,
-        sets=MODES,
-    ),
-)

@@ -13,7 +13,6 @@ from mlperf.models.validation.folds import leave_one_group_out
 from mlperf.models.validation.scores import noise_floor
 from mlperf.studies.open_data.result import Finding, TaskResult
 from mlperf.studies.open_data.splits import device_rows
-from mlperf.studies.open_data.task import Task
 from mlperf.studies.open_data.trial import Method, Trial, score
 
 DEVICES = ("K80", "P100")
@@ -29,10 +28,16 @@ class NamedStepwise(StepwiseOLS):
         return "{" + ", ".join(self.terms_) + "}"
 
 
-def score_selections(device: str, folder: Path | None) -> TaskResult:
-    """Selection on all CNNs, then leave one CNN out with those terms, and with selection inside each fold."""
+def cnn_rows(device: str, folder: Path | None) -> tuple[pd.DataFrame, float]:
+    """Features and mean step time of each CNN on a device, and the error that its repetitions leave."""
     frame = device_rows(read_open("cmdare", "single_worker", folder), device)
     rows = frame.groupby("cnn", sort=True)[[*TERMS, "step_time_s"]].mean().reset_index()
+    return rows, noise_floor(frame, ["cnn"], "step_time_s").mape
+
+
+def score_selections(device: str, folder: Path | None) -> TaskResult:
+    """Selection on all CNNs, then leave one CNN out with those terms, and with selection inside each fold."""
+    rows, floor = cnn_rows(device, folder)
     X, y = rows[list(TERMS)], rows["step_time_s"].to_numpy()
     whole = StepwiseOLS(terms=list(TERMS)).fit(X, y)
     trial = Trial(
@@ -43,7 +48,7 @@ def score_selections(device: str, folder: Path | None) -> TaskResult:
         leave_one_group_out(rows["cnn"].to_numpy()),
         len(whole.terms_),
         groups=rows["cnn"].to_numpy(),
-        noise_floor=noise_floor(frame, ["cnn"], "step_time_s").mape,
+        noise_floor=floor,
     )
     scores = [
         score(Method("selected in each fold", "default", lambda: NamedStepwise(list(TERMS), report="none")), trial),
@@ -78,15 +83,3 @@ def selection_notes(device: str, whole: StepwiseOLS, rows: pd.DataFrame) -> tupl
     criterion = float(whole.path_["AIC"].iloc[-1])
     head = f"{device}: kept {{{', '.join(whole.terms_)}}}, AIC {criterion:.2f}; FLOPs and parameters correlate at {correlation:.4f}"
     return (head, *(f"{device}: {warning}" for warning in whole.report_.warnings))
-
-
-COLLINEAR_TASKS = (
-    Task(
-        "D3",
-        "Selection among collinear features",
-        (("cmdare", "single_worker"),),
-        "mean over the repetitions of each of 20 CNNs; leave one CNN out; unweighted",
-        DEVICES,
-        score_selections,
-    ),
-)

@@ -14,11 +14,11 @@ from mlperf.models.estimators.members.group_jackknife import GroupJackknifeOLS
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.folds import leave_one_group_out
 from mlperf.studies.open_data.collinear import TERMS as CNN_TERMS
+from mlperf.studies.open_data.collinear import cnn_rows
 from mlperf.studies.open_data.forms import MAX_ITER, nonnegative, ratio, weighted
-from mlperf.studies.open_data.layers import CARDS, SETTINGS, STEP, STEP_SIZES, floor_of, step_rows
+from mlperf.studies.open_data.layers import CARDS, STEP, STEP_COLUMNS, floor_of, step_rows
 from mlperf.studies.open_data.result import Finding, Score, TaskResult
-from mlperf.studies.open_data.splits import device_rows, shuffled_folds
-from mlperf.studies.open_data.task import Task
+from mlperf.studies.open_data.splits import shuffled_folds
 from mlperf.studies.open_data.trial import Method, Trial, score
 
 IMAGES = 1_281_167
@@ -53,10 +53,9 @@ def score_intervals(subject: str, folder: Path | None) -> TaskResult:
 
 def layer_trial(card: str, folder: Path | None) -> Trial:
     """Random convolution layers of one card, 10 folds."""
-    columns = list(dict.fromkeys((*STEP_SIZES, *SETTINGS, "m", "n", "k", "n_inputs")))
-    rows = step_rows(card, folder).drop_duplicates(subset=columns).reset_index(drop=True)
+    rows = step_rows(card, folder).drop_duplicates(subset=STEP_COLUMNS).reset_index(drop=True)
     y, folds = rows["time_median_s"].to_numpy(), shuffled_folds(len(rows))
-    return Trial("E1", card, rows[columns], y, folds, len(STEP.terms), noise_floor=floor_of(rows))
+    return Trial("E1", card, rows[STEP_COLUMNS], y, folds, len(STEP.terms), noise_floor=floor_of(rows))
 
 
 def score_layers(card: str, folder: Path | None) -> TaskResult:
@@ -155,8 +154,7 @@ def score_composed(
 
 def score_cnns(subject: str, folder: Path | None) -> TaskResult:
     """20 CNNs, each left out: reported, too few to count."""
-    frame = device_rows(read_open("cmdare", "single_worker", folder), subject.rpartition(" ")[2])
-    rows = frame.groupby("cnn", sort=True)[[*CNN_TERMS, "step_time_s"]].mean().reset_index()
+    rows, _ = cnn_rows(subject.rpartition(" ")[2], folder)
     keys = rows["cnn"].to_numpy()
     trial = Trial(
         "E1", subject, rows[list(CNN_TERMS)], rows["step_time_s"].to_numpy(), leave_one_group_out(keys), len(CNN_TERMS), groups=keys
@@ -189,21 +187,3 @@ SETS: Mapping[str, Callable[[str, Path | None], TaskResult]] = {
     ITERATIONS: score_iterations,
     **dict.fromkeys(CNNS, score_cnns),
 }
-TABLES = (
-    ("mlpredict_cdec", "convolution"),
-    ("mlperf_results", "resnet_systems"),
-    ("vtrain", "single_node"),
-    ("cmdare", "single_worker"),
-)
-COVERAGE_TASKS = (
-    Task(
-        "E1",
-        "95 % prediction intervals on left-out groups",
-        TABLES,
-        "convolution: 10 folds, shuffled, seed 0; epochs: each submitter left out; iterations: each model size; CNNs: each CNN",
-        CARDS,
-        score_intervals,
-        narrow_sets,
-        (EPOCHS, ITERATIONS, *CNNS),
-    ),
-)

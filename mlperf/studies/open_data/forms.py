@@ -6,6 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlperf.models.estimators.choice.best_of_family import BestOfFamily
+from mlperf.models.estimators.learning.boosted import BoostedResidual
+from mlperf.models.estimators.learning.learners import LogLearner
+from mlperf.models.estimators.local.ratio_local import RatioLocal
+from mlperf.models.estimators.local.scatter_local import ScatterLocal
+from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
+from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.folds import Fold
 from mlperf.studies.open_data.trial import Method
 
@@ -34,50 +41,36 @@ def weighted(form: Form) -> Any:
 
 def fixed_terms(form: Form, noise: str) -> Any:
     """Least squares with every term and a constant, nothing selected."""
-    from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
-
     return StepwiseOLS(terms=list(form.terms), noise=noise, max_steps=0, report="none")
 
 
 def stepwise(form: Form) -> Any:
     """Terms chosen by AIC on relative residuals."""
-    from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
-
     return StepwiseOLS(terms=list(form.terms), noise="relative", report="none")
 
 
 def nonnegative(form: Form) -> Any:
     """Non-negative coefficients on relative residuals."""
-    from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
-
     return NonNegativeOLS(list(form.terms), n_draws=0)
 
 
 def ratio(form: Form) -> Any:
     """Global weighted model times the ratio that neighbours are off by."""
-    from mlperf.models.estimators.local.ratio_local import RatioLocal
-
     return RatioLocal(list(form.terms), list(form.sizes))
 
 
 def local(form: Form) -> Any:
     """Small weighted linear model around every query; its number of neighbours is chosen on training rows."""
-    from mlperf.models.estimators.local.scatter_local import ScatterLocal
-
     return ScatterLocal(list(form.terms), list(form.sizes))
 
 
 def boosting(form: Form) -> Any:
     """scikit-learn's histogram boosting of log time, on columns and terms."""
-    from mlperf.models.estimators.learning.learners import LogLearner
-
     return LogLearner("boosting", list(form.columns), n_folds=0)
 
 
 def boosted(form: Form) -> Any:
     """Non-negative physical model times exp of boosted trees."""
-    from mlperf.models.estimators.learning.boosted import BoostedResidual
-
     return BoostedResidual(nonnegative(form), list(form.columns), max_iter=MAX_ITER)
 
 
@@ -112,8 +105,6 @@ def methods(
 
 def best(form: Form, family: Sequence[str], n_folds: int = 5, split: Callable[[Any], Sequence[Fold]] | None = None) -> Any:
     """The best of some makers, chosen inside the training rows."""
-    from mlperf.models.estimators.choice.best_of_family import BestOfFamily
-
     return BestOfFamily({name: bound(name, form) for name in family}, n_folds, split=split)
 
 

@@ -9,11 +9,10 @@ import pandas as pd
 
 from mlperf.datasets import read_open
 from mlperf.studies.open_data.forms import Form, methods
-from mlperf.studies.open_data.products import BOARDS, FAMILY, GPUS, SPLIT
+from mlperf.studies.open_data.products import FAMILY
 from mlperf.studies.open_data.products import TERMS as PRODUCT_TERMS
 from mlperf.studies.open_data.result import TaskResult, figures_of
 from mlperf.studies.open_data.splits import device_rows, first_rows, seventy_thirty, shuffled_folds
-from mlperf.studies.open_data.task import Task
 from mlperf.studies.open_data.trial import Trial, score
 
 CARDS = ("1080ti", "K40", "M60", "k80")
@@ -25,6 +24,7 @@ SETTINGS = ("padding", "use_bias", "activation", "optimizer")
 SQUARE_SIZES = ("subbatch_size", "maps_in", "maps_out", "input_size")
 SQUARE = Form(TERMS, SQUARE_SIZES, (*SQUARE_SIZES, *TERMS[:4], "m", "k", "n_inputs"))
 STEP_SIZES = ("subbatch_size", "input_size", "maps_in", "maps_out", "filter_size", "stride", "backward")
+STEP_COLUMNS = [*STEP_SIZES, *SETTINGS, "m", "n", "k", "n_inputs"]
 STEP = Form((*OF_STEP, "backward"), STEP_SIZES, (*STEP_SIZES, *SETTINGS, *TERMS[:4], "m", "k", "n_inputs"))
 DENSE_SIZES = ("m", "n", "k")
 # What an optimizer costs grows with the weights that it updates.
@@ -88,11 +88,10 @@ def floor_of(rows: pd.DataFrame) -> float:
 def score_steps(device: str, folder: Path | None) -> TaskResult:
     """A6: random convolution layers."""
     rows = step_rows(device, folder)
-    columns = list(dict.fromkeys((*STEP_SIZES, *SETTINGS, "m", "n", "k", "n_inputs")))
     trial = Trial(
         "A6",
         device,
-        rows[columns],
+        rows[STEP_COLUMNS],
         rows["time_median_s"].to_numpy(),
         first_rows(len(rows), N_TRAIN, N_TEST),
         len(STEP.terms),
@@ -129,27 +128,9 @@ def score_small(device: str, folder: Path | None) -> TaskResult:
     rows = as_products(
         frame, frame["out_w"] * frame["out_h"], frame["filter_w"] * frame["filter_h"], frame["width"] * frame["height"]
     )
-    columns = list(dict.fromkeys((*SMALL_SIZES, "m", "n", "k", "n_inputs")))
+    columns = [*SMALL_SIZES, "m", "n", "k", "n_inputs"]
     rows = rows.dropna(subset=["forward_s"]).drop_duplicates(subset=columns).reset_index(drop=True)
     trial = Trial("A9", device, rows[columns], rows["forward_s"].to_numpy(), shuffled_folds(len(rows)), len(TERMS))
     family = ("WLS", *FAMILY)
     scores = [score(method, trial) for method in methods(SMALL, "ratio", {"local": "local"}, family)]
     return TaskResult(tuple(scores), tuple(figures_of(scores, (("best", "mape"),))))
-
-
-FILE_ORDER = f"rows 1 to {N_TRAIN} train, the next {N_TEST} test (the file is in random order)"
-LAYER_TASKS = (
-    Task("A5", "3 x 3 convolutions, forward", (("neusight", "conv"),), SPLIT, GPUS, score_square),
-    Task(
-        "A6", "Convolution layers, forward or training step", (("mlpredict_cdec", "convolution"),), FILE_ORDER, CARDS, score_steps
-    ),
-    Task("A7", "Dense layers, forward or training step", (("mlpredict_cdec", "dense"),), FILE_ORDER, CARDS, score_dense),
-    Task(
-        "A9",
-        "Few convolutions, forward",
-        (("deepbench", "conv"),),
-        "10 folds, shuffled, seed 0; repeated layers dropped",
-        BOARDS,
-        score_small,
-    ),
-)

@@ -15,12 +15,10 @@ from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.folds import leave_one_group_out
 from mlperf.studies.open_data.forms import Form
 from mlperf.studies.open_data.result import Finding, Score, TaskResult
-from mlperf.studies.open_data.task import Task
 from mlperf.studies.open_data.trial import LeftOut, Method, Trial, left_out, score_of
 
 DEVICE = "Titan X"
 PASSES = ("forward", "backward")
-NETWORKS = ("alexnet", "overfeat", "vgg_a")
 COLUMNS = ("samples", "pixels", "maps", "fan_in", "inputs", "outputs", "window")
 
 # samples x output pixels x maps x fan-in of a layer is its multiply-accumulates; a fully connected layer has one pixel.
@@ -163,16 +161,3 @@ def covered_note(layers: pd.DataFrame, measured: pd.DataFrame, passed: str) -> s
     """Share of the measured time that the layers with geometry make up."""
     share: FloatArray = (layers.groupby("cnn")[f"caffe_{passed}_s"].sum() / measured[passed]).to_numpy()
     return f"share of the {passed} time that the modelled layers cover: {100 * share.min():.1f} to {100 * share.max():.1f} %"
-
-
-NETWORK_TASKS = (
-    Task(
-        "B1",
-        "A network that nobody ran, from the layers of two others",
-        (("convnet_benchmarks", "caffe_layer_geometry"), ("convnet_benchmarks", "caffe_totals")),
-        "leave one network out (AlexNet, Overfeat, VGG-A); a network is a group",
-        (),
-        score_networks,
-        sets=(DEVICE,),
-    ),
-)

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from mlperf.datasets import read_open
-from mlperf.models.validation.folds import Fold
+from mlperf.models.validation.folds import Fold, leave_largest_out
 from mlperf.studies.open_data.forms import Form, methods
 from mlperf.studies.open_data.result import Finding, Score, TaskResult, figures_of
-from mlperf.studies.open_data.splits import device_rows, largest_left_out, seventy_thirty, shuffled_folds
-from mlperf.studies.open_data.task import Task
+from mlperf.studies.open_data.splits import device_rows, seventy_thirty, shuffled_folds
 from mlperf.studies.open_data.trial import Trial, score
 
 GPUS = ("V100", "A100", "T4", "P4")
@@ -64,7 +63,7 @@ def mean_gain(scores: Sequence[Score]) -> list[Finding]:
 
 def largest_products(X: pd.DataFrame) -> list[Fold]:
     """One fold: rows above the 80 % quantile of m n k test."""
-    return largest_left_out(X[list(SIZES)].prod(axis=1).to_numpy(dtype=float))
+    return leave_largest_out(X[list(SIZES)].prod(axis=1).to_numpy(dtype=float), 0.2)
 
 
 def score_beyond(device: str, folder: Path | None) -> TaskResult:
@@ -89,41 +88,10 @@ def score_batched(device: str, folder: Path | None) -> TaskResult:
     return TaskResult(tuple(scores), tuple(figures_of(scores, (("local", "mape"), ("best", "mape")))))
 
 
-def score_small(device: str, folder: Path | None) -> TaskResult:
+def score_transposed(device: str, folder: Path | None) -> TaskResult:
     """A8: 160 products with transposes a device."""
     columns = [*SIZES, "trans"]
     rows = device_rows(read_open("deepbench", "gemm", folder), device, columns)
     trial = Trial("A8", device, rows[columns], rows["time_s"].to_numpy(), shuffled_folds(len(rows)), len(TERMS))
     scores = [score(method, trial) for method in methods(TRANSPOSED, "ratio", {"local": "local"}, FAMILY)]
     return TaskResult(tuple(scores), tuple(figures_of(scores, (("ratio", "mape"), ("local", "mape")))))
-
-
-SPLIT = "70/30 by numpy RandomState(0).permutation; every size is a group"
-PRODUCT_TASKS = (
-    Task(
-        "A1",
-        "A local model beats the global one inside the measured sizes",
-        (("neusight", "linear"),),
-        SPLIT,
-        GPUS,
-        score_inside,
-        mean_gain,
-    ),
-    Task(
-        "A2",
-        "The default is as good as the global model beyond the largest sizes",
-        (("neusight", "linear"),),
-        "rows above the 80 % quantile of m n k left out, and for the choice of the best so again inside the training rows",
-        GPUS,
-        score_beyond,
-    ),
-    Task("A3", "Batched products", (("neusight", "bmm"),), f"{SPLIT}; first {BATCHED_TESTED} test rows", GPUS, score_batched),
-    Task(
-        "A8",
-        "Few products, transposes",
-        (("deepbench", "gemm"),),
-        "10 folds, shuffled, seed 0; every product is a group",
-        BOARDS,
-        score_small,
-    ),
-)

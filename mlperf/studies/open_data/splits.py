@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import KFold
 
-from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
-from mlperf.models.validation.folds import Fold, leave_largest_out
+from mlperf.models.validation.folds import Fold
 
 TRAIN_SHARE = 0.7
 
@@ -31,11 +30,6 @@ def shuffled_folds(n_rows: int, n_folds: int = 10) -> list[Fold]:
     """scikit-learn's ``KFold(n_folds, shuffle=True, random_state=0)``."""
     parts = KFold(n_folds, shuffle=True, random_state=0).split(np.empty((n_rows, 1)))
     return [Fold(f"fold {number}", train, test) for number, (train, test) in enumerate(parts)]
-
-
-def largest_left_out(size: FloatArray) -> list[Fold]:
-    """Rows above the 80 % quantile of ``size`` test, the others train."""
-    return leave_largest_out(size, 0.2)
 
 
 def device_rows(frame: pd.DataFrame, device: str, configuration: list[str] | None = None) -> pd.DataFrame:

@@ -124,5 +124,3 @@ def score_of(answers: LeftOut, name: str, role: str, trial: Trial) -> Score:
         fit_s=answers.fit_s,
         choice=answers.choice,
     )
-
-

@@ -17,10 +17,8 @@ from mlperf.models.estimators.stepwise.log_stepwise import LogStepwiseOLS
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.studies.open_data.forms import Form, boosting
-from mlperf.studies.open_data.products import SPLIT
 from mlperf.studies.open_data.result import Finding, TaskResult, figures_of
 from mlperf.studies.open_data.splits import device_rows, seventy_thirty
-from mlperf.studies.open_data.task import Task
 from mlperf.studies.open_data.trial import Method, Trial, score
 
 DEVICES = ("2080 Ti", "TITAN RTX")
@@ -106,8 +104,3 @@ def aliased_notes(device: str, model: Any) -> tuple[str, ...]:
     relations = sorted(model.aliased_.items(), key=lambda item: (len(item[0]), item[0]))
     shown = "; ".join(str(relation) for _, relation in relations[:N_SHOWN])
     return (f"{device}: {len(relations)} aliased columns, each named with its relation: {shown}; ...",)
-
-
-TUNING_TASKS = (
-    Task("A10", "Tuning configurations of one SGEMM kernel", (("kernel_tuning_gemm", "gemm"),), SPLIT, DEVICES, score_tunings),
-)

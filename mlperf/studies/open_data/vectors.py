@@ -9,10 +9,8 @@ import pandas as pd
 from mlperf.datasets import read_open
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.studies.open_data.forms import Form, methods, plain
-from mlperf.studies.open_data.products import GPUS, SPLIT
 from mlperf.studies.open_data.result import Finding, Score, TaskResult
 from mlperf.studies.open_data.splits import device_rows, seventy_thirty
-from mlperf.studies.open_data.task import Task
 from mlperf.studies.open_data.trial import Trial, score
 
 SHAPE = ("rows", "columns")
@@ -42,8 +40,3 @@ def score_operation(device: str, operation: str, rows: pd.DataFrame) -> tuple[li
     scores = [score(method, trial) for method in methods(FORM, "WLS", family=FAMILY, n_folds=INNER_FOLDS)]
     ols = plain(FORM).fit(X.iloc[fold.train], y[fold.train])
     return scores, adjusted_r2(ols.predict(X.iloc[fold.train]), y[fold.train], 1)
-
-
-VECTOR_TASKS = (
-    Task("A4", "Memory-bound kernels are linear in their elements", (("neusight", "vector_ops"),), SPLIT, GPUS, score_operators),
-)

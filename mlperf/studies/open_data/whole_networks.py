@@ -11,7 +11,6 @@ from mlperf.datasets import read_open
 from mlperf.models.validation.folds import Fold
 from mlperf.studies.open_data.forms import Form, nonnegative, plain, weighted
 from mlperf.studies.open_data.result import TaskResult
-from mlperf.studies.open_data.task import Task
 from mlperf.studies.open_data.trial import Method, Trial, score
 
 SERIES = ["group", "gpu", "cudnn"]
@@ -69,16 +68,3 @@ def score_whole_networks(subject: str, folder: Path | None) -> TaskResult:
         Method("OLS", "baseline", lambda: plain(FORM)),
     )
     return TaskResult(tuple(score(method, trial) for method in tried))
-
-
-WHOLE_TASKS = (
-    Task(
-        "B3",
-        "Whole networks from multiply-accumulates and depth: why layer models are needed",
-        (("cnn_benchmarks", "forward_backward"),),
-        "leave one network out within device and library; repeated measurements merged",
-        (),
-        score_whole_networks,
-        sets=SUBJECTS,
-    ),
-)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from mlperf.core.json_fields import Fields
-from mlperf.datasets.campaigns.trainer_runs import OUTPUTS
 from mlperf.specs.network.toml import read_toml
+from mlperf.systems.sprint.outputs import OUTPUTS
 
 RANKED = ("pairs in wrong order beyond noise", "regret")
 

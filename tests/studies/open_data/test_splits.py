@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError
-from mlperf.studies.open_data.splits import device_rows, first_rows, largest_left_out, seventy_thirty, shuffled_folds
+from mlperf.studies.open_data.products import largest_products
+from mlperf.studies.open_data.splits import device_rows, first_rows, seventy_thirty, shuffled_folds
 
 
 def test_seventy_thirty_is_the_permutation_of_seed_0() -> None:
@@ -25,8 +26,8 @@ def test_ten_folds_test_every_row_once() -> None:
     assert all(len(fold.train) + len(fold.test) == 94 for fold in folds)
 
 
-def test_largest_rows_are_left_out_whatever_their_order() -> None:
-    (fold,) = largest_left_out(np.array([5.0, 1.0, 4.0, 2.0, 3.0]))
+def test_largest_products_are_left_out_whatever_their_order() -> None:
+    (fold,) = largest_products(pd.DataFrame({"m": [5, 1, 4, 2, 3], "n": 2, "k": 3}))
     assert fold.test.tolist() == [0]
 
 

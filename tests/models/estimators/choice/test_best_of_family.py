@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from mlperf.models.validation.folds import leave_largest_out
 from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.models.estimators.choice.best_of_family import BestOfFamily
 from mlperf.models.estimators.local.ratio_local import RatioLocal
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
+from mlperf.models.validation.folds import leave_largest_out
 
 
 @pytest.fixture(scope="module")
