@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from jsonschema import Draft202012Validator
 
+from mlperf import load_model
 from mlperf.cli.main import main
 from mlperf.core.errors import DataError
 from mlperf.datasets import TABLES, write_table
@@ -17,7 +18,7 @@ from mlperf.datasets.campaigns.write import write_csv
 from mlperf.datasets.dictionary.trainer_schema import EPOCHS
 from mlperf.report.text.results import command_schema
 from mlperf.specs import CnnSpec, write_cnn
-from mlperf.training.quality import fit_quality, load_quality
+from mlperf.training.quality import fit_quality
 
 NETWORK = CnnSpec.from_sprint("net", 8, (1, 4, 10), pools_after=(), n_conv=1)
 SETTINGS = [(nodes, gpus, subbatch) for nodes in (1, 2) for gpus in (1, 2, 4) for subbatch in (4, 8)]
@@ -89,7 +90,7 @@ def test_the_command_writes_the_model(campaign: Path, tmp_path: Path, capsys: py
     document = json.loads(capsys.readouterr().out)
     Draft202012Validator(command_schema("train")).validate(document)
     assert document["result"]["n_settings"] == 12
-    assert load_quality(path).target_accuracy == 0.9
+    assert load_model(path).target_accuracy == 0.9
 
 
 def test_a_target_column_and_a_target_accuracy_exclude_each_other(campaign: Path, tmp_path: Path) -> None:
