@@ -11,6 +11,8 @@ from mlperf.collect.trainer.job import read_job
 from mlperf.collect.trainer.ledger import GPU_TIMES, UPDATE_TIMES
 from mlperf.collect.trainer.records import stored_records
 from mlperf.core.errors import DataError
+from mlperf.datasets.reading.any_table import read_typed_table
+from mlperf.datasets.reading.folder import table_file
 from mlperf.traces.timeline.lanes import COLUMNS, UPDATE, ThreadTimeline
 
 RECORDED = "recorded"
@@ -85,10 +87,10 @@ def clock_offsets(updates: pd.DataFrame) -> pd.Series:
 
 def mode_of(folder: Path) -> str:
     """The mode that the campaign's ``runs.csv`` states for the run; else what its job says of waits."""
-    table = folder.parent.parent / "runs.csv"
+    table = table_file(folder.parent.parent, "runs")
     number = folder.name.removeprefix("run-")
-    if table.is_file() and number.isdigit():
-        runs = pd.read_csv(table)
+    if table is not None and number.isdigit():
+        runs = read_typed_table(table, ("run", "mode"), labels=("mode",), numbers="run".__eq__, others=False).frame
         found = runs.loc[runs["run"] == int(number), "mode"]
         if len(found):
             return str(found.iloc[0])

@@ -8,8 +8,6 @@ __getattr__, __dir__, __all__ = exports(
     __name__,
     {
         "train": "mlperf.training.training",
-        "load_model": "mlperf.training.model",
-        "save_model": "mlperf.training.model",
         "Model": "mlperf.training.model",
         "TableModel": "mlperf.training.table_model",
         "GradientModel": "mlperf.training.gradient.gradient",

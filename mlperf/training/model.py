@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import UsageError
-from mlperf.core.files import write_text_whole
 from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import Shown, plain
 from mlperf.models import GridLocal
-from mlperf.models.storage.store import (
-    FORMAT,
-    VERSION,
-    document_from_json,
-    document_to_json,
-    model_from_dict,
-    model_to_dict,
-    placed,
-    text_of,
-)
+from mlperf.models.storage.store import envelope, model_from_dict, model_to_dict
 from mlperf.systems.sprint.components import FITTED
 from mlperf.training.characteristics.stored import Characteristics
 from mlperf.training.components.component_fit import ComponentModel
@@ -33,8 +21,6 @@ from mlperf.training.fits.left_out import left_out_from_dict
 from mlperf.training.fits.ratio_model import fits_from_dict, fits_to_dict, scaled_from_dict, scaled_to_dict
 from mlperf.training.gradient.gradient import EXPLAINED, GradientModel
 from mlperf.training.part_report import PartReport, component_part, kernel_part, parts_frame
-
-SYSTEM = "system"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,11 +94,9 @@ class Model(Shown):
         return (*kernels, *(component_part(item) for item in self.components.values()))
 
     def to_dict(self) -> dict[str, Any]:
-        """The document that `save_model` writes."""
+        """The document that `mlperf.save_model` writes."""
         return {
-            "format": FORMAT,
-            "version": VERSION,
-            "kind": SYSTEM,
+            **envelope("system"),
             "backend": self.gradient.backend,
             "kernels": fits_to_dict(self.gradient.kernels),
             "too_few": list(self.gradient.too_few),
@@ -133,12 +117,9 @@ class Model(Shown):
         }
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> Model:
-        """The model again; raises DataError with the JSON path of what is wrong."""
-        with Fields(document, "$") as fields:
-            fields.text("format", (FORMAT,))
-            fields.integer("version", lower=VERSION, upper=VERSION)
-            fields.text("kind", (SYSTEM,))
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> Model:
+        """The model again from a document without its envelope; raises DataError with the JSON path of what is wrong."""
+        with Fields(document, path) as fields:
             return cls(
                 gradient=_gradient_from_fields(fields),
                 score=_score_from_dict(fields.raw("score"), "$.score"),
@@ -155,40 +136,6 @@ class Model(Shown):
     def to_frame(self) -> pd.DataFrame:
         """One row a fitted part: kernels, then components (see `mlperf.training.part_report.parts_frame`)."""
         return parts_frame(self.parts)
-
-
-def save_model(model: Any, path: str | Path) -> None:
-    """Write a model as JSON, whole or not at all; same data and seed give the same bytes outside ``provenance``."""
-    write_text_whole(Path(path), document_to_json(model.to_dict()))
-
-
-def load_model(path: str | Path) -> Any:
-    """Read what `save_model` wrote: a `Model` of a campaign or a `mlperf.training.table_model.TableModel` of one table.
-
-    Raises
-    ------
-    DataError
-        Not such a file; the place is ``file: $.json.path``.
-    UsageError
-        A model of single kernels.
-    """
-
-    def read() -> Any:
-        document = document_from_json(text_of(path))
-        kind = document.get("kind") if isinstance(document, dict) else None
-        if kind == "kernels":
-            raise UsageError(
-                "got a model of single kernels, expected one of a campaign or a table",
-                place=str(path),
-                hint="Ask it with mlperf kernels predict; in Python mlperf.studies.kernels.load_kernel_model reads it.",
-            )
-        if kind == "table":
-            from mlperf.training.table_model import TableModel
-
-            return TableModel.from_dict(document)
-        return Model.from_dict(document)
-
-    return placed(path, read)
 
 
 def _gradient_from_fields(fields: Fields) -> GradientModel:

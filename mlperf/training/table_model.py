@@ -18,13 +18,12 @@ from mlperf.core.shown import Shown, plain
 from mlperf.datasets.joining.join import KEY, Joined, JoinedTable, Keys, join_tables
 from mlperf.datasets.joining.join_checks import Table
 from mlperf.models import StepwiseOLS
-from mlperf.models.storage.store import FORMAT, VERSION, model_from_dict, model_to_dict
+from mlperf.models.storage.store import envelope, model_from_dict, model_to_dict
 from mlperf.models.validation.folds import configuration_groups
 from mlperf.models.validation.scores import noise_floor
 from mlperf.training.fits.left_out import LeftOutError, left_out_error, left_out_from_dict
 from mlperf.training.fits.ratio_model import Scaled, TotalKeeping
 
-TABLE = "table"
 FOLDS = 10
 # With more candidates backward steps and a thousand bootstrap selections take minutes.
 WIDE = 40
@@ -103,9 +102,7 @@ class TableModel(Shown):
     def to_dict(self) -> dict[str, Any]:
         """The document that `mlperf.save_model` writes."""
         return {
-            "format": FORMAT,
-            "version": VERSION,
-            "kind": TABLE,
+            **envelope("table"),
             "target": self.target,
             "total_scale": self.fitted.total_scale,
             "model": model_to_dict(self.fitted.estimator),
@@ -117,12 +114,9 @@ class TableModel(Shown):
         }
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> TableModel:
-        """The model again; raises DataError with the JSON path of what is wrong."""
-        with Fields(document, "$") as fields:
-            fields.text("format", (FORMAT,))
-            fields.integer("version", lower=VERSION, upper=VERSION)
-            fields.text("kind", (TABLE,))
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> TableModel:
+        """The model again from a document without its envelope; raises DataError with the JSON path of what is wrong."""
+        with Fields(document, path) as fields:
             return cls(
                 target=fields.text("target"),
                 fitted=Scaled(model_from_dict(fields.raw("model"), "$.model"), fields.number("total_scale")),

@@ -36,6 +36,12 @@ def kernels_frame(rng: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(backend="numpy", cnn=CNN.name, **sample_columns(rng, len(rows)))
 
 
+def details_frame(rng: np.random.Generator) -> pd.DataFrame:
+    columns = [column for column in TABLES["details"].columns if column.is_numeric]
+    values = {column.name: rng.integers(1, 99, 2) if column.kind == "integer" else rng.random(2) + 0.01 for column in columns}
+    return pd.DataFrame({**values, "run": [1, 2], "mode": "emulated"})
+
+
 def make_frames() -> dict[str, pd.DataFrame]:
     rng = np.random.default_rng(SEED)
     setting = {"run": [1, 2], "mode": "emulated", "cnn": CNN.name, "n_nodes": [2, 1], "n_gpus_per_node": 4, "subbatch_size": 4}
@@ -67,13 +73,14 @@ def make_frames() -> dict[str, pd.DataFrame]:
         "updates": updates.assign(**sample_columns(rng, 3)),
         "components": pd.DataFrame({**setting, "n_params": CNN.n_params, **times, **shares}),
         "runs": pd.DataFrame({**setting, "n_params": CNN.n_params, **runs}),
+        "details": details_frame(rng),
     }
 
 
 def write_folder(folder: Path, tables: tuple[str, ...] = tuple(TABLES), suffix: str = ".csv") -> Path:
     for name, frame in make_frames().items():
         if name in tables:
-            write_table(frame, folder / f"{name}{suffix}", name)
+            write_table(frame, folder / f"{TABLES[name].stem}{suffix}", name)
     write_cnn(CNN, folder / "cnns" / f"{CNN.name}.toml")
     (folder / "host.json").write_text('{"machine": {"name": "unit test"}}\n', encoding="utf-8")
     return folder
@@ -99,7 +106,7 @@ def write_small_campaign() -> Callable[..., Path]:
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Path:
-    """A new folder with all six tables."""
+    """A new folder with all tables."""
     return write_folder(tmp_path / "campaign")
 
 
@@ -107,7 +114,7 @@ def campaign(tmp_path: Path) -> Path:
 def small_texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Text of each table."""
     folder = write_folder(tmp_path_factory.mktemp("texts"))
-    return {name: (folder / f"{name}.csv").read_text(encoding="utf-8") for name in TABLES}
+    return {name: (folder / f"{schema.stem}.csv").read_text(encoding="utf-8") for name, schema in TABLES.items()}
 
 
 @pytest.fixture
@@ -117,7 +124,9 @@ def edited(tmp_path: Path, small_texts: dict[str, str]) -> Callable[..., Path]:
     def edit(table: str, line: int, column: str, text: str) -> Path:
         rows = list(csv.reader(io.StringIO(small_texts[table])))
         rows[line - 1][rows[0].index(column)] = text
-        (tmp_path / f"{table}.csv").write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
+        path = tmp_path / f"{TABLES[table].stem}.csv"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
         write_cnn(CNN, tmp_path / "cnns" / f"{CNN.name}.toml")
         return tmp_path
 

@@ -39,7 +39,7 @@ def test_replaced_cell_is_named(table: str, column: str, replacement: str, edite
     folder = edited(table, line, column, text)
     with pytest.raises(DataError) as caught:
         read_campaign(folder)
-    assert caught.value.place == f"{folder / table}.csv, line {line}, column {column}"
+    assert caught.value.place == f"{folder / TABLES[table].stem}.csv, line {line}, column {column}"
     assert (repr(text) if text else "an empty cell") in caught.value.message
     assert "expected" in caught.value.message
     assert caught.value.hint
@@ -53,8 +53,8 @@ def test_every_single_cell(table: str, text: str, edited: Edit, small_texts: dic
         for line, _ in filled_lines(small_texts[table], column)[:40]:
             folder = edited(table, line, column, text)
             with pytest.raises(DataError) as caught:
-                read_table(folder / f"{table}.csv", table)
-            assert caught.value.place == f"{folder / table}.csv, line {line}, column {column}"
+                read_table(folder / f"{TABLES[table].stem}.csv", table)
+            assert caught.value.place == f"{folder / TABLES[table].stem}.csv, line {line}, column {column}"
 
 
 @pytest.mark.parametrize(("table", "column"), list(numeric_columns()))
@@ -66,7 +66,7 @@ def test_changed_unit_is_named(table: str, column: str, edited: Edit) -> None:
         folder = edited(table, 1, column, name)
         with pytest.raises(DataError) as caught:
             read_campaign(folder)
-        assert caught.value.place == f"{folder / table}.csv, line 1, column {name}"
+        assert caught.value.place == f"{folder / TABLES[table].stem}.csv, line 1, column {name}"
         assert repr(name) in caught.value.message
         if described.unit in OTHER_UNITS:
             assert repr(column) in caught.value.message
@@ -107,7 +107,7 @@ def test_zero_in_a_target_is_an_error(table: str, column: str, edited: Edit, sma
     folder = edited(table, line, column, "0")
     with pytest.raises(DataError) as caught:
         read_campaign(folder)
-    assert caught.value.place == f"{folder / table}.csv, line {line}, column {column}"
+    assert caught.value.place == f"{folder / TABLES[table].stem}.csv, line {line}, column {column}"
     assert "'0'" in caught.value.message
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import DataError, UsageError
-from mlperf.models.storage.store import document_to_json
+from mlperf.models.storage.document import document_to_json
 from mlperf.specs import load_cnn
 from mlperf.training.gradient.gradient import METHODS
 

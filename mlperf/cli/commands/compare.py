@@ -42,7 +42,7 @@ def compare(
     import mlperf
     from mlperf.specs.machine import find_machine
 
-    model = mlperf.load_model(model_path)
+    model = mlperf.load_model(model_path, "system", "table")
     found = None if machine is None else find_machine(machine)
     result = mlperf.compare_runs(model, campaign, cnns=cnns or None, machine=found, method=method, seed=seed)
     show(result, data_sha256=model.provenance["data_sha256"], seed=seed)

@@ -14,8 +14,8 @@ from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import Words
 from mlperf.core.errors import DataError, UsageError
 
-TABLES = ("sgemm", "kernels", "steps", "updates", "components", "runs")
-CONTRACTION_TABLES = ("times", "rounds", "cachegrind")
+TABLES = ("sgemm", "kernels", "steps", "updates", "components", "runs", "details")
+OTHER_TABLES = ("histograms", "epochs", "times", "rounds", "cachegrind")
 FORMATS = ("gpu_campaign",)
 
 duplicates_option = click.option(
@@ -47,12 +47,13 @@ def list_command(show: Show) -> None:
 
 
 @data.command(epilog="Example: mlperf data columns kernels")
-@click.argument("table", type=Words((*TABLES, *CONTRACTION_TABLES)), required=False)
+@click.argument("table", type=Words((*TABLES, *OTHER_TABLES)), required=False)
 @output_options
 def columns(table: str | None, show: Show) -> None:
     """Print the data dictionary: every column of TABLE with unit, bounds and meaning.
 
-    Without TABLE all columns of campaigns of networks; times, rounds and cachegrind are tables of campaigns of contractions.
+    Without TABLE all columns of campaigns of networks; histograms and epochs are further tables of the asynchronous trainer, times,
+    rounds and cachegrind those of campaigns of contractions.
     """
     from mlperf.datasets import describe_columns
 

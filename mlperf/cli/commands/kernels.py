@@ -175,14 +175,15 @@ def predict(
     strict: bool,
 ) -> None:
     """Predict the times of kernels, with interval and domain flag; measured times in SOURCE are compared."""
-    from mlperf.studies.kernels import asked_kernels, load_kernel_model, predict_kernels, read_all_kernels
+    from mlperf import load_model
+    from mlperf.studies.kernels import asked_kernels, predict_kernels, read_all_kernels
 
     if bool(sources) == bool(patterns):
         raise UsageError("expected either SOURCE or --pattern", hint="A table of kernels, or --pattern ij-jlk-kil --size 100.")
     if patterns and N is None:
         raise UsageError("got --pattern without --size", hint="For example --size 100.")
     asked = asked_kernels(patterns, N or 1, files) if patterns else read_all_kernels(sources, timed=False).where(build=build, N=N)
-    result = predict_kernels(load_kernel_model(model_path), asked, strict=strict)
+    result = predict_kernels(load_model(model_path, "kernels"), asked, strict=strict)
     show(result, data_sha256=asked.data_sha256)
 
 

@@ -96,7 +96,7 @@ def predict(
     """Predict epoch time and mean mini-batch size of a CNN that was never run, or the rows of any table."""
     import mlperf
 
-    model = mlperf.load_model(model_path)
+    model = mlperf.load_model(model_path, "system", "table")
     if rows is not None:
         from mlperf.planning.table_prediction import predict_rows
 

@@ -89,7 +89,7 @@ def report_model(path: Path, components: tuple[str, ...], html_path: Path | None
     if not path.is_file():
         hint = "--figures FOLDER draws figures from a campaign, --timeline FILE the threads of a run."
         raise UsageError(f"got {str(path)!r}, expected a model's file", hint=hint)
-    model = mlperf.load_model(path)
+    model = mlperf.load_model(path, "system", "table")
     result = model_report(model, components or None)
     if html_path is not None:
         from mlperf.report.figures.html import write_page
@@ -127,7 +127,7 @@ def report_figures(
     beside = None if second is None else read_campaign(second)
     material = Material(
         campaign,
-        given=None if model_path is None else mlperf.load_model(model_path),
+        given=None if model_path is None else mlperf.load_model(model_path, "system", "table"),
         machines=tuple(find_machine(name) for name in machines),
         second=beside,
         cnns=cnns,

@@ -69,19 +69,18 @@ def search(
 ) -> int:
     """Rank nodes x GPUs x sub-batch where the mini-batch size fits a window, on one or several machines; exit 1 where none does."""
     import mlperf
-    from mlperf.training.quality import load_quality
 
     cnns = request.needed_cnns()
     if len(cnns) > 1:
         raise UsageError(f"got {len(cnns)} CNNs, expected one", hint="Search them one by one.")
     request.needed_machine()
     paths = paired(model_paths, machines)
-    models = {path: mlperf.load_model(path) for path in dict.fromkeys(paths)}
+    models = {path: mlperf.load_model(path, "system") for path in dict.fromkeys(paths)}
     options |= {
         "n_nodes": request.n_nodes,
         "n_gpus_per_node": request.n_gpus_per_node,
         "subbatch_size": request.subbatch_size,
-        "quality": None if quality is None else load_quality(quality),
+        "quality": None if quality is None else mlperf.load_model(quality, "mlperf-quality"),
         "factors": dict(factors),
         "seed": seed,
     }

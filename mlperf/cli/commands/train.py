@@ -85,7 +85,8 @@ def train(
 
 def learning(show: Show, source: str, output: Path, target_accuracy: float, target: str | None, options: dict[str, Any]) -> None:
     """Fit the epochs to an accuracy."""
-    from mlperf.training.quality import fit_quality, save_quality
+    from mlperf import save_model
+    from mlperf.training.quality import fit_quality
 
     given = [name for name in (*TABLE_OPTIONS, *CAMPAIGN_OPTIONS) if options[name]]
     if target or given:
@@ -94,7 +95,7 @@ def learning(show: Show, source: str, output: Path, target_accuracy: float, targ
             f"got {flags} with --target-accuracy, expected neither", hint="Epochs are fitted on mini-batch and staleness alone."
         )
     model = fit_quality([source], target_accuracy, seed=options["seed"])
-    save_quality(model, output)
+    save_model(model, output)
     show(model, data_sha256=model.provenance["data_sha256"], seed=options["seed"])
     show.note(f"model written to {output}")
 

@@ -14,6 +14,7 @@ from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.datasets.dictionary.contraction_schema import ROUNDS
+from mlperf.datasets.reading.folder import read_host
 from mlperf.datasets.reading.read import read_table
 
 SAME_FAMILY = ("rule", "ranks", "indices")
@@ -74,7 +75,7 @@ def begin_record(request: ContractionRequest, builds: Sequence[Build], n_pattern
     }
     check_same(path, record)
     if path.is_file():
-        known = json.loads(path.read_text(encoding="utf-8"))
+        known = read_host(path.parent)
         check_family(path, known, record)
         record["builds"] = known["builds"] | record["builds"]
         for name, join in (("sizes", lambda old, new: sorted({*old, *new})), ("n_patterns", max)):
@@ -141,7 +142,7 @@ def cache_fact(folder: Path, name: str) -> str:
 def end_record(folder: Path, record: dict[str, Any], chain_hz: Sequence[float]) -> dict[str, Any]:
     """host.json with the clock, and README.md; returns the record."""
     path = folder / FILE_NAME
-    earlier = json.loads(path.read_text(encoding="utf-8")).get("clock", {}).get("chain_rounds_hz", []) if path.is_file() else []
+    earlier = read_host(folder).get("clock", {}).get("chain_rounds_hz", [])
     record["clock"] = clock_facts([*earlier, *chain_hz], counted_hz(folder))
     write_text_whole(path, json.dumps(record, indent=2, sort_keys=True) + "\n")
     family = record["contractions"]

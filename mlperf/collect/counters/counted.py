@@ -13,6 +13,9 @@ from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
 from mlperf.core.shown import Shown
 from mlperf.datasets.dictionary.counters import COUNTERS
+from mlperf.datasets.reading.any_table import read_typed_table
+from mlperf.datasets.reading.grid import read_grid
+from mlperf.datasets.reading.source import read_source
 
 RUN_COLUMNS = ("run", "exit_code", "scaled")
 Row = Mapping[str, float | str]
@@ -102,9 +105,10 @@ def write_counted(counted: Counted, path: Path | str, *, append: bool = False) -
         for at, name in enumerate(labels):
             named.insert(at, name, counted.runs[name].iloc[0])
         tables[beside(path, "functions")] = named
-    for target, rows in tables.items():
-        write_csv(target, joined(target, rows) if append and target.exists() else rows)
-    write_csv(beside(path, "columns"), dictionary(list(pd.read_csv(path, nrows=0).columns)))
+    if append:
+        tables = {target: joined(target, rows) if target.exists() else rows for target, rows in tables.items()}
+    for target, rows in (tables | {beside(path, "columns"): dictionary(list(tables[path].columns))}).items():
+        write_csv(target, rows)
     return (*tables, beside(path, "columns"))
 
 
@@ -114,12 +118,10 @@ def joined(path: Path, rows: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     DataError
-        The file holds something else.
+        The file holds something else, or a cell of a counter is no number.
     """
-    try:
-        before = pd.read_csv(path)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise DataError(f"is no table: {error}", place=str(path), hint="Name another file, or leave out --append.") from error
+    labels = [name for name in read_grid(read_source(path)).header if name not in COUNTERS]
+    before = read_typed_table(path, labels=labels, numbers=COUNTERS.__contains__).frame
     own = RUN_COLUMNS[:2] if RUN_COLUMNS[0] in rows else ("function",)
     for name in own:
         if name not in before:

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_info
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.core.provenance import host_facts, installed_versions
+from mlperf.datasets.reading.folder import read_host
 
 FILE_NAME = "host.json"
 FORMAT = 1
@@ -83,7 +84,7 @@ def check_same(path: Path, record: Mapping[str, Any]) -> None:
     """
     if not path.exists():
         return
-    known = json.loads(path.read_text(encoding="utf-8"))
+    known = read_host(path.parent)
     for section, names in (("host", SAME_HOST), ("versions", SAME_VERSIONS), ("protocol", SAME_PROTOCOL)):
         for name in names:
             before, now = known.get(section, {}).get(name), record[section].get(name)
@@ -99,6 +100,5 @@ def write_host(path: Path, record: Mapping[str, Any]) -> None:
     """Write ``record``; what earlier runs said of their own protocol stays."""
     merged = dict(record)
     if path.exists():
-        known = json.loads(path.read_text(encoding="utf-8"))
-        merged["protocol"] = {**known.get("protocol", {}), **record["protocol"]}
+        merged["protocol"] = {**read_host(path.parent).get("protocol", {}), **record["protocol"]}
     write_text_whole(path, json.dumps(merged, indent=2, sort_keys=True) + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import pandas as pd
 from mlperf.collect.protocol.order import Drift, check_order, drift
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.core.shown import Shown
+from mlperf.datasets.reading.read import read_checked
 from mlperf.models.validation.scores import NoiseFloor, noise_floor
 
 TARGETS = {"steps": "step_s"}
@@ -90,9 +90,7 @@ def summarise_table(folder: Path, name: str) -> TableSummary | None:
     table = GrowingTable(folder, name)
     if not table.path.exists():
         return None
-    frame = pd.read_csv(
-        io.BytesIO(table.path.read_bytes()), compression="gzip" if table.path.suffix == ".gz" else None, na_filter=False
-    )
+    frame = read_checked(table.path, table.schema, "keep").frame
     key, target = list(table.schema.key), TARGETS.get(name, "cpu_s")
     if "cnn" in frame:
         check_order(frame, str(table.path))

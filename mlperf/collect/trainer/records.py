@@ -11,13 +11,16 @@ from typing import Any
 import pandas as pd
 
 from mlperf.collect.trainer.job import Job
-from mlperf.collect.trainer.ledger import GPU_RECORD, UPDATE_RECORD, USE_RECORD, read_ledger
+from mlperf.collect.trainer.ledger import GPU_RECORD, GPU_TIMES, UPDATE_RECORD, UPDATE_TIMES, USE_RECORD, read_ledger
 from mlperf.core.files import write_text_whole
 from mlperf.datasets.campaigns.write import write_csv
+from mlperf.datasets.reading.any_table import read_typed_table
 
 LEAST_WARM_UP = 5
 WARM_UP_SHARE = 0.1
 NOT_USED = -1
+GPU_COLUMNS = ("node", "gpu", "iteration", "start_s", *GPU_TIMES, "version", "update")
+UPDATE_COLUMNS = ("node", "update", "start_s", *UPDATE_TIMES, "iteration_s")
 RULE = (
     f"the first tenth of a run's updates, at least {LEAST_WARM_UP}, and the last update are left out; GPU iterations count when "
     "they begin and end between the first and the last counted update of their node"
@@ -112,6 +115,15 @@ def store_records(records: Records, folder: Path) -> None:
 
 
 def stored_records(folder: Path) -> Records:
-    """Read what `store_records` wrote."""
-    gpu, updates = (pd.read_csv(folder / f"{name}.csv.gz") for name in ("gpu", "updates"))
+    """Read what `store_records` wrote.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or a cell is no number: names file, line, column and value.
+    """
+    gpu, updates = (
+        read_typed_table(folder / f"{name}.csv.gz", needed, numbers=lambda _: True, signed=("start_s",)).frame
+        for name, needed in (("gpu", GPU_COLUMNS), ("updates", UPDATE_COLUMNS))
+    )
     return Records(gpu, updates, tuple(json.loads((folder / "end.json").read_text(encoding="utf-8"))))

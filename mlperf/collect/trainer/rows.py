@@ -120,8 +120,8 @@ def details(job: Job, records: Records, n_cores: int) -> dict[str, Any]:
         **spreads(gpu, updates),
         "barrier_wait_s": float(updates["barrier_wait_s"].mean()),
         "allreduce_payload_s": float(updates["allreduce_payload_s"].mean()),
-        "minibatch_std": float(minibatch.std()),
-        "staleness_std": float(counted_uses(records)["staleness"].std()),
+        "minibatch_std": _spread(minibatch),
+        "staleness_std": _spread(counted_uses(records)["staleness"]),
         "minibatch_ratio": outputs["mean_minibatch_size"] / expected,
         "n_updates": int(updates["update"].max()) + 2,
         "n_updates_counted": int((updates["node"] == 0).sum()),
@@ -142,13 +142,18 @@ def spreads(gpu: pd.DataFrame, updates: pd.DataFrame) -> dict[str, float]:
     per_buffer_s = updates["sum_gradient_s"].sum() / added.sum()
     sums_s = updates.loc[added > 0, "sum_gradient_s"] - per_buffer_s * added[added > 0]
     return {
-        "gpu_work_std_s": float(gpu[list(GPU_WORK)].sum(axis=1).std()),
-        "fetch_weights_std_s": float(fetches.std()) if len(fetches) > 1 else 0.0,
-        "update_gradient_std_s": float(gpu["update_gradient_s"].std()),
+        "gpu_work_std_s": _spread(gpu[list(GPU_WORK)].sum(axis=1)),
+        "fetch_weights_std_s": _spread(fetches),
+        "update_gradient_std_s": _spread(gpu["update_gradient_s"]),
         "sum_gradient_std_s": float(np.sqrt((sums_s**2).sum() / added.sum())),
-        "update_work_std_s": float(updates[list(UPDATE_WORK)].sum(axis=1).std()),
-        "update_weights_std_s": float(updates["update_weights_s"].std()),
+        "update_work_std_s": _spread(updates[list(UPDATE_WORK)].sum(axis=1)),
+        "update_weights_std_s": _spread(updates["update_weights_s"]),
     }
+
+
+def _spread(values: pd.Series[float]) -> float:
+    """Standard deviation; 0 of a single value."""
+    return float(values.std()) if len(values) > 1 else 0.0
 
 
 def overshoot(job: Job, records: Records) -> dict[str, float]:

@@ -39,11 +39,12 @@ from mlperf.collect.trainer.summary import RunSummary, Trained
 from mlperf.core.errors import InterruptedRun
 from mlperf.core.files import write_text_whole
 from mlperf.datasets.campaigns.campaign import Campaign, read_campaign
-from mlperf.datasets.campaigns.write import write_csv
+from mlperf.datasets.campaigns.write import write_table
+from mlperf.datasets.dictionary.trainer_schema import FOLDER, TRAINER_TABLES
+from mlperf.datasets.reading.read import read_table
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import cnn_to_dict
 
-FOLDER = "asgd"
 Setting = tuple[int, int, int]
 
 
@@ -227,9 +228,9 @@ def write_rows(study: Study, job: Job, run: int, folder: Path, records: Records,
     if study.samples is not None:
         epochs = epoch_table(job, records, study.samples, folder / "weights.npz")
         quality = {name: float(epochs[name].iloc[-1]) for name in quality}
-        append(study.folder / "epochs.csv", named, epochs)
-    append(study.folder / "histograms.csv", named, histograms(job, records))
-    append(study.folder / "details.csv", named, pd.DataFrame([explained]))
+        append(study, "epochs", named, epochs)
+    append(study, "histograms", named, histograms(job, records))
+    append(study, "details", named, pd.DataFrame([explained]))
     for name, row in (("components", component_times(job, records)), ("runs", outputs)):
         table = GrowingTable(Path(study.request.out), name)
         table.add([setting | row])
@@ -238,10 +239,12 @@ def write_rows(study: Study, job: Job, run: int, folder: Path, records: Records,
     return RunSummary(**{field.name: known[field.name] for field in fields(RunSummary)})
 
 
-def append(path: Path, named: dict[str, Any], rows: pd.DataFrame) -> None:
-    """Add rows to a table beside the campaign's, with the run and its mode in front."""
-    added = pd.DataFrame(named, index=rows.index).join(rows)
-    write_csv(pd.concat([pd.read_csv(path), added], ignore_index=True) if path.exists() else added, path)
+def append(study: Study, name: str, named: dict[str, Any], rows: pd.DataFrame) -> None:
+    """Add rows to a table of the trainer, with the run and its mode in front."""
+    schema, added = TRAINER_TABLES[name], pd.DataFrame(named, index=rows.index).join(rows)
+    path = Path(study.request.out) / f"{schema.stem}.csv"
+    parts = [read_table(path, schema, "keep"), added] if path.exists() else [added]
+    write_table(pd.concat(parts, ignore_index=True), path, schema)
 
 
 def keep_broken(job: Job, folder: Path, error: InterruptedRun) -> None:

@@ -39,8 +39,8 @@ class Campaign(Shown):
         Specifications by name, in name order.
     host : Mapping[str, Any]
         Content of ``host.json``: machine, versions, protocol; empty without that file.
-    sgemm, kernels, steps, updates, components, runs : DataFrame or None
-        The tables.
+    sgemm, kernels, steps, updates, components, runs, details : DataFrame or None
+        The tables; ``details`` from ``asgd/details.csv``.
     sha256 : str
         Digest of the content: neither the order of the files on disk nor their compression changes it.
     """
@@ -55,6 +55,7 @@ class Campaign(Shown):
     updates: pd.DataFrame | None
     components: pd.DataFrame | None
     runs: pd.DataFrame | None
+    details: pd.DataFrame | None
     sha256: str
 
     @property
@@ -72,9 +73,9 @@ class Campaign(Shown):
             It was not measured.
         """
         if name not in self.tables:
-            got = ", ".join(f"{found}.csv" for found in self.tables)
+            got, stem = ", ".join(f"{TABLES[found].stem}.csv" for found in self.tables), TABLES[name].stem
             hint = f"Measure it (mlperf collect), or start from mlperf data template {name}."
-            raise DataError(f"got {got}, expected also {name}.csv or {name}.csv.gz", place=str(self.path), hint=hint)
+            raise DataError(f"got {got}, expected also {stem}.csv or {stem}.csv.gz", place=str(self.path), hint=hint)
         return self.tables[name]
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,8 +126,9 @@ def read_campaign(path: Path | str, duplicates: str = "error") -> Campaign:
         check_cnns(table, cnns)
     if "kernels" in tables:
         check_kernels(tables["kernels"], cnns)
-    host = read_host(folder)
-    sha256 = content_sha256({**folder.documents(), **{f"{name}.csv": table.grid.source.data for name, table in tables.items()}})
+    host = read_host(folder.path)
+    content = {f"{TABLES[name].stem}.csv": table.grid.source.data for name, table in tables.items()}
+    sha256 = content_sha256({**folder.documents(), **content})
     check_settled(table.grid.source for table in tables.values())
     frames = {name: frame_or_none(tables.get(name)) for name in TABLES}
     return Campaign(name=folder.path.resolve().name, path=folder.path, cnns=cnns, host=host, sha256=sha256, **frames)

@@ -16,11 +16,9 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.campaigns import bundled
 from mlperf.datasets.campaigns.digest import content_sha256
 from mlperf.datasets.dictionary.contraction_schema import CONTRACTION_TABLES, TIMES
-from mlperf.datasets.reading.folder import SUFFIXES, CampaignFolder, read_host
+from mlperf.datasets.reading.folder import HOST, SUFFIXES, read_host, table_file
 from mlperf.datasets.reading.read import ReadTable, read_checked
 from mlperf.datasets.reading.source import check_settled
-
-HOST = "host.json"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +91,7 @@ def read_contractions(path: Path | str, duplicates: str = "error") -> Contractio
     files = contraction_files(folder)
     tables = {name: read_checked(file, CONTRACTION_TABLES[name], duplicates) for name, file in files.items()}
     check_unique(tables["times"])
-    host = read_host(CampaignFolder(folder, {}, (), folder / HOST if (folder / HOST).is_file() else None))
+    host = read_host(folder)
     documents = {HOST: (folder / HOST).read_bytes()} if host else {}
     content = {f"{name}.csv": table.grid.source.data for name, table in tables.items()}
     check_settled(table.grid.source for table in tables.values())
@@ -174,14 +172,7 @@ def contraction_files(folder: Path) -> dict[str, Path]:
     DataError
         There is no table of times, or one stands there twice.
     """
-    found: dict[str, Path] = {}
-    for name in CONTRACTION_TABLES:
-        files = [folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()]
-        if len(files) > 1:
-            hint = "Keep one of the two: nothing says which is newer."
-            raise DataError(f"stands beside {files[0].name}, expected one file a table", place=str(files[1]), hint=hint)
-        if files:
-            found[name] = files[0]
+    found = {name: file for name in CONTRACTION_TABLES if (file := table_file(folder, name)) is not None}
     if "times" not in found:
         raise DataError("got no times.csv", place=str(folder), hint="mlperf collect contraction measures it.")
     return found

@@ -11,6 +11,9 @@ import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
+from mlperf.datasets.dictionary.trainer_schema import TRAINER_TABLES
+from mlperf.datasets.reading.folder import table_file
+from mlperf.datasets.reading.read import read_table
 from mlperf.systems.sprint.outputs import OUTPUTS
 
 if TYPE_CHECKING:
@@ -23,8 +26,6 @@ ALL_WAITED = "emulated gradient+memory+network"
 """Begins the mode of runs in which every wait is emulated: the only ones that validate the equations."""
 
 HINT = "`mlperf collect asgd` writes it; runs whose gradients were waited for learn nothing and have no epochs."
-DETAILS = "details.csv"
-HISTOGRAMS = "histograms.csv"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +83,7 @@ def read_runs(sources: Sequence[str | Path]) -> TrainerRuns:
     return TrainerRuns(
         pd.concat([_runs_of(campaign) for campaign in campaigns], ignore_index=True),
         pd.concat(
-            [trainer_table(campaign, HISTOGRAMS).assign(campaign=campaign.name) for campaign in campaigns], ignore_index=True
+            [trainer_table(campaign, "histograms").assign(campaign=campaign.name) for campaign in campaigns], ignore_index=True
         ),
         cnns,
         campaigns[0].host.get("host", {}).get("cache_bytes", {}),
@@ -91,7 +92,7 @@ def read_runs(sources: Sequence[str | Path]) -> TrainerRuns:
 
 
 def _runs_of(campaign: Campaign) -> pd.DataFrame:
-    components, runs, details = campaign.table("components"), campaign.table("runs"), trainer_table(campaign, DETAILS)
+    components, runs, details = (campaign.table(name) for name in ("components", "runs", "details"))
     added = [name for name in runs.columns if name == "run" or name not in components.columns]
     explained = [name for name in details.columns if name == "run" or name not in {*components.columns, *runs.columns}]
     table: pd.DataFrame = components.merge(runs[added], on="run", validate="one_to_one").merge(details[explained], on="run")
@@ -109,18 +110,18 @@ def _network(campaign: Campaign, mode: str) -> str:
 
 
 def trainer_table(campaign: Campaign, name: str) -> pd.DataFrame:
-    """A table that the trainer writes beside those of the campaign, gzipped or not.
+    """A table that the trainer writes beside those of the campaign: ``"histograms"`` or ``"epochs"``.
 
     Raises
     ------
     DataError
-        The campaign has no such table.
+        The campaign has no such table, or a cell of it is wrong (see ``read_table``).
     """
-    path = campaign.path / "asgd" / name
-    for found in (path, path.with_name(f"{name}.gz")):
-        if found.is_file():
-            return pd.read_csv(found)
-    raise DataError(f"got no asgd/{name}, expected one", place=str(campaign.path), hint=HINT)
+    schema = TRAINER_TABLES[name]
+    file = table_file(campaign.path, schema.stem)
+    if file is None:
+        raise DataError(f"got no {schema.stem}.csv, expected one", place=str(campaign.path), hint=HINT)
+    return read_table(file, schema, "keep")
 
 
 def settings_table(table: pd.DataFrame) -> pd.DataFrame:

@@ -85,7 +85,7 @@ def parse_frame(frame: pd.DataFrame, path: Path, schema: TableSchema) -> Parsed:
 def nothing_to_say(frame: pd.DataFrame, texts: dict[str, Any], column: Column) -> BoolArray:
     """Rows whose cell is to be written empty: the dictionary says so and the frame holds 0, NaN or no text."""
     rule = column.absent_when
-    absent: BoolArray = np.zeros(len(frame), dtype=bool) if rule is None else rule.holds(texts)
+    absent: BoolArray = np.zeros(len(frame), dtype=bool) if rule is None else rule.holds({**frame, **texts})
     cells = frame[column.name]
     blank = cells.isna() | (cells == 0) if column.is_numeric else texts[column.name] == ""
     return np.logical_and(absent, blank.to_numpy(dtype=bool))

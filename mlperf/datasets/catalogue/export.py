@@ -12,7 +12,9 @@ from mlperf.core.shown import Shown
 from mlperf.datasets.campaigns.bundled import bundled_path
 from mlperf.datasets.campaigns.contractions import bundled_contractions, contraction_path, is_contractions
 from mlperf.datasets.campaigns.write import zipped
-from mlperf.datasets.reading.folder import find_campaign, table_name
+from mlperf.datasets.dictionary.schema import TABLES
+from mlperf.datasets.dictionary.trainer_schema import TRAINER_TABLES
+from mlperf.datasets.reading.folder import find_campaign, table_file, table_name
 from mlperf.datasets.reading.source import read_source
 
 
@@ -83,9 +85,11 @@ def packed(source: Path, *, gz: bool) -> dict[str, bytes]:
 
 
 def campaign_parts(source: Path) -> tuple[Mapping[str, Path], dict[str, bytes]]:
-    """Tables of a campaign of networks, and its specifications with host.json."""
+    """Tables of a campaign of networks with those of the trainer, and its specifications with host.json."""
     campaign = find_campaign(source)
-    return campaign.tables, campaign.documents()
+    others = {schema.stem: table_file(source, schema.stem) for schema in TRAINER_TABLES.values()}
+    tables = {TABLES[name].stem: file for name, file in campaign.tables.items()}
+    return tables | {stem: file for stem, file in others.items() if file is not None}, campaign.documents()
 
 
 def contraction_parts(source: Path) -> tuple[Mapping[str, Path], dict[str, bytes]]:

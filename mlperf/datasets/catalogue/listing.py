@@ -30,7 +30,7 @@ class DataSet:
     description : str
         Title of its README.
     n_rows : int
-        Rows of all its tables.
+        Rows of the tables directly in its folder.
     licence : str
         As its README states it.
     path : Path

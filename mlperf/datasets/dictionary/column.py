@@ -117,6 +117,8 @@ class TableSchema:
         Column by which rows are left out together in cross-validation; empty where ``key`` is the only grouping.
     examples : tuple of tuple
         Rows of the template, as cells.
+    folder : str
+        Folder inside the campaign that holds the file; empty: the campaign itself.
     """
 
     name: str
@@ -125,6 +127,12 @@ class TableSchema:
     key: tuple[str, ...]
     groups: str = ""
     examples: tuple[tuple[str, ...], ...] = ()
+    folder: str = ""
+
+    @property
+    def stem(self) -> str:
+        """Where the file lies inside a campaign, without its ending: ``"asgd/details"``."""
+        return f"{self.folder}/{self.name}" if self.folder else self.name
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.open.open_catalogue import OPEN_DATA, OpenTable
+from mlperf.datasets.reading.any_table import read_typed_table
 from mlperf.datasets.reading.folder import SUFFIXES
-from mlperf.datasets.reading.source import read_source
 
 VARIABLE = "MLPERF_SHARED_DATA"
 FLOAT_BYTES = 4
 TIME_COLUMN = re.compile(r"(?P<stem>.+)_(?P<unit>ms|us)(?P<rest>_.+)?")
 TIME_UNITS = {"ms": 1e-3, "us": 1e-6}
+LABELS = {("deepbench", "specs"): ("value",), ("cnn_benchmarks", "forward_backward"): ("cudnn",)}
+"""Columns in which some labels look like numbers."""
 SHAPE = r"^(?P<samples>\d+)x(?P<maps>\d+)x(?P<height>\d+)x(?P<width>\d+)$"
 
 
@@ -70,16 +72,16 @@ def read_open(name: str, table: str, folder: Path | str | None = None) -> pd.Dat
     UsageError
         No such data set or table.
     DataError
-        The folder is not known, or the file is missing or damaged.
+        The folder is not known, the file is missing or damaged, or a cell is of another kind than the rest of its column.
     """
     described = {one.name: one for one in open_tables(name)}
     if table not in described:
         raise UsageError(
             f"got table {table!r} of {name}, expected one of {', '.join(described)}", hint=did_you_mean(table, described)
         )
-    source = read_source(open_file(name, table, folder))
-    frame = pd.read_csv(io.BytesIO(source.data), keep_default_na=False, na_values=[""], low_memory=False)
-    frame = in_seconds(frame).rename(columns=dict(described[table].renamed))
+    labels = LABELS.get((name, table), ())
+    frame = read_typed_table(open_file(name, table, folder), labels=labels).frame
+    frame = in_seconds(frame.replace("", np.nan)).rename(columns=dict(described[table].renamed))
     addition = ADDITIONS.get((name, table))
     return frame if addition is None else addition(frame)
 

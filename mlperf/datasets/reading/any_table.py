@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.folder import table_name
 from mlperf.datasets.reading.grid import Grid, read_grid
 from mlperf.datasets.reading.header import separator_hint
-from mlperf.datasets.reading.inference import MISSING_HINT, Typed, typed_column
-from mlperf.datasets.reading.read import read_table
+from mlperf.datasets.reading.inference import MISSING_HINT, Typed, number_column, typed_column
+from mlperf.datasets.reading.read import ReadTable, read_table
 from mlperf.datasets.reading.repeats import settle_copies
 from mlperf.datasets.reading.source import check_settled, read_source
 
@@ -88,6 +88,58 @@ def read_any_table(
     frame = frame.reset_index(drop=True)
     frame.attrs = {"n_rows_read": grid.n_rows, "n_rows_missing": int((~keep).sum())}
     return frame
+
+
+def read_typed_table(
+    path: Path | str,
+    needed: Sequence[str] = (),
+    *,
+    labels: Sequence[str] = (),
+    numbers: Callable[[str], bool] | None = None,
+    others: bool = True,
+    signed: Sequence[str] = (),
+) -> ReadTable:
+    """Read a table in which cells may be missing, and keep its places for what the caller checks besides.
+
+    Parameters
+    ----------
+    path : path
+        A ``.csv`` or ``.csv.gz``.
+    needed : sequence of str
+        Columns that must be there.
+    labels : sequence of str
+        Columns of text, even where it looks like numbers; those that the file lacks are no mistake.
+    numbers : callable, optional
+        Whether a column of some name holds numbers only, NaN where a cell is missing; by default none is known to.
+    others : bool
+        Whether to read columns of which neither is said: numbers where every cell is one or missing, else text.
+    signed : sequence of str
+        Columns in seconds that the reader does not refuse where they are negative.
+
+    Returns
+    -------
+    ReadTable
+        Columns in file order: text (missing: ``""``), int64, or float64 (missing: NaN).
+
+    Raises
+    ------
+    DataError
+        As `read_any_table`, but for missing cells and copied rows.
+    """
+    grid = read_grid(read_source(Path(path)))
+    wanted_columns(grid, None, needed, ())
+    counted = {name for name in grid.header if numbers is not None and name not in labels and numbers(name)}
+    names = [name for name in grid.header if others or name in counted or name in labels]
+    typed = {
+        name: number_column(cells) if name in counted else typed_column(cells, is_label=name in labels)
+        for name, cells in text_columns(grid, names).items()
+    }
+    checked = {name: column for name, column in typed.items() if column.wrong is not None or name not in signed}
+    faults = [one for name in checked for one in column_faults(name, checked[name], na="keep", positive=False, is_target=False)]
+    if faults:
+        raise grid.error(*min(faults, key=lambda fault: fault[0]))
+    check_settled([grid.source])
+    return ReadTable(pd.DataFrame({name: column.values for name, column in typed.items()}), grid)
 
 
 def is_dictionary_table(grid: Grid) -> bool:

@@ -13,6 +13,7 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.schema import TABLES
 
 SUFFIXES = (".csv", ".csv.gz")
+HOST = "host.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class CampaignFolder:
     def documents(self) -> dict[str, bytes]:
         """Content of the specifications and of ``host.json``, by name inside the folder."""
         content = {f"cnns/{file.name}": file.read_bytes() for file in self.cnns}
-        return content if self.host is None else {**content, "host.json": self.host.read_bytes()}
+        return content if self.host is None else {**content, HOST: self.host.read_bytes()}
 
 
 def find_campaign(path: Path) -> CampaignFolder:
@@ -50,28 +51,43 @@ def find_campaign(path: Path) -> CampaignFolder:
     DataError
         There is no table, a table stands there twice (plain and gzipped), or a CSV file is no table of the dictionary.
     """
-    found: dict[str, Path] = {}
+    known = {schema.stem: name for name, schema in TABLES.items()}
     for file in sorted(path.iterdir()):
-        name = table_name(file)
-        if name is None or file.name.startswith("."):
-            continue
-        if name not in TABLES:
-            hint = did_you_mean(name, TABLES)
-            raise DataError(f"got table {name!r}, expected one of {', '.join(TABLES)}", place=str(file), hint=hint)
-        if name in found:
-            hint = "Keep one of the two: nothing says which is newer."
-            raise DataError(f"stands beside {found[name].name}, expected one file a table", place=str(file), hint=hint)
-        found[name] = file
-    if not found:
-        names = ", ".join(f"{name}.csv" for name in TABLES)
+        stem = table_name(file)
+        if stem is not None and stem not in known and not file.name.startswith("."):
+            hint = did_you_mean(stem, known)
+            raise DataError(f"got table {stem!r}, expected one of {', '.join(known)}", place=str(file), hint=hint)
+    tables = {name: found for stem, name in known.items() if (found := table_file(path, stem)) is not None}
+    if not tables:
         raise DataError(
-            f"got no table, expected one of {names}",
+            f"got no table, expected one of {', '.join(f'{stem}.csv' for stem in known)}",
             place=str(path),
             hint="mlperf collect measures them; mlperf data list shows bundled ones.",
         )
-    host = path / "host.json"
-    tables = {name: found[name] for name in TABLES if name in found}
+    host = path / HOST
     return CampaignFolder(path, tables, tuple(sorted((path / "cnns").glob("*.toml"))), host if host.is_file() else None)
+
+
+def table_file(folder: Path, stem: str) -> Path | None:
+    """The CSV file of a table, plain or gzipped; None where there is none.
+
+    Parameters
+    ----------
+    folder : path
+        Of the campaign.
+    stem : str
+        File without its ending, as ``TableSchema.stem``.
+
+    Raises
+    ------
+    DataError
+        It stands there twice.
+    """
+    files = [file for suffix in SUFFIXES if (file := folder / f"{stem}{suffix}").is_file()]
+    if len(files) > 1:
+        hint = "Keep one of the two: nothing says which is newer."
+        raise DataError(f"stands beside {files[0].name}, expected one file a table", place=str(files[1]), hint=hint)
+    return files[0] if files else None
 
 
 def table_name(file: Path) -> str | None:
@@ -82,25 +98,26 @@ def table_name(file: Path) -> str | None:
     return None
 
 
-def read_host(folder: CampaignFolder) -> Mapping[str, Any]:
-    """Content of ``host.json``; empty where there is none.
+def read_host(folder: Path) -> Mapping[str, Any]:
+    """Content of the ``host.json`` in a folder; empty where there is none.
 
     Raises
     ------
     DataError
         It is no JSON object.
     """
-    if folder.host is None:
+    path = folder / HOST
+    if not path.is_file():
         return {}
-    hint = "host.json holds one object with the machine, versions and protocol."
+    hint = f"{HOST} holds one object with the machine, versions and protocol."
     try:
-        host = json.loads(folder.host.read_text(encoding="utf-8"))
+        host = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise DataError(
-            f"is no JSON ({error.msg})", place=f"{folder.host}, line {error.lineno}, column {error.colno}", hint=hint
+            f"is no JSON ({error.msg})", place=f"{path}, line {error.lineno}, column {error.colno}", hint=hint
         ) from error
     except UnicodeDecodeError as error:
-        raise DataError(f"is not UTF-8 (byte {error.start})", place=str(folder.host), hint=hint) from error
+        raise DataError(f"is not UTF-8 (byte {error.start})", place=str(path), hint=hint) from error
     if not isinstance(host, dict):
-        raise DataError(f"got {type(host).__name__}, expected an object", place=f"{folder.host}, line 1", hint=hint)
+        raise DataError(f"got {type(host).__name__}, expected an object", place=f"{path}, line 1", hint=hint)
     return host

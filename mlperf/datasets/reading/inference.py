@@ -53,17 +53,35 @@ def typed_column(cells: pd.Series[Any], *, is_label: bool) -> Typed:
     """
     if is_label:
         return Typed(cells, cells.str.strip().eq("").to_numpy(dtype=bool))
+    numbers, missing, odd = parsed_numbers(cells)
+    if (odd | missing).all() and not infinite(cells).any():
+        return Typed(cells.where(~missing, ""), missing)
+    if odd.any():
+        return mixed(cells, ~(odd | missing), missing, odd)
+    return Typed(number_values(numbers, missing), missing)
+
+
+def number_column(cells: pd.Series[Any]) -> Typed:
+    """Type a column that must hold numbers, NaN where a cell is missing."""
+    numbers, missing, odd = parsed_numbers(cells)
+    if odd.any():
+        row = int(np.argmax(odd))
+        return Typed(cells, missing, row, "a number", number_hint(str(cells.iloc[row])))
+    return Typed(number_values(numbers, missing), missing)
+
+
+def parsed_numbers(cells: pd.Series[Any]) -> tuple[pd.Series[Any], BoolArray, BoolArray]:
+    """Cells as numbers (0 where they are missing), which are missing, and which are neither."""
     missing = cells.str.strip().isin(MISSING_WORDS).to_numpy(dtype=bool)
     numbers = pd.to_numeric(cells.where(~missing, "0"), errors="coerce")
-    numeric = np.isfinite(numbers.to_numpy(dtype=float)) & ~missing
-    if not numeric.any() and not infinite(cells).any():
-        return Typed(cells.where(~missing, ""), missing)
-    odd = ~numeric & ~missing
-    if odd.any():
-        return mixed(cells, numeric, missing, odd)
-    whole = numbers.dtype.kind == "i"
-    values = numbers.to_numpy(dtype=np.int64) if whole and not missing.any() else numbers.where(~missing).to_numpy(dtype=np.float64)
-    return Typed(values, missing)
+    return numbers, missing, ~np.isfinite(numbers.to_numpy(dtype=float))
+
+
+def number_values(numbers: pd.Series[Any], missing: BoolArray) -> Any:
+    """int64 where every number is whole, written as such and none is missing, else float64 with NaN."""
+    if numbers.dtype.kind == "i" and not missing.any():
+        return numbers.to_numpy(dtype=np.int64)
+    return numbers.where(~missing).to_numpy(dtype=np.float64)
 
 
 def infinite(cells: pd.Series[Any]) -> BoolArray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +11,12 @@ import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.datasets.dictionary.counters import COUNTERS
+from mlperf.datasets.dictionary.numbers import EMPTY_HINT
+from mlperf.datasets.reading.any_table import read_typed_table
 from mlperf.datasets.reading.grid import read_grid
-from mlperf.datasets.reading.source import Source, read_source
-from mlperf.features.counters.table import KEY_SEPARATOR, LINE_BYTES, check_numbers, counter_features, row_names
+from mlperf.datasets.reading.read import ReadTable
+from mlperf.datasets.reading.source import read_source
+from mlperf.features.counters.table import COUNT, EXIT_CODE, KEY_SEPARATOR, LINE_BYTES, counter_features
 from mlperf.features.network.base import KEY, FeatureTable
 
 
@@ -48,14 +50,14 @@ def dwc_b(inputs: Sequence[Path | str], *, key: str = KEY, line_bytes: int = LIN
         raise UsageError(
             "got no table, expected one with counters", hint="mlperf collect counters -o table.csv -- COMMAND makes one."
         )
-    sources = [read_source(Path(path)) for path in inputs]
-    frames = [read_frame(source, key) for source in sources]
-    rows, places = pd.concat(frames, ignore_index=True), ", ".join(str(path) for path in inputs)
-    table = counter_features(rows, key=key, line_bytes=line_bytes, times=times, place=places)
-    return replace(table, inputs={str(source.path): hashlib.sha256(source.data).hexdigest() for source in sources})
+    tables = [read_frame(Path(path), key) for path in inputs]
+    rows, places = pd.concat([table.frame for table in tables], ignore_index=True), ", ".join(str(path) for path in inputs)
+    features = counter_features(rows, key=key, line_bytes=line_bytes, times=times, place=places)
+    sources = [table.grid.source for table in tables]
+    return replace(features, inputs={str(source.path): hashlib.sha256(source.data).hexdigest() for source in sources})
 
 
-def read_frame(source: Source, key: str) -> pd.DataFrame:
+def read_frame(path: Path, key: str) -> ReadTable:
     """Rows of one file, its key and its counters checked.
 
     Raises
@@ -63,9 +65,18 @@ def read_frame(source: Source, key: str) -> pd.DataFrame:
     DataError
         Names file, line and column.
     """
-    read_grid(source)
-    frame = pd.read_csv(io.BytesIO(source.data), dtype=dict.fromkeys(key.split(KEY_SEPARATOR), str))
-    row_names(frame, key, str(source.path))
-    for name in frame.columns.intersection(list(COUNTERS)):
-        check_numbers(frame[name], name, str(source.path))
-    return frame
+    parts = key.split(KEY_SEPARATOR)
+    header = read_grid(read_source(path)).header
+    labels = [name for name in header if name in parts or not is_number(name)]
+    table = read_typed_table(path, parts, labels=labels, numbers=is_number)
+    blank = ((name, (table.frame[name].str.strip() == "").to_numpy(), "the name of the row", EMPTY_HINT) for name in parts)
+    counted = ((name, (table.frame[name] < 0).to_numpy(), *COUNT) for name in header if name not in labels)
+    for name, wrong, expected, hint in (*blank, *counted):
+        if wrong.any():
+            raise table.grid.error(int(wrong.argmax()), name, expected, hint)
+    return table
+
+
+def is_number(column: str) -> bool:
+    """Whether a column holds numbers: a counter or an exit code."""
+    return column in COUNTERS or column == EXIT_CODE

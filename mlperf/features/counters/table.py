@@ -19,6 +19,8 @@ LINE_BYTES = 64
 KEY_SEPARATOR = ":"
 SECONDS = "s"
 EXIT_CODE = "exit_code"
+COUNT = ("a number >= 0", "A counter that was not counted is an empty cell, never a negative number or a word.")
+"""What a cell of a counter should be, and what to do about another."""
 NOT_FEATURES = ("run", EXIT_CODE, "scaled", "hw_running_share", "perf_running_share")
 
 
@@ -108,9 +110,7 @@ def check_numbers(values: pd.Series[float], name: str, place: str) -> None:
     if wrong.any():
         row = int(wrong.to_numpy().argmax())
         raise DataError(
-            f"got {str(values.iloc[row])!r}, expected a number >= 0",
-            place=f"{place}, line {row + 2}, column {name}",
-            hint="A counter that was not counted is an empty cell, never a negative number or a word.",
+            f"got {str(values.iloc[row])!r}, expected {COUNT[0]}", place=f"{place}, line {row + 2}, column {name}", hint=COUNT[1]
         )
 
 

@@ -16,7 +16,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
-from mlperf.models.storage.store import document_from_json, placed, text_of
+from mlperf.models.storage.document import document_from_json, placed, text_of
 
 LONG_COLUMNS = ("component", "metric", "run", "value")
 DEFAULT_COMPONENT = "<root>"

@@ -22,7 +22,6 @@ __getattr__, __dir__, __all__ = exports(
         "StudyPlan": "mlperf.studies.kernels.study",
         "train_kernels": "mlperf.studies.kernels.kernel_model",
         "predict_kernels": "mlperf.studies.kernels.kernel_model",
-        "load_kernel_model": "mlperf.studies.kernels.kernel_model",
         "KernelModel": "mlperf.studies.kernels.kernel_model",
         "KernelPredictions": "mlperf.studies.kernels.kernel_model",
         "PublishedModel": "mlperf.studies.kernels.published",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ from mlperf.core.errors import DataError, DomainError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
+from mlperf.models.storage.store import envelope, model_from_dict, model_to_dict
 from mlperf.models.regressor import fit_in_groups
-from mlperf.models.storage.store import FORMAT, VERSION, document_from_json, model_from_dict, model_to_dict, placed, text_of
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.validation.folds import grouped_folds
 from mlperf.models.validation.scores import coverage, r2, rank_correlation, relative_errors
@@ -28,7 +27,6 @@ from mlperf.studies.kernels.storing import machine_from_dict, score_from_dict
 from mlperf.studies.kernels.tables.kernel_times import KernelTimes
 from mlperf.studies.kernels.tables.machines import MachineFacts
 
-KIND = "kernels"
 STORED = ("linear", "boosting", "linear x boosting")
 """Learners that the model file can hold: plain numbers, no pickles."""
 
@@ -84,9 +82,7 @@ class KernelModel(Shown):
                 hint=f"Train with {' or '.join(STORED)} to store it.",
             )
         return {
-            "format": FORMAT,
-            "version": VERSION,
-            "kind": KIND,
+            **envelope("kernels"),
             "features": self.features,
             "learner": self.learner,
             "columns": list(self.columns),
@@ -98,12 +94,9 @@ class KernelModel(Shown):
         }
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> KernelModel:
-        """The model again; raises DataError with the JSON path of what is wrong."""
-        with Fields(document, "$") as fields:
-            fields.text("format", (FORMAT,))
-            fields.integer("version", lower=VERSION, upper=VERSION)
-            fields.text("kind", (KIND,))
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> KernelModel:
+        """The model again from a document without its envelope; raises DataError with the JSON path of what is wrong."""
+        with Fields(document, path) as fields:
             low, high = fields.numbers("range_ns", 2)
             return cls(
                 features=fields.text("features", tuple(FEATURE_SETS)),
@@ -158,18 +151,6 @@ class KernelPredictions(Shown):
         if not np.isfinite(self.measured_s).any():
             return frame
         return frame.assign(measured_s=self.measured_s, relative_error=self.predicted_s / self.measured_s - 1.0)
-
-
-def load_kernel_model(path: str | Path) -> KernelModel:
-    """Read what `mlperf.save_model` wrote of a model of kernels.
-
-    Raises
-    ------
-    DataError
-        Not such a file; the place is ``file: $.json.path``.
-    """
-    found: KernelModel = placed(path, lambda: KernelModel.from_dict(document_from_json(text_of(path))))
-    return found
 
 
 def train_kernels(

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import UsageError
+from mlperf.datasets.campaigns.kernel_times import normal_form
 from mlperf.features.code import swc_o
 from mlperf.studies.kernels.tables.kernel_times import KernelTimes
 from mlperf.studies.kernels.tables.machines import ASSUMED
-from mlperf.studies.kernels.tables.reading import normal_form
 
 
 def asked_kernels(patterns: Sequence[str], size: int, files: Sequence[Path | str] = ()) -> KernelTimes:
@@ -46,5 +46,5 @@ def asked_kernels(patterns: Sequence[str], size: int, files: Sequence[Path | str
     if files:
         counts = pd.concat([swc_o([file], key="file").frame for file in files], ignore_index=True).fillna(0.0)
         raw = pd.concat([raw, counts.drop(columns="kernel")], axis=1)
-    frame, _ = normal_form(raw, "patterns", timed=False)
+    frame, _ = normal_form(raw, timed=False)
     return KernelTimes("patterns", frame, {ASSUMED.name: ASSUMED}, None, {})

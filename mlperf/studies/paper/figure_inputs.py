@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import pandas as pd
-
 from mlperf.core.errors import DataError
 from mlperf.datasets import Campaign
 from mlperf.models import GridLocal
@@ -91,9 +89,3 @@ class Material:
     def is_own_model(self) -> bool:
         """Whether the model was trained on this campaign."""
         return self.campaign.sha256 in self.model.provenance["data_sha256"].values()
-
-    @cached_property
-    def details(self) -> pd.DataFrame | None:
-        """``asgd/details.csv`` of the trainer, one row a run; None where the campaign has none."""
-        paths = (self.campaign.path / "asgd" / name for name in ("details.csv", "details.csv.gz"))
-        return next((pd.read_csv(path) for path in paths if path.is_file()), None)

@@ -40,9 +40,10 @@ def settings_of_mode(material: Material, mode: str) -> pd.DataFrame:
     components, runs = (material.campaign.table(name) for name in ("components", "runs"))
     own = ["run", "mode"]
     table = components[components["mode"] == mode].merge(runs[[*own, *OUTPUTS]], on=own, validate="one_to_one")
-    if material.details is not None:
-        spreads = [name for name in material.details.columns if name.endswith("_std_s")]
-        table = table.merge(material.details[[*own, *spreads]], on=own, how="left")
+    details = material.campaign.details
+    if details is not None:
+        spreads = [name for name in details.columns if name.endswith("_std_s")]
+        table = table.merge(details[[*own, *spreads]], on=own, how="left")
     return settings_table(table.assign(machine=mode)).rename(columns={"machine": "mode"})
 
 

@@ -84,8 +84,8 @@ def rows_of_mode(material: Material, mode: str, runs: pd.DataFrame, components: 
 
 def crowding(material: Material, mode: str) -> str:
     """A warning where workers with real work had less than a core each: such runs do not judge the equations."""
-    details = material.details
-    if details is None or "cores_per_worker" not in details or mode.startswith(ALL_WAITED):
+    details = material.campaign.details
+    if details is None or mode.startswith(ALL_WAITED):
         return ""
     cores = details.loc[details["mode"] == mode, "cores_per_worker"]
     n_crowded = int((cores < 1).sum())

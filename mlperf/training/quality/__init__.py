@@ -9,8 +9,6 @@ __getattr__, __dir__, __all__ = exports(
     {
         "QualityModel": "mlperf.training.quality.quality_model",
         "EpochsToTarget": "mlperf.training.quality.quality_model",
-        "save_quality": "mlperf.training.quality.quality_model",
-        "load_quality": "mlperf.training.quality.quality_model",
         "fit_quality": "mlperf.training.quality.fit",
         "fit_quality_table": "mlperf.training.quality.fit",
         "epochs_to_target": "mlperf.training.quality.epochs",

@@ -10,12 +10,11 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
-from mlperf.datasets.campaigns.trainer_runs import CONFIG, DETAILS, trainer_table
+from mlperf.datasets.campaigns.trainer_runs import CONFIG, trainer_table
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
 
-EPOCHS = "epochs.csv"
 TRAINING = ["learning_rate", "momentum"]
 """What a campaign must hold fixed: the number of epochs depends on it as much as on the mini-batch."""
 
@@ -83,7 +82,7 @@ def quality_rows(campaigns: Sequence[Campaign], target: float) -> pd.DataFrame:
 
 
 def _campaign_rows(campaign: Campaign, target: float) -> pd.DataFrame:
-    runs, epochs, details = campaign.table("runs"), trainer_table(campaign, EPOCHS), trainer_table(campaign, DETAILS)
+    runs, epochs, details = campaign.table("runs"), trainer_table(campaign, "epochs"), campaign.table("details")
     by_run = [{"run": run, **_of_run(rows, target)} for run, rows in epochs.groupby("run", sort=True)]
     columns = ["run", *CONFIG, "mean_minibatch_size", "staleness"]
     found: pd.DataFrame = runs[columns].merge(pd.DataFrame(by_run), on="run").merge(details[["run", *TRAINING]], on="run")

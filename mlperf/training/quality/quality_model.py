@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.core.files import write_text_whole
 from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import Shown, plain
-from mlperf.models.storage.store import document_from_json, document_to_json, model_from_dict, model_to_dict, placed, text_of
+from mlperf.models.storage.store import envelope, model_from_dict, model_to_dict
 from mlperf.training.fits.left_out import LeftOutError, left_out_from_dict
 
-FORMAT = "mlperf-quality"
-VERSION = 1
+KIND = "mlperf-quality"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,10 +97,9 @@ class QualityModel(Shown):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The document that `save_quality` writes."""
+        """The document that `mlperf.save_model` writes."""
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            **envelope(KIND),
             "target_accuracy": self.target_accuracy,
             "model": model_to_dict(self.estimator),
             "rows": plain(self.rows),
@@ -114,11 +110,9 @@ class QualityModel(Shown):
         }
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> QualityModel:
-        """The model again; raises DataError with the JSON path of what is wrong."""
-        with Fields(document, "$") as fields:
-            fields.text("format", (FORMAT,))
-            fields.integer("version", lower=VERSION, upper=VERSION)
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> QualityModel:
+        """The model again from a document without its envelope; raises DataError with the JSON path of what is wrong."""
+        with Fields(document, path) as fields:
             return cls(
                 target_accuracy=fields.number("target_accuracy", lower=0.0, upper=1.0),
                 estimator=model_from_dict(fields.raw("model"), "$.model"),
@@ -138,20 +132,3 @@ def inputs(minibatch: FloatArray | float, staleness: FloatArray | float) -> tupl
     """Common shape, and the columns that the terms read, one row a configuration."""
     size, age = np.broadcast_arrays(np.asarray(minibatch, float), np.asarray(staleness, float))
     return size.shape, pd.DataFrame({"mean_minibatch_size": size.ravel(), "staleness": age.ravel()})
-
-
-def save_quality(model: QualityModel, path: str | Path) -> None:
-    """Write the model as JSON, whole or not at all."""
-    write_text_whole(Path(path), document_to_json(model.to_dict()))
-
-
-def load_quality(path: str | Path) -> QualityModel:
-    """Read what `save_quality` wrote.
-
-    Raises
-    ------
-    DataError
-        Not such a file; the place is ``file: $.json.path``.
-    """
-    found: QualityModel = placed(path, lambda: QualityModel.from_dict(document_from_json(text_of(path))))
-    return found

@@ -51,7 +51,7 @@ def test_it_is_frozen_and_shows_itself(campaign: Path) -> None:
 
 def test_digest_is_that_of_sha256sum(campaign: Path) -> None:
     """The digest of the list that sha256sum prints for the files by name."""
-    files = [*sorted(f"{name}.csv" for name in TABLES), "cnns/tiny.toml", "host.json"]
+    files = [*sorted(f"{schema.stem}.csv" for schema in TABLES.values()), "cnns/tiny.toml", "host.json"]
     lines = [f"{hashlib.sha256((campaign / file).read_bytes()).hexdigest()}  {file}\n" for file in sorted(files)]
     assert read_campaign(campaign).sha256 == hashlib.sha256("".join(lines).encode()).hexdigest()
 

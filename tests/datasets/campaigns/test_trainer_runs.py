@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError
-from mlperf.datasets.campaigns.trainer_runs import SETTING, read_runs, repeat_differences, settings_table
+from mlperf.datasets import load_campaign, read_campaign, read_table, write_table
+from mlperf.datasets.campaigns.trainer_runs import SETTING, read_runs, repeat_differences, settings_table, trainer_table
+from mlperf.datasets.dictionary.trainer_schema import DETAILS, EPOCHS
 
 
 def table(values: list[float]) -> pd.DataFrame:
@@ -42,3 +45,58 @@ def test_every_run_has_components_outputs_and_details(simulated_campaign: Path) 
 def test_a_campaign_without_runs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="expected"):
         read_runs([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "text"),
+    [
+        ("details", "gpu_work_std_s", "-1"),
+        ("details", "n_used", "2.5"),
+        ("details", "cores_per_worker", ""),
+        ("histograms", "count", "0"),
+        ("histograms", "quantity", "speed"),
+    ],
+)
+def test_a_wrong_cell_beside_the_runs_is_named(
+    simulated_campaign: Path, tmp_path: Path, table: str, column: str, text: str
+) -> None:
+    shutil.copytree(simulated_campaign, tmp_path / "copy")
+    path = tmp_path / "copy" / "asgd" / f"{table}.csv"
+    rows = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()]
+    rows[4][rows[0].index(column)] = text
+    path.write_text("\n".join(map(",".join, rows)) + "\n", encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        read_runs([tmp_path / "copy"])
+    assert caught.value.place == f"{path}, line 5, column {column}"
+    assert (repr(text) if text else "an empty cell") in caught.value.message
+    assert caught.value.hint
+
+
+def test_every_reader_gets_the_same_details(simulated_campaign: Path) -> None:
+    """The campaign's table is the file, and the table of runs holds it row by row."""
+    details = read_campaign(simulated_campaign).table("details")
+    assert list(details.columns) == list(DETAILS.names)
+    table = read_runs([simulated_campaign]).table.set_index("run")
+    for name in ("gpu_work_std_s", "overshoot_share", "cores_per_worker"):
+        assert table.loc[details["run"], name].tolist() == details[name].tolist()
+
+
+@pytest.mark.parametrize("name", ["asgd-digits", "asgd-emulated", "asgd-memory", "asgd-networks", "asgd-slow-network"])
+def test_bundled_tables_of_the_trainer_are_well(name: str) -> None:
+    campaign = load_campaign(name)
+    assert campaign.details is not None
+    assert set(campaign.details["run"]) == set(campaign.table("runs")["run"])
+    for table in ("histograms", *(("epochs",) if name == "asgd-digits" else ())):
+        assert set(trainer_table(campaign, table)["run"]) == set(campaign.details["run"])
+
+
+def test_an_end_without_a_gradient_has_no_loss(tmp_path: Path) -> None:
+    """What `mlperf collect asgd` writes of an epoch's end after the last gradient can be read back."""
+    known = {"run": 1, "mode": "real", "n_updates": 3, "n_samples": 8, "elapsed_s": 1.0, "test_accuracy": 0.5}
+    rows = [known | {"epoch": 1.0, "loss": 0.7, "mean_minibatch_size": 4.0, "staleness": 0.5}]
+    rows.append(known | {"epoch": 1.2, "loss": float("nan"), "mean_minibatch_size": 0.0, "staleness": float("nan")})
+    write_table(pd.DataFrame(rows), tmp_path / "epochs.csv", EPOCHS)
+    assert read_table(tmp_path / "epochs.csv", EPOCHS)["loss"].tolist() == [0.7, 0.0]
+    rows[0]["loss"] = float("nan")
+    with pytest.raises(DataError, match="loss"):
+        write_table(pd.DataFrame(rows), tmp_path / "epochs.csv", EPOCHS)

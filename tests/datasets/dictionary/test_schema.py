@@ -24,6 +24,12 @@ HEADERS = {
     "updates": f"operation n_params subbatch_size input_size {SAMPLE}",
     "components": f"{SETTING} {SPRINT_COMPONENTS} fetch_probability ready_probability",
     "runs": f"{SETTING} gpu_iteration_s update_iteration_s mean_minibatch_size epoch_s staleness",
+    "details": (
+        "run mode seed learning_rate momentum cores_per_worker gpu_work_std_s fetch_weights_std_s update_gradient_std_s "
+        "sum_gradient_std_s update_work_std_s update_weights_std_s barrier_wait_s allreduce_payload_s minibatch_std staleness_std "
+        "minibatch_ratio n_updates n_updates_counted n_computed n_used n_left overshoot_s overshoot_mean_s shortest_wait_s "
+        "overshoot_share overshoot_mean_share load"
+    ),
 }
 
 

@@ -21,9 +21,9 @@ from mlperf.models.estimators.members.log_linear import LogOLS
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.estimators.members.quantile import QuantileOLS
 from mlperf.models.estimators.members.robust import HuberOLS
+from mlperf.models.storage.document import document_from_json
 from mlperf.models.storage.store import (
     KINDS,
-    document_from_json,
     kind_of,
     model_from_json,
     model_to_json,

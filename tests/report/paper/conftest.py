@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.datasets import read_campaign, write_table
+from mlperf.datasets import TABLES, read_campaign, write_table
 from mlperf.datasets.campaigns.write import write_csv
 from mlperf.specs import CnnSpec, write_cnn
 from mlperf.studies.paper.figure_inputs import Material
@@ -23,6 +23,7 @@ NET = CnnSpec.from_sprint("net", 14, (3, 8, 16, 256, 10), pools_after=(2,), n_co
 EMULATED, REAL = "emulated gradient+memory+network x5", "real"
 DATASET_SIZE, N_REPEATS, NOISE = 100_000, 3, 0.01
 SETTINGS = tuple(product((1, 2, 4), (1, 2), (4, 8)))
+REST = {column.name: 0 if column.zero_when else 1 for column in TABLES["details"].columns if column.is_numeric}
 
 
 def times_of(n_nodes: int, subbatch: int) -> ComponentTimes:
@@ -59,7 +60,7 @@ def runs(mode: str, settings: tuple[tuple[int, int, int], ...], n_repeats: int, 
             "epoch_s": factor * outputs.epoch_s.item(),
             "staleness": outputs.mean_staleness.item(),
         }
-        beside = {"run": number, "mode": mode, "gpu_work_std_s": times.gpu_work_std_s.item(), "cores_per_worker": 0.5}
+        beside = REST | {"run": number, "mode": mode, "gpu_work_std_s": times.gpu_work_std_s.item(), "cores_per_worker": 0.5}
         yield key | solved | shares, key | done, beside
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mlperf.datasets.campaigns.kernel_times import normal_form
 from mlperf.specs.patterns import RULES, make_patterns, sample_patterns
 from mlperf.studies.kernels import KernelTimes, read_kernel_times
 from mlperf.studies.kernels.feature_sets import nest_columns
 from mlperf.studies.kernels.tables.machines import ASSUMED
-from mlperf.studies.kernels.tables.reading import normal_form
 
 N_PATTERNS = 90
 SPREAD = 0.03
@@ -23,7 +23,7 @@ def made_table(size: int, build: str, factor: float, *, machine: str = ASSUMED.n
     """Kernels whose time is two costs of instructions and misses, five noisy repeats each, by construction."""
     patterns = sample_patterns(make_patterns(RULES["twice"]), N_PATTERNS, np.random.default_rng(3))
     plain = pd.DataFrame({"pattern": patterns, "N": size, "time_s": 1.0})
-    frame, _ = normal_form(plain, "made")
+    frame, _ = normal_form(plain)
     nest = nest_columns(KernelTimes("made", frame, {ASSUMED.name: ASSUMED}, None, {}))
     movss = np.where(nest["operand_unit1"] == 2, 0, 4 + nest["operand_plane1"]).astype(float)
     ns = factor * (0.2 + 0.05 * movss + 8.0 * nest["l1_misses"] + 30.0 * nest["tlb_misses"])

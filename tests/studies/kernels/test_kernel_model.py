@@ -14,7 +14,6 @@ from mlperf.studies.kernels import (
     KernelTimes,
     asked_kernels,
     choose_setting,
-    load_kernel_model,
     predict_kernels,
     train_kernels,
 )
@@ -39,7 +38,7 @@ def test_unseen_kernels(halves: tuple[KernelTimes, KernelTimes], learner: str, t
     assert (found.prediction_interval.lower <= found.predicted_s).all()
     assert (found.predicted_s <= found.prediction_interval.upper).all()
     save_model(model, tmp_path / "kernels.json")
-    again = predict_kernels(load_kernel_model(tmp_path / "kernels.json"), unseen)
+    again = predict_kernels(load_model(tmp_path / "kernels.json"), unseen)
     assert again.predicted_s.tolist() == found.predicted_s.tolist()
     assert again.prediction_interval.upper.tolist() == found.prediction_interval.upper.tolist()
     assert again.in_domain.tolist() == found.in_domain.tolist()
@@ -82,7 +81,7 @@ def test_a_damaged_file_is_refused_with_its_place(halves: tuple[KernelTimes, Ker
     document["machine"]["caches"][0]["size_bytes"] = -1
     path.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(DataError, match="size_bytes") as caught:
-        load_kernel_model(path)
+        load_model(path)
     assert "$.machine.caches[0]" in str(caught.value)
 
 
@@ -90,5 +89,5 @@ def test_commands_for_campaigns_do_not_take_it(halves: tuple[KernelTimes, Kernel
     path = tmp_path / "kernels.json"
     save_model(train_kernels(halves[0], learner_name="linear", n_folds=0), path)
     with pytest.raises(UsageError, match="single kernels") as caught:
-        load_model(path)
+        load_model(path, "system", "table")
     assert "mlperf kernels predict" in str(caught.value.hint)

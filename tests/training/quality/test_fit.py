@@ -10,17 +10,21 @@ import pandas as pd
 import pytest
 from jsonschema import Draft202012Validator
 
+from mlperf import load_model
 from mlperf.cli.main import main
 from mlperf.core.errors import DataError
-from mlperf.datasets import write_table
+from mlperf.datasets import TABLES, write_table
 from mlperf.datasets.campaigns.write import write_csv
+from mlperf.datasets.dictionary.trainer_schema import EPOCHS
 from mlperf.report.text.results import command_schema
 from mlperf.specs import CnnSpec, write_cnn
-from mlperf.training.quality import fit_quality, load_quality
+from mlperf.training.quality import fit_quality
 
 NETWORK = CnnSpec.from_sprint("net", 8, (1, 4, 10), pools_after=(), n_conv=1)
 SETTINGS = [(nodes, gpus, subbatch) for nodes in (1, 2) for gpus in (1, 2, 4) for subbatch in (4, 8)]
 N_EPOCHS = 60
+LEARNED = {"n_updates": 1, "n_samples": 1, "elapsed_s": 1.0, "loss": 0.5, "mean_minibatch_size": 1.0, "staleness": 1.0}
+REST = {column.name: 0 if column.zero_when else 1 for column in TABLES["details"].columns if column.is_numeric}
 
 
 def epochs_needed(minibatch: float) -> float:
@@ -42,11 +46,11 @@ def campaign(tmp_path: Path) -> Path:
         runs.append(key | times | {"n_params": NETWORK.n_params, "staleness": 1.0 + 0.2 * gpus + 0.1 * (subbatch == 8)})
         for epoch in range(1, N_EPOCHS + 1):
             accuracy = min(0.9 * epoch / epochs_needed(minibatch), 0.99)
-            epochs.append({"run": number, "mode": "real", "epoch": float(epoch), "test_accuracy": accuracy})
-        details.append({"run": number, "mode": "real", "learning_rate": 0.001, "momentum": 0.9})
+            epochs.append({"run": number, "mode": "real", "epoch": float(epoch), "test_accuracy": accuracy} | LEARNED)
+        details.append(REST | {"run": number, "mode": "real", "learning_rate": 0.001, "momentum": 0.9})
     write_table(pd.DataFrame(runs), folder / "runs.csv", "runs")
-    write_csv(pd.DataFrame(epochs), folder / "asgd" / "epochs.csv")
-    write_csv(pd.DataFrame(details), folder / "asgd" / "details.csv")
+    write_table(pd.DataFrame(epochs), folder / "asgd" / "epochs.csv", EPOCHS)
+    write_table(pd.DataFrame(details), folder / "asgd" / "details.csv", "details")
     return folder
 
 
@@ -86,7 +90,7 @@ def test_the_command_writes_the_model(campaign: Path, tmp_path: Path, capsys: py
     document = json.loads(capsys.readouterr().out)
     Draft202012Validator(command_schema("train")).validate(document)
     assert document["result"]["n_settings"] == 12
-    assert load_quality(path).target_accuracy == 0.9
+    assert load_model(path).target_accuracy == 0.9
 
 
 def test_a_target_column_and_a_target_accuracy_exclude_each_other(campaign: Path, tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mlperf import load_model, save_model
 from mlperf.core.errors import DataError, FitError, UsageError
-from mlperf.training.quality import fit_quality_table, load_quality, save_quality, time_to_target
+from mlperf.training.quality import fit_quality_table, time_to_target
 from mlperf.training.quality.quality_model import QualityModel
 
 NOISE = 0.05
@@ -64,8 +65,8 @@ def test_time_is_epochs_times_their_length(quality: QualityModel) -> None:
 
 
 def test_the_file_gives_the_same_answers(quality: QualityModel, tmp_path: Path) -> None:
-    save_quality(quality, tmp_path / "quality.json")
-    again = load_quality(tmp_path / "quality.json")
+    save_model(quality, tmp_path / "quality.json")
+    again = load_model(tmp_path / "quality.json")
     size, age = np.array([33.0]), np.array([1.7])
     assert again.predict(size, age).upper.tolist() == quality.predict(size, age).upper.tolist()
     assert again.target_accuracy == quality.target_accuracy
@@ -73,10 +74,10 @@ def test_the_file_gives_the_same_answers(quality: QualityModel, tmp_path: Path) 
 
 def test_a_broken_file_is_named(quality: QualityModel, tmp_path: Path) -> None:
     path = tmp_path / "quality.json"
-    save_quality(quality, path)
+    save_model(quality, path)
     path.write_text(path.read_text().replace('"target_accuracy":0.9', '"target_accuracy":9'))
     with pytest.raises(DataError, match=r"quality.json: \$.target_accuracy"):
-        load_quality(path)
+        load_model(path)
 
 
 def test_censored_runs_are_counted_and_not_fitted() -> None:

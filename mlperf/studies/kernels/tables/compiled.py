@@ -6,16 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from mlperf.datasets.reading.folder import SUFFIXES
+from mlperf.datasets.campaigns.kernel_tables import STATIC_KEY
 from mlperf.features.code import swc_o
 
-SETTING = ("N", "build", "kernel")
-TABLE = "swc-o"
-"""Stem of the table that ``mlperf collect contraction --features`` leaves beside the times."""
 
-
-def count_compiled(frame: pd.DataFrame, folder: Path) -> pd.DataFrame:
-    """Add SWC-O columns from ``swc-o.csv`` or from ``N<size>/<build>/<kernel>.s``.
+def count_compiled(frame: pd.DataFrame, folder: Path, stored: pd.DataFrame | None) -> pd.DataFrame:
+    """Add SWC-O columns from a stored table, else from ``N<size>/<build>/<kernel>.s``.
 
     Parameters
     ----------
@@ -23,6 +19,8 @@ def count_compiled(frame: pd.DataFrame, folder: Path) -> pd.DataFrame:
         Columns ``N``, ``build``, ``kernel``.
     folder : path
         Of the campaign.
+    stored : DataFrame or None
+        The same columns with counts.
 
     Returns
     -------
@@ -30,13 +28,12 @@ def count_compiled(frame: pd.DataFrame, folder: Path) -> pd.DataFrame:
         The rows with ``cnt_*``, ``in_*`` and the summaries of `mlperf.features.code.swc_o`; as they came where counts of a
         kernel are missing.
     """
-    stored = [folder / f"{TABLE}{suffix}" for suffix in SUFFIXES if (folder / f"{TABLE}{suffix}").is_file()]
-    counts = pd.read_csv(stored[0]) if stored else counted_files(frame, folder)
-    if counts is None or not set(SETTING) <= set(counts.columns):
+    counts = counted_files(frame, folder) if stored is None else stored
+    if counts is None:
         return frame
-    fresh = [name for name in counts.columns if name not in frame.columns or name in SETTING]
-    joined = frame.merge(counts[fresh], on=list(SETTING), how="left", validate="many_to_one")
-    return frame if joined[[name for name in fresh if name not in SETTING]].isna().any(axis=None) else joined
+    fresh = [name for name in counts.columns if name not in frame.columns or name in STATIC_KEY]
+    joined = frame.merge(counts[fresh], on=list(STATIC_KEY), how="left", validate="many_to_one")
+    return frame if joined[[name for name in fresh if name not in STATIC_KEY]].isna().any(axis=None) else joined
 
 
 def counted_files(frame: pd.DataFrame, folder: Path) -> pd.DataFrame | None:

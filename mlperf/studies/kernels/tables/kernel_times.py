@@ -17,7 +17,6 @@ from mlperf.studies.kernels.tables.machines import ASSUMED, MachineFacts
 
 SETTING = ("machine", "pattern_set", "build", "N", "offset_bytes")
 """Columns whose values together make one sweep: rows that differ in their pattern only."""
-COUNTS = ("cnt_", "in_")
 
 
 @dataclass(frozen=True, slots=True)

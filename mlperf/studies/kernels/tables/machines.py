@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import Any
 
 from mlperf.core.shown import Shown
+from mlperf.datasets.campaigns.kernel_times import UNNAMED
 from mlperf.features.source import DEFAULT_CACHES, CacheLevel
 
 NAN = float("nan")
-UNNAMED = "this machine"
 TLB = DEFAULT_CACHES[2]
 
 

@@ -1,0 +1,94 @@
+"""Model files of every kind, through one function each way: of campaigns, tables, kernels, epochs, and of single estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from mlperf.core.errors import UsageError
+from mlperf.models.storage.document import document_from_json, placed, text_of
+from mlperf.models.storage.store import KINDS, kind_in, model_from_dict, write_model
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """One kind of model file.
+
+    Attributes
+    ----------
+    home : str
+        ``"module:Class"`` that reads and writes it.
+    words : str
+        ``"of a table"``.
+    hint : str
+        Who takes such a file.
+    """
+
+    home: str
+    words: str
+    hint: str
+
+
+TRAINED = "It is asked with mlperf predict, report and compare."
+MODEL_FILES: Mapping[str, ModelFile] = MappingProxyType(
+    {
+        "system": ModelFile("mlperf.training.model:Model", "of a campaign", TRAINED),
+        "table": ModelFile("mlperf.training.table_model:TableModel", "of a table", TRAINED),
+        "kernels": ModelFile(
+            "mlperf.studies.kernels.kernel_model:KernelModel", "of single kernels", "Ask it with mlperf kernels predict."
+        ),
+        "mlperf-quality": ModelFile(
+            "mlperf.training.quality.quality_model:QualityModel", "of epochs to an accuracy", "Give it to mlperf search --quality."
+        ),
+    }
+)
+ESTIMATOR = ModelFile("", "that is a single estimator", "In Python mlperf.load_model reads it.")
+
+
+def save_model(model: Any, path: str | Path) -> None:
+    """Write a model as JSON, whole or not at all; same data and seed give the same bytes outside ``provenance``.
+
+    Raises
+    ------
+    UsageError
+        Models of this class cannot be stored.
+    """
+    write_model(model, path, homes())
+
+
+def load_model(path: str | Path, *expected: str) -> Any:
+    """Read what `save_model` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    *expected : str
+        Kinds of `MODEL_FILES` that the caller can use; by default every kind, and single estimators.
+
+    Raises
+    ------
+    DataError
+        Not such a file; the place is ``file: $.json.path``.
+    UsageError
+        A model of another kind than was expected.
+    """
+
+    def read() -> Any:
+        document = document_from_json(text_of(path))
+        kind = kind_in(document, kinds=homes())
+        if expected and kind in homes() and kind not in expected:
+            found = MODEL_FILES.get(kind, ESTIMATOR)
+            wanted = " or ".join(MODEL_FILES[name].words for name in expected)
+            raise UsageError(f"got a model {found.words}, expected one {wanted}", place=str(path), hint=found.hint)
+        return model_from_dict(document, kinds=homes())
+
+    return placed(path, read)
+
+
+def homes() -> dict[str, str]:
+    """Class of every kind of model file."""
+    return {**KINDS, **{kind: file.home for kind, file in MODEL_FILES.items()}}

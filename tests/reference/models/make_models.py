@@ -1,0 +1,144 @@
+"""Writes one small model file of every kind, and what each model predicts: later releases must read them and say the same.
+
+Run in the release that is to be kept: ``python tests/reference/models/make_models.py FOLDER``.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import mlperf
+from mlperf.datasets import bundled_path, read_campaign, write_table
+from mlperf.models import BoostedResidual, GridLocal, HuberOLS, LogOLS, NonNegativeOLS, QuantileOLS, RatioLocal, ScatterLocal
+from mlperf.models.online.recursive import RecursiveLeastSquares
+from mlperf.specs.machine import find_machine
+from mlperf.studies.kernels import predict_kernels, read_all_kernels, train_kernels
+from mlperf.training.quality import fit_quality_table
+
+NETWORKS = ("cnn00", "cnn01", "cnn02")
+LARGEST_PRODUCT = 300
+OUTPUTS = ("epoch_s", "gpu_iteration_s", "mean_minibatch_size")
+ONLY_SIZES = ("recursive_least_squares", "scatter_local", "ratio_local")
+TERMS = ("m*n", "log2(n)", "m", "device")
+
+
+def small_table() -> tuple[pd.DataFrame, Any]:
+    """Times of a made-up kernel."""
+    rng = np.random.default_rng(7)
+    sizes = {"m": 2.0 ** rng.integers(0, 9, 60), "n": np.round(rng.lognormal(4.0, 1.0, 60)) + 1.0}
+    frame = pd.DataFrame({**sizes, "device": rng.choice(["a", "b"], 60)})
+    time_s = (1e-6 * frame["m"] * frame["n"] + 1e-4 * frame["m"] + 2e-3) * rng.lognormal(0.0, 0.1, 60)
+    return frame, time_s.to_numpy()
+
+
+def small_campaign(folder: Path) -> Path:
+    """Three networks of the bundled campaign, and its small products."""
+    shutil.copytree(bundled_path("cpu-epyc"), folder)
+    whole = read_campaign(folder)
+    for file in (folder / "cnns").glob("*.toml"):
+        if file.stem not in NETWORKS:
+            file.unlink()
+    kept = {name: getattr(whole, name) for name in ("sgemm", "kernels", "steps")}
+    kept["sgemm"] = kept["sgemm"][kept["sgemm"][["m", "n", "k"]].prod(axis=1) <= LARGEST_PRODUCT]
+    for name in ("kernels", "steps"):
+        kept[name] = kept[name][kept[name]["cnn"].isin(NETWORKS) & (kept[name]["subbatch_size"] <= 2)]
+    for name, rows in kept.items():
+        for stored in folder.glob(f"{name}.csv*"):
+            stored.unlink()
+        write_table(rows.reset_index(drop=True), folder / f"{name}.csv", name)
+    return folder
+
+
+def quality_rows() -> pd.DataFrame:
+    """Runs whose epochs grow with a power of the mini-batch and of the staleness."""
+    rng = np.random.default_rng(3)
+    size, age = np.exp(rng.uniform(1.5, 5.5, 30)), rng.uniform(0.8, 4.0, 30)
+    epochs = 2.0 * size**0.4 * (1.0 + age) ** 0.8 * np.exp(0.05 * rng.standard_normal(30))
+    return pd.DataFrame({"mean_minibatch_size": size, "staleness": age, "epochs_to_target": epochs})
+
+
+def sweep() -> Any:
+    """Kernels of one build at one size of the bundled contractions."""
+    kernels = read_all_kernels(["contraction-epyc"])
+    return kernels.sweep(kernels.settings[0])
+
+
+def fitted() -> Iterator[tuple[str, Any]]:
+    """A model of every kind."""
+    frame, time_s = small_table()
+    for name, model in (
+        ("stepwise_ols", mlperf.StepwiseOLS(terms=TERMS, noise="relative")),
+        ("nonnegative", NonNegativeOLS(terms=TERMS, n_draws=0)),
+        ("log", LogOLS(terms=TERMS)),
+        ("huber", HuberOLS(terms=TERMS)),
+        ("quantile", QuantileOLS(terms=TERMS)),
+        ("boosted_residual", BoostedResidual(NonNegativeOLS(terms=TERMS, n_draws=0), n_folds=3, max_iter=20)),
+        ("recursive_least_squares", RecursiveLeastSquares()),
+        ("scatter_local", ScatterLocal(["m*n", "m"], ["m", "n"])),
+        ("ratio_local", RatioLocal(["m*n", "m"], ["m", "n"])),
+    ):
+        yield name, model.fit(frame[["m", "n"]] if name in ONLY_SIZES else frame, time_s)
+    sgemm = read_campaign("cpu-epyc").table("sgemm")
+    small = (sgemm["purpose"] == "grid") & (sgemm["trans"] == "NN") & (sgemm[["m", "n", "k"]].prod(axis=1) <= LARGEST_PRODUCT)
+    yield "grid_local", GridLocal().fit(sgemm[small][["m", "n", "k", "trans"]], sgemm[small]["cpu_s"].to_numpy())
+    with tempfile.TemporaryDirectory() as scratch:
+        yield "system", mlperf.train(small_campaign(Path(scratch) / "campaign"), n_folds=2, seed=1)
+    yield "table", mlperf.train(frame.assign(time_ms=1e3 * time_s), target="time_ms", terms=TERMS)
+    yield "quality", fit_quality_table(quality_rows(), 0.9)
+    kernels = sweep()
+    few = kernels.rows(range(0, len(kernels.frame), 6))
+    yield "kernels", train_kernels(few, features="swc-s", learner_name="linear", n_folds=3)
+
+
+def said_by(name: str, model: Any) -> list[float]:
+    """What a model of some kind predicts where this file asks it."""
+    if name == "system":
+        cnn = read_campaign("cpu-epyc").cnns[NETWORKS[0]]
+        job = mlperf.JobSpec(dataset_size=1000, subbatch_size=2)
+        found = mlperf.predict_epoch(model, cnn, find_machine("kfc"), job, n_nodes=[1, 2])
+        return np.concatenate([np.asarray(getattr(found, output), float) for output in OUTPUTS]).tolist()
+    if name == "quality":
+        return np.asarray(model.epochs([8.0, 20.0], [1.2, 1.8])).tolist()
+    if name == "kernels":
+        return np.asarray(predict_kernels(model, sweep().rows(range(20))).predicted_s).tolist()
+    if name == "grid_local":
+        return np.asarray(model.predict([3.0, 8.0, 20.0], [5.0, 4.0, 8.0], [7.0, 4.0, 9.0], ["NN"] * 3)).tolist()
+    rows = small_table()[0]
+    if name == "recursive_least_squares":
+        return np.asarray(model.predict(rows[["m", "n"]].to_numpy()), float).tolist()
+    return np.asarray(model.predict(rows[["m", "n"]] if name in ONLY_SIZES else rows), float).tolist()
+
+
+def kept_text(model: Any, place: Path) -> str:
+    """Text of its file, without the words on where and when it was made."""
+    mlperf.save_model(model, place)
+    document = json.loads(place.read_text(encoding="utf-8"))
+    if "provenance" in document:
+        document["provenance"] = {"data_sha256": document["provenance"]["data_sha256"]}
+    return json.dumps(document, sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def main(folder: Path) -> None:
+    """Write every model, packed, and ``predictions.json``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    said = {}
+    for name, model in fitted():
+        with tempfile.TemporaryDirectory() as scratch:
+            text = kept_text(model, Path(scratch) / "model.json")
+        (folder / f"{name}.json.xz").write_bytes(lzma.compress(text.encode("utf-8"), preset=9 | lzma.PRESET_EXTREME))
+        said[name] = said_by(name, model)
+    (folder / "predictions.json").write_text(json.dumps(said, indent=0) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

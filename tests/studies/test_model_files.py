@@ -1,0 +1,87 @@
+"""Files of an earlier release: each kind is read by one function, written again as it was, and predicts the same."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlperf import load_model, save_model
+from mlperf.core.errors import DataError, UsageError
+from mlperf.models.storage.store import KINDS
+from mlperf.studies.model_files import MODEL_FILES, homes
+
+KEPT = Path(__file__).parents[1] / "reference" / "models"
+MAKER = runpy.run_path(str(KEPT / "make_models.py"))
+NAMES = sorted(path.name.partition(".")[0] for path in KEPT.glob("*.xz"))
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    """The stored file of one kind as a plain one."""
+    path = folder / f"{name}.json"
+    path.write_bytes(lzma.decompress((KEPT / f"{name}.json.xz").read_bytes()))
+    return path
+
+
+def test_every_kind_is_kept() -> None:
+    assert set(NAMES) == {kind.removeprefix("mlperf-") for kind in (*KINDS, *MODEL_FILES)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_old_file_is_read_predicts_alike_and_is_written_as_it_was(name: str, tmp_path: Path) -> None:
+    """Bit-equal on one machine; other processors may sum in another order."""
+    path = unpacked(name, tmp_path)
+    model = load_model(path)
+    save_model(model, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+    said: dict[str, Any] = json.loads((KEPT / "predictions.json").read_text(encoding="utf-8"))
+    assert MAKER["said_by"](name, model) == pytest.approx(said[name], rel=1e-12)
+
+
+def test_every_home_is_a_class_that_reads_and_writes() -> None:
+    for home in homes().values():
+        module, _, name = home.partition(":")
+        owner = getattr(__import__(module, fromlist=[name]), name)
+        assert callable(owner.from_dict)
+        assert callable(owner.to_dict)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "words"),
+    [
+        ("kernels", ("system", "table"), "of single kernels, expected one of a campaign or of a table"),
+        ("table", ("system",), "of a table, expected one of a campaign"),
+        ("log", ("mlperf-quality",), "that is a single estimator, expected one of epochs to an accuracy"),
+        ("quality", ("kernels",), "of epochs to an accuracy, expected one of single kernels"),
+    ],
+)
+def test_a_file_of_another_kind_is_named(name: str, expected: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=words) as caught:
+        load_model(unpacked(name, tmp_path), *expected)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"kind": "pickle"}, "$.kind"),
+        ({"version": 2}, "$.version"),
+        ({"format": "mlperf-other"}, "$.format"),
+        ({"more": 1}, "$.more"),
+    ],
+)
+def test_a_strange_envelope_is_refused_with_its_place(change: dict[str, Any], place: str, tmp_path: Path) -> None:
+    path = unpacked("table", tmp_path)
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | change), encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        load_model(path)
+    assert caught.value.place == f"{path}: {place}"
+
+
+def test_what_is_no_model_cannot_be_stored(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="expected one of"):
+        save_model(tmp_path, tmp_path / "x.json")
