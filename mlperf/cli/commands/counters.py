@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +14,6 @@ from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
     from mlperf.collect.counters.counted import Counted
-
-NAME = "counters"
-COLLECT = "collect"
-"""Name of the record: counting is one of the things that ``mlperf collect`` does."""
 
 STDERR = 2
 
@@ -72,7 +67,7 @@ class SourceList(click.ParamType):  # type: ignore[type-arg]
         return names
 
 
-@click.command(NAME, epilog=EPILOG, context_settings={"allow_interspersed_args": False})
+@click.command("counters", epilog=EPILOG, context_settings={"allow_interspersed_args": False})
 @click.argument("command", metavar="[--] COMMAND [ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
 @click.option("--probe", "probe_only", is_flag=True, help="Say what this machine offers; a command is optional.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="CSV to write, a row a run.")
@@ -103,7 +98,6 @@ def counters(
     """Run COMMAND and count what it does: instructions, misses, faults, times, by every source that this machine offers."""
     from mlperf.collect.counters import CounterRequest, SimulatedCaches, count_command, probe_counters
 
-    show = replace(show, command=COLLECT)
     if append and output is None:
         raise UsageError("got --append without -o, expected the table to add to", hint="Name it: -o counters.csv.")
     if probe_only and not command:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from mlperf.cli.framework.config import load_config
+from mlperf.cli.framework.default_group import record_name
 from mlperf.cli.framework.settings import Settings
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import Counts, NameOrFile, Window, Words
@@ -25,8 +26,7 @@ def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def command(*args: Any, **kwargs: Any) -> Any:
         ctx = click.get_current_context()
-        name = ctx.command_path.partition(" ")[2] or str(ctx.info_name)
-        return function(*args, show=Show(name, ctx.ensure_object(Settings)), **kwargs)
+        return function(*args, show=Show(record_name(ctx), ctx.ensure_object(Settings)), **kwargs)
 
     for option in reversed(OUTPUT_OPTIONS):
         command = option(command)
