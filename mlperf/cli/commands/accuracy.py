@@ -69,9 +69,17 @@ def accuracy(
     With --trainer, judge the equations of SPRINT by runs of the asynchronous trainer instead; exit 1 where a gate is missed.
     """
     if trainer:
-        return judged(output, rungs, trainer, trained_on, rounds_from, forms, show)
+        if output is not None or rungs:
+            hint = "--json writes everything that was found."
+            raise UsageError("got --output or --rung with --trainer, expected neither", hint=hint)
+        return judge_equations(trainer, trained_on, rounds_from, forms, show)
     if trained_on or rounds_from or forms:
         raise UsageError("got --trained-on, --rounds-from or --form without --trainer, expected campaigns of the trainer")
+    return score_methods(rungs, output, n_jobs, show)
+
+
+def score_methods(rungs: tuple[str, ...], output: Path | None, n_jobs: int, show: Show) -> int:
+    """Score every method on the open measurements."""
     from mlperf.studies.open_data import check_ending, climb, write_ladder
 
     if output is not None:
@@ -84,18 +92,10 @@ def accuracy(
     return 0
 
 
-def judged(
-    output: Path | None,
-    rungs: tuple[str, ...],
-    trainer: tuple[str, ...],
-    trained_on: str | None,
-    rounds_from: str | None,
-    forms: tuple[str, ...],
-    show: Show,
+def judge_equations(
+    trainer: tuple[str, ...], trained_on: str | None, rounds_from: str | None, forms: tuple[str, ...], show: Show
 ) -> int:
-    """Judge by runs of the trainer."""
-    if output is not None or rungs:
-        raise UsageError("got --output or --rung with --trainer, expected neither", hint="--json writes everything that was found.")
+    """Judge the equations by runs of the trainer."""
     from mlperf.studies.trainer import judge_trainer
 
     chosen = {"forms": forms} if forms else {}

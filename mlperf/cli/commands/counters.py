@@ -13,6 +13,7 @@ from mlperf.cli.framework.show import Show
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from mlperf.collect.counters import CounterRequest
     from mlperf.collect.counters.counted import Counted
 
 STDERR = 2
@@ -96,27 +97,41 @@ def counters(
     **options: Any,
 ) -> int:
     """Run COMMAND and count what it does: instructions, misses, faults, times, by every source that this machine offers."""
-    from mlperf.collect.counters import CounterRequest, SimulatedCaches, count_command, probe_counters
-
     if append and output is None:
         raise UsageError("got --append without -o, expected the table to add to", hint="Name it: -o counters.csv.")
     if probe_only and not command:
-        show(probe_counters(options["sources"]) if options["sources"] else probe_counters())
-        return 0
-    request = CounterRequest(command, caches=SimulatedCaches(cache_l1 or "", cache_ll or ""), labels=dict(labels), **options)
-    probe = probe_counters(request.asked)
-    if not show.settings.as_json and show.settings.verbosity >= 0:
-        show(probe)
-        click.echo()
-    sys.stdout.flush()
-    counted = count_command(request, probe=probe, stdout=STDERR if show.settings.as_json else None)
+        return show_offers(options["sources"], show)
+    from mlperf.collect.counters import CounterRequest, SimulatedCaches
+
+    caches = SimulatedCaches(cache_l1 or "", cache_ll or "")
+    counted = count(CounterRequest(command, caches=caches, labels=dict(labels), **options), show)
     if output is not None:
         write(counted, output, show, append=append)
     show(counted)
     for note in counted.notes:
         show.note(note)
-    code: int = counted.command_exit_code
-    return code
+    return counted.command_exit_code
+
+
+def show_offers(sources: tuple[str, ...], show: Show) -> int:
+    """What this machine can count."""
+    from mlperf.collect.counters import probe_counters
+
+    show(probe_counters(sources) if sources else probe_counters())
+    return 0
+
+
+def count(request: CounterRequest, show: Show) -> Counted:
+    """Run the command and count; people see first what the machine offers."""
+    from mlperf.collect.counters import count_command, probe_counters
+
+    probe = probe_counters(request.asked)
+    if not show.settings.as_json and show.settings.verbosity >= 0:
+        show(probe)
+        click.echo()
+    sys.stdout.flush()
+    found: Counted = count_command(request, probe=probe, stdout=STDERR if show.settings.as_json else None)
+    return found
 
 
 def write(counted: Counted, output: Path, show: Show, *, append: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -69,39 +70,57 @@ def train(
     `mlperf features` writes.
     """
     if target_accuracy is not None:
-        return learning(show, source, output, target_accuracy, target, options)
+        model = epochs_model(source, target_accuracy, target, options)
+    elif target:
+        model = table_model(source, target, options)
+    else:
+        model = campaign_model(source, n_jobs, options)
     from mlperf import save_model
-    from mlperf import train as fit
 
-    foreign = CAMPAIGN_OPTIONS if target else TABLE_OPTIONS
-    refuse([name for name in foreign if options[name]], target)
-    kept = {name: value for name, value in options.items() if name not in foreign and value not in (None, ())}
-    model = fit(source, target=target, **kept) if target else fit(source, jobs=n_jobs, **kept)
     save_model(model, output)
     show(model, data_sha256=model.provenance["data_sha256"], seed=options["seed"])
     show.note(f"model written to {output}")
-    return None
 
 
-def learning(show: Show, source: str, output: Path, target_accuracy: float, target: str | None, options: dict[str, Any]) -> None:
+def campaign_model(source: str, n_jobs: int, options: dict[str, Any]) -> Any:
+    """Fit every component of a campaign."""
+    from mlperf import train as fit
+
+    refuse(TABLE_OPTIONS, options, "SOURCE is a campaign (no --target given)")
+    return fit(source, jobs=n_jobs, **given(options, but=TABLE_OPTIONS))
+
+
+def table_model(source: str, target: str, options: dict[str, Any]) -> Any:
+    """Fit one column of a table."""
+    from mlperf import train as fit
+
+    refuse(CAMPAIGN_OPTIONS, options, "SOURCE is a table (--target given)")
+    return fit(source, target=target, **given(options, but=CAMPAIGN_OPTIONS))
+
+
+def epochs_model(source: str, target_accuracy: float, target: str | None, options: dict[str, Any]) -> Any:
     """Fit the epochs to an accuracy."""
-    from mlperf.training.quality import fit_quality, save_quality
+    from mlperf.training.quality import fit_quality
 
-    given = [name for name in (*TABLE_OPTIONS, *CAMPAIGN_OPTIONS) if options[name]]
-    if target or given:
-        flags = ", ".join("--" + name.replace("_", "-") for name in (["target"] if target else []) + given)
-        raise UsageError(
-            f"got {flags} with --target-accuracy, expected neither", hint="Epochs are fitted on mini-batch and staleness alone."
-        )
-    model = fit_quality([source], target_accuracy, seed=options["seed"])
-    save_quality(model, output)
-    show(model, data_sha256=model.provenance["data_sha256"], seed=options["seed"])
-    show.note(f"model written to {output}")
+    foreign = given({"target": target or None} | {name: options[name] for name in (*TABLE_OPTIONS, *CAMPAIGN_OPTIONS)})
+    if foreign:
+        hint = "Epochs are fitted on mini-batch and staleness alone."
+        raise UsageError(f"got {flags(foreign)} with --target-accuracy, expected neither", hint=hint)
+    return fit_quality([source], target_accuracy, seed=options["seed"])
 
 
-def refuse(names: list[str], target: str | None) -> None:
+def given(options: dict[str, Any], but: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The options that the line holds, without some."""
+    return {name: value for name, value in options.items() if name not in but and value not in (None, ())}
+
+
+def refuse(names: tuple[str, ...], options: dict[str, Any], source: str) -> None:
     """Refuse options that belong to the other kind of source."""
-    if names:
-        flags = ", ".join("--" + name.replace("_", "-") for name in names)
-        other = "SOURCE is a table (--target given)" if target else "SOURCE is a campaign (no --target given)"
-        raise UsageError(f"got {flags}, but {other}", hint="Leave it out, or say which column to predict with --target.")
+    foreign = given({name: options[name] for name in names})
+    if foreign:
+        raise UsageError(f"got {flags(foreign)}, but {source}", hint="Leave it out, or say which column to predict with --target.")
+
+
+def flags(names: Iterable[str]) -> str:
+    """Options as they are typed."""
+    return ", ".join("--" + name.replace("_", "-") for name in names)

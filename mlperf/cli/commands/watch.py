@@ -60,6 +60,11 @@ def watch(command: tuple[str, ...], replayed: Path | None, record: Path | None, 
     """Run a program, sample its counters, and show a live forecast of its performance with its error so far."""
     if replayed is not None:
         return replay_stream(replayed, command, record, show, **options)
+    return watch_program(command, record, show, **options)
+
+
+def watch_program(command: tuple[str, ...], record: Path | None, show: Show, **options: Any) -> int:
+    """Forecast a program while it runs."""
     from mlperf.forecast import WatchRequest
     from mlperf.forecast import watch as run
 
