@@ -9,7 +9,7 @@ import click
 
 from mlperf.cli.framework.options import output_options, seed_option, shipped_cnns
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Counts, NameOrFile
+from mlperf.cli.framework.values import FOLDER, OLD_FILE, Counts, NameOrFile
 
 EPILOG = """\b
 Examples:
@@ -41,11 +41,11 @@ class Parts(click.ParamType):  # type: ignore[type-arg]
 
 
 @click.command("asgd", epilog=EPILOG)
-@click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the campaign.")
+@click.option("-o", "--out", type=FOLDER, required=True, help="Folder of the campaign.")
 @click.option(
     "--cnn", "cnn_named", type=NameOrFile("CNN", shipped_cnns), help="TOML file or a shipped name.  [default: a small one]"
 )
-@click.option("--data", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="NumPy file.  [default: the digits]")
+@click.option("--data", type=OLD_FILE, help="NumPy file.  [default: the digits]")
 @click.option("--nodes", "n_nodes", type=Counts(), default="2", help="MPI ranks.")
 @click.option("--gpus-per-node", "n_gpus_per_node", type=Counts(), default="2", help="Worker threads of a rank.")
 @click.option("--subbatch", "subbatch_sizes", type=Counts(), default="8", help="Samples of a gradient.")

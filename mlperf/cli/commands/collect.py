@@ -11,7 +11,7 @@ from mlperf.cli.framework.default_group import DefaultCommand, DefaultGroup
 from mlperf.cli.framework.group import LazyCommand
 from mlperf.cli.framework.options import cnn_option, output_options, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Counts, Words
+from mlperf.cli.framework.values import FOLDER, Counts, Words
 
 COMMANDS = {
     "asgd": LazyCommand("mlperf.cli.commands.asgd:asgd", "Train asynchronously for real and measure every component."),
@@ -49,7 +49,7 @@ it does; they have options of their own: mlperf collect asgd --help.
 
 @click.command("collect", cls=DefaultCommand, epilog=EPILOG)
 @click.argument("kinds", type=Words(KINDS), nargs=-1, required=True)
-@click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the campaign.")
+@click.option("-o", "--out", type=FOLDER, required=True, help="Folder of the campaign.")
 @cnn_option
 @click.option("--generate", "n_generated", type=click.IntRange(min=0), default=0, help="Random networks to measure besides --cnn.")
 @click.option(

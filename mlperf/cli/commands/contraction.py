@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mlperf.cli.framework.options import output_options, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Counts, Words
+from mlperf.cli.framework.values import FOLDER, Counts, Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class Offsets(Ranks):
 
 
 @click.command("contraction", epilog=EPILOG)
-@click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the campaign.")
+@click.option("-o", "--out", type=FOLDER, required=True, help="Folder of the campaign.")
 @click.option("--n", "sizes", type=Counts(), default="50", help="Extents of all dimensions and loops.")
 @click.option(
     "--build", "builds", multiple=True, metavar="[NAME=]COMMAND", help="Compiler with options; repeat.  [default: scalar, fast]"

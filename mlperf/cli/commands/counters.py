@@ -10,6 +10,7 @@ import click
 
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import NEW_FILE
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class SourceList(click.ParamType):  # type: ignore[type-arg]
 @click.command("counters", epilog=EPILOG, context_settings={"allow_interspersed_args": False})
 @click.argument("command", metavar="[--] COMMAND [ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
 @click.option("--probe", "probe_only", is_flag=True, help="Say what this machine offers; a command is optional.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="CSV to write, a row a run.")
+@click.option("-o", "--output", type=NEW_FILE, help="CSV to write, a row a run.")
 @click.option("--append", is_flag=True, help="Add to the rows that the CSV holds.")
 @click.option("--key", "labels", type=Label(), multiple=True, help="Column that names the rows.  [default: kernel=COMMAND]")
 @click.option("--repeats", type=click.IntRange(min=1), default=1, help="Runs of the command.")

@@ -18,7 +18,7 @@ from mlperf.cli.framework.options import (
 )
 from mlperf.cli.framework.request import Request, request_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Factors, Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, Factors, Words
 
 CLOSED_FORMS = ("convolution", "phases", "second_moment", "paper")
 REFINEMENTS = ("recursion",)
@@ -42,7 +42,7 @@ Examples:
 )
 @model_argument
 @request_options
-@click.option("--rows", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="CSV to predict with a table's model.")
+@click.option("--rows", type=OLD_FILE, help="CSV to predict with a table's model.")
 @join_options
 @counter_options
 @click.option("--closed", type=Words(CLOSED_FORMS), default="convolution", help="Closed form of waits and barrier.")
@@ -60,7 +60,7 @@ Examples:
     "--timeline",
     "timeline_path",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     help="Simulate the one configuration and draw its threads (.svg, .png, .pdf) or write a Chrome trace (.json).",
 )
 @click.option("--method", type=Words(METHODS), default="learnt", help="How kernel times are predicted.")

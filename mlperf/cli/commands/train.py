@@ -10,7 +10,7 @@ import click
 
 from mlperf.cli.framework.options import jobs_option, join_options, output_options, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NameList, TermList, Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NameList, TermList, Words
 from mlperf.core.errors import UsageError
 
 TABLE_OPTIONS = ("terms", "formula", "groups", "join", "on")
@@ -29,7 +29,7 @@ Examples:
 """
 )
 @click.argument("source", metavar="SOURCE")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Model file to write (JSON).")
+@click.option("-o", "--output", required=True, type=NEW_FILE, help="Model file to write (JSON).")
 @click.option("--noise", type=Words(("relative", "absolute")), default="relative", help="Weights 1/t^2, or plain least squares.")
 @click.option(
     "--folds", "n_folds", type=click.IntRange(min=0), help="Folds of the left-out error; 0 leaves out each CNN.  [default: 10]"
@@ -45,7 +45,7 @@ Examples:
 )
 @click.option(
     "--counters",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=OLD_FILE,
     help="Kernel counters for dwc-b, from mlperf collect kernel-counters.  [default: those of the campaign]",
 )
 @click.option("--target", metavar="COLUMN", help="Column to predict: SOURCE is one CSV table.")
