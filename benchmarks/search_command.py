@@ -14,9 +14,8 @@ from typing import Any
 
 from mlperf import load_model, search_runs
 from mlperf.planning.component_times import predict_times
-from mlperf.planning.predict import configurations
+from mlperf.planning.inputs import configuration_inputs, configurations
 from mlperf.specs import JobSpec, load_cnn, load_machine
-from mlperf.systems.base.times import RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
 
 NODES = SUBBATCHES = range(1, 101)
@@ -40,8 +39,8 @@ def main() -> None:
     model = load_model(sys.argv[1])
     cnn, machine, job = load_cnn("resnet18"), load_machine("cpu-cluster"), JobSpec(dataset_size=60_000)
     configs = configurations([0], NODES, machine.n_gpus_per_node, SUBBATCHES, job.dataset_size)
-    times = predict_times(model, [cnn], machine, configs).times
-    run = RunGrid(*(configs[name].to_numpy(int) for name in ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")))
+    inputs = configuration_inputs(model, [cnn], machine, configs)
+    times, run = predict_times(model, inputs).times, inputs.run
     cases = {
         "second_moment grid": lambda: solve_iterations(times, run, "second_moment"),
         "whole search": lambda: search_runs(

@@ -14,7 +14,6 @@ import click
 import pytest
 
 import mlperf
-from mlperf.cli.framework.collect_words import SUBCOMMANDS, CollectCommand
 from mlperf.cli.framework.group import LazyGroup
 from mlperf.cli.main import cli
 
@@ -94,8 +93,6 @@ def unknown_options(words: list[str]) -> list[str]:
         if found is None:
             return [rest[0]]
         command, rest = found, rest[1:]
-    if isinstance(command, CollectCommand) and rest and rest[0] in SUBCOMMANDS:
-        command, rest = SUBCOMMANDS[rest[0]].load(), rest[1:]
     known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)} | {"-h", "--help"}
     rest = rest[: rest.index("--")] if "--" in rest else rest
     return [word for word in rest if word.startswith("-") and word.partition("=")[0] not in known]

@@ -9,6 +9,10 @@ __getattr__, __dir__, __all__ = exports(
     {
         "predict_epoch": "mlperf.planning.predict",
         "Prediction": "mlperf.planning.run_prediction",
+        "PredictionOptions": "mlperf.planning.options",
+        "recorded_threads": "mlperf.planning.recorded_lanes",
+        "simulated_threads": "mlperf.planning.simulated_lanes",
+        "simulated_configuration": "mlperf.planning.timeline",
         "compare_runs": "mlperf.planning.compare",
         "search_runs": "mlperf.planning.search.search",
         "search_machines": "mlperf.planning.search.machines",

@@ -13,11 +13,12 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
-from mlperf.planning.run_prediction import predict_configurations
-from mlperf.planning.step_prediction import step_interval
+from mlperf.planning.options import PredictionOptions
+from mlperf.planning.predict import predict_configurations
+from mlperf.planning.step_prediction import predict_steps, step_calls, step_interval, step_seconds
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.sprint.outputs import OUTPUTS
-from mlperf.training.gradient.gradient import EXPLAINED, METHODS, PREDICTOR, step_times, steps_in_domain
+from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR
 from mlperf.training.gradient.gradient_data import gradient_data
 from mlperf.training.model import Model
 
@@ -104,15 +105,17 @@ def compare_runs(
     ------
     DataError
         Nothing to compare with.
+    UsageError
+        Unknown method.
     """
     from mlperf.datasets import read_campaign
 
     found = read_campaign(campaign) if isinstance(campaign, (str, Path)) else campaign
-    _check_method(method)
+    options = PredictionOptions(method=method, level=level, seed=seed)
     if found.runs is not None and machine is not None:
-        table = _runs_table(model, found, machine, method, level, seed)
+        table = _runs_table(model, found, machine, options)
     else:
-        table = _steps_table(model, found, method, level)
+        table = _steps_table(model, found, options)
     if cnns is not None:
         table = table[table["cnn"].isin(list(cnns))].reset_index(drop=True)
     if table.empty:
@@ -129,15 +132,13 @@ def comparison(table: pd.DataFrame) -> Comparison:
     return Comparison(table, errors, coverage)
 
 
-def _steps_table(model: Model, campaign: Campaign, method: str, level: float) -> pd.DataFrame:
-    data = gradient_data(campaign, model.gradient.sgemm, model.gradient.backend)
-    steps = data.steps
-    pairs = [(campaign.cnns[name], int(size)) for name, size in zip(steps["cnn"], steps["subbatch_size"], strict=True)]
-    calls = model.gradient.calls(pairs)
-    times = model.gradient.call_times(calls, method)
-    predicted = step_times(calls, times)
-    inside = steps_in_domain(calls, times, model.gradient.calls_in_domain(calls))
-    interval = step_interval(model.score, method, predicted, level)
+def _steps_table(model: Model, campaign: Campaign, options: PredictionOptions) -> pd.DataFrame:
+    steps = gradient_data(campaign, model.gradient.sgemm, model.gradient.backend).steps
+    names, position = _positions(steps["cnn"])
+    configs = pd.DataFrame({"cnn": position, "subbatch_size": steps["subbatch_size"].astype(int)})
+    calls = step_calls(model.gradient, [campaign.cnns[name] for name in names], configs)
+    predicted = predict_steps(model.gradient, calls, options.method)
+    interval = step_interval(model.score, options.method, predicted.step_s, options.level)
     return _with_errors(
         pd.DataFrame(
             {
@@ -145,28 +146,26 @@ def _steps_table(model: Model, campaign: Campaign, method: str, level: float) ->
                 "subbatch_size": steps["subbatch_size"],
                 "quantity": "step_s",
                 "measured": steps["step_s"],
-                "predicted": predicted,
-                "explained": step_times(calls, model.gradient.call_times(calls, EXPLAINED)),
+                "predicted": predicted.step_s,
+                "explained": step_seconds(model.gradient, calls, EXPLAINED),
                 "lower": interval.lower,
                 "upper": interval.upper,
-                "in_domain": inside,
+                "in_domain": predicted.in_domain,
                 "in_training": steps["cnn"].isin(model.cnns),
             }
         )
     )
 
 
-def _runs_table(model: Model, campaign: Campaign, machine: MachineSpec, method: str, level: float, seed: int) -> pd.DataFrame:
+def _runs_table(model: Model, campaign: Campaign, machine: MachineSpec, options: PredictionOptions) -> pd.DataFrame:
     runs = campaign.runs
-    names = sorted(runs["cnn"].unique())
+    names, position = _positions(runs["cnn"])
     dataset_size = runs["epoch_s"] * runs["n_nodes"] * runs["n_gpus_per_node"] * runs["subbatch_size"] / runs["gpu_iteration_s"]
     configs = runs[["n_nodes", "n_gpus_per_node", "subbatch_size"]].assign(
-        cnn=runs["cnn"].map({name: position for position, name in enumerate(names)}),
+        cnn=position,
         dataset_size=np.maximum(np.rint(dataset_size), 1).astype(int),
     )
-    prediction = predict_configurations(
-        model, [campaign.cnns[name] for name in names], machine, configs, method=method, level=level, seed=seed
-    )
+    prediction = predict_configurations(model, [campaign.cnns[name] for name in names], machine, configs, options)
     keys = runs[["run", "mode", "cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]]
     parts = [
         keys.assign(
@@ -191,6 +190,7 @@ def _with_errors(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _check_method(method: str) -> None:
-    if method not in METHODS:
-        raise DataError(f"got method {method!r}, expected one of {', '.join(METHODS)}")
+def _positions(cnn: pd.Series) -> tuple[list[str], pd.Series]:
+    """Names of networks in their order, and each row's position among them."""
+    names = sorted(cnn.unique())
+    return names, cnn.map({name: position for position, name in enumerate(names)})

@@ -8,13 +8,15 @@ from typing import Any
 import pandas as pd
 
 from mlperf.core.errors import UsageError
-from mlperf.planning.run_prediction import Prediction, predict_configurations
+from mlperf.planning.additions import with_elasticities, with_forms, with_intervals, with_simulation
+from mlperf.planning.inputs import Counts, configuration_inputs, configurations
+from mlperf.planning.means import mean_prediction, solve_means
+from mlperf.planning.options import PredictionOptions
+from mlperf.planning.run_prediction import Prediction
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.model import Model
-
-Counts = int | Sequence[int]
 
 
 def predict_epoch(
@@ -43,7 +45,7 @@ def predict_epoch(
     n_nodes, n_gpus_per_node, subbatch_size : int or sequence of int, optional
         In place of the machine's and the job's; every combination is predicted.
     **options
-        Of `mlperf.planning.run_prediction.predict_configurations`: ``closed, refine, method, factors, level, seed, strict``, and
+        Of `mlperf.planning.options.PredictionOptions`: ``closed, refine, method, factors, level, n_draws, seed, strict``, and
         what to add: ``distributions, elasticities, compare_forms, simulate``.
 
     Returns
@@ -56,7 +58,7 @@ def predict_epoch(
     DataError
         A component or kernel has no model.
     UsageError
-        No CNN.
+        No CNN, an unknown form, or a factor that the recursion or the simulation cannot obey.
     DomainError
         With ``strict=True``, outside the measured domain.
 
@@ -74,17 +76,20 @@ def predict_epoch(
         job.subbatch_size if subbatch_size is None else subbatch_size,
         job.dataset_size,
     )
-    return predict_configurations(model, cnns, machine, configs, **options)
+    return predict_configurations(model, cnns, machine, configs, PredictionOptions(**options))
 
 
-def configurations(
-    cnns: Iterable[int], n_nodes: Counts, n_gpus_per_node: Counts, subbatch_size: Counts, dataset_size: int
-) -> pd.DataFrame:
-    """Every combination as the rows that `predict_configurations` takes."""
-    axes = [list(cnns), _several(n_nodes), _several(n_gpus_per_node), _several(subbatch_size)]
-    names = ["cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
-    return pd.MultiIndex.from_product(axes, names=names).to_frame(index=False).assign(dataset_size=dataset_size)
-
-
-def _several(counts: Counts) -> list[int]:
-    return [counts] if isinstance(counts, int) else [int(count) for count in counts]
+def predict_configurations(
+    model: Model, cnns: Sequence[CnnSpec], machine: MachineSpec, configs: pd.DataFrame, options: PredictionOptions
+) -> Prediction:
+    """Solve the SPRINT equations for each row of ``configs`` (see `mlperf.planning.inputs.ConfigurationInputs`)."""
+    inputs = configuration_inputs(model, cnns, machine, configs)
+    means = solve_means(model, inputs, options)
+    prediction = with_intervals(mean_prediction(model, inputs, means), model, inputs, means)
+    if options.elasticities:
+        prediction = with_elasticities(prediction, means)
+    if options.compare_forms:
+        prediction = with_forms(prediction, means)
+    if options.simulate is not None:
+        prediction = with_simulation(prediction, means, options.simulate)
+    return prediction

@@ -1,12 +1,84 @@
-"""Interval of a step's time from the errors seen on CNNs that were left out."""
+"""Training steps of networks that were never run: their kernel calls, their time, its domain and its interval."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from mlperf.core.arrays import FloatArray
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.models.uncertainty.intervals import Interval
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.training.gradient.gradient import PREDICTOR, GradientModel, step_times, steps_in_domain
 from mlperf.training.model import GradientScore
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepCalls:
+    """Kernel calls of the steps that configurations run, each (CNN, sub-batch) pair once.
+
+    Attributes
+    ----------
+    calls : DataFrame
+        One row a kernel call (see `GradientModel.calls`); ``run`` is the number of the step.
+    number : array of int, shape (n_configs,)
+        The step of each configuration; steps are numbered as they first occur.
+    """
+
+    calls: pd.DataFrame
+    number: IntArray
+
+    @property
+    def n_steps(self) -> int:
+        """Distinct steps."""
+        return int(self.number.max()) + 1
+
+    def take(self, rows: IntArray) -> StepCalls:
+        """The steps of some configurations, numbered anew."""
+        number, kept = pd.factorize(self.number[rows])
+        renumbered = np.full(self.n_steps, -1)
+        renumbered[kept] = np.arange(len(kept))
+        run = renumbered[self.calls["run"].to_numpy(int)]
+        order = np.argsort(run, kind="stable")[np.count_nonzero(run < 0) :]
+        return StepCalls(self.calls.iloc[order].assign(run=run[order]).reset_index(drop=True), number)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictedSteps:
+    """Mean time of the step of each configuration; arrays of shape (n_configs,).
+
+    Attributes
+    ----------
+    step_s : array
+        Seconds.
+    in_domain : array of bool
+        Whether nearly all of it is spent in calls like those that were measured.
+    """
+
+    step_s: FloatArray
+    in_domain: BoolArray
+
+
+def step_calls(model: GradientModel, cnns: Sequence[CnnSpec], configs: pd.DataFrame) -> StepCalls:
+    """Build the kernel tables of all steps of ``configs``: ``cnn`` (position in ``cnns``) and ``subbatch_size``."""
+    keys = ["cnn", "subbatch_size"]
+    steps = configs[keys].drop_duplicates(ignore_index=True)
+    number = configs[keys].merge(steps.reset_index(names="step"), how="left")["step"].to_numpy(int)
+    return StepCalls(model.calls((cnns[cnn], size) for cnn, size in steps.itertuples(index=False)), number)
+
+
+def predict_steps(model: GradientModel, steps: StepCalls, method: str = PREDICTOR) -> PredictedSteps:
+    """Sum the predicted kernel times of each step (SPRINT eq. 4), and say how much of it was measured."""
+    times = model.call_times(steps.calls, method)
+    inside = steps_in_domain(steps.calls, times, model.calls_in_domain(steps.calls))
+    return PredictedSteps(step_times(steps.calls, times)[steps.number], inside[steps.number])
+
+
+def step_seconds(model: GradientModel, steps: StepCalls, method: str) -> FloatArray:
+    """Mean time of each configuration's step, seconds, shape (n_configs,)."""
+    return step_times(steps.calls, model.call_times(steps.calls, method))[steps.number]
 
 
 def step_interval(score: GradientScore, method: str, predicted_s: FloatArray, level: float = 0.95) -> Interval:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.planning.component_times import predict_times
+from mlperf.planning.inputs import RUN_COLUMNS, configuration_inputs
+from mlperf.planning.options import PredictionOptions
 from mlperf.planning.run_prediction import Prediction
 from mlperf.planning.simulated_lanes import simulated_threads
 from mlperf.specs.machine import MachineSpec
@@ -19,10 +21,8 @@ from mlperf.systems.sprint.simulate import simulate_iterations
 from mlperf.systems.sprint.simulated import N_ITERATIONS, plan_for
 from mlperf.systems.sprint.solved import refuse_scaled_waits
 from mlperf.traces.timeline.lanes import ThreadTimeline
-from mlperf.training.gradient.gradient import PREDICTOR
 from mlperf.training.model import Model
 
-SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")
 N_UPDATES = 40
 GPU_EVENTS, UPDATE_EVENTS = 3, 4
 """Events of one GPU iteration, and of one update beside its sums."""
@@ -33,16 +33,14 @@ def simulated_configuration(
     prediction: Prediction,
     cnns: Sequence[CnnSpec],
     machine: MachineSpec,
-    method: str = PREDICTOR,
-    factors: Mapping[str, float] | None = None,
-    seed: int = 0,
+    options: PredictionOptions,
 ) -> ThreadTimeline:
     """Simulate Algorithms 1 and 2 for the one configuration of a prediction and keep about forty updates.
 
     Parameters
     ----------
-    model, machine, method, factors, seed
-        Those of the prediction.
+    model, machine, options
+        Those of the prediction; of the options ``method, factors, seed``.
     prediction : Prediction
         Of `mlperf.predict_epoch`.
     cnns : sequence of CnnSpec
@@ -57,11 +55,13 @@ def simulated_configuration(
     if len(prediction.cnn) != 1:
         hint = "Name one --nodes and one --subbatch."
         raise UsageError(f"got {len(prediction.cnn)} configurations, expected one for a timeline", hint=hint)
-    configs = pd.DataFrame({"cnn": [0], **{name: getattr(run, name) for name in SIZES}})
-    times = predict_times(model, list(cnns), machine, configs, method).times.scaled(factors or {})
+    configs = pd.DataFrame({"cnn": [0], **{name: getattr(run, name) for name in RUN_COLUMNS}})
+    inputs = configuration_inputs(model, cnns, machine, configs)
+    times = predict_times(model, inputs, options.method).times.scaled(options.factors or {})
     refuse_scaled_waits(times, "timeline")
     ratio = float(solve_iterations(times, run, "second_moment").ratio.ravel()[0])
-    simulation = simulate_iterations(times, run, seed, replace(plan_for(N_ITERATIONS, ratio), n_recorded=n_events(run, ratio)))
+    plan = replace(plan_for(N_ITERATIONS, ratio), n_recorded=n_events(run, ratio))
+    simulation = simulate_iterations(times, run, options.seed, plan)
     return simulated_threads(simulation.timeline, int(run.n_gpus_per_node[0]))
 
 

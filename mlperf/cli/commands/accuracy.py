@@ -10,6 +10,7 @@ from click.shell_completion import CompletionItem
 
 from mlperf.cli.framework.options import jobs_option, output_options, plot_option
 from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import NEW_FILE
 from mlperf.core.errors import UsageError
 
 
@@ -33,7 +34,7 @@ Examples:
   mlperf accuracy --trainer emulated/ --trainer headline/ --trainer slow-network/ --rounds-from cpu-epyc
 """
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write: .md, .csv or .json.")
+@click.option("-o", "--output", type=NEW_FILE, help="File to write: .md, .csv or .json.")
 @click.option(
     "--task",
     "tasks",

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from mlperf.cli.framework.collect_words import DashedCommand
 from mlperf.cli.framework.options import output_options, seed_option, shipped_cnns
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Counts, NameOrFile
-
-NAME = "asgd"
-COLLECT = "collect"
-"""Name of the record: the trainer is one of the things that ``mlperf collect`` does."""
+from mlperf.cli.framework.values import FOLDER, OLD_FILE, Counts, NameOrFile
 
 EPILOG = """\b
 Examples:
@@ -46,12 +40,12 @@ class Parts(click.ParamType):  # type: ignore[type-arg]
         return parts
 
 
-@click.command(NAME, cls=DashedCommand, epilog=EPILOG)
-@click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the campaign.")
+@click.command("asgd", epilog=EPILOG)
+@click.option("-o", "--out", type=FOLDER, required=True, help="Folder of the campaign.")
 @click.option(
     "--cnn", "cnn_named", type=NameOrFile("CNN", shipped_cnns), help="TOML file or a shipped name.  [default: a small one]"
 )
-@click.option("--data", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="NumPy file.  [default: the digits]")
+@click.option("--data", type=OLD_FILE, help="NumPy file.  [default: the digits]")
 @click.option("--nodes", "n_nodes", type=Counts(), default="2", help="MPI ranks.")
 @click.option("--gpus-per-node", "n_gpus_per_node", type=Counts(), default="2", help="Worker threads of a rank.")
 @click.option("--subbatch", "subbatch_sizes", type=Counts(), default="8", help="Samples of a gradient.")
@@ -90,4 +84,4 @@ def asgd(
     show.note(f"left out of the means: {trained.rule}")
     if trained.n_done_before:
         show.note(f"{trained.n_done_before} runs of these settings were there already")
-    replace(show, command=COLLECT)(trained, seed=request.seed)
+    show(trained, seed=request.seed)

@@ -7,11 +7,22 @@ from typing import Any
 
 import click
 
-from mlperf.cli.framework.collect_words import CollectCommand
+from mlperf.cli.framework.default_group import DefaultCommand, DefaultGroup
+from mlperf.cli.framework.group import LazyCommand
 from mlperf.cli.framework.options import cnn_option, output_options, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Counts, Words
+from mlperf.cli.framework.values import FOLDER, Counts, Words
 
+COMMANDS = {
+    "asgd": LazyCommand("mlperf.cli.commands.asgd:asgd", "Train asynchronously for real and measure every component."),
+    "contraction": LazyCommand(
+        "mlperf.cli.commands.contraction:contraction", "Generate, compile, check and time tensor contractions."
+    ),
+    "counters": LazyCommand("mlperf.cli.commands.counters:counters", "Run a command and count what it does."),
+    "kernel-counters": LazyCommand(
+        "mlperf.cli.commands.kernel_counters:kernel_counters", "Count what the kernels of a campaign do."
+    ),
+}
 KINDS = ("sgemm", "kernels", "steps", "updates")
 
 EPILOG = """\b
@@ -36,9 +47,9 @@ it does; they have options of their own: mlperf collect asgd --help.
 """
 
 
-@click.command(cls=CollectCommand, epilog=EPILOG)
+@click.command("collect", cls=DefaultCommand, epilog=EPILOG)
 @click.argument("kinds", type=Words(KINDS), nargs=-1, required=True)
-@click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the campaign.")
+@click.option("-o", "--out", type=FOLDER, required=True, help="Folder of the campaign.")
 @cnn_option
 @click.option("--generate", "n_generated", type=click.IntRange(min=0), default=0, help="Random networks to measure besides --cnn.")
 @click.option(
@@ -52,7 +63,7 @@ it does; they have options of their own: mlperf collect asgd --help.
 @click.option("--backend", type=Words(("numpy", "torch", "cuda")), default="numpy", help="What runs products and training steps.")
 @seed_option
 @output_options
-def collect(
+def collect_tables(
     kinds: tuple[str, ...], cnns: tuple[Path | str, ...], n_generated: int, n_residual: int, seed: int, show: Show, **request: Any
 ) -> None:
     """Measure this machine: matrix products, kernels, whole training steps, memory operations."""
@@ -69,3 +80,6 @@ def collect(
     if not found.complete:
         show.note("the budget ended before all rounds; the same command continues")
     show(found, seed=seed)
+
+
+collect = DefaultGroup(default=collect_tables, table=COMMANDS)

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mlperf.cli.framework.collect_words import DashedCommand
 from mlperf.cli.framework.options import output_options, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Counts, Words
+from mlperf.cli.framework.values import FOLDER, Counts, Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
     from mlperf.collect.contraction.cachegrind import CacheSimulation
     from mlperf.specs.patterns import PatternRule
 
-NAME = "contraction"
-COLLECT = "collect"
-"""Name of the record: contractions are one of the things that ``mlperf collect`` measures."""
 FAMILIES = ("twice", "distinct", "distinct_all_used", "repeats_all_used")
 
 EPILOG = """\b
@@ -60,8 +55,8 @@ class Offsets(Ranks):
     name = "bytes"
 
 
-@click.command(NAME, cls=DashedCommand, epilog=EPILOG)
-@click.option("-o", "--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder of the campaign.")
+@click.command("contraction", epilog=EPILOG)
+@click.option("-o", "--out", type=FOLDER, required=True, help="Folder of the campaign.")
 @click.option("--n", "sizes", type=Counts(), default="50", help="Extents of all dimensions and loops.")
 @click.option(
     "--build", "builds", multiple=True, metavar="[NAME=]COMMAND", help="Compiler with options; repeat.  [default: scalar, fast]"
@@ -115,7 +110,7 @@ def contraction(
         show.note(f"features written to {', '.join(str(path) for path in write_contraction_features(request.out))}")
     if not found.complete:
         show.note("the budget ended before all rounds; the same command continues")
-    replace(show, command=COLLECT)(found, seed=request.seed)
+    show(found, seed=request.seed)
 
 
 def family(rule: str, ranks: tuple[int, ...] | None, indices: str | None) -> PatternRule:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +10,12 @@ import click
 
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import NEW_FILE
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from mlperf.collect.counters import CounterRequest
     from mlperf.collect.counters.counted import Counted
-
-NAME = "counters"
-COLLECT = "collect"
-"""Name of the record: counting is one of the things that ``mlperf collect`` does."""
 
 STDERR = 2
 
@@ -72,10 +69,10 @@ class SourceList(click.ParamType):  # type: ignore[type-arg]
         return names
 
 
-@click.command(NAME, epilog=EPILOG, context_settings={"allow_interspersed_args": False})
+@click.command("counters", epilog=EPILOG, context_settings={"allow_interspersed_args": False})
 @click.argument("command", metavar="[--] COMMAND [ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
 @click.option("--probe", "probe_only", is_flag=True, help="Say what this machine offers; a command is optional.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="CSV to write, a row a run.")
+@click.option("-o", "--output", type=NEW_FILE, help="CSV to write, a row a run.")
 @click.option("--append", is_flag=True, help="Add to the rows that the CSV holds.")
 @click.option("--key", "labels", type=Label(), multiple=True, help="Column that names the rows.  [default: kernel=COMMAND]")
 @click.option("--repeats", type=click.IntRange(min=1), default=1, help="Runs of the command.")
@@ -101,28 +98,41 @@ def counters(
     **options: Any,
 ) -> int:
     """Run COMMAND and count what it does: instructions, misses, faults, times, by every source that this machine offers."""
-    from mlperf.collect.counters import CounterRequest, SimulatedCaches, count_command, probe_counters
-
-    show = replace(show, command=COLLECT)
     if append and output is None:
         raise UsageError("got --append without -o, expected the table to add to", hint="Name it: -o counters.csv.")
     if probe_only and not command:
-        show(probe_counters(options["sources"]) if options["sources"] else probe_counters())
-        return 0
-    request = CounterRequest(command, caches=SimulatedCaches(cache_l1 or "", cache_ll or ""), labels=dict(labels), **options)
-    probe = probe_counters(request.asked)
-    if not show.settings.as_json and show.settings.verbosity >= 0:
-        show(probe)
-        click.echo()
-    sys.stdout.flush()
-    counted = count_command(request, probe=probe, stdout=STDERR if show.settings.as_json else None)
+        return show_offers(options["sources"], show)
+    from mlperf.collect.counters import CounterRequest, SimulatedCaches
+
+    caches = SimulatedCaches(cache_l1 or "", cache_ll or "")
+    counted = count(CounterRequest(command, caches=caches, labels=dict(labels), **options), show)
     if output is not None:
         write(counted, output, show, append=append)
     show(counted)
     for note in counted.notes:
         show.note(note)
-    code: int = counted.command_exit_code
-    return code
+    return counted.command_exit_code
+
+
+def show_offers(sources: tuple[str, ...], show: Show) -> int:
+    """What this machine can count."""
+    from mlperf.collect.counters import probe_counters
+
+    show(probe_counters(sources) if sources else probe_counters())
+    return 0
+
+
+def count(request: CounterRequest, show: Show) -> Counted:
+    """Run the command and count; people see first what the machine offers."""
+    from mlperf.collect.counters import count_command, probe_counters
+
+    probe = probe_counters(request.asked)
+    if not show.settings.as_json and show.settings.verbosity >= 0:
+        show(probe)
+        click.echo()
+    sys.stdout.flush()
+    found: Counted = count_command(request, probe=probe, stdout=STDERR if show.settings.as_json else None)
+    return found
 
 
 def write(counted: Counted, output: Path, show: Show, *, append: bool) -> None:

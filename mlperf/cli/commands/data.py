@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Words
+from mlperf.cli.framework.values import NEW_FILE, Words
 from mlperf.core.errors import DataError, UsageError
 
 TABLES = ("sgemm", "kernels", "steps", "updates", "components", "runs", "details")
@@ -94,7 +94,7 @@ Examples:
 """
 )
 @click.argument("table", type=Words(TABLES))
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write instead of stdout.")
+@click.option("-o", "--output", type=NEW_FILE, help="File to write instead of stdout.")
 @force_option
 @output_options
 def template(table: str, output: Path | None, force: bool, show: Show) -> None:

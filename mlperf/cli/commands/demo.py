@@ -8,6 +8,7 @@ import click
 
 from mlperf.cli.framework.options import jobs_option, output_options, seed_option
 from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import FOLDER
 
 
 @click.command(
@@ -18,13 +19,7 @@ Examples:
 """
 )
 @click.option("--campaign", metavar="CAMPAIGN", help="Folder or bundled name; by default the first bundled one.")
-@click.option(
-    "--out",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("mlperf-demo"),
-    help="Folder for the figures and the page.",
-)
+@click.option("--out", "folder", type=FOLDER, default=Path("mlperf-demo"), help="Folder for the figures and the page.")
 @seed_option
 @jobs_option
 @output_options

@@ -9,16 +9,14 @@ import click
 
 from mlperf.cli.framework.options import jobs_option, output_options, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NameList, Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NameList, Words
 from mlperf.core.errors import UsageError
 
 SETS = ("swc-s", "swc-o", "dwc-b")
-output_option = click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="CSV to write; units and sources go to *.columns.csv."
-)
+output_option = click.option("-o", "--output", type=NEW_FILE, help="CSV to write; units and sources go to *.columns.csv.")
 counters_option = click.option(
     "--counters",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=OLD_FILE,
     help="Kernel counters, from mlperf collect kernel-counters.  [default: those of the campaign]",
 )
 

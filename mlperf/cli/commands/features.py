@@ -10,7 +10,7 @@ import click
 from mlperf.cli.commands.engine_features import engine_command, gain_command
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,12 +19,8 @@ if TYPE_CHECKING:
 SYNTAXES = ("att", "intel", "arm")
 FAMILIES = ("twice", "distinct", "distinct_all_used", "repeats_all_used")
 
-inputs_argument = click.argument(
-    "inputs", metavar="INPUT...", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
-table_option = click.option(
-    "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="CSV to write; units and sources go to *.columns.csv."
-)
+inputs_argument = click.argument("inputs", metavar="INPUT...", nargs=-1, type=OLD_FILE)
+table_option = click.option("-o", "--output", type=NEW_FILE, help="CSV to write; units and sources go to *.columns.csv.")
 function_option = click.option("--function", "functions", multiple=True, help="Function to keep; may be repeated.")
 
 
@@ -171,11 +167,7 @@ A row a sample; its key is STREAM:NUMBER. What was not known at the sample stand
 @table_option
 @click.option("--performance", metavar="NAME", help="progress, instructions, cpu, io or a counter.  [default: as recorded]")
 @click.option("--horizon", "horizon_s", type=float, default=1.0, metavar="SECONDS", help="How far ahead the targets lie.")
-@click.option(
-    "--targets",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="CSV of what is to be forecast; samples without outcome are left out of both.",
-)
+@click.option("--targets", type=NEW_FILE, help="CSV of what is to be forecast; samples without outcome are left out of both.")
 @output_options
 def dwc_o_command(
     inputs: tuple[Path, ...], output: Path | None, performance: str | None, horizon_s: float, targets: Path | None, show: Show

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import NEW_FILE
 
 
 @click.command(
@@ -22,7 +22,7 @@ characteristics/kernel_counters.csv.gz, the table is found without --counters.
 """
 )
 @click.argument("campaign")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="CSV to write.")
+@click.option("-o", "--output", type=NEW_FILE, help="CSV to write.")
 @click.option("--steps", "n_steps", type=click.IntRange(min=1), default=3, help="Steps to count of each network.")
 @output_options
 def kernel_counters(show: Show, campaign: str, output: Path | None, n_steps: int) -> None:
@@ -38,4 +38,4 @@ def kernel_counters(show: Show, campaign: str, output: Path | None, n_steps: int
         write_counters(counted, output)
         show.note(f"{len(counted.frame)} kernel calls written to {output}")
     if output is None or show.settings.as_json:
-        replace(show, command="collect")(counted, data_sha256={found.name: found.sha256})
+        show(counted, data_sha256={found.name: found.sha256})

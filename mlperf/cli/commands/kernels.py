@@ -9,7 +9,7 @@ import click
 
 from mlperf.cli.framework.options import model_argument, output_options, plot_option, seed_option, strict_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, Words
 from mlperf.core.errors import UsageError
 
 PARTS = ("estimate", "dynamic", "groups", "physical", "published", "speedup", "sizes", "general")
@@ -67,8 +67,8 @@ Examples:
 @click.option("--groups", "n_groups", type=click.IntRange(min=2), default=4, help="Performance groups.")
 @click.option("--edges", type=Edges(), default="quantile", help="How groups are cut.")
 @click.option("--intervals", is_flag=True, help="Fit 95 % intervals in every fold and count their coverage.")
-@click.option("--html", "html_path", type=click.Path(dir_okay=False, path_type=Path), help="Write one self-contained page.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the tables as Markdown.")
+@click.option("--html", "html_path", type=NEW_FILE, help="Write one self-contained page.")
+@click.option("-o", "--output", type=NEW_FILE, help="Write the tables as Markdown.")
 @folds_option
 @plot_option
 @seed_option
@@ -110,7 +110,7 @@ Examples:
 """
 )
 @source_argument
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Model file to write (JSON).")
+@click.option("-o", "--output", required=True, type=NEW_FILE, help="Model file to write (JSON).")
 @build_option
 @size_option
 @family_option
@@ -158,7 +158,7 @@ Examples:
     "--code",
     "files",
     multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=OLD_FILE,
     help="Compiled code of each pattern (.s, objdump text, object), in their order.",
 )
 @strict_option

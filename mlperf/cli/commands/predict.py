@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,7 +18,7 @@ from mlperf.cli.framework.options import (
 )
 from mlperf.cli.framework.request import Request, request_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Factors, Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, Factors, Words
 
 CLOSED_FORMS = ("convolution", "phases", "second_moment", "paper")
 REFINEMENTS = ("recursion",)
@@ -41,7 +42,7 @@ Examples:
 )
 @model_argument
 @request_options
-@click.option("--rows", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="CSV to predict with a table's model.")
+@click.option("--rows", type=OLD_FILE, help="CSV to predict with a table's model.")
 @join_options
 @counter_options
 @click.option("--closed", type=Words(CLOSED_FORMS), default="convolution", help="Closed form of waits and barrier.")
@@ -59,7 +60,7 @@ Examples:
     "--timeline",
     "timeline_path",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     help="Simulate the one configuration and draw its threads (.svg, .png, .pdf) or write a Chrome trace (.json).",
 )
 @click.option("--method", type=Words(METHODS), default="learnt", help="How kernel times are predicted.")
@@ -78,65 +79,69 @@ def predict(
     join: tuple[Path, ...],
     on: tuple[tuple[str, ...], ...],
     counters_from: str | None,
-    closed: str,
-    refine: str | None,
-    compare_forms: bool,
-    simulate: bool,
-    n_iterations: int,
-    distributions: bool,
-    elasticities: bool,
     timeline_path: Path | None,
-    method: str,
-    factors: tuple[tuple[str, float], ...],
-    level: float,
-    strict: bool,
-    seed: int,
     show: Show,
+    **options: Any,
 ) -> None:
     """Predict epoch time and mean mini-batch size of a CNN that was never run, or the rows of any table."""
-    import mlperf
+    from mlperf import load_model
 
-    model = mlperf.load_model(model_path, "system", "table")
+    model = load_model(model_path, "system", "table")
     if rows is not None:
-        from mlperf.planning.table_prediction import predict_rows
+        predict_table_rows(model, rows, join, on, options, show)
+    else:
+        predict_networks(model, request, counters_from, timeline_path, options, show)
 
-        keys = {"on": on} if on else {}
-        found = predict_rows(model, rows, level=level, strict=strict, join=join, **keys)
-        show(found, data_sha256=model.provenance["data_sha256"], seed=seed)
-        return
+
+def predict_table_rows(
+    model: Any, rows: Path, join: tuple[Path, ...], on: tuple[tuple[str, ...], ...], options: dict[str, Any], show: Show
+) -> None:
+    """The target of each row of a table."""
+    from mlperf.planning.table_prediction import predict_rows
+
+    keys = {"on": on} if on else {}
+    found = predict_rows(model, rows, level=options["level"], strict=options["strict"], join=join, **keys)
+    show(found, data_sha256=model.provenance["data_sha256"], seed=options["seed"])
+
+
+def predict_networks(
+    model: Any, request: Request, counters_from: str | None, timeline_path: Path | None, options: dict[str, Any], show: Show
+) -> None:
+    """Epochs of networks on a cluster, and the threads of one configuration."""
+    from mlperf import predict_epoch
+
     if counters_from is not None:
-        from mlperf.training.with_counters import with_counters
-
-        sizes = request.subbatch_size or request.needed_job().subbatch_size
-        model = with_counters(model, request.needed_cnns(), sizes, counters_from)
-        show.note(f"counters of the kernels from: {counters_from}")
-    result = mlperf.predict_epoch(
-        model,
-        request.needed_cnns(),
-        request.needed_machine(),
-        request.needed_job(),
-        n_nodes=request.n_nodes,
-        n_gpus_per_node=request.n_gpus_per_node,
-        subbatch_size=request.subbatch_size,
-        closed=closed,
-        refine=refine,
-        compare_forms=compare_forms,
-        simulate=n_iterations if simulate else None,
-        distributions=True if distributions else None,
-        elasticities=elasticities,
-        method=method,
-        factors=dict(factors),
-        level=level,
-        seed=seed,
-        strict=strict,
-    )
+        model = counted(model, request, counters_from, show)
+    chosen = prediction_options(**options)
+    sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
+    cnns, machine = request.needed_cnns(), request.needed_machine()
+    result = predict_epoch(model, cnns, machine, request.needed_job(), **sizes, **chosen)
     if timeline_path is not None:
+        from mlperf.planning import PredictionOptions, simulated_configuration
         from mlperf.report.pages.timelines import write_timeline
-        from mlperf.traces.timeline import simulated_configuration
 
-        threads = simulated_configuration(
-            model, result, request.needed_cnns(), request.needed_machine(), method, dict(factors), seed
-        )
-        write_timeline(threads, timeline_path)
+        write_timeline(simulated_configuration(model, result, cnns, machine, PredictionOptions(**chosen)), timeline_path)
         show.note(f"timeline written to {timeline_path}")
-    show(result, data_sha256=model.provenance["data_sha256"], seed=seed)
+    show(result, data_sha256=model.provenance["data_sha256"], seed=chosen["seed"])
+
+
+def counted(model: Any, request: Request, counters_from: str, show: Show) -> Any:
+    """The model with counters of the networks to predict."""
+    from mlperf.training.with_counters import with_counters
+
+    sizes = request.subbatch_size or request.needed_job().subbatch_size
+    found = with_counters(model, request.needed_cnns(), sizes, counters_from)
+    show.note(f"counters of the kernels from: {counters_from}")
+    return found
+
+
+def prediction_options(
+    *, simulate: bool, n_iterations: int, distributions: bool, factors: tuple[tuple[str, float], ...], **others: Any
+) -> dict[str, Any]:
+    """What the flags say as options of `mlperf.predict_epoch`."""
+    return {
+        **others,
+        "simulate": n_iterations if simulate else None,
+        "distributions": True if distributions else None,
+        "factors": dict(factors),
+    }

@@ -9,7 +9,7 @@ import click
 
 from mlperf.cli.framework.options import jobs_option, machines_option, minibatch_option, output_options, plot_option, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Counts, Window, Words
+from mlperf.cli.framework.values import FOLDER, NEW_FILE, OLD_FILE, Counts, Window, Words
 from mlperf.core.errors import UsageError
 
 FORMATS = ("svg", "png", "pdf", "csv")
@@ -29,19 +29,17 @@ Examples:
 )
 @click.argument("source", metavar="SOURCE")
 @click.option("--component", "components", multiple=True, help="Only this kernel or component of a model; may be repeated.")
-@click.option("--html", "html_path", type=click.Path(dir_okay=False, path_type=Path), help="Write one self-contained page.")
+@click.option("--html", "html_path", type=NEW_FILE, help="Write one self-contained page.")
 @click.option(
     "--figures",
     "figures_path",
     metavar="FOLDER",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     help="SOURCE is a campaign: draw figures 4 to 13 of the SPRINT paper into FOLDER.",
 )
 @click.option("--only", type=Counts(), help="Only these figures: 7,9:11.")
 @click.option("--format", "formats", type=Words(FORMATS), multiple=True, default=("svg",), help="Of figures; may be repeated.")
-@click.option(
-    "--model", "model_path", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Whose predictions to draw."
-)
+@click.option("--model", "model_path", type=OLD_FILE, help="Whose predictions to draw.")
 @click.option("--cnn", "cnns", multiple=True, help="Network of the campaign to draw; may be repeated.")
 @machines_option
 @click.option("--second", metavar="CAMPAIGN", help="Campaign of a second machine, for figure 13.")
@@ -51,7 +49,7 @@ Examples:
     "--timeline",
     "timeline_path",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NEW_FILE,
     help="SOURCE is a run's folder: draw its threads (.svg, .png, .pdf) or write a Chrome trace (.json).",
 )
 @click.option("--window", type=Window(), help="Part of the run, seconds.  [default: six updates in a figure, all in a trace]")
@@ -143,8 +141,9 @@ def report_figures(
 
 def report_timeline(folder: Path, path: Path, window: tuple[float, float] | None, show: Show) -> None:
     """The threads of a recorded run."""
+    from mlperf.planning import recorded_threads
     from mlperf.report.pages.timelines import write_timeline
-    from mlperf.traces.timeline import recorded_threads, summarise
+    from mlperf.traces.timeline import summarise
 
     timeline = recorded_threads(folder)
     write_timeline(timeline, path, window)

@@ -11,7 +11,7 @@ from mlperf.cli.commands.predict import METHODS
 from mlperf.cli.framework.options import minibatch_option, models_argument, output_options, plot_option, seed_option, strict_option
 from mlperf.cli.framework.request import Request, machines_request_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Factors, Words
+from mlperf.cli.framework.values import OLD_FILE, Factors, Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,11 +44,7 @@ Examples:
     help="Rank only rows whose windows hold with this probability, given the models' uncertainty.",
 )
 @click.option("--objective", type=Words(OBJECTIVES), default="epoch_s", help="What to minimise.")
-@click.option(
-    "--quality",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Epochs to a target accuracy: what mlperf train --target-accuracy wrote.",
-)
+@click.option("--quality", type=OLD_FILE, help="Epochs to a target accuracy: what mlperf train --target-accuracy wrote.")
 @click.option("--top", type=click.IntRange(min=1), default=10, help="Rows of the ranking.")
 @click.option("--method", type=Words(METHODS), default="learnt", help="How kernel times are predicted.")
 @click.option("--what-if", "factors", type=Factors(), multiple=True, help="Scale a component or wait; may be repeated.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 
 from mlperf.cli.framework.options import jobs_option, join_options, output_options, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NameList, TermList, Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NameList, TermList, Words
 from mlperf.core.errors import UsageError
 
 TABLE_OPTIONS = ("terms", "formula", "groups", "join", "on")
@@ -28,7 +29,7 @@ Examples:
 """
 )
 @click.argument("source", metavar="SOURCE")
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Model file to write (JSON).")
+@click.option("-o", "--output", required=True, type=NEW_FILE, help="Model file to write (JSON).")
 @click.option("--noise", type=Words(("relative", "absolute")), default="relative", help="Weights 1/t^2, or plain least squares.")
 @click.option(
     "--folds", "n_folds", type=click.IntRange(min=0), help="Folds of the left-out error; 0 leaves out each CNN.  [default: 10]"
@@ -44,7 +45,7 @@ Examples:
 )
 @click.option(
     "--counters",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=OLD_FILE,
     help="Kernel counters for dwc-b, from mlperf collect kernel-counters.  [default: those of the campaign]",
 )
 @click.option("--target", metavar="COLUMN", help="Column to predict: SOURCE is one CSV table.")
@@ -69,40 +70,57 @@ def train(
     `mlperf features` writes.
     """
     if target_accuracy is not None:
-        return learning(show, source, output, target_accuracy, target, options)
+        model = epochs_model(source, target_accuracy, target, options)
+    elif target:
+        model = table_model(source, target, options)
+    else:
+        model = campaign_model(source, n_jobs, options)
     from mlperf import save_model
+
+    save_model(model, output)
+    show(model, data_sha256=model.provenance["data_sha256"], seed=options["seed"])
+    show.note(f"model written to {output}")
+
+
+def campaign_model(source: str, n_jobs: int, options: dict[str, Any]) -> Any:
+    """Fit every component of a campaign."""
     from mlperf import train as fit
 
-    foreign = CAMPAIGN_OPTIONS if target else TABLE_OPTIONS
-    refuse([name for name in foreign if options[name]], target)
-    kept = {name: value for name, value in options.items() if name not in foreign and value not in (None, ())}
-    model = fit(source, target=target, **kept) if target else fit(source, jobs=n_jobs, **kept)
-    save_model(model, output)
-    show(model, data_sha256=model.provenance["data_sha256"], seed=options["seed"])
-    show.note(f"model written to {output}")
-    return None
+    refuse(TABLE_OPTIONS, options, "SOURCE is a campaign (no --target given)")
+    return fit(source, jobs=n_jobs, **given(options, but=TABLE_OPTIONS))
 
 
-def learning(show: Show, source: str, output: Path, target_accuracy: float, target: str | None, options: dict[str, Any]) -> None:
+def table_model(source: str, target: str, options: dict[str, Any]) -> Any:
+    """Fit one column of a table."""
+    from mlperf import train as fit
+
+    refuse(CAMPAIGN_OPTIONS, options, "SOURCE is a table (--target given)")
+    return fit(source, target=target, **given(options, but=CAMPAIGN_OPTIONS))
+
+
+def epochs_model(source: str, target_accuracy: float, target: str | None, options: dict[str, Any]) -> Any:
     """Fit the epochs to an accuracy."""
-    from mlperf import save_model
     from mlperf.training.quality import fit_quality
 
-    given = [name for name in (*TABLE_OPTIONS, *CAMPAIGN_OPTIONS) if options[name]]
-    if target or given:
-        flags = ", ".join("--" + name.replace("_", "-") for name in (["target"] if target else []) + given)
-        raise UsageError(
-            f"got {flags} with --target-accuracy, expected neither", hint="Epochs are fitted on mini-batch and staleness alone."
-        )
-    model = fit_quality([source], target_accuracy, seed=options["seed"])
-    save_model(model, output)
-    show(model, data_sha256=model.provenance["data_sha256"], seed=options["seed"])
-    show.note(f"model written to {output}")
+    foreign = given({"target": target or None} | {name: options[name] for name in (*TABLE_OPTIONS, *CAMPAIGN_OPTIONS)})
+    if foreign:
+        hint = "Epochs are fitted on mini-batch and staleness alone."
+        raise UsageError(f"got {flags(foreign)} with --target-accuracy, expected neither", hint=hint)
+    return fit_quality([source], target_accuracy, seed=options["seed"])
 
 
-def refuse(names: list[str], target: str | None) -> None:
+def given(options: dict[str, Any], but: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The options that the line holds, without some."""
+    return {name: value for name, value in options.items() if name not in but and value not in (None, ())}
+
+
+def refuse(names: tuple[str, ...], options: dict[str, Any], source: str) -> None:
     """Refuse options that belong to the other kind of source."""
-    if names:
-        flags = ", ".join("--" + name.replace("_", "-") for name in names)
-        other = "SOURCE is a table (--target given)" if target else "SOURCE is a campaign (no --target given)"
-        raise UsageError(f"got {flags}, but {other}", hint="Leave it out, or say which column to predict with --target.")
+    foreign = given({name: options[name] for name in names})
+    if foreign:
+        raise UsageError(f"got {flags(foreign)}, but {source}", hint="Leave it out, or say which column to predict with --target.")
+
+
+def flags(names: Iterable[str]) -> str:
+    """Options as they are typed."""
+    return ", ".join("--" + name.replace("_", "-") for name in names)

@@ -11,7 +11,7 @@ import click
 
 from mlperf.cli.framework.options import output_options, plot_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,23 +43,21 @@ PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 @click.option("--interval", "interval_s", type=float, default=0.25, metavar="SECONDS", help="Time between samples.")
 @click.option("--horizon", "horizon_s", type=float, metavar="SECONDS", help="How far ahead.  [default: 1; replay: as recorded]")
 @click.option("--performance", type=Words(WORDS), default="auto", help="Whose rate is forecast.")
-@click.option(
-    "--progress-file", type=click.Path(dir_okay=False, path_type=Path), help="File in which the program reports progress."
-)
+@click.option("--progress-file", type=NEW_FILE, help="File in which the program reports progress.")
 @click.option("--level", type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True), default=0.9, help="Coverage of intervals.")
-@click.option("--record", type=click.Path(dir_okay=False, path_type=Path), help="CSV to write the stream to, line by line.")
-@click.option(
-    "--replay",
-    "replayed",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Recorded stream in place of a program.",
-)
+@click.option("--record", type=NEW_FILE, help="CSV to write the stream to, line by line.")
+@click.option("--replay", "replayed", type=OLD_FILE, help="Recorded stream in place of a program.")
 @plot_option
 @output_options
 def watch(command: tuple[str, ...], replayed: Path | None, record: Path | None, show: Show, **options: Any) -> int:
     """Run a program, sample its counters, and show a live forecast of its performance with its error so far."""
     if replayed is not None:
         return replay_stream(replayed, command, record, show, **options)
+    return watch_program(command, record, show, **options)
+
+
+def watch_program(command: tuple[str, ...], record: Path | None, show: Show, **options: Any) -> int:
+    """Forecast a program while it runs."""
     from mlperf.forecast import WatchRequest
     from mlperf.forecast import watch as run
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from mlperf.cli.framework.group import command_words
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
 
@@ -21,7 +22,7 @@ def read_config(path: Path, command: str, known: Mapping[str, str]) -> dict[str,
     path : Path
         TOML file; options stand at top level or in a table named after the command, ``-`` and ``_`` alike.
     command : str
-        The command's name.
+        The command's words, ``"data check"``; its table may be named after the last of them.
     known : mapping
         Option name (``gpus_per_node``) to parameter name.
 
@@ -42,7 +43,8 @@ def read_config(path: Path, command: str, known: Mapping[str, str]) -> dict[str,
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(str(error), place=str(path), hint="write options as TOML: nodes = 8") from error
     outside_tables = {key: value for key, value in content.items() if not isinstance(value, Mapping)}
-    options = {key.replace("-", "_"): value for key, value in content.get(command, outside_tables).items()}
+    found = content.get(command, content.get(command.split()[-1], outside_tables))
+    options = {key.replace("-", "_"): value for key, value in found.items()}
     for key in options:
         if key not in known:
             raise UsageError(
@@ -56,4 +58,4 @@ def load_config(ctx: click.Context, param: click.Parameter, path: Path | None) -
     if path is None:
         return
     known = {name.lstrip("-").replace("-", "_"): str(option.name) for option in ctx.command.params for name in option.opts}
-    ctx.default_map = {**(ctx.default_map or {}), **read_config(path, str(ctx.info_name), known)}
+    ctx.default_map = {**(ctx.default_map or {}), **read_config(path, command_words(ctx), known)}

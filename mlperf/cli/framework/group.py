@@ -38,6 +38,11 @@ class LazyCommand:
         return command
 
 
+def command_words(ctx: click.Context) -> str:
+    """The words behind ``mlperf`` that name a command: ``"predict"``, ``"data check"``."""
+    return ctx.command_path.partition(" ")[2] or str(ctx.info_name)
+
+
 class LazyGroup(click.Group):
     """A group over a table of ``LazyCommand``; the list of commands costs no import."""
 

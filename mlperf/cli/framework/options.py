@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 import click
 
 from mlperf.cli.framework.config import load_config
+from mlperf.cli.framework.default_group import record_name
 from mlperf.cli.framework.settings import Settings
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Counts, NameOrFile, Window, Words
+from mlperf.cli.framework.values import OLD_FILE, Counts, NameOrFile, Window, Words
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -25,8 +26,7 @@ def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def command(*args: Any, **kwargs: Any) -> Any:
         ctx = click.get_current_context()
-        name = ctx.command_path.partition(" ")[2] or str(ctx.info_name)
-        return function(*args, show=Show(name, ctx.ensure_object(Settings)), **kwargs)
+        return function(*args, show=Show(record_name(ctx), ctx.ensure_object(Settings)), **kwargs)
 
     for option in reversed(OUTPUT_OPTIONS):
         command = option(command)
@@ -55,7 +55,7 @@ OUTPUT_OPTIONS = (
     ),
     silent_option(
         "--config",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        type=OLD_FILE,
         is_eager=True,
         callback=load_config,
         help="TOML file with options of this command; flags override it.",
@@ -81,14 +81,8 @@ plot_option = silent_option(
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of every random draw.")
 jobs_option = click.option("--jobs", "n_jobs", type=int, default=1, help="Processes; -1 takes every core.")
 strict_option = click.option("--strict", is_flag=True, help="Refuse (exit 5) what lies outside the measured domain.")
-model_argument = click.argument("model_path", metavar="MODEL", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-models_argument = click.argument(
-    "model_paths",
-    metavar="MODEL...",
-    nargs=-1,
-    required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
+model_argument = click.argument("model_path", metavar="MODEL", type=OLD_FILE)
+models_argument = click.argument("model_paths", metavar="MODEL...", nargs=-1, required=True, type=OLD_FILE)
 minibatch_option = click.option("--minibatch", type=Window(), help="Window of the mean mini-batch size, samples per update.")
 
 
@@ -123,7 +117,7 @@ machines_option = click.option(
     multiple=True,
     help="Machine: a TOML file or a shipped name; one for each MODEL, in their order.",
 )
-job_option = click.option("--job", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Job: a TOML file.")
+job_option = click.option("--job", type=OLD_FILE, help="Job: a TOML file.")
 nodes_option = click.option("--nodes", "n_nodes", type=Counts(), help="Nodes: 8, 1,2,4 or 1:64; overrides the job.")
 gpus_option = click.option(
     "--gpus-per-node", "n_gpus_per_node", type=Counts(), help="GPUs of a node: 8 or 1:8; overrides the machine."
@@ -161,7 +155,7 @@ def join_options(function: Callable[..., Any]) -> Callable[..., Any]:
     join = click.option(
         "--join",
         multiple=True,
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        type=OLD_FILE,
         help="Feature table (CSV) to join to the rows; may be repeated.",
     )
     on = click.option(

@@ -11,6 +11,10 @@ from click.shell_completion import CompletionItem
 
 from mlperf.core.suggest import did_you_mean
 
+NEW_FILE = click.Path(dir_okay=False, path_type=Path)
+OLD_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
 
 class Words(click.Choice[str]):
     """One of a few words; a wrong one is answered with the nearest."""

@@ -20,7 +20,7 @@ RANK_LEVELS = (0.05, 0.95)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+class CandidateDraws:
     """Candidates under joint draws of the component models; arrays of shape (n_draws, n_rows).
 
     Attributes
@@ -39,9 +39,13 @@ class Drawn:
         """Share of draws in which every window holds, shape (n_rows,)."""
         return np.asarray(self.holds.mean(axis=0))
 
-    def beside(self, other: Drawn) -> Drawn:
+    def take(self, rows: IntArray) -> CandidateDraws:
+        """Some of the candidates."""
+        return CandidateDraws(self.cost[:, rows], self.holds[:, rows])
+
+    def joined(self, other: CandidateDraws) -> CandidateDraws:
         """Candidates of two models, drawn independently, as one set."""
-        return Drawn(np.hstack((self.cost, other.cost)), np.hstack((self.holds, other.holds)))
+        return CandidateDraws(np.hstack((self.cost, other.cost)), np.hstack((self.holds, other.holds)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +78,7 @@ class RankStability(Shown):
     regret_high: float
 
 
-def drawn_candidates(
+def draw_candidates(
     drawn: ComponentTimes,
     times: ComponentTimes,
     run: RunGrid,
@@ -82,7 +86,7 @@ def drawn_candidates(
     *,
     cost_of: Objective,
     epochs: Epochs | None = None,
-) -> Drawn:
+) -> CandidateDraws:
     """Solve all draws and say, for each, what every candidate costs and whether it holds the windows.
 
     Solved with the second-moment form, of which only the ratio to its own solution at the mean times is used: outputs move with
@@ -112,7 +116,7 @@ def drawn_candidates(
     if epochs is not None:
         seconds = seconds * epochs(values[MEAN], values[STALENESS])
     holds = [window.holds(values[window.column]) for window in windows]
-    return Drawn(np.asarray(cost_of(seconds, run)), np.logical_and.reduce([np.ones(seconds.shape, dtype=bool), *holds]))
+    return CandidateDraws(np.asarray(cost_of(seconds, run)), np.logical_and.reduce([np.ones(seconds.shape, dtype=bool), *holds]))
 
 
 def _ratio(window: Window, drawn: ComponentTimes, moved: State, times: ComponentTimes, centre: State, run: RunGrid) -> FloatArray:
@@ -120,12 +124,12 @@ def _ratio(window: Window, drawn: ComponentTimes, moved: State, times: Component
     return np.asarray(window.grid_values(drawn, moved, run) / np.where(at_mean > 0.0, at_mean, 1.0))
 
 
-def rank_stability(drawn: Drawn, cost: FloatArray, k: int = TOP) -> RankStability:
+def rank_stability(drawn: CandidateDraws, cost: FloatArray, k: int = TOP) -> RankStability:
     """Compare the ranking of every draw with the predicted one.
 
     Parameters
     ----------
-    drawn : Drawn
+    drawn : CandidateDraws
         Candidates in the predicted order, the best first.
     cost : array, shape (n_rows,)
         Their predicted objective.
@@ -153,7 +157,7 @@ def rank_stability(drawn: Drawn, cost: FloatArray, k: int = TOP) -> RankStabilit
     )
 
 
-def first_share(drawn: Drawn) -> FloatArray:
+def first_share(drawn: CandidateDraws) -> FloatArray:
     """Share of draws in which a row is the best that holds the windows, shape (n_rows,)."""
     if not drawn.cost.size:
         return np.zeros(drawn.cost.shape[1])
@@ -162,7 +166,7 @@ def first_share(drawn: Drawn) -> FloatArray:
     return np.asarray(wins / held.shape[0])
 
 
-def rank_bounds(drawn: Drawn) -> tuple[IntArray, IntArray]:
+def rank_bounds(drawn: CandidateDraws) -> tuple[IntArray, IntArray]:
     """The 5 % and 95 % quantiles over draws of each row's rank (from 1) by objective alone, shape (n_rows,)."""
     if not drawn.cost.size:
         return np.zeros(drawn.cost.shape[1], dtype=np.int64), np.zeros(drawn.cost.shape[1], dtype=np.int64)

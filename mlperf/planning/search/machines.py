@@ -12,11 +12,12 @@ import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
-from mlperf.planning.search.draws import Drawn, RankStability, first_share, rank_bounds, rank_stability
+from mlperf.planning.search.draws import CandidateDraws, RankStability, first_share, rank_bounds, rank_stability
 from mlperf.planning.search.objectives import objective_column
-from mlperf.planning.search.one_machine import N_CANDIDATES, Asked, Searched, in_order, search_once
+from mlperf.planning.search.one_machine import N_CANDIDATES, MachineRanking, in_order, search_once
+from mlperf.planning.search.options import SearchOptions
 from mlperf.planning.search.result import SearchResult
-from mlperf.planning.search.search import search_configs, window_of
+from mlperf.planning.search.search import Sizes, search_configs, window_of
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
@@ -72,8 +73,8 @@ def search_machines(
     cnn, job, n_nodes, n_gpus_per_node, subbatch_size, minibatch
         As in `mlperf.search_runs`; sizes that are not given are each machine's.
     **options
-        The others of `mlperf.search_runs`: ``window_quantile, max_staleness, min_probability, objective, quality, top,
-        method, factors, ignore_memory, seed, strict``.
+        Of `mlperf.planning.search.options.SearchOptions`: ``window_quantile, max_staleness, min_probability, objective, quality,
+        top, method, factors, ignore_memory, seed, strict``.
 
     Raises
     ------
@@ -87,33 +88,34 @@ def search_machines(
     names = [machine.name for _, machine in models]
     if not names or len(set(names)) < len(names):
         raise UsageError(f"got machines {', '.join(names) or 'none'}, expected at least one, each once")
-    asked = Asked(window_of(job, minibatch), **options)
+    asked = SearchOptions(window_of(job, minibatch), **options)
+    sizes = Sizes(n_nodes, n_gpus_per_node, subbatch_size)
     found = [
-        search_once(model, cnn, machine, asked, search_configs(cnn, machine, job, asked, n_nodes, n_gpus_per_node, subbatch_size))
+        search_once(model, cnn, machine, asked, search_configs(cnn, machine, job, sizes, ignore_memory=asked.ignore_memory))
         for model, machine in models
     ]
     return _merged(found, asked)
 
 
-def _merged(found: Sequence[Searched], asked: Asked) -> MachineSearch:
-    column = objective_column(asked.objective)
+def _merged(found: Sequence[MachineRanking], options: SearchOptions) -> MachineSearch:
+    column = objective_column(options.objective)
     candidates = pd.concat([one.candidates.assign(machine=one.result.machine) for one in found], ignore_index=True)
-    drawn = reduce(Drawn.beside, [one.drawn for one in found])
+    draws = reduce(CandidateDraws.joined, [one.draws for one in found])
     n_gpus = candidates["n_nodes"] * candidates["n_gpus_per_node"]
     order = np.lexsort((n_gpus, candidates[column])) if len(candidates) else np.zeros(0, dtype=int)
-    order = order[: max(asked.top, N_CANDIDATES)]
-    candidates, drawn = candidates.iloc[order], Drawn(drawn.cost[:, order], drawn.holds[:, order])
-    low, high = rank_bounds(drawn)
-    ranked = candidates.assign(rank=np.arange(1, len(order) + 1), first_share=first_share(drawn), rank_low=low, rank_high=high)
+    order = order[: max(options.top, N_CANDIDATES)]
+    candidates, draws = candidates.iloc[order], draws.take(order)
+    low, high = rank_bounds(draws)
+    ranked = candidates.assign(rank=np.arange(1, len(order) + 1), first_share=first_share(draws), rank_low=low, rank_high=high)
     return MachineSearch(
-        best=in_order(ranked.iloc[: asked.top]),
+        best=in_order(ranked.iloc[: options.top]),
         pareto=_front(found, column),
-        stability=rank_stability(drawn, candidates[column].to_numpy(float)) if len(order) else None,
+        stability=rank_stability(draws, candidates[column].to_numpy(float)) if len(order) else None,
         searches=tuple(one.result for one in found),
     )
 
 
-def _front(found: Sequence[Searched], column: str) -> pd.DataFrame:
+def _front(found: Sequence[MachineRanking], column: str) -> pd.DataFrame:
     rows = pd.concat([one.result.pareto.assign(machine=one.result.machine) for one in found], ignore_index=True)
     n_gpus = rows["n_nodes"] * rows["n_gpus_per_node"]
     rows = rows.iloc[np.lexsort((rows[column], n_gpus))] if len(rows) else rows

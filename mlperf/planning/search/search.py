@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
-from mlperf.planning.predict import configurations
+from mlperf.planning.inputs import configurations
 from mlperf.planning.search.objectives import OBJECTIVES
-from mlperf.planning.search.one_machine import Asked, largest_subbatch, search_once
+from mlperf.planning.search.one_machine import largest_subbatch, search_once
+from mlperf.planning.search.options import SearchOptions
 from mlperf.planning.search.result import SearchResult
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.training.gradient.gradient import PREDICTOR
 from mlperf.training.model import Model
-from mlperf.training.quality import QualityModel
 
-__all__ = ["OBJECTIVES", "SearchResult", "search_configs", "search_runs"]
+__all__ = ["OBJECTIVES", "SearchResult", "search_runs"]
 
 LARGEST_SUBBATCH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Nodes, GPUs per node and sub-batches to sweep; None for what the machine gives."""
+
+    n_nodes: Sequence[int] | None
+    n_gpus_per_node: Sequence[int] | int | None
+    subbatch_size: Sequence[int] | None
 
 
 def search_runs(
@@ -32,17 +42,7 @@ def search_runs(
     n_gpus_per_node: Sequence[int] | int | None = None,
     subbatch_size: Sequence[int] | None = None,
     minibatch: tuple[float, float] | None = None,
-    window_quantile: float | None = None,
-    max_staleness: float | None = None,
-    min_probability: float = 0.0,
-    objective: str = "epoch_s",
-    quality: QualityModel | None = None,
-    top: int = 10,
-    method: str = PREDICTOR,
-    factors: Mapping[str, float] | None = None,
-    ignore_memory: bool = False,
-    seed: int = 0,
-    strict: bool = False,
+    **options: Any,
 ) -> SearchResult:
     """Sweep nodes x GPUs x sub-batch and rank what lies in the windows.
 
@@ -63,26 +63,9 @@ def search_runs(
         Default 1 to what fits the device's memory, at most 32.
     minibatch : (float, float), optional
         Window of the mean mini-batch size, samples per update; default the job's, else none.
-    window_quantile : float, optional
-        The window bounds this quantile of the mini-batch size's distribution instead of its mean.
-    max_staleness : float, optional
-        Largest mean staleness, updates.
-    min_probability : float
-        Rank only rows, among the 300 best, whose windows hold in at least this share of the draws.
-    objective : {"epoch_s", "cost", "energy_j", "time_to_target"}
-        What to minimise. Cost needs ``price_per_node_hour``, energy ``power_w``, time to target ``quality``.
-    quality : QualityModel, optional
-        Epochs to a target accuracy by mean mini-batch and staleness (see `mlperf.training.quality`).
-    top : int
-        Rows of the ranking.
-    method, factors
-        As in `mlperf.predict_epoch`.
-    ignore_memory : bool
-        Rank rows that do not fit the device as well.
-    seed : int
-        Of the joint draws behind ``window_probability`` and ``stability``.
-    strict : bool
-        Refuse a ranking with a row outside the measured domain.
+    **options
+        Of `mlperf.planning.search.options.SearchOptions`: ``window_quantile, max_staleness, min_probability, objective, quality,
+        top, method, factors, ignore_memory, seed, strict``.
 
     Raises
     ------
@@ -97,21 +80,9 @@ def search_runs(
     ----------
     Oyama et al. (SPRINT), section 4.3.
     """
-    asked = Asked(
-        window_of(job, minibatch),
-        window_quantile=window_quantile,
-        max_staleness=max_staleness,
-        min_probability=min_probability,
-        objective=objective,
-        quality=quality,
-        top=top,
-        method=method,
-        factors=factors or {},
-        ignore_memory=ignore_memory,
-        seed=seed,
-        strict=strict,
-    )
-    configs = search_configs(cnn, machine, job, asked, n_nodes, n_gpus_per_node, subbatch_size)
+    asked = SearchOptions(window_of(job, minibatch), **options)
+    sizes = Sizes(n_nodes, n_gpus_per_node, subbatch_size)
+    configs = search_configs(cnn, machine, job, sizes, ignore_memory=asked.ignore_memory)
     return search_once(model, cnn, machine, asked, configs).result
 
 
@@ -120,21 +91,13 @@ def window_of(job: JobSpec, minibatch: tuple[float, float] | None) -> tuple[floa
     return minibatch or job.minibatch or (0.0, float("inf"))
 
 
-def search_configs(
-    cnn: CnnSpec,
-    machine: MachineSpec,
-    job: JobSpec,
-    asked: Asked,
-    n_nodes: Sequence[int] | None,
-    n_gpus_per_node: Sequence[int] | int | None,
-    subbatch_size: Sequence[int] | None,
-) -> pd.DataFrame:
+def search_configs(cnn: CnnSpec, machine: MachineSpec, job: JobSpec, sizes: Sizes, *, ignore_memory: bool) -> pd.DataFrame:
     """Rows to search; what was not given is the machine's, and sub-batches that fit its devices."""
-    largest = largest_subbatch(cnn, machine, ignore_memory=asked.ignore_memory)
+    largest = largest_subbatch(cnn, machine, ignore_memory=ignore_memory)
     return configurations(
         [0],
-        range(1, machine.max_nodes + 1) if n_nodes is None else n_nodes,
-        machine.n_gpus_per_node if n_gpus_per_node is None else n_gpus_per_node,
-        range(1, min(largest, LARGEST_SUBBATCH) + 1) if subbatch_size is None else subbatch_size,
+        range(1, machine.max_nodes + 1) if sizes.n_nodes is None else sizes.n_nodes,
+        machine.n_gpus_per_node if sizes.n_gpus_per_node is None else sizes.n_gpus_per_node,
+        range(1, min(largest, LARGEST_SUBBATCH) + 1) if sizes.subbatch_size is None else sizes.subbatch_size,
         job.dataset_size,
     )

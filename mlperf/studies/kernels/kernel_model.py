@@ -14,8 +14,8 @@ from mlperf.core.errors import DataError, DomainError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
-from mlperf.models.storage.store import envelope, model_from_dict, model_to_dict
 from mlperf.models.regressor import fit_in_groups
+from mlperf.models.storage.store import envelope, model_from_dict, model_to_dict
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.validation.folds import grouped_folds
 from mlperf.models.validation.scores import coverage, r2, rank_correlation, relative_errors

@@ -13,6 +13,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
 from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED
 from mlperf.planning.component_times import predict_times
+from mlperf.planning.inputs import configuration_inputs
 from mlperf.specs.machine import MachineSpec
 from mlperf.studies.paper.figure_inputs import Material
 from mlperf.studies.paper.run_costs import KEYS, SIZES, costs_of, settings_of_mode, solve
@@ -157,8 +158,8 @@ def predicted_by_model(material: Material, settings: pd.DataFrame, dataset_size:
     names = sorted(settings["cnn"].unique())
     machine = material.machines[0] if material.machines else MachineSpec("unknown", max_nodes=1, n_gpus_per_node=1)
     configs = settings[list(SIZES)].assign(cnn=settings["cnn"].map({name: number for number, name in enumerate(names)}))
-    times = predict_times(model, [material.campaign.cnns[name] for name in names], machine, configs).times
-    solved = solve(times, settings, dataset_size)
+    inputs = configuration_inputs(model, [material.campaign.cnns[name] for name in names], machine, configs)
+    solved = solve(predict_times(model, inputs).times, settings, dataset_size)
     outputs = {name: solved.output(name) for name in OUTPUTS}
     seen = "was fitted on these runs: in-sample" if material.is_own_model else "has not seen these runs"
     parts = broken_down(settings, solved.outputs.gpu_breakdown_s, solved.outputs.update_breakdown_s)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from mlperf.planning.search.draws import Drawn, drawn_candidates, first_share, kendall_taus, rank_bounds, rank_stability
+from mlperf.planning.search.draws import CandidateDraws, draw_candidates, first_share, kendall_taus, rank_bounds, rank_stability
 from mlperf.planning.search.windows import MEAN, QUANTILE, STALENESS, Window
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
@@ -19,16 +19,16 @@ from mlperf.systems.sprint.staleness import mean_staleness
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 
 
-def synthetic(noise: float, n_rows: int = 8) -> tuple[Drawn, np.ndarray]:
+def synthetic(noise: float, n_rows: int = 8) -> tuple[CandidateDraws, np.ndarray]:
     rng = np.random.default_rng(4)
     cost = np.sort(rng.uniform(1.0, 2.0, n_rows))
     drawn = cost * np.exp(noise * rng.standard_normal((300, n_rows)))
-    return Drawn(drawn, rng.uniform(size=drawn.shape) < 0.8), cost
+    return CandidateDraws(drawn, rng.uniform(size=drawn.shape) < 0.8), cost
 
 
 def test_without_noise_a_ranking_is_kept() -> None:
     drawn, cost = synthetic(0.0)
-    sure = Drawn(drawn.cost, np.ones(drawn.holds.shape, bool))
+    sure = CandidateDraws(drawn.cost, np.ones(drawn.holds.shape, bool))
     found = rank_stability(sure, cost)
     assert (found.first_stays, found.overlap, found.kendall_tau, found.regret, found.regret_high) == (1.0, 1.0, 1.0, 0.0, 0.0)
     assert first_share(sure).tolist() == [1.0] + [0.0] * 7
@@ -70,7 +70,7 @@ def test_the_window_probability_is_that_of_solving_every_draw_in_full(calibrated
     rng = np.random.default_rng(2)
     factors = {name: np.exp(0.05 * rng.standard_normal((150, 1))) for name in ("compute_gradient", "sum_gradient", "allreduce")}
     drawn = times.scaled(factors)
-    found = drawn_candidates(drawn, times, run, (window,), cost_of=lambda seconds, _: seconds)
+    found = draw_candidates(drawn, times, run, (window,), cost_of=lambda seconds, _: seconds)
     state = solve_iterations(drawn, run, "convolution")
     assert found.cost == pytest.approx(epoch_time(state.gpu_iteration_s, run), rel=2e-3)
     values = {

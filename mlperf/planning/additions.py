@@ -1,0 +1,77 @@
+"""What a prediction gets besides its means: intervals, all forms of the equations, elasticities, a simulation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mlperf.core.arrays import FloatArray
+from mlperf.models.uncertainty.intervals import Interval
+from mlperf.planning.component_times import draw_times
+from mlperf.planning.inputs import ConfigurationInputs
+from mlperf.planning.means import SolvedMeans, output_values
+from mlperf.planning.run_prediction import Prediction
+from mlperf.systems.base.times import ComponentTimes
+from mlperf.systems.sprint.elasticity import elasticity_table
+from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.forms import form_table
+from mlperf.systems.sprint.outputs import OUTPUTS
+from mlperf.systems.sprint.simulated import simulate_beside
+from mlperf.systems.sprint.solved import FORMS, RECURSION, solve_form
+from mlperf.training.model import Model
+
+DRAWN_FORM = "second_moment"
+"""Solves the draws: its outputs move with the component times as those of ``convolution`` do, at a hundredth of the cost."""
+
+
+def with_intervals(prediction: Prediction, model: Model, inputs: ConfigurationInputs, means: SolvedMeans) -> Prediction:
+    """Add the intervals of the mean and of a run: joint draws of all component models, pushed through the equations."""
+    options = means.options
+    rng = np.random.default_rng(options.seed)
+    centre = output_values(solve_iterations(means.times, means.run, DRAWN_FORM), means.run)
+    found = {}
+    for kind in ("mean", "run"):
+        drawn = draw_times(model, inputs, means.predicted, kind=kind, n_draws=options.n_draws, rng=rng)
+        ratios = _output_ratios(drawn.scaled(options.factors or {}), means, centre)
+        found[kind] = {name: _interval(getattr(prediction, name), ratios[name], options.level) for name in OUTPUTS}
+    return replace(prediction, confidence_interval=found["mean"], prediction_interval=found["run"])
+
+
+def with_forms(prediction: Prediction, means: SolvedMeans) -> Prediction:
+    """Add the table of all forms; the recursion is left out where a lock wait is scaled."""
+    known = {means.solved.form: means.solved}
+    for form in FORMS:
+        if form not in known and not (form == RECURSION and means.times.scaled_waits):
+            known[form] = solve_form(means.times, means.run, form, seed=means.options.seed, distributions=False)
+    solved = [known[form] for form in FORMS if form in known]
+    return replace(prediction, forms=form_table(solved, means.run, prediction.recommended))
+
+
+def with_elasticities(prediction: Prediction, means: SolvedMeans) -> Prediction:
+    """Add by how many per cent the outputs change with each component."""
+    return replace(prediction, elasticities=elasticity_table(means.times, means.closed_state, means.run))
+
+
+def with_simulation(prediction: Prediction, means: SolvedMeans, n_iterations: int) -> Prediction:
+    """Add a simulation of so many GPU iterations, compared with the equations.
+
+    Raises
+    ------
+    UsageError
+        Too few iterations, or a factor on a lock wait.
+    """
+    runs = simulate_beside(means.times, means.run, means.solved, n_iterations=n_iterations, seed=means.options.seed)
+    return replace(prediction, simulation=runs)
+
+
+def _output_ratios(drawn: ComponentTimes, means: SolvedMeans, centre: dict[str, FloatArray]) -> dict[str, FloatArray]:
+    """Outputs of the draws over those of the means, both by the same form: shape (n_draws, n_configs)."""
+    moved = output_values(solve_iterations(drawn, means.run, DRAWN_FORM), means.run)
+    return {name: moved[name] / centre[name] for name in OUTPUTS}
+
+
+def _interval(value: FloatArray, ratios: FloatArray, level: float) -> Interval:
+    tail = 0.5 * (1.0 - level)
+    low, high = np.quantile(ratios, (tail, 1.0 - tail), axis=0)
+    return Interval(value * low, value * high, level)

@@ -1,0 +1,78 @@
+"""What a prediction reads of the configurations it is asked about, worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from mlperf.core.arrays import IntArray
+from mlperf.features.network.components import component_columns
+from mlperf.planning.step_prediction import StepCalls, step_calls
+from mlperf.specs.machine import MachineSpec
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.systems.base.times import RunGrid
+from mlperf.training.model import Model
+
+Counts = int | Sequence[int]
+RUN_COLUMNS = ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConfigurationInputs:
+    """Configurations of some networks on one machine, and what their component times depend on.
+
+    Attributes
+    ----------
+    cnns : tuple of CnnSpec
+        Networks that ``configs["cnn"]`` counts from 0.
+    machine : MachineSpec
+        Its network stands in for an all-reduce that was not measured.
+    configs : DataFrame
+        One row a configuration: ``cnn, n_nodes, n_gpus_per_node, subbatch_size, dataset_size``.
+    columns : DataFrame
+        The same rows with the columns of the component models' terms.
+    steps : StepCalls
+        Kernel calls of their training steps.
+    """
+
+    cnns: tuple[CnnSpec, ...]
+    machine: MachineSpec
+    configs: pd.DataFrame
+    columns: pd.DataFrame
+    steps: StepCalls
+
+    @property
+    def run(self) -> RunGrid:
+        """The configurations as the equations read them, shape (n_configs,)."""
+        return RunGrid(*(self.configs[name].to_numpy(int) for name in RUN_COLUMNS))
+
+    def take(self, rows: IntArray) -> ConfigurationInputs:
+        """The configurations ``rows``, without building their kernel tables again."""
+        return ConfigurationInputs(self.cnns, self.machine, self.configs.iloc[rows], self.columns.iloc[rows], self.steps.take(rows))
+
+
+def configuration_inputs(model: Model, cnns: Sequence[CnnSpec], machine: MachineSpec, configs: pd.DataFrame) -> ConfigurationInputs:
+    """Work out what a model reads of configurations; see `ConfigurationInputs`.
+
+    Raises
+    ------
+    DataError
+        The model reads counters of kernels, and nobody said where those of an unseen network come from.
+    """
+    columns = component_columns(configs, cnns)
+    return ConfigurationInputs(tuple(cnns), machine, configs, columns, step_calls(model.gradient, cnns, configs))
+
+
+def configurations(
+    cnns: Iterable[int], n_nodes: Counts, n_gpus_per_node: Counts, subbatch_size: Counts, dataset_size: int
+) -> pd.DataFrame:
+    """Every combination as the rows that `configuration_inputs` takes."""
+    axes = [list(cnns), _several(n_nodes), _several(n_gpus_per_node), _several(subbatch_size)]
+    names = ["cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
+    return pd.MultiIndex.from_product(axes, names=names).to_frame(index=False).assign(dataset_size=dataset_size)
+
+
+def _several(counts: Counts) -> list[int]:
+    return [counts] if isinstance(counts, int) else [int(count) for count in counts]

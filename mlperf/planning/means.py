@@ -1,0 +1,119 @@
+"""Mean component times of configurations, and what the SPRINT equations make of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.planning.component_times import PredictedTimes, explained_times, predict_times, refuse_outside
+from mlperf.planning.inputs import ConfigurationInputs
+from mlperf.planning.options import PredictionOptions
+from mlperf.planning.run_prediction import Prediction
+from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.components import BY_NAME
+from mlperf.systems.sprint.equations import State, solve_iterations
+from mlperf.systems.sprint.forms import recommended_forms
+from mlperf.systems.sprint.outputs import OUTPUTS, epoch_time, gpu_breakdown, mean_minibatch_size, update_breakdown
+from mlperf.systems.sprint.solved import Solved, solve_form
+from mlperf.training.model import Model
+
+# The two that follow from the GPU thread; its locks and fetches are the only parts that the update thread touches.
+GPU_OUTPUTS = ("gpu_iteration_s", "epoch_s")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolvedMeans:
+    """The mean component times of a grid of configurations, solved by the form that was asked for.
+
+    Attributes
+    ----------
+    options : PredictionOptions
+        What was asked for.
+    predicted : PredictedTimes
+        As the model gives them.
+    times : ComponentTimes
+        The same with the factors of the options, seconds, shape (n_configs,).
+    run : RunGrid
+        Shape (n_configs,).
+    solved : Solved
+        Iterations, waits, spreads.
+    """
+
+    options: PredictionOptions
+    predicted: PredictedTimes
+    times: ComponentTimes
+    run: RunGrid
+    solved: Solved
+
+    @property
+    def closed_state(self) -> State:
+        """The closed solution: differences through a random recursion would be noise."""
+        closed = self.options.closed
+        return self.solved.state if self.solved.form == closed else solve_iterations(self.times, self.run, closed)
+
+
+def solve_means(model: Model, inputs: ConfigurationInputs, options: PredictionOptions) -> SolvedMeans:
+    """Predict mean component times and solve the equations.
+
+    Raises
+    ------
+    DataError
+        A component or kernel is missing.
+    DomainError
+        ``options.strict`` and a component lies outside; names the first.
+    UsageError
+        Unknown form, or a factor that the recursion cannot obey.
+    """
+    predicted = predict_times(model, inputs, options.method)
+    if options.strict:
+        refuse_outside(predicted, inputs)
+    run, times = inputs.run, predicted.times.scaled(options.factors or {})
+    distributions = options.with_distributions(len(inputs.configs))
+    solved = solve_form(times, run, options.form, seed=options.seed, distributions=distributions)
+    return SolvedMeans(options, predicted, times, run, solved)
+
+
+def mean_prediction(model: Model, inputs: ConfigurationInputs, means: SolvedMeans) -> Prediction:
+    """The prediction of the means alone: no intervals yet, and none of what the options add."""
+    options, solved, state = means.options, means.solved, means.solved.state
+    times = explained_times(model, inputs, means.predicted).scaled(options.factors or {})
+    values = output_values(state, means.run)
+    return Prediction(
+        cnn=tuple(inputs.cnns[position].name for position in inputs.configs["cnn"]),
+        run=means.run,
+        closed=options.closed,
+        epoch_s=values["epoch_s"],
+        gpu_iteration_s=values["gpu_iteration_s"],
+        update_iteration_s=values["update_iteration_s"],
+        mean_minibatch_size=values["mean_minibatch_size"],
+        explained=output_values(solve_iterations(times, means.run, options.closed), means.run),
+        minibatch_std=solved.minibatch_std,
+        mean_staleness=solved.mean_staleness,
+        gpu_breakdown_s=gpu_breakdown(means.times, state),
+        update_breakdown_s=update_breakdown(means.times, state, means.run),
+        in_domain={**_output_domains(means.predicted), **means.predicted.in_domain},
+        source=means.predicted.source,
+        flags=state.flags,
+        refine=options.refine,
+        recommended=recommended_forms(means.times, state, means.run),
+        minibatch=solved.minibatch,
+        staleness=solved.staleness,
+    )
+
+
+def output_values(state: State, run: RunGrid) -> dict[str, FloatArray]:
+    """The four outputs by name (`OUTPUTS`), of the state's shape; seconds and samples."""
+    return {
+        "gpu_iteration_s": state.gpu_iteration_s,
+        "update_iteration_s": state.update_iteration_s,
+        "epoch_s": epoch_time(state.gpu_iteration_s, run),
+        "mean_minibatch_size": mean_minibatch_size(state.gpu_iteration_s, state.update_iteration_s, run),
+    }
+
+
+def _output_domains(predicted: PredictedTimes) -> dict[str, BoolArray]:
+    gpu = [inside for name, inside in predicted.in_domain.items() if BY_NAME[name].activity == "gpu"]
+    every = list(predicted.in_domain.values())
+    return {name: np.logical_and.reduce(gpu if name in GPU_OUTPUTS else every) for name in OUTPUTS}

@@ -1,0 +1,82 @@
+"""What a prediction is asked for besides its configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mlperf.core.errors import UsageError
+from mlperf.core.suggest import did_you_mean
+from mlperf.systems.sprint.solved import RECURSION
+from mlperf.training.gradient.gradient import METHODS, PREDICTOR
+
+N_DRAWS = 400
+MOST_DISTRIBUTIONS = 32
+REFINABLE = "convolution"
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionOptions:
+    """How epochs are predicted, and what is added to the means.
+
+    Attributes
+    ----------
+    closed : {"convolution", "second_moment", "paper"}
+        See `mlperf.systems.sprint.equations.solve_iterations`.
+    refine : {"recursion"}, optional
+        Refine the closed form ``convolution`` update by update (seconds a configuration).
+    method : str
+        A key of `mlperf.training.gradient.gradient.METHODS`.
+    factors : mapping of str to float
+        Multiply components: ``{"sum_gradient": 0.25}`` asks what if they were four times as fast; lock waits and ``barrier_wait``
+        as well, but for the recursion and the simulation, which make their waits.
+    level, n_draws, seed
+        Of the intervals: joint draws of all component models pushed through the equations; the seed of recursion and simulation.
+    strict : bool
+        Refuse what lies outside the measured domain.
+    distributions : bool, optional
+        Whether to work out the distributions of mini-batch size and staleness; by default of at most 32 configurations.
+    elasticities, compare_forms : bool
+        Add the table of elasticities, of all forms.
+    simulate : int, optional
+        GPU iterations to simulate and compare with the equations.
+
+    Raises
+    ------
+    UsageError
+        An unknown method, or a refinement that the closed form does not have.
+    """
+
+    closed: str = REFINABLE
+    refine: str | None = None
+    method: str = PREDICTOR
+    factors: Mapping[str, float] | None = field(default_factory=dict)
+    level: float = 0.95
+    n_draws: int = N_DRAWS
+    seed: int = 0
+    strict: bool = False
+    distributions: bool | None = None
+    elasticities: bool = False
+    compare_forms: bool = False
+    simulate: int | None = None
+
+    def __post_init__(self) -> None:
+        check_method(self.method)
+        if self.refine is not None and (self.refine != RECURSION or self.closed != REFINABLE):
+            got = f"got refine {self.refine!r} of the closed form {self.closed!r}"
+            raise UsageError(f"{got}, expected {RECURSION!r} of {REFINABLE!r}")
+
+    @property
+    def form(self) -> str:
+        """The form that is solved: the refinement where one was asked for, else the closed form."""
+        return self.refine or self.closed
+
+    def with_distributions(self, n_configs: int) -> bool:
+        """Whether so many configurations get their distributions."""
+        return n_configs <= MOST_DISTRIBUTIONS if self.distributions is None else self.distributions
+
+
+def check_method(method: str) -> None:
+    """Raise UsageError for a method of kernel times that does not exist."""
+    if method not in METHODS:
+        raise UsageError(f"got method {method!r}, expected one of {', '.join(METHODS)}", hint=did_you_mean(method, METHODS))

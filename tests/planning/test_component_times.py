@@ -1,0 +1,62 @@
+"""Component times of unseen configurations: their methods differ in the gradient alone, and draws lie around the means."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlperf.core.errors import DomainError
+from mlperf.planning.component_times import draw_times, explained_times, predict_times, refuse_outside
+from mlperf.planning.inputs import configuration_inputs, configurations
+from mlperf.specs import load_cnn, load_machine
+from mlperf.systems.base.times import ComponentTimes
+
+N_DRAWS = 2000
+
+
+@pytest.fixture(scope="module")
+def inputs(small_model: Any) -> Any:
+    configs = configurations([0], [1, 4], 2, [1, 2], 60_000)
+    return configuration_inputs(small_model, [load_cnn("alexnet")], load_machine("cpu-cluster"), configs)
+
+
+def assert_same(one: ComponentTimes, other: ComponentTimes) -> None:
+    for field in dataclasses.fields(ComponentTimes):
+        np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name), err_msg=field.name)
+
+
+def test_explained_times_are_those_of_the_linear_method(small_model: Any, inputs: Any) -> None:
+    learnt, linear = (predict_times(small_model, inputs, method) for method in ("learnt", "linear"))
+    assert (learnt.times.compute_gradient_s != linear.times.compute_gradient_s).any()
+    assert_same(explained_times(small_model, inputs, learnt), linear.times)
+
+
+def test_draws_lie_around_the_means_and_those_of_a_run_farther(small_model: Any, inputs: Any) -> None:
+    mean = predict_times(small_model, inputs)
+    drawn = {
+        kind: draw_times(small_model, inputs, mean, kind=kind, n_draws=N_DRAWS, rng=np.random.default_rng(1))
+        for kind in ("mean", "run")
+    }
+    for name in ("compute_gradient_s", "sum_gradient_s", "load_image_s"):
+        values, expected = getattr(drawn["mean"], name), getattr(mean.times, name)
+        std_err = values.std(axis=0) / np.sqrt(N_DRAWS)
+        assert values.shape == (N_DRAWS, 4)
+        assert (np.abs(values.mean(axis=0) - expected) <= 4 * std_err + 1e-3 * expected).all(), name
+        assert (getattr(drawn["run"], name).std(axis=0) > values.std(axis=0)).all(), name
+    # Steps of one sub-batch share their draw whatever the number of nodes; one node has no all-reduce.
+    np.testing.assert_array_equal(drawn["run"].compute_gradient_s[:, :2], drawn["run"].compute_gradient_s[:, 2:])
+    assert (drawn["run"].allreduce_s[..., :2] == 0.0).all()
+
+
+def test_the_first_row_outside_is_named_among_those_asked_for(small_model: Any, inputs: Any) -> None:
+    predicted = predict_times(small_model, inputs)
+    flags = {"allreduce": np.array([True, True, False, False])}
+    planted = dataclasses.replace(predicted, in_domain=flags)
+    refuse_outside(planted, inputs, np.array([1, 0]))
+    with pytest.raises(DomainError, match="4 nodes x 2 GPUs, sub-batch 2: component 'allreduce'"):
+        refuse_outside(planted, inputs, np.array([0, 3, 2]))
+    with pytest.raises(DomainError, match="4 nodes x 2 GPUs, sub-batch 1"):
+        refuse_outside(planted, inputs)
