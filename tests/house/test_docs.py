@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 STRUCTURE = (ROOT / "docs" / "structure.md").read_text(encoding="utf-8")
 MAX_RECIPE_LINES = 40
 

@@ -21,9 +21,9 @@ BEST = "swc-s + swc-o"
 
 
 @pytest.fixture(scope="module")
-def rows(sweep: KernelTimes) -> KernelTimes:
+def rows(open_sweep: KernelTimes) -> KernelTimes:
     """648 kernels, gcc -O2 SSE3 fast-math, N = 100: nearest to the paper's experiment."""
-    found = sweep.sweep(choose_setting(sweep, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=100))
+    found = open_sweep.sweep(choose_setting(open_sweep, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=100))
     assert len(found.frame) == 648
     return found
 
@@ -67,19 +67,19 @@ def test_four_groups_by_classification(rows: KernelTimes) -> None:
     assert counts.accuracy <= 0.80
 
 
-def test_counters_of_a_finished_run(sweep: KernelTimes) -> None:
+def test_counters_of_a_finished_run(open_sweep: KernelTimes) -> None:
     """Six simulated counters at N = 50: adjusted R² 0.943, left out 0.942."""
-    rows = sweep.sweep(choose_setting(sweep, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=50))
+    rows = open_sweep.sweep(choose_setting(open_sweep, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=50))
     found = scored(rows, "dwc-b", "linear")
     assert found.score.r2_adj >= 0.94
     assert found.score.cv_r2 >= 0.935
     assert found.score.n_columns <= 6
 
 
-def test_a_new_size(sweep: KernelTimes) -> None:
+def test_a_new_size(open_sweep: KernelTimes) -> None:
     """Trained at N = 50, asked for N = 100: R² of the time per iteration 0.8."""
-    pair = [choose_setting(sweep, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=size) for size in (50, 100)]
-    score = size_score(sweep, pair, BEST, "boosting")
+    pair = [choose_setting(open_sweep, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=size) for size in (50, 100)]
+    score = size_score(open_sweep, pair, BEST, "boosting")
     assert score.r2 >= 0.8
     assert score.mape <= 0.25
 
