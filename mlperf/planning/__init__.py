@@ -12,5 +12,8 @@ __getattr__, __dir__, __all__ = exports(
         "compare_runs": "mlperf.planning.compare",
         "search_runs": "mlperf.planning.search.search",
         "search_machines": "mlperf.planning.search.machines",
+        "recorded_threads": "mlperf.planning.recorded_lanes",
+        "simulated_threads": "mlperf.planning.simulated_lanes",
+        "simulated_configuration": "mlperf.planning.timeline",
     },
 )

@@ -10,7 +10,7 @@ import pytest
 
 from mlperf.collect.trainer.ledger import GPU_TIMES, UPDATE_TIMES
 from mlperf.core.errors import DataError
-from mlperf.traces.timeline import recorded_threads
+from mlperf.planning import recorded_threads
 from mlperf.traces.timeline.lanes import UPDATE
 
 Folder = Callable[..., Path]

@@ -10,10 +10,10 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import UsageError
+from mlperf.planning import simulated_configuration, simulated_threads
 from mlperf.specs import JobSpec, load_cnn, load_machine
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.simulate import SimulationPlan, simulate_iterations
-from mlperf.traces.timeline import simulated_configuration, simulated_threads
 from mlperf.traces.timeline.lanes import UPDATE
 
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]

@@ -131,8 +131,8 @@ def predict(
         strict=strict,
     )
     if timeline_path is not None:
+        from mlperf.planning import simulated_configuration
         from mlperf.report.pages.timelines import write_timeline
-        from mlperf.traces.timeline import simulated_configuration
 
         threads = simulated_configuration(
             model, result, request.needed_cnns(), request.needed_machine(), method, dict(factors), seed

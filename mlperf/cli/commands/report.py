@@ -143,8 +143,9 @@ def report_figures(
 
 def report_timeline(folder: Path, path: Path, window: tuple[float, float] | None, show: Show) -> None:
     """The threads of a recorded run."""
+    from mlperf.planning import recorded_threads
     from mlperf.report.pages.timelines import write_timeline
-    from mlperf.traces.timeline import recorded_threads, summarise
+    from mlperf.traces.timeline import summarise
 
     timeline = recorded_threads(folder)
     write_timeline(timeline, path, window)

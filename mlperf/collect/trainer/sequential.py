@@ -12,9 +12,9 @@ from threadpoolctl import threadpool_limits
 from mlperf.collect.cnn_engine.builder import Array
 from mlperf.collect.cnn_engine.engine import TrainingStep, training_step
 from mlperf.collect.trainer.job import Job
-from mlperf.collect.trainer.rank.operations import Pictures, share_of
-from mlperf.collect.trainer.rank.replica import Replica, step_replica
+from mlperf.collect.trainer.operations import Pictures, share_of
 from mlperf.collect.trainer.records import Records
+from mlperf.collect.trainer.replica import Replica, step_replica
 from mlperf.core.errors import DataError
 
 

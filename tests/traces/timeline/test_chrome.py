@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from mlperf.traces.timeline import ThreadTimeline, recorded_threads
+from mlperf.planning import recorded_threads
+from mlperf.traces.timeline import ThreadTimeline
 from mlperf.traces.timeline.chrome import chrome_text
 from mlperf.traces.timeline.lanes import LOCK_WAITS
 

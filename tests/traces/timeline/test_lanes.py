@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mlperf.core.errors import UsageError
-from mlperf.traces.timeline import recorded_threads, summarise
+from mlperf.planning import recorded_threads
+from mlperf.traces.timeline import summarise
 from mlperf.traces.timeline.lanes import LOCK_WAITS
 
 

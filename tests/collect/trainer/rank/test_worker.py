@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from mlperf.collect.trainer.ledger import GPU_RECORD, UPDATE_RECORD, USE_RECORD, Ledger, read_ledger
-from mlperf.collect.trainer.rank.node import Node, new_node
-from mlperf.collect.trainer.rank.operations import UpdateVectors, gpu_operations, update_operations
+from mlperf.collect.trainer.node import Node, new_node
+from mlperf.collect.trainer.operations import UpdateVectors, gpu_operations, update_operations
 from mlperf.collect.trainer.rank.pace import FreePace
-from mlperf.collect.trainer.rank.replica import Replica
 from mlperf.collect.trainer.rank.updater import Updater
 from mlperf.collect.trainer.rank.worker import Worker
+from mlperf.collect.trainer.replica import Replica
 
 N_PARAMS = 6
 HOLD_S = 0.1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import map_coordinates
 
-from mlperf.collect.trainer.rank.deform import deform
+from mlperf.collect.trainer.deform import deform
 
 
 def images(n: int = 3, height: int = 9, width: int = 7, maps: int = 2) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlperf.collect.cnn_engine.engine import training_step
-from mlperf.collect.trainer.rank.replica import step_replica
+from mlperf.collect.trainer.replica import step_replica
 from mlperf.specs import CnnSpec, Layer
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlperf.collect.trainer.rank.operations import share_of
+from mlperf.collect.trainer.operations import share_of
 
 
 def test_shares_of_the_nodes_cover_every_parameter_once() -> None:
