@@ -43,10 +43,9 @@ def upward_imports(tree: SourceTree, folders: dict[str, tuple[str, ...]]) -> lis
     """Imports of a part that stands behind the importer's own."""
     found = []
     for folder, parts in folders.items():
+        part = {module: part_of(tree, folder, module) for module in tree.paths}
         for each in tree.imports:
-            if each.imported not in tree.paths:
-                continue
-            own, other = part_of(tree, folder, each.importer), part_of(tree, folder, each.imported)
+            own, other = part[each.importer], part.get(each.imported)
             if own and other and parts.index(other) > parts.index(own):
                 found.append(f"{folder}: {each}")
     return sorted(found)
