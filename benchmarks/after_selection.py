@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mlperf.models.algebra.threads import one_blas_thread
+from mlperf.core.threads import one_blas_thread
 from mlperf.models.inference.nested import nested_error
 from mlperf.models.inference.selective import selective_inference
 from mlperf.models.inference.stability import SelectionProblem, selection_stability

@@ -19,8 +19,8 @@ from sklearn.linear_model import SGDRegressor
 from statsmodels.regression.recursive_ls import RecursiveLS
 
 from mlperf.core.provenance import processor_name
+from mlperf.core.threads import one_blas_thread
 from mlperf.forecast import online_study
-from mlperf.models.algebra.threads import one_blas_thread
 from mlperf.models.online import Forecaster, Recursion, RecursionSettings
 from mlperf.models.online.members import CHANGE, Shape
 

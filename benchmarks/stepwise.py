@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from statsmodels.regression.linear_model import OLS
 
-from mlperf.models.algebra.threads import one_blas_thread
+from mlperf.core.threads import one_blas_thread
 from mlperf.models.algebra.triangle import triangle
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.inference import diagnostics as d

@@ -16,6 +16,9 @@ import pytest
 import mlperf
 from mlperf.datasets import bundled_path, read_campaign, write_table
 
+pytest_plugins = ("calibrated_machines", "recorded_run", "simulated_campaigns")
+"""Fixtures of several rooms, in tests/plugins."""
+
 REFERENCE = Path(__file__).parent / "reference"
 ACCEPTANCE = Path(__file__).parent / "acceptance"
 KEPT = ("alexnet", *(f"cnn{number:02}" for number in range(6)), *(f"res{number:02}" for number in range(4)))
@@ -99,3 +102,11 @@ def replace(folder: Path, table: str, rows: pd.DataFrame) -> None:
 def small_model(small_campaign: Path) -> Any:
     """A model of the small campaign, ResNet-like ``res03`` and ``cnn05`` held out."""
     return mlperf.train(small_campaign, leave_out=("cnn05", "res03"), n_folds=2, seed=1)
+
+
+@pytest.fixture(scope="session")
+def open_sweep(shared_data: Path) -> Any:
+    """Times of the open sweep of contraction kernels."""
+    from mlperf.studies.kernels import read_kernel_times
+
+    return read_kernel_times(shared_data / "simd_tensor")

@@ -14,7 +14,7 @@ from mlperf.collect.campaign.device_updates import DEVICE_OPERATIONS
 from mlperf.collect.campaign.sgemm import STEPS, VALIDATION_SHARE, SgemmPlan, grid_points, validation_points
 from mlperf.collect.campaign.steps import StepPlan
 from mlperf.collect.campaign.updates import UpdatePlan, image_folder
-from mlperf.collect.protocol.clocks import one_blas_thread, require_clocks
+from mlperf.collect.protocol.clocks import one_computing_thread, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
 from mlperf.collect.protocol.progress import Bar, Silent
 from mlperf.collect.protocol.protocol import Campaign, Plan, run_plans
@@ -105,7 +105,7 @@ def collect(request: CollectRequest, *, show_progress: bool = False) -> Collecte
     with ExitStack() as stack:
         # The backend first: the limit of one thread reaches only libraries that are loaded.
         backend = stack.enter_context(BACKENDS[request.backend]())
-        stack.enter_context(one_blas_thread())
+        stack.enter_context(one_computing_thread())
         configurations, left_out = configurations_of(request, backend)
         record = host_record(protocol(request, backend, left_out), backend.device)
         check_same(out / FILE_NAME, record)

@@ -19,7 +19,7 @@ from mlperf.collect.contraction.rounds import Visitor, run_rounds
 from mlperf.collect.contraction.simulated import simulate_units
 from mlperf.collect.contraction.summary import CollectedContractions, summarise_contractions
 from mlperf.collect.contraction.units import Unit
-from mlperf.collect.protocol.clocks import one_blas_thread, require_clocks
+from mlperf.collect.protocol.clocks import one_computing_thread, require_clocks
 from mlperf.collect.protocol.progress import Bar, Silent
 from mlperf.collect.protocol.protocol import Campaign
 from mlperf.collect.protocol.tables import GrowingTable
@@ -65,7 +65,7 @@ def collect_contractions(request: ContractionRequest, *, show_progress: bool = F
     units = make_units(request, patterns)
     record = begin_record(request, request.builds, len(patterns))
     with ExitStack() as stack:
-        stack.enter_context(one_blas_thread())
+        stack.enter_context(one_computing_thread())
         progress = stack.enter_context(Bar()) if show_progress else Silent()
         try:
             return measured(request, units, record, Campaign(request.out, request.seed, deadline_s, progress))

@@ -18,7 +18,7 @@ from mlperf.collect.cnn_engine.builder import Operation
 from mlperf.collect.cnn_engine.engine import training_step
 from mlperf.collect.counters.perf_event import READING, Event, open_event, refusal
 from mlperf.collect.counters.perf_events import HARDWARE, SOFTWARE
-from mlperf.collect.protocol.clocks import one_blas_thread
+from mlperf.collect.protocol.clocks import one_computing_thread
 from mlperf.collect.protocol.progress import Bar, Silent
 from mlperf.core.arrays import FloatArray
 from mlperf.core.files import write_bytes_whole
@@ -90,7 +90,7 @@ def count_kernels(
     """
     frames = []
     with ExitStack() as stack:
-        stack.enter_context(one_blas_thread())
+        stack.enter_context(one_computing_thread())
         handles, absent = stack.enter_context(open_counters())
         progress = stack.enter_context(Bar()) if show_progress else Silent()
         own = cost_of_reading(tuple(handles.values()))

@@ -11,8 +11,8 @@ import pandas as pd
 from mlperf.collect.cnn_engine.builder import Array
 from mlperf.collect.cnn_engine.engine import training_step
 from mlperf.collect.trainer.job import Job
-from mlperf.collect.trainer.rank.replica import step_replica
 from mlperf.collect.trainer.records import Records
+from mlperf.collect.trainer.replica import step_replica
 from mlperf.collect.trainer.samples import Samples
 from mlperf.specs.network.layer import NETWORK_INPUT
 

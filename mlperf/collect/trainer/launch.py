@@ -13,9 +13,9 @@ from pathlib import Path
 
 from mlperf.core.errors import InterruptedRun, MissingExtraError
 from mlperf.core.extras import require
+from mlperf.core.threads import ONE_THREAD
 
 LOG = "mpi.log"
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 TERM_S = 5.0
 
 

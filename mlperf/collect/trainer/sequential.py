@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from mlperf.collect.cnn_engine.builder import Array
 from mlperf.collect.cnn_engine.engine import TrainingStep, training_step
 from mlperf.collect.trainer.job import Job
-from mlperf.collect.trainer.rank.operations import Pictures, share_of
-from mlperf.collect.trainer.rank.replica import Replica, step_replica
+from mlperf.collect.trainer.operations import Pictures, share_of
 from mlperf.collect.trainer.records import Records
+from mlperf.collect.trainer.replica import Replica, step_replica
 from mlperf.core.errors import DataError
+from mlperf.core.threads import one_blas_thread
 
 
 def replay(job: Job, records: Records, folder: Path) -> Array:
@@ -42,7 +42,7 @@ def replay(job: Job, records: Records, folder: Path) -> Array:
     if not job.shards:
         raise DataError("got a run whose gradients were waited for, expected real gradients", place="replay")
     # The ranks had one BLAS thread each: another number adds in another order.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         return repeated(job, records, folder)
 
 

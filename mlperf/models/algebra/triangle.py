@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError
+from mlperf.core.threads import one_blas_thread
 from mlperf.models.algebra.blockqr import block_triangle
 from mlperf.models.algebra.gram import gram_triangle
 from mlperf.models.algebra.scaling import powers_of_two
-from mlperf.models.algebra.threads import one_blas_thread
 
 # Below this many rows the QR of everything is as fast as products and needs no second look.
 QR_ROWS = 2000

@@ -12,10 +12,10 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown, plain
+from mlperf.core.threads import one_blas_thread
 from mlperf.models.algebra.aliasing import factor_columns
 from mlperf.models.algebra.blockqr import upper_factor
 from mlperf.models.algebra.fixed_order import evaluate_fixed_order
-from mlperf.models.algebra.threads import one_blas_thread
 from mlperf.models.algebra.triangle import Triangle
 from mlperf.models.inference.stability import SelectionProblem, structure_of
 from mlperf.models.selection.lockstep import Fits

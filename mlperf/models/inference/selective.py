@@ -13,7 +13,7 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
-from mlperf.models.algebra.threads import one_blas_thread
+from mlperf.core.threads import one_blas_thread
 from mlperf.models.algebra.triangle import Triangle
 from mlperf.models.inference.comparisons import Comparisons, Coordinates, Lines, coordinates, fitted_model, moving_lines
 from mlperf.models.inference.truncated import (

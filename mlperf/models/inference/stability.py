@@ -13,8 +13,8 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import FitError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
+from mlperf.core.threads import one_blas_thread
 from mlperf.models.algebra.aliasing import factor_columns
-from mlperf.models.algebra.threads import one_blas_thread
 from mlperf.models.algebra.triangle import Triangle, triangle
 from mlperf.models.selection.criteria import Criterion
 from mlperf.models.selection.lockstep import Outcomes, Structure, lockstep_selections, resample_counts

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.linalg import lapack
 
 from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.threads import one_blas_thread
 from mlperf.models.algebra.aliasing import SubsetFactor, factor_columns
 from mlperf.models.algebra.refine import MAX_CELLS, solve
-from mlperf.models.algebra.threads import one_blas_thread
 from mlperf.models.algebra.triangle import Triangle
 from mlperf.models.selection.active import Active
 

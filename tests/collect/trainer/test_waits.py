@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.collect.trainer.rank.exchange import Exchange
+from mlperf.collect.trainer.exchange import Exchange
 from mlperf.collect.trainer.request import Network
 from mlperf.collect.trainer.rounds import gradient_rounds, memory_rounds
 from mlperf.collect.trainer.waits import Sleeper, Wait, wake_promptly

@@ -1,4 +1,4 @@
-"""Kernel times that several tests read: made by hand, and the open sweep where its folder is known."""
+"""Kernel times that several tests read, made by hand."""
 
 from __future__ import annotations
 
@@ -60,9 +60,3 @@ def made_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(made_folder: Path) -> KernelTimes:
     """The same, read."""
     return read_kernel_times(made_folder)
-
-
-@pytest.fixture(scope="session")
-def sweep(shared_data: Path) -> KernelTimes:
-    """The open sweep of contraction kernels."""
-    return read_kernel_times(shared_data / "simd_tensor")

@@ -45,9 +45,9 @@ def test_without_repeats_the_ceiling_is_unknown() -> None:
     assert group_ceiling(nothing, nothing, np.array([1.5])) is None
 
 
-def test_the_sweep_s_ceilings(sweep: KernelTimes) -> None:
+def test_the_sweep_s_ceilings(open_sweep: KernelTimes) -> None:
     """Runs 1-2 against 3-5: R² 0.972 and MAPE 5.7 % as its README says; counts alone end near R² 0.90."""
-    rows = sweep.sweep(choose_setting(sweep, build="gcc_O2_sse3_fast", N=100, pattern_set="contraction864"))
+    rows = open_sweep.sweep(choose_setting(open_sweep, build="gcc_O2_sse3_fast", N=100, pattern_set="contraction864"))
     halves = (rows.frame["half_a_s"].to_numpy(), rows.frame["half_b_s"].to_numpy())
     found = noise_ceiling(*halves, rows.time_s, rows.groups)
     assert found.r2 == pytest.approx(0.972, abs=0.006)

@@ -1,1 +1,1 @@
-"""What one MPI rank does: its threads, its node's shared buffers, the exchange, emulated waits."""
+"""What one MPI rank runs: its GPU threads and its update thread, their pace and their clocks."""

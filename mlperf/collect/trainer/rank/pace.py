@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import Condition
 
-from mlperf.collect.trainer.rank.node import Node
+from mlperf.collect.trainer.node import Node
 
 WAKE_S = 0.1
 """Waits look up so often, in case a thread has failed."""

@@ -16,11 +16,11 @@ import numpy as np
 
 from mlperf.collect.cnn_engine.builder import Array
 from mlperf.collect.cnn_engine.engine import training_step
+from mlperf.collect.trainer.exchange import Exchange
 from mlperf.collect.trainer.job import Job, read_job
 from mlperf.collect.trainer.ledger import GPU_RECORD, UPDATE_RECORD, USE_RECORD, Ledger
-from mlperf.collect.trainer.rank.exchange import Exchange
-from mlperf.collect.trainer.rank.node import Node, new_node
-from mlperf.collect.trainer.rank.operations import (
+from mlperf.collect.trainer.node import Node, new_node
+from mlperf.collect.trainer.operations import (
     Pictures,
     UpdateVectors,
     gpu_operations,
@@ -29,9 +29,9 @@ from mlperf.collect.trainer.rank.operations import (
     with_waits,
 )
 from mlperf.collect.trainer.rank.pace import FreePace, Lockstep, Pace
-from mlperf.collect.trainer.rank.replica import Replica, blank_replica, step_replica
 from mlperf.collect.trainer.rank.updater import Updater
 from mlperf.collect.trainer.rank.worker import Worker
+from mlperf.collect.trainer.replica import Replica, blank_replica, step_replica
 from mlperf.collect.trainer.waits import Sleeper, Wait, usual_overshoot_s, wake_promptly
 from mlperf.core.extras import require
 from mlperf.core.files import write_text_whole

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from mlperf.collect.trainer.exchange import Exchange
 from mlperf.collect.trainer.job import Job
 from mlperf.collect.trainer.ledger import Ledger
-from mlperf.collect.trainer.rank.exchange import Exchange
+from mlperf.collect.trainer.node import Node
+from mlperf.collect.trainer.operations import UpdateOperations
 from mlperf.collect.trainer.rank.laps import Laps
-from mlperf.collect.trainer.rank.node import Node
-from mlperf.collect.trainer.rank.operations import UpdateOperations
 from mlperf.collect.trainer.rank.pace import Pace
 
 Use = tuple[int, int, int, int]

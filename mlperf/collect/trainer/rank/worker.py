@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlperf.collect.trainer.ledger import Ledger
+from mlperf.collect.trainer.node import GradientBuffer, Node
+from mlperf.collect.trainer.operations import GpuOperations
 from mlperf.collect.trainer.rank.laps import Laps
-from mlperf.collect.trainer.rank.node import GradientBuffer, Node
-from mlperf.collect.trainer.rank.operations import GpuOperations
 from mlperf.collect.trainer.rank.pace import Pace
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mlperf.core.arrays import FloatArray
+from mlperf.core.threads import one_blas_thread
 from mlperf.models.algebra.aliasing import Relation
-from mlperf.models.algebra.threads import one_blas_thread
 from mlperf.models.estimators.stepwise.final import aliased_relations, final_fit, full_sigma
 from mlperf.models.estimators.stepwise.fitted import Fitted, columns_read
 from mlperf.models.estimators.stepwise.problem import Problem, make_problem, resolve_direction

@@ -129,13 +129,13 @@ def test_asking_for_kernels_by_pattern() -> None:
         asked_kernels(["ij-jlk-kil", "ij-ikl-jkl"], 100, ["one.s"])
 
 
-def test_the_bundled_campaign_and_the_open_sweep_count_the_same_code(sweep: KernelTimes) -> None:
+def test_the_bundled_campaign_and_the_open_sweep_count_the_same_code(open_sweep: KernelTimes) -> None:
     """Two machines, two tables, one compiler: instructions of the innermost loops agree kernel by kernel."""
     own = read_kernel_times("contraction-epyc")
     assert np.isfinite(own.frame["cycles"]).all()
     both = read_all_kernels(["contraction-epyc"])
     parts = []
-    for times, family in ((both, "twice"), (sweep, "contraction864")):
+    for times, family in ((both, "twice"), (open_sweep, "contraction864")):
         rows = times.sweep(choose_setting(times, pattern_set=family, build="gcc_O2_sse3_fast", N=100))
         mix = kernel_features(rows, "swc-o inner").assign(pattern=rows.frame["pattern"].to_numpy()).set_index("pattern")
         parts.append(mix[["mix_scalar_move", "mix_shuffle", "mix_all", "mix_memory"]].sort_index())

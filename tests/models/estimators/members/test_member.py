@@ -17,7 +17,7 @@ from mlperf.models.estimators.members.quantile import QuantileOLS, check_loss, q
 from mlperf.models.estimators.members.robust import HuberOLS, weighted_median
 from mlperf.models.storage.store import model_from_json, model_to_json
 
-ORACLES = Path(__file__).parents[1] / "reference" / "r_oracles"
+ORACLES = Path(__file__).parents[3] / "reference" / "r_oracles"
 MEMBERS = [NonNegativeOLS(), LogOLS(), HuberOLS(), QuantileOLS()]
 TERMS = {
     "layers": ["flops", "bytes", "batch", "depth", "clock"],

@@ -11,11 +11,11 @@ import numpy as np
 
 from mlperf.collect.cnn_engine.builder import Array
 from mlperf.collect.cnn_engine.engine import TrainingStep
+from mlperf.collect.trainer.deform import deform
+from mlperf.collect.trainer.exchange import Exchange
 from mlperf.collect.trainer.job import Job
-from mlperf.collect.trainer.rank.deform import deform
-from mlperf.collect.trainer.rank.exchange import Exchange
-from mlperf.collect.trainer.rank.node import GradientBuffer, Node
-from mlperf.collect.trainer.rank.replica import Replica
+from mlperf.collect.trainer.node import GradientBuffer, Node
+from mlperf.collect.trainer.replica import Replica
 from mlperf.collect.trainer.shards import Shard
 from mlperf.specs.network.layer import NETWORK_INPUT
 

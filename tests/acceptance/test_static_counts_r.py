@@ -24,20 +24,20 @@ def oracle(shared_data: Path, table: str) -> dict[str, list[dict[str, str]]]:
     return found
 
 
-def fitted(sweep: KernelTimes, case: str) -> Any:
+def fitted(open_sweep: KernelTimes, case: str) -> Any:
     family, build, size, response = case.split("/")
-    rows = sweep.sweep(choose_setting(sweep, pattern_set=family, build=build, N=int(size)))
+    rows = open_sweep.sweep(choose_setting(open_sweep, pattern_set=family, build=build, N=int(size)))
     microseconds = 1e6 * rows.time_s
     return StepwiseOLS(report="none").fit(total_columns(rows), microseconds if response == "raw" else np.log(microseconds))
 
 
-def test_ten_cases_have_r_s_terms_and_figures(sweep: KernelTimes, shared_data: Path) -> None:
+def test_ten_cases_have_r_s_terms_and_figures(open_sweep: KernelTimes, shared_data: Path) -> None:
     """R 4.2.2, lm and step(direction = "backward"); summary, coefficients and path of every case."""
     coefficients, paths = oracle(shared_data, "coefficients"), oracle(shared_data, "path")
     cases = oracle(shared_data, "summary")
     assert len(cases) == 10
     for case, (summary,) in cases.items():
-        model = fitted(sweep, case)
+        model = fitted(open_sweep, case)
         terms = {row["term"]: float(row["estimate"]) for row in coefficients[case] if row["term"] != "(Intercept)"}
         assert set(model.coef_names_) == set(terms), case
         assert model.report_.r2_adj == pytest.approx(float(summary["adj_r2"]), abs=1e-9), case
@@ -50,9 +50,9 @@ def test_ten_cases_have_r_s_terms_and_figures(sweep: KernelTimes, shared_data: P
         assert dict(zip(model.coef_names_, model.coef_, strict=True)) == pytest.approx(terms, rel=1e-6), case
 
 
-def test_the_paper_s_experiment_on_the_sweep(sweep: KernelTimes) -> None:
+def test_the_paper_s_experiment_on_the_sweep(open_sweep: KernelTimes) -> None:
     """13 terms, adjusted R² 0.6681992646, AIC 13196.1936 on the scale of step: the figures that R printed."""
-    model = fitted(sweep, "contraction864/gcc_O2_sse3_fast/100/raw")
+    model = fitted(open_sweep, "contraction864/gcc_O2_sse3_fast/100/raw")
     assert len(model.coef_names_) == 13
     assert model.report_.r2_adj == pytest.approx(0.6681992646, abs=5e-11)
     assert model.path_["AIC"].iloc[-1] == pytest.approx(13196.1936, abs=5e-5)

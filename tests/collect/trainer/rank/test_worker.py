@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlperf.collect.cnn_engine.engine import training_step
 from mlperf.collect.trainer.ledger import GPU_RECORD, UPDATE_RECORD, USE_RECORD, Ledger, read_ledger
-from mlperf.collect.trainer.rank.node import Node, new_node
-from mlperf.collect.trainer.rank.operations import UpdateVectors, gpu_operations, share_of, update_operations
+from mlperf.collect.trainer.node import Node, new_node
+from mlperf.collect.trainer.operations import UpdateVectors, gpu_operations, update_operations
 from mlperf.collect.trainer.rank.pace import FreePace
-from mlperf.collect.trainer.rank.replica import Replica, step_replica
 from mlperf.collect.trainer.rank.updater import Updater
 from mlperf.collect.trainer.rank.worker import Worker
-from mlperf.specs import CnnSpec, Layer
+from mlperf.collect.trainer.replica import Replica
 
 N_PARAMS = 6
 HOLD_S = 0.1
@@ -123,25 +121,3 @@ def test_a_held_mutex_makes_the_worker_wait_and_is_measured(lock: str, column: s
     worker.ledger.close()
     waited_s = read_ledger(tmp_path / "gpu-0.bin", GPU_RECORD)[column][0]
     assert 0.5 * HOLD_S < waited_s <= time.perf_counter() - start_s
-
-
-def test_shares_of_the_nodes_cover_every_parameter_once() -> None:
-    for n_nodes in (1, 2, 3, 7):
-        covered = np.concatenate([np.arange(20)[share_of(20, n_nodes, node)] for node in range(n_nodes)])
-        assert covered.tolist() == list(range(20))
-
-
-def test_a_replica_holds_every_parameter_of_a_network_with_batch_norm() -> None:
-    layers = (
-        Layer("conv1", "conv", n_maps=4, filter_size=(3, 3), bias=False),
-        Layer("norm1", "batch_norm"),
-        Layer("relu1", "activation", function="relu"),
-        Layer("fc1", "fc", n_maps=5),
-    )
-    cnn = CnnSpec("normed", 3, (6, 6), layers)
-    step = training_step(cnn, 2, seed=1)
-    replica = step_replica(step)
-    assert replica.update.size == cnn.n_params
-    replica.fetch(np.arange(cnn.n_params, dtype=np.float32))
-    assert replica.weights() == pytest.approx(np.arange(cnn.n_params))
-    assert step.parameters["fc1"]["bias"].max() < cnn.n_params

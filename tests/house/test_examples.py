@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 SCRIPTS = [path for path in sorted(EXAMPLES.glob("*.py")) if path.name != "execute.py"]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 RECIPES = (ROOT / "docs" / "how-to" / "new_code.md").read_text(encoding="utf-8")
 STRUCTURE = (ROOT / "docs" / "explanation" / "structure.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")

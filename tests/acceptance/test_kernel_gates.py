@@ -21,9 +21,9 @@ BEST = "swc-s + swc-o"
 
 
 @pytest.fixture(scope="module")
-def rows(sweep: KernelTimes) -> KernelTimes:
+def rows(open_sweep: KernelTimes) -> KernelTimes:
     """648 kernels, gcc -O2 SSE3 fast-math, N = 100: nearest to the paper's experiment."""
-    found = sweep.sweep(choose_setting(sweep, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=100))
+    found = open_sweep.sweep(choose_setting(open_sweep, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=100))
     assert len(found.frame) == 648
     return found
 
@@ -86,18 +86,18 @@ def test_four_groups_by_classification(rows: KernelTimes, missed: Any) -> None:
     assert missed("four groups", figures) == {}
 
 
-def test_counters_of_a_finished_run(sweep: KernelTimes, missed: Any) -> None:
+def test_counters_of_a_finished_run(open_sweep: KernelTimes, missed: Any) -> None:
     """Six simulated counters at N = 50."""
-    rows = sweep.sweep(choose_setting(sweep, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=50))
+    rows = open_sweep.sweep(choose_setting(open_sweep, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=50))
     found = scored(rows, "dwc-b", "linear")
     figures = {"adjusted R², in sample": found.score.r2_adj, "R²": found.score.cv_r2, "columns": found.score.n_columns}
     assert missed("counters", figures) == {}
 
 
-def test_a_new_size(sweep: KernelTimes, missed: Any) -> None:
+def test_a_new_size(open_sweep: KernelTimes, missed: Any) -> None:
     """Trained at N = 50, asked for the time per iteration at N = 100."""
-    pair = [choose_setting(sweep, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=size) for size in (50, 100)]
-    score = size_score(sweep, pair, BEST, "boosting")
+    pair = [choose_setting(open_sweep, pattern_set="contraction864", build="gcc_O2_sse3_fast", N=size) for size in (50, 100)]
+    score = size_score(open_sweep, pair, BEST, "boosting")
     assert missed("new size", {"R²": score.r2, "MAPE": score.mape}) == {}
 
 

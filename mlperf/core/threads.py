@@ -1,18 +1,23 @@
-"""One BLAS thread around small blocks: more threads spin longer than they work."""
+"""One BLAS thread: around small blocks, where more spin longer than they work, and around whatever is timed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+ONE_THREAD: Mapping[str, str] = MappingProxyType({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"})
+"""Environment of a child process whose numerical libraries shall start no threads."""
 
-@cache
-def _blas_libraries() -> tuple[Any, ...]:
-    # Looking for the libraries takes milliseconds, setting their threads microseconds: look once.
+
+@lru_cache(maxsize=1)
+def _blas_libraries(n_modules: int) -> tuple[Any, ...]:  # noqa: ARG001 - the key: a new module may have loaded a library
+    # Looking for the libraries takes milliseconds, setting their threads microseconds: look again after imports only.
     return tuple(library for library in ThreadpoolController().lib_controllers if library.user_api == "blas")
 
 
@@ -20,7 +25,7 @@ def _blas_libraries() -> tuple[Any, ...]:
 def one_blas_thread() -> Iterator[None]:
     """Pin every BLAS of the process to one thread, and give the threads back afterwards."""
     restore: list[tuple[Callable[[int], None], int]] = []
-    for library in _blas_libraries():
+    for library in _blas_libraries(len(sys.modules)):
         n_threads = library.get_num_threads()
         if n_threads is not None and n_threads > 1:
             library.set_num_threads(1)

@@ -11,7 +11,7 @@ import pytest
 
 from mlperf.collect.cnn_engine.engine import training_step
 from mlperf.collect.trainer import AsgdRequest, replay, train_asynchronously
-from mlperf.collect.trainer.rank.deform import deform
+from mlperf.collect.trainer.deform import deform
 from mlperf.collect.trainer.shards import Shard
 from mlperf.core.errors import DataError
 

@@ -1,0 +1,64 @@
+"""Counts of all processes of a simulation, and geometries in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mlperf.collect.counters.cachegrind import (
+    SimulatedCaches,
+    check_geometry,
+    counters_from,
+    function_table,
+    read_folder,
+)
+from mlperf.core.errors import UsageError
+
+SIMULATED = """\
+desc: I1 cache:         32768 B, 64 B, 8-way associative
+desc: D1 cache:         32768 B, 64 B, 8-way associative
+desc: LL cache:         524288 B, 64 B, direct-mapped
+cmd: ./program
+events: Ir Dr Dw
+fl=/src/a.c
+fn=work(int)
+10 100 20 3
+11 50 5 1
+fi=/src/b.h
+7 10 1
+fe=/src/a.c
+12 1
+fl=???
+fn=main
+0 9 2 2
+summary: 170 28 6
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "cachegrind.1").write_text(SIMULATED, encoding="utf-8")
+    (tmp_path / "cachegrind.2").write_text(SIMULATED, encoding="utf-8")
+    return tmp_path
+
+
+def test_all_processes_count_and_an_inlined_function_is_one(folder: Path) -> None:
+    simulation = read_folder(folder)
+    values = counters_from(simulation)
+    assert (values["cg_Ir"], values["cg_Dr"], values["cg_Dw"]) == (340, 56, 12)
+    assert (values["cg_l1_bytes"], values["cg_l1_ways"], values["cg_ll_ways"], values["cg_line_bytes"]) == (32768, 8, 1, 64)
+    table = function_table(simulation)
+    assert list(table["function"]) == ["work(int)", "main"]
+    assert list(table["cg_Ir"]) == [322, 18]
+
+
+@pytest.mark.parametrize("text", ["32768", "32768,8", "32768,8,60", "1000,8,64", "32768;8;64", "-1,8,64", "0,8,64"])
+def test_a_geometry_that_is_none_is_wrong_use(text: str) -> None:
+    with pytest.raises(UsageError, match="SIZE,WAYS,LINE"):
+        check_geometry(text)
+
+
+def test_geometries_become_options() -> None:
+    check_geometry("49152,12,64")
+    assert SimulatedCaches("49152,12,64", "").options == ["--D1=49152,12,64"]

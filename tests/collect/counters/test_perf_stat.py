@@ -1,0 +1,38 @@
+"""Output of perf stat, from a text with known numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mlperf.collect.counters import perf_stat
+from mlperf.collect.counters.perf_stat import command_line, read_output
+from mlperf.collect.counters.perf_stat import counters_from as perf_counters
+
+PERF = """\
+# started on Sat Nov 21 2026
+
+1234567;;instructions:u;2000000;50.00;;
+<not supported>;;cycles:u;0;100.00;;
+<not counted>;;L1-dcache-loads:u;0;0.00;;
+0;;context-switches:u;12500000;100.00;;
+12,50;msec;task-clock:u;12500000;100.00;0.9;CPUs utilized
+"""
+
+
+def test_perf_stat_lines_by_event_and_missing_ones_are_missing() -> None:
+    names = ("perf_instructions", "perf_cycles", "perf_l1d_loads", "perf_task_clock_s", "perf_page_faults", "perf_context_switches")
+    lines = read_output(PERF, names)
+    assert lines["perf_cycles"].words == "not supported"
+    assert "perf_page_faults" not in lines
+    assert "perf_context_switches" not in lines
+    counted = perf_counters(PERF, names)
+    assert counted.values == {"perf_instructions": 1234567.0, "perf_task_clock_s": 0.0125, "perf_running_share": 0.5}
+    assert counted.scaled == ["perf_instructions"]
+
+
+def test_every_column_of_perf_stat_has_an_event(tmp_path: Path) -> None:
+    from mlperf.datasets.dictionary.counters import counters_of
+
+    names = [counter.name for counter in counters_of("perf-stat")]
+    assert list(perf_stat.NAMES) == names
+    assert command_line(["x", "-y"], names[:2], tmp_path)[-3:] == ["--", "x", "-y"]
