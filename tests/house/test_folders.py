@@ -13,7 +13,7 @@ FOLDERS = {
     "cli": ("framework", ".", "commands"),
     "collect": ("cnn_engine", "protocol", "backends", "campaign", "counters", "contraction", "stream", "trainer"),
     "collect/trainer": (".", "rank"),
-    "datasets": ("dictionary", "reading", "campaigns", "joining", "open", "catalogue", "streams"),
+    "datasets": ("dictionary", "reading", "open", "campaigns", "joining", "catalogue", "streams"),
     "features": ("network", "code", "counters", "source", ".", "network_engine", "streams"),
     "features/code": ("processors", "."),
     "models": (".", "formula", "algebra", "online", "selection", "storage", "uncertainty", "validation", "inference", "estimators"),
