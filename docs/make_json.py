@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from mlperf.core.files import write_text_whole
-from mlperf.report.text.results import RESULTS, json_document, schema_name, schema_text
+from mlperf.report.text.registry import RESULTS
+from mlperf.report.text.results import json_document, schema_name, schema_text
 
 REFERENCE = Path(__file__).parent / "reference"
 

@@ -1,59 +1,14 @@
-"""Which class each command's result is of, and the document that describes them all."""
+"""The document that describes every command's result, and its JSON Schemas."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from importlib import import_module
-from types import MappingProxyType
 from typing import Any
 
+from mlperf.report.text.registry import RESULTS
 from mlperf.report.text.schema import fields_schema, record_schema, writes_its_fields
-
-RESULTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "demo": ("mlperf.studies.demo:Demo",),
-        "collect": (
-            "mlperf.collect.protocol.summary:Collected",
-            "mlperf.collect.trainer.summary:Trained",
-            "mlperf.collect.contraction.summary:CollectedContractions",
-            "mlperf.collect.counters.offers:Probe",
-            "mlperf.collect.counters.counted:Counted",
-            "mlperf.collect.counters.kernel_counters:KernelCounters",
-        ),
-        "data list": ("mlperf.datasets.catalogue.listing:DataList",),
-        "data columns": ("mlperf.datasets.dictionary.dictionary:DataDictionary",),
-        "data check": ("mlperf.datasets.catalogue.check:DataCheck",),
-        "data template": ("mlperf.datasets.reading.template:Template",),
-        "data export": ("mlperf.datasets.catalogue.export:Exported",),
-        "data import": ("mlperf.datasets.campaigns.gpu_campaign:Imported",),
-        "features swc-s": ("mlperf.features.network.base:FeatureTable",),
-        "features swc-o": ("mlperf.features.network.base:FeatureTable",),
-        "features engine": ("mlperf.features.network.base:FeatureTable",),
-        "features gain": ("mlperf.studies.gain:CharacteristicGain",),
-        "features dwc-b": ("mlperf.features.network.base:FeatureTable",),
-        "features dwc-o": ("mlperf.features.network.base:FeatureTable",),
-        "watch": ("mlperf.forecast.result:Watched",),
-        "train": (
-            "mlperf.training.model:Model",
-            "mlperf.training.table_model:TableModel",
-            "mlperf.training.quality.quality_model:QualityModel",
-        ),
-        "report": (
-            "mlperf.training.model_report:ModelReport",
-            "mlperf.report.paper.result:PaperFigures",
-            "mlperf.traces.timeline.summary:TimelineSummary",
-        ),
-        "predict": ("mlperf.planning.run_prediction:Prediction", "mlperf.planning.table_prediction:RowPredictions"),
-        "compare": ("mlperf.planning.compare:Comparison",),
-        "search": ("mlperf.planning.search.result:SearchResult", "mlperf.planning.search.machines:MachineSearch"),
-        "kernels study": ("mlperf.studies.kernels.study:KernelStudy",),
-        "kernels train": ("mlperf.studies.kernels.kernel_model:KernelModel",),
-        "kernels predict": ("mlperf.studies.kernels.kernel_model:KernelPredictions",),
-        "kernels equation": ("mlperf.studies.kernels.published:PublishedModel",),
-        "accuracy": ("mlperf.studies.open_data.result:OpenAccuracy", "mlperf.studies.trainer.result:TrainerAccuracy"),
-    }
-)
+from mlperf.report.text.views import load
 
 INTRODUCTION = """\
 # The JSON of every command
@@ -78,11 +33,7 @@ a test holds them together.
 
 def result_classes(command: str) -> list[Any]:
     """Classes a command's result may be of."""
-    found = []
-    for target in RESULTS[command]:
-        module, _, name = target.partition(":")
-        found.append(getattr(import_module(module), name))
-    return found
+    return [load(home) for home in RESULTS[command]]
 
 
 def command_schema(command: str) -> dict[str, Any]:

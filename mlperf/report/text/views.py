@@ -1,15 +1,15 @@
-"""How each kind of result is shown to people: a table from result class to its sections and figure."""
+"""How a result is shown to people: its sections as text, and its figure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mlperf.core.errors import UsageError
 from mlperf.report.text.numbers import AUTO
+from mlperf.report.text.registry import VIEWS, view_of
 from mlperf.report.text.tables import frame_table
 
 if TYPE_CHECKING:
@@ -32,56 +32,9 @@ class Section:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """Where the sections and the figure of a result class are made, as ``"module:function"``; empty where there is none."""
-
-    sections: str = ""
-    figure: str = ""
-
-
-VIEWS: Mapping[str, View] = MappingProxyType(
-    {
-        "Prediction": View(
-            "mlperf.report.pages.predictions:prediction_sections", "mlperf.report.pages.predictions:prediction_figure"
-        ),
-        "Model": View("mlperf.report.pages.models:model_sections"),
-        "TableModel": View("mlperf.report.pages.models:table_model_sections"),
-        "PaperFigures": View("mlperf.report.paper.view:figure_sections"),
-        "TimelineSummary": View("mlperf.report.pages.timelines:timeline_sections"),
-        "ModelReport": View("mlperf.report.pages.model_reports:report_sections", "mlperf.report.pages.model_reports:report_figure"),
-        "OpenAccuracy": View("mlperf.report.pages.open_data:accuracy_sections"),
-        "TrainerAccuracy": View(
-            "mlperf.report.pages.trainer_accuracy:trainer_sections", "mlperf.report.pages.trainer_accuracy:distribution_figure"
-        ),
-        "QualityModel": View("mlperf.report.pages.quality:quality_sections"),
-        "SearchResult": View("mlperf.report.pages.searches:search_sections", "mlperf.report.pages.searches:search_figure"),
-        "MachineSearch": View(
-            "mlperf.report.pages.machine_searches:machines_sections", "mlperf.report.pages.machine_searches:machines_figure"
-        ),
-        "Demo": View("mlperf.report.pages.demos:demo_sections", "mlperf.report.pages.demos:demo_figure"),
-        "Probe": View("mlperf.report.pages.counters:probe_sections"),
-        "Counted": View("mlperf.report.pages.counters:counted_sections"),
-        "KernelStudy": View("mlperf.report.pages.kernel_study:study_sections", "mlperf.report.pages.kernel_study:study_figure"),
-        "KernelModel": View("mlperf.report.pages.kernel_study:model_sections"),
-        "KernelPredictions": View(
-            "mlperf.report.pages.kernel_study:prediction_sections", "mlperf.report.pages.kernel_study:prediction_figure"
-        ),
-        "PublishedModel": View("mlperf.report.pages.kernel_study:equation_sections"),
-        "CharacteristicGain": View("mlperf.report.pages.characteristics:gain_sections"),
-        "FeatureTable": View("mlperf.report.pages.features:feature_sections"),
-        "Watched": View("mlperf.report.pages.watched:watched_sections", "mlperf.report.pages.watched:watched_figure"),
-        "OnlineStudy": View("mlperf.report.pages.watched:study_sections"),
-        "Comparison": View(
-            "mlperf.report.pages.comparisons:comparison_sections", "mlperf.report.pages.comparisons:comparison_figure"
-        ),
-    }
-)
-
-
 def result_sections(result: Shown) -> tuple[Section, ...]:
     """What to show of a result; its own frame where the table of views has no row for its class."""
-    view = VIEWS.get(type(result).__name__, View())
+    view = view_of(result)
     if not view.sections:
         return (Section("", result.to_frame()),)
     made: tuple[Section, ...] = load(view.sections)(result)
@@ -98,7 +51,7 @@ def result_figure(result: Shown) -> Figure:
     MissingExtraError
         matplotlib is not installed.
     """
-    view = VIEWS.get(type(result).__name__, View())
+    view = view_of(result)
     if not view.figure:
         raise UsageError(f"a {type(result).__name__} has no figure", hint=f"figures exist for {', '.join(with_figure())}")
     figure: Figure = load(view.figure)(result)
@@ -107,7 +60,7 @@ def result_figure(result: Shown) -> Figure:
 
 def with_figure() -> list[str]:
     """Result classes that can be drawn."""
-    return [name for name, view in VIEWS.items() if view.figure]
+    return [home.partition(":")[2] for home, view in VIEWS.items() if view.figure]
 
 
 def load(target: str) -> Callable[..., Any]:

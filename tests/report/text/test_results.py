@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 
 from mlperf.cli.framework.default_group import DefaultGroup
 from mlperf.cli.main import cli
-from mlperf.report.text.results import RESULTS, command_schema, json_document, schema_name, schema_text
+from mlperf.report.text.registry import RESULTS
+from mlperf.report.text.results import command_schema, json_document, schema_name, schema_text
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 WITHOUT_RESULT = {"completion"}

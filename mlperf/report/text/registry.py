@@ -1,0 +1,120 @@
+"""Every command's results: the class of each, and where its sections and its figure are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from mlperf.core.shown import Shown
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Where the sections and the figure of a result class are made, as ``"module:function"``; empty where there is none."""
+
+    sections: str = ""
+    figure: str = ""
+
+
+FEATURES = {"mlperf.features.network.base:FeatureTable": View("mlperf.report.pages.features:feature_sections")}
+
+RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
+    {
+        "demo": {
+            "mlperf.studies.demo:Demo": View("mlperf.report.pages.demos:demo_sections", "mlperf.report.pages.demos:demo_figure")
+        },
+        "collect": {
+            "mlperf.collect.protocol.summary:Collected": View(),
+            "mlperf.collect.trainer.summary:Trained": View(),
+            "mlperf.collect.contraction.summary:CollectedContractions": View(),
+            "mlperf.collect.counters.offers:Probe": View("mlperf.report.pages.counters:probe_sections"),
+            "mlperf.collect.counters.counted:Counted": View("mlperf.report.pages.counters:counted_sections"),
+            "mlperf.collect.counters.kernel_counters:KernelCounters": View(),
+        },
+        "data list": {"mlperf.datasets.catalogue.listing:DataList": View()},
+        "data columns": {"mlperf.datasets.dictionary.dictionary:DataDictionary": View()},
+        "data check": {"mlperf.datasets.catalogue.check:DataCheck": View()},
+        "data template": {"mlperf.datasets.reading.template:Template": View()},
+        "data export": {"mlperf.datasets.catalogue.export:Exported": View()},
+        "data import": {"mlperf.datasets.campaigns.gpu_campaign:Imported": View()},
+        "features swc-s": FEATURES,
+        "features swc-o": FEATURES,
+        "features engine": FEATURES,
+        "features gain": {"mlperf.studies.gain:CharacteristicGain": View("mlperf.report.pages.characteristics:gain_sections")},
+        "features dwc-b": FEATURES,
+        "features dwc-o": FEATURES,
+        "watch": {
+            "mlperf.forecast.result:Watched": View(
+                "mlperf.report.pages.watched:watched_sections", "mlperf.report.pages.watched:watched_figure"
+            )
+        },
+        "train": {
+            "mlperf.training.model:Model": View("mlperf.report.pages.models:model_sections"),
+            "mlperf.training.table_model:TableModel": View("mlperf.report.pages.models:table_model_sections"),
+            "mlperf.training.quality.quality_model:QualityModel": View("mlperf.report.pages.quality:quality_sections"),
+        },
+        "report": {
+            "mlperf.training.model_report:ModelReport": View(
+                "mlperf.report.pages.model_reports:report_sections", "mlperf.report.pages.model_reports:report_figure"
+            ),
+            "mlperf.report.paper.result:PaperFigures": View("mlperf.report.paper.view:figure_sections"),
+            "mlperf.traces.timeline.summary:TimelineSummary": View("mlperf.report.pages.timelines:timeline_sections"),
+        },
+        "predict": {
+            "mlperf.planning.run_prediction:Prediction": View(
+                "mlperf.report.pages.predictions:prediction_sections", "mlperf.report.pages.predictions:prediction_figure"
+            ),
+            "mlperf.planning.table_prediction:RowPredictions": View(),
+        },
+        "compare": {
+            "mlperf.planning.compare:Comparison": View(
+                "mlperf.report.pages.comparisons:comparison_sections", "mlperf.report.pages.comparisons:comparison_figure"
+            )
+        },
+        "search": {
+            "mlperf.planning.search.result:SearchResult": View(
+                "mlperf.report.pages.searches:search_sections", "mlperf.report.pages.searches:search_figure"
+            ),
+            "mlperf.planning.search.machines:MachineSearch": View(
+                "mlperf.report.pages.machine_searches:machines_sections", "mlperf.report.pages.machine_searches:machines_figure"
+            ),
+        },
+        "kernels study": {
+            "mlperf.studies.kernels.study:KernelStudy": View(
+                "mlperf.report.pages.kernel_study:study_sections", "mlperf.report.pages.kernel_study:study_figure"
+            )
+        },
+        "kernels train": {
+            "mlperf.studies.kernels.kernel_model:KernelModel": View("mlperf.report.pages.kernel_study:model_sections")
+        },
+        "kernels predict": {
+            "mlperf.studies.kernels.kernel_model:KernelPredictions": View(
+                "mlperf.report.pages.kernel_study:prediction_sections", "mlperf.report.pages.kernel_study:prediction_figure"
+            )
+        },
+        "kernels equation": {
+            "mlperf.studies.kernels.published:PublishedModel": View("mlperf.report.pages.kernel_study:equation_sections")
+        },
+        "accuracy": {
+            "mlperf.studies.open_data.result:OpenAccuracy": View("mlperf.report.pages.open_data:accuracy_sections"),
+            "mlperf.studies.trainer.result:TrainerAccuracy": View(
+                "mlperf.report.pages.trainer_accuracy:trainer_sections", "mlperf.report.pages.trainer_accuracy:distribution_figure"
+            ),
+        },
+    }
+)
+"""Command to the classes of its results, ``"module:Class"``, each with its view; without one its own frame is shown."""
+
+VIEWS: Mapping[str, View] = MappingProxyType(
+    {
+        **{home: view for classes in RESULTS.values() for home, view in classes.items()},
+        "mlperf.forecast.study:OnlineStudy": View("mlperf.report.pages.watched:study_sections"),
+    }
+)
+"""Views by class: those of the commands' results, and of results that only Python functions return."""
+
+
+def view_of(result: Shown) -> View:
+    """The view of a result; an empty one where its own frame is shown."""
+    return VIEWS.get(f"{type(result).__module__}:{type(result).__qualname__}", View())
