@@ -30,6 +30,28 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what reads the open data, so that ``-m data`` runs it alone."""
+    for item in items:
+        if "shared_data" in getattr(item, "fixturenames", ()):
+            item.add_marker("data")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Spread folders over all cores where pytest-xdist is installed and no ``-n`` is given; files run in this process."""
+    option = config.option
+    # A worker comes by here too, and must not start workers of its own.
+    free = getattr(option, "numprocesses", 0) is None and not hasattr(config, "workerinput")
+    if free and not option.usepdb and not option.collectonly and not named_files(config.args):
+        option.numprocesses, option.dist = "auto", "loadfile"
+
+
+def named_files(arguments: list[str]) -> bool:
+    """Whether only files are asked for, or single tests of them."""
+    return all(Path(argument.partition("::")[0]).is_file() for argument in arguments)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Folder with the open data that the repository does not carry (``MLPERF_SHARED_DATA``)."""
@@ -110,3 +132,13 @@ def open_sweep(shared_data: Path) -> Any:
     from mlperf.studies.kernels import read_kernel_times
 
     return read_kernel_times(shared_data / "simd_tensor")
+
+
+@pytest.fixture(scope="session")
+def shown_demo(small_campaign: Path) -> Any:
+    """The demo on the small campaign, with few folds."""
+    from mlperf.studies import demo
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(demo, "N_FOLDS", 2)
+        return demo.run_demo(small_campaign)
