@@ -18,7 +18,7 @@ from mlperf.models.online.members import REFERENCE, Shape
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MemberState:
     """What a forecast is worth so far, for people who watch.
 
     Attributes
@@ -88,7 +88,7 @@ class StreamForecast:
         self.windows: list[Window] = []
         self.forecasts: list[Forecast] = []
 
-    def push(self, t_s: float, values: FloatArray) -> Standing | None:
+    def push(self, t_s: float, values: FloatArray) -> MemberState | None:
         """Take in one sample as recorded; None while there is no rate yet."""
         window = self.source.push(t_s, values)
         if window is None:
@@ -97,7 +97,7 @@ class StreamForecast:
         self.windows.append(window)
         self.forecasts.append(made)
         errors = self.forecaster.errors[HEDGE]
-        return Standing(
+        return MemberState(
             t_s,
             window.performance,
             math.exp(made.hedged),

@@ -19,7 +19,7 @@ from mlperf.core.errors import FitError, MissingExtraError
 from mlperf.datasets.streams.performance import N_DECIDING, PERFORMANCE, Performance, choose_performance
 from mlperf.datasets.streams.read import SETTINGS
 from mlperf.datasets.streams.recording import Recording
-from mlperf.forecast.forecasting import Standing, StreamForecast
+from mlperf.forecast.forecasting import MemberState, StreamForecast
 from mlperf.forecast.request import AUTO, WatchRequest
 from mlperf.forecast.result import Run, Watched, summarise
 from mlperf.models.online.forecaster import ForecasterSettings
@@ -28,7 +28,7 @@ LONGEST_WAIT_S = 0.1
 
 
 def watch(
-    request: WatchRequest, *, tell: Callable[[Performance, Standing], None] | None = None, stdout: int | IO[Any] | None = None
+    request: WatchRequest, *, tell: Callable[[Performance, MemberState], None] | None = None, stdout: int | IO[Any] | None = None
 ) -> Watched:
     """Run a command, and forecast its performance while it runs.
 
@@ -120,7 +120,9 @@ class Live:
         Called with every standing.
     """
 
-    def __init__(self, request: WatchRequest, columns: Sequence[str], tell: Callable[[Performance, Standing], None] | None) -> None:
+    def __init__(
+        self, request: WatchRequest, columns: Sequence[str], tell: Callable[[Performance, MemberState], None] | None
+    ) -> None:
         self.request = request
         self.columns = tuple(columns)
         self.forecast: StreamForecast | None = None

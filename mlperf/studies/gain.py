@@ -17,8 +17,8 @@ from mlperf.models.validation.scores import r2
 from mlperf.training.characteristics.stored import RUN, SURROGATE
 from mlperf.training.gradient.gradient import EXPLAINED
 from mlperf.training.gradient.gradient_accuracy import errors, fit_without, predicted_steps
+from mlperf.training.gradient.gradient_characteristics import GradientCharacteristics, terms_of
 from mlperf.training.gradient.gradient_data import gradient_data
-from mlperf.training.gradient.with_characteristics import Further, terms_of
 from mlperf.training.training import cnn_folds, fit_sgemm
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def characteristic_gain(
     from mlperf.datasets import read_campaign
 
     found = read_campaign(campaign) if isinstance(campaign, (str, Path)) else campaign
-    further = Further.of(found, gradient_data(found, fit_sgemm(found), backend), sets, counters)
+    further = GradientCharacteristics.of(found, gradient_data(found, fit_sgemm(found), backend), sets, counters)
     data, variants = further.data, variants_of(further.sets)
     cnns = tuple(str(name) for name in data.steps["cnn"].unique())
     folds = cnn_folds(cnns, n_folds, seed)
@@ -177,7 +177,7 @@ class Fold:
     r2_adj: float
 
 
-def left_out(further: Further, fold: list[str], variant: Variant, method: str, seed: int) -> Fold:
+def left_out(further: GradientCharacteristics, fold: list[str], variant: Variant, method: str, seed: int) -> Fold:
     """Predict one fold's CNNs from models that were fitted on the others."""
     own = replace(further, sets=variant.sets)
     complete = own.complete if variant.counters == SURROGATE else None

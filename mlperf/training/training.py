@@ -16,8 +16,8 @@ from mlperf.training.components.component_fit import fit_components
 from mlperf.training.components.component_rows import component_rows
 from mlperf.training.gradient.gradient import METHODS, fit_gradient
 from mlperf.training.gradient.gradient_accuracy import LeftOut, accuracy_table, kernel_accuracy, leave_groups_out
+from mlperf.training.gradient.gradient_characteristics import GradientCharacteristics
 from mlperf.training.gradient.gradient_data import CLOCK, GradientData, gradient_data
-from mlperf.training.gradient.with_characteristics import Further
 from mlperf.training.model import GradientScore, Model
 from mlperf.training.table_model import TableModel, train_table
 
@@ -114,7 +114,7 @@ def train_campaign(
     _check_names(found, leave_out)
     sgemm = fit_sgemm(found)
     data = gradient_data(found, sgemm, backend, leave_out)
-    further = Further.of(found, data, characteristics, counters)
+    further = GradientCharacteristics.of(found, data, characteristics, counters)
     data = further.data
     cnns = tuple(str(name) for name in data.steps["cnn"].unique())
     folds = cnn_folds(cnns, n_folds, seed)

@@ -21,8 +21,8 @@ from mlperf.studies.gain import characteristic_gain
 from mlperf.training.characteristics.description import campaign_counters
 from mlperf.training.characteristics.stored import RUN, SURROGATE
 from mlperf.training.gradient.gradient import step_times
+from mlperf.training.gradient.gradient_characteristics import GradientCharacteristics, terms_of
 from mlperf.training.gradient.gradient_data import gradient_data
-from mlperf.training.gradient.with_characteristics import Further, terms_of
 from mlperf.training.model import Model
 from mlperf.training.training import fit_sgemm
 from mlperf.training.with_counters import with_counters
@@ -80,7 +80,7 @@ def test_noise_for_a_counter_is_no_gain(few: Campaign, tmp_path: Path) -> None:
 
 def test_columns_are_offered_to_the_kernels_that_they_describe(few: Campaign) -> None:
     campaign = few
-    further = Further.of(campaign, gradient_data(campaign, fit_sgemm(campaign)), ("swc-o", "swc-s"))
+    further = GradientCharacteristics.of(campaign, gradient_data(campaign, fit_sgemm(campaign)), ("swc-o", "swc-s"))
     assert further.sets == ("swc-s", "swc-o")
     memory, products = terms_of(further.sets, further.data.calls)
     assert set(memory) == {*SETS["swc-s"].memory_terms, *SETS["swc-o"].memory_terms}

@@ -16,7 +16,7 @@ from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
     from mlperf.datasets.streams.performance import Performance
-    from mlperf.forecast.forecasting import Standing
+    from mlperf.forecast.forecasting import MemberState
 
 WORDS = ("auto", "progress", "instructions", "cpu", "io")
 EPILOG = """\b
@@ -99,7 +99,7 @@ class Screen:
         self._next_s = time.monotonic() + PLAIN_EVERY_S
         self._open = False
 
-    def tell(self, performance: Performance, standing: Standing) -> None:
+    def tell(self, performance: Performance, standing: MemberState) -> None:
         """Show where the forecast stands."""
         if self._silent or (not self._live and time.monotonic() < self._next_s):
             return
@@ -116,7 +116,7 @@ class Screen:
             click.echo("", err=True)
 
 
-def standing_text(performance: Performance, standing: Standing) -> str:
+def standing_text(performance: Performance, standing: MemberState) -> str:
     """One line: now, then, error so far compared with persistence."""
     from mlperf.report.text.numbers import percent_text
 

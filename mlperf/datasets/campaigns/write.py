@@ -17,7 +17,7 @@ from mlperf.core.files import write_bytes_whole
 from mlperf.datasets.dictionary.column import Column, TableSchema
 from mlperf.datasets.dictionary.numbers import NOT_FINITE_HINT, WHOLE_HINT
 from mlperf.datasets.dictionary.schema import table_schema
-from mlperf.datasets.reading.cells import Parsed, as_whole, may_be_empty
+from mlperf.datasets.reading.cells import ParsedTable, as_whole, may_be_empty
 from mlperf.datasets.reading.read import frame_of
 from mlperf.datasets.reading.rules import first_violation
 
@@ -65,7 +65,7 @@ def zipped(content: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def parse_frame(frame: pd.DataFrame, path: Path, schema: TableSchema) -> Parsed:
+def parse_frame(frame: pd.DataFrame, path: Path, schema: TableSchema) -> ParsedTable:
     """The frame's columns with the dictionary's types, row numbers from 0."""
     surplus, missing = set(frame.columns) - set(schema.names), set(schema.names) - set(frame.columns)
     if surplus or missing:
@@ -79,7 +79,7 @@ def parse_frame(frame: pd.DataFrame, path: Path, schema: TableSchema) -> Parsed:
     }
     empty = {column.name: nothing_to_say(frame, texts, column) for column in schema.columns if may_be_empty(column)}
     numbers = {column.name: numeric(frame, path, column, empty.get(column.name)) for column in schema.columns if column.is_numeric}
-    return Parsed({**texts, **numbers}, empty)
+    return ParsedTable({**texts, **numbers}, empty)
 
 
 def nothing_to_say(frame: pd.DataFrame, texts: dict[str, Any], column: Column) -> BoolArray:

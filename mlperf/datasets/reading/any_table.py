@@ -18,7 +18,7 @@ from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.folder import table_name
 from mlperf.datasets.reading.grid import Grid, read_grid
 from mlperf.datasets.reading.header import separator_hint
-from mlperf.datasets.reading.inference import MISSING_HINT, Typed, number_column, typed_column
+from mlperf.datasets.reading.inference import MISSING_HINT, TypedColumn, number_column, typed_column
 from mlperf.datasets.reading.read import ReadTable, read_table
 from mlperf.datasets.reading.repeats import settle_copies
 from mlperf.datasets.reading.source import check_settled, read_source
@@ -193,7 +193,7 @@ def all_cells(grid: Grid) -> pd.DataFrame:
     return pd.DataFrame(text_columns(grid, grid.header))
 
 
-def checked_rows(grid: Grid, typed: dict[str, Typed], target: str | None, *, na: str, positive: bool) -> BoolArray:
+def checked_rows(grid: Grid, typed: dict[str, TypedColumn], target: str | None, *, na: str, positive: bool) -> BoolArray:
     """Rows to keep, once every cell has been found right or missing by leave.
 
     Raises
@@ -218,7 +218,7 @@ def checked_rows(grid: Grid, typed: dict[str, Typed], target: str | None, *, na:
     return ~missing
 
 
-def column_faults(name: str, column: Typed, *, na: str, positive: bool, is_target: bool) -> list[tuple[int, str, str, str]]:
+def column_faults(name: str, column: TypedColumn, *, na: str, positive: bool, is_target: bool) -> list[tuple[int, str, str, str]]:
     """Row, column, expectation and hint of the first wrong cells of a column, one of each kind."""
     faults = []
     if column.wrong is not None:

@@ -22,7 +22,7 @@ EVERY_DIGIT: dict[str, Any] = {} if PANDAS >= (3, 1) else {"float_precision": "r
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parsed:
+class ParsedTable:
     """Typed columns of a table, each of length n_rows.
 
     Attributes
@@ -42,7 +42,7 @@ def may_be_empty(column: Column) -> bool:
     return column.absent_when is not None and not column.absent_text
 
 
-def parse_columns(grid: Grid, columns: Sequence[Column]) -> Parsed:
+def parse_columns(grid: Grid, columns: Sequence[Column]) -> ParsedTable:
     """Type every cell of the named columns.
 
     Raises
@@ -54,7 +54,7 @@ def parse_columns(grid: Grid, columns: Sequence[Column]) -> Parsed:
     return parse_one_by_one(grid, columns) if parsed is None else parsed
 
 
-def parse_at_once(grid: Grid, columns: Sequence[Column]) -> Parsed | None:
+def parse_at_once(grid: Grid, columns: Sequence[Column]) -> ParsedTable | None:
     """Type whole columns; None where some cell is not what it should be."""
     as_text = {column.name: str for column in columns if not column.is_numeric or may_be_empty(column)}
     frame = pd.read_csv(
@@ -79,7 +79,7 @@ def parse_at_once(grid: Grid, columns: Sequence[Column]) -> Parsed | None:
         if typed is None:
             return None
         values[column.name] = typed
-    return Parsed(values, empty)
+    return ParsedTable(values, empty)
 
 
 def whole_column(cells: pd.Series[Any], column: Column, empty: BoolArray | None) -> Any:
@@ -110,7 +110,7 @@ def as_whole(numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
     return numbers.astype(np.int64) if fits.all() else None
 
 
-def parse_one_by_one(grid: Grid, columns: Sequence[Column]) -> Parsed:
+def parse_one_by_one(grid: Grid, columns: Sequence[Column]) -> ParsedTable:
     """Type cell after cell, in reading order; slow, and it knows where it is."""
     places = [(grid.header.index(column.name), column) for column in columns]
     places.sort(key=lambda place: place[0])
@@ -125,7 +125,7 @@ def parse_one_by_one(grid: Grid, columns: Sequence[Column]) -> Parsed:
         blank = 0 if column.is_numeric else ""
         filled = [blank if cell is None else cell for cell in found[column.name]]
         values[column.name] = np.array(filled, dtype=kinds[column.kind]) if column.is_numeric else pd.Series(filled, dtype="str")
-    return Parsed(values, empty)
+    return ParsedTable(values, empty)
 
 
 def parse_cell(grid: Grid, line: int, text: str, column: Column) -> float | str | None:

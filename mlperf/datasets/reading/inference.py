@@ -16,7 +16,7 @@ MIXED_HINT = "If the column holds labels, say so: categorical=('{column}',) (--c
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Typed:
+class TypedColumn:
     """One column.
 
     Attributes
@@ -38,7 +38,7 @@ class Typed:
     hint: str = ""
 
 
-def typed_column(cells: pd.Series[Any], *, is_label: bool) -> Typed:
+def typed_column(cells: pd.Series[Any], *, is_label: bool) -> TypedColumn:
     """Infer whether a column holds numbers or labels, and type it.
 
     A column holds numbers where every cell that is not missing is one, labels where none is. A mixture is a mistake unless
@@ -52,22 +52,22 @@ def typed_column(cells: pd.Series[Any], *, is_label: bool) -> Typed:
         The caller says that these are labels, whatever they look like.
     """
     if is_label:
-        return Typed(cells, cells.str.strip().eq("").to_numpy(dtype=bool))
+        return TypedColumn(cells, cells.str.strip().eq("").to_numpy(dtype=bool))
     numbers, missing, odd = parsed_numbers(cells)
     if (odd | missing).all() and not infinite(cells).any():
-        return Typed(cells.where(~missing, ""), missing)
+        return TypedColumn(cells.where(~missing, ""), missing)
     if odd.any():
         return mixed(cells, ~(odd | missing), missing, odd)
-    return Typed(number_values(numbers, missing), missing)
+    return TypedColumn(number_values(numbers, missing), missing)
 
 
-def number_column(cells: pd.Series[Any]) -> Typed:
+def number_column(cells: pd.Series[Any]) -> TypedColumn:
     """Type a column that must hold numbers, NaN where a cell is missing."""
     numbers, missing, odd = parsed_numbers(cells)
     if odd.any():
         row = int(np.argmax(odd))
-        return Typed(cells, missing, row, "a number", number_hint(str(cells.iloc[row])))
-    return Typed(number_values(numbers, missing), missing)
+        return TypedColumn(cells, missing, row, "a number", number_hint(str(cells.iloc[row])))
+    return TypedColumn(number_values(numbers, missing), missing)
 
 
 def parsed_numbers(cells: pd.Series[Any]) -> tuple[pd.Series[Any], BoolArray, BoolArray]:
@@ -89,14 +89,16 @@ def infinite(cells: pd.Series[Any]) -> BoolArray:
     return np.asarray(cells.str.strip().str.lower().str.lstrip("+-").isin(NOT_FINITE - {"nan"}), dtype=bool)
 
 
-def mixed(cells: pd.Series[Any], numeric: BoolArray, missing: BoolArray, odd: BoolArray) -> Typed:
+def mixed(cells: pd.Series[Any], numeric: BoolArray, missing: BoolArray, odd: BoolArray) -> TypedColumn:
     """A column of numbers with something else in it, or of labels with a number in it: the rarer kind is the wrong one."""
     if numeric.sum() >= odd.sum():
         row = int(np.argmax(odd))
         text = str(cells.iloc[row])
-        return Typed(cells, missing, row, "a number, as in the rest of the column", f"{number_hint(text)} {mixed_hint(cells)}")
+        return TypedColumn(
+            cells, missing, row, "a number, as in the rest of the column", f"{number_hint(text)} {mixed_hint(cells)}"
+        )
     row = int(np.argmax(numeric))
-    return Typed(cells, missing, row, "a label, as in the rest of the column", mixed_hint(cells))
+    return TypedColumn(cells, missing, row, "a label, as in the rest of the column", mixed_hint(cells))
 
 
 def mixed_hint(cells: pd.Series[Any]) -> str:

@@ -13,7 +13,7 @@ from mlperf.core.arrays import BoolArray
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.column import Column
 from mlperf.datasets.dictionary.numbers import EMPTY_HINT, bound_hint
-from mlperf.datasets.reading.cells import Parsed, may_be_empty
+from mlperf.datasets.reading.cells import ParsedTable, may_be_empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Violation:
     hint: str
 
 
-def first_violation(parsed: Parsed, columns: Sequence[Column]) -> Violation | None:
+def first_violation(parsed: ParsedTable, columns: Sequence[Column]) -> Violation | None:
     """The violation in the topmost row, and there in the leftmost of ``columns``; None where there is none."""
     found: Violation | None = None
     for column in columns:
@@ -36,7 +36,7 @@ def first_violation(parsed: Parsed, columns: Sequence[Column]) -> Violation | No
     return found
 
 
-def column_violation(parsed: Parsed, column: Column) -> Violation | None:
+def column_violation(parsed: ParsedTable, column: Column) -> Violation | None:
     """The topmost violation in one column."""
     values = parsed.values[column.name]
     absent = rows_where(parsed, column)
@@ -57,13 +57,13 @@ def column_violation(parsed: Parsed, column: Column) -> Violation | None:
     return Violation(row, column.name, expected, bound_hint(value, is_time=column.unit == "s"))
 
 
-def rows_where(parsed: Parsed, column: Column) -> BoolArray:
+def rows_where(parsed: ParsedTable, column: Column) -> BoolArray:
     """Rows in which the column has nothing to say."""
     n_rows = len(parsed.values[column.name])
     return np.zeros(n_rows, dtype=bool) if column.absent_when is None else column.absent_when.holds(parsed.values)
 
 
-def has_value(parsed: Parsed, column: Column) -> BoolArray:
+def has_value(parsed: ParsedTable, column: Column) -> BoolArray:
     """Rows in which the cell says something: not empty, and not the zero that stands for nothing."""
     values = parsed.values[column.name]
     if column.name in parsed.empty:
@@ -75,7 +75,7 @@ def has_value(parsed: Parsed, column: Column) -> BoolArray:
     return np.ones(len(values), dtype=bool)
 
 
-def allowed(parsed: Parsed, column: Column) -> BoolArray:
+def allowed(parsed: ParsedTable, column: Column) -> BoolArray:
     """Rows whose cell is inside its bounds or among its choices."""
     values: Any = parsed.values[column.name]
     if not column.is_numeric:

@@ -65,7 +65,7 @@ RATES = ("instructions", "cycles", "accesses", "l1_misses", "last_misses", "bran
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Derived:
+class DerivedColumn:
     """A column that was computed."""
 
     column: FeatureColumn
@@ -78,7 +78,7 @@ def derive(
     source: str,
     line_bytes: pd.Series[float],
     cpu_s: pd.Series[float] | None,
-) -> list[Derived]:
+) -> list[DerivedColumn]:
     """Every column that can be made of the quantities of one source.
 
     Parameters
@@ -124,7 +124,7 @@ def sums(known: dict[str, pd.Series[float]]) -> Sequence[Sum]:
     return found
 
 
-def ratio_columns(known: Mapping[str, pd.Series[float]], prefix: str, source: str) -> list[Derived]:
+def ratio_columns(known: Mapping[str, pd.Series[float]], prefix: str, source: str) -> list[DerivedColumn]:
     """Ratios whose lower part is never zero, and their logarithms with one added to both parts: no miss has one, too."""
     made = []
     for each in RATIOS:
@@ -137,6 +137,6 @@ def ratio_columns(known: Mapping[str, pd.Series[float]], prefix: str, source: st
     return made
 
 
-def made_column(prefix: str, name: str, unit: str, source: str, doc: str, values: Any) -> Derived:
+def made_column(prefix: str, name: str, unit: str, source: str, doc: str, values: Any) -> DerivedColumn:
     """Compute one derived column."""
-    return Derived(FeatureColumn(prefix + name, unit, f"computed from {source}", doc), np.asarray(values, dtype=np.float64))
+    return DerivedColumn(FeatureColumn(prefix + name, unit, f"computed from {source}", doc), np.asarray(values, dtype=np.float64))

@@ -9,7 +9,7 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.counters import COUNTERS, PREFIXES, Counter
-from mlperf.features.counters.derived import Derived, derive
+from mlperf.features.counters.derived import DerivedColumn, derive
 from mlperf.features.network.base import KEY, FeatureColumn, FeatureTable
 
 LINEAR_COUNTERS = ("cg_Ir", "cg_Dr", "cg_Dw", "cg_D1mr", "cg_DLmr", "cg_Bcm")
@@ -119,9 +119,9 @@ def counter_column(counter: Counter) -> FeatureColumn:
     return FeatureColumn(counter.name, counter.unit, counter.source, counter.doc)
 
 
-def derived_columns(means: pd.DataFrame, names: Sequence[str], line_bytes: int, *, times: bool) -> list[Derived]:
+def derived_columns(means: pd.DataFrame, names: Sequence[str], line_bytes: int, *, times: bool) -> list[DerivedColumn]:
     """What is computed, one source after the other."""
-    made: list[Derived] = []
+    made: list[DerivedColumn] = []
     for source, prefix in PREFIXES.items():
         own = [COUNTERS[name] for name in names if COUNTERS[name].source == source]
         quantities = {counter.quantity: means[counter.name] for counter in own if counter.quantity}

@@ -16,7 +16,7 @@ from mlperf.features.source.strides import Addresses, nest_addresses
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Touched:
+class KernelFootprint:
     """What one kernel touches: distinct bytes of each block of memory, and its misses from an empty cache by level and block."""
 
     size_bytes: dict[str, float]
@@ -76,18 +76,18 @@ class Reuse:
 NEVER = Reuse(float("inf"), float("inf"))
 
 
-def touched_by(addresses: Addresses, caches: Sequence[CacheLevel]) -> Touched:
+def touched_by(addresses: Addresses, caches: Sequence[CacheLevel]) -> KernelFootprint:
     """Footprints and misses of one kernel alone."""
     by_line = {cache.line_bytes: nest_lines(addresses, cache.line_bytes) for cache in caches}
     smallest = min(by_line)
-    return Touched(
+    return KernelFootprint(
         {name: smallest * count for name, count in by_line[smallest].items()},
         tuple(by_line[cache.line_bytes] for cache in caches),
         tuple(cache_misses(addresses, cache) for cache in caches),
     )
 
 
-def steady_reuse(touched: Sequence[Touched]) -> list[dict[str, Reuse]]:
+def steady_reuse(touched: Sequence[KernelFootprint]) -> list[dict[str, Reuse]]:
     """Find the reuse of every block that a kernel touches, in a step that follows another one."""
     stack: OrderedDict[str, tuple[float, int]] = OrderedDict()  # block: bytes and number of the call, most recent last
     found: list[dict[str, Reuse]] = []
@@ -99,7 +99,7 @@ def steady_reuse(touched: Sequence[Touched]) -> list[dict[str, Reuse]]:
     return found[len(touched) :]
 
 
-def reuse_of_call(call: Touched, stack: OrderedDict[str, tuple[float, int]]) -> dict[str, Reuse]:
+def reuse_of_call(call: KernelFootprint, stack: OrderedDict[str, tuple[float, int]]) -> dict[str, Reuse]:
     """Distances of every block of one call, from what was touched before it."""
     since: dict[int, float] = {}
     for size, number in stack.values():

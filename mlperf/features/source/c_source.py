@@ -32,7 +32,7 @@ STANDARD_TYPES: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(slots=True)
-class Preprocessed:
+class PreprocessedSource:
     """What the preprocessor lines left behind.
 
     Attributes
@@ -49,7 +49,7 @@ class Preprocessed:
     active: list[bool] = field(default_factory=list)
 
 
-def preprocess(text: str, path: str) -> Preprocessed:
+def preprocess(text: str, path: str) -> PreprocessedSource:
     """Take comments, compiler words and preprocessor lines out of C text.
 
     Raises
@@ -57,7 +57,7 @@ def preprocess(text: str, path: str) -> Preprocessed:
     DataError
         A macro with parameters or a condition that is not about whether a name is defined; names the line.
     """
-    state = Preprocessed()
+    state = PreprocessedSource()
     lines = _blanked(_COMMENTS, text, keep="\"'").split("\n")
     kept = []
     number = 0
@@ -82,7 +82,7 @@ def _blanked(pattern: re.Pattern[str], text: str, keep: str = "") -> str:
     return pattern.sub(blank, text)
 
 
-def _line(line: str, state: Preprocessed, place: str) -> str:
+def _line(line: str, state: PreprocessedSource, place: str) -> str:
     found = _DIRECTIVE.match(line)
     if found:
         handler = DIRECTIVES.get(found[1])
@@ -99,7 +99,7 @@ def _line(line: str, state: Preprocessed, place: str) -> str:
 HINT = "Run the preprocessor first, as in cc -E -P file.c > plain.c, or write the lines out."
 
 
-def _define(rest: str, state: Preprocessed, place: str) -> str:
+def _define(rest: str, state: PreprocessedSource, place: str) -> str:
     if not all(state.active):
         return ""
     found = _DEFINE.match(rest)
@@ -120,49 +120,49 @@ def _numbers(constants: Mapping[str, Polynomial]) -> dict[str, int]:
     return {name: value.constant for name, value in constants.items() if value.constant is not None}
 
 
-def _undefine(rest: str, state: Preprocessed, _place: str) -> str:
+def _undefine(rest: str, state: PreprocessedSource, _place: str) -> str:
     if all(state.active):
         state.constants.pop(rest, None)
         state.replaced.pop(rest, None)
     return ""
 
 
-def _nothing(_rest: str, _state: Preprocessed, _place: str) -> str:
+def _nothing(_rest: str, _state: PreprocessedSource, _place: str) -> str:
     return ""
 
 
-def _if_defined(rest: str, state: Preprocessed, _place: str) -> str:
+def _if_defined(rest: str, state: PreprocessedSource, _place: str) -> str:
     state.active.append(rest in state.constants or rest in state.replaced)
     return ""
 
 
-def _if_not_defined(rest: str, state: Preprocessed, _place: str) -> str:
+def _if_not_defined(rest: str, state: PreprocessedSource, _place: str) -> str:
     state.active.append(rest not in state.constants and rest not in state.replaced)
     return ""
 
 
-def _if(rest: str, state: Preprocessed, place: str) -> str:
+def _if(rest: str, state: PreprocessedSource, place: str) -> str:
     if rest not in ("0", "1"):
         raise DataError(f"got #if {rest}, expected #if 0, #if 1, #ifdef or #ifndef", place=place, hint=HINT)
     state.active.append(rest == "1")
     return ""
 
 
-def _else(_rest: str, state: Preprocessed, place: str) -> str:
+def _else(_rest: str, state: PreprocessedSource, place: str) -> str:
     if not state.active:
         raise DataError("got #else without #if", place=place, hint="Check the lines that begin with #.")
     state.active[-1] = not state.active[-1]
     return ""
 
 
-def _end(_rest: str, state: Preprocessed, place: str) -> str:
+def _end(_rest: str, state: PreprocessedSource, place: str) -> str:
     if not state.active:
         raise DataError("got #endif without #if", place=place, hint="Check the lines that begin with #.")
     state.active.pop()
     return ""
 
 
-DIRECTIVES: Mapping[str, Callable[[str, Preprocessed, str], str]] = MappingProxyType(
+DIRECTIVES: Mapping[str, Callable[[str, PreprocessedSource, str], str]] = MappingProxyType(
     {
         "define": _define,
         "undef": _undefine,

@@ -16,13 +16,13 @@ from mlperf.report.paper.registry import PAPER_FIGURES, FigureKind
 from mlperf.report.paper.result import Drawing, DrawnFigure, PaperFigures, SkippedFigure
 
 if TYPE_CHECKING:
-    from mlperf.studies.paper.figure_inputs import Material
+    from mlperf.studies.paper.figure_inputs import FigureInputs
 
 FORMATS = (*FILE_TYPES, "csv")
 
 
 def draw_paper_figures(
-    material: Material, folder: Path, formats: Sequence[str] = ("svg",), numbers: Iterable[int] | None = None
+    material: FigureInputs, folder: Path, formats: Sequence[str] = ("svg",), numbers: Iterable[int] | None = None
 ) -> PaperFigures:
     """Write ``figure-04.svg`` to ``figure-13.svg``; a figure that cannot be drawn is skipped with the reason.
 
@@ -30,7 +30,7 @@ def draw_paper_figures(
 
     Parameters
     ----------
-    material : Material
+    material : FigureInputs
         The campaign, and the model whose predictions are drawn.
     folder : Path
         Where the files go; made where it does not exist.
@@ -77,7 +77,7 @@ def chosen_kinds(numbers: Iterable[int] | None) -> list[FigureKind]:
     return [kind for kind in PAPER_FIGURES if kind.number in wanted]
 
 
-def made(kind: FigureKind, material: Material) -> tuple[str, list[Drawing]]:
+def made(kind: FigureKind, material: FigureInputs) -> tuple[str, list[Drawing]]:
     """The drawings of a figure, or why there are none."""
     reason = kind.missing(set(material.campaign.tables))
     if reason:

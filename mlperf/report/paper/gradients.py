@@ -13,7 +13,7 @@ from mlperf.report.paper.axes import count_ticks, whiskers
 from mlperf.report.paper.bars import part_looks, stacked_bars
 from mlperf.report.paper.result import MEASURED, Drawing
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, percent_text
-from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.studies.paper.gradients import (
     gradient_steps,
     kernel_shares,
@@ -29,7 +29,7 @@ MOST_LINES = 6
 NAMED_PRODUCTS, NAMED_MEMORY = 6, 7
 
 
-def step_drawings(material: Material) -> list[Drawing]:
+def step_drawings(material: FigureInputs) -> list[Drawing]:
     """Some networks over the sub-batch size (left), every step predicted against measured (right)."""
     table, how = gradient_steps(material)
     unit = best_unit(table["measured_s"].tolist(), TIME_UNITS_S, "s")
@@ -79,7 +79,7 @@ def draw_equality(axes: Axes, table: pd.DataFrame, size_s: float) -> None:
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
 
 
-def share_drawings(material: Material) -> list[Drawing]:
+def share_drawings(material: FigureInputs) -> list[Drawing]:
     """One network at one sub-batch size: bars of its kernels, measured, predicted, and by the paper's method."""
     table, cnn, size, how = kernel_shares(material)
     by_kernel = table.set_index("kernel")

@@ -13,7 +13,7 @@ from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, new_figure
 from mlperf.report.paper.axes import count_ticks, whiskers
 from mlperf.report.paper.result import Drawing
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, percent_text
-from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.studies.paper.run_costs import KEYS
 from mlperf.studies.paper.run_rows import RunRows, run_rows
 
@@ -26,12 +26,12 @@ THREADS = {"gpu_iteration_s": ("T_GPU", "GPU thread"), "update_iteration_s": ("T
 PREDICTED = (0, (1, 1.5))
 
 
-def gpu_drawings(material: Material) -> list[Drawing]:
+def gpu_drawings(material: FigureInputs) -> list[Drawing]:
     """Draw figure 9: the iteration of the GPU thread."""
     return [drawing(rows, "gpu_iteration_s") for rows in run_rows(material)]
 
 
-def update_drawings(material: Material) -> list[Drawing]:
+def update_drawings(material: FigureInputs) -> list[Drawing]:
     """Draw figure 10: the iteration of the update thread."""
     return [drawing(rows, "update_iteration_s") for rows in run_rows(material)]
 

@@ -12,7 +12,7 @@ from mlperf.report.paper.axes import whiskers
 from mlperf.report.paper.result import MEASURED, Drawing
 from mlperf.report.text.numbers import BYTE_UNITS, TIME_UNITS_S, best_unit, number_text
 from mlperf.specs.kernels.kernels import MEMORY_KERNELS
-from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.studies.paper.kernel_lines import kernel_lines
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST_PANELS, COLUMNS = 12, 4
 
 
-def line_drawings(material: Material) -> list[Drawing]:
+def line_drawings(material: FigureInputs) -> list[Drawing]:
     """One panel a kernel, its time over its bytes relative to the largest measured."""
     campaign = material.campaign
     backend = str(sorted(campaign.table("kernels")["backend"].unique())[0])

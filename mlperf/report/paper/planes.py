@@ -11,7 +11,7 @@ from mlperf.report.figures.figures import new_figure
 from mlperf.report.figures.heatmap import frame_cell, hatch_cells, tick
 from mlperf.report.paper.result import Drawing
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, number_text
-from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.studies.paper.planes import Plane, first_plane, second_plane
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def first_drawings(material: Material) -> list[Drawing]:
+def first_drawings(material: FigureInputs) -> list[Drawing]:
     """Figure 12: the first machine."""
     return [plane_drawing(first_plane(material))]
 
 
-def second_drawings(material: Material) -> list[Drawing]:
+def second_drawings(material: FigureInputs) -> list[Drawing]:
     """Figure 13: the second machine."""
     return [plane_drawing(second_plane(material))]
 

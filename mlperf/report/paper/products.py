@@ -11,7 +11,7 @@ from mlperf.report.figures.figures import PALETTE, new_figure
 from mlperf.report.paper.axes import size_map
 from mlperf.report.paper.result import MEASURED, Drawing
 from mlperf.report.text.numbers import percent_text
-from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.studies.paper.products import product_errors, product_plane
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ CURVES = (
 MOST_ERROR = 0.5
 
 
-def plane_drawings(material: Material) -> list[Drawing]:
+def plane_drawings(material: FigureInputs) -> list[Drawing]:
     """Rate (left) and time (right) over m and n at one k."""
     from matplotlib.colors import LogNorm, Normalize
     from matplotlib.ticker import NullLocator
@@ -56,7 +56,7 @@ def repeats(table: pd.DataFrame) -> str:
     return str(least) if least == most else f"{least} to {most}"
 
 
-def error_drawings(material: Material) -> list[Drawing]:
+def error_drawings(material: FigureInputs) -> list[Drawing]:
     """Where the local model errs (left), and how its errors compare with those of one global model (right)."""
     table = product_errors(material.campaign.table("sgemm"), material.products)
     figure = new_figure(9.2, 4.5)

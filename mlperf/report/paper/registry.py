@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mlperf.report.paper.result import Drawing
-    from mlperf.studies.paper.figure_inputs import Material
+    from mlperf.studies.paper.figure_inputs import FigureInputs
 
-    Maker = Callable[[Material], list[Drawing]]
+    Maker = Callable[[FigureInputs], list[Drawing]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class FigureKind:
     needs : tuple of tuple of str
         Sets of tables; one of the sets must be there.
     target : str
-        ``"module:function"`` inside this package, from a `Material` to a list of `Drawing`.
+        ``"module:function"`` inside this package, from a `FigureInputs` to a list of `Drawing`.
     """
 
     number: int

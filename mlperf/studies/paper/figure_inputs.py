@@ -18,7 +18,7 @@ IMAGENET_SIZE = 1_281_167
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class FigureInputs:
     """A campaign and what is to be drawn of it.
 
     Attributes

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.datasets.dictionary.schema import PRODUCTS
-from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.training.gradient.gradient import PREDICTOR, GradientModel, fit_gradient, with_isolated
 from mlperf.training.gradient.gradient_accuracy import predicted_steps
 from mlperf.training.gradient.gradient_data import STEP_KEYS, GradientData
@@ -18,7 +18,7 @@ PAPER = "paper"
 SUBBATCH_OF_PAPER = 4
 
 
-def step_spread(material: Material) -> pd.DataFrame:
+def step_spread(material: FigureInputs) -> pd.DataFrame:
     """Whole steps over their rounds: ``cnn, subbatch_size, measured_s`` (median), ``min_s``, ``max_s``, ``n_rounds``."""
     steps = material.campaign.table("steps")
     own = steps[steps["backend"] == material.gradient.backend]
@@ -27,7 +27,7 @@ def step_spread(material: Material) -> pd.DataFrame:
     return table
 
 
-def gradient_steps(material: Material) -> tuple[pd.DataFrame, str]:
+def gradient_steps(material: FigureInputs) -> tuple[pd.DataFrame, str]:
     """Measured steps compared with predictions by models that had not seen their network (figure 7).
 
     Returns
@@ -55,14 +55,14 @@ def gradient_steps(material: Material) -> tuple[pd.DataFrame, str]:
     return spread.merge(predicted, on=STEP_KEYS, how="left"), "; ".join(how)
 
 
-def own_isolated(material: Material, cnns: list[str]) -> GradientData:
+def own_isolated(material: FigureInputs, cnns: list[str]) -> GradientData:
     """Rows of some networks with isolated times from the model's own grid of products."""
     data = material.gradient.only(cnns)
     calls = data.calls.drop(columns=["isolated_s", "isolated_in_domain"])
     return replace(data, calls=with_isolated(calls, material.model.gradient.sgemm))
 
 
-def spread_of_networks(material: Material, table: pd.DataFrame, most: int) -> list[str]:
+def spread_of_networks(material: FigureInputs, table: pd.DataFrame, most: int) -> list[str]:
     """The networks asked for, else some from the fastest to the slowest."""
     largest = table.groupby("cnn")["measured_s"].max().sort_values()
     if material.cnns:
@@ -73,7 +73,7 @@ def spread_of_networks(material: Material, table: pd.DataFrame, most: int) -> li
     return [str(name) for name in drawable.index[places]]
 
 
-def kernel_shares(material: Material) -> tuple[pd.DataFrame, str, int, str]:
+def kernel_shares(material: FigureInputs) -> tuple[pd.DataFrame, str, int, str]:
     """Time of each kernel in one step of one network, measured and predicted without that network (figure 8).
 
     Returns
@@ -109,7 +109,7 @@ def kernel_shares(material: Material) -> tuple[pd.DataFrame, str, int, str]:
     return table.sort_values("measured_s", ascending=False, kind="stable", ignore_index=True), cnn, size, how
 
 
-def chosen_step(material: Material) -> tuple[str, int]:
+def chosen_step(material: FigureInputs) -> tuple[str, int]:
     """The network asked for, else a plain one in the middle of the field; the sub-batch size nearest to the paper's 4."""
     data = material.gradient
     steps = data.steps

@@ -15,7 +15,7 @@ from mlperf.planning.search.search import search_runs
 from mlperf.specs import load_machine
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
-from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.studies.paper.run_costs import costs_of, reach_between, settings_of_mode, solve
 
 MOST_NODES, MOST_SUBBATCH = 16, 8
@@ -56,7 +56,7 @@ Window = tuple[float, float] | None
 
 
 @lru_cache(maxsize=1)
-def first_plane(material: Material) -> Plane:
+def first_plane(material: FigureInputs) -> Plane:
     """The plane of the first machine: of those asked for with a campaign of kernels, the first mode of a campaign of runs.
 
     Two figures ask for it: the last answer is kept.
@@ -64,7 +64,7 @@ def first_plane(material: Material) -> Plane:
     return plane_makers(material)[0](material.window)
 
 
-def second_plane(material: Material) -> Plane:
+def second_plane(material: FigureInputs) -> Plane:
     """The plane of the next machine or mode, or of the second campaign, with the window of the first.
 
     Raises
@@ -82,7 +82,7 @@ def second_plane(material: Material) -> Plane:
     return makers[0](first.window)
 
 
-def plane_makers(material: Material) -> list[Callable[[Window], Plane]]:
+def plane_makers(material: FigureInputs) -> list[Callable[[Window], Plane]]:
     """What makes the planes of one campaign, from a window: a machine each where it has kernels, a mode each where it has runs."""
     if material.given is not None or material.campaign.kernels is not None:
         machines = material.machines or tuple(load_machine(name) for name in DEFAULT_MACHINES)
@@ -91,7 +91,7 @@ def plane_makers(material: Material) -> list[Callable[[Window], Plane]]:
     return [partial(plane_of_runs, material, str(mode)) for mode in modes]
 
 
-def plane_of_machine(material: Material, machine: MachineSpec, window: Window) -> Plane:
+def plane_of_machine(material: FigureInputs, machine: MachineSpec, window: Window) -> Plane:
     """Kernel and component models of the campaign, nodes and network of a machine's specification."""
     cnn = material.campaign.cnns[chosen_cnn(material)]
     found = search_runs(
@@ -111,7 +111,7 @@ def plane_of_machine(material: Material, machine: MachineSpec, window: Window) -
     return Plane(cnn.name, title, "measured", table, ends, how)
 
 
-def plane_of_runs(material: Material, mode: str, window: Window) -> Plane:
+def plane_of_runs(material: FigureInputs, mode: str, window: Window) -> Plane:
     """Component models fitted on the runs of one mode, at the most GPUs of a node that were run."""
     settings = settings_of_mode(material, mode)
     several = settings.groupby("cnn").size().sort_values(kind="stable")
@@ -151,7 +151,7 @@ def fastest(grid: pd.DataFrame, inside: np.ndarray) -> np.ndarray:
     return best
 
 
-def chosen_cnn(material: Material) -> str:
+def chosen_cnn(material: FigureInputs) -> str:
     """The network asked for, else the one in the middle of the field by the time of its steps, or with most runs."""
     if material.cnns:
         return material.cnns[0]

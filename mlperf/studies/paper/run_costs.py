@@ -11,7 +11,7 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.datasets.campaigns.trainer_runs import settings_table
 from mlperf.datasets.dictionary.schema import SETTING
-from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.studies.trainer.costs import MEASURED, TABLE_ONLY, Costs, fit_costs
 from mlperf.studies.trainer.gradient_transfer import works
 from mlperf.systems.base.times import ComponentTimes, RunGrid
@@ -35,7 +35,7 @@ class Solved:
         return np.asarray(getattr(self.state if name in self.state.__slots__ else self.outputs, name))
 
 
-def settings_of_mode(material: Material, mode: str) -> pd.DataFrame:
+def settings_of_mode(material: FigureInputs, mode: str) -> pd.DataFrame:
     """Means over the repeats of each setting of a mode: components, outputs and, where the trainer wrote them, spreads."""
     components, runs = (material.campaign.table(name) for name in ("components", "runs"))
     own = ["run", "mode"]
@@ -47,7 +47,7 @@ def settings_of_mode(material: Material, mode: str) -> pd.DataFrame:
     return settings_table(table.assign(machine=mode)).rename(columns={"machine": "mode"})
 
 
-def costs_of(material: Material, rows: pd.DataFrame) -> Costs:
+def costs_of(material: FigureInputs, rows: pd.DataFrame) -> Costs:
     """Costs fitted on settings, spreads as measured where they were.
 
     Raises

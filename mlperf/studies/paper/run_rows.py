@@ -15,7 +15,7 @@ from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED
 from mlperf.planning.component_times import predict_times
 from mlperf.planning.inputs import configuration_inputs
 from mlperf.specs.machine import MachineSpec
-from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.studies.paper.run_costs import KEYS, SIZES, costs_of, settings_of_mode, solve
 from mlperf.systems.sprint.components import COMPONENTS
 from mlperf.systems.sprint.outputs import OUTPUTS
@@ -46,7 +46,7 @@ class RunRows:
 
 
 @lru_cache(maxsize=1)
-def run_rows(material: Material) -> tuple[RunRows, ...]:
+def run_rows(material: FigureInputs) -> tuple[RunRows, ...]:
     """The settings of every mode, the mode with most runs first; real and emulated rows are never mixed.
 
     Three figures ask for the same rows: the last answer is kept.
@@ -63,7 +63,7 @@ def run_rows(material: Material) -> tuple[RunRows, ...]:
     )
 
 
-def wanted(material: Material, name: str) -> pd.DataFrame:
+def wanted(material: FigureInputs, name: str) -> pd.DataFrame:
     """Rows of a table that belong to the networks asked for."""
     table = material.campaign.table(name)
     rows: pd.DataFrame = table[table["cnn"].isin(material.cnns)] if material.cnns else table
@@ -72,7 +72,7 @@ def wanted(material: Material, name: str) -> pd.DataFrame:
     return rows
 
 
-def rows_of_mode(material: Material, mode: str, runs: pd.DataFrame, components: pd.DataFrame) -> RunRows:
+def rows_of_mode(material: FigureInputs, mode: str, runs: pd.DataFrame, components: pd.DataFrame) -> RunRows:
     """Measured means and ends of every setting, predictions beside them."""
     settings = spread(runs, {name: name for name in OUTPUTS}).reset_index()
     measured = measured_parts(components)
@@ -83,7 +83,7 @@ def rows_of_mode(material: Material, mode: str, runs: pd.DataFrame, components: 
     return RunRows(mode, table, measured.merge(parts, on=[*KEYS, "component"], how="left"), how)
 
 
-def crowding(material: Material, mode: str) -> str:
+def crowding(material: FigureInputs, mode: str) -> str:
     """A warning where workers with real work had less than a core each: such runs do not judge the equations."""
     details = material.campaign.details
     if details is None or mode.startswith(ALL_WAITED):
@@ -127,7 +127,7 @@ def measured_parts(components: pd.DataFrame) -> pd.DataFrame:
 Predicted = tuple[dict[str, FloatArray], pd.DataFrame, str]
 
 
-def predicted_by_others(material: Material, settings: pd.DataFrame, dataset_size: FloatArray) -> Predicted:
+def predicted_by_others(material: FigureInputs, settings: pd.DataFrame, dataset_size: FloatArray) -> Predicted:
     """Each network from the runs of the others; where the mode has one network, each setting from all others."""
     mode = str(settings["mode"].iloc[0])
     every = settings_of_mode(material, mode)
@@ -152,7 +152,7 @@ def predicted_by_others(material: Material, settings: pd.DataFrame, dataset_size
     return outputs, pd.concat(parts[1:] or parts, ignore_index=True), "; ".join(told)
 
 
-def predicted_by_model(material: Material, settings: pd.DataFrame, dataset_size: FloatArray) -> Predicted:
+def predicted_by_model(material: FigureInputs, settings: pd.DataFrame, dataset_size: FloatArray) -> Predicted:
     """Every setting from the given model."""
     model = material.model
     names = sorted(settings["cnn"].unique())

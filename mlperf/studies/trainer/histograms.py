@@ -25,7 +25,7 @@ QUANTITIES = ("minibatch_size", "staleness")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Beside:
+class HistogramComparison:
     """One observed histogram and what was predicted for it.
 
     Attributes
@@ -83,7 +83,7 @@ DISTRIBUTIONS: Mapping[str, Callable[[ComponentTimes, RunGrid, int], dict[str, D
 
 def distributions_beside(
     runs: TrainerRuns, cnn: str, seed: int = 0, forms: Sequence[str] = tuple(DISTRIBUTIONS)
-) -> Iterator[Beside]:
+) -> Iterator[HistogramComparison]:
     """Observed and predicted distributions of every setting of a network, its measured costs put into the equations."""
     table = runs.table[runs.table["cnn"] == cnn]
     settings = settings_table(table)
@@ -98,7 +98,7 @@ def distributions_beside(
             rows = own[own["quantity"] == quantity]
             repeats = [observed_distribution(part) for _, part in rows.groupby(["campaign", "run"], sort=True)]
             by_form = {form: each[quantity] for form, each in found.items()}
-            yield Beside(
+            yield HistogramComparison(
                 {str(name): value for name, value in setting.items()},
                 quantity,
                 observed_distribution(rows),
@@ -124,7 +124,7 @@ def _cdf(distribution: Distribution, values: FloatArray) -> FloatArray:
     return np.asarray(steps[np.searchsorted(distribution.values, values, side="right")])
 
 
-def distribution_table(found: Sequence[Beside]) -> pd.DataFrame:
+def distribution_table(found: Sequence[HistogramComparison]) -> pd.DataFrame:
     """One row a (setting, quantity, form): means, deviations, total variation, Kolmogorov-Smirnov distance, noise of repeats."""
     rows = []
     for each in found:
@@ -158,7 +158,7 @@ def distribution_summary(table: pd.DataFrame) -> pd.DataFrame:
     return means
 
 
-def examples(found: Sequence[Beside]) -> tuple[Beside, ...]:
+def examples(found: Sequence[HistogramComparison]) -> tuple[HistogramComparison, ...]:
     """The settings on most nodes with a middling number of GPUs: few enough to draw."""
     largest = max(int(each.setting["n_nodes"]) for each in found)
     there = [each for each in found if each.setting["n_nodes"] == largest]

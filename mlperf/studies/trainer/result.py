@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from mlperf.core.shown import Shown
-from mlperf.studies.trainer.histograms import Beside
+from mlperf.studies.trainer.histograms import HistogramComparison
 from mlperf.studies.trainer.ranking import Ranking
 
 
@@ -38,7 +38,7 @@ class TrainerAccuracy(Shown):
         Components and outputs by recipe, on held-out settings and networks.
     distribution_summary, distributions : DataFrame
         Mini-batch size and staleness against their predicted distributions.
-    examples : tuple of Beside
+    examples : tuple of HistogramComparison
         Distributions of a few settings, for the figure.
     known : DataFrame
         Known costs put into the equations, by mode: also those with real memory work and real gradients.
@@ -62,7 +62,7 @@ class TrainerAccuracy(Shown):
     components: pd.DataFrame
     distribution_summary: pd.DataFrame
     distributions: pd.DataFrame
-    examples: tuple[Beside, ...]
+    examples: tuple[HistogramComparison, ...]
     known: pd.DataFrame
     stretches: pd.DataFrame
     sha256: Mapping[str, str]

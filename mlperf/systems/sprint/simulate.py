@@ -13,7 +13,7 @@ from mlperf.systems.base.distributions import Distribution
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint import events
 from mlperf.systems.sprint.equations import solve_iterations
-from mlperf.systems.sprint.timeline import Recorded, Timeline, timeline
+from mlperf.systems.sprint.timeline import EventLog, Timeline, timeline
 
 N_BATCHES = 20
 LOST_SHARE = 0.01
@@ -304,7 +304,7 @@ def _check_conservation(conservation: float, n_updates: int) -> None:
 def _timeline(world: _Run) -> Timeline:
     n_logged = min(int(world.counts[events.EVENTS]), world.log.shape[0])
     combine_s = world.seconds[events.COMBINE, 0] * world.update_s[events.COMBINE_FACTOR]
-    return timeline(Recorded(world.log[:n_logged], world.work_s.shape[0], combine_s))
+    return timeline(EventLog(world.log[:n_logged], world.work_s.shape[0], combine_s))
 
 
 def _batch_error(totals: FloatArray | IntArray, weights: FloatArray | IntArray) -> float:

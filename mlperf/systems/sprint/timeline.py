@@ -52,7 +52,7 @@ class Timeline(Shown):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recorded:
+class EventLog:
     """The log of a run (time, thread, event, when what it ends began) and the seconds of every all-reduce."""
 
     log: FloatArray
@@ -70,7 +70,7 @@ ENDED = {
 }
 
 
-def timeline(recorded: Recorded) -> Timeline:
+def timeline(recorded: EventLog) -> Timeline:
     """Intervals of the logged events; waits shorter than a picosecond are rounding and left out."""
     rows = [(name, thread, begin_s, end_s) for thread, (name, begin_s, end_s) in _intervals(recorded) if end_s - begin_s > 1e-12]
     rows.sort(key=lambda row: row[3])
@@ -85,7 +85,7 @@ def timeline(recorded: Recorded) -> Timeline:
     )
 
 
-def _intervals(recorded: Recorded) -> Iterator[tuple[int, Interval]]:
+def _intervals(recorded: EventLog) -> Iterator[tuple[int, Interval]]:
     last_s: dict[int, float] = {}
     n_done: dict[int, int] = {}
     for now, thread_number, kind_number, began_s in recorded.log.tolist():
@@ -96,7 +96,7 @@ def _intervals(recorded: Recorded) -> Iterator[tuple[int, Interval]]:
         last_s[thread] = now
 
 
-def _parts(recorded: Recorded, thread: int, kind: int, times: tuple[float, float, float], n_done: dict[int, int]) -> list[Interval]:
+def _parts(recorded: EventLog, thread: int, kind: int, times: tuple[float, float, float], n_done: dict[int, int]) -> list[Interval]:
     """Split the time since a thread's last event (since, began, now) into waits and activities."""
     since_s, began_s, now = times
     if kind in ENDED:

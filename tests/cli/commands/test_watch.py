@@ -90,9 +90,9 @@ def test_windows_and_targets_are_written_under_the_same_keys(stream: Path, tmp_p
 def test_the_live_line_fits_a_terminal_and_says_when_persistence_is_better() -> None:
     from mlperf.cli.commands.watch import standing_text
     from mlperf.datasets.streams.performance import PERFORMANCE
-    from mlperf.forecast.forecasting import Standing
+    from mlperf.forecast.forecasting import MemberState
 
-    standing = Standing(12.0, 9.27e9, 8.5e9, 7e9, 1.01e10, 40, 0.93, 0.091, 0.102)
+    standing = MemberState(12.0, 9.27e9, 8.5e9, 7e9, 1.01e10, 40, 0.93, 0.091, 0.102)
     text = standing_text(PERFORMANCE["instructions"], standing)
     assert text == "   12.0 s  9.27G -> 8.50G [7.00G, 10.1G] instructions/s  error 9.10 %, persistence 10.2 %"
     worse = replace(standing, mase=1.02, performance=950.0)

@@ -37,7 +37,7 @@ def test_without_a_probability_every_buffer_is_fresh_and_nodes_are_alike() -> No
 
 
 def test_buffers_of_an_update_and_of_the_slowest_node() -> None:
-    """n p buffers; E(X_M - X_1) of two fair coins on four nodes by counting all outcomes."""
+    """Buffers of an update, n p, and E(X_M - X_1) of two fair coins on four nodes, by counting all outcomes."""
     found = component_columns(configs(ready_probability=[0.5, 0.25]), {"a": ALEXNET, "r": RESNET})
     assert found["n_buffers_added"].tolist() == [1.0, 0.75]
     at_most = np.array([0.25, 0.75, 1.0])

@@ -14,7 +14,7 @@ import pytest
 from mlperf.datasets import TABLES, read_campaign, write_table
 from mlperf.datasets.campaigns.write import write_csv
 from mlperf.specs import CnnSpec, write_cnn
-from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.outputs import epoch_outputs
@@ -80,19 +80,19 @@ def runs_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def runs_material(runs_folder: Path) -> Material:
+def runs_material(runs_folder: Path) -> FigureInputs:
     """What is drawn of the emulated runs."""
-    return Material(read_campaign(runs_folder))
+    return FigureInputs(read_campaign(runs_folder))
 
 
 @pytest.fixture(scope="session")
-def mixed_material(tmp_path_factory: pytest.TempPathFactory) -> Material:
+def mixed_material(tmp_path_factory: pytest.TempPathFactory) -> FigureInputs:
     """A few emulated runs and fewer real ones, one repeat."""
     rows = [*runs(EMULATED, SETTINGS, 1, 1), *runs(REAL, SETTINGS[:3], 1, 100)]
-    return Material(read_campaign(write_runs(tmp_path_factory.mktemp("paper") / "mixed", rows)))
+    return FigureInputs(read_campaign(write_runs(tmp_path_factory.mktemp("paper") / "mixed", rows)))
 
 
 @pytest.fixture(scope="session")
-def small_material(small_campaign: Path, small_model: Any) -> Material:
+def small_material(small_campaign: Path, small_model: Any) -> FigureInputs:
     """Kernels, steps, products and updates of a few networks, and a model that left out two of them."""
-    return Material(read_campaign(small_campaign), given=small_model)
+    return FigureInputs(read_campaign(small_campaign), given=small_model)

@@ -12,39 +12,39 @@ pytest.importorskip("matplotlib")
 
 from mlperf.planning.compare import compare_runs
 from mlperf.report.paper.gradients import share_drawings, step_drawings
-from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.figure_inputs import FigureInputs
 
 HELD_OUT = ["cnn05", "res03"]
 
 
 @pytest.fixture(scope="module")
-def steps(small_material: Material) -> pd.DataFrame:
+def steps(small_material: FigureInputs) -> pd.DataFrame:
     (drawing,) = step_drawings(small_material)
     return drawing.data
 
 
-def test_whiskers_are_the_least_and_the_greatest_round(small_material: Material, steps: pd.DataFrame) -> None:
+def test_whiskers_are_the_least_and_the_greatest_round(small_material: FigureInputs, steps: pd.DataFrame) -> None:
     measured = small_material.campaign.table("steps").groupby(["cnn", "subbatch_size"])["step_s"].agg(["median", "min", "max"])
     assert len(steps) == len(measured)
     found = steps.set_index(["cnn", "subbatch_size"])[["measured_s", "min_s", "max_s"]]
     assert np.allclose(found.loc[measured.index], measured)
 
 
-def test_networks_that_the_model_knows_are_predicted_from_left_out_folds(small_material: Material, steps: pd.DataFrame) -> None:
+def test_networks_that_the_model_knows_are_predicted_from_left_out_folds(small_material: FigureInputs, steps: pd.DataFrame) -> None:
     left_out = small_material.model.score.predictions.set_index(["cnn", "subbatch_size"])["learnt_s"]
     known = steps[~steps["cnn"].isin(HELD_OUT)].set_index(["cnn", "subbatch_size"])["predicted_s"]
     assert np.allclose(known, left_out.loc[known.index], equal_nan=True)
     assert known.notna().any()
 
 
-def test_networks_that_the_model_left_out_are_predicted_by_it(small_material: Material, steps: pd.DataFrame) -> None:
+def test_networks_that_the_model_left_out_are_predicted_by_it(small_material: FigureInputs, steps: pd.DataFrame) -> None:
     compared = compare_runs(small_material.model, small_material.campaign, cnns=HELD_OUT).table
     unseen = steps[steps["cnn"].isin(HELD_OUT)].merge(compared, on=["cnn", "subbatch_size"])
     assert len(unseen) == len(compared)
     assert np.allclose(unseen["predicted_s"], unseen["predicted"])
 
 
-def test_every_step_is_a_point_and_the_lines_are_some_networks(small_material: Material) -> None:
+def test_every_step_is_a_point_and_the_lines_are_some_networks(small_material: FigureInputs) -> None:
     (drawing,) = step_drawings(small_material)
     left, right = drawing.figure.axes[:2]
     (points,) = [line for line in right.lines if line.get_marker() == "o"]
@@ -57,7 +57,7 @@ def test_every_step_is_a_point_and_the_lines_are_some_networks(small_material: M
     assert "other networks" in drawing.caption
 
 
-def test_the_bars_of_kernels_add_up_to_their_calls(small_material: Material) -> None:
+def test_the_bars_of_kernels_add_up_to_their_calls(small_material: FigureInputs) -> None:
     (drawing,) = share_drawings(replace(small_material, cnns=("cnn05",)))
     kernels = small_material.campaign.table("kernels")
     size = 4 if (kernels.loc[kernels["cnn"] == "cnn05", "subbatch_size"] == 4).any() else 2
@@ -72,6 +72,6 @@ def test_the_bars_of_kernels_add_up_to_their_calls(small_material: Material) -> 
     assert "has not seen" in drawing.caption
 
 
-def test_a_network_of_the_training_set_is_left_out_anew(small_material: Material) -> None:
+def test_a_network_of_the_training_set_is_left_out_anew(small_material: FigureInputs) -> None:
     (drawing,) = share_drawings(replace(small_material, cnns=("cnn01",)))
     assert f"fitted on the {len(small_material.campaign.cnns) - 1} other networks" in drawing.caption

@@ -13,14 +13,14 @@ from mlperf.core.errors import DataError
 from mlperf.report.paper.breakdowns import part_drawings
 from mlperf.report.paper.iterations import gpu_drawings, update_drawings
 from mlperf.report.paper.result import Drawing
-from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.figure_inputs import FigureInputs
 
 SETTING = ["cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
 MAKERS = {"gpu_iteration_s": gpu_drawings, "update_iteration_s": update_drawings}
 
 
 @pytest.mark.parametrize("output", list(MAKERS))
-def test_points_are_means_and_whiskers_the_ends_over_repeats(runs_material: Material, output: str) -> None:
+def test_points_are_means_and_whiskers_the_ends_over_repeats(runs_material: FigureInputs, output: str) -> None:
     (drawing,) = MAKERS[output](runs_material)
     runs = runs_material.campaign.table("runs").groupby(SETTING)[output].agg(["mean", "min", "max", "size"])
     found = drawing.data.set_index(SETTING)[["measured_s", "min_s", "max_s", "n_runs"]]
@@ -29,7 +29,7 @@ def test_points_are_means_and_whiskers_the_ends_over_repeats(runs_material: Mate
 
 
 @pytest.mark.parametrize("output", list(MAKERS))
-def test_predictions_find_the_known_costs_without_the_setting(runs_material: Material, output: str) -> None:
+def test_predictions_find_the_known_costs_without_the_setting(runs_material: FigureInputs, output: str) -> None:
     """The runs are solutions of the equations but for one percent of noise on their outputs."""
     (drawing,) = MAKERS[output](runs_material)
     error = drawing.data["predicted_s"] / drawing.data["measured_s"] - 1
@@ -37,7 +37,7 @@ def test_predictions_find_the_known_costs_without_the_setting(runs_material: Mat
     assert "fitted on the other settings" in drawing.caption
 
 
-def test_a_panel_a_number_of_gpus_a_point_a_setting(runs_material: Material) -> None:
+def test_a_panel_a_number_of_gpus_a_point_a_setting(runs_material: FigureInputs) -> None:
     (drawing,) = gpu_drawings(runs_material)
     panels = drawing.figure.axes
     assert [axes.get_title() for axes in panels] == ["net, 1 GPU a node", "net, 2 GPUs a node"]
@@ -50,7 +50,7 @@ def test_a_panel_a_number_of_gpus_a_point_a_setting(runs_material: Material) -> 
     assert np.nanmax(ends) == pytest.approx(unit * drawing.data["max_s"].max())
 
 
-def test_real_and_emulated_runs_do_not_share_a_figure(mixed_material: Material) -> None:
+def test_real_and_emulated_runs_do_not_share_a_figure(mixed_material: FigureInputs) -> None:
     drawings = update_drawings(mixed_material)
     assert [drawing.mode for drawing in drawings] == ["emulated gradient+memory+network x5", "real"]
     for drawing in drawings:
@@ -60,25 +60,25 @@ def test_real_and_emulated_runs_do_not_share_a_figure(mixed_material: Material) 
     assert "share cores" not in drawings[0].caption
 
 
-def test_too_few_settings_are_drawn_without_a_prediction(mixed_material: Material) -> None:
+def test_too_few_settings_are_drawn_without_a_prediction(mixed_material: FigureInputs) -> None:
     real = gpu_drawings(mixed_material)[1]
     assert real.data["predicted_s"].isna().all()
     assert "no prediction of any" in real.caption
     assert not real.figure.legends[0].get_texts()[-1].get_text().startswith("predicted")
 
 
-def test_a_network_that_was_not_run_is_an_error(runs_material: Material) -> None:
+def test_a_network_that_was_not_run_is_an_error(runs_material: FigureInputs) -> None:
     with pytest.raises(DataError, match="expected one of net"):
         replace(runs_material, cnns=("another",))
 
 
 @pytest.fixture(scope="module")
-def parts(runs_material: Material) -> Drawing:
+def parts(runs_material: FigureInputs) -> Drawing:
     (drawing,) = part_drawings(runs_material)
     return drawing
 
 
-def test_parts_are_the_components_of_one_setting(runs_material: Material, parts: Drawing) -> None:
+def test_parts_are_the_components_of_one_setting(runs_material: FigureInputs, parts: Drawing) -> None:
     table = parts.data
     setting = table[SETTING].drop_duplicates()
     assert len(setting) == 1
@@ -93,7 +93,7 @@ def test_parts_are_the_components_of_one_setting(runs_material: Material, parts:
     assert found["sum_gradient"] == pytest.approx(added.mean())
 
 
-def test_parts_add_up_to_the_iteration_of_their_thread(runs_material: Material, parts: Drawing) -> None:
+def test_parts_add_up_to_the_iteration_of_their_thread(runs_material: FigureInputs, parts: Drawing) -> None:
     runs = runs_material.campaign.table("runs").merge(parts.data[SETTING].drop_duplicates(), on=SETTING)
     sums = parts.data.groupby("activity")[["measured_s", "predicted_s"]].sum()
     for activity, output in (("gpu", "gpu_iteration_s"), ("update", "update_iteration_s")):

@@ -14,7 +14,7 @@ from mlperf.report.figures.heatmap import FRAME
 from mlperf.report.paper.planes import first_drawings, second_drawings, three_digits
 from mlperf.report.paper.result import Drawing
 from mlperf.specs import load_machine
-from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.studies.paper.planes import first_plane, second_plane
 
 WINDOW = (40.0, 80.0)
@@ -33,7 +33,7 @@ def rgb(color: str) -> tuple[float, ...]:
 
 
 @pytest.fixture(scope="module")
-def of_runs(runs_material: Material) -> Drawing:
+def of_runs(runs_material: FigureInputs) -> Drawing:
     (drawing,) = first_drawings(replace(runs_material, window=WINDOW))
     return drawing
 
@@ -60,7 +60,7 @@ def test_every_cell_is_coloured_numbered_and_hatched_where_it_should_be(of_runs:
     )
 
 
-def test_configurations_that_were_run_are_predicted_as_measured(runs_material: Material, of_runs: Drawing) -> None:
+def test_configurations_that_were_run_are_predicted_as_measured(runs_material: FigureInputs, of_runs: Drawing) -> None:
     runs = runs_material.campaign.table("runs")
     own = runs[runs["n_gpus_per_node"] == 2].groupby(["n_nodes", "subbatch_size"])["mean_minibatch_size"].mean()
     found = of_runs.data.set_index(["n_nodes", "subbatch_size"])["mean_minibatch_size"]
@@ -73,7 +73,7 @@ def test_emulated_runs_are_named_so(of_runs: Drawing) -> None:
     assert "predicted" in of_runs.caption
 
 
-def test_the_second_machine_is_another_mode_or_campaign(runs_material: Material, mixed_material: Material) -> None:
+def test_the_second_machine_is_another_mode_or_campaign(runs_material: FigureInputs, mixed_material: FigureInputs) -> None:
     with pytest.raises(DataError, match="second machine"):
         second_drawings(runs_material)
     (drawing,) = second_drawings(replace(runs_material, second=mixed_material.campaign))
@@ -81,7 +81,7 @@ def test_the_second_machine_is_another_mode_or_campaign(runs_material: Material,
     assert second_plane(replace(runs_material, second=mixed_material.campaign)).window == first_plane(runs_material).window
 
 
-def test_a_campaign_of_kernels_is_searched_on_each_machine(small_material: Material) -> None:
+def test_a_campaign_of_kernels_is_searched_on_each_machine(small_material: FigureInputs) -> None:
     machines = tuple(load_machine(name) for name in ("cpu-cluster", "kfc"))
     material = replace(small_material, machines=machines, cnns=("alexnet",), window=(20.0, 60.0))
     planes = [first_plane(material), second_plane(material)]

@@ -9,10 +9,10 @@ pytest.importorskip("matplotlib")
 
 from mlperf.report.paper.products import error_drawings, plane_drawings
 from mlperf.report.text.numbers import percent_text
-from mlperf.studies.paper.figure_inputs import Material
+from mlperf.studies.paper.figure_inputs import FigureInputs
 
 
-def test_the_plane_holds_the_median_time_of_every_size_at_one_k(small_material: Material) -> None:
+def test_the_plane_holds_the_median_time_of_every_size_at_one_k(small_material: FigureInputs) -> None:
     (drawing,) = plane_drawings(small_material)
     sgemm = small_material.campaign.table("sgemm")
     table = drawing.data
@@ -26,7 +26,7 @@ def test_the_plane_holds_the_median_time_of_every_size_at_one_k(small_material: 
         assert row.flop_per_s == pytest.approx(2 * row.m * row.n * row.k / np.median(times))
 
 
-def test_the_plane_colours_one_cell_a_size(small_material: Material) -> None:
+def test_the_plane_colours_one_cell_a_size(small_material: FigureInputs) -> None:
     (drawing,) = plane_drawings(small_material)
     rate, time = (axes.collections[0].get_array() for axes in drawing.figure.axes[:2])
     assert np.isfinite(np.ma.filled(rate, np.nan)).sum() == len(drawing.data)
@@ -34,7 +34,7 @@ def test_the_plane_colours_one_cell_a_size(small_material: Material) -> None:
     assert f"k = {drawing.data['k'].iloc[0]}" in drawing.caption
 
 
-def test_errors_are_of_points_that_nothing_was_fitted_on(small_material: Material) -> None:
+def test_errors_are_of_points_that_nothing_was_fitted_on(small_material: FigureInputs) -> None:
     (drawing,) = error_drawings(small_material)
     sgemm = small_material.campaign.table("sgemm")
     tests = sgemm[sgemm["purpose"] == "validation"].groupby(["trans", "m", "n", "k"])["cpu_s"].median()
@@ -45,7 +45,7 @@ def test_errors_are_of_points_that_nothing_was_fitted_on(small_material: Materia
     assert percent_text(float(np.quantile(np.abs(table["local_error"]), 0.75))) in drawing.caption
 
 
-def test_the_curves_rise_by_one_point_each(small_material: Material) -> None:
+def test_the_curves_rise_by_one_point_each(small_material: FigureInputs) -> None:
     (drawing,) = error_drawings(small_material)
     local, overall = drawing.figure.axes[1].lines[:2]
     assert len(local.get_xdata()) == len(overall.get_xdata()) == len(drawing.data)

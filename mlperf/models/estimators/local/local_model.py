@@ -34,7 +34,7 @@ WORTH_IT = 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class TrainingRows:
     """Training rows as a local model sees them.
 
     ``frame`` (n_rows, n_columns) the features, ``design`` (n_rows, n_terms) their terms, ``points`` (n_rows, n_axes) their sizes in
@@ -47,10 +47,10 @@ class Measured:
     y: FloatArray
     tree: Any
 
-    def part(self, rows: IntArray) -> Measured:
+    def part(self, rows: IntArray) -> TrainingRows:
         """Some of the rows."""
         points = self.points[rows]
-        return Measured(self.frame.iloc[rows], self.design[rows], points, self.y[rows], cKDTree(points))
+        return TrainingRows(self.frame.iloc[rows], self.design[rows], points, self.y[rows], cKDTree(points))
 
 
 class LocalModel(ResidualIntervals, ABC):
@@ -65,11 +65,11 @@ class LocalModel(ResidualIntervals, ABC):
     uses_groups = True
 
     @abstractmethod
-    def _learn(self, measured: Measured) -> Any:
+    def _learn(self, measured: TrainingRows) -> Any:
         """What the rows teach beyond themselves."""
 
     @abstractmethod
-    def _answer(self, learned: Any, measured: Measured, query: Measured, near: Neighbours) -> FloatArray:
+    def _answer(self, learned: Any, measured: TrainingRows, query: TrainingRows, near: Neighbours) -> FloatArray:
         """Times of the queries from their neighbours, shape (n_queries,)."""
 
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
@@ -103,7 +103,7 @@ class LocalModel(ResidualIntervals, ABC):
         raw = finite_columns(self.size_terms_, frame).matrix
         self.size_scale_ = SizeScale.fit(raw)
         points = self.size_scale_.axes(raw)
-        self.measured_ = Measured(frame, columns.matrix, points, y, cKDTree(points))
+        self.measured_ = TrainingRows(frame, columns.matrix, points, y, cKDTree(points))
         self.domain_ = Domain.fit(frame, columns.matrix, tuple(columns.names))
 
     def _choose(self, groups: ArrayLike) -> None:
@@ -146,12 +146,12 @@ class LocalModel(ResidualIntervals, ABC):
         found = over_folds(folds, (len(candidates) + 1, len(self.measured_.y)), answers)[:, tested]
         return tested, dict(zip(candidates, found, strict=False)), found[-1]
 
-    def _query(self, X: Any) -> Measured:
+    def _query(self, X: Any) -> TrainingRows:
         check_is_fitted(self, "measured_")
         read = None if self.terms is None else [*self.terms, *(self.sizes or ())]
         frame = query_frame(self, X, terms=read)
         points = self.size_scale_.axes(finite_columns(self.size_terms_, frame).matrix)
-        return Measured(frame, finite_columns(self.terms_, frame).matrix, points, np.empty(0), None)
+        return TrainingRows(frame, finite_columns(self.terms_, frame).matrix, points, np.empty(0), None)
 
     def predict(self, X: Any) -> FloatArray:
         """Times of the rows of X, shape (n_rows,), in the unit of y."""

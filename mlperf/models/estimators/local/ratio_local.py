@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mlperf.core.arrays import FloatArray
-from mlperf.models.estimators.local.local_model import LocalModel, Measured
+from mlperf.models.estimators.local.local_model import LocalModel, TrainingRows
 from mlperf.models.estimators.local.neighbours import Neighbours, mean_log_ratio
 from mlperf.models.estimators.members.relative_fit import RelativeFit
 from mlperf.models.storage.store import model_from_dict, model_to_dict
@@ -24,7 +24,7 @@ class GlobalPart:
     floor: float
     log_ratio: FloatArray
 
-    def predict(self, rows: Measured) -> FloatArray:
+    def predict(self, rows: TrainingRows) -> FloatArray:
         """Global times, shape (n_rows,), at least ``floor``."""
         inputs = rows.design if isinstance(self.model, RelativeFit) else rows.frame
         return np.asarray(np.maximum(self.model.predict(inputs), self.floor))
@@ -69,7 +69,7 @@ class RatioLocal(LocalModel):
         self.n_folds = n_folds
         self.seed = seed
 
-    def _learn(self, measured: Measured) -> GlobalPart:
+    def _learn(self, measured: TrainingRows) -> GlobalPart:
         if self.base is None:
             return global_part(RelativeFit.of(measured.design, measured.y), measured)
         return global_part(clone(self.base).fit(measured.frame, measured.y), measured)
@@ -84,12 +84,12 @@ class RatioLocal(LocalModel):
         self.learned_ = global_part(model_from_dict(stored, path), self.measured_)
         self.base = self.learned_.model
 
-    def _answer(self, learned: GlobalPart, measured: Measured, query: Measured, near: Neighbours) -> FloatArray:
+    def _answer(self, learned: GlobalPart, measured: TrainingRows, query: TrainingRows, near: Neighbours) -> FloatArray:
         del measured
         return learned.predict(query) * np.exp(mean_log_ratio(learned.log_ratio, near))
 
 
-def global_part(model: Any, measured: Measured) -> GlobalPart:
+def global_part(model: Any, measured: TrainingRows) -> GlobalPart:
     """A fitted global model with its log ratios on the measured rows."""
     part = GlobalPart(model, float(measured.y.min()) / 4.0, np.empty(0))
     return GlobalPart(model, part.floor, np.log(measured.y / part.predict(measured)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlperf.core.arrays import FloatArray
-from mlperf.models.estimators.local.local_model import LocalModel, Measured
+from mlperf.models.estimators.local.local_model import LocalModel, TrainingRows
 from mlperf.models.estimators.local.neighbours import Neighbours, Prior, local_linear, relative_scale
 from mlperf.models.estimators.members.relative_fit import RelativeFit
 
@@ -57,11 +57,11 @@ class ScatterLocal(LocalModel):
         self.n_folds = n_folds
         self.seed = seed
 
-    def _learn(self, measured: Measured) -> Prior:
+    def _learn(self, measured: TrainingRows) -> Prior:
         scale = relative_scale(measured.design, measured.y)
         return Prior(RelativeFit.of(measured.design, measured.y).coef * scale, scale)
 
-    def _answer(self, learned: Prior, measured: Measured, query: Measured, near: Neighbours) -> FloatArray:
+    def _answer(self, learned: Prior, measured: TrainingRows, query: TrainingRows, near: Neighbours) -> FloatArray:
         low, high = self.clip
         return local_linear(
             measured.design, measured.y, near, query.design, prior=learned, ridge=self.ridge, clip=(float(low), float(high))

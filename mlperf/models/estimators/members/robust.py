@@ -24,7 +24,7 @@ PERFECT = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Iterated:
+class RobustFit:
     """Where the iteration ended: ``coef`` (n_columns,), robust ``scale``, ``weights`` (n_rows,), iterations made."""
 
     coef: FloatArray
@@ -103,19 +103,19 @@ class HuberOLS(LinearMember):
         notes = (f"{len(stray)} rows with weight below {LOW_WEIGHT}: {shown}",) if len(stray) else ()
         return Solution(spread, {"scale": scale, "n_iter": float(self.n_iter_), "n_low_weight": float(len(stray))}, notes)
 
-    def _iterate(self, matrix: FloatArray, target: FloatArray, case: FloatArray) -> Iterated:
+    def _iterate(self, matrix: FloatArray, target: FloatArray, case: FloatArray) -> RobustFit:
         coef = reduce_rows(matrix, target, case).solve()
         residual = target - matrix @ coef
         for iteration in range(1, self.max_iter + 1):
             scale = weighted_median(np.abs(residual), case) / NORMAL_MAD
             if scale <= PERFECT * float(np.abs(target).max()):
-                return Iterated(coef, scale, np.ones_like(residual), iteration)
+                return RobustFit(coef, scale, np.ones_like(residual), iteration)
             weights = huber_weights(residual / scale, self.k)
             coef = reduce_rows(matrix, target, case * weights).solve()
             previous, residual = residual, target - matrix @ coef
             change = float(np.sqrt(case @ (residual - previous) ** 2 / max(float(case @ previous**2), 1e-300)))
             if change <= self.tol:
-                return Iterated(coef, scale, weights, iteration)
+                return RobustFit(coef, scale, weights, iteration)
         raise FitError(f"no convergence in {self.max_iter} iterations (last change {change:.1e})", hint="Raise max_iter or tol.")
 
     def _factor(

@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError
-from mlperf.models.estimators.stepwise.searched import Searched
+from mlperf.models.estimators.stepwise.searched import SearchOutcome
 from mlperf.models.formula.evaluate import Frame, evaluate, raw_column
 from mlperf.models.formula.expressions import Expression, names, parse
 from mlperf.models.formula.terms import Terms
@@ -21,7 +21,7 @@ from mlperf.models.uncertainty.spread import Spread
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class FittedTerms:
     """A fitted stepwise model.
 
     Parameters
@@ -37,7 +37,7 @@ class Fitted:
     aliased : tuple of (str, str)
         Aliased columns of the widest model and their relations.
     offsets : tuple of Expression
-    searched : Searched or None
+    searched : SearchOutcome or None
         None after reading from a file.
     rows : (columns by name, row numbers, design) or None
         What the domain is learned from, until it is: the columns that the candidates read, also those of terms that left.
@@ -50,7 +50,7 @@ class Fitted:
     report: FitReport
     aliased: tuple[tuple[str, str], ...]
     offsets: tuple[Expression, ...]
-    searched: Searched | None
+    searched: SearchOutcome | None
     rows: tuple[Mapping[str, Any], IntArray, FloatArray] | None
     _domain: list[Domain] = field(default_factory=list)
 

@@ -15,7 +15,7 @@ from mlperf.models.selection.trace import path_frame, trace_frame, trace_text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Searched:
+class SearchOutcome:
     """A finished search with what its printed form needs.
 
     Parameters

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.models.algebra.fixed_order import evaluate_fixed_order
-from mlperf.models.estimators.stepwise.fitted import Fitted
+from mlperf.models.estimators.stepwise.fitted import FittedTerms
 from mlperf.models.estimators.stepwise.problem import Scope, scope_terms
-from mlperf.models.estimators.stepwise.searched import Searched
+from mlperf.models.estimators.stepwise.searched import SearchOutcome
 from mlperf.models.estimators.stepwise.stepwise_data import column_label, query, read_training, relative_weights
 from mlperf.models.estimators.stepwise.stepwise_fit import fit_stepwise
 from mlperf.models.estimators.stepwise.stepwise_settings import Settings
@@ -292,7 +292,7 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._publish(fitted)
         return self
 
-    def _publish(self, fitted: Fitted) -> None:
+    def _publish(self, fitted: FittedTerms) -> None:
         self._fitted = fitted
         self.spread_ = fitted.spread
         self.report_ = fitted.report
@@ -320,12 +320,12 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """What R's ``step`` prints."""
         return self._searched().text()
 
-    def _searched(self) -> Searched:
+    def _searched(self) -> SearchOutcome:
         if not hasattr(self, "_fitted"):
             raise AttributeError("StepwiseOLS has no trace before fit")
         if self._fitted.searched is None:
             raise AttributeError("a model read from a file keeps its path in report_, not its trace")
-        searched: Searched = self._fitted.searched
+        searched: SearchOutcome = self._fitted.searched
         return searched
 
     @property

@@ -11,9 +11,9 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.threads import one_blas_thread
 from mlperf.models.algebra.aliasing import Relation
 from mlperf.models.estimators.stepwise.final import aliased_relations, final_fit, full_sigma
-from mlperf.models.estimators.stepwise.fitted import Fitted, columns_read
+from mlperf.models.estimators.stepwise.fitted import FittedTerms, columns_read
 from mlperf.models.estimators.stepwise.problem import Problem, make_problem, resolve_direction
-from mlperf.models.estimators.stepwise.searched import Searched
+from mlperf.models.estimators.stepwise.searched import SearchOutcome
 from mlperf.models.estimators.stepwise.selection_extras import selection_extras
 from mlperf.models.estimators.stepwise.stepwise_settings import Settings
 from mlperf.models.estimators.stepwise.twins import twin_warnings
@@ -47,7 +47,7 @@ def fit_stepwise(
     *,
     as_written: bool,
     groups: ArrayLike | None = None,
-) -> Fitted:
+) -> FittedTerms:
     """Search, refine, report.
 
     Parameters
@@ -96,7 +96,7 @@ def _fit_problem(
     *,
     as_written: bool,
     groups: ArrayLike | None,
-) -> Fitted:
+) -> FittedTerms:
     space = FormulaSpace(problem.workspace, problem.terms, problem.start, problem.upper, problem.lower, settings.tol)
     direction, max_rank = problem.direction, _interpolating_rank(problem, space) if settings.saturated == "forward" else None
     forced = max_rank is not None
@@ -107,7 +107,7 @@ def _fit_problem(
     relations = aliased_relations(problem, settings.tol)
     criterion = _criterion(problem, space, settings)
     selection = search(space, criterion, direction, settings.max_steps, max_rank)
-    searched = Searched(selection, problem.terms, formula, as_written and not forced)
+    searched = SearchOutcome(selection, problem.terms, formula, as_written and not forced)
     fit = final_fit(problem, space, offset)
     extras = selection_extras(problem, selection, space, settings, groups)
     report = _report(problem, space, searched, fit, settings, relations, extras, forced=forced)
@@ -118,7 +118,7 @@ def _fit_problem(
     spread = Spread(fit.coef, fit.unscaled_factor(), sigma, df, settings.noise)
     aliased = tuple((relation.column, str(relation)) for relation in relations)
     rows = (columns_read(problem.learned, frame), fit.rows, fit.matrix)
-    return Fitted(terms, kept, fit.names, spread, report, aliased, formula.offsets, searched, rows)
+    return FittedTerms(terms, kept, fit.names, spread, report, aliased, formula.offsets, searched, rows)
 
 
 def _interpolating_rank(problem: Problem, space: FormulaSpace) -> int | None:
@@ -170,7 +170,7 @@ def _criterion(problem: Problem, space: FormulaSpace, settings: Settings) -> Cri
 def _report(
     problem: Problem,
     space: FormulaSpace,
-    searched: Searched,
+    searched: SearchOutcome,
     fit: LinearFit,
     settings: Settings,
     relations: Sequence[Relation],

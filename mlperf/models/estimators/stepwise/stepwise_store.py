@@ -10,7 +10,7 @@ import numpy as np
 from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import plain
-from mlperf.models.estimators.stepwise.fitted import Fitted
+from mlperf.models.estimators.stepwise.fitted import FittedTerms
 from mlperf.models.estimators.stepwise.stepwise_fit import terms_column_names
 from mlperf.models.estimators.time_regressor import parameters_of
 from mlperf.models.formula.expressions import parse, text
@@ -36,7 +36,7 @@ _WORDS = {"NaN": float("nan"), "Inf": float("inf"), "-Inf": float("-inf")}
 
 def stepwise_to_dict(model: Any) -> dict[str, Any]:
     """State of a fitted model as JSON types."""
-    fitted: Fitted = model._fitted
+    fitted: FittedTerms = model._fitted
     columns = getattr(model, "feature_names_in_", None)
     selection = None if fitted.searched is None else plain(fitted.searched.path())
     return {
@@ -81,7 +81,7 @@ def stepwise_from_dict(cls: type[Any], document: Mapping[str, Any], path: str = 
         report._made["path"] = fields.raw("path")
         if len(spread.coef) != len(names):
             raise DataError(f"got {len(spread.coef)} coefficients, expected {len(names)}", place=f"{path}.spread.coef")
-        model._publish(Fitted(terms, kept, names, spread, report, relations, offsets, None, None, [domain]))
+        model._publish(FittedTerms(terms, kept, names, spread, report, relations, offsets, None, None, [domain]))
     return model
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Further:
+class GradientCharacteristics:
     """What a training knows in addition to sizes, FLOPs and bytes.
 
     Attributes
@@ -49,7 +49,9 @@ class Further:
     description: EngineDescription | None
 
     @classmethod
-    def of(cls, campaign: Campaign, data: GradientData, sets: Sequence[str], counters: Path | None = None) -> Further:
+    def of(
+        cls, campaign: Campaign, data: GradientData, sets: Sequence[str], counters: Path | None = None
+    ) -> GradientCharacteristics:
         """Add the columns of ``sets`` to the calls.
 
         Raises
