@@ -174,7 +174,7 @@ def train_table(
     duplicates : str
         ``keep``, ``drop`` or ``error`` for fully identical rows of a file.
     **options
-        GradientCharacteristics parameters of `mlperf.StepwiseOLS` (``direction``, ``criterion``, ``k``, ``report``, ...). With more than 40
+        Further parameters of `mlperf.StepwiseOLS` (``direction``, ``criterion``, ``k``, ``report``, ...). With more than 40
         candidates the search is forward and ``report`` is ``"none"``, unless they are given.
 
     Raises

@@ -119,11 +119,11 @@ def report_figures(
     from mlperf.datasets import read_campaign
     from mlperf.report.paper import draw_paper_figures
     from mlperf.specs.machine import find_machine
-    from mlperf.studies.paper.figure_inputs import Material
+    from mlperf.studies.paper.figure_inputs import FigureInputs
 
     campaign = read_campaign(source)
     beside = None if second is None else read_campaign(second)
-    material = Material(
+    material = FigureInputs(
         campaign,
         given=None if model_path is None else mlperf.load_model(model_path, "system", "table"),
         machines=tuple(find_machine(name) for name in machines),

@@ -94,9 +94,8 @@ def mixed(cells: pd.Series[Any], numeric: BoolArray, missing: BoolArray, odd: Bo
     if numeric.sum() >= odd.sum():
         row = int(np.argmax(odd))
         text = str(cells.iloc[row])
-        return TypedColumn(
-            cells, missing, row, "a number, as in the rest of the column", f"{number_hint(text)} {mixed_hint(cells)}"
-        )
+        hint = f"{number_hint(text)} {mixed_hint(cells)}"
+        return TypedColumn(cells, missing, row, "a number, as in the rest of the column", hint)
     row = int(np.argmax(numeric))
     return TypedColumn(cells, missing, row, "a label, as in the rest of the column", mixed_hint(cells))
 

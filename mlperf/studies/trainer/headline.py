@@ -27,7 +27,7 @@ PAPER = (
     ("CNN-C", "update_iteration_s", 0.183, 0.100),
     ("CNN-C", "mean_minibatch_size", 0.291, 0.116),
 )
-"""Oyama et al. (SPRINT), Table 9: coefficients from CNN-A; other networks, real hardware. HistogramComparison ours, not comparable with it."""
+"""Oyama et al. (SPRINT), Table 9: coefficients from CNN-A; other networks, real hardware. Beside ours, not comparable with it."""
 
 
 def headline_errors(
