@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,6 +10,7 @@ from mlperf.core.errors import DataError, MlperfError, UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import plain
+from mlperf.models.registry import STORED, load_class
 from mlperf.models.storage.document import document_from_json, document_to_json, placed, text_of
 
 FORMAT = "mlperf-model"
@@ -19,19 +19,7 @@ OWN_FORMAT = "mlperf-"
 """Begins a kind that stands in the envelope as a format of its own, without the key ``kind``."""
 ENVELOPE = ("format", "version", "kind")
 
-KINDS: dict[str, str] = {
-    #  kind in the file      class that reads and writes it
-    "stepwise_ols": "mlperf.models.estimators.stepwise.stepwise:StepwiseOLS",
-    "nonnegative": "mlperf.models.estimators.members.nonnegative:NonNegativeOLS",
-    "log": "mlperf.models.estimators.members.log_linear:LogOLS",
-    "huber": "mlperf.models.estimators.members.robust:HuberOLS",
-    "quantile": "mlperf.models.estimators.members.quantile:QuantileOLS",
-    "grid_local": "mlperf.models.estimators.local.grid_local:GridLocal",
-    "scatter_local": "mlperf.models.estimators.local.scatter_local:ScatterLocal",
-    "ratio_local": "mlperf.models.estimators.local.ratio_local:RatioLocal",
-    "boosted_residual": "mlperf.models.estimators.learning.boosted:BoostedResidual",
-    "recursive_least_squares": "mlperf.models.online.recursive:RecursiveLeastSquares",
-}
+KINDS: dict[str, str] = dict(STORED)
 """Fitted estimators: kind in the file to the class that reads and writes it."""
 
 
@@ -91,8 +79,7 @@ def class_of(kind: str, place: str, kinds: Mapping[str, str] = KINDS) -> type[St
     """Class that reads models of this kind; DataError at ``place`` where there is none."""
     if kind not in kinds:
         raise DataError(f"got {kind!r}, expected one of {', '.join(sorted(kinds))}", place=place)
-    module, _, name = kinds[kind].partition(":")
-    found: type[Storable] = getattr(import_module(module), name)
+    found: type[Storable] = load_class(kinds[kind])
     return found
 
 

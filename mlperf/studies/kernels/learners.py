@@ -9,9 +9,7 @@ from typing import Any
 
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
-from mlperf.models.estimators.learning.boosted import BoostedResidual
-from mlperf.models.estimators.learning.learners import LogLearner
-from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
+from mlperf.models.registry import make_regressor
 from mlperf.models.regressor import Regressor
 
 TREES: Mapping[str, Any] = MappingProxyType({"max_iter": 400, "learning_rate": 0.05, "max_leaf_nodes": 8, "min_samples_leaf": 5})
@@ -51,31 +49,32 @@ def linear(n_folds: int, seed: int, shape: Shape) -> Regressor:
     """Least squares of the raw time, terms by backward AIC; forward by BIC where rows are too few to begin with every column."""
     del n_folds, seed
     if shape[0] >= ROWS_PER_COLUMN * shape[1]:
-        return StepwiseOLS(report="none")
-    return StepwiseOLS(lower=(), direction="forward", criterion="bic", report="none")
+        return make_regressor("stepwise_ols", report="none")
+    return make_regressor("stepwise_ols", lower=(), direction="forward", criterion="bic", report="none")
 
 
 def boosting(n_folds: int, seed: int, shape: Shape) -> Regressor:
     """Boosted trees of log time: a constant times what trees make of it, so that the model file can hold it."""
     del shape
-    return BoostedResidual(base=StepwiseOLS(["1"], report="none"), n_folds=n_folds, random_state=seed, **TREES)
+    base = make_regressor("stepwise_ols", ["1"], report="none")
+    return make_regressor("boosted_residual", base=base, n_folds=n_folds, random_state=seed, **TREES)
 
 
 def forest(n_folds: int, seed: int, shape: Shape) -> Regressor:
     """Random forest of log time."""
     del shape
-    return LogLearner("forest", smearing=False, n_folds=n_folds, random_state=seed)
+    return make_regressor("learner", "forest", smearing=False, n_folds=n_folds, random_state=seed)
 
 
 def ridge(n_folds: int, seed: int, shape: Shape) -> Regressor:
     """Ridge of log time."""
     del shape
-    return LogLearner("ridge", smearing=False, n_folds=n_folds, random_state=seed)
+    return make_regressor("learner", "ridge", smearing=False, n_folds=n_folds, random_state=seed)
 
 
 def linear_boosted(n_folds: int, seed: int, shape: Shape) -> Regressor:
     """The linear model times boosted trees of what it leaves."""
-    return BoostedResidual(base=linear(0, seed, shape), n_folds=n_folds, random_state=seed, **TREES)
+    return make_regressor("boosted_residual", base=linear(0, seed, shape), n_folds=n_folds, random_state=seed, **TREES)
 
 
 LEARNERS: Mapping[str, StudyLearner] = MappingProxyType(

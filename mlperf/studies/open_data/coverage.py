@@ -15,7 +15,7 @@ from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.folds import leave_one_group_out
 from mlperf.studies.open_data.collinear import TERMS as CNN_TERMS
 from mlperf.studies.open_data.collinear import cnn_rows
-from mlperf.studies.open_data.forms import MAX_ITER, nonnegative, ratio, weighted
+from mlperf.studies.open_data.forms import MAX_ITER, bound, nonnegative
 from mlperf.studies.open_data.layers import CARDS, STEP, STEP_COLUMNS, floor_of, step_rows
 from mlperf.studies.open_data.result import Finding, Score, TaskResult
 from mlperf.studies.open_data.splits import shuffled_folds
@@ -63,9 +63,9 @@ def score_layers(card: str, folder: Path | None) -> TaskResult:
     trial = layer_trial(card, folder)
     learner = BoostedResidual(nonnegative(STEP), list(STEP.columns), max_iter=MAX_ITER, n_folds=BOOSTED_FOLDS)
     scores = (
-        score(Method("ratio", "default", lambda: ratio(STEP)), trial),
+        score(Method("ratio", "default", bound("ratio", STEP)), trial),
         score(Method("boosted", "best", lambda: learner), trial),
-        score(Method("WLS, normal interval", "baseline", lambda: weighted(STEP)), trial),
+        score(Method("WLS, normal interval", "baseline", bound("WLS", STEP)), trial),
     )
     return TaskResult(scores, tuple(found for one in scores[:2] for found in interval_findings(one)))
 

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlperf.models.estimators.choice.best_of_family import BestOfFamily
-from mlperf.models.estimators.learning.boosted import BoostedResidual
-from mlperf.models.estimators.learning.learners import LogLearner
-from mlperf.models.estimators.local.ratio_local import RatioLocal
-from mlperf.models.estimators.local.scatter_local import ScatterLocal
-from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
-from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
+from mlperf.models.registry import make_regressor
+from mlperf.models.regressor import Regressor
 from mlperf.models.validation.folds import Fold
 from mlperf.studies.open_data.trial import Method
 
@@ -29,61 +25,27 @@ class Form:
     columns: tuple[str, ...]
 
 
-def plain(form: Form) -> Any:
-    """OLS on seconds with every term."""
-    return fixed_terms(form, "absolute")
-
-
-def weighted(form: Form) -> Any:
-    """Least squares of relative residuals with every term."""
-    return fixed_terms(form, "relative")
-
-
-def fixed_terms(form: Form, noise: str) -> Any:
+def fixed_terms(form: Form, noise: str) -> Regressor:
     """Least squares with every term and a constant, nothing selected."""
-    return StepwiseOLS(terms=list(form.terms), noise=noise, max_steps=0, report="none")
+    return make_regressor("stepwise_ols", terms=list(form.terms), noise=noise, max_steps=0, report="none")
 
 
-def stepwise(form: Form) -> Any:
-    """Terms chosen by AIC on relative residuals."""
-    return StepwiseOLS(terms=list(form.terms), noise="relative", report="none")
-
-
-def nonnegative(form: Form) -> Any:
+def nonnegative(form: Form) -> Regressor:
     """Non-negative coefficients on relative residuals."""
-    return NonNegativeOLS(list(form.terms), n_draws=0)
+    return make_regressor("nonnegative", list(form.terms), n_draws=0)
 
 
-def ratio(form: Form) -> Any:
-    """Global weighted model times the ratio that neighbours are off by."""
-    return RatioLocal(list(form.terms), list(form.sizes))
-
-
-def local(form: Form) -> Any:
-    """Small weighted linear model around every query; its number of neighbours is chosen on training rows."""
-    return ScatterLocal(list(form.terms), list(form.sizes))
-
-
-def boosting(form: Form) -> Any:
-    """scikit-learn's histogram boosting of log time, on columns and terms."""
-    return LogLearner("boosting", list(form.columns), n_folds=0)
-
-
-def boosted(form: Form) -> Any:
-    """Non-negative physical model times exp of boosted trees."""
-    return BoostedResidual(nonnegative(form), list(form.columns), max_iter=MAX_ITER)
-
-
-MAKERS: Mapping[str, Callable[[Form], Any]] = {
-    "OLS": plain,
-    "WLS": weighted,
-    "stepwise": stepwise,
+MAKERS: Mapping[str, Callable[[Form], Regressor]] = {
+    "OLS": lambda form: fixed_terms(form, "absolute"),
+    "WLS": lambda form: fixed_terms(form, "relative"),
+    "stepwise": lambda form: make_regressor("stepwise_ols", terms=list(form.terms), noise="relative", report="none"),
     "nonnegative": nonnegative,
-    "ratio": ratio,
-    "local": local,
-    "boosted": boosted,
-    "HGB": boosting,
+    "ratio": lambda form: make_regressor("ratio_local", list(form.terms), list(form.sizes)),
+    "local": lambda form: make_regressor("scatter_local", list(form.terms), list(form.sizes)),
+    "boosted": lambda form: make_regressor("boosted_residual", nonnegative(form), list(form.columns), max_iter=MAX_ITER),
+    "HGB": lambda form: make_regressor("learner", "boosting", list(form.columns), n_folds=0),
 }
+"""Methods by the name that tasks and tables call them."""
 BASELINES = ("OLS", "WLS", "HGB")
 
 

@@ -16,7 +16,7 @@ from mlperf.models.estimators.choice.best_of_family import BestOfFamily
 from mlperf.models.estimators.stepwise.log_stepwise import LogStepwiseOLS
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.scores import adjusted_r2
-from mlperf.studies.open_data.forms import Form, boosting
+from mlperf.studies.open_data.forms import MAKERS, Form, bound
 from mlperf.studies.open_data.result import Finding, TaskResult, figures_of
 from mlperf.studies.open_data.splits import device_rows, seventy_thirty
 from mlperf.studies.open_data.trial import Method, Trial, score
@@ -46,7 +46,7 @@ def score_tunings(device: str, folder: Path | None) -> TaskResult:
     train, test = X.iloc[fold.train], X.iloc[fold.test]
     full = LogStepwiseOLS(second_order(PARAMETERS), max_steps=0).fit(train, y[fold.train])
     pairs_r2 = adjusted_r2(full.model_.predict(train), np.log(y[fold.train]), full.model_.rank_ - 1)
-    ranked = boosting(form()).fit(train, y[fold.train]).predict(test)
+    ranked = MAKERS["HGB"](form()).fit(train, y[fold.train]).predict(test)
     findings = (
         Finding("A10", device, "pairs and squares, log t: adjusted R²", pairs_r2, "number"),
         *figures_of(scores, (("best", "mape"),)),
@@ -70,7 +70,7 @@ def tuning_methods() -> list[Method]:
     """Default: pairs and squares on log t, selected; the family's best; main effects on t and on log t; boosting alone."""
     family: dict[str, Callable[[], Any]] = {
         "pairs, log t": lambda: LogStepwiseOLS(second_order(PARAMETERS)),
-        "HGB": lambda: boosting(form()),
+        "HGB": bound("HGB", form()),
     }
     return [
         Method("pairs, log t", "default", family["pairs, log t"]),

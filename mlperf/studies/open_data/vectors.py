@@ -8,7 +8,7 @@ import pandas as pd
 
 from mlperf.datasets import read_open
 from mlperf.models.validation.scores import adjusted_r2
-from mlperf.studies.open_data.forms import Form, methods, plain
+from mlperf.studies.open_data.forms import MAKERS, Form, methods
 from mlperf.studies.open_data.result import Finding, Score, TaskResult
 from mlperf.studies.open_data.splits import device_rows, seventy_thirty
 from mlperf.studies.open_data.trial import Trial, score
@@ -38,5 +38,5 @@ def score_operation(device: str, operation: str, rows: pd.DataFrame) -> tuple[li
     fold = seventy_thirty(len(rows))[0]
     trial = Trial("A4", device, X, y, [fold], 1, part=operation)
     scores = [score(method, trial) for method in methods(FORM, "WLS", family=FAMILY, n_folds=INNER_FOLDS)]
-    ols = plain(FORM).fit(X.iloc[fold.train], y[fold.train])
+    ols = MAKERS["OLS"](FORM).fit(X.iloc[fold.train], y[fold.train])
     return scores, adjusted_r2(ols.predict(X.iloc[fold.train]), y[fold.train], 1)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mlperf.datasets import read_open
 from mlperf.models.validation.folds import Fold
-from mlperf.studies.open_data.forms import Form, nonnegative, plain, weighted
+from mlperf.studies.open_data.forms import Form, bound
 from mlperf.studies.open_data.result import TaskResult
 from mlperf.studies.open_data.trial import Method, Trial, score
 
@@ -63,8 +63,8 @@ def score_whole_networks(subject: str, folder: Path | None) -> TaskResult:
     y = (rows["forward_mean_s"] + rows["backward_mean_s"]).to_numpy()
     trial = Trial("B3", subject, rows[list(FEATURES)], y, series_folds(rows), len(FEATURES))
     tried = (
-        Method("nonnegative", "default", lambda: nonnegative(FORM)),
-        Method("WLS", "baseline", lambda: weighted(FORM)),
-        Method("OLS", "baseline", lambda: plain(FORM)),
+        Method("nonnegative", "default", bound("nonnegative", FORM)),
+        Method("WLS", "baseline", bound("WLS", FORM)),
+        Method("OLS", "baseline", bound("OLS", FORM)),
     )
     return TaskResult(tuple(score(method, trial) for method in tried))

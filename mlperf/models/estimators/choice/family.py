@@ -14,6 +14,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError, MlperfError, UsageError
 from mlperf.core.shown import Shown
 from mlperf.models.formula.expressions import Name, names, parse, text
+from mlperf.models.registry import make_regressor
 from mlperf.models.regressor import Regressor, fit_in_groups
 from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds
 from mlperf.models.validation.left_out import LeftOutRows, left_out
@@ -44,90 +45,34 @@ class Member:
 
 
 def _stepwise(noise: str) -> Callable[[Question], Regressor]:
-    def make(question: Question) -> Regressor:
-        from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
-
-        return StepwiseOLS(terms=question.terms, noise=noise, report="none")
-
-    return make
+    return lambda question: make_regressor("stepwise_ols", terms=question.terms, noise=noise, report="none")
 
 
-def _selected(member: Callable[[Question], Regressor]) -> Callable[[Question], Regressor]:
-    def make(question: Question) -> Regressor:
-        from mlperf.models.estimators.choice.selected_terms import SelectedTerms
-
-        return SelectedTerms(member(question))
-
-    return make
-
-
-def _nonnegative(question: Question) -> Regressor:
-    from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
-
-    return NonNegativeOLS(question.terms, n_draws=0, n_folds=0)
-
-
-def _log(question: Question) -> Regressor:
-    from mlperf.models.estimators.members.log_linear import LogOLS
-
-    return LogOLS(question.log_terms, n_folds=0)
-
-
-def _huber(question: Question) -> Regressor:
-    from mlperf.models.estimators.members.robust import HuberOLS
-
-    return HuberOLS(question.terms, n_folds=0)
-
-
-def _quantile(question: Question) -> Regressor:
-    from mlperf.models.estimators.members.quantile import QuantileOLS
-
-    return QuantileOLS(question.terms)
-
-
-def _scatter(question: Question) -> Regressor:
-    from mlperf.models.estimators.local.scatter_local import ScatterLocal
-
-    return ScatterLocal(question.terms, question.columns, seed=question.seed)
-
-
-def _ratio(question: Question) -> Regressor:
-    from mlperf.models.estimators.local.ratio_local import RatioLocal
-
-    return RatioLocal(question.terms, question.columns, n_folds=0, seed=question.seed)
+def _selected(kind: str, **options: Any) -> Callable[[Question], Regressor]:
+    return lambda question: make_regressor("selected_terms", make_regressor(kind, question.terms, **options))
 
 
 def _boosted(question: Question) -> Regressor:
-    from mlperf.models.estimators.learning.boosted import BoostedResidual
+    base = make_regressor("nonnegative", question.terms, n_draws=0, n_folds=0)
+    return make_regressor("boosted_residual", base, question.features, random_state=question.seed)
 
-    return BoostedResidual(_nonnegative(question), question.features, random_state=question.seed)
 
-
-def _learner(kind: str) -> Callable[[Question], Regressor]:
-    def make(question: Question) -> Regressor:
-        from mlperf.models.estimators.learning.learners import LogLearner
-
-        return LogLearner(kind, question.features, n_folds=0, random_state=question.seed)
-
-    return make
+def _learner(kind: str) -> Member:
+    return Member(kind, 3, lambda asked: make_regressor("learner", kind, asked.features, n_folds=0, random_state=asked.seed))
 
 
 MEMBERS: tuple[Member, ...] = (
     #      name                complexity  estimator
     Member("relative", 0, _stepwise("relative")),
     Member("absolute", 0, _stepwise("absolute")),
-    Member("log", 1, _log),
-    Member("nonnegative", 1, _selected(_nonnegative)),
-    Member("huber", 1, _selected(_huber)),
-    Member("quantile", 1, _selected(_quantile)),
-    Member("ratio", 2, _ratio),
-    Member("local", 2, _scatter),
+    Member("log", 1, lambda asked: make_regressor("log", asked.log_terms, n_folds=0)),
+    Member("nonnegative", 1, _selected("nonnegative", n_draws=0, n_folds=0)),
+    Member("huber", 1, _selected("huber", n_folds=0)),
+    Member("quantile", 1, _selected("quantile")),
+    Member("ratio", 2, lambda asked: make_regressor("ratio_local", asked.terms, asked.columns, n_folds=0, seed=asked.seed)),
+    Member("local", 2, lambda asked: make_regressor("scatter_local", asked.terms, asked.columns, seed=asked.seed)),
     Member("boosted", 3, _boosted),
-    Member("ridge", 3, _learner("ridge")),
-    Member("boosting", 3, _learner("boosting")),
-    Member("forest", 3, _learner("forest")),
-    Member("gaussian_process", 3, _learner("gaussian_process")),
-    Member("svr", 3, _learner("svr")),
+    *map(_learner, ("ridge", "boosting", "forest", "gaussian_process", "svr")),
 )
 LINEAR = ("relative", "absolute", "log", "nonnegative", "huber", "quantile")
 DEFAULT = (*LINEAR, "ratio", "local", "boosted", "boosting")
