@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -64,3 +65,16 @@ def test_the_mode_is_what_the_campaign_says_else_what_the_job_waited_for(run_fol
 def test_a_folder_that_is_no_run_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"job\.json"):
         recorded_threads(tmp_path)
+
+
+@pytest.mark.parametrize(("table", "column", "text"), [("gpu", "compute_gradient_s", "fast"), ("updates", "sum_gradient_s", "-1")])
+def test_a_wrong_cell_of_the_records_is_named(run_folder: Folder, table: str, column: str, text: str) -> None:
+    path = run_folder() / f"{table}.csv.gz"
+    rows = [line.split(",") for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
+    rows[3][rows[0].index(column)] = text
+    path.write_bytes(gzip.compress("\n".join(map(",".join, rows)).encode()))
+    with pytest.raises(DataError) as caught:
+        recorded_threads(path.parent)
+    assert caught.value.place == f"{path}, line 4, column {column}"
+    assert repr(text) in caught.value.message
+    assert caught.value.hint
