@@ -1,4 +1,4 @@
-"""Performance groups: classes of times, how well they are predicted, and how well they repeat."""
+"""Performance groups: classes of times, and how well they are predicted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from mlperf.core.arrays import FloatArray, IntArray
@@ -116,46 +115,6 @@ def group_scores(predicted: ArrayLike, actual: ArrayLike, n_groups: int) -> Grou
         within_one=float(np.mean(np.abs(guess - truth) <= 1)),
         confusion=confusion.astype(np.int64),
     )
-
-
-def repeatability_ceiling(frame: pd.DataFrame, keys: Sequence[str], value: str, edges: FloatArray) -> GroupScores:
-    """Groups from the odd repeats against groups from the even ones: no classifier can be expected to do better.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One row per repeat.
-    keys : sequence of str
-        Columns that make a configuration.
-    value : str
-        Column of times.
-    edges : array, shape (n_groups - 1,)
-
-    Raises
-    ------
-    FitError
-        No configuration has two repeats.
-    """
-    place = frame.groupby(list(keys), observed=True).cumcount()
-    medians = (
-        frame.assign(is_odd=place % 2 == 1).groupby([*keys, "is_odd"], observed=True)[value].median().unstack("is_odd").dropna()
-    )
-    if medians.shape[1] < 2 or medians.empty:
-        raise FitError("got one repeat per configuration, expected at least 2")
-    return group_scores(group_of(medians[True], edges), group_of(medians[False], edges), len(edges) + 1)
-
-
-def group_probabilities(draws: FloatArray, edges: FloatArray) -> FloatArray:
-    """P(group) of each row from draws of a regression, shape (n_rows, n_groups).
-
-    Parameters
-    ----------
-    draws : array, shape (size, n_rows)
-        From an estimator's ``sample(X, rng, size, kind="run")``.
-    edges : array, shape (n_groups - 1,)
-    """
-    labels = group_of(draws, edges)
-    return np.stack([(labels == number).mean(axis=0) for number in range(len(edges) + 1)], axis=1)
 
 
 def _logistic(seed: int) -> Any:

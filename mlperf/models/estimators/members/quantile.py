@@ -1,14 +1,10 @@
-"""Tail latency: linear quantiles of times as linear programmes, and the band between two of them."""
+"""Tail latency: linear quantiles of times as linear programmes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.special import ndtri
 
@@ -78,53 +74,6 @@ class QuantileOLS(LinearMember):
         df = float(max(len(target) - np.linalg.matrix_rank(matrix), 1))
         spread = Spread(coef, _sandwich(matrix, residual, self.quantile, rows.weight, groups), _sigma(residual), df, self.noise)
         return Solution(spread, {"quantile": self.quantile, "objective": objective})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class QuantileBand:
-    """Several quantiles of the same terms: ``quantiles`` rising, ``members`` the fitted `QuantileOLS` of each."""
-
-    quantiles: tuple[float, ...]
-    members: tuple[QuantileOLS, ...]
-
-    def predict(self, X: Any) -> FloatArray:
-        """Times of every quantile, shape (n_rows, n_quantiles), put in order where the fits cross."""
-        return np.sort(self._raw(X), axis=1)
-
-    def crossing(self, X: Any) -> float:
-        """Share of rows on which a higher quantile lies below a lower one: a sign of too few rows or of extrapolation."""
-        return float((np.diff(self._raw(X), axis=1) < 0).any(axis=1).mean())
-
-    def _raw(self, X: Any) -> FloatArray:
-        return np.stack([member.predict(X) for member in self.members], axis=1)
-
-
-def quantile_band(
-    X: Any,
-    y: ArrayLike,
-    terms: Sequence[str] | None = None,
-    *,
-    quantiles: Sequence[float] = (0.1, 0.5, 0.9),
-    noise: str = "absolute",
-) -> QuantileBand:
-    """Fit several quantiles of the same terms.
-
-    Parameters
-    ----------
-    X, y, terms, noise
-        As in `QuantileOLS`; absolute residuals by default, so that each quantile leaves its share of the rows below.
-    quantiles : sequence of float
-        Rising, inside (0, 1).
-
-    Raises
-    ------
-    UsageError
-        Quantiles that do not rise.
-    """
-    levels = tuple(float(level) for level in quantiles)
-    if any(later <= earlier for earlier, later in pairwise(levels)):
-        raise UsageError(f"got quantiles {levels}, expected rising ones")
-    return QuantileBand(levels, tuple(QuantileOLS(terms, quantile=level, noise=noise).fit(X, y) for level in levels))
 
 
 def check_loss(residual: FloatArray, quantile: float) -> FloatArray:

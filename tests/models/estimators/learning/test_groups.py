@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn import metrics
 
@@ -12,10 +11,8 @@ from mlperf.models.estimators.learning.groups import (
     CLASSIFIERS,
     group_edges,
     group_of,
-    group_probabilities,
     group_scores,
     make_classifier,
-    repeatability_ceiling,
 )
 
 
@@ -45,22 +42,6 @@ def test_edges_by_quantile_kmeans_and_by_hand() -> None:
         group_edges(times, method=[2.0, 1.0])
     with pytest.raises(FitError, match="distinct"):
         group_edges([1.0, 1.0, 2.0], 3)
-
-
-def test_ceiling_falls_with_noise() -> None:
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"kernel": np.repeat(np.arange(300), 6), "level": np.repeat(rng.uniform(0, 3, 300), 6)})
-    for noise, low, high in ((0.001, 0.97, 1.0), (1.0, 0.2, 0.8)):
-        table = frame.assign(time_s=np.exp(frame["level"]) * rng.lognormal(0, noise, 1800))
-        ceiling = repeatability_ceiling(table, ["kernel"], "time_s", group_edges(table["time_s"], 4))
-        assert low <= ceiling.accuracy <= high
-    with pytest.raises(FitError, match="one repeat"):
-        repeatability_ceiling(frame.drop_duplicates("kernel").assign(time_s=1.0), ["kernel"], "time_s", np.array([1.0]))
-
-
-def test_probabilities_from_draws() -> None:
-    draws = np.array([[1.0, 5.0], [3.0, 5.0], [3.0, 6.0], [9.0, 7.0]])
-    np.testing.assert_allclose(group_probabilities(draws, np.array([2.0, 8.0])), [[0.25, 0.5, 0.25], [0.0, 1.0, 0.0]])
 
 
 @pytest.mark.parametrize("kind", sorted(CLASSIFIERS))

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from mlperf.core.errors import DataError, FitError, UsageError
+from mlperf.core.errors import DataError, FitError
 from mlperf.models.estimators.members.log_linear import LogOLS
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
-from mlperf.models.estimators.members.quantile import QuantileOLS, check_loss, quantile_band
+from mlperf.models.estimators.members.quantile import QuantileOLS, check_loss
 from mlperf.models.estimators.members.robust import HuberOLS, weighted_median
 from mlperf.models.storage.store import model_from_json, model_to_json
 
@@ -139,19 +139,6 @@ def test_huber_ignores_and_reports_stray_runs(timings: Any) -> None:
     clean = HuberOLS(["m * n", "kind"]).fit(frame, y)
     np.testing.assert_allclose(model.coef_, clean.coef_, rtol=0.15)
     assert "rows with weight below 0.5" in model.report_.notes[0] if model.report_.notes else False
-
-
-def test_quantile_band_holds_its_share_and_counts_crossings(timings: Any) -> None:
-    frame, y = timings
-    band = quantile_band(frame, y, ["m * n", "kind"])
-    bounds = band.predict(frame)
-    assert (np.diff(bounds, axis=1) >= 0).all()
-    assert np.mean((bounds[:, 0] <= y) & (y <= bounds[:, 2])) == pytest.approx(0.8, abs=0.03)
-    assert band.crossing(frame) == 0.0
-    few = quantile_band(frame[:14], y[:14], ["m * n", "m", "n", "kind"], quantiles=(0.3, 0.5, 0.7))
-    assert few.crossing(frame) > 0.02
-    with pytest.raises(UsageError, match="rising"):
-        quantile_band(frame, y, ["m"], quantiles=(0.9, 0.1))
 
 
 def test_quantiles_leave_their_share_below(timings: Any) -> None:
