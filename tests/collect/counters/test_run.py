@@ -144,6 +144,21 @@ def test_rows_are_not_added_to_another_kind_of_table(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "a,b\n1,2\n"
 
 
+def test_a_wrong_cell_of_the_table_that_grows_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    counted = count_command(CounterRequest(("true",), sources=("rusage",), labels={"kernel": "07"}))
+    write_counted(counted, path)
+    write_counted(counted, path, append=True)
+    assert pd.read_csv(path, dtype=str)["kernel"].tolist() == ["07", "07"]
+    rows = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()]
+    rows[2][rows[0].index("wall_s")] = "soon"
+    path.write_text("\n".join(map(",".join, rows)) + "\n", encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        write_counted(counted, path, append=True)
+    assert caught.value.place == f"{path}, line 3, column wall_s"
+    assert "'soon'" in caught.value.message
+
+
 def test_the_probe_asks_in_the_order_of_the_table_and_says_why_not(probe: Probe) -> None:
     assert tuple(offer.source for offer in probe.sources) == SOURCE_NAMES
     for offer in probe.sources:

@@ -160,3 +160,14 @@ def test_units_in_column_names() -> None:
     frame = in_seconds(pd.DataFrame({"a_ms": [1.0], "b_us": [1.0], "time_ms_sd": [2.0], "items": [3.0], "c_s": [4.0]}))
     assert frame.columns.tolist() == ["a_s", "b_s", "time_s_sd", "items", "c_s"]
     assert frame.iloc[0].tolist() == [1e-3, 1e-6, 2e-3, 3.0, 4.0]
+
+
+def test_a_cell_of_another_kind_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mlperf_results").mkdir()
+    path = tmp_path / "mlperf_results" / "resnet_runs.csv"
+    path.write_text("system,run_s,init_s\na,10.5,\nb,soon,1\nc,9.5,1\n", encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        read_open("mlperf_results", "resnet_runs", tmp_path)
+    assert caught.value.place == f"{path}, line 3, column run_s"
+    path.write_text("system,run_s,init_s\na,10.5,\nb,9.5,1\n", encoding="utf-8")
+    assert read_open("mlperf_results", "resnet_runs", tmp_path)["init_s"].isna().tolist() == [True, False]
