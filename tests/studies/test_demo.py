@@ -32,6 +32,7 @@ def fit_of(demo: Any) -> dict[str, Any]:
     return {key: value for key, value in demo.model.to_dict().items() if key != "provenance"}
 
 
+@pytest.mark.slow
 def test_doubling_a_held_out_network_changes_the_measured_column_alone(
     shown_demo: Any, small_campaign: Path, tmp_path: Path
 ) -> None:
@@ -45,6 +46,7 @@ def test_doubling_a_held_out_network_changes_the_measured_column_alone(
     assert (after["measured"] == before["measured"])[before["cnn"] != held].all()
 
 
+@pytest.mark.slow
 def test_doubling_a_training_network_changes_the_fit(shown_demo: Any, small_campaign: Path, tmp_path: Path) -> None:
     trained = shown_demo.model.cnns[0]
     again = with_doubled(small_campaign, trained, tmp_path / "trained")

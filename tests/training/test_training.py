@@ -22,6 +22,7 @@ def stored(model: Any) -> str:
     return document_to_json({key: value for key, value in model.to_dict().items() if key != "provenance"})
 
 
+@pytest.mark.slow
 def test_same_bytes_for_any_number_of_workers(small_campaign: Path, small_model: Any) -> None:
     again = mlperf.train(small_campaign, leave_out=("cnn05", "res03"), n_folds=2, seed=1, jobs=2)
     assert stored(again) == stored(small_model)

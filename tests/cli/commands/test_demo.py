@@ -12,6 +12,8 @@ from click.testing import CliRunner, Result
 from mlperf.cli.main import cli
 from mlperf.report.pages.demos import write_demo
 
+pytestmark = pytest.mark.slow
+
 
 def invoke(demo: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
     """The command on a result that is at hand: what it computes is tested elsewhere."""

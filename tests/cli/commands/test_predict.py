@@ -39,6 +39,7 @@ def result_of(command: str, *words: str) -> Any:
     return document["result"]
 
 
+@pytest.mark.slow
 def test_forms_simulation_and_elasticities_are_one_record(model_path: str) -> None:
     words = (model_path, *RUN, "--compare-forms", "--simulate", "--iterations", "200", "--elasticities")
     result = result_of("predict", *words)

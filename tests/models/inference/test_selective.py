@@ -81,6 +81,7 @@ def naive_p_value(selection: Selection, groups: Any, term: int) -> float:
     return float(stats.f.sf(f_value, df, table.base.n - table.base.rank))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["numeric", "factor"])
 def test_true_nulls_are_rejected_about_as_often_as_asked(name: str) -> None:
     """Four standard errors of 500 nulls are 3.9 %; the naive test rejects every third."""
@@ -194,6 +195,7 @@ def test_an_aliased_column_changes_nothing() -> None:
     np.testing.assert_allclose(answer.p_value, plain.p_value, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["backward", "both"])
 def test_bounds_cover_the_coefficient_of_the_selected_model(direction: str) -> None:
     rng = np.random.default_rng(5)

@@ -67,6 +67,7 @@ def test_the_paper_form_is_the_fixed_point_of_picard_iteration() -> None:
         assert state.update_iteration_s[row] == pytest.approx(update_s, rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["second_moment", "convolution", "phases"])
 def test_the_jitter_forms_are_the_fixed_point_of_picard_iteration(closed: str) -> None:
     """The right-hand sides written again from the text, iterated from (a0, b0) with damping."""

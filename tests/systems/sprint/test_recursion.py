@@ -17,6 +17,7 @@ from mlperf.systems.sprint.simulate import simulate_iterations
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 
 
+@pytest.mark.slow
 def test_it_is_within_one_and_a_half_per_cent_of_the_simulation(reference: Any, calibrated: Machine, light: Machine) -> None:
     for case in reference("sprint_simulation.json")["cases"][:6]:
         of_light = case["machine"] == "light"

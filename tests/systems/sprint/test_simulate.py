@@ -29,6 +29,7 @@ def reference_case(case: dict[str, Any], calibrated: Machine, light: Machine) ->
     return calibrated(case["machine"], case["nodes"], case["subbatch"], case["variation"])
 
 
+@pytest.mark.slow
 def test_the_reference_table_is_reproduced(reference: Any, calibrated: Machine, light: Machine) -> None:
     """Periods, staleness, mini-batch spread and barrier of another implementation: 1 % (1.5 % at KFC (8,8)), spread 10 %."""
     for case in reference("sprint_simulation.json")["cases"]:
@@ -185,6 +186,7 @@ def test_wrong_requests_are_refused(light: Machine) -> None:
         simulate_iterations(*one, 0, SimulationPlan(n_updates=10))
 
 
+@pytest.mark.slow
 def test_ten_thousand_iterations_of_128_gpus_take_two_seconds(calibrated: Machine) -> None:
     """Measured at 0.9 s of one core; compilation excluded."""
     pytest.importorskip("numba", reason="numba is not installed")

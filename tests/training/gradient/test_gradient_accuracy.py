@@ -11,6 +11,8 @@ from mlperf.training.gradient.gradient_accuracy import accuracy_table, leave_gro
 from mlperf.training.gradient.gradient_data import gradient_data
 from mlperf.training.training import cnn_folds, fit_sgemm
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def data() -> Any:

@@ -54,6 +54,7 @@ def test_trees_refuse_a_path_that_never_ends() -> None:
         Trees.from_dict(document, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [BoostedResidual(), BoostedResidual(n_folds=3, max_iter=10)], ids=["plain", "with intervals"])
 def test_scikit_learn_contract(model: Any) -> None:
     assert [

@@ -32,6 +32,7 @@ def layers() -> tuple[pd.DataFrame, np.ndarray]:
     return frame, y.to_numpy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_scikit_learn_contract(kind: str) -> None:
     results = check_estimator(LogLearner(kind, n_folds=0), on_skip=None, on_fail=None)
@@ -96,6 +97,7 @@ def test_importance_names_the_cause(layers: Any) -> None:
     assert rise["nothing"] == 0.0
 
 
+@pytest.mark.slow
 def test_same_seed_same_bytes(layers: Any) -> None:
     frame, y = layers
     for kind in KINDS:

@@ -112,6 +112,7 @@ def test_stored_member_is_bit_equal(timings: Any, model: Any) -> None:
     assert not again.in_domain(frame.assign(m=5000)).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [type(m)(terms=["m * n", "kind"]) for m in (MEMBERS[0], MEMBERS[2])], ids=lambda model: model.member
 )
