@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 
 from mlperf.cli.framework.options import jobs_option, output_options, plot_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_FILE
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE
 from mlperf.core.errors import UsageError
 
 
@@ -50,7 +50,7 @@ Examples:
 @click.option(
     "--limits",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=OLD_FILE,
     help="TOML file of limits to judge what was reached by; exit 1 where one is missed.",
 )
 @click.option(
