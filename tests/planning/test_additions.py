@@ -1,0 +1,48 @@
+"""What is added to a prediction is of the same solution as its means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlperf
+from mlperf.core.errors import UsageError
+from mlperf.specs import JobSpec, load_cnn, load_machine
+
+JOB = JobSpec(dataset_size=60_000, subbatch_size=2, n_nodes=4)
+
+
+def test_additions_are_of_the_same_solution(small_model: Any) -> None:
+    cnn, machine = load_cnn("alexnet"), load_machine("cpu-cluster")
+    plain = mlperf.predict_epoch(small_model, cnn, machine, JOB)
+    full = mlperf.predict_epoch(small_model, cnn, machine, JOB, compare_forms=True, elasticities=True, simulate=200)
+    assert plain.forms is plain.elasticities is plain.simulation is None
+    np.testing.assert_array_equal(full.epoch_s, plain.epoch_s)
+    assert full.forms.set_index("form").loc["convolution", "epoch_s"] == plain.epoch_s[0]
+    assert full.forms.loc[full.forms["recommended"], "form"].tolist() in ([], [full.recommended[0]])
+    shown = full.simulation.table.set_index("quantity")["equations"]
+    assert shown["epoch_s"] == plain.epoch_s[0]
+    # Every component one per cent slower makes an epoch one per cent longer.
+    twelve = full.elasticities[~full.elasticities["component"].isin(["barrier_wait"])]
+    measured = twelve[twelve["kind"] != "coupling"]
+    assert measured["epoch_elasticity"].sum() == pytest.approx(1.0, abs=1e-3)
+
+
+def test_forms_leave_out_what_cannot_obey_a_factor_on_a_wait(small_model: Any) -> None:
+    cnn, machine = load_cnn("alexnet"), load_machine("cpu-cluster")
+    found = mlperf.predict_epoch(small_model, cnn, machine, JOB, compare_forms=True, factors={"barrier_wait": 0.5})
+    assert "recursion" not in set(found.forms["form"])
+    assert "convolution" in set(found.forms["form"])
+    with pytest.raises(UsageError, match="got a factor on 'barrier_wait'"):
+        mlperf.predict_epoch(small_model, cnn, machine, JOB, simulate=200, factors={"barrier_wait": 0.5})
+
+
+def test_an_interval_of_a_higher_level_holds_that_of_a_lower(small_model: Any) -> None:
+    cnn, machine = load_cnn("alexnet"), load_machine("cpu-cluster")
+    wide, narrow = (mlperf.predict_epoch(small_model, cnn, machine, JOB, level=level) for level in (0.99, 0.5))
+    for name in ("epoch_s", "mean_minibatch_size"):
+        outer, inner = wide.prediction_interval[name], narrow.prediction_interval[name]
+        assert outer.lower[0] < inner.lower[0] < inner.upper[0] < outer.upper[0]
+        assert (outer.level, inner.level) == (0.99, 0.5)
