@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from mlperf.datasets.campaigns.trainer_runs import read_runs
 from mlperf.studies.trainer.component_comparison import compare_components
 
