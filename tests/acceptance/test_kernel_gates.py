@@ -17,6 +17,8 @@ from mlperf.studies.kernels.learners import learner
 from mlperf.studies.kernels.physical import physical_model
 from mlperf.studies.kernels.sizes import size_score
 
+pytestmark = pytest.mark.slow
+
 BEST = "swc-s + swc-o"
 
 

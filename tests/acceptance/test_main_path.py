@@ -16,6 +16,8 @@ from mlperf.report.text.record import record_text
 from mlperf.report.text.results import command_schema
 from mlperf.specs import load_cnn, load_machine
 
+pytestmark = pytest.mark.slow
+
 FOLDS = 2
 DATASET_SIZE = 60_000
 

@@ -13,6 +13,8 @@ from mlperf.systems.sprint.minibatch import minibatch_distribution, minibatch_st
 from mlperf.systems.sprint.recursion import refine_by_recursion
 from mlperf.systems.sprint.simulate import SimulationPlan, simulate_iterations
 
+pytestmark = pytest.mark.slow
+
 MEANS = {
     "fetch_weights_s": 0.006,
     "load_image_s": 0.0002,

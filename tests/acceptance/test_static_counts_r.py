@@ -14,6 +14,8 @@ from mlperf.studies.kernels import KernelTimes
 from mlperf.studies.kernels.feature_sets import total_columns
 from mlperf.studies.kernels.tables.kernel_times import choose_setting
 
+pytestmark = pytest.mark.slow
+
 
 def oracle(shared_data: Path, table: str) -> dict[str, list[dict[str, str]]]:
     """Rows of one of R's tables by case."""

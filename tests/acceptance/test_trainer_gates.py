@@ -13,6 +13,8 @@ from mlperf.studies.trainer.ranking import TOGETHER, rank_windows
 from mlperf.studies.trainer.split import split_errors, wait_errors, wait_summary
 from mlperf.training.quality import fit_quality
 
+pytestmark = pytest.mark.slow
+
 FORMS = ("paper", PREDICTING)
 NETWORK = "cnn29"
 

@@ -27,6 +27,8 @@ from mlperf.training.model import Model
 from mlperf.training.training import fit_sgemm
 from mlperf.training.with_counters import with_counters
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def unseen(small_campaign: Path) -> CnnSpec:

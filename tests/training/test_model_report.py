@@ -55,6 +55,7 @@ def test_extrapolation_when_groups_hold_different_sizes(clean: pd.DataFrame) -> 
     assert any("extrapolation" in text for text in report(table, groups="device", terms=["a", "b"]).warnings)
 
 
+@pytest.mark.slow
 def test_every_part_of_a_campaign_reports_beside_its_noise_floor(small_model: Any) -> None:
     found = model_report(small_model)
     table = found.to_frame()

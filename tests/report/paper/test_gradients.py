@@ -72,6 +72,7 @@ def test_the_bars_of_kernels_add_up_to_their_calls(small_material: FigureInputs)
     assert "has not seen" in drawing.caption
 
 
+@pytest.mark.slow
 def test_a_network_of_the_training_set_is_left_out_anew(small_material: FigureInputs) -> None:
     (drawing,) = share_drawings(replace(small_material, cnns=("cnn01",)))
     assert f"fitted on the {len(small_material.campaign.cnns) - 1} other networks" in drawing.caption

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from mlperf.datasets.campaigns.trainer_runs import read_runs
 from mlperf.studies.trainer.component_comparison import compare_components
+
+pytestmark = pytest.mark.slow
 
 
 def test_every_component_and_output_is_compared_on_held_out_settings_and_networks(

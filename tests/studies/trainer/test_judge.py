@@ -17,6 +17,8 @@ from mlperf.report.text.views import result_text
 from mlperf.studies.trainer import TrainerAccuracy, TrainerLimits, judge_trainer
 from mlperf.studies.trainer.judge import can_split, has_others
 
+pytestmark = pytest.mark.slow
+
 CLOSED = ("paper", "convolution")
 
 
