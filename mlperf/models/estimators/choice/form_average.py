@@ -82,9 +82,9 @@ class FormAverage(TimeRegressor):
 
     def set_forms(self, forms: Sequence[CostForm], weights: FloatArray, points: pd.DataFrame) -> Self:
         """Take fitted forms with their weights, fitted on ``points``; those that hardly count are dropped."""
-        kept = np.flatnonzero(weights >= LEAST_WEIGHT * weights.max())
-        self.forms_ = tuple(forms[number] for number in kept)
-        self.weights_ = weights[kept] / weights[kept].sum()
+        kept = weights >= LEAST_WEIGHT * weights.max()
+        self.forms_ = tuple(form for form, counts in zip(forms, kept, strict=True) if counts)
+        self.weights_ = np.asarray(weights[kept] / weights[kept].sum())
         self.n_points_ = len(points)
         squares = [
             float(form.log_residuals @ form.log_residuals) / max(self.n_points_ - len(form.terms), 1) for form in self.forms_
@@ -143,6 +143,9 @@ class FormAverage(TimeRegressor):
         return self.domain_.names
 
     def _frame(self, X: Any) -> pd.DataFrame:
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and isinstance(X, pd.DataFrame) and set(names) <= set(X.columns):
+            X = X[list(names)]
         return query_frame(self, X)
 
     def to_dict(self) -> dict[str, Any]:
@@ -206,12 +209,13 @@ def form_weights(forms: Sequence[CostForm], n_points: int, floor: float, noise: 
 def corrected_criterion(squares: FloatArray, n_parameters: FloatArray, n_points: float, floor: float) -> FloatArray:
     """AICc of residual sums of squares of logarithms, with a floor on the error of a point; AIC where AICc judges fewer than two.
 
-    A criterion of a form that the points cannot judge is infinite, unless no form could be.
+    A form that takes nearly a parameter for each point cannot be judged by them: its criterion is infinite, unless none takes fewer.
     """
     criterion = n_points * np.log(squares / n_points + floor**2) + 2.0 * n_parameters
     left = n_points - n_parameters - 1.0
     if (left > 0.0).sum() < 2:
-        return criterion
+        judged = (left >= 0.0) | (n_parameters == n_parameters.min())
+        return np.where(judged, criterion, np.inf)
     safe = np.where(left > 0.0, left, 1.0)
     corrected = criterion + 2.0 * n_parameters * (n_parameters + 1.0) / safe
     return np.where(left > 0.0, corrected, np.inf)
