@@ -31,8 +31,8 @@ class CoupledThreads:
 
     ``gpu_free_s`` and ``update_free_s`` are a0 and b0: the iterations without locks, fetch, sums and barrier; ``gpu_work_std_s`` is
     the deviation of a0. A ``_factor`` multiplies the wait of its name. ``work_before_share`` of the update thread's own work comes
-    between the barrier and the inspection of the buffers (Algorithm 2, line 18), the rest after it. The functions of this file want one number of GPUs per node
-    in all configurations.
+    between the barrier and the inspection of the buffers (Algorithm 2, line 18), the rest after it. The functions of this file want
+    one number of GPUs per node in all configurations.
     """
 
     gpu_free_s: FloatArray

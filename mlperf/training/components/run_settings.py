@@ -63,7 +63,8 @@ def _table(campaign: Campaign) -> pd.DataFrame:
 def grid_of(settings: pd.DataFrame) -> RunGrid:
     """The settings as the equations read them; the data set's size does not enter iterations."""
     counts = [settings[name].to_numpy(int) for name in CONFIG[1:]]
-    return RunGrid(*counts, np.ones(len(settings), int))
+    nodes, gpus, subbatch = counts
+    return RunGrid(nodes, gpus, subbatch, np.ones(len(settings), int))
 
 
 def spread_times(seconds: Mapping[str, FloatArray], variation: Mapping[str, float]) -> ComponentTimes:

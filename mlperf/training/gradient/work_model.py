@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.features.network.steps import step_columns
 from mlperf.models.estimators.choice.form_average import FormAverage
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.training.fits.ratio_model import Scaled
 
 STEP = "step"
 FORMS = (
@@ -39,6 +40,20 @@ class WorkModel:
     """
 
     fitted: FormAverage
+
+    @property
+    def backend(self) -> str:
+        """What ran the steps: the trainer itself."""
+        return "runs"
+
+    @property
+    def kernels(self) -> Mapping[str, Mapping[str, Scaled]]:
+        """No kernel was measured by itself."""
+        return {}
+
+    @property
+    def sgemm(self) -> None:
+        """No product was measured by itself."""
 
     def calls(self, runs: Iterable[tuple[CnnSpec, int]]) -> pd.DataFrame:
         """One row a step with the columns of its work; ``run`` is the pair's position."""

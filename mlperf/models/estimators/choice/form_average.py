@@ -101,7 +101,7 @@ class FormAverage(TimeRegressor):
 
     def in_domain(self, X: Any) -> BoolArray:
         """Whether each row lies inside the measured domain, shape (n_rows,)."""
-        return self.domain_.contains(self._frame(X)[list(self._columns())])
+        return self.domain_.contains(self._frame(X)[list(self.domain_.names)])
 
     def sample(self, X: Any, rng: np.random.Generator, size: int, kind: str = "run") -> FloatArray:
         """Joint draws of form and coefficients, shape (size, n_rows); ``kind="run"`` adds the error about the form.
@@ -139,8 +139,10 @@ class FormAverage(TimeRegressor):
         frame = pd.DataFrame({"form": text, "weight": self.weights_, "rms_error": errors})
         return frame.sort_values("weight", ascending=False, ignore_index=True)
 
-    def _columns(self) -> tuple[str, ...]:
-        return self.domain_.names
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that the forms read."""
+        return form_columns([term for form in self.forms_ for term in form.terms])
 
     def _frame(self, X: Any) -> pd.DataFrame:
         names = getattr(self, "feature_names_in_", None)
@@ -209,7 +211,7 @@ def form_weights(forms: Sequence[CostForm], n_points: int, floor: float, noise: 
 def corrected_criterion(squares: FloatArray, n_parameters: FloatArray, n_points: float, floor: float) -> FloatArray:
     """AICc of residual sums of squares of logarithms, with a floor on the error of a point; AIC where AICc judges fewer than two.
 
-    A form that takes nearly a parameter for each point cannot be judged by them: its criterion is infinite, unless none takes fewer.
+    A form that takes nearly a parameter for each point cannot be judged: its criterion is infinite, unless none takes fewer.
     """
     criterion = n_points * np.log(squares / n_points + floor**2) + 2.0 * n_parameters
     left = n_points - n_parameters - 1.0
