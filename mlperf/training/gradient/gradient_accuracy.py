@@ -41,7 +41,7 @@ def predicted_steps(model: GradientModel | WorkModel, data: GradientData, method
     return table
 
 
-def _steps_of(model: GradientModel, calls: pd.DataFrame, method: str, n_steps: int) -> FloatArray:
+def _steps_of(model: GradientModel | WorkModel, calls: pd.DataFrame, method: str, n_steps: int) -> FloatArray:
     seconds = np.full(n_steps, np.nan)
     if len(calls):
         sums = step_times(calls, model.call_times(calls, method))
