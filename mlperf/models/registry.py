@@ -22,6 +22,7 @@ STORED: Mapping[str, str] = MappingProxyType(
         "scatter_local": "mlperf.models.estimators.local.scatter_local:ScatterLocal",
         "ratio_local": "mlperf.models.estimators.local.ratio_local:RatioLocal",
         "boosted_residual": "mlperf.models.estimators.learning.boosted:BoostedResidual",
+        "form_average": "mlperf.models.estimators.choice.form_average:FormAverage",
         "recursive_least_squares": "mlperf.models.online.recursive:RecursiveLeastSquares",
     }
 )

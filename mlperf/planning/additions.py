@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -20,22 +21,43 @@ from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.systems.sprint.simulated import simulate_beside
 from mlperf.systems.sprint.solved import FORMS, RECURSION, solve_form
 from mlperf.training.model import Model
+from mlperf.training.run_model import RunModel
 
 DRAWN_FORM = "second_moment"
 """Solves the draws: its outputs move with the component times as those of ``convolution`` do, at a hundredth of the cost."""
 
 
 def with_intervals(prediction: Prediction, model: Model, inputs: ConfigurationInputs, means: SolvedMeans) -> Prediction:
-    """Add the intervals of the mean and of a run: joint draws of all component models, pushed through the equations."""
+    """Add the intervals of the mean and of a run.
+
+    Draws of all component models, pushed through the equations. Where networks of asynchronous runs were left out through the whole
+    chain, a run's interval is as wide as their errors, or as what the forms of the costs leave open, whichever is wider.
+    """
     options = means.options
     rng = np.random.default_rng(options.seed)
     centre = output_values(solve_iterations(means.times, means.run, DRAWN_FORM), means.run)
     found = {}
-    for kind in ("mean", "run"):
+    known = model.runs if model.runs is not None and len(model.runs.residuals) else None
+    for kind in ("mean", "run") if known is None else ("mean",):
         drawn = draw_times(model, inputs, means.predicted, kind=kind, n_draws=options.n_draws, rng=rng)
         ratios = _output_ratios(drawn.scaled(options.factors or {}), means, centre)
         found[kind] = {name: _interval(getattr(prediction, name), ratios[name], options.level) for name in OUTPUTS}
+    if known is not None:
+        found["run"] = _left_out_intervals(prediction, known, found["mean"], means)
     return replace(prediction, confidence_interval=found["mean"], prediction_interval=found["run"])
+
+
+def _left_out_intervals(
+    prediction: Prediction, runs: RunModel, of_means: Mapping[str, Interval], means: SolvedMeans
+) -> dict[str, Interval]:
+    """Intervals of a run from networks left out of the training, never narrower than those of the mean."""
+    found = {}
+    for name in OUTPUTS:
+        half = runs.half_width(name, means.run.n_nodes, means.options.level)
+        value, inner = getattr(prediction, name), of_means[name]
+        lower, upper = np.minimum(value * np.exp(-half), inner.lower), np.maximum(value * np.exp(half), inner.upper)
+        found[name] = Interval(lower, upper, means.options.level)
+    return found
 
 
 def with_forms(prediction: Prediction, means: SolvedMeans) -> Prediction:

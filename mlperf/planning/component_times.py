@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError, DomainError
+from mlperf.models.estimators.choice.form_average import FormAverage
 from mlperf.planning.inputs import ConfigurationInputs
 from mlperf.planning.step_prediction import StepCalls, predict_steps, step_seconds
 from mlperf.systems.base.collectives import allreduce_s
 from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.sprint.components import FITTED
-from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR
+from mlperf.training.components.run_settings import spread_times
+from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR, GradientModel
+from mlperf.training.gradient.work_model import WorkModel
 from mlperf.training.model import Model
 
 BYTES_PER_PARAM = 4
@@ -66,10 +70,9 @@ def predict_times(model: Model, inputs: ConfigurationInputs, method: str = PREDI
     alone = (inputs.configs["n_nodes"] == 1).to_numpy(bool)
     payload = means[ALLREDUCE]
     means[ALLREDUCE] = _Mean(np.where(alone, 0.0, payload.seconds), payload.inside | alone, payload.source)
-    work_std_s = _step_cv(model) * means[GRADIENT].seconds
     return PredictedTimes(
         method,
-        _times({name: mean.seconds for name, mean in means.items()}, work_std_s),
+        _times(model, {name: mean.seconds for name, mean in means.items()}),
         {name: mean.inside for name, mean in means.items()},
         {name: mean.source for name, mean in means.items()},
     )
@@ -77,8 +80,9 @@ def predict_times(model: Model, inputs: ConfigurationInputs, method: str = PREDI
 
 def explained_times(model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes) -> ComponentTimes:
     """The same component times with kernel times from the explainable linear model."""
-    gradient_s = step_seconds(model.gradient, inputs.steps, EXPLAINED)
-    return replace(predicted.times, compute_gradient_s=gradient_s, gpu_work_std_s=_step_cv(model) * gradient_s)
+    gradient_s = _factor(model, EXPLAINED) * step_seconds(model.gradient, inputs.steps, EXPLAINED)
+    seconds = {component.name: getattr(predicted.times, component.column) for component in FITTED}
+    return _times(model, {**seconds, GRADIENT: gradient_s})
 
 
 def draw_times(
@@ -87,21 +91,24 @@ def draw_times(
     """Joint draws of all component times, shape (n_draws, n_configs): of their means or of a run.
 
     ``kind="mean"`` draws the coefficients of the fits; ``"run"`` adds the error seen on left-out CNNs and the noise of one
-    measurement. A component without a model does not vary.
+    measurement. A component without a model does not vary. Costs of the same runs are drawn together: what is uncertain of the
+    shape of one is so of all.
     """
+    shared = int(rng.integers(2**63))
     seconds: dict[str, FloatArray] = {}
     for component in FITTED:
         name = component.name
+        mean_s = getattr(predicted.times, component.column)
         if name == GRADIENT:
-            ratios = _gradient_ratios(model, inputs.steps, predicted.method, kind, n_draws, rng)
-            seconds[name] = predicted.times.compute_gradient_s * ratios
+            seconds[name] = mean_s * _gradient_ratios(model, inputs.steps, predicted.method, kind, n_draws, rng)
+        elif name in _run_costs(model):
+            seconds[name] = _drawn_costs(_run_costs(model)[name], inputs.columns, np.random.default_rng(shared), n_draws, kind)
         elif name in model.components:
-            drawn = model.components[name].selected.sample(inputs.columns, rng, n_draws, kind)
-            seconds[name] = np.maximum(drawn, 0.0)
+            seconds[name] = np.maximum(model.components[name].selected.sample(inputs.columns, rng, n_draws, kind), 0.0)
         else:
-            seconds[name] = getattr(predicted.times, component.column)
+            seconds[name] = mean_s
     seconds[ALLREDUCE] = np.where(inputs.configs["n_nodes"].to_numpy() == 1, 0.0, seconds[ALLREDUCE])
-    return _times(seconds, predicted.times.gpu_work_std_s)
+    return _times(model, seconds)
 
 
 def refuse_outside(predicted: PredictedTimes, inputs: ConfigurationInputs, rows: IntArray | None = None) -> None:
@@ -119,8 +126,35 @@ def refuse_outside(predicted: PredictedTimes, inputs: ConfigurationInputs, rows:
             )
 
 
-def _times(seconds: Mapping[str, FloatArray], work_std_s: FloatArray) -> ComponentTimes:
-    return ComponentTimes(**{f"{name}_s": value for name, value in seconds.items()}, gpu_work_std_s=work_std_s)
+def _times(model: Model, seconds: Mapping[str, FloatArray]) -> ComponentTimes:
+    """With the spreads that the runs showed; without runs the step alone is known to vary."""
+    by_column = {f"{name}_s": value for name, value in seconds.items()}
+    if model.runs is not None:
+        return spread_times(by_column, model.runs.fits.variation)
+    return ComponentTimes(**by_column, gpu_work_std_s=_step_cv(model) * seconds[GRADIENT])
+
+
+def _run_costs(model: Model) -> Mapping[str, tuple[FormAverage, ...]]:
+    return {} if model.runs is None else model.runs.fits.costs
+
+
+def _factor(model: Model, method: str) -> float:
+    """Time of a gradient in a run over that of its kernels measured alone."""
+    return 1.0 if model.runs is None else float(np.exp(model.runs.log_factor.get(method, 0.0)))
+
+
+def _drawn_costs(
+    parts: Sequence[FormAverage], columns: pd.DataFrame, rng: np.random.Generator, n_draws: int, kind: str
+) -> FloatArray:
+    together = columns["n_nodes"].to_numpy() > 1
+    # What nodes exchange has no meaning for one node; where all costs are drawn alike the rows left out do no harm.
+    rows = columns[together] if any("n_nodes" in part.columns for part in parts) else columns
+    drawn = np.sum([part.sample(rows, rng, n_draws, kind) for part in parts], axis=0) if len(rows) else np.empty((n_draws, 0))
+    if len(rows) == len(columns):
+        return np.asarray(drawn)
+    found = np.zeros((n_draws, len(columns)))
+    found[:, together] = drawn
+    return found
 
 
 def _step_cv(model: Model) -> float:
@@ -130,13 +164,25 @@ def _step_cv(model: Model) -> float:
 def _mean(model: Model, inputs: ConfigurationInputs, name: str, method: str) -> _Mean:
     if name == GRADIENT:
         steps = predict_steps(model.gradient, inputs.steps, method)
-        return _Mean(steps.step_s, steps.in_domain, MEASURED)
+        return _Mean(_factor(model, method) * steps.step_s, steps.in_domain, MEASURED)
+    if name in _run_costs(model):
+        return _of_runs(name, _run_costs(model)[name], inputs.columns)
     if name not in model.components:
         return _assumed(name, inputs)
     fitted = model.components[name]
     predicted = fitted.predict(inputs.columns)
     # A negative time cannot be right: it is shown as zero and flagged as outside the domain.
     return _Mean(np.maximum(predicted, 0.0), fitted.in_domain(inputs.columns) & (predicted >= 0.0), MEASURED)
+
+
+def _of_runs(name: str, parts: Sequence[FormAverage], columns: pd.DataFrame) -> _Mean:
+    seconds, inside = np.zeros(len(columns)), np.ones(len(columns), bool)
+    asked = (columns["n_nodes"] > 1).to_numpy(bool) if name == ALLREDUCE else inside.copy()
+    if asked.any():
+        rows = columns[asked]
+        seconds[asked] = np.sum([part.predict(rows) for part in parts], axis=0)
+        inside[asked] = np.logical_and.reduce([part.in_domain(rows) for part in parts])
+    return _Mean(seconds, inside, MEASURED)
 
 
 def _assumed(name: str, inputs: ConfigurationInputs) -> _Mean:
@@ -156,18 +202,20 @@ def _assumed(name: str, inputs: ConfigurationInputs) -> _Mean:
 
 def _gradient_ratios(model: Model, steps: StepCalls, method: str, kind: str, n_draws: int, rng: np.random.Generator) -> FloatArray:
     """Drawn step time over its mean, shape (n_draws, n_configs)."""
-    ratios = _coefficient_ratios(model, steps, n_draws, rng)
+    if isinstance(model.gradient, WorkModel):
+        return model.gradient.step_ratios(steps.calls, rng, n_draws, kind)[:, steps.number]
+    ratios = _coefficient_ratios(model.gradient, steps, n_draws, rng)
     if kind == "run":
         ratios = ratios * np.exp(_left_out_errors(model, method, (n_draws, steps.n_steps), rng))
     return ratios[:, steps.number]
 
 
-def _coefficient_ratios(model: Model, steps: StepCalls, n_draws: int, rng: np.random.Generator) -> FloatArray:
+def _coefficient_ratios(gradient: GradientModel, steps: StepCalls, n_draws: int, rng: np.random.Generator) -> FloatArray:
     """Step time under drawn coefficients of the linear kernel models over its mean, shape (n_draws, n_steps)."""
     drawn = np.zeros((n_draws, steps.n_steps))
     centre = np.zeros(steps.n_steps)
     for kernel, rows in steps.calls.groupby("kernel", sort=True):
-        fit = model.gradient.kernels[str(kernel)][EXPLAINED]
+        fit = gradient.kernels[str(kernel)][EXPLAINED]
         runs = rows["run"].to_numpy(int)
         np.add.at(drawn.T, runs, fit.sample(rows, rng, n_draws, "mean").T)
         np.add.at(centre, runs, fit.predict(rows))

@@ -12,7 +12,8 @@ from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.gradient.gradient import PREDICTOR, GradientModel, step_times, steps_in_domain
-from mlperf.training.model import GradientScore
+from mlperf.training.gradient.score import GradientScore
+from mlperf.training.gradient.work_model import WorkModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +62,7 @@ class PredictedSteps:
     in_domain: BoolArray
 
 
-def step_calls(model: GradientModel, cnns: Sequence[CnnSpec], configs: pd.DataFrame) -> StepCalls:
+def step_calls(model: GradientModel | WorkModel, cnns: Sequence[CnnSpec], configs: pd.DataFrame) -> StepCalls:
     """Build the kernel tables of all steps of ``configs``: ``cnn`` (position in ``cnns``) and ``subbatch_size``."""
     keys = ["cnn", "subbatch_size"]
     steps = configs[keys].drop_duplicates(ignore_index=True)
@@ -69,14 +70,14 @@ def step_calls(model: GradientModel, cnns: Sequence[CnnSpec], configs: pd.DataFr
     return StepCalls(model.calls((cnns[cnn], size) for cnn, size in steps.itertuples(index=False)), number)
 
 
-def predict_steps(model: GradientModel, steps: StepCalls, method: str = PREDICTOR) -> PredictedSteps:
+def predict_steps(model: GradientModel | WorkModel, steps: StepCalls, method: str = PREDICTOR) -> PredictedSteps:
     """Sum the predicted kernel times of each step (SPRINT eq. 4), and say how much of it was measured."""
     times = model.call_times(steps.calls, method)
     inside = steps_in_domain(steps.calls, times, model.calls_in_domain(steps.calls))
     return PredictedSteps(step_times(steps.calls, times)[steps.number], inside[steps.number])
 
 
-def step_seconds(model: GradientModel, steps: StepCalls, method: str) -> FloatArray:
+def step_seconds(model: GradientModel | WorkModel, steps: StepCalls, method: str) -> FloatArray:
     """Mean time of each configuration's step, seconds, shape (n_configs,)."""
     return step_times(steps.calls, model.call_times(steps.calls, method))[steps.number]
 

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import FloatArray
 from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import Shown, plain
 from mlperf.models import GridLocal
@@ -20,38 +18,10 @@ from mlperf.training.components.component_fit import ComponentModel
 from mlperf.training.fits.left_out import left_out_from_dict
 from mlperf.training.fits.ratio_model import fits_from_dict, fits_to_dict, scaled_from_dict, scaled_to_dict
 from mlperf.training.gradient.gradient import EXPLAINED, GradientModel
+from mlperf.training.gradient.score import GradientScore
+from mlperf.training.gradient.work_model import WorkModel
 from mlperf.training.part_report import PartReport, component_part, kernel_part, parts_frame
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GradientScore(Shown):
-    """Left-out-CNN accuracy of the gradient model and the residuals its intervals come from.
-
-    Attributes
-    ----------
-    predictions : DataFrame
-        ``cnn, subbatch_size, measured_s`` and ``<method>_s`` of CNNs that were left out, seconds.
-    accuracy : DataFrame
-        One row a method, fractions (see `mlperf.training.gradient.gradient_accuracy.accuracy_table`).
-    kernels : DataFrame
-        Left-out errors by kernel and method, fractions (see `mlperf.training.gradient.gradient_accuracy.kernel_accuracy`), and
-        ``noise_floor`` of the kernel.
-    step_cv : float
-        Spread of one step around the median of its configuration, fraction.
-    noise_floor : float
-        Odd against even rounds, fraction.
-    """
-
-    predictions: pd.DataFrame
-    accuracy: pd.DataFrame
-    kernels: pd.DataFrame
-    step_cv: float
-    noise_floor: float
-
-    def log_residuals(self, method: str) -> FloatArray:
-        """log(measured / predicted) of the left-out pairs that could be predicted, shape (n_pairs,)."""
-        rows = self.predictions.dropna(subset=[f"{method}_s"])
-        return np.asarray(np.log(rows["measured_s"].to_numpy(float) / rows[f"{method}_s"].to_numpy(float)))
+from mlperf.training.run_model import RunModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,12 +30,14 @@ class Model(Shown):
 
     Attributes
     ----------
-    gradient : GradientModel
-        Times of kernel calls.
+    gradient : GradientModel or WorkModel
+        Times of kernel calls; of whole steps where no kernel was measured.
     score : GradientScore
         How well the gradient time of a left-out CNN is predicted.
     components : mapping
         Fitted components of Tables 3 and 4 by name; `absent` lists the others.
+    runs : RunModel or None
+        Costs in place, where asynchronous runs were measured; they predict, and ``components`` explain.
     cnns : tuple of str
         Trained on these.
     noise, seed
@@ -74,9 +46,10 @@ class Model(Shown):
         Data SHA-256, versions, host, command.
     """
 
-    gradient: GradientModel
+    gradient: GradientModel | WorkModel
     score: GradientScore
     components: Mapping[str, ComponentModel]
+    runs: RunModel | None
     cnns: tuple[str, ...]
     noise: str
     seed: int
@@ -90,18 +63,15 @@ class Model(Shown):
     @property
     def parts(self) -> tuple[PartReport, ...]:
         """Reports of the kernels, then of the components."""
-        kernels = (kernel_part(name, fits[EXPLAINED], self.score.kernels) for name, fits in self.gradient.kernels.items())
+        by_name = self.gradient.kernels if isinstance(self.gradient, GradientModel) else {}
+        kernels = (kernel_part(name, fits[EXPLAINED], self.score.kernels) for name, fits in by_name.items())
         return (*kernels, *(component_part(item) for item in self.components.values()))
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `mlperf.save_model` writes."""
         return {
             **envelope("system"),
-            "backend": self.gradient.backend,
-            "kernels": fits_to_dict(self.gradient.kernels),
-            "too_few": list(self.gradient.too_few),
-            "sgemm": None if self.gradient.sgemm is None else model_to_dict(self.gradient.sgemm),
-            "characteristics": None if self.gradient.characteristics is None else self.gradient.characteristics.to_dict(),
+            **_gradient_to_dict(self.gradient),
             "score": {
                 "predictions": plain(self.score.predictions),
                 "accuracy": plain(self.score.accuracy),
@@ -110,6 +80,7 @@ class Model(Shown):
                 "noise_floor": plain(self.score.noise_floor),
             },
             "components": {name: _component_to_dict(item) for name, item in self.components.items()},
+            "runs": None if self.runs is None else self.runs.to_dict(),
             "cnns": list(self.cnns),
             "noise": self.noise,
             "seed": self.seed,
@@ -127,6 +98,7 @@ class Model(Shown):
                     name: _component_from_dict(name, value, f"$.components.{name}")
                     for name, value in _object(fields.raw("components"), "$.components").items()
                 },
+                runs=None if _lacks(fields, "runs") else RunModel.from_dict(fields.raw("runs"), f"{path}.runs"),
                 cnns=fields.texts("cnns"),
                 noise=fields.text("noise"),
                 seed=fields.integer("seed"),
@@ -138,7 +110,26 @@ class Model(Shown):
         return parts_frame(self.parts)
 
 
-def _gradient_from_fields(fields: Fields) -> GradientModel:
+def _gradient_to_dict(gradient: GradientModel | WorkModel) -> dict[str, Any]:
+    if isinstance(gradient, WorkModel):
+        return {"work": model_to_dict(gradient.fitted)}
+    return {
+        "backend": gradient.backend,
+        "kernels": fits_to_dict(gradient.kernels),
+        "too_few": list(gradient.too_few),
+        "sgemm": None if gradient.sgemm is None else model_to_dict(gradient.sgemm),
+        "characteristics": None if gradient.characteristics is None else gradient.characteristics.to_dict(),
+    }
+
+
+def _lacks(fields: Fields, name: str) -> bool:
+    """Whether a document has no value of that name; models written by older releases have no such name."""
+    return name not in fields.names or fields.absent(name)
+
+
+def _gradient_from_fields(fields: Fields) -> GradientModel | WorkModel:
+    if "work" in fields.names:
+        return WorkModel(model_from_dict(fields.raw("work"), "$.work"))
     kernels = fits_from_dict(fields.raw("kernels"), "$.kernels")
     sgemm = fields.raw("sgemm")
     grid: GridLocal | None = None if sgemm is None else model_from_dict(sgemm, "$.sgemm")
@@ -146,7 +137,7 @@ def _gradient_from_fields(fields: Fields) -> GradientModel:
 
 
 def _characteristics(fields: Fields) -> Characteristics | None:
-    if "characteristics" not in fields.names or fields.absent("characteristics"):
+    if _lacks(fields, "characteristics"):
         return None
     return Characteristics.from_dict(fields.raw("characteristics"), "$.characteristics")
 

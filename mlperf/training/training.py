@@ -14,11 +14,14 @@ from mlperf.core.provenance import provenance
 from mlperf.models import GridLocal
 from mlperf.training.components.component_fit import fit_components
 from mlperf.training.components.component_rows import component_rows
-from mlperf.training.gradient.gradient import METHODS, fit_gradient
+from mlperf.training.gradient.gradient import METHODS, GradientModel, fit_gradient
 from mlperf.training.gradient.gradient_accuracy import LeftOut, accuracy_table, kernel_accuracy, leave_groups_out
 from mlperf.training.gradient.gradient_characteristics import GradientCharacteristics
 from mlperf.training.gradient.gradient_data import CLOCK, GradientData, gradient_data
-from mlperf.training.model import GradientScore, Model
+from mlperf.training.gradient.score import GradientScore
+from mlperf.training.gradient.work_model import WorkModel
+from mlperf.training.model import Model
+from mlperf.training.run_model import fit_run_model, fit_steps
 from mlperf.training.table_model import TableModel, train_table
 
 if TYPE_CHECKING:
@@ -62,6 +65,7 @@ def train_campaign(
     duplicates: str = "error",
     characteristics: Sequence[str] = (),
     counters: Path | None = None,
+    runs: Sequence[Campaign | str | Path] = (),
 ) -> Model:
     """Fit every component of a campaign.
 
@@ -74,7 +78,7 @@ def train_campaign(
     campaign : Campaign, str or Path
         A campaign, its folder, or the name of a bundled one.
     noise : str
-        ``relative`` (weights 1/t**2, totals preserved) or ``absolute`` (plain OLS) for the components.
+        ``relative`` (weights 1/t**2) or ``absolute`` (plain OLS) for the components.
     backend : str, optional
         Which engine's rows; needed when the campaign holds several.
     leave_out : sequence of str
@@ -93,6 +97,8 @@ def train_campaign(
         are those that the cache model's stand-ins for them give.
     counters : Path, optional
         Kernel counters for ``dwc-b``; by default those beside the campaign's tables.
+    runs : sequence of Campaign, str or Path
+        Campaigns of asynchronous runs on the machine of ``campaign``; their components win over operations measured alone.
 
     Returns
     -------
@@ -110,25 +116,49 @@ def train_campaign(
     """
     if noise not in NOISES:
         raise UsageError(f"got noise {noise!r}, expected one of {', '.join(NOISES)}")
-    found = _campaign(campaign, duplicates)
-    _check_names(found, leave_out)
-    sgemm = fit_sgemm(found)
-    data = gradient_data(found, sgemm, backend, leave_out)
-    further = GradientCharacteristics.of(found, data, characteristics, counters)
+    found, others = _campaign(campaign, duplicates), [_campaign(run, duplicates) for run in runs]
+    _check_names(found, others, leave_out)
+    asynchronous = [part for part in (found, *others) if part.components is not None]
+    cache_bytes = found.host.get("host", {}).get("cache_bytes", {})
+    gradient: GradientModel | WorkModel
+    if found.kernels is None and asynchronous:
+        gradient, score, cnns = fit_steps(asynchronous, leave_out), GradientScore.unknown(), tuple[str, ...]()
+    else:
+        options = {"n_folds": n_folds, "seed": seed, "jobs": jobs}
+        gradient, score, cnns = _fit_kernels(found, backend, leave_out, characteristics, counters, **options)
+    return Model(
+        gradient=gradient,
+        score=score,
+        components=fit_components(component_rows(found, others, leave_out), noise, cache_bytes),
+        runs=fit_run_model(asynchronous, gradient, score, cache_bytes, leave_out) if asynchronous else None,
+        cnns=tuple(dict.fromkeys((*cnns, *(name for part in asynchronous for name in part.cnns if name not in leave_out)))),
+        noise=noise,
+        seed=seed,
+        provenance=provenance(data_sha256={part.name: part.sha256 for part in (found, *others)}, seed=seed),
+    )
+
+
+def _fit_kernels(
+    campaign: Campaign,
+    backend: str | None,
+    leave_out: Sequence[str],
+    characteristics: Sequence[str],
+    counters: Path | None,
+    *,
+    n_folds: int,
+    seed: int,
+    jobs: int,
+) -> tuple[GradientModel | WorkModel, GradientScore, tuple[str, ...]]:
+    """Fit the models of all kernels, and score them on CNNs left out."""
+    sgemm = fit_sgemm(campaign)
+    data = gradient_data(campaign, sgemm, backend, leave_out)
+    further = GradientCharacteristics.of(campaign, data, characteristics, counters)
     data = further.data
     cnns = tuple(str(name) for name in data.steps["cnn"].unique())
     folds = cnn_folds(cnns, n_folds, seed)
     left_out = leave_groups_out(data, folds, table=further.table, complete=further.complete, seed=seed, jobs=jobs)
     gradient = fit_gradient(data.calls, sgemm, data.backend, table=further.table, seed=seed, report=("selective",))
-    return Model(
-        gradient=replace(gradient, characteristics=further.stored(seed)),
-        score=_score(left_out, data),
-        components=fit_components(component_rows(found), noise, found.host.get("host", {}).get("cache_bytes", {})),
-        cnns=cnns,
-        noise=noise,
-        seed=seed,
-        provenance=provenance(data_sha256={found.name: found.sha256}, seed=seed),
-    )
+    return replace(gradient, characteristics=further.stored(seed)), _score(left_out, data), cnns
 
 
 def fit_sgemm(campaign: Campaign) -> GridLocal | None:
@@ -164,9 +194,10 @@ def _campaign(campaign: Campaign | str | Path, duplicates: str) -> Campaign:
     return read_campaign(campaign, duplicates=duplicates) if isinstance(campaign, (str, Path)) else campaign
 
 
-def _check_names(campaign: Campaign, names: Sequence[str]) -> None:
-    unknown = [name for name in names if name not in campaign.cnns]
+def _check_names(campaign: Campaign, others: Sequence[Campaign], names: Sequence[str]) -> None:
+    known = {name for part in (campaign, *others) for name in part.cnns}
+    unknown = [name for name in names if name not in known]
     if unknown:
         raise DataError(
-            f"got CNN {unknown[0]!r} to leave out, expected one of {', '.join(sorted(campaign.cnns))}", place=str(campaign.path)
+            f"got CNN {unknown[0]!r} to leave out, expected one of {', '.join(sorted(known))}", place=str(campaign.path)
         )

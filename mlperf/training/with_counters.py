@@ -9,6 +9,7 @@ from mlperf.collect.counters.kernel_counters import count_kernels
 from mlperf.core.errors import DataError, UsageError
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.characteristics.stored import SURROGATE
+from mlperf.training.gradient.gradient import GradientModel
 from mlperf.training.model import Model
 
 
@@ -33,12 +34,13 @@ def with_counters(model: Model, cnns: Sequence[CnnSpec], subbatch_size: int | Se
     DataError
         This machine does not count something that the model reads; names the columns.
     """
-    found = model.gradient.characteristics
-    if found is None or not found.dynamic:
+    gradient = model.gradient
+    found = gradient.characteristics if isinstance(gradient, GradientModel) else None
+    if not isinstance(gradient, GradientModel) or found is None or not found.dynamic:
         raise UsageError("got a model without terms of counters", hint="Leave --profile-run and --surrogates out.")
     if source == SURROGATE:
         bound = replace(found, counters_from=source)
-        return replace(model, gradient=replace(model.gradient, kernels=found.stand_in, characteristics=bound))
+        return replace(model, gradient=replace(gradient, kernels=found.stand_in, characteristics=bound))
     sizes = [subbatch_size] if isinstance(subbatch_size, int) else list(subbatch_size)
     counted = count_kernels([(cnn, size) for cnn in cnns for size in sizes])
     missing = {name: why for name, why in counted.absent.items() if name in found.dynamic}
@@ -49,4 +51,4 @@ def with_counters(model: Model, cnns: Sequence[CnnSpec], subbatch_size: int | Se
             hint="Let the cache model stand in: --surrogates.",
         )
     bound = replace(found, counters=counted.frame, counters_from=source)
-    return replace(model, gradient=replace(model.gradient, characteristics=bound))
+    return replace(model, gradient=replace(gradient, characteristics=bound))

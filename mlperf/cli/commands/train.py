@@ -14,7 +14,7 @@ from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NameList, TermList, 
 from mlperf.core.errors import UsageError
 
 TABLE_OPTIONS = ("terms", "formula", "groups", "join", "on")
-CAMPAIGN_OPTIONS = ("backend", "leave_out", "characteristics", "counters")
+CAMPAIGN_OPTIONS = ("backend", "leave_out", "characteristics", "counters", "runs")
 
 
 @click.command(
@@ -22,6 +22,7 @@ CAMPAIGN_OPTIONS = ("backend", "leave_out", "characteristics", "counters")
 Examples:
   mlperf train campaign/ -o model.json
   mlperf train cpu-epyc --characteristics swc-s,dwc-b -o model.json
+  mlperf train cpu-epyc --runs asgd-emulated --runs asgd-networks -o model.json
   mlperf train times.csv --target time_ms --terms 'm*n*k, m*n, log2(n)' --groups device -o model.json
   mlperf train times.csv --join nests.csv --join counts.csv --on kernel --target time_s -o model.json
   mlperf train quality/ --target-accuracy 0.9 -o quality.json
@@ -36,6 +37,12 @@ Examples:
 )
 @click.option("--duplicates", type=Words(("keep", "drop", "error")), default="error", help="Fully identical rows.")
 @click.option("--leave-out", multiple=True, metavar="CNN", help="CNN that nothing may be fitted on; may be repeated.")
+@click.option(
+    "--runs",
+    multiple=True,
+    metavar="CAMPAIGN",
+    help="Asynchronous runs on the machine of SOURCE, whose components win over those measured alone; may be repeated.",
+)
 @click.option("--backend", help="Which engine's rows, where the campaign holds several.")
 @click.option(
     "--characteristics",

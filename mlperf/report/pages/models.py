@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from mlperf.report.text.views import Section
+from mlperf.systems.sprint.outputs import OUTPUTS
 
 if TYPE_CHECKING:
     from mlperf.training.fits.left_out import LeftOutError
     from mlperf.training.model import Model
+    from mlperf.training.run_model import RunModel
     from mlperf.training.table_model import TableModel
 
 METHODS = {
@@ -20,6 +22,7 @@ METHODS = {
     "learnt": "non-negative terms and a learnt residual",
 }
 EXPLAINED = "linear"
+SHOWN_WEIGHT, LEVEL = 0.05, 0.95
 
 
 def model_sections(model: Model) -> tuple[Section, ...]:
@@ -28,11 +31,41 @@ def model_sections(model: Model) -> tuple[Section, ...]:
     backend = model.gradient.backend
     return (
         Section(f"Trained on {len(model.cnns)} CNNs, backend {backend}", text=names),
-        Section("Training steps of CNNs left out of the fit", accuracy_table(model)),
-        Section("Kernels: terms chosen by AIC", kernel_table(model)),
+        *(kernel_sections(model) if model.gradient.kernels else ()),
+        *(() if model.runs is None else run_sections(model.runs)),
         Section("Components: terms chosen by AIC, beside the paper's", component_table(model)),
         Section("", text=absent_text(model)),
     )
+
+
+def kernel_sections(model: Model) -> tuple[Section, ...]:
+    """Errors of steps left out, and the terms of each kernel."""
+    return (
+        Section("Training steps of CNNs left out of the fit", accuracy_table(model)),
+        Section("Kernels: terms chosen by AIC", kernel_table(model)),
+    )
+
+
+def run_sections(runs: RunModel) -> tuple[Section, ...]:
+    """The forms that predict each component in a run, and the errors of networks left out through the whole chain."""
+    forms = [part.table().assign(component=name) for name, parts in runs.fits.costs.items() for part in parts]
+    table = pd.concat(forms, ignore_index=True)
+    shown = table.loc[table["weight"] >= SHOWN_WEIGHT, ["component", "form", "weight", "rms_error"]]
+    sections = [Section("Components in asynchronous runs: forms by Akaike weight", shown.reset_index(drop=True))]
+    if len(runs.residuals):
+        sections.append(Section(f"Runs of each of {runs.n_networks} networks, predicted from the others", left_out_runs(runs)))
+    return tuple(sections)
+
+
+def left_out_runs(runs: RunModel) -> pd.DataFrame:
+    """One row an output: mean and largest relative error of networks left out, and the half-width of a 95 % interval."""
+    rows = []
+    for name in OUTPUTS:
+        errors = runs.residuals[name].abs()
+        alike = errors.groupby(runs.residuals["cnn"]).mean()
+        half = runs.half_width(name, runs.residuals["n_nodes"].to_numpy(int), LEVEL)
+        rows.append({"output": name, "mean_error": alike.mean(), "max_error": errors.max(), "half_width_error": half.mean()})
+    return pd.DataFrame(rows)
 
 
 def accuracy_table(model: Model) -> pd.DataFrame:

@@ -90,8 +90,9 @@ def kernel_shares(material: FigureInputs) -> tuple[pd.DataFrame, str, int, str]:
     data = material.gradient
     calls = data.calls[(data.calls["cnn"] == cnn) & (data.calls["subbatch_size"] == size)].reset_index(drop=True)
     given = material.given
-    if given is not None and not (material.is_own_model and cnn in given.cnns):
-        model: GradientModel = given.gradient
+    kernels = None if given is None else given.gradient
+    if given is not None and isinstance(kernels, GradientModel) and not (material.is_own_model and cnn in given.cnns):
+        model = kernels
         calls = with_isolated(calls.drop(columns=["isolated_s", "isolated_in_domain"]), model.sgemm)
         how = "predicted by a model that has not seen the network"
     else:

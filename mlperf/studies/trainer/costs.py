@@ -13,12 +13,12 @@ from mlperf.core.errors import DataError
 from mlperf.features.network.components import component_columns
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.studies.trainer.gradient_transfer import seconds_per_work, works
-from mlperf.studies.trainer.jitter import variation_of_iterations
 from mlperf.studies.trainer.known import OWN_UPDATE_WORK, WORK, run_grid, variations
 from mlperf.studies.trainer.laws import Curve, Law, curve, proportional, straight_line
 from mlperf.systems.base.times import SPREADS, ComponentTimes
 from mlperf.systems.sprint.components import FITTED
 from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.training.components.jitter import variation_of_iterations
 
 Fit = Callable[[FloatArray, FloatArray], Law | Curve]
 

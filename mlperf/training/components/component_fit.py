@@ -95,7 +95,7 @@ def fit_component(component: Component, rows: pd.DataFrame, noise: str, *, left_
     rows : DataFrame
         Inputs of the terms, ``group``, ``time_s``.
     noise : str
-        ``relative`` (weights 1/t**2, total preserved) or ``absolute``.
+        ``relative`` (weights 1/t**2) or ``absolute``.
     left_out : bool
         Whether errors of left-out groups, and tests that know of the selection, are found out.
 
@@ -124,14 +124,14 @@ def _fit(
     terms: tuple[str, ...], kept: tuple[str, ...], rows: pd.DataFrame, times: FloatArray, noise: str, report: Report = "none"
 ) -> Scaled:
     estimator = StepwiseOLS(terms=terms, lower=kept, noise=noise, report=report)
-    return TotalKeeping(estimator, noise == "relative").fit(_columns(rows), times)
+    return TotalKeeping(estimator, keep_totals=False).fit(_columns(rows), times)
 
 
 def _errors(
     terms: tuple[str, ...], kept: tuple[str, ...], rows: pd.DataFrame, times: FloatArray, noise: str
 ) -> LeftOutError | None:
     def make() -> TotalKeeping:
-        return TotalKeeping(StepwiseOLS(terms=terms, lower=kept, noise=noise, report="none"), noise == "relative")
+        return TotalKeeping(StepwiseOLS(terms=terms, lower=kept, noise=noise, report="none"), keep_totals=False)
 
     return left_out_error(make, _columns(rows), times, rows["group"])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -16,22 +16,31 @@ if TYPE_CHECKING:
     from mlperf.datasets import Campaign
 
 
-def component_rows(campaign: Campaign) -> dict[str, pd.DataFrame]:
-    """Measured rows of every fitted component that the campaign has.
+def component_rows(campaign: Campaign, runs: Sequence[Campaign] = (), leave_out: Sequence[str] = ()) -> dict[str, pd.DataFrame]:
+    """Measured rows of every fitted component that the campaigns have.
 
-    An asynchronous campaign (``components.csv``) wins over isolated memory operations (``updates.csv``): it is measured in
-    place.
+    Asynchronous runs (``components.csv``) win over isolated memory operations (``updates.csv``): they are measured in place.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        Gives the isolated operations, and runs of its own.
+    runs : sequence of Campaign
+        Further asynchronous runs.
+    leave_out : sequence of str
+        Networks whose runs are not looked at.
 
     Returns
     -------
     dict of DataFrame
         By component name: the inputs of its terms, ``group`` (rows that belong in one fold) and ``time_s``, seconds > 0.
     """
-    rows = {}
-    if campaign.updates is not None:
-        rows.update(_update_rows(campaign.updates))
-    if campaign.components is not None:
-        rows.update(asynchronous_rows(campaign.components, campaign.cnns))
+    rows = {} if campaign.updates is None else _update_rows(campaign.updates)
+    tables = [part for part in (campaign, *runs) if part.components is not None]
+    if tables:
+        components = pd.concat([part.components for part in tables], ignore_index=True)
+        kept = components[~components["cnn"].isin(list(leave_out))].reset_index(drop=True)
+        rows.update(asynchronous_rows(kept, {name: cnn for part in tables for name, cnn in part.cnns.items()}))
     return rows
 
 

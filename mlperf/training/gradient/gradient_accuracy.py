@@ -14,13 +14,14 @@ from mlperf.core.errors import FitError
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
 from mlperf.training.gradient.gradient import METHODS, GradientModel, Method, fit_gradient, step_times
 from mlperf.training.gradient.gradient_data import STEP_KEYS, GradientData
+from mlperf.training.gradient.work_model import WorkModel
 
 SIZE_COLUMNS = ("m", "n", "k", "access_bytes", "maps_in", "maps_out", "row_size", "subbatch_size", "step_bytes")
 Complete = Callable[[pd.DataFrame, pd.DataFrame], tuple[pd.DataFrame, pd.DataFrame]]
 ERROR_COLUMNS = ("n", "mape", "median", "q3", "max", "bias", "nonpositive")
 
 
-def predicted_steps(model: GradientModel, data: GradientData, methods: Iterable[str]) -> pd.DataFrame:
+def predicted_steps(model: GradientModel | WorkModel, data: GradientData, methods: Iterable[str]) -> pd.DataFrame:
     """Predict every measured (CNN, sub-batch) pair of ``data``.
 
     Returns
@@ -40,7 +41,7 @@ def predicted_steps(model: GradientModel, data: GradientData, methods: Iterable[
     return table
 
 
-def _steps_of(model: GradientModel, calls: pd.DataFrame, method: str, n_steps: int) -> FloatArray:
+def _steps_of(model: GradientModel | WorkModel, calls: pd.DataFrame, method: str, n_steps: int) -> FloatArray:
     seconds = np.full(n_steps, np.nan)
     if len(calls):
         sums = step_times(calls, model.call_times(calls, method))

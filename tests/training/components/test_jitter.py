@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.studies.trainer.jitter import iterations_of, variation_of_iterations
+from mlperf.training.components.jitter import iterations_of, variation_of_iterations
 from mlperf.systems.sprint.components import COMPONENTS
 
 

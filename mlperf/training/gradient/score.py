@@ -1,0 +1,48 @@
+"""How well the gradient's time is predicted for networks that were left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.shown import Shown
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GradientScore(Shown):
+    """Left-out-CNN accuracy of the gradient model and the residuals its intervals come from.
+
+    Attributes
+    ----------
+    predictions : DataFrame
+        ``cnn, subbatch_size, measured_s`` and ``<method>_s`` of CNNs that were left out, seconds.
+    accuracy : DataFrame
+        One row a method, fractions (see `mlperf.training.gradient.gradient_accuracy.accuracy_table`).
+    kernels : DataFrame
+        Left-out errors by kernel and method, fractions (see `mlperf.training.gradient.gradient_accuracy.kernel_accuracy`), and
+        ``noise_floor`` of the kernel.
+    step_cv : float
+        Spread of one step around the median of its configuration, fraction.
+    noise_floor : float
+        Odd against even rounds, fraction.
+    """
+
+    predictions: pd.DataFrame
+    accuracy: pd.DataFrame
+    kernels: pd.DataFrame
+    step_cv: float
+    noise_floor: float
+
+    @classmethod
+    def unknown(cls) -> GradientScore:
+        """The score of a model without kernels: whole steps were fitted, and nothing was left out kernel by kernel."""
+        steps = pd.DataFrame(columns=["cnn", "subbatch_size", "measured_s"])
+        return cls(steps, pd.DataFrame(), pd.DataFrame(columns=["kernel", "method", "noise_floor"]), float("nan"), float("nan"))
+
+    def log_residuals(self, method: str) -> FloatArray:
+        """log(measured / predicted) of the left-out pairs that could be predicted, shape (n_pairs,)."""
+        rows = self.predictions.dropna(subset=[f"{method}_s"])
+        return np.asarray(np.log(rows["measured_s"].to_numpy(float) / rows[f"{method}_s"].to_numpy(float)))

@@ -1,0 +1,236 @@
+"""What asynchronous runs add to a model: costs in place, and how far networks that were left out went astray."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.json_fields import Fields, frame_from_dict
+from mlperf.core.shown import Shown, plain
+from mlperf.features.network.components import component_columns
+from mlperf.features.network.steps import step_columns
+from mlperf.models.storage.store import model_from_dict, model_to_dict
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.outputs import OUTPUTS, mean_minibatch_size
+from mlperf.training.components.run_fits import RunFits, fit_runs
+from mlperf.training.components.run_settings import grid_of, run_settings, spread_times
+from mlperf.training.gradient.gradient import METHODS, PREDICTOR, GradientModel, step_times
+from mlperf.training.gradient.score import GradientScore
+from mlperf.training.gradient.work_model import WorkModel, fit_work
+
+if TYPE_CHECKING:
+    from mlperf.datasets import Campaign
+
+STEP = ["cnn", "subbatch_size"]
+LEAST_NETWORKS = 3
+"""Networks from which the errors of left-out ones say what to expect of another."""
+
+StepTimes = Callable[[pd.DataFrame, pd.DataFrame], FloatArray]
+"""(training steps with ``time_s``, steps to predict) to seconds; steps have the columns `STEP`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunModel(Shown):
+    """Costs from asynchronous runs.
+
+    Attributes
+    ----------
+    fits : RunFits
+        Costs by component, and spreads.
+    log_factor : mapping of str to float
+        By method of kernel times: logarithm of the gradient's time in a run over that of its kernels measured alone.
+    residuals : DataFrame
+        Left-out networks, one row a setting: ``cnn``, ``n_nodes`` and log(measured / predicted) of each output; empty with fewer
+        than three networks.
+    n_networks : int
+        Networks of the runs.
+    """
+
+    fits: RunFits
+    log_factor: Mapping[str, float]
+    residuals: pd.DataFrame
+    n_networks: int
+
+    def half_width(self, output: str, n_nodes: IntArray, level: float) -> FloatArray:
+        """Half-width of the interval of an output's logarithm from left-out networks, shape (n_configs,).
+
+        Networks weigh alike. The wait for the slowest node grows with the nodes: errors of T_Update are those of runs on the
+        nearest number of nodes.
+        """
+        distance = self.residuals[output].abs().to_numpy(float)
+        weight = (1.0 / self.residuals.groupby("cnn")["cnn"].transform("size")).to_numpy(float)
+        if output != "update_iteration_s":
+            return np.full(len(n_nodes), weighted_quantile(distance, weight, level))
+        known = self.residuals["n_nodes"].to_numpy(float)
+        counts = np.unique(known)
+        each = np.array([weighted_quantile(distance[known == count], weight[known == count], level) for count in counts])
+        nearest = np.abs(np.log(np.asarray(n_nodes, float)[:, None] / counts[None, :])).argmin(axis=1)
+        return np.asarray(each[nearest])
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON types."""
+        return {
+            "costs": {name: [model_to_dict(part) for part in parts] for name, parts in self.fits.costs.items()},
+            "variation": plain(dict(self.fits.variation)),
+            "log_factor": plain(dict(self.log_factor)),
+            "residuals": plain(self.residuals),
+            "n_networks": self.n_networks,
+        }
+
+    @classmethod
+    def from_dict(cls, value: Any, path: str) -> RunModel:
+        """The inverse of `to_dict`; DataError with the JSON path of what is wrong."""
+        with Fields(value, path) as fields:
+            stored = fields.raw("costs")
+            costs = {
+                name: tuple(
+                    model_from_dict(part, f"{path}.costs.{name}[{place}]")
+                    for place, part in enumerate(Fields(stored, f"{path}.costs").items(name))
+                )
+                for name in Fields(stored, f"{path}.costs").names
+            }
+            variation = _numbers(fields.raw("variation"), f"{path}.variation")
+            return cls(
+                RunFits(costs, variation),
+                _numbers(fields.raw("log_factor"), f"{path}.log_factor"),
+                frame_from_dict(fields.raw("residuals"), f"{path}.residuals"),
+                fields.integer("n_networks", lower=1),
+            )
+
+
+def _numbers(value: Any, path: str) -> dict[str, float]:
+    fields = Fields(value, path)
+    return {name: fields.number(name) for name in fields.names}
+
+
+def weighted_quantile(values: FloatArray, weights: FloatArray, level: float) -> float:
+    """The smallest value at which the weights of those up to it reach ``level`` of their sum."""
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order]) / weights.sum()
+    return float(values[order][min(int(np.searchsorted(reached, level - 1e-12)), len(values) - 1)])
+
+
+def fit_run_model(
+    campaigns: Sequence[Campaign],
+    gradient: GradientModel | WorkModel,
+    score: GradientScore,
+    cache_bytes: Mapping[str, int],
+    leave_out: Sequence[str] = (),
+) -> RunModel:
+    """Fit asynchronous runs.
+
+    Parameters
+    ----------
+    campaigns : sequence of Campaign
+        With ``components.csv`` and ``runs.csv``.
+    gradient : GradientModel or WorkModel
+        What a step takes by itself; kernels measured alone get the factor that they take in a run.
+    score : GradientScore
+        Its left-out steps stand for those of networks that both were trained on and are run.
+    cache_bytes : mapping of str to int
+        Caches of the host by level.
+    leave_out : sequence of str
+        Networks whose runs are not looked at.
+    """
+    settings, cnns = _settings(campaigns, leave_out)
+    steps = measured_steps(settings)
+    fits = fit_runs(settings, cnns, cache_bytes)
+    factors: dict[str, float] = {}
+    if isinstance(gradient, WorkModel):
+        predict = _by_work(cnns)
+    else:
+        tables = {method: _kernel_steps(gradient, score.predictions, steps, cnns, method) for method in METHODS}
+        factors = {method: _log_factor(steps, table) for method, table in tables.items()}
+        predict = _in_place(tables[PREDICTOR])
+    residuals = _left_out_residuals(settings, cnns, cache_bytes, predict) if "epoch_s" in settings else pd.DataFrame()
+    return RunModel(fits, factors, residuals, int(settings["cnn"].nunique()))
+
+
+def fit_steps(campaigns: Sequence[Campaign], leave_out: Sequence[str] = ()) -> WorkModel:
+    """Fit the gradient's time by what the steps of asynchronous runs compute and move."""
+    settings, cnns = _settings(campaigns, leave_out)
+    return fit_work(step_columns(measured_steps(settings), cnns))
+
+
+def _settings(campaigns: Sequence[Campaign], leave_out: Sequence[str]) -> tuple[pd.DataFrame, dict[str, CnnSpec]]:
+    settings, cnns = run_settings(campaigns)
+    return settings[~settings["cnn"].isin(list(leave_out))].reset_index(drop=True), cnns
+
+
+def measured_steps(settings: pd.DataFrame) -> pd.DataFrame:
+    """Mean gradient time of each (network, sub-batch) pair: `STEP` and ``time_s``."""
+    return settings.groupby(STEP, sort=True)["compute_gradient_s"].mean().rename("time_s").reset_index()
+
+
+def _by_work(cnns: Mapping[str, CnnSpec]) -> StepTimes:
+    def predict(train: pd.DataFrame, test: pd.DataFrame) -> FloatArray:
+        return fit_work(step_columns(train, cnns)).fitted.predict(step_columns(test[STEP], cnns))
+
+    return predict
+
+
+def _kernel_steps(
+    gradient: GradientModel, left_out: pd.DataFrame, steps: pd.DataFrame, cnns: Mapping[str, CnnSpec], method: str
+) -> pd.DataFrame:
+    """Sum of the kernels of each step, ``kernels_s``; where the folds left the network out, as they predicted it."""
+    calls = gradient.calls((cnns[name], int(size)) for name, size in steps[STEP].itertuples(index=False))
+    seconds = step_times(calls, gradient.call_times(calls, method))
+    known = left_out.set_index(STEP)[f"{method}_s"].reindex(pd.MultiIndex.from_frame(steps[STEP])).to_numpy(float)
+    return steps[STEP].assign(kernels_s=np.where(np.isnan(known), seconds, known))
+
+
+def _log_factor(steps: pd.DataFrame, table: pd.DataFrame) -> float:
+    """Mean logarithm of measured over predicted steps, networks weighing alike."""
+    logs = np.log(steps["time_s"].to_numpy(float) / table["kernels_s"].to_numpy(float))
+    return float(pd.Series(logs).groupby(steps["cnn"].to_numpy()).mean().mean())
+
+
+def _in_place(table: pd.DataFrame) -> StepTimes:
+    kernels = table.set_index(STEP)["kernels_s"]
+
+    def predict(train: pd.DataFrame, test: pd.DataFrame) -> FloatArray:
+        own, asked = (kernels.loc[pd.MultiIndex.from_frame(part[STEP])].to_numpy(float) for part in (train, test))
+        return np.asarray(asked * np.exp(_log_factor(train, train.assign(kernels_s=own))))
+
+    return predict
+
+
+def _left_out_residuals(
+    settings: pd.DataFrame, cnns: Mapping[str, CnnSpec], cache_bytes: Mapping[str, int], predict: StepTimes
+) -> pd.DataFrame:
+    """Each network predicted through the whole chain from the others."""
+    networks = settings["cnn"].unique()
+    if len(networks) < LEAST_NETWORKS:
+        return pd.DataFrame(columns=["cnn", "n_nodes", *OUTPUTS])
+    parts = []
+    for name in networks:
+        train = settings[settings["cnn"] != name].reset_index(drop=True)
+        test = settings[settings["cnn"] == name].reset_index(drop=True)
+        step_s = predict(measured_steps(train), test)
+        found = predicted_outputs(fit_runs(train, cnns, cache_bytes), test, cnns, step_s)
+        logs = {output: np.log(test[output].to_numpy(float) / found[output].to_numpy(float)) for output in OUTPUTS}
+        parts.append(test[["cnn", "n_nodes"]].assign(**logs))
+    residuals: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    return residuals
+
+
+def predicted_outputs(fits: RunFits, settings: pd.DataFrame, cnns: Mapping[str, CnnSpec], step_s: FloatArray) -> pd.DataFrame:
+    """Outputs of settings whose gradient takes ``step_s``, shape (n_settings,); the epochs are as long as those measured."""
+    seconds = fits.seconds(component_columns(settings, cnns), step_s)
+    run = grid_of(settings)
+    state = solve_iterations(spread_times(seconds, fits.variation), run, "phases")
+    epochs = settings["epoch_s"].to_numpy(float) / settings["gpu_iteration_s"].to_numpy(float)
+    return pd.DataFrame(
+        {
+            "gpu_iteration_s": state.gpu_iteration_s,
+            "update_iteration_s": state.update_iteration_s,
+            "epoch_s": epochs * state.gpu_iteration_s,
+            "mean_minibatch_size": mean_minibatch_size(state.gpu_iteration_s, state.update_iteration_s, run),
+        }
+    )
