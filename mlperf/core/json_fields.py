@@ -84,7 +84,7 @@ class Fields:
         return self.raw(key) is None
 
     def missing(self, key: str) -> bool:
-        """Whether ``key``, which files of an earlier release do not have, is not there or null."""
+        """Whether ``key``, which a file may lack, is not there or null."""
         return key not in self._value or self.absent(key)
 
     def number(self, key: str, *, lower: float = -math.inf, upper: float = math.inf, finite: bool = True) -> float:

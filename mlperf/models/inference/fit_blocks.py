@@ -359,10 +359,9 @@ class FitBlocks(Shown):
             "drop1": self._drop1.to_dict(),
             "warnings": list(self.warnings),
             "ordered": self.ordered,
-            "clustered": plain(self.clustered),
-            "lack_of_fit": plain(self.lack_of_fit),
-            "statsmodels_summary": self.statsmodels_summary,
         }
+        later = {name: plain(getattr(self, name)) for name in ("clustered", "lack_of_fit", "statsmodels_summary")}
+        document |= {name: value for name, value in later.items() if value is not None}
         blocks = {name: self._extra(name) for name in ("selective", "stability", "nested_cv")}
         document |= {name: None if block is None else block.to_dict() for name, block in blocks.items()}
         made = any(block is not None for block in blocks.values())

@@ -71,8 +71,8 @@ def _coefficients(report: FitBlocks) -> list[str]:
     notes = ["p (naive): as if the model had been given; after a selection it is too small"]
     if clustered is not None:
         notes = [
-            "p (naive): as if the model had been given and rows were independent; it is too small after a selection and in groups",
-            f"(groups): errors correlated within each of {clustered.n_groups} groups (CR1, t on {clustered.n_groups - 1} df)",
+            "p (naive): as if the model had been given and rows were independent; after a selection it is too small",
+            f"(groups): errors may correlate within each of {clustered.n_groups} groups (CR1, t on {clustered.n_groups - 1} df)",
         ]
     return lines + rows + notes
 
@@ -132,8 +132,8 @@ def _group_lines(report: FitBlocks) -> list[str]:
         )
     if clustered is not None and np.isfinite(clustered.intraclass_correlation):
         lines.append(
-            f"residuals correlate {clustered.intraclass_correlation:.2f} within groups: of a mean {report.identity.n_samples} rows "
-            f"say as much as {format_number(clustered.n_effective, 3)} independent ones"
+            f"residuals correlate {clustered.intraclass_correlation:.2f} within groups: for a mean, {report.identity.n_samples} "
+            f"rows are worth {format_number(clustered.n_effective, 3)} independent ones"
         )
     if lack is not None:
         lines.append(
