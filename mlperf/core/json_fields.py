@@ -83,6 +83,10 @@ class Fields:
         """Whether ``key`` is null; a null counts as read."""
         return self.raw(key) is None
 
+    def missing(self, key: str) -> bool:
+        """Whether ``key``, which a file may lack, is not there or null."""
+        return key not in self._value or self.absent(key)
+
     def number(self, key: str, *, lower: float = -math.inf, upper: float = math.inf, finite: bool = True) -> float:
         """One number in [lower, upper]; ``"NaN"``, ``"Inf"``, ``"-Inf"`` only where ``finite`` is false."""
         return self._checked_number(self.raw(key), f"{self.path}.{key}", lower, upper, finite)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -13,6 +13,24 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.training.model import Model
 from mlperf.training.part_report import PartReport, parts_frame, table_part
 from mlperf.training.table_model import TableModel
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StatsmodelsSummaries(Shown):
+    """What statsmodels prints of the final fit of every part.
+
+    Attributes
+    ----------
+    summaries : mapping of str to str or None
+        By part: ``OLS``, or ``WLS`` with the weights of relative noise, of the terms that were kept, rows taken for independent.
+        None where the fit leaves nothing to test, and in models that an earlier release wrote.
+    """
+
+    summaries: Mapping[str, str | None]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a part."""
+        return pd.DataFrame(self.summaries.items(), columns=["part", "summary"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +54,10 @@ class ModelReport(Shown):
     def to_frame(self) -> pd.DataFrame:
         """One row a part: fit quality beside left-out error and noise floor."""
         return parts_frame(self.parts)
+
+    def statsmodels(self) -> StatsmodelsSummaries:
+        """The summaries of statsmodels that are stored with the parts."""
+        return StatsmodelsSummaries({part.name: part.fit.statsmodels_summary for part in self.parts})
 
     def part(self, name: str) -> PartReport:
         """The part of that name; UsageError with the nearest one otherwise."""

@@ -29,7 +29,8 @@ class PartReport(Shown):
     name, kind : str
         ``kind`` is ``kernel``, ``component`` or ``table``.
     fit : FitReport
-        Of the terms that AIC chose: coefficients, t and F tests, adjusted R², AIC.
+        Of the terms that AIC chose: coefficients, t and F tests, also with calls of one CNN (kernels), rows of one configuration
+        (components) or of the named groups (tables) taken for correlated; adjusted R², AIC.
     path : DataFrame
         Steps of the selection, in the columns of R's ``anova``.
     total_scale : float
@@ -127,14 +128,17 @@ def parts_frame(parts: Sequence[PartReport]) -> pd.DataFrame:
 
 def _summary(part: PartReport) -> dict[str, Any]:
     errors = part.left_out.set_index("method")["mape"].to_dict() if len(part.left_out) else {}
+    clustered = part.fit.clustered
     explained = errors.get(EXPLAINED, errors.get("selected", np.nan))
     return {
         "part": part.name,
         "kind": part.kind,
         "terms": ", ".join(part.fit.terms),
         "n": part.fit.n_samples,
+        "n_effective": np.nan if clustered is None else clustered.n_effective,
         "r2_adj": part.fit.r2_adj,
         "f_p_value": part.fit.f_p_value,
+        "f_p_value_groups": np.nan if clustered is None else clustered.f_p_value,
         "aic": part.fit.aic,
         "mape": explained,
         "predictor_mape": errors.get("learnt", np.nan),

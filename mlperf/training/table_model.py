@@ -163,8 +163,9 @@ def train_table(
     formula : str, optional
         R's language instead of ``terms``: ``"time_s ~ a * b + poly(c, 2)"``; its left side must be ``target``.
     groups : str, optional
-        Column whose equal values are left out together. Default: equal rows of features are; with ``join`` equal rows of the
-        feature tables, so that all measurements of a kernel stay together.
+        Column whose equal values are left out together, and whose rows the report takes for correlated. Default: equal rows of
+        features are left out together; with ``join`` equal rows of the feature tables, so that all measurements of a kernel stay
+        together.
     join, on
         Feature tables and their key columns (see `mlperf.join_tables`).
     noise : str
@@ -203,7 +204,7 @@ def train_table(
     labels = frame[groups].to_numpy() if groups else configuration_groups(described)
     return TableModel(
         target,
-        make().fit(columns, times),
+        make().fit(columns, times, labels if groups else None),
         _errors(make, columns, times, labels, n_folds, seed),
         _noise_floor(described, times),
         groups,

@@ -65,3 +65,34 @@ def test_every_part_of_a_campaign_reports_beside_its_noise_floor(small_model: An
     assert found.part("im2col").path["AIC"].is_monotonic_decreasing or len(found.part("im2col").path) == 1
     with pytest.raises(UsageError, match="im2co'"):
         found.part("im2co")
+
+
+def test_groups_reach_the_report_of_every_part(small_model: Any) -> None:
+    """Calls of one CNN, rows of one configuration; nothing of it for a table without groups."""
+    for name, fits in small_model.gradient.kernels.items():
+        found = fits["linear"].estimator.report_.clustered
+        assert found is None or 2 <= found.n_groups <= len(small_model.cnns), name
+    frame = model_report(small_model).to_frame()
+    assert (frame["n_effective"] <= frame["n"]).all()
+    assert frame["f_p_value_groups"].notna().sum() > len(frame) / 2
+
+
+def test_a_table_s_groups_change_the_report_and_no_prediction(clean: pd.DataFrame) -> None:
+    rng = np.random.default_rng(6)
+    device = np.repeat(np.arange(12), N_ROWS // 12)
+    table = clean.assign(device=device, time_s=clean["time_s"] * np.exp(0.1 * rng.standard_normal(12))[device])
+    known, alone = (mlperf.train(table, target="time_s", terms=["a", "b"], **options) for options in ({"groups": "device"}, {}))
+    np.testing.assert_array_equal(known.predict(table), alone.predict(table))
+    part, other = (model_report(model).parts[0] for model in (known, alone))
+    assert part.fit.clustered.n_groups == 12
+    assert part.fit.clustered.n_effective < N_ROWS / 4
+    assert other.fit.clustered is None
+    assert "p (groups)" in str(part.fit)
+    assert np.isnan(model_report(alone).to_frame()["n_effective"].iloc[0])
+
+
+def test_summaries_of_statsmodels_by_part(small_model: Any) -> None:
+    found = model_report(small_model, ["im2col", "sum_gradient"]).statsmodels()
+    assert list(found.summaries) == ["im2col", "sum_gradient"]
+    assert all("WLS Regression Results" in str(text) for text in found.summaries.values())
+    assert list(found.to_frame()["part"]) == ["im2col", "sum_gradient"]

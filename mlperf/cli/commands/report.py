@@ -21,6 +21,7 @@ Examples:
   mlperf report model.json
   mlperf report model.json --component im2col --component sum_gradient
   mlperf report model.json --html report.html
+  mlperf report model.json --component im2col --statsmodels
   mlperf report campaign/ --figures figures/
   mlperf report cpu-epyc --figures figures/ --model model.json --machine cpu-cluster --machine kfc --format svg --format csv
   mlperf report campaign/asgd/run-0001 --timeline threads.svg
@@ -30,6 +31,7 @@ Examples:
 @click.argument("source", metavar="SOURCE")
 @click.option("--component", "components", multiple=True, help="Only this kernel or component of a model; may be repeated.")
 @click.option("--html", "html_path", type=NEW_FILE, help="Write one self-contained page.")
+@click.option("--statsmodels", "as_statsmodels", is_flag=True, help="In place of the report, what statsmodels prints of every fit.")
 @click.option(
     "--figures",
     "figures_path",
@@ -61,6 +63,7 @@ def report(
     source: str,
     components: tuple[str, ...],
     html_path: Path | None,
+    as_statsmodels: bool,
     figures_path: Path | None,
     timeline_path: Path | None,
     window: tuple[float, float] | None,
@@ -76,11 +79,11 @@ def report(
     elif timeline_path is not None:
         report_timeline(Path(source), timeline_path, window, show)
     else:
-        report_model(Path(source), components, html_path, show)
+        report_model(Path(source), components, html_path, show, as_statsmodels=as_statsmodels)
 
 
-def report_model(path: Path, components: tuple[str, ...], html_path: Path | None, show: Show) -> None:
-    """What a model rests on: terms, tests, left-out errors, warnings."""
+def report_model(path: Path, components: tuple[str, ...], html_path: Path | None, show: Show, *, as_statsmodels: bool) -> None:
+    """What a model rests on: terms, tests, left-out errors, warnings; or the summaries of statsmodels."""
     import mlperf
     from mlperf.training.model_report import model_report
 
@@ -88,7 +91,8 @@ def report_model(path: Path, components: tuple[str, ...], html_path: Path | None
         hint = "--figures FOLDER draws figures from a campaign, --timeline FILE the threads of a run."
         raise UsageError(f"got {str(path)!r}, expected a model's file", hint=hint)
     model = mlperf.load_model(path, "system", "table")
-    result = model_report(model, components or None)
+    whole = model_report(model, components or None)
+    result = whole.statsmodels() if as_statsmodels else whole
     if html_path is not None:
         from mlperf.report.figures.html import write_page
         from mlperf.report.text.views import result_sections

@@ -13,6 +13,7 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import FitError
 from mlperf.core.shown import Shown, plain
 from mlperf.models.inference.anova import TermTable
+from mlperf.models.inference.clustered import ClusterInference, cluster_inference
 from mlperf.models.inference.diagnostics import (
     Influence,
     Test,
@@ -26,8 +27,11 @@ from mlperf.models.inference.diagnostics import (
     white,
 )
 from mlperf.models.inference.figures import FitFigures
-from mlperf.models.inference.inference import Inference, statsmodels_results
+from mlperf.models.inference.fit_identity import FitIdentity
+from mlperf.models.inference.inference import Inference, statsmodels_results, statsmodels_summary
+from mlperf.models.inference.lack_of_fit import LackOfFit, lack_of_fit
 from mlperf.models.inference.report_extras import Extras, left_out_residuals
+from mlperf.models.inference.row_groups import RowGroups
 from mlperf.models.selection.linear import LinearFit
 from mlperf.models.uncertainty.difficulty import left_out_scores
 from mlperf.models.uncertainty.draws import bootstrap_coefficients, row_bootstrap
@@ -35,32 +39,6 @@ from mlperf.models.uncertainty.spread import Spread
 
 SHAPIRO_ROWS = 5000
 N_WORST = 5
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FitIdentity:
-    """What was fitted and how it was chosen.
-
-    ``formula`` of the final model, ``terms`` in it, ``noise`` (absolute or relative), ``criterion``, ``direction`` and penalty
-    ``k`` of the selection, ``n_candidates`` models compared; ``n_samples`` in use, ``n_dropped`` for missing values; ``rank``;
-    ``aliased`` columns each with its linear relation; ``saturated_start`` and ``perfect`` flags.
-    """
-
-    formula: str
-    terms: tuple[str, ...]
-    noise: str
-    weighted: bool
-    criterion: str
-    direction: str
-    k: float
-    n_candidates: int
-    n_samples: int
-    n_dropped: int
-    rank: int
-    df_resid: int
-    aliased: tuple[str, ...]
-    saturated_start: bool
-    perfect: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +75,7 @@ class FitBlocks(Shown):
     ordered: bool = False
     _fit: LinearFit | None = field(default=None, repr=False)
     _extras: Extras | None = field(default=None, repr=False)
+    _row_groups: RowGroups | None = field(default=None, repr=False)
     _made: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __getattr__(self, name: str) -> Any:
@@ -145,7 +124,8 @@ class FitBlocks(Shown):
     def coefficients(self) -> pd.DataFrame:
         """One row a coefficient: coef, std_err, t_value, p_value, std_err_hc3, vif, lower, upper.
 
-        The p-value is naive: as if the model had been given.
+        The p-value is naive: as if the model had been given and rows were independent. Where groups of rows are known, also
+        std_err_cluster, t_value_cluster, p_value_cluster (see ``ClusterInference``).
         """
         made: pd.DataFrame = self._once("coefficients", self._coefficients)
         return made
@@ -162,7 +142,28 @@ class FitBlocks(Shown):
             "lower": inference.lower,
             "upper": inference.upper,
         }
+        if self.clustered is not None:
+            table |= {f"{name}_cluster": getattr(self.clustered, name) for name in ("std_err", "t_value", "p_value")}
         return pd.DataFrame(table, index=pd.Index(self.names, name="term"))
+
+    @property
+    def clustered(self) -> ClusterInference | None:
+        """Tests that let errors within a group be correlated; None where no groups are known, or only one."""
+        made: ClusterInference | None = self._once("clustered", self._clustered)
+        return made
+
+    def _clustered(self) -> ClusterInference | None:
+        groups = None if self._row_groups is None else self._row_groups.groups()
+        return None if groups is None else cluster_inference(self._rows(), groups, self.inference.std_err)
+
+    @property
+    def lack_of_fit(self) -> LackOfFit | None:
+        """Test of the form against rows that repeat; None where none do."""
+        made: LackOfFit | None = self._once("lack_of_fit", self._lack_of_fit)
+        return made
+
+    def _lack_of_fit(self) -> LackOfFit | None:
+        return None if self._row_groups is None else lack_of_fit(self._rows(), self._row_groups.configurations())
 
     @property
     def vif(self) -> pd.DataFrame:
@@ -332,6 +333,13 @@ class FitBlocks(Shown):
         made: dict[str, tuple[str, ...]] = self._once("other_choices", lambda: {} if extras is None else extras.other_choices())
         return made
 
+    @property
+    def statsmodels_summary(self) -> str | None:
+        """What statsmodels prints of the fit, stored with the model; None where it has nothing to test, or an old file lacks it."""
+        response = self.identity.formula.partition("~")[0].strip() or "y"
+        made: str | None = self._once("statsmodels_summary", lambda: statsmodels_summary(self._rows(), response))
+        return made
+
     def statsmodels_results(self) -> Any:
         """The kept columns, unscaled, fitted by statsmodels (made on request, never stored)."""
         return statsmodels_results(self._rows())
@@ -352,6 +360,8 @@ class FitBlocks(Shown):
             "warnings": list(self.warnings),
             "ordered": self.ordered,
         }
+        later = {name: plain(getattr(self, name)) for name in ("clustered", "lack_of_fit", "statsmodels_summary")}
+        document |= {name: value for name, value in later.items() if value is not None}
         blocks = {name: self._extra(name) for name in ("selective", "stability", "nested_cv")}
         document |= {name: None if block is None else block.to_dict() for name, block in blocks.items()}
         made = any(block is not None for block in blocks.values())

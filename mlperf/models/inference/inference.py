@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -103,6 +104,23 @@ def statsmodels_results(fit: LinearFit) -> Any:
     kind = OLSResults if fit.weights is None else RegressionResults
     made = kind(model, fit.coef, normalized_cov_params=model.normalized_cov_params, scale=fit.sigma**2)
     return RegressionResultsWrapper(made)
+
+
+def statsmodels_summary(fit: LinearFit, response: str) -> str | None:
+    """What statsmodels prints of a final model, for independent rows; without the date, so that the same data give the same text.
+
+    None where there is nothing to test: no coefficient, or as many as rows.
+    """
+    if not fit.rank or fit.df_resid < 1:
+        return None
+    with catch_warnings(), np.errstate(all="ignore"):
+        # Of few rows, or of a perfect fit, some of its residual tests cannot be formed; the text then has nan.
+        simplefilter("ignore")
+        summary = statsmodels_results(fit).summary(yname=response)
+    for row in summary.tables[0]:
+        if row[0].data.strip() in ("Date:", "Time:"):
+            row[0].data = row[1].data = ""
+    return "\n".join(line.rstrip() for line in summary.as_text().splitlines())
 
 
 def _model(fit: LinearFit, columns: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlperf.models.formula.number_format import format_number
+from mlperf.models.inference.clustered import ClusterInference
 from mlperf.models.inference.fit_blocks import FitBlocks
 from mlperf.models.selection.criteria import CRITERIA
 
@@ -52,6 +53,9 @@ def _coefficients(report: FitBlocks) -> list[str]:
         "t": [format_number(value, 4) for value in report.inference.t_value],
         "p (naive)": [p_text(float(value)) for value in report.inference.p_value],
     }
+    clustered = report.clustered
+    if clustered is not None:
+        columns |= _clustered_columns(clustered)
     if report._fit is not None:
         table = report.coefficients
         columns["std_err HC3"] = [format_number(value, 5) for value in table["std_err_hc3"]]
@@ -64,7 +68,21 @@ def _coefficients(report: FitBlocks) -> list[str]:
         cell_width = max([len(name), *map(len, cells)]) + 2
         lines[0] += name.rjust(cell_width)
         rows = [row + cell.rjust(cell_width) for row, cell in zip(rows, cells, strict=True)]
-    return lines + rows + ["p (naive): as if the model had been given; after a selection it is too small"]
+    notes = ["p (naive): as if the model had been given; after a selection it is too small"]
+    if clustered is not None:
+        notes = [
+            "p (naive): as if the model had been given and rows were independent; after a selection it is too small",
+            f"(groups): errors may correlate within each of {clustered.n_groups} groups (CR1, t on {clustered.n_groups - 1} df)",
+        ]
+    return lines + rows + notes
+
+
+def _clustered_columns(clustered: ClusterInference) -> dict[str, list[str]]:
+    return {
+        "std_err (groups)": [format_number(value, 5) for value in clustered.std_err],
+        "t (groups)": [format_number(value, 4) for value in clustered.t_value],
+        "p (groups)": [p_text(float(value)) for value in clustered.p_value],
+    }
 
 
 def _selected_columns(report: FitBlocks) -> dict[str, list[str]]:
@@ -93,6 +111,7 @@ def _quality(report: FitBlocks) -> list[str]:
         lines.append(
             f"F {format_number(figures.f_value, 5)} on {figures.f_df[0]} and {figures.f_df[1]} df, p {p_text(figures.f_p_value)}"
         )
+    lines += _group_lines(report)
     if figures.r2_adj_unweighted is not None:
         lines.append(f"adjusted R2 on the raw scale, unweighted: {format_number(figures.r2_adj_unweighted, 5)}")
     lines.append(
@@ -102,19 +121,39 @@ def _quality(report: FitBlocks) -> list[str]:
     return lines
 
 
+def _group_lines(report: FitBlocks) -> list[str]:
+    """What the F test and the number of rows become where rows come in groups, and whether repeats refute the form."""
+    lines = []
+    clustered, lack = report.clustered, report.lack_of_fit
+    if clustered is not None and np.isfinite(clustered.f_value):
+        lines.append(
+            f"F (groups) {format_number(clustered.f_value, 5)} on {clustered.f_df[0]} and {clustered.f_df[1]} df, "
+            f"p {p_text(clustered.f_p_value)}"
+        )
+    if clustered is not None and np.isfinite(clustered.intraclass_correlation):
+        lines.append(
+            f"residuals correlate {clustered.intraclass_correlation:.2f} within groups: for a mean, {report.identity.n_samples} "
+            f"rows are worth {format_number(clustered.n_effective, 3)} independent ones"
+        )
+    if lack is not None:
+        lines.append(
+            f"lack of fit: F {format_number(lack.f_value, 4)} on {lack.df_lack_of_fit} and {lack.df_pure_error} df, "
+            f"p {p_text(lack.f_p_value)} ({lack.n_configurations} configurations, repeats taken for independent)"
+        )
+    return lines
+
+
 def _extra_lines(report: FitBlocks) -> list[str]:
     lines = []
     nested = report.nested_cv
+    left_out = "cross-validated with the selection inside each fold" + (", whole groups left out" if report.clustered else "")
     if nested is not None and nested.errors is not None:
         lines.append(
-            f"cross-validated with the selection inside each fold: MAPE {100 * nested.errors.mape:.1f} % "
+            f"{left_out}: MAPE {100 * nested.errors.mape:.1f} % "
             f"(fitted rows {100 * nested.apparent.mape:.1f} %), R2 {format_number(nested.r2, 4)}"
         )
     elif nested is not None:
-        lines.append(
-            f"cross-validated with the selection inside each fold: RMSE {format_number(nested.rmse, 5)}, "
-            f"R2 {format_number(nested.r2, 4)}"
-        )
+        lines.append(f"{left_out}: RMSE {format_number(nested.rmse, 5)}, R2 {format_number(nested.r2, 4)}")
     for name, terms in report.other_choices.items():
         if set(terms) != set(report.identity.terms):
             lines.append(f"{CRITERIA[name] if name != 'bic' else 'BIC'} would keep: {', '.join(terms) or 'the constant alone'}")

@@ -13,7 +13,7 @@ from mlperf.report.text.views import Section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mlperf.training.model_report import ModelReport
+    from mlperf.training.model_report import ModelReport, StatsmodelsSummaries
     from mlperf.training.part_report import PartReport
 
 
@@ -49,6 +49,12 @@ def part_sections(part: PartReport) -> tuple[Section, ...]:
     if part.warnings:
         sections.append(Section("Warnings", text="\n".join(f"- {warning}" for warning in part.warnings)))
     return tuple(sections)
+
+
+def summary_sections(result: StatsmodelsSummaries) -> tuple[Section, ...]:
+    """The text of every part, as statsmodels prints it."""
+    absent = "No summary: nothing is left to test, or an earlier release wrote the model (train again)."
+    return tuple(Section(name, text=text or absent) for name, text in result.summaries.items())
 
 
 def report_figure(result: ModelReport) -> Figure:

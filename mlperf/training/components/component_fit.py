@@ -124,7 +124,7 @@ def _fit(
     terms: tuple[str, ...], kept: tuple[str, ...], rows: pd.DataFrame, times: FloatArray, noise: str, report: Report = "none"
 ) -> Scaled:
     estimator = StepwiseOLS(terms=terms, lower=kept, noise=noise, report=report)
-    return TotalKeeping(estimator, keep_totals=False).fit(_columns(rows), times)
+    return TotalKeeping(estimator, keep_totals=False).fit(_columns(rows), times, rows["group"])
 
 
 def _errors(

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.json_fields import Fields
+from mlperf.models.regressor import fit_in_groups
 from mlperf.models.storage.store import model_from_dict, model_to_dict
 
 
@@ -44,9 +46,9 @@ class TotalKeeping:
     estimator: Any
     keep_totals: bool
 
-    def fit(self, rows: pd.DataFrame, times_s: FloatArray) -> Scaled:
-        """Fit to ``rows`` and ``times_s``, shape (n_rows,)."""
-        self.estimator.fit(rows, times_s)
+    def fit(self, rows: pd.DataFrame, times_s: FloatArray, groups: ArrayLike | None = None) -> Scaled:
+        """Fit to ``rows`` and ``times_s``, shape (n_rows,); equal ``groups`` belong together where the estimator uses them."""
+        fit_in_groups(self.estimator, rows, times_s, groups)
         if not self.keep_totals:
             return Scaled(self.estimator, 1.0)
         return Scaled(self.estimator, float(times_s.sum() / np.asarray(self.estimator.predict(rows), float).sum()))

@@ -228,7 +228,7 @@ def fit_gradient(
 def fit_kernel(
     kernel: str, rows: pd.DataFrame, methods: Iterable[tuple[str, Method]], *, seed: int, report: Report
 ) -> dict[str, Scaled]:
-    """Fit one kernel by every method; the isolated time itself, which needs no fit, is left out."""
+    """Fit one kernel by every method; the isolated time itself, which needs no fit, is left out. Calls of one CNN are a group."""
     fitted = {}
     for name, method in methods:
         make = method.maker(kernel)
@@ -237,7 +237,7 @@ def fit_kernel(
         estimator = make(seed)
         if name == EXPLAINED:
             estimator.set_params(report=report)
-        fitted[name] = TotalKeeping(estimator, method.keep_totals).fit(rows, rows["time_s"].to_numpy(float))
+        fitted[name] = TotalKeeping(estimator, method.keep_totals).fit(rows, rows["time_s"].to_numpy(float), rows["cnn"])
     return fitted
 
 

@@ -78,3 +78,19 @@ def test_a_recorded_run_becomes_a_picture_and_a_trace(run_folder: Path, tmp_path
 def test_what_cannot_be_reported_is_said(words: tuple[str, ...], message: str) -> None:
     with pytest.raises(MlperfError, match=message):
         invoke("report", *words)
+
+
+def test_statsmodels_summaries_of_a_stored_model_are_printed(tmp_path: Path) -> None:
+    file, times = tmp_path / "model.json", [1.1, 2.0, 3.2, 3.9, 5.1, 6.0, 7.2, 7.9]
+    pd.DataFrame({"size": range(1, 9), "device": list("aabbccdd"), "time_s": times}).to_csv(tmp_path / "times.csv", index=False)
+    invoke("train", str(tmp_path / "times.csv"), "--target", "time_s", "--groups", "device", "-o", str(file))
+    said = invoke("report", str(file), "--statsmodels").stdout
+    assert "WLS Regression Results" in said
+    assert "Dep. Variable:" in said
+    assert "p (groups)" in invoke("report", str(file)).stdout
+    assert list(printed("report", str(file), "--statsmodels")["summaries"]) == ["time_s"]
+    document = json.loads(file.read_text(encoding="utf-8"))
+    for name in ("statsmodels_summary", "clustered", "lack_of_fit"):
+        document["model"]["report"].pop(name, None)
+    file.write_text(json.dumps(document), encoding="utf-8")
+    assert "train again" in invoke("report", str(file), "--statsmodels").stdout

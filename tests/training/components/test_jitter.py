@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.training.components.jitter import iterations_of, variation_of_iterations
 from mlperf.systems.sprint.components import COMPONENTS
+from mlperf.training.components.jitter import iterations_of, variation_of_iterations
 
 
 def settings(gpu_s: list[float], update_s: list[float], variation: float) -> pd.DataFrame:

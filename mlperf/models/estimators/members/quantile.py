@@ -14,8 +14,8 @@ from mlperf.models.algebra.scaling import column_norms, powers_of_two
 from mlperf.models.algebra.small_system import RANK_TOLERANCE
 from mlperf.models.estimators.members.member import LinearMember, Solution
 from mlperf.models.estimators.members.relative_fit import relative_system
-from mlperf.models.estimators.members.sandwich import sandwich_factor
 from mlperf.models.formula.inputs import Rows
+from mlperf.models.inference.sandwich import sandwich_factor
 from mlperf.models.uncertainty.spread import Spread
 
 INTERPOLATED = 1e-9

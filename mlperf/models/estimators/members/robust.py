@@ -12,8 +12,8 @@ from mlperf.core.errors import FitError
 from mlperf.models.algebra.small_system import reduce_rows
 from mlperf.models.estimators.members.member import LinearMember, Solution
 from mlperf.models.estimators.members.relative_fit import relative_system
-from mlperf.models.estimators.members.sandwich import sandwich_factor
 from mlperf.models.formula.inputs import Rows
+from mlperf.models.inference.sandwich import sandwich_factor
 from mlperf.models.uncertainty.spread import Spread
 
 NORMAL_MAD = 0.6745

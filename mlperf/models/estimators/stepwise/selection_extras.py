@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from mlperf.core.arrays import IntArray
 from mlperf.models.estimators.stepwise.problem import Problem
 from mlperf.models.estimators.stepwise.stepwise_settings import Settings
 from mlperf.models.formula.terms import codings
@@ -17,7 +17,7 @@ from mlperf.models.selection.search import Selection
 
 
 def selection_extras(
-    problem: Problem, selection: Selection, space: FormulaSpace, settings: Settings, row_groups: ArrayLike | None
+    problem: Problem, selection: Selection, space: FormulaSpace, settings: Settings, row_groups: IntArray | None
 ) -> Extras | None:
     """What the blocks after a selection need; None where all are switched off."""
     wanted = wanted_extras(settings.report)
@@ -50,7 +50,7 @@ def selection_extras(
     )
     groups = [np.flatnonzero(assign == term + 1) for term in range(len(placed))]
     kept = np.array([where.get(int(column), -1) for column in space.active.kept()], dtype=np.int64)
-    rows = None if row_groups is None else np.asarray(row_groups)[mask]
+    rows = None if row_groups is None else row_groups[mask]
     return Extras(
         repeated,
         selection,

@@ -167,7 +167,8 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight : array-like, shape (n_samples,), optional
             Precision weights >= 0, as in R's ``lm``; rows of weight zero count in n.
         groups : array-like, shape (n_samples,), optional
-            Rows that are left out together in the report's cross-validation and for intervals of runs; the fit does not use them.
+            Rows that belong together: left out at once in the report's cross-validation and for intervals of runs, their errors
+            taken for correlated in ``report_.clustered``; selection and coefficients do not depend on them.
 
         Raises
         ------

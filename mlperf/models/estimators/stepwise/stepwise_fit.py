@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.threads import one_blas_thread
 from mlperf.models.algebra.aliasing import Relation
 from mlperf.models.estimators.stepwise.final import aliased_relations, final_fit, full_sigma
@@ -24,11 +24,12 @@ from mlperf.models.formula.terms import Terms, codings, term_column_names
 from mlperf.models.inference.anova import drop_table, sequential_anova
 from mlperf.models.inference.diagnostics import condition
 from mlperf.models.inference.figures import fit_figures
-from mlperf.models.inference.fit_blocks import FitIdentity
+from mlperf.models.inference.fit_identity import FitIdentity
 from mlperf.models.inference.inference import infer
 from mlperf.models.inference.report import FitReport
 from mlperf.models.inference.report_extras import Extras
 from mlperf.models.inference.report_warnings import relation_warnings
+from mlperf.models.inference.row_groups import RowGroups, group_numbers
 from mlperf.models.selection.criteria import Criterion
 from mlperf.models.selection.formulaspace import FormulaSpace
 from mlperf.models.selection.linear import LinearFit
@@ -63,7 +64,7 @@ def fit_stepwise(
     as_written : bool
         Whether the printed trace begins with the formula's own text.
     groups : array-like, shape (n_samples,), optional
-        Rows that are left out together in cross-validation.
+        Rows that belong together: left out at once in cross-validation, their errors taken for correlated in the report.
     """
     scope = settings.scope(formula, [str(name) for name in frame])
     offset = sum((evaluate(tree, frame) for tree in formula.offsets), start=np.zeros(len(y))) if formula.offsets else None
@@ -84,7 +85,8 @@ def fit_stepwise(
         labels = tuple(term.name for term in formula.terms)
         if matrix is not None and labels == tuple(text(Name(str(name))) for name in frame):
             problem.workspace.source = (matrix, labels)
-        return _fit_problem(problem, frame, formula, settings, offset, as_written=as_written, groups=groups)
+        named = None if groups is None else group_numbers(groups, len(y))
+        return _fit_problem(problem, frame, formula, settings, offset, as_written=as_written, groups=named)
 
 
 def _fit_problem(
@@ -95,7 +97,7 @@ def _fit_problem(
     offset: FloatArray | None,
     *,
     as_written: bool,
-    groups: ArrayLike | None,
+    groups: IntArray | None,
 ) -> FittedTerms:
     space = FormulaSpace(problem.workspace, problem.terms, problem.start, problem.upper, problem.lower, settings.tol)
     direction, max_rank = problem.direction, _interpolating_rank(problem, space) if settings.saturated == "forward" else None
@@ -110,14 +112,16 @@ def _fit_problem(
     searched = SearchOutcome(selection, problem.terms, formula, as_written and not forced)
     fit = final_fit(problem, space, offset)
     extras = selection_extras(problem, selection, space, settings, groups)
-    report = _report(problem, space, searched, fit, settings, relations, extras, forced=forced)
+    columns = columns_read(problem.learned, frame)
+    belonging = RowGroups(columns, fit.rows, groups)
+    report = _report(problem, space, searched, fit, settings, relations, extras, belonging, forced=forced)
     terms = problem.learned.subset(space.current)
     names_of_all = terms_column_names(terms)
     kept = np.array([names_of_all.index(name) for name in fit.names], dtype=np.int64)
     sigma, df = full_sigma(problem, space.active, settings.tol)
     spread = Spread(fit.coef, fit.unscaled_factor(), sigma, df, settings.noise)
     aliased = tuple((relation.column, str(relation)) for relation in relations)
-    rows = (columns_read(problem.learned, frame), fit.rows, fit.matrix)
+    rows = (columns, fit.rows, fit.matrix)
     return FittedTerms(terms, kept, fit.names, spread, report, aliased, formula.offsets, searched, rows)
 
 
@@ -175,6 +179,7 @@ def _report(
     settings: Settings,
     relations: Sequence[Relation],
     extras: Extras | None,
+    belonging: RowGroups,
     *,
     forced: bool,
 ) -> FitReport:
@@ -211,7 +216,19 @@ def _report(
     anova = sequential_anova(fit, active.subset.side, active.triangle.rss_unit, labels)
     drops = drop_table(active, [term.key for term in space.current], labels)
     return FitReport(
-        identity, figures, fit.names, fit.coef, inference, number, anova, drops, tuple(found), settings.ordered, fit, extras
+        identity,
+        figures,
+        fit.names,
+        fit.coef,
+        inference,
+        number,
+        anova,
+        drops,
+        tuple(found),
+        settings.ordered,
+        fit,
+        extras,
+        belonging,
     )
 
 

@@ -16,9 +16,11 @@ from mlperf.models.estimators.time_regressor import parameters_of
 from mlperf.models.formula.expressions import parse, text
 from mlperf.models.formula.terms import Terms
 from mlperf.models.inference.anova import TermTable
+from mlperf.models.inference.clustered import ClusterInference
 from mlperf.models.inference.figures import FitFigures
-from mlperf.models.inference.fit_blocks import FitIdentity
+from mlperf.models.inference.fit_identity import FitIdentity
 from mlperf.models.inference.inference import Inference
+from mlperf.models.inference.lack_of_fit import LackOfFit
 from mlperf.models.inference.nested import NestedError
 from mlperf.models.inference.report import FitReport
 from mlperf.models.inference.selective import SelectiveInference
@@ -97,6 +99,7 @@ def _report(fields: Fields, names: tuple[str, ...], path: str) -> FitReport:
         blocks = {
             name: None if fields.absent(name) else reader(fields.raw(name), f"{path}.{name}") for name, reader in _BLOCKS.items()
         }
+        blocks |= _later_blocks(fields, len(names), path)
         kept = {name: np.array(fields.integers(name, lower=-1), dtype=np.int64) for name in ("kept", "kept_terms")}
     try:
         identity = FitIdentity(**{key: _frozen(value) for key, value in parts["identity"].items()})
@@ -108,6 +111,18 @@ def _report(fields: Fields, names: tuple[str, ...], path: str) -> FitReport:
     report = FitReport(identity, figures, names, coef, inference, number, anova, drop1, warnings, ordered)
     report._made.update(blocks | kept)
     return report
+
+
+def _later_blocks(fields: Fields, rank: int, path: str) -> dict[str, Any]:
+    """Blocks that a file of an earlier release does not have."""
+    clustered, lack, summary = "clustered", "lack_of_fit", "statsmodels_summary"
+    return {
+        clustered: None
+        if fields.missing(clustered)
+        else ClusterInference.from_dict(fields.raw(clustered), f"{path}.{clustered}", rank),
+        lack: None if fields.missing(lack) else LackOfFit.from_dict(fields.raw(lack), f"{path}.{lack}"),
+        summary: None if fields.missing(summary) else fields.text(summary),
+    }
 
 
 def _frozen(value: Any) -> Any:

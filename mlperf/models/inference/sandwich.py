@@ -31,7 +31,11 @@ def sandwich_factor(matrix: FloatArray, *, bread: FloatArray, score: FloatArray,
     ----------
     Huber (1967); White (1980); Liang and Zeger (1986) for groups.
     """
-    left = reduce_rows(matrix, score, bread).inverse_factor()
+    return robust_factor(reduce_rows(matrix, score, bread).inverse_factor(), matrix, score, groups)
+
+
+def robust_factor(left: FloatArray, matrix: FloatArray, score: FloatArray, groups: IntArray | None = None) -> FloatArray:
+    """The same where a factor of the inverse of the bread is known: ``left left' = B^-1``, shape (n_columns, n_columns)."""
     influence = (matrix * score[:, None]) @ left
     if groups is not None:
         influence = np.stack([np.bincount(groups, column) for column in influence.T], axis=1)
