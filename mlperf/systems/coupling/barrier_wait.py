@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, fields
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.systems.coupling.barrier import beta_binomial_cdf
 
 ComplexArray: TypeAlias = NDArray[np.complex128]
@@ -17,6 +18,7 @@ ComplexArray: TypeAlias = NDArray[np.complex128]
 N_POINTS = 1024
 N_SUPPORT = 512
 NORMAL_REACH = 5.0
+WAITS_REACH = 7.0
 SQRT_2_PI = math.sqrt(2.0 * math.pi)
 
 
@@ -69,6 +71,102 @@ def barrier_wait(
     return wait
 
 
+@dataclass(frozen=True, slots=True)
+class FreshBuffer:
+    """What an update thread spends on one fresh buffer; arrays of shape (n_configs,), seconds.
+
+    ``sum_s`` to add it. Its GPU may still be leaving the gradient, or the next one may already fetch the weights: with probability
+    ``deposit_met`` and ``fetch_met`` the thread waits, then uniformly up to ``deposit_s`` and ``fetch_s``.
+    """
+
+    sum_s: FloatArray
+    deposit_s: FloatArray
+    deposit_met: FloatArray
+    fetch_s: FloatArray
+    fetch_met: FloatArray
+
+    def take(self, rows: BoolArray) -> FreshBuffer:
+        """The configurations ``rows``."""
+        return FreshBuffer(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    @property
+    def mean_wait_s(self) -> FloatArray:
+        """Mean of both waits."""
+        return np.asarray(0.5 * (self.deposit_met * self.deposit_s + self.fetch_met * self.fetch_s))
+
+    @property
+    def square_wait_s2(self) -> FloatArray:
+        """Sum of the second moments of both waits."""
+        return np.asarray((self.deposit_met * self.deposit_s**2 + self.fetch_met * self.fetch_s**2) / 3.0)
+
+
+def fresh_barrier_wait(
+    n: int, p: FloatArray, n_nodes: FloatArray, overdispersion: FloatArray, buffer: FreshBuffer, own_std_s: FloatArray
+) -> FloatArray:
+    """E(max over nodes) - mean of the time from one barrier to the next where a wait for a buffer tells that it is fresh.
+
+    The update thread waits for the lock of a buffer only because its GPU is leaving a gradient there, so that this buffer is
+    fresh: sums and waits come together, X times both, and not independently of one another as in `barrier_wait`.
+
+    Parameters
+    ----------
+    n : int
+        GPUs (gradient buffers) of a node.
+    p, n_nodes, overdispersion : array, shape (n_configs,)
+        As in `mlperf.systems.coupling.barrier.barrier_excess`.
+    buffer : FreshBuffer
+        Probabilities are those of a fresh buffer.
+    own_std_s : array, shape (n_configs,)
+        Deviation of what the update thread does by itself from barrier to barrier, given X.
+
+    Returns
+    -------
+    array, shape (n_configs,)
+        Seconds, >= 0; 0 for one node.
+    """
+    wait = np.zeros(p.shape)
+    live = (n_nodes > 1) & (buffer.sum_s + buffer.deposit_s + buffer.fetch_s + own_std_s > 0.0)
+    if live.any():
+        parts = (p[live], n_nodes[live], overdispersion[live], buffer.take(live), own_std_s[live])
+        wait[live] = _live_fresh_wait(n, *parts)
+    return wait
+
+
+def _live_fresh_wait(
+    n: int, p: FloatArray, n_nodes: FloatArray, overdispersion: FloatArray, buffer: FreshBuffer, own_std_s: FloatArray
+) -> FloatArray:
+    # Many waits are seldom long together: the grid ends some deviations above their mean.
+    longest_s = buffer.deposit_s + buffer.fetch_s
+    likely_s = n * p * buffer.mean_wait_s + WAITS_REACH * np.sqrt(n * p * buffer.square_wait_s2) + longest_s
+    reach_s = n * buffer.sum_s + np.minimum(n * longest_s, likely_s) + 2.0 * NORMAL_REACH * own_std_s
+    step_s = _step(reach_s, buffer.sum_s)
+    deposit = np.fft.rfft(_lock_wait_masses(buffer.deposit_met, buffer.deposit_s / step_s, N_SUPPORT), N_POINTS)
+    fetch = np.fft.rfft(_lock_wait_masses(buffer.fetch_met, buffer.fetch_s / step_s, N_SUPPORT), N_POINTS)
+    turn = -2.0j * np.pi * np.fft.rfftfreq(N_POINTS)
+    each = deposit * fetch * np.exp(turn * (buffer.sum_s / step_s)[:, None])
+    spectrum = _compound(each, n, p, overdispersion)
+    if own_std_s.any():
+        spectrum = spectrum * np.fft.rfft(_normal_masses(own_std_s / step_s), N_POINTS)
+    mean_s = n * p * (buffer.sum_s + buffer.mean_wait_s) + NORMAL_REACH * own_std_s
+    return _slowest_excess(spectrum, step_s, n_nodes, mean_s)
+
+
+def _compound(each: ComplexArray, n: int, p: FloatArray, overdispersion: FloatArray) -> ComplexArray:
+    """Spectrum of a sum of X terms: the generating function of X at the spectrum of one."""
+    levels = [np.zeros_like(p), *(np.minimum(level, 1.0) for level in beta_binomial_cdf(n, p, overdispersion)), np.ones_like(p)]
+    total = np.zeros_like(each)
+    for i in range(n, -1, -1):
+        total = total * each + (levels[i + 1] - levels[i])[:, None]
+    return total
+
+
+def _slowest_excess(spectrum: ComplexArray, step_s: FloatArray, n_nodes: FloatArray, mean_s: FloatArray) -> FloatArray:
+    """E(max over nodes) - mean of a time that was laid on the grid."""
+    cdf = np.clip(np.cumsum(np.fft.irfft(spectrum, N_POINTS), axis=-1), 0.0, 1.0)
+    slowest_s = step_s * np.sum(1.0 - np.power(cdf, n_nodes[:, None]), axis=-1)
+    return np.asarray(np.maximum(slowest_s - mean_s, 0.0))
+
+
 def _live_wait(
     n: int,
     p: FloatArray,
@@ -84,10 +182,8 @@ def _live_wait(
     spectrum = _power(spectrum, n) * np.fft.rfft(_buffer_masses(n, p, overdispersion, sum_s / step_s), N_POINTS)
     if own_std_s.any():
         spectrum = spectrum * np.fft.rfft(_normal_masses(own_std_s / step_s), N_POINTS)
-    cdf = np.clip(np.cumsum(np.fft.irfft(spectrum, N_POINTS), axis=-1), 0.0, 1.0)
     mean_s = n * (sum_s * p + busy * met_s / 2.0) + NORMAL_REACH * own_std_s
-    slowest_s = step_s * np.sum(1.0 - np.power(cdf, n_nodes[:, None]), axis=-1)
-    return np.asarray(np.maximum(slowest_s - mean_s, 0.0))
+    return _slowest_excess(spectrum, step_s, n_nodes, mean_s)
 
 
 def _step(reach_s: FloatArray, sum_s: FloatArray) -> FloatArray:

@@ -158,10 +158,17 @@ def coupled_threads(times: ComponentTimes, run: RunGrid) -> CoupledThreads:
         "barrier_per_buffer_s": per_buffer,
         "n_nodes": run.n_nodes.astype(np.float64),
         "n_gpus_per_node": run.n_gpus_per_node,
+        "work_before_share": _before_share(times),
         **{f"{name}_factor": times.wait_factor(name) for name in WAITS},
         **{f"{name}_std_s": times.spread_s(name) for name in SPREADS},
     }
     return CoupledThreads(**{name: np.broadcast_to(value, shape).ravel() for name, value in every.items()})
+
+
+def _before_share(times: ComponentTimes) -> FloatArray:
+    """Share of the update thread's own work, all-reduce apart, that comes before it inspects the buffers again."""
+    whole_s = times.update_old_weights_s + times.add_momentum_s + times.update_momentum_s
+    return np.asarray(times.update_momentum_s / np.where(whole_s > 0.0, whole_s, 1.0))
 
 
 def _check_own_work(threads: CoupledThreads) -> None:

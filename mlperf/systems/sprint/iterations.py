@@ -13,12 +13,14 @@ from scipy.special import ndtr
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.systems.coupling.barrier import barrier_excess, buffer_overdispersion
-from mlperf.systems.coupling.barrier_wait import barrier_wait
+from mlperf.systems.coupling.barrier_wait import FreshBuffer, barrier_wait, fresh_barrier_wait
 from mlperf.systems.coupling.locks import hold_second_moment, lock_wait, overlap_second_moment
 from mlperf.systems.coupling.probabilities import expected_shorter
 
 MOST_INNER_STEPS = 60
 LEAST_VARIATION = 0.02
+LEAST_SPREAD = 1e-9
+LEAST_FRESH = 1e-12
 FREE_STEPS = 8
 """A queue for saturated weights makes the inner iteration swing: it is damped where so many steps did not settle it."""
 
@@ -28,7 +30,8 @@ class CoupledThreads:
     """One GPU thread and one update thread before they meet; arrays of shape (n_configs,), seconds.
 
     ``gpu_free_s`` and ``update_free_s`` are a0 and b0: the iterations without locks, fetch, sums and barrier; ``gpu_work_std_s`` is
-    the deviation of a0. A ``_factor`` multiplies the wait of its name. The functions of this file want one number of GPUs per node
+    the deviation of a0. A ``_factor`` multiplies the wait of its name. ``work_before_share`` of the update thread's own work comes
+    between the barrier and the inspection of the buffers (Algorithm 2, line 18), the rest after it. The functions of this file want one number of GPUs per node
     in all configurations.
     """
 
@@ -52,6 +55,7 @@ class CoupledThreads:
     sum_gradient_std_s: FloatArray
     update_weights_std_s: FloatArray
     update_work_std_s: FloatArray
+    work_before_share: FloatArray
 
     def take(self, rows: IntArray | slice) -> CoupledThreads:
         """The configurations ``rows``."""
@@ -120,7 +124,7 @@ class Periods:
     barrier_wait_s: FloatArray
 
 
-Barrier = Callable[[CoupledThreads, FloatArray, FloatArray], FloatArray]
+Barrier = Callable[[CoupledThreads, FloatArray, FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ class ClosedForm:
 
     ``hold_power``: 1 uses second moments of the holds, 2 squares of their means (the paper). ``jitter``: whether p and q know
     the deviation of T_GPU. ``phases``: whether two threads that have just met are known to meet again a period later only.
-    ``barrier``: (threads, p, G) to seconds.
+    ``barrier``: (threads, p, G, U) to seconds.
     """
 
     hold_power: int
@@ -150,7 +154,7 @@ def periods_at(threads: CoupledThreads, form: ClosedForm, log_ratio: FloatArray)
     gpu_s = _gpu_period(threads, form, ratio, p)
     if form.jitter:
         p, gpu_s = _with_jitter(threads, form, ratio, gpu_s)
-    barrier_s = threads.barrier_wait_factor * form.barrier(threads, p, gpu_s)
+    barrier_s = threads.barrier_wait_factor * form.barrier(threads, p, gpu_s, ratio * gpu_s)
     update_s = _update_period(threads, form, ratio, p, gpu_s, barrier_s)
     return Periods(gpu_s, update_s, p, np.minimum(p / ratio, 1.0), barrier_s)
 
@@ -232,26 +236,57 @@ def _positive_root(linear_s: FloatArray, constant_s2: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (linear_s + np.sqrt(linear_s * linear_s + 4.0 * constant_s2)))
 
 
-def _binomial_barrier(threads: CoupledThreads, p: FloatArray, _: FloatArray) -> FloatArray:
+def _binomial_barrier(threads: CoupledThreads, p: FloatArray, _gpu_s: FloatArray, _update_s: FloatArray) -> FloatArray:
     return threads.barrier_per_buffer_s * barrier_excess(threads.n, p, threads.n_nodes)
 
 
-def _overdispersed_barrier(threads: CoupledThreads, p: FloatArray, gpu_s: FloatArray) -> FloatArray:
+def _overdispersed_barrier(threads: CoupledThreads, p: FloatArray, gpu_s: FloatArray, _: FloatArray) -> FloatArray:
     n = threads.n
     spread = buffer_overdispersion(n, threads.sum_gradient_s / gpu_s)
     return threads.barrier_per_buffer_s * barrier_excess(n, p, threads.n_nodes, spread)
 
 
-def _convolved_barrier(threads: CoupledThreads, p: FloatArray, gpu_s: FloatArray) -> FloatArray:
+def _convolved_barrier(threads: CoupledThreads, p: FloatArray, gpu_s: FloatArray, _: FloatArray) -> FloatArray:
     n, sum_s = threads.n, threads.sum_gradient_s
     spread = buffer_overdispersion(n, sum_s / gpu_s)
     deposits = (threads.update_gradient_s, gpu_s, threads.update_gradient_std_s)
     return barrier_wait(n, p, threads.n_nodes, spread, sum_s, *deposits, threads.update_std_s(p))
 
 
+def _fresh_barrier(threads: CoupledThreads, p: FloatArray, gpu_s: FloatArray, update_s: FloatArray) -> FloatArray:
+    """The wait for the slowest node when waits tell that a buffer is fresh and delays make more of them so.
+
+    A delay before the inspections lets more GPUs finish: each buffer amplifies it by 1 + (S0 / G) P(G > U), the chance that its
+    GPU is still at work, so that a delay before all n grows by that to the n, and one at the j-th by what follows it.
+    """
+    n, sum_s, least = threads.n, threads.sum_gradient_s, np.finfo(float).tiny
+    spread_s = np.maximum(np.hypot(threads.gpu_work_std_s, threads.update_std_s(p)), LEAST_SPREAD * gpu_s)
+    gain = 1.0 + sum_s / gpu_s * ndtr((gpu_s - update_s) / spread_s)
+    before, among = gain**n, np.mean([gain ** (2 * j) for j in range(n)], axis=0)
+    own_s2 = (
+        (threads.update_weights_std_s * before) ** 2
+        + threads.update_work_std_s**2 * (1.0 + threads.work_before_share * (before**2 - 1.0))
+        + n * p * threads.sum_gradient_std_s**2 * among
+    )
+    # A residual hold of E[h**2] / (2 E[h]) on average is that of a constant hold of E[h**2] / E[h].
+    deposit_s = threads.deposits_s2(1) / np.maximum(threads.update_gradient_s, least)
+    fetch_s = threads.fetches_s2(np.ones_like(p), 1) / np.maximum(threads.fetch_weights_s, least)
+    fetch_met = threads.met_fetches_s2(gpu_s, update_s, p) / np.maximum(fetch_s * gpu_s, least)
+    fresh = np.maximum(p, LEAST_FRESH)
+    buffer = FreshBuffer(
+        sum_s,
+        deposit_s * np.sqrt(among),
+        np.minimum(np.minimum(threads.update_gradient_s / gpu_s, 1.0) / fresh, 1.0),
+        fetch_s * before,
+        np.minimum(fetch_met / fresh, 1.0),
+    )
+    overdispersion = buffer_overdispersion(n, sum_s / gpu_s)
+    return fresh_barrier_wait(n, p, threads.n_nodes, overdispersion, buffer, np.sqrt(own_s2))
+
+
 CLOSED_FORMS: Mapping[str, ClosedForm] = {
     "paper": ClosedForm(hold_power=2, jitter=False, phases=False, barrier=_binomial_barrier),
     "second_moment": ClosedForm(hold_power=1, jitter=True, phases=False, barrier=_overdispersed_barrier),
     "convolution": ClosedForm(hold_power=1, jitter=True, phases=False, barrier=_convolved_barrier),
-    "phases": ClosedForm(hold_power=1, jitter=True, phases=True, barrier=_convolved_barrier),
+    "phases": ClosedForm(hold_power=1, jitter=True, phases=True, barrier=_fresh_barrier),
 }
