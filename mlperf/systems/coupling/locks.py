@@ -72,11 +72,13 @@ def overlap_second_moment(hold_s: FloatArray, std_s: FloatArray, gap_s: FloatArr
         Seconds squared, E[hold**2] at most; divided by twice the period it is the mean wait.
     """
     spread_s = np.maximum(gap_std_s, LEAST_SPREAD * (hold_s + np.abs(gap_s)) + np.finfo(float).tiny)
-    within = (hold_s - gap_s) / spread_s
+    left_std_s = np.hypot(spread_s, std_s)
     before = -gap_s / spread_s
     early_s = spread_s * _density(before) - gap_s * ndtr(before)
-    left = _square_above(hold_s - gap_s, spread_s, within) - _square_above(-gap_s, spread_s, before) - 2.0 * hold_s * early_s
-    return np.asarray(np.maximum(left, 0.0) + std_s * std_s * ndtr(within))
+    # E[max(hold - gap, 0)**2] counts a meeting at random as if somebody had come earlier still.
+    earlier_s2 = _square_above(-gap_s, spread_s, before) + 2.0 * hold_s * early_s
+    left_s2 = _square_above(hold_s - gap_s, left_std_s, (hold_s - gap_s) / left_std_s) - earlier_s2
+    return np.asarray(np.maximum(left_s2, 0.0))
 
 
 def _square_above(mean_s: FloatArray, spread_s: FloatArray, scaled: FloatArray) -> FloatArray:

@@ -17,12 +17,14 @@ from mlperf.systems.coupling.barrier_wait import FreshBuffer, barrier_wait, fres
 from mlperf.systems.coupling.locks import hold_second_moment, lock_wait, overlap_second_moment
 from mlperf.systems.coupling.probabilities import expected_shorter
 
-MOST_INNER_STEPS = 60
+MOST_INNER_STEPS, SETTLED = 60, 1e-13
+LEAST_SECANT = 1e-10
+"""Relative step below which a secant tells rounding errors and no slope."""
+SLOPES = (-4.0, 0.8)
+"""Bounds on a secant's slope: every step goes towards the fixed point and none goes far."""
 LEAST_VARIATION = 0.02
 LEAST_SPREAD = 1e-9
 LEAST_FRESH = 1e-12
-FREE_STEPS = 8
-"""A queue for saturated weights makes the inner iteration swing: it is damped where so many steps did not settle it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class CoupledThreads:
     ``gpu_free_s`` and ``update_free_s`` are a0 and b0: the iterations without locks, fetch, sums and barrier; ``gpu_work_std_s`` is
     the deviation of a0. A ``_factor`` multiplies the wait of its name. ``work_before_share`` of the update thread's own work comes
     between the barrier and the inspection of the buffers (Algorithm 2, line 18), the rest after it. The functions of this file want
-    one number of GPUs per node in all configurations.
+    one number of GPUs per node in all configurations; the methods do not.
     """
 
     gpu_free_s: FloatArray
@@ -104,7 +106,7 @@ class CoupledThreads:
 
     def update_std_s(self, p: FloatArray) -> FloatArray:
         """Deviation of what a node's update thread does by itself from barrier to barrier when p of its buffers are fresh."""
-        of_sums = self.n * p * self.sum_gradient_std_s**2
+        of_sums = self.n_gpus_per_node * p * self.sum_gradient_std_s**2
         return np.asarray(np.sqrt(of_sums + self.update_work_std_s**2 + self.update_weights_std_s**2))
 
     def shorter_s(self, gpu_s: FloatArray, update_s: FloatArray, p: FloatArray) -> FloatArray:
@@ -176,31 +178,48 @@ def log_ratio_guess(threads: CoupledThreads) -> FloatArray:
 
 
 def gpu_period_at(threads: CoupledThreads, form: ClosedForm, update_s: FloatArray) -> Periods:
-    """T_GPU, p and q when T_Update is known; the barrier is left at 0.
+    """T_GPU, p and q when T_Update is known; the barrier is left at 0."""
 
-    A fixed point over rho = U / G, which contracts by the share of fetch and locks in T_GPU.
-    """
-    gpu_s = threads.gpu_free_s
-    for _ in range(MOST_INNER_STEPS):
+    def next_s(gpu_s: FloatArray) -> FloatArray:
         ratio = update_s / gpu_s
-        p = np.minimum(threads.shorter_s(gpu_s, update_s, np.minimum(ratio, 1.0)) / gpu_s, 1.0)
-        before_s, gpu_s = gpu_s, _gpu_period(threads, form, ratio, p, gpu_s)
-        if np.all(np.abs(gpu_s - before_s) <= 1e-14 * gpu_s):
-            break
+        return _gpu_period(threads, form, ratio, _ready(threads, ratio, gpu_s), gpu_s)
+
+    gpu_s = _settled(next_s, threads.gpu_free_s)
+    ratio = update_s / gpu_s
+    p = _ready(threads, ratio, gpu_s)
     return Periods(gpu_s, update_s, p, np.minimum(p / ratio, 1.0), np.zeros_like(gpu_s))
 
 
 def _with_jitter(threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, gpu_s: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Fixed point of p and G: p depends on the variation of G, and G on the fetches p G / U; it contracts by F0 / a0."""
-    clamped, p = np.minimum(ratio, 1.0), np.minimum(ratio, 1.0)
-    for step in range(MOST_INNER_STEPS):
-        p = np.minimum(threads.shorter_s(gpu_s, ratio * gpu_s, clamped) / gpu_s, 1.0)
-        before_s, gpu_s = gpu_s, _gpu_period(threads, form, ratio, p, gpu_s)
-        if form.phases and step >= FREE_STEPS:
-            gpu_s = 0.5 * (before_s + gpu_s)
-        if np.all(np.abs(gpu_s - before_s) <= 1e-15 * gpu_s):
+    """Fixed point of p and G: p depends on the variation of G, and G on the fetches p G / U and on the phases."""
+
+    def next_s(gpu_s: FloatArray) -> FloatArray:
+        return _gpu_period(threads, form, ratio, _ready(threads, ratio, gpu_s), gpu_s)
+
+    gpu_s = _settled(next_s, gpu_s)
+    return _ready(threads, ratio, gpu_s), gpu_s
+
+
+def _ready(threads: CoupledThreads, ratio: FloatArray, gpu_s: FloatArray) -> FloatArray:
+    """Probability p of a fresh buffer where both iterations vary."""
+    return np.minimum(threads.shorter_s(gpu_s, ratio * gpu_s, np.minimum(ratio, 1.0)) / gpu_s, 1.0)
+
+
+def _settled(next_s: Callable[[FloatArray], FloatArray], start_s: FloatArray) -> FloatArray:
+    """The fixed point of a map that is bounded above 0, row by row, by secants."""
+    at_s = start_s
+    beyond_s = next_s(at_s) - at_s
+    slope = np.zeros_like(at_s)
+    for _ in range(MOST_INNER_STEPS):
+        step_s = beyond_s / (1.0 - slope)
+        at_s = at_s + step_s
+        if np.all(np.abs(step_s) <= SETTLED * at_s):
             break
-    return p, gpu_s
+        before_s, beyond_s = beyond_s, next_s(at_s) - at_s
+        told = np.abs(step_s) > LEAST_SECANT * at_s
+        secant = 1.0 + (beyond_s - before_s) / np.where(told, step_s, 1.0)
+        slope = np.where(told, np.clip(secant, *SLOPES), slope)
+    return at_s
 
 
 def _gpu_period(

@@ -25,7 +25,14 @@ def test_the_paper_squares_the_mean_hold() -> None:
 
 @pytest.mark.parametrize(
     ("hold_s", "std_s", "gap_s", "gap_std_s"),
-    [(6.0, 0.0, 0.0, 1.0), (6.0, 0.0, -20.0, 3.0), (6.0, 0.0, 3.0, 2.0), (6.0, 1.0, 3.0, 2.0), (6.0, 0.0, -3.0, 2.0)],
+    [
+        (6.0, 0.0, 0.0, 1.0),
+        (6.0, 0.0, -20.0, 3.0),
+        (6.0, 0.0, 3.0, 2.0),
+        (6.0, 1.0, 3.0, 2.0),
+        (6.0, 0.0, -3.0, 2.0),
+        (6.0, 1.0, 6.5, 0.1),
+    ],
 )
 def test_what_is_left_of_a_hold_after_a_gap(hold_s: float, std_s: float, gap_s: float, gap_std_s: float) -> None:
     rng, n_draws = np.random.default_rng(1), 1_000_000
