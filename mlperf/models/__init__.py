@@ -17,6 +17,7 @@ __getattr__, __dir__, __all__ = exports(
         "GridLocal": "mlperf.models.estimators.local.grid_local",
         "ScatterLocal": "mlperf.models.estimators.local.scatter_local",
         "RatioLocal": "mlperf.models.estimators.local.ratio_local",
+        "FormAverage": "mlperf.models.estimators.choice.form_average",
         "BoostedResidual": "mlperf.models.estimators.learning.boosted",
         "LogLearner": "mlperf.models.estimators.learning.learners",
         "RecursiveLeastSquares": "mlperf.models.online.recursive",

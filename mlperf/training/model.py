@@ -80,7 +80,7 @@ class Model(Shown):
                 "noise_floor": plain(self.score.noise_floor),
             },
             "components": {name: _component_to_dict(item) for name, item in self.components.items()},
-            "runs": None if self.runs is None else self.runs.to_dict(),
+            **({} if self.runs is None else {"runs": self.runs.to_dict()}),
             "cnns": list(self.cnns),
             "noise": self.noise,
             "seed": self.seed,

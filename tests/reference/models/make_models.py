@@ -19,7 +19,17 @@ import pandas as pd
 
 import mlperf
 from mlperf.datasets import bundled_path, read_campaign, write_table
-from mlperf.models import BoostedResidual, GridLocal, HuberOLS, LogOLS, NonNegativeOLS, QuantileOLS, RatioLocal, ScatterLocal
+from mlperf.models import (
+    BoostedResidual,
+    FormAverage,
+    GridLocal,
+    HuberOLS,
+    LogOLS,
+    NonNegativeOLS,
+    QuantileOLS,
+    RatioLocal,
+    ScatterLocal,
+)
 from mlperf.models.online.recursive import RecursiveLeastSquares
 from mlperf.specs.machine import find_machine
 from mlperf.studies.kernels import predict_kernels, read_all_kernels, train_kernels
@@ -28,7 +38,7 @@ from mlperf.training.quality import fit_quality_table
 NETWORKS = ("cnn00", "cnn01", "cnn02")
 LARGEST_PRODUCT = 300
 OUTPUTS = ("epoch_s", "gpu_iteration_s", "mean_minibatch_size")
-ONLY_SIZES = ("recursive_least_squares", "scatter_local", "ratio_local")
+ONLY_SIZES = ("recursive_least_squares", "scatter_local", "ratio_local", "form_average")
 TERMS = ("m*n", "log2(n)", "m", "device")
 
 
@@ -83,6 +93,7 @@ def fitted() -> Iterator[tuple[str, Any]]:
         ("huber", HuberOLS(terms=TERMS)),
         ("quantile", QuantileOLS(terms=TERMS)),
         ("boosted_residual", BoostedResidual(NonNegativeOLS(terms=TERMS, n_draws=0), n_folds=3, max_iter=20)),
+        ("form_average", FormAverage((("m * n",), ("1", "m * n"), ("m * n", "m"), ("1", "m * n", "m")))),
         ("recursive_least_squares", RecursiveLeastSquares()),
         ("scatter_local", ScatterLocal(["m*n", "m"], ["m", "n"])),
         ("ratio_local", RatioLocal(["m*n", "m"], ["m", "n"])),

@@ -16,6 +16,8 @@ from mlperf.models.formula.evaluate import evaluate
 from mlperf.models.formula.expressions import names, parse
 
 CONSTANT = "1"
+LEAST_COST = 1e-30
+"""What a form says at least where its terms fall below zero, far outside what was measured."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,14 +41,24 @@ class CostForm(Shown):
     log_residuals: FloatArray
     covariance: FloatArray
 
+    @property
+    def squares(self) -> float:
+        """Sum of the squared log residuals."""
+        return float(self.log_residuals @ self.log_residuals)
+
+    @property
+    def text(self) -> str:
+        """The form as a sum: ``"1.2e-09 n_params + 0.001 1"``."""
+        return " + ".join(f"{value:.4g} {term}" for value, term in zip(self.coef, self.terms, strict=True))
+
     def predict(self, frame: Any) -> FloatArray:
         """Costs of the rows of a frame, shape (n_rows,)."""
-        return np.asarray(form_matrix(self.terms, frame) @ self.coef)
+        return np.asarray(np.maximum(form_matrix(self.terms, frame) @ self.coef, LEAST_COST))
 
     def log_slopes(self, frame: Any) -> FloatArray:
         """Derivatives of the logarithm of the cost by the coefficients, shape (n_rows, n_terms)."""
         matrix = form_matrix(self.terms, frame)
-        return np.asarray(matrix / (matrix @ self.coef)[:, None])
+        return np.asarray(matrix / np.maximum(matrix @ self.coef, LEAST_COST)[:, None])
 
     def to_dict(self) -> dict[str, Any]:
         """JSON types."""
@@ -81,8 +93,20 @@ def form_matrix(terms: Sequence[str], frame: Any) -> FloatArray:
     return np.column_stack([np.broadcast_to(evaluate(parse(term), frame), (n_rows,)) for term in terms])
 
 
+def fit_needed_terms(terms: Sequence[str], frame: Any, y: FloatArray) -> CostForm | None:
+    """`fit_form` of the terms whose coefficients are above zero when all are offered; None where those do not stand."""
+    relative = form_matrix(terms, frame) / y[:, None]
+    scale = np.sqrt((relative * relative).sum(axis=0))
+    offered = scale > 0.0
+    found = np.zeros(len(terms))
+    found[offered] = nnls(relative[:, offered] / scale[offered], np.ones(len(y)))[0]
+    return fit_form([term for term, value in zip(terms, found, strict=True) if value > 0.0], frame, y) if found.any() else None
+
+
 def fit_form(terms: Sequence[str], frame: Any, y: FloatArray) -> CostForm | None:
-    """Least squares of relative errors with coefficients >= 0; None where a term is not needed or not told from another.
+    """Least squares of relative errors with coefficients >= 0; None where the form does not stand.
+
+    It does not where a term is not needed or not told from another, and where a cost is not above zero.
 
     Parameters
     ----------
@@ -103,7 +127,7 @@ def fit_form(terms: Sequence[str], frame: Any, y: FloatArray) -> CostForm | None
     if np.linalg.matrix_rank(relative) < len(terms):
         return None
     found = nnls(relative, np.ones(len(y)))[0]
-    if (found <= 0.0).any():
+    if (found <= 0.0).any() or (relative @ found <= 0.0).any():
         return None
     inverse = np.linalg.inv(relative.T @ relative)
     return CostForm(tuple(terms), found / scale, -np.log(relative @ found), inverse / np.outer(scale, scale))

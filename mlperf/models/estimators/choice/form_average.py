@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
@@ -32,7 +33,8 @@ class FormAverage(TimeRegressor):
     Parameters
     ----------
     forms : sequence of sequence of str, optional
-        Terms of each form, expressions over columns; ``"1"`` is the constant. Default: every column alone, and with a constant.
+        Terms of each form, expressions over columns; ``"1"`` is the constant. Default: the constant, every column alone, and
+        each with the constant.
     floor : float
         Relative error of one point below which forms do not differ: the noise of a mean.
     noise : float, optional
@@ -69,7 +71,7 @@ class FormAverage(TimeRegressor):
         """
         read = None if self.forms is None else form_columns([term for form in self.forms for term in form])
         rows = training_rows(self, X, y, terms=read)
-        forms = self.forms or [form for name in rows.frame.columns for form in ((name,), (CONSTANT, name))]
+        forms = self.forms or [(CONSTANT,), *(form for name in rows.frame.columns for form in ((name,), (CONSTANT, name)))]
         columns = list(form_columns([term for form in forms for term in form]))
         points, times = distinct_points(rows.frame[columns], rows.y)
         fitted = [form for form in (fit_form(terms, points, times) for terms in forms) if form is not None]
@@ -86,10 +88,8 @@ class FormAverage(TimeRegressor):
         self.forms_ = tuple(form for form, counts in zip(forms, kept, strict=True) if counts)
         self.weights_ = np.asarray(weights[kept] / weights[kept].sum())
         self.n_points_ = len(points)
-        squares = [
-            float(form.log_residuals @ form.log_residuals) / max(self.n_points_ - len(form.terms), 1) for form in self.forms_
-        ]
-        self.sigma_ = float(np.sqrt(self.weights_ @ np.array(squares) + (self.noise or self.floor) ** 2))
+        variances = [form.squares / max(self.n_points_ - len(form.terms), 1) for form in self.forms_]
+        self.sigma_ = float(np.sqrt(self.weights_ @ np.array(variances) + (self.noise or self.floor) ** 2))
         self.domain_ = Domain.fit(points)
         return self
 
@@ -145,6 +145,7 @@ class FormAverage(TimeRegressor):
         return form_columns([term for form in self.forms_ for term in form.terms])
 
     def _frame(self, X: Any) -> pd.DataFrame:
+        check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         if names is not None and isinstance(X, pd.DataFrame) and set(names) <= set(X.columns):
             X = X[list(names)]
@@ -201,7 +202,7 @@ def form_weights(forms: Sequence[CostForm], n_points: int, floor: float, noise: 
 
     With ``noise``, residuals have that known relative size and forms are weighed by likelihood and number of terms alone.
     """
-    squares = np.array([float(form.log_residuals @ form.log_residuals) for form in forms])
+    squares = np.array([form.squares for form in forms])
     n_terms = np.array([len(form.terms) for form in forms], float)
     if noise is not None:
         return akaike_weights(squares / noise**2 + 2.0 * n_terms)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError
-from mlperf.models.estimators.choice.cost_form import CostForm, fit_form
+from mlperf.models.estimators.choice.cost_form import CostForm, fit_form, fit_needed_terms
 from mlperf.models.estimators.choice.form_average import FormAverage, akaike_weights, corrected_criterion
 
 N_KNOTS, LADDER = 30, (1, 2, 3)
@@ -46,7 +46,7 @@ class _Family:
     n_shared: int
 
     def squares(self) -> float:
-        return float(sum(form.log_residuals @ form.log_residuals for form in self.forms.values()))
+        return float(sum(form.squares for form in self.forms.values()))
 
 
 def fit_shared_shape(costs: Mapping[str, Lengths], knots: Sequence[float], floor: float = 0.01) -> dict[str, FormAverage]:
@@ -165,19 +165,10 @@ def _powers(costs: Mapping[str, Lengths]) -> list[_Family | None]:
 
 
 def _with_hinges(cost: Lengths, knots: Sequence[float]) -> CostForm | None:
-    terms = (cost.column, *(f"max({cost.column} - {knot:.0f}, 0)" for knot in knots))
-    return _largest_that_stands(terms, cost)
-
-
-def _largest_that_stands(terms: tuple[str, ...], cost: Lengths) -> CostForm | None:
-    """The form with all terms, or what is left of it when terms without use go, the last first."""
     if len(cost.lengths) == 1:
-        return fit_form(terms[:1], cost.frame, cost.times_s)
-    for dropped in ((), *((number,) for number in range(len(terms) - 1, 0, -1)), tuple(range(1, len(terms)))):
-        form = fit_form([term for number, term in enumerate(terms) if number not in dropped], cost.frame, cost.times_s)
-        if form is not None:
-            return form
-    return None
+        return fit_form((cost.column,), cost.frame, cost.times_s)
+    terms = (cost.column, *(f"max({cost.column} - {knot:.0f}, 0)" for knot in knots))
+    return fit_needed_terms(terms, cost.frame, cost.times_s)
 
 
 def _hinges(costs: Mapping[str, Lengths], knots: Sequence[float]) -> list[_Family | None]:

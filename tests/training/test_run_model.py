@@ -1,0 +1,90 @@
+"""Runs through `mlperf.train` and `mlperf.predict_epoch`: networks left out, stored files, one network alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mlperf
+from mlperf.datasets import Campaign, read_campaign
+from mlperf.planning import Prediction
+from mlperf.specs import JobSpec, load_machine
+from mlperf.training.model import Model
+from mlperf.training.run_model import weighted_quantile
+
+
+@pytest.fixture(scope="module")
+def campaign() -> Campaign:
+    return read_campaign("asgd-networks")
+
+
+@pytest.fixture(scope="module")
+def model(campaign: Campaign) -> Model:
+    return mlperf.train(campaign)
+
+
+def predicted(model: Model, campaign: Campaign, name: str) -> Prediction:
+    return mlperf.predict_epoch(
+        model,
+        campaign.cnns[name],
+        load_machine("kfc"),
+        JobSpec(60_000, 4),
+        n_nodes=[1, 2, 4],
+        n_gpus_per_node=2,
+        subbatch_size=4,
+    )
+
+
+def test_a_weighted_quantile_by_hand() -> None:
+    """Weights 1, 1, 2: half of them lie at or below the second value."""
+    values, weights = np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 1.0])
+    assert weighted_quantile(values, weights, 0.5) == 2.0
+    assert weighted_quantile(values, weights, 0.51) == 3.0
+    assert weighted_quantile(values, weights, 0.25) == 1.0
+
+
+def test_left_out_networks_are_within_the_interval_of_most(model: Model) -> None:
+    runs = model.runs
+    assert runs is not None
+    assert set(runs.residuals["cnn"]) == set(model.cnns)
+    for output, most in (("epoch_s", 0.06), ("update_iteration_s", 0.025), ("mean_minibatch_size", 0.07)):
+        errors = runs.residuals[output].abs()
+        assert errors.groupby(runs.residuals["cnn"]).mean().mean() < most
+        half = runs.half_width(output, runs.residuals["n_nodes"].to_numpy(int), 0.95)
+        assert (errors <= half).mean() >= 0.9
+
+
+def test_a_stored_model_predicts_bit_equal(model: Model, campaign: Campaign, tmp_path: Path) -> None:
+    mlperf.save_model(model, tmp_path / "runs.json")
+    again = mlperf.load_model(tmp_path / "runs.json")
+    first, second = (predicted(each, campaign, "cnn14") for each in (model, again))
+    assert first.epoch_s.tolist() == second.epoch_s.tolist()
+    assert first.prediction_interval["epoch_s"].lower.tolist() == second.prediction_interval["epoch_s"].lower.tolist()
+
+
+def test_a_network_that_was_left_out_was_not_looked_at(model: Model, campaign: Campaign) -> None:
+    without = mlperf.train(campaign, leave_out=["cnn14"])
+    assert "cnn14" not in without.cnns
+    assert "cnn14" not in set(without.runs.residuals["cnn"])
+    one, other = predicted(model, campaign, "cnn14"), predicted(without, campaign, "cnn14")
+    assert one.epoch_s.tolist() != other.epoch_s.tolist()
+    assert other.epoch_s == pytest.approx(one.epoch_s, rel=0.15)
+
+
+def test_one_network_trains_with_a_wide_interval_rather_than_a_refusal(model: Model, campaign: Campaign) -> None:
+    others = [name for name in campaign.cnns if name != "cnn31"]
+    lone = mlperf.train(campaign, leave_out=others)
+    assert lone.runs.residuals.empty
+    wide, narrow = (predicted(each, campaign, "cnn03").prediction_interval["epoch_s"] for each in (lone, model))
+    assert (wide.upper / wide.lower > narrow.upper / narrow.lower).all()
+    assert (wide.lower <= predicted(model, campaign, "cnn03").epoch_s).all()
+    assert (predicted(model, campaign, "cnn03").epoch_s <= wide.upper).all()
+
+
+def test_components_alone_train_without_outputs_and_details(campaign: Campaign) -> None:
+    bare = mlperf.train(replace(campaign, runs=None, details=None))
+    assert bare.runs.residuals.empty
+    assert np.isfinite(predicted(bare, campaign, "cnn00").update_iteration_s).all()
