@@ -18,6 +18,7 @@ import pandas as pd
 
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.outputs import epoch_outputs
 from mlperf.systems.sprint.simulate import SimulationPlan, simulate_iterations
 
@@ -80,7 +81,7 @@ def compare(regime: str, n_updates: int, most_iterations: int) -> pd.DataFrame:
         row |= {
             "variation": variation[i],
             "conservation": simulated.conservation,
-            "flag": closed["convolution"].flags["phase_locking_risk"][i],
+            "flag": closed[DEFAULT_FORM].flags["phase_locking_risk"][i],
         }
         for form in FORMS:
             row[f"update {form}"] = closed[form].update_iteration_s[i] / simulated.update_iteration_s - 1.0
@@ -96,7 +97,7 @@ def report(frame: pd.DataFrame) -> None:
         columns = [f"{quantity} {form}" for form in FORMS]
         errors = 100.0 * frame[columns].abs()
         print(errors.groupby([frame.regime, frame.variation]).agg(["mean", "max"]).round(2).to_string(), "\n")
-    wrong = (frame["update convolution"].abs() > 0.04) | (frame["staleness convolution"].abs() > 0.08)
+    wrong = (frame[f"update {DEFAULT_FORM}"].abs() > 0.04) | (frame[f"staleness {DEFAULT_FORM}"].abs() > 0.08)
     print(f"{len(frame)} configurations, largest |conservation| {frame.conservation.abs().max():.4f}")
     caught, share = (wrong & frame.flag).sum(), frame.flag.mean()
     print(f"off by > 4 % (T_Update) or > 8 % (staleness): {wrong.sum()}, flagged of them {caught}, flagged of all {share:.1%}")

@@ -24,7 +24,7 @@ from mlperf.training.model import Model
 from mlperf.training.run_model import RunModel
 
 DRAWN_FORM = "second_moment"
-"""Solves the draws: its outputs move with the component times as those of ``convolution`` do, at a hundredth of the cost."""
+"""Solves the draws: its outputs move with the component times as those of the default form do, at a hundredth of the cost."""
 
 
 def with_intervals(prediction: Prediction, model: Model, inputs: ConfigurationInputs, means: SolvedMeans) -> Prediction:
@@ -65,7 +65,9 @@ def with_forms(prediction: Prediction, means: SolvedMeans) -> Prediction:
     known = {means.solved.form: means.solved}
     for form in FORMS:
         if form not in known and not (form == RECURSION and means.times.scaled_waits):
-            known[form] = solve_form(means.times, means.run, form, seed=means.options.seed, distributions=False)
+            known[form] = solve_form(
+                means.times, means.run, form, refined=means.options.closed, seed=means.options.seed, distributions=False
+            )
     solved = [known[form] for form in FORMS if form in known]
     return replace(prediction, forms=form_table(solved, means.run, prediction.recommended))
 

@@ -71,7 +71,7 @@ def solve_means(model: Model, inputs: ConfigurationInputs, options: PredictionOp
         refuse_outside(predicted, inputs)
     run, times = inputs.run, predicted.times.scaled(options.factors or {})
     distributions = options.with_distributions(len(inputs.configs))
-    solved = solve_form(times, run, options.form, seed=options.seed, distributions=distributions)
+    solved = solve_form(times, run, options.form, refined=options.closed, seed=options.seed, distributions=distributions)
     return SolvedMeans(options, predicted, times, run, solved)
 
 
@@ -97,7 +97,7 @@ def mean_prediction(model: Model, inputs: ConfigurationInputs, means: SolvedMean
         source=means.predicted.source,
         flags=state.flags,
         refine=options.refine,
-        recommended=recommended_forms(means.times, state, means.run),
+        recommended=recommended_forms(state),
         minibatch=solved.minibatch,
         staleness=solved.staleness,
     )

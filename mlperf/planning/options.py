@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
+from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.solved import RECURSION
 from mlperf.training.gradient.gradient import METHODS, PREDICTOR
 
 N_DRAWS = 400
 MOST_DISTRIBUTIONS = 32
-REFINABLE = "convolution"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,10 @@ class PredictionOptions:
 
     Attributes
     ----------
-    closed : {"convolution", "second_moment", "paper"}
+    closed : {"phases", "convolution", "second_moment", "paper"}
         See `mlperf.systems.sprint.equations.solve_iterations`.
     refine : {"recursion"}, optional
-        Refine the closed form ``convolution`` update by update (seconds a configuration).
+        Refine the closed form update by update (seconds a configuration).
     method : str
         A key of `mlperf.training.gradient.gradient.METHODS`.
     factors : mapping of str to float
@@ -44,10 +44,10 @@ class PredictionOptions:
     Raises
     ------
     UsageError
-        An unknown method, or a refinement that the closed form does not have.
+        An unknown method or refinement.
     """
 
-    closed: str = REFINABLE
+    closed: str = DEFAULT_FORM
     refine: str | None = None
     method: str = PREDICTOR
     factors: Mapping[str, float] | None = field(default_factory=dict)
@@ -62,9 +62,8 @@ class PredictionOptions:
 
     def __post_init__(self) -> None:
         check_method(self.method)
-        if self.refine is not None and (self.refine != RECURSION or self.closed != REFINABLE):
-            got = f"got refine {self.refine!r} of the closed form {self.closed!r}"
-            raise UsageError(f"{got}, expected {RECURSION!r} of {REFINABLE!r}")
+        if self.refine not in (None, RECURSION):
+            raise UsageError(f"got refine {self.refine!r}, expected {RECURSION!r}")
 
     @property
     def form(self) -> str:

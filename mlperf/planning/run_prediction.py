@@ -53,7 +53,7 @@ class Prediction(Shown):
     refine : str or None
         ``recursion`` where the closed form was refined by it.
     recommended : tuple of str
-        Form to believe for each configuration: ``convolution``, ``recursion`` or ``simulation`` (see
+        Form to believe for each configuration: ``phases`` or ``simulation`` (see
         `mlperf.systems.sprint.forms.recommended_forms`).
     minibatch, staleness : tuple of Distribution or None
         Distributions of the mini-batch size (samples) and of the staleness (updates), one a configuration.

@@ -20,7 +20,7 @@ from mlperf.cli.framework.request import Request, request_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, Factors, Words
 
-CLOSED_FORMS = ("convolution", "phases", "second_moment", "paper")
+CLOSED_FORMS = ("phases", "convolution", "second_moment", "paper")
 REFINEMENTS = ("recursion",)
 METHODS = ("learnt", "linear", "ols", "paper")
 N_ITERATIONS = 5000
@@ -45,8 +45,8 @@ Examples:
 @click.option("--rows", type=OLD_FILE, help="CSV to predict with a table's model.")
 @join_options
 @counter_options
-@click.option("--closed", type=Words(CLOSED_FORMS), default="convolution", help="Closed form of waits and barrier.")
-@click.option("--refine", type=Words(REFINEMENTS), help="Refine the form convolution update by update (seconds a configuration).")
+@click.option("--closed", type=Words(CLOSED_FORMS), default=CLOSED_FORMS[0], help="Closed form of waits and barrier.")
+@click.option("--refine", type=Words(REFINEMENTS), help="Refine the closed form update by update (seconds a configuration).")
 @click.option("--compare-forms", is_flag=True, help="Add a table of all forms and say which to believe.")
 @click.option("--simulate", is_flag=True, help="Run Algorithms 1 and 2 event by event, and say where the equations differ.")
 @click.option(

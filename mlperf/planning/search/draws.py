@@ -90,7 +90,7 @@ def draw_candidates(
     """Solve all draws and say, for each, what every candidate costs and whether it holds the windows.
 
     Solved with the second-moment form, of which only the ratio to its own solution at the mean times is used: outputs move with
-    the component times as those of the convolution form do, at a hundredth of the cost.
+    the component times as those of the default form do, at a hundredth of the cost.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def draw_candidates(
     cost_of, epochs
         As in `mlperf.planning.search.search_grid.solve_search`.
     """
-    best_known = solve_iterations(times, run, "convolution")
+    best_known = solve_iterations(times, run)
     centre, moved = solve_iterations(times, run, "second_moment"), solve_iterations(drawn, run, "second_moment")
     wanted = {window.column: window for window in windows}
     for quantity in (MEAN, STALENESS) if epochs is not None else ():

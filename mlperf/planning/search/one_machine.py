@@ -218,7 +218,7 @@ def _detailed(problem: _Problem, table: pd.DataFrame, rows: IntArray, epoch_inte
     spread: FloatArray = np.zeros(0)
     age: FloatArray = np.zeros(0)
     if len(rows):
-        state = solve_iterations(times, run, "convolution")
+        state = solve_iterations(times, run)
         spread, age = minibatch_std(times, state, run), mean_staleness(times, state, run)
     found = table.iloc[rows].assign(minibatch_std=spread, mean_staleness=age)
     if quality is None or not len(rows):

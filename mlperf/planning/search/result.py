@@ -36,7 +36,7 @@ class SearchResult(Shown):
     grid : DataFrame
         Every configuration: sizes, ``epoch_s, mean_minibatch_size, in_window, feasible, closed``.
     n_refined : int
-        Rows solved with the convolution form as well.
+        Rows solved with the default form as well.
     assumed : tuple of str
         Components taken from the machine's specification.
     window_quantile : float or None

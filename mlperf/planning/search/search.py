@@ -47,7 +47,7 @@ def search_runs(
     """Sweep nodes x GPUs x sub-batch and rank what lies in the windows.
 
     The whole grid is solved with the ``second_moment`` form; the best rows, their neighbours and rows near the windows' edges again
-    with ``convolution`` (see `mlperf.planning.search.search_grid.solve_search`).
+    with the default form (see `mlperf.planning.search.search_grid.solve_search`).
 
     Parameters
     ----------

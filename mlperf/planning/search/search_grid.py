@@ -1,4 +1,4 @@
-"""Search on arrays: a whole grid with ``second_moment``, then with ``convolution`` what may win or cross a window's edge."""
+"""Search on arrays: a whole grid with ``second_moment``, then with the default form what may win or cross a window's edge."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from mlperf.core.shown import Shown
 from mlperf.planning.search.windows import MEAN, STALENESS, Window
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 
+GRID_FORM = "second_moment"
 N_BEST = 50
 EDGE_SHARE = 0.10
 EDGE_EPOCH_FACTOR = 1.1
@@ -35,7 +37,7 @@ class SearchSolution(Shown):
     epoch_s, mean_minibatch_size, gpu_iteration_s, update_iteration_s : array
         Outputs by the form named in ``closed``.
     closed : array of str
-        "convolution" for the rows solved twice, "second_moment" for the others.
+        The default form for the rows solved twice, ``second_moment`` for the others.
     values : mapping of str to array
         By column of each window (`Window.column`), and ``mean_staleness`` where epochs depend on it.
     cost : array
@@ -125,7 +127,7 @@ def solve_search(
         mean_minibatch_size=mean_minibatch_size(rows.gpu_s, rows.update_s, run),
         gpu_iteration_s=rows.gpu_s,
         update_iteration_s=rows.update_s,
-        closed=np.where(rows.is_refined, "convolution", "second_moment"),
+        closed=np.where(rows.is_refined, DEFAULT_FORM, GRID_FORM),
         values=rows.values,
         cost=rows.cost,
         in_window=in_window,
@@ -189,8 +191,8 @@ class _Rows:
 
     @classmethod
     def solved(cls, grid: _Grid) -> _Rows:
-        """Every row by ``second_moment``."""
-        state = solve_iterations(grid.times, grid.run, "second_moment")
+        """Every row by `GRID_FORM`."""
+        state = solve_iterations(grid.times, grid.run, GRID_FORM)
         values = {one.column: one.grid_values(grid.times, state, grid.run) for one in grid.quantities}
         gpu_s, update_s = state.gpu_iteration_s.copy(), state.update_iteration_s.copy()
         return cls(gpu_s, update_s, values, grid.cost(gpu_s, values).copy(), np.zeros(gpu_s.shape, dtype=bool))
@@ -201,11 +203,11 @@ class _Rows:
         return self.cost if self.bias == 1.0 else np.where(self.is_refined, self.cost, self.bias * self.cost)
 
     def refine(self, grid: _Grid, rows: IntArray) -> None:
-        """Solve ``rows`` again by ``convolution``."""
+        """Solve ``rows`` again by the default form."""
         if not rows.size:
             return
         times, run, before = grid.times.take(rows), grid.run.take(rows), self.cost[rows]
-        state = solve_iterations(times, run, "convolution")
+        state = solve_iterations(times, run)
         self.gpu_s[rows], self.update_s[rows] = state.gpu_iteration_s, state.update_iteration_s
         for one in grid.quantities:
             self.values[one.column][rows] = one.exact_values(times, state, run)

@@ -10,6 +10,7 @@ from mlperf.report.figures.plots import component_bars
 from mlperf.report.pages.prediction_details import detail_sections, detailed_figure
 from mlperf.report.text.numbers import Seconds
 from mlperf.report.text.views import Section
+from mlperf.systems.sprint.forms import SIMULATION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
 KEYS = ("cnn", "n_nodes", "n_gpus_per_node", "subbatch_size")
 TIMES = ("epoch_s", "gpu_iteration_s", "update_iteration_s")
 MINIBATCH = "mean_minibatch_size"
-RECOMMENDED = {
-    "recursion": ("heavy locks, the recursion is nearer to the truth", "--refine recursion"),
-    "simulation": ("a raised flag names what no equation sees", "--simulate"),
-}
 
 
 def prediction_sections(result: Prediction) -> tuple[Section, ...]:
@@ -103,16 +100,11 @@ def form_text(result: Prediction) -> str:
 
 
 def recommendations(result: Prediction) -> list[str]:
-    """Where another form is to be believed, and how to ask for it."""
-    used = result.refine or result.closed
-    better = {form: result.recommended.count(form) for form in RECOMMENDED if form != used}
-    simulated = result.simulation is not None
-    return [
-        f"{count} of {len(result.cnn)} configurations: {why} ({how})."
-        for form, count in better.items()
-        if count and not (form == "simulation" and simulated)
-        for why, how in [RECOMMENDED[form]]
-    ]
+    """Where the simulation is to be believed, and how to ask for it."""
+    count = result.recommended.count(SIMULATION)
+    if not count or result.simulation is not None:
+        return []
+    return [f"{count} of {len(result.cnn)} configurations: a raised flag names what no equation sees (--simulate)."]
 
 
 def prediction_figure(result: Prediction) -> Figure:

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.planning.search.search_grid import GRID_FORM
 from mlperf.report.figures.heatmap import Plane, search_maps
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
+from mlperf.systems.sprint.iterations import DEFAULT_FORM
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,7 +71,8 @@ def notes_text(result: SearchResult) -> str:
 
 def solution_lines(result: SearchResult) -> list[str]:
     """How many configurations were solved by which form, what does not fit, and what was not measured."""
-    lines = [f"{len(result.grid):,} configurations solved with second_moment, {result.n_refined} of them again with convolution."]
+    solved = f"{len(result.grid):,} configurations solved with {GRID_FORM}"
+    lines = [f"{solved}, {result.n_refined} of them again with {DEFAULT_FORM}."]
     infeasible = int((~result.grid["feasible"]).sum())
     if infeasible:
         lines.append(f"Device memory too small for {infeasible:,} of {len(result.grid):,} configurations.")

@@ -60,7 +60,7 @@ def costs_of(material: FigureInputs, rows: pd.DataFrame) -> Costs:
 
 
 def solve(times: ComponentTimes, configs: pd.DataFrame, dataset_size: FloatArray) -> Solved:
-    """Solve the SPRINT equations (form convolution) for each row of ``configs``."""
+    """Solve the SPRINT equations (default form) for each row of ``configs``."""
     nodes, gpus, subbatch = (configs[name].to_numpy(np.int64) for name in SIZES)
     run = RunGrid(nodes, gpus, subbatch, np.maximum(np.rint(dataset_size), 1).astype(np.int64))
     state = solve_iterations(times, run)

@@ -42,7 +42,7 @@ class ComponentTimes(Shown):
         Standard deviation of the GPU thread's work (load to update value) from iteration to iteration.
     barrier_per_buffer_s : array, optional
         The paper's alpha' in seconds per buffer that the slowest node adds more than the mean one; None means
-        ``sum_gradient_s``. The closed form ``convolution`` does not use it.
+        ``sum_gradient_s``. The closed forms ``convolution`` and ``phases`` do not use it.
     lock_weights_gpu_factor, lock_gradient_gpu_factor, lock_gradient_update_factor, lock_weights_update_factor : array, optional
         What-if factors on the four lock waits, which follow from the times above; None means 1.
     barrier_wait_factor : array, optional

@@ -13,6 +13,7 @@ from mlperf.core.shown import Shown
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.components import COMPONENTS
 from mlperf.systems.sprint.equations import State, solve_iterations
+from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.outputs import epoch_time, gpu_breakdown, mean_minibatch_size, update_breakdown
 
 RELATIVE_STEP = 1e-4
@@ -37,7 +38,7 @@ class RunOutputs(Shown):
         return RunOutputs(*(change(getattr(self, field.name)) for field in fields(self)))
 
 
-def run_outputs(times: ComponentTimes, run: RunGrid, closed: str = "convolution") -> RunOutputs:
+def run_outputs(times: ComponentTimes, run: RunGrid, closed: str = DEFAULT_FORM) -> RunOutputs:
     """Solve and keep the four outputs; a leading axis of ``times`` (perturbed times) stays."""
     state = solve_iterations(times, run, closed)
     gpu_s, update_s = state.gpu_iteration_s, state.update_iteration_s
@@ -45,7 +46,7 @@ def run_outputs(times: ComponentTimes, run: RunGrid, closed: str = "convolution"
 
 
 def elasticities(
-    times: ComponentTimes, run: RunGrid, closed: str = "convolution", names: Sequence[str] | None = None
+    times: ComponentTimes, run: RunGrid, closed: str = DEFAULT_FORM, names: Sequence[str] | None = None
 ) -> Mapping[str, RunOutputs]:
     """Relative change of each output per relative change of each component, by component name; shape (n_configs,).
 

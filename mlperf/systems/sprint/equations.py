@@ -17,6 +17,7 @@ from mlperf.systems.coupling.roots import decreasing_root
 from mlperf.systems.sprint.flags import sprint_flags
 from mlperf.systems.sprint.iterations import (
     CLOSED_FORMS,
+    DEFAULT_FORM,
     ClosedForm,
     CoupledThreads,
     Periods,
@@ -87,7 +88,7 @@ class State(Shown):
         return np.asarray(self.update_iteration_s / self.gpu_iteration_s)
 
 
-def solve_iterations(times: ComponentTimes, run: RunGrid, closed: str = "convolution", *, check_unique: bool = False) -> State:
+def solve_iterations(times: ComponentTimes, run: RunGrid, closed: str = DEFAULT_FORM, *, check_unique: bool = False) -> State:
     """Solve the coupled iterations of every configuration.
 
     Parameters
@@ -95,11 +96,12 @@ def solve_iterations(times: ComponentTimes, run: RunGrid, closed: str = "convolu
     times : ComponentTimes
     run : RunGrid
         Broadcasts with ``times``; a leading axis of ``times`` (perturbations, draws) is allowed.
-    closed : {"convolution", "phases", "second_moment", "paper"}
+    closed : {"phases", "convolution", "second_moment", "paper"}
         ``paper``: min() probabilities, squared mean holds, binomial barrier (reproduces the publication).
         ``second_moment``: jitter-aware probabilities, second moments, overdispersed barrier. ``convolution``: as before,
         and the barrier counts lock waits. ``phases``: as before, and two threads that have just met are known not to meet
-        again before a period is over, which ends most waits of a GPU for its buffer and of an update for the weights.
+        again before a period is over, which ends most waits of a GPU for its buffer and of an update for the weights; and at the
+        barrier a wait for a buffer tells that it is fresh.
     check_unique : bool
         Scan 33 ratios for further roots and flag configurations that have them.
 
@@ -211,13 +213,19 @@ def _count_roots(threads: CoupledThreads, form: ClosedForm, reach: float) -> Int
     return np.asarray(np.count_nonzero(above[1:] != above[:-1], axis=0), dtype=np.int64)
 
 
-def state_at(threads: CoupledThreads, at: Periods, closed: str, lock_gradient_update_s: FloatArray | None = None) -> State:
+def state_at(
+    threads: CoupledThreads,
+    at: Periods,
+    closed: str,
+    *,
+    form: ClosedForm | None = None,
+    lock_gradient_update_s: FloatArray | None = None,
+) -> State:
     """Lock waits, residual and flags of solved iterations; shape (n_configs,).
 
-    ``closed`` without an entry in ``CLOSED_FORMS`` names another method and takes the holds of ``phases``; a counted
-    ``lock_gradient_update_s`` replaces that of eq. 7.
+    ``form`` has the holds where ``closed`` names another method; a counted ``lock_gradient_update_s`` replaces that of eq. 7.
     """
-    form = CLOSED_FORMS.get(closed, CLOSED_FORMS["phases"])
+    form = CLOSED_FORMS[closed] if form is None else form
     n, gpu_s, update_s = threads.n_gpus_per_node, at.gpu_s, at.update_s
     fetches, sums = (
         threads.fetches_s2(at.fetch_probability, form.hold_power),

@@ -7,40 +7,30 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import BoolArray
-from mlperf.systems.base.times import WAITS_S, ComponentTimes, RunGrid
+from mlperf.systems.base.times import WAITS_S, RunGrid
 from mlperf.systems.sprint.equations import State
+from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 from mlperf.systems.sprint.solved import Solved
 
-HEAVY_SHARE = 0.05
-CONVOLUTION, RECURSION, SIMULATION = "convolution", "recursion", "simulation"
+SIMULATION = "simulation"
 UNSEEN = ("phase_locking_risk", "weights_lock_saturated")
 
 
-def recommended_forms(times: ComponentTimes, state: State, run: RunGrid) -> tuple[str, ...]:
+def recommended_forms(state: State) -> tuple[str, ...]:
     """The form to believe for each configuration.
 
     ``simulation`` where a flag names something that neither closed forms nor the recursion see (phase locking, a saturated weights
-    lock); ``recursion`` where locks are heavy (summing all buffers, or one deposit, takes more than 5 % of T_GPU);
-    ``convolution`` elsewhere.
+    lock), `DEFAULT_FORM` elsewhere: the recursion, which takes seconds, is nearer to simulations in some of these settings and
+    farther in others, mostly by less than 0.5 % of T_Update.
 
     Parameters
     ----------
-    times, run
-        Shape (n_configs,) together.
     state : State
-        Their solution by any form.
+        Solution by any form, shape (n_configs,).
     """
     unseen = np.logical_or.reduce([state.flags[name] for name in UNSEEN])
-    names = np.where(unseen, SIMULATION, np.where(heavy_locks(times, state, run), RECURSION, CONVOLUTION))
-    return tuple(str(name) for name in names.ravel())
-
-
-def heavy_locks(times: ComponentTimes, state: State, run: RunGrid) -> BoolArray:
-    """Whether summing all buffers of a node, or one deposit, takes more than 5 % of T_GPU."""
-    longest_s = np.maximum(run.n_gpus_per_node * times.sum_gradient_s, times.update_gradient_s)
-    return np.asarray(longest_s / state.gpu_iteration_s > HEAVY_SHARE)
+    return tuple(SIMULATION if each else DEFAULT_FORM for each in unseen.ravel())
 
 
 def form_table(solved: Sequence[Solved], run: RunGrid, recommended: Sequence[str]) -> pd.DataFrame:

@@ -309,3 +309,4 @@ CLOSED_FORMS: Mapping[str, ClosedForm] = {
     "convolution": ClosedForm(hold_power=1, jitter=True, phases=False, barrier=_convolved_barrier),
     "phases": ClosedForm(hold_power=1, jitter=True, phases=True, barrier=_fresh_barrier),
 }
+DEFAULT_FORM = "phases"

@@ -12,7 +12,7 @@ from mlperf.core.shown import Shown
 from mlperf.systems.base.distributions import Distribution
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import State, coupled_threads, solve_iterations, state_at
-from mlperf.systems.sprint.iterations import CLOSED_FORMS, CoupledThreads, Periods, gpu_period_at
+from mlperf.systems.sprint.iterations import CLOSED_FORMS, DEFAULT_FORM, ClosedForm, CoupledThreads, Periods, gpu_period_at
 
 N_ROUNDS = 3
 SHORTEST_GAP = 0.05
@@ -83,8 +83,10 @@ class _Deposits:
         return np.asarray(ages)
 
 
-def refine_by_recursion(times: ComponentTimes, run: RunGrid, seed: int, plan: RecursionPlan | None = None) -> Refinement:
-    """Refine the closed form ``convolution`` of one configuration.
+def refine_by_recursion(
+    times: ComponentTimes, run: RunGrid, seed: int, plan: RecursionPlan | None = None, closed: str = DEFAULT_FORM
+) -> Refinement:
+    """Refine a closed form of one configuration.
 
     Deposits before an inspection and a deposit in progress at it are followed exactly, GPUs never wait: the recursion sees the
     dependence between buffers, locks and barrier, but not phase locking.
@@ -95,6 +97,8 @@ def refine_by_recursion(times: ComponentTimes, run: RunGrid, seed: int, plan: Re
         One configuration: shape () or one element.
     seed : int
     plan : RecursionPlan, optional
+    closed : str
+        The form that the recursion starts from, and that gives the waits which it does not count.
 
     Returns
     -------
@@ -109,10 +113,10 @@ def refine_by_recursion(times: ComponentTimes, run: RunGrid, seed: int, plan: Re
         raise UsageError(f"got times of shape {times.shape} and a run of shape {run.shape}, expected one configuration")
     plan, rng = plan or RecursionPlan(), np.random.default_rng(seed)
     threads = coupled_threads(times, run)
-    state = solve_iterations(times, run, "convolution")
+    state = solve_iterations(times, run, closed)
     for _ in range(N_ROUNDS):
         counts = _run_windows(threads, state, plan, rng)
-        state = _state_of(threads, counts, run)
+        state = _state_of(threads, counts, run, CLOSED_FORMS[closed])
     per_replica_s = counts.update_s.mean(axis=0)
     return Refinement(
         state=state,
@@ -187,15 +191,14 @@ def _note(ages: IntArray, where: IntArray, n_deposits: IntArray, counts: _Counts
     np.add.at(counts.ages, ages, 1)
 
 
-def _state_of(threads: CoupledThreads, counts: _Counts, run: RunGrid) -> State:
+def _state_of(threads: CoupledThreads, counts: _Counts, run: RunGrid, form: ClosedForm) -> State:
     """Counted T_Update, then T_GPU from its own equation with the probabilities of that period."""
     update_s = np.array([counts.update_s.mean()])
-    form = CLOSED_FORMS["phases"]
     at = gpu_period_at(threads, form, update_s)
     n, n_windows = threads.n, counts.update_s.shape[0]
     ready = np.array([np.arange(n + 1) @ counts.fresh / (n * counts.fresh.sum())])
     at = Periods(at.gpu_s, update_s, ready, at.fetch_probability, np.array([counts.barrier_s / n_windows]))
-    state = state_at(threads, at, "recursion", lock_gradient_update_s=np.array([counts.lock_s / n_windows]))
+    state = state_at(threads, at, "recursion", form=form, lock_gradient_update_s=np.array([counts.lock_s / n_windows]))
     return state.reshaped(run.shape)
 
 

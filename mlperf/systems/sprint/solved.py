@@ -12,7 +12,7 @@ from mlperf.core.errors import UsageError
 from mlperf.systems.base.distributions import Distribution
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import State, solve_iterations
-from mlperf.systems.sprint.iterations import CLOSED_FORMS
+from mlperf.systems.sprint.iterations import CLOSED_FORMS, DEFAULT_FORM
 from mlperf.systems.sprint.minibatch import minibatch_distribution, minibatch_std
 from mlperf.systems.sprint.recursion import Refinement, refine_by_recursion
 from mlperf.systems.sprint.staleness import mean_staleness, staleness_distribution
@@ -48,7 +48,9 @@ class Solved:
     staleness: tuple[Distribution, ...] | None
 
 
-def solve_form(times: ComponentTimes, run: RunGrid, form: str, *, seed: int = 0, distributions: bool = True) -> Solved:
+def solve_form(
+    times: ComponentTimes, run: RunGrid, form: str, *, refined: str = DEFAULT_FORM, seed: int = 0, distributions: bool = True
+) -> Solved:
     """Solve every configuration by one form.
 
     Parameters
@@ -56,7 +58,9 @@ def solve_form(times: ComponentTimes, run: RunGrid, form: str, *, seed: int = 0,
     times, run
         Shape (n_configs,) together.
     form : str
-        A closed form, or ``recursion``: the closed form ``convolution`` refined update by update.
+        A closed form, or ``recursion``: a closed form refined update by update.
+    refined : str
+        The closed form that the recursion refines.
     seed : int
         Of the recursion.
     distributions : bool
@@ -68,7 +72,7 @@ def solve_form(times: ComponentTimes, run: RunGrid, form: str, *, seed: int = 0,
         Unknown form, or the recursion with a factor on a lock wait.
     """
     if form == RECURSION:
-        return _recursion(times, run, seed)
+        return _recursion(times, run, refined, seed)
     if form not in FORMS:
         raise UsageError(f"got form {form!r}, expected one of {', '.join(FORMS)}")
     state = solve_iterations(times, run, form)
@@ -108,10 +112,12 @@ def stacked_states(states: Sequence[State]) -> State:
     return replace(states[0], **arrays, flags=flags)
 
 
-def _recursion(times: ComponentTimes, run: RunGrid, seed: int) -> Solved:
+def _recursion(times: ComponentTimes, run: RunGrid, closed: str, seed: int) -> Solved:
     refuse_scaled_waits(times, "recursion")
     n_configs = int(np.prod(np.broadcast_shapes(times.shape, run.shape)))
-    found: list[Refinement] = [refine_by_recursion(times.take([row]), run.take([row]), seed) for row in range(n_configs)]
+    found: list[Refinement] = [
+        refine_by_recursion(times.take([row]), run.take([row]), seed, closed=closed) for row in range(n_configs)
+    ]
     return Solved(
         RECURSION,
         stacked_states([item.state for item in found]),

@@ -71,7 +71,7 @@ def test_the_window_probability_is_that_of_solving_every_draw_in_full(calibrated
     factors = {name: np.exp(0.05 * rng.standard_normal((150, 1))) for name in ("compute_gradient", "sum_gradient", "allreduce")}
     drawn = times.scaled(factors)
     found = draw_candidates(drawn, times, run, (window,), cost_of=lambda seconds, _: seconds)
-    state = solve_iterations(drawn, run, "convolution")
+    state = solve_iterations(drawn, run)
     assert found.cost == pytest.approx(epoch_time(state.gpu_iteration_s, run), rel=2e-3)
     values = {
         MEAN: lambda: mean_minibatch_size(state.gpu_iteration_s, state.update_iteration_s, run),
@@ -86,6 +86,6 @@ def quantiles(times: ComponentTimes, run: RunGrid, factors: dict[str, np.ndarray
     found = []
     for draw in range(150):
         one = times.scaled({name: factor[draw, 0] for name, factor in factors.items()})
-        state = solve_iterations(one, run, "convolution")
+        state = solve_iterations(one, run)
         found.append([minibatch_distribution(one, state, run, row).quantile(0.9) for row in range(run.shape[0])])
     return np.array(found)

@@ -35,7 +35,7 @@ def every(small_model: Any) -> Any:
 
 def test_the_ranking_is_that_of_solving_every_row(found: Any, every: Any) -> None:
     inside = every[every["mean_minibatch_size"].between(*WINDOW)].sort_values("epoch_s").head(5)
-    assert found.best["closed"].eq("convolution").all()
+    assert found.best["closed"].eq("phases").all()
     np.testing.assert_array_equal(found.best[["n_nodes", "subbatch_size"]], inside[["n_nodes", "subbatch_size"]])
     np.testing.assert_allclose(found.best["epoch_s"], inside["epoch_s"], rtol=1e-9)
 

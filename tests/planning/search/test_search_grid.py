@@ -12,6 +12,7 @@ from mlperf.core.errors import UsageError
 from mlperf.planning.search.search_grid import grid_neighbours, pareto_front, solve_search
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
@@ -52,13 +53,13 @@ def test_the_optimum_of_tsubame2_over_all_node_counts(calibrated: Machine) -> No
 
 
 def test_the_refined_search_ranks_as_the_whole_grid_would(calibrated: Machine) -> None:
-    """``convolution`` everywhere gives the same ten best rows."""
+    """The default form everywhere gives the same ten best rows."""
     times, run = calibrated("tsubame2", *grid(range(1, 101), range(1, 21)), 0.1)
     solution = solve_search(times, run, WINDOW)
-    expected = in_window_by_epoch(times, run, "convolution")[:10]
+    expected = in_window_by_epoch(times, run, DEFAULT_FORM)[:10]
     assert [(int(run.n_nodes[row]), int(run.subbatch_size[row])) for row in solution.order[:10]] == expected
-    assert (solution.closed[solution.order[:10]] == "convolution").all()
-    assert solution.n_refined == np.count_nonzero(solution.closed == "convolution") <= 300
+    assert (solution.closed[solution.order[:10]] == DEFAULT_FORM).all()
+    assert solution.n_refined == np.count_nonzero(solution.closed == DEFAULT_FORM) <= 300
     assert (np.diff(solution.epoch_s[solution.order]) >= 0).all()
 
 
@@ -73,7 +74,7 @@ def test_an_empty_window_refines_its_nearest_rows(calibrated: Machine) -> None:
     times, run = calibrated("tsubame2", *grid(range(1, 9), range(1, 6)))
     solution = solve_search(times, run, (1e6, 2e6))
     assert solution.order.size == 0
-    assert solution.closed[np.argmax(solution.mean_minibatch_size)] == "convolution"
+    assert solution.closed[np.argmax(solution.mean_minibatch_size)] == DEFAULT_FORM
 
 
 def test_another_objective_changes_the_order(calibrated: Machine) -> None:

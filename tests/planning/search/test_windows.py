@@ -12,6 +12,7 @@ from mlperf.planning.search.search_grid import solve_search
 from mlperf.planning.search.windows import MEAN, QUANTILE, STALENESS, Window, by_chunk
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import State, solve_iterations
+from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.minibatch import minibatch_distribution, minibatch_std
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 from mlperf.systems.sprint.staleness import mean_staleness
@@ -24,7 +25,7 @@ ENDLESS = (0.0, np.inf)
 def grid(calibrated: Machine) -> tuple[ComponentTimes, RunGrid, State]:
     nodes, batches = (axis.ravel() for axis in np.meshgrid(range(1, 31), range(1, 11), indexing="ij"))
     times, run = calibrated("tsubame2", nodes, batches, 0.15)
-    return times, run, solve_iterations(times, run, "convolution")
+    return times, run, solve_iterations(times, run)
 
 
 def by_epoch(run: RunGrid, state: State, inside: np.ndarray) -> list[int]:
@@ -97,8 +98,8 @@ def test_the_best_rows_are_refined_although_refinement_makes_them_worse(calibrat
     nodes, batches = (axis.ravel() for axis in np.meshgrid(range(1, 121), range(1, 13), indexing="ij"))
     times, run = calibrated("kfc", nodes, batches, 0.15)
     found = solve_search(times, run, ENDLESS, epochs=lambda minibatch, _: (1.0 + minibatch / 100.0) ** 1.2, most_refined=60)
-    state = solve_iterations(times, run, "convolution")
+    state = solve_iterations(times, run)
     size = mean_minibatch_size(state.gpu_iteration_s, state.update_iteration_s, run)
     whole = epoch_time(state.gpu_iteration_s, run) * (1.0 + size / 100.0) ** 1.2
-    assert (found.closed[found.order[:10]] == "convolution").all()
+    assert (found.closed[found.order[:10]] == DEFAULT_FORM).all()
     assert whole[found.order[0]] == pytest.approx(whole.min(), rel=1e-3)

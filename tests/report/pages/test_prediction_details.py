@@ -27,7 +27,7 @@ def compared(n_configs: int) -> SimulatedRuns:
     ]
     columns = ["config", "quantity", "equations", "simulated", "std_err", "difference_error", "differs"]
     table = pd.DataFrame(rows, columns=columns)
-    return SimulatedRuns("convolution", 5000, table, (9000,) * n_configs, (COUNT,) * n_configs, (AGE,) * n_configs)
+    return SimulatedRuns("phases", 5000, table, (9000,) * n_configs, (COUNT,) * n_configs, (AGE,) * n_configs)
 
 
 def predicted(n_configs: int) -> Prediction:
@@ -39,7 +39,7 @@ def predicted(n_configs: int) -> Prediction:
     return Prediction(
         cnn=("a",) * n_configs,
         run=RunGrid(*(np.full(n_configs, value) for value in (2, 4, 4, 1000))),
-        closed="convolution",
+        closed="phases",
         epoch_s=one,
         gpu_iteration_s=one,
         update_iteration_s=one,
@@ -54,7 +54,7 @@ def predicted(n_configs: int) -> Prediction:
         in_domain={},
         source={},
         flags={},
-        recommended=("convolution",) * n_configs,
+        recommended=("phases",) * n_configs,
         minibatch=(COUNT,) * n_configs,
         staleness=(AGE,) * n_configs,
         elasticities=table,
@@ -66,7 +66,7 @@ def test_every_part_has_its_section() -> None:
     sections = detail_sections(predicted(1))
     assert [section.title.partition(" ")[0] for section in sections] == ["Distributions", "Simulation", "Elasticities:"]
     table = sections[0].frame
-    assert table["by"].tolist() == ["convolution", "simulation"] * 2
+    assert table["by"].tolist() == ["phases", "simulation"] * 2
     assert table.loc[0, ["mean", "q05", "q50", "q95"]].tolist() == [4.0, 0.0, 4.0, 8.0]
 
 

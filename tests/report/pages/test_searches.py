@@ -24,7 +24,7 @@ def found(n_best: int) -> SearchResult:
             "in_window": [False, True, True, False],
             "feasible": [True, True, True, False],
             "in_domain": [True] * 4,
-            "closed": ["convolution"] * 4,
+            "closed": ["phases"] * 4,
         }
     )
     best = grid.iloc[[2, 1]].assign(rank=[1, 2], window_probability=[0.9, 0.6]).iloc[:n_best].reset_index(drop=True)
@@ -46,7 +46,7 @@ def test_the_ranking_says_window_forms_and_assumptions() -> None:
     text = result_text(found(2))
     assert "a1 on kfc, mean mini-batch in 100.0 to 172.5 samples" in text
     assert "33.33" in text
-    assert "4 configurations solved with second_moment, 4 of them again with convolution." in text
+    assert "4 configurations solved with second_moment, 4 of them again with phases." in text
     assert "Device memory too small for 1 of 4 configurations." in text
     assert "allreduce" in text
     assert "energy" not in text

@@ -15,13 +15,14 @@ from mlperf.systems.coupling.barrier import barrier_excess
 from mlperf.systems.sprint.components import COMPONENTS, LOCK_WAITS
 from mlperf.systems.sprint.elasticity import RunOutputs, elasticities, elasticity_table, run_outputs
 from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 ELASTICITIES = ("epoch_elasticity", "update_iteration_elasticity", "mean_minibatch_elasticity")
 
 
-def table_of(times: ComponentTimes, run: RunGrid, closed: str = "convolution") -> pd.DataFrame:
+def table_of(times: ComponentTimes, run: RunGrid, closed: str = DEFAULT_FORM) -> pd.DataFrame:
     return elasticity_table(times, solve_iterations(times, run, closed), run)
 
 

@@ -29,7 +29,12 @@ def random_threads(seed: int, **changed: float) -> CoupledThreads:
         "update_free_s": seconds(0.02, 0.5),
         "barrier_per_buffer_s": holds["sum_gradient_s"],
     }
-    given |= {"gpu_work_std_s": zero, "update_work_std_s": zero, "n_nodes": rng.integers(1, 65, N_SYSTEMS).astype(float)}
+    given |= {
+        "gpu_work_std_s": zero,
+        "update_work_std_s": zero,
+        "work_before_share": zero,
+        "n_nodes": rng.integers(1, 65, N_SYSTEMS).astype(float),
+    }
     given |= {name: np.full(N_SYSTEMS, value) for name, value in changed.items()}
     return CoupledThreads(n_gpus_per_node=np.full(N_SYSTEMS, N_GPUS), **given)
 

@@ -10,6 +10,7 @@ import pytest
 
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.iterations import CLOSED_FORMS
 from mlperf.systems.sprint.outputs import epoch_outputs, epoch_time, mean_minibatch_size
 
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
@@ -101,7 +102,7 @@ def test_an_epoch_is_its_updates(calibrated: Machine) -> None:
     assert outputs.epoch_s == pytest.approx(run.dataset_size * state.update_iteration_s / outputs.mean_minibatch_size)
 
 
-@pytest.mark.parametrize("closed", ["paper", "second_moment", "convolution"])
+@pytest.mark.parametrize("closed", CLOSED_FORMS)
 def test_breakdowns_hold_sixteen_components_and_sum_to_the_periods(calibrated: Machine, closed: str) -> None:
     times, run = calibrated("tsubame2", [4, 16, 32], [5, 3, 1], 0.1)
     state = solve_iterations(times, run, closed)

@@ -8,6 +8,7 @@ import pytest
 
 from mlperf.core.errors import UsageError
 from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.simulated import plan_for, simulate_beside
 from mlperf.systems.sprint.solved import solve_form
 
@@ -16,7 +17,7 @@ Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 
 def test_light_locks_agree_with_the_simulation(light: Machine) -> None:
     times, run = light([0.6], 0.2)
-    found = simulate_beside(times, run, solve_form(times, run, "convolution"), n_iterations=1000, seed=1)
+    found = simulate_beside(times, run, solve_form(times, run, DEFAULT_FORM), n_iterations=1000, seed=1)
     table = found.table.set_index("quantity")
     assert not table["differs"].any()
     assert table.loc["update_iteration_s", "simulated"] == pytest.approx(0.1775, rel=0.01)
@@ -28,7 +29,7 @@ def test_light_locks_agree_with_the_simulation(light: Machine) -> None:
 def test_phase_locking_is_where_they_differ(heavy: Machine) -> None:
     """One GPU on one node with little jitter: both iterations are .1633 s and every gradient is one update old."""
     times, run = heavy([0.1354], 0.02, 1, 1)
-    table = simulate_beside(times, run, solve_form(times, run, "convolution"), n_iterations=2000).table.set_index("quantity")
+    table = simulate_beside(times, run, solve_form(times, run, DEFAULT_FORM), n_iterations=2000).table.set_index("quantity")
     assert table.loc["gpu_iteration_s", "simulated"] == pytest.approx(0.1633, rel=2e-3)
     assert table.loc["update_iteration_s", "simulated"] == pytest.approx(0.1633, rel=2e-3)
     assert table.loc["mean_staleness", "simulated"] == pytest.approx(1.0, abs=1e-3)

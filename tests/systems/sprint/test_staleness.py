@@ -27,7 +27,7 @@ def solved(case: dict[str, Any]) -> tuple[ComponentTimes, State, RunGrid]:
         "lock_weights_gpu_s": one * case["lock_weights_s"],
         "lock_gradient_update_s": one * case["lock_gradient_s"],
     }
-    state = State(**arrays, closed=np.array(["convolution"]), flags={})
+    state = State(**arrays, closed=np.array(["phases"]), flags={})
     return times, state, RunGrid(np.array([4]), np.array([case["n"]]), np.array([1]), np.array([100]))
 
 
