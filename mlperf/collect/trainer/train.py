@@ -113,7 +113,7 @@ def train_asynchronously(request: AsgdRequest, *, show_progress: bool = False) -
     require_clocks()
     study = prepare(request)
     todo, n_before = settings_to_run(request, study.cnn)
-    record = host_record({"seed": request.seed, FOLDER: protocol(study)}, {})
+    record = machine_record(study)
     check_same(request.out / FILE_NAME, record)
     if "network" in request.waits:
         check_same_network(request.out, request.network)
@@ -274,6 +274,15 @@ def keep_broken(job: Job, folder: Path, error: InterruptedRun) -> None:
     store_records(records, folder)
     said = {"complete": False, "reason": error.message, "n_updates": int((records.updates["node"] == 0).sum())}
     write_text_whole(folder / "broken.json", json.dumps(said | {"n_iterations": len(records.gpu)}, indent=2) + "\n")
+
+
+def machine_record(study: Study) -> dict[str, Any]:
+    """What host.json says; where memory operations are waited for, caches are those of the machine that they were measured on."""
+    record = host_record({"seed": study.request.seed, FOLDER: protocol(study)}, {})
+    if study.rounds is not None and "memory" in study.request.waits:
+        measured = study.rounds.host.get("host", {})
+        record["host"] |= {"cache_bytes": measured.get("cache_bytes", record["host"]["cache_bytes"])}
+    return record
 
 
 def protocol(study: Study) -> dict[str, Any]:
