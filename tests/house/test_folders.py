@@ -21,7 +21,7 @@ FOLDERS = {
     "planning": (".", "search"),
     "report": ("text", "figures", "pages", "paper"),
     "specs": ("network", ".", "importers", "kernels", "zoo"),
-    "studies": (".", "kernels", "open_data", "trainer", "paper"),
+    "studies": (".", "kernels", "open_data", "trainer", "judgement", "paper"),
     "studies/kernels": ("tables", "."),
     "systems": ("base", "coupling", "sprint"),
     "traces": ("timeline",),

@@ -9,7 +9,8 @@ import click
 
 from mlperf.cli.framework.options import output_options, seed_option, shipped_cnns
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import FOLDER, OLD_FILE, Counts, NameOrFile
+from mlperf.cli.framework.values import FOLDER, OLD_FILE, Counts, NameOrFile, Words
+from mlperf.collect.trainer.network import EXCHANGES, Network
 
 EPILOG = """\b
 Examples:
@@ -62,6 +63,7 @@ class Parts(click.ParamType):  # type: ignore[type-arg]
 @click.option("--backend", default="numpy", help="Whose rounds of steps.csv.")
 @click.option("--latency", "latency_s", type=float, default=5e-6, metavar="SECONDS", help="Of the network waited for.")
 @click.option("--bandwidth", "bytes_per_s", type=float, default=3e9, metavar="BYTES/S", help="Of the network waited for.")
+@click.option("--exchange", type=Words(tuple(EXCHANGES)), default=Network().exchange, help="Form of its all-reduce.")
 @click.option("--time-scale", type=float, default=1.0, help="Factor on every wait.")
 @click.option(
     "--dataset-size", type=click.IntRange(min=1), default=1_281_167, help="Samples of an epoch where gradients are waited for."
@@ -70,16 +72,13 @@ class Parts(click.ParamType):  # type: ignore[type-arg]
 @click.option("--mpiexec", metavar="COMMAND", help="Launcher with its options, as 'mpirun --hostfile hosts'.  [default: mpiexec]")
 @seed_option
 @output_options
-def asgd(
-    cnn_named: Path | str | None, latency_s: float, bytes_per_s: float, rounds_from: str | None, show: Show, **options: Any
-) -> None:
+def asgd(cnn_named: Path | str | None, latency_s: float, bytes_per_s: float, exchange: str, show: Show, **options: Any) -> None:
     """Train a CNN by asynchronous SGD, nodes as MPI ranks and GPUs as threads, and measure every component."""
     from mlperf.collect.trainer import AsgdRequest, train_asynchronously
-    from mlperf.collect.trainer.request import Network
     from mlperf.specs import load_cnn, read_cnn
 
     cnn = cnn_named and (read_cnn(cnn_named) if isinstance(cnn_named, Path) else load_cnn(cnn_named))
-    request = AsgdRequest(cnn=cnn or None, network=Network(latency_s, bytes_per_s), rounds_from=rounds_from, **options)
+    request = AsgdRequest(cnn=cnn or None, network=Network(latency_s, bytes_per_s, exchange), **options)
     trained = train_asynchronously(request, show_progress=show.progress_shown)
     show.note(f"left out of the means: {trained.rule}")
     if trained.n_done_before:

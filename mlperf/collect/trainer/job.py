@@ -43,6 +43,8 @@ class Job:
         Folder of the nodes' images, relative to the run's own; empty where gradients are waited for.
     limit_s : float
         Longest wait for the other ranks.
+    exchange : str
+        How vectors are exchanged on the network that is waited for; empty where the all-reduce is real.
     """
 
     cnn: Mapping[str, Any]
@@ -61,6 +63,7 @@ class Job:
     waits: Mapping[str, list[float]]
     shards: str
     limit_s: float
+    exchange: str = ""
 
     @property
     def network(self) -> CnnSpec:

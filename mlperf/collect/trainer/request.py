@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from mlperf.collect.trainer.network import EXCHANGES, Network
 from mlperf.core.errors import UsageError
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.sprint.components import IMAGE_OPERATIONS, SHARE_OPERATIONS, VECTOR_OPERATIONS
@@ -22,24 +23,6 @@ WAITED: Mapping[str, tuple[str, ...]] = {
 
 REQUIRED: Mapping[str, str] = {"memory": "network", "network": "gradient"}
 """What must be waited for as well: without weights there is nothing to send, without messages nothing to learn from."""
-
-
-@dataclass(frozen=True, slots=True)
-class Network:
-    """A network to wait for: its latency and its bandwidth."""
-
-    latency_s: float = 5e-6
-    bytes_per_s: float = 3e9
-
-    def allreduce_s(self, n_params: int, n_nodes: int) -> float:
-        """Time of an all-reduce of fp32 numbers by recursive halving and doubling, 0 on one node.
-
-        References
-        ----------
-        Thakur, Rabenseifner and Gropp (2005): 2 log2(M) latencies and 2 (M-1)/M of the vector, ends at powers of two.
-        """
-        steps = 2 * (n_nodes - 1).bit_length()
-        return steps * self.latency_s + 2 * (n_nodes - 1) / n_nodes * 4 * n_params / self.bytes_per_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +52,7 @@ class AsgdRequest:
     backend : str
         Whose rounds of steps.csv.
     network : Network
-        What an all-reduce takes where the network is waited for.
+        What an all-reduce is exchanged over where it is waited for.
     time_scale : float
         Factor on every wait: a machine that much slower, on which oversleeping weighs that much less.
     dataset_size : int
@@ -98,7 +81,7 @@ class AsgdRequest:
     waits: tuple[str, ...] = ()
     rounds_from: Path | str | None = None
     backend: str = "numpy"
-    network: Network = Network()
+    network: Network = field(default_factory=Network)
     time_scale: float = 1.0
     dataset_size: int = IMAGENET_SIZE
     seed: int = 0
@@ -140,6 +123,7 @@ def check_request(request: AsgdRequest) -> None:
         (request.shift < 0 or not 0 <= request.scale < 1, "expected shift >= 0 and 0 <= scale < 1"),
         (request.time_scale <= 0 or request.limit_s <= 0 or request.repeats < 1, "expected time scale, limit and repeats above 0"),
         (request.network.latency_s < 0 or request.network.bytes_per_s <= 0, "expected latency >= 0 and bandwidth > 0"),
+        (request.network.exchange not in EXCHANGES, f"expected an exchange out of {', '.join(EXCHANGES)}"),
     )
     for broken, message in rules:
         if broken:

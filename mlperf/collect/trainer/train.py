@@ -6,7 +6,7 @@ import json
 import os
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.collect.trainer.accuracy import epoch_table
 from mlperf.collect.trainer.job import Job, write_job
 from mlperf.collect.trainer.launch import mpiexec_command, run_ranks
+from mlperf.collect.trainer.network import Network
 from mlperf.collect.trainer.records import RULE, Records, read_records, store_records
 from mlperf.collect.trainer.request import WAITED, AsgdRequest, check_request
 from mlperf.collect.trainer.rounds import gradient_rounds, memory_rounds
@@ -36,11 +37,12 @@ from mlperf.collect.trainer.rows import (
 from mlperf.collect.trainer.samples import Samples, check_fits, digits_cnn, digits_samples, read_samples
 from mlperf.collect.trainer.shards import write_shards
 from mlperf.collect.trainer.summary import RunSummary, Trained
-from mlperf.core.errors import InterruptedRun
+from mlperf.core.errors import InterruptedRun, UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.datasets.campaigns.campaign import Campaign, read_campaign
 from mlperf.datasets.campaigns.write import write_table
 from mlperf.datasets.dictionary.trainer_schema import FOLDER, TRAINER_TABLES
+from mlperf.datasets.reading.folder import read_host
 from mlperf.datasets.reading.read import read_table
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import cnn_to_dict
@@ -111,8 +113,10 @@ def train_asynchronously(request: AsgdRequest, *, show_progress: bool = False) -
     require_clocks()
     study = prepare(request)
     todo, n_before = settings_to_run(request, study.cnn)
-    record = host_record({"seed": request.seed, FOLDER: protocol(study)}, {})
+    record = machine_record(study)
     check_same(request.out / FILE_NAME, record)
+    if "network" in request.waits:
+        check_same_network(request.out, request.network)
     store_cnns(request.out / "cnns", [study.cnn])
     write_host(request.out / FILE_NAME, record)
     with ExitStack() as stack:
@@ -134,6 +138,22 @@ def prepare(request: AsgdRequest) -> Study:
     samples = digits_samples(request.seed) if request.data is None else read_samples(request.data, request.seed)
     check_fits(samples, cnn, max(request.n_nodes))
     return Study(request, cnn, samples, None, launcher)
+
+
+def check_same_network(folder: Path, network: Network) -> None:
+    """Refuse to wait for another network in a campaign than before: its host.json has room for one.
+
+    Raises
+    ------
+    UsageError
+        Says both. A record without the name of an exchange means the default.
+    """
+    record = read_host(folder).get("protocol", {}).get(FOLDER, {})
+    before = Network(**record["network"]) if "network" in record.get("waits", ()) else network
+    if before != network:
+        raise UsageError(
+            f"got {network}, expected {before} as in the campaign's first run", place=str(folder), hint="Name another folder."
+        )
 
 
 def settings_to_run(request: AsgdRequest, cnn: CnnSpec) -> tuple[list[Setting], int]:
@@ -200,6 +220,7 @@ def make_job(study: Study, setting: Setting, run: int) -> Job:
         waits={name: [each * request.time_scale for each in rounds] for name, rounds in rounds_of(study, setting).items()},
         shards="" if study.samples is None else f"../shards/{study.cnn.name}-{n_nodes}",
         limit_s=request.limit_s,
+        exchange=request.network.exchange if "network" in request.waits else "",
     )
 
 
@@ -255,6 +276,15 @@ def keep_broken(job: Job, folder: Path, error: InterruptedRun) -> None:
     write_text_whole(folder / "broken.json", json.dumps(said | {"n_iterations": len(records.gpu)}, indent=2) + "\n")
 
 
+def machine_record(study: Study) -> dict[str, Any]:
+    """What host.json says; where memory operations are waited for, caches are those of the machine that they were measured on."""
+    record = host_record({"seed": study.request.seed, FOLDER: protocol(study)}, {})
+    if study.rounds is not None and "memory" in study.request.waits:
+        measured = study.rounds.host.get("host", {})
+        record["host"] |= {"cache_bytes": measured.get("cache_bytes", record["host"]["cache_bytes"])}
+    return record
+
+
 def protocol(study: Study) -> dict[str, Any]:
     """What host.json says of how it was measured."""
     request = study.request
@@ -265,5 +295,5 @@ def protocol(study: Study) -> dict[str, Any]:
         "poll": "non-blocking collectives, tested every 250 us; normal priority",
         "data": study.samples.name if study.samples else f"rounds of {study.rounds.name}" if study.rounds else "",
         "waits": {part: list(WAITED[part]) for part in request.waits},
-        "network": {"latency_s": request.network.latency_s, "bytes_per_s": request.network.bytes_per_s},
+        "network": asdict(request.network),
     }

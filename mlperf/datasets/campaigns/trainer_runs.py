@@ -106,7 +106,8 @@ def _network(campaign: Campaign, mode: str) -> str:
     network = campaign.host.get("protocol", {}).get("asgd", {}).get("network", {})
     if "network" not in mode or not network:
         return ""
-    return f", {network['bytes_per_s']:g} B/s"
+    exchange = f", {network['exchange']}" if "exchange" in network else ""
+    return f", {network['bytes_per_s']:g} B/s{exchange}"
 
 
 def trainer_table(campaign: Campaign, name: str) -> pd.DataFrame:

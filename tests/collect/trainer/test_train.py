@@ -10,8 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mlperf.collect.protocol.host import cache_bytes
 from mlperf.collect.trainer import AsgdRequest, digits_cnn, train_asynchronously
+from mlperf.collect.trainer.network import Network
 from mlperf.collect.trainer.records import warm_up
+from mlperf.collect.trainer.train import Study, check_same_network, machine_record
+from mlperf.core.errors import UsageError
 from mlperf.datasets import read_campaign
 from mlperf.datasets.dictionary.schema import COMPONENT_NAMES
 from mlperf.specs import CnnSpec
@@ -102,7 +106,33 @@ def test_the_same_command_runs_only_what_is_missing(emulated: Any) -> None:
 def test_host_json_says_mode_and_rule(emulated: Any) -> None:
     said = json.loads((emulated.request.out / "host.json").read_text())["protocol"]["asgd"]
     assert said["mode"] == "emulated gradient+memory+network"
+    assert said["network"] == {"latency_s": 5e-6, "bytes_per_s": 3e9, "exchange": emulated.job.exchange}
     assert "compute_gradient" in said["waits"]["gradient"]
+
+
+def test_waited_memory_operations_have_the_caches_they_were_measured_with(tmp_path: Path) -> None:
+    """cpu-epyc says 1 MiB of L2 a core; terms of vector operations begin where a cache ends."""
+    waits = ("gradient", "memory", "network")
+    study = Study(AsgdRequest(tmp_path, waits=waits), NET, None, read_campaign("cpu-epyc"), [])
+    assert machine_record(study)["host"]["cache_bytes"] == {"L1d": 49152, "L2": 1048576, "L3": 33554432}
+    real = Study(AsgdRequest(tmp_path), NET, None, None, [])
+    assert machine_record(real)["host"]["cache_bytes"] == cache_bytes()
+
+
+def test_a_campaign_waits_for_one_network(tmp_path: Path) -> None:
+    """A record of the time when there was one form of exchange means that one; a real network is none that is waited for."""
+
+    def write(waits: dict[str, list[str]], **network: float) -> None:
+        said = {"protocol": {"asgd": {"waits": waits, "network": network}}}
+        (tmp_path / "host.json").write_text(json.dumps(said), encoding="utf-8")
+
+    check_same_network(tmp_path, Network(exchange="tree"))
+    write({"gradient": []}, latency_s=1.0, bytes_per_s=1.0)
+    check_same_network(tmp_path, Network(exchange="tree"))
+    write({"network": ["allreduce"]}, latency_s=5e-6, bytes_per_s=3e9)
+    check_same_network(tmp_path, Network())
+    with pytest.raises(UsageError, match=r"exchange='tree'.*exchange='halving-doubling'"):
+        check_same_network(tmp_path, Network(exchange="tree"))
 
 
 def test_waits_of_the_gradient_alone_leave_memory_and_network_real(tmp_path, measured) -> None:
