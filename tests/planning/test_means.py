@@ -40,7 +40,7 @@ def test_factors_scale_what_is_solved_and_not_what_was_predicted(small_model: An
 def test_differences_are_taken_at_the_closed_solution_of_a_refined_one(small_model: Any, inputs: Any) -> None:
     part = inputs.take(np.array([0]))
     means = solve_means(small_model, part, PredictionOptions(refine="recursion", seed=1))
-    closed = solve_iterations(means.times, means.run, "convolution")
+    closed = solve_iterations(means.times, means.run, "phases")
     assert means.solved.form == "recursion"
     assert means.closed_state.gpu_iteration_s == pytest.approx(closed.gpu_iteration_s, rel=1e-15)
     assert means.solved.state.gpu_iteration_s[0] != closed.gpu_iteration_s[0]
