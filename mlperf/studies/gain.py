@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from joblib import Parallel, delayed
 
 from mlperf.core.shown import Shown
 from mlperf.features.network_engine import DYNAMIC_COLUMNS, SETS
+from mlperf.models.formula.terms import Terms
 from mlperf.models.validation.scores import r2
 from mlperf.training.characteristics.stored import RUN, SURROGATE
 from mlperf.training.gradient.gradient import EXPLAINED
@@ -186,9 +187,15 @@ def left_out(further: GradientCharacteristics, fold: list[str], variant: Variant
     fits = [each[method].estimator for each in model.kernels.values() if method in each]
     return Fold(
         predicted_steps(model, test, (method,)),
-        float(np.mean([len(offered & set(getattr(fit, "terms_", ()))) for fit in fits])),
+        float(np.mean([len(offered & kept_terms(fit)) for fit in fits])),
         float(np.mean([getattr(getattr(fit, "report_", None), "r2_adj", np.nan) for fit in fits])),
     )
+
+
+def kept_terms(estimator: Any) -> set[str]:
+    """Labels of the terms that a fitted estimator reads; a residual's own, not those of the model under it."""
+    terms = getattr(estimator, "terms_", ())
+    return set(terms.names if isinstance(terms, Terms) else terms)
 
 
 def explained_share(steps: pd.DataFrame, method: str) -> float:

@@ -71,6 +71,14 @@ def test_a_counter_that_is_the_time_removes_the_error(few: Campaign, tmp_path: P
     assert any("hw_cache_misses" in note for note in found.notes)
 
 
+@pytest.mark.slow
+def test_every_method_can_be_asked(few: Campaign) -> None:
+    """The command's own example names ``learnt``, whose estimator keeps its terms in another shape."""
+    found = characteristic_gain(few, ("swc-s",), method="learnt", n_folds=2).table
+    assert found["n_terms"].iloc[-1] > 0
+    assert found["mape"].between(0.0, 1.0).all()
+
+
 def test_noise_for_a_counter_is_no_gain(few: Campaign, tmp_path: Path) -> None:
     campaign = few
     calls = campaign_counters(campaign)[["cnn", "subbatch_size", "kernel", "layer"]]
