@@ -179,9 +179,10 @@ def test_resume_refuses_another_network_of_the_same_name(tmp_path: Path) -> None
 
 
 def test_budget_ends_between_two_visits(tmp_path: Path) -> None:
-    found = collect(request(tmp_path, rounds=1000, budget_s=0.5))
+    # Long enough for a first visit on a busy machine, far too short for all.
+    found = collect(request(tmp_path, rounds=20_000, budget_s=3.0))
     assert not found.complete
-    assert len(read_campaign(tmp_path).steps) < 4000
+    assert 0 < len(read_campaign(tmp_path).steps) < 80_000
 
 
 def test_wrong_requests_are_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ def test_a_gradient_is_used_once_and_after_its_weights_were_published(real: Any)
         assert one.sort_values("iteration")["version"].is_monotonic_increasing
 
 
+@pytest.mark.slow
 def test_the_digits_are_learnt_on_two_ranks_with_two_workers(tmp_path: Path) -> None:
     """Single epochs jump, as asynchronous momentum does: the median over the last ten is judged."""
     train_asynchronously(AsgdRequest(tmp_path, repeats=1, seed=3))
