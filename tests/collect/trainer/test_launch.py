@@ -100,6 +100,7 @@ def test_a_run_that_wrote_nothing_is_kept_as_such(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "asgd" / "run-0001" / "broken.json").read_text())["n_updates"] == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_all_ranks_and_keeps_their_records(tmp_path: Path) -> None:
     words = ("collect", "asgd", "--", "-o", str(tmp_path), "--gpus-per-node", "1", "--epochs", "100000")
     command = subprocess.Popen([sys.executable, "-m", "mlperf", *words], stderr=subprocess.PIPE, text=True)

@@ -45,6 +45,7 @@ def test_replaced_cell_is_named(table: str, column: str, replacement: str, edite
     assert caught.value.hint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", "-1", "x", "nan"])
 @pytest.mark.parametrize("table", ["kernels", "updates"])
 def test_every_single_cell(table: str, text: str, edited: Edit, small_texts: dict[str, str]) -> None:

@@ -68,6 +68,7 @@ CLEAR = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pattern", "lines"), CLEAR)
 def test_misses_of_matrix_products_are_those_of_an_lru_cache(pattern: str, lines: int) -> None:
     addresses = nest_addresses(pattern_nest(pattern, "ijk"), {"N": 32})

@@ -52,6 +52,7 @@ def test_the_window_of_a_quantile_lies_below_that_of_the_mean(small_model: Any) 
     assert upper.window_quantile == 0.9
 
 
+@pytest.mark.slow
 def test_the_largest_staleness_is_obeyed(small_model: Any) -> None:
     free = search(small_model, top=30)
     limit = float(np.median(free.best["mean_staleness"]))
@@ -68,6 +69,7 @@ def test_only_rows_that_are_sure_enough_are_ranked(small_model: Any) -> None:
     np.testing.assert_array_equal(sure.best[["n_nodes", "subbatch_size"]], expected[["n_nodes", "subbatch_size"]])
 
 
+@pytest.mark.slow
 def test_time_to_target_ranks_epochs_times_epoch(small_model: Any, quality: Any) -> None:
     found = search(small_model, objective="time_to_target", quality=quality)
     best = found.best

@@ -55,6 +55,7 @@ def test_modes_have_files_of_their_own(mixed_material: FigureInputs, tmp_path: P
     assert slug("emulated gradient+memory x5") == "emulated-gradient-memory-x5"
 
 
+@pytest.mark.slow
 def test_a_campaign_without_runs_skips_what_needs_them(small_material: FigureInputs, tmp_path: Path) -> None:
     result = draw_paper_figures(replace(small_material, machines=()), tmp_path, numbers=[4, 5, 9, 11])
     assert [item.number for item in result.drawn] == [4, 5]

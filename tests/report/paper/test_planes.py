@@ -81,6 +81,7 @@ def test_the_second_machine_is_another_mode_or_campaign(runs_material: FigureInp
     assert second_plane(replace(runs_material, second=mixed_material.campaign)).window == first_plane(runs_material).window
 
 
+@pytest.mark.slow
 def test_a_campaign_of_kernels_is_searched_on_each_machine(small_material: FigureInputs) -> None:
     machines = tuple(load_machine(name) for name in ("cpu-cluster", "kfc"))
     material = replace(small_material, machines=machines, cnns=("alexnet",), window=(20.0, 60.0))

@@ -57,6 +57,7 @@ def test_machines_with_known_clocks_are_compared_in_cycles(made: KernelTimes) ->
         assert table[name, "general, unseen"].mape == pytest.approx(table[name, "special"].mape, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_two_machines_are_compared(made: KernelTimes) -> None:
     rows = made.where(build="gcc_O2_sse3_fast", N=50)
     second = rows.frame.assign(machine="second", time_s=2.0 * rows.frame["time_s"])
