@@ -12,7 +12,7 @@ import pytest
 
 from mlperf.studies.open_data import TASKS, OpenAccuracy, read_limits
 from mlperf.studies.open_data.coverage import CARDS, EPOCHS, ITERATIONS, interval_findings, layer_trial
-from mlperf.studies.open_data.forms import ratio
+from mlperf.studies.open_data.forms import bound
 from mlperf.studies.open_data.layers import STEP
 from mlperf.studies.open_data.limits import judge
 from mlperf.studies.open_data.result import Goal, TaskResult, limit_text
@@ -129,7 +129,7 @@ def test_whole_networks_err_more_than_layers_do(run: Run) -> None:
 @pytest.mark.parametrize("card", CARDS)
 def test_intervals_of_convolution_layers(shared_data: Path, card: str) -> None:
     """Ten folds: 92 to 98 % of the left-out layers inside, the median half-width at most three times the MAPE."""
-    found = score(Method("ratio", "default", lambda: ratio(STEP)), layer_trial(card, shared_data))
+    found = score(Method("ratio", "default", bound("ratio", STEP)), layer_trial(card, shared_data))
     assert 0.92 <= found.coverage <= 0.98
     asked = {key: limit for key, limit in LIMITS.items() if key[:2] == ("E1", card) and key[2].startswith("ratio")}
     assert len(asked) == 2
