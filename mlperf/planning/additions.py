@@ -24,7 +24,7 @@ from mlperf.training.model import Model
 from mlperf.training.run_model import RunModel
 
 DRAWN_FORM = "second_moment"
-"""Solves the draws: its outputs move with the component times as those of the default form do, at a hundredth of the cost."""
+"""Solves the draws: intervals are as wide as those of the default form within a few per cent, at a hundredth of the cost."""
 
 
 def with_intervals(prediction: Prediction, model: Model, inputs: ConfigurationInputs, means: SolvedMeans) -> Prediction:

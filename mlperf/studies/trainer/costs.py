@@ -166,7 +166,7 @@ def barrier_waits(rows: pd.DataFrame, varied: Mapping[str, float]) -> FloatArray
     for _ in range(N_ROUNDS):
         payload_s = np.maximum(seconds["allreduce_s"] - wait_s, 0.0)
         times = spread_times({**seconds, "allreduce_s": payload_s}, varied, None)
-        wait_s = solve_iterations(times, run_grid(rows), "convolution").barrier_wait_s
+        wait_s = solve_iterations(times, run_grid(rows)).barrier_wait_s
     return wait_s
 
 

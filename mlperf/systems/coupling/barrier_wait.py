@@ -140,10 +140,9 @@ def _live_fresh_wait(
     likely_s = n * p * buffer.mean_wait_s + WAITS_REACH * np.sqrt(n * p * buffer.square_wait_s2) + longest_s
     reach_s = n * buffer.sum_s + np.minimum(n * longest_s, likely_s) + 2.0 * NORMAL_REACH * own_std_s
     step_s = _step(reach_s, buffer.sum_s)
-    deposit = np.fft.rfft(_lock_wait_masses(buffer.deposit_met, buffer.deposit_s / step_s, N_SUPPORT), N_POINTS)
-    fetch = np.fft.rfft(_lock_wait_masses(buffer.fetch_met, buffer.fetch_s / step_s, N_SUPPORT), N_POINTS)
-    turn = -2.0j * np.pi * np.fft.rfftfreq(N_POINTS)
-    each = deposit * fetch * np.exp(turn * (buffer.sum_s / step_s)[:, None])
+    sums = buffer.sum_s / step_s
+    each = np.fft.rfft(_lock_wait_masses(buffer.deposit_met, buffer.deposit_s / step_s, N_SUPPORT, sums), N_POINTS)
+    each *= np.fft.rfft(_lock_wait_masses(buffer.fetch_met, buffer.fetch_s / step_s, N_SUPPORT), N_POINTS)
     spectrum = _compound(each, n, p, overdispersion)
     if own_std_s.any():
         spectrum = spectrum * np.fft.rfft(_normal_masses(own_std_s / step_s), N_POINTS)
@@ -156,7 +155,8 @@ def _compound(each: ComplexArray, n: int, p: FloatArray, overdispersion: FloatAr
     levels = [np.zeros_like(p), *(np.minimum(level, 1.0) for level in beta_binomial_cdf(n, p, overdispersion)), np.ones_like(p)]
     total = np.zeros_like(each)
     for i in range(n, -1, -1):
-        total = total * each + (levels[i + 1] - levels[i])[:, None]
+        total *= each
+        total += (levels[i + 1] - levels[i])[:, None]
     return total
 
 
@@ -208,20 +208,21 @@ def _normal_masses(std: FloatArray) -> FloatArray:
     return np.asarray(masses)
 
 
-def _lock_wait_masses(busy: FloatArray, width: FloatArray, n_points: int) -> FloatArray:
-    """One lock wait on the grid: an atom at 0 and a uniform density on (0, width) steps, through hat functions."""
+def _lock_wait_masses(busy: FloatArray, width: FloatArray, n_points: int, start: FloatArray | None = None) -> FloatArray:
+    """One lock wait on the grid: an atom at ``start`` (0) and a uniform density on the ``width`` steps after it, through hats."""
     nodes = np.arange(n_points, dtype=np.float64)
+    if start is not None:
+        nodes = nodes - start[:, None]
     safe = np.where(width > 0.0, width, 1.0)[:, None]
-    masses = busy[:, None] * (_hat_cdf(safe - nodes) - _hat_cdf(-nodes)) / safe
-    masses[:, 0] += 1.0 - busy
+    masses = (busy[:, None] / safe) * (_hat_cdf(safe - nodes) - _hat_cdf(-nodes))
+    masses += (1.0 - busy)[:, None] * np.maximum(1.0 - np.abs(nodes), 0.0)
     return np.asarray(masses)
 
 
 def _hat_cdf(x: FloatArray) -> FloatArray:
     """Integral of the hat function on (-1, 1) from the left to x."""
-    left = np.clip(x, -1.0, 0.0) + 1.0
-    right = 1.0 - np.clip(x, 0.0, 1.0)
-    return np.asarray(np.where(x < 0.0, 0.5 * left * left, 1.0 - 0.5 * right * right))
+    inside = np.clip(x, -1.0, 1.0)
+    return np.asarray(0.5 + inside - 0.5 * inside * np.abs(inside))
 
 
 def _buffer_masses(n: int, p: FloatArray, overdispersion: FloatArray, spacing: FloatArray) -> FloatArray:

@@ -64,6 +64,15 @@ def test_the_closed_form_is_as_near_as_it_claims(reference: Any, calibrated: Mac
         assert paper == pytest.approx(case["paper_update_s"], rel=5e-4)
 
 
+def test_the_default_form_is_nearer_than_those_before_it(reference: Any, calibrated: Machine, light: Machine) -> None:
+    """T_Update within 2 %; ``convolution`` needs 6 % for KFC (8,8)."""
+    for case in reference("sprint_simulation.json")["cases"]:
+        if "gpu_s" not in case:
+            continue
+        found = solve_iterations(*reference_case(case, calibrated, light)).update_iteration_s.item()
+        assert found == pytest.approx(case["update_s"], rel=0.002 if case["machine"] == "light" else 0.02)
+
+
 def mean(runs: list[Simulation], name: str) -> float:
     return float(np.mean([getattr(each, name) for each in runs]))
 
