@@ -129,3 +129,12 @@ def test_the_grid_is_seen_neither_in_the_wait_nor_in_its_slope(monkeypatch: pyte
     monkeypatch.setattr("mlperf.systems.coupling.barrier_wait.N_SUPPORT", 4096)
     monkeypatch.setattr("mlperf.systems.coupling.barrier_wait.N_POINTS", 8192)
     assert coarse == pytest.approx(wait(1.0), rel=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 3, 16])
+@pytest.mark.parametrize("overdispersion", [None, 1.5])
+def test_the_barrier_grows_at_most_as_the_share_of_fresh_buffers(n: int, overdispersion: float | None) -> None:
+    p = np.linspace(1e-3, 0.999, 500)
+    spread = None if overdispersion is None else np.full(p.size, overdispersion)
+    for n_nodes in (2.0, 8.0, 1024.0):
+        assert (np.diff(barrier_excess(n, p, np.full(p.size, n_nodes), spread) / p) < 0.0).all()
