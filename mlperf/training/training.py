@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.models import GridLocal
 from mlperf.training.components.component_fit import fit_components
-from mlperf.training.components.component_rows import component_rows
+from mlperf.training.components.component_rows import operation_rows, run_rows
 from mlperf.training.gradient.gradient import METHODS, GradientModel, fit_gradient
 from mlperf.training.gradient.gradient_accuracy import LeftOut, accuracy_table, kernel_accuracy, leave_groups_out
 from mlperf.training.gradient.gradient_characteristics import GradientCharacteristics
@@ -66,6 +66,7 @@ def train_campaign(
     characteristics: Sequence[str] = (),
     counters: Path | None = None,
     runs: Sequence[Campaign | str | Path] = (),
+    scored: bool = True,
 ) -> Model:
     """Fit every component of a campaign.
 
@@ -99,6 +100,8 @@ def train_campaign(
         Kernel counters for ``dwc-b``; by default those beside the campaign's tables.
     runs : sequence of Campaign, str or Path
         Campaigns of asynchronous runs on the machine of ``campaign``; their components win over operations measured alone.
+    scored : bool
+        Whether each component gets its left-out errors and the tests that know of the selection; nothing predicts with them.
 
     Returns
     -------
@@ -119,23 +122,58 @@ def train_campaign(
     found, others = _campaign(campaign, duplicates), [_campaign(run, duplicates) for run in runs]
     _check_names(found, others, leave_out)
     asynchronous = [part for part in (found, *others) if part.components is not None]
-    cache_bytes = found.host.get("host", {}).get("cache_bytes", {})
     gradient: GradientModel | WorkModel
     if found.kernels is None and asynchronous:
         gradient, score, cnns = fit_steps(asynchronous, leave_out), GradientScore.unknown(), tuple[str, ...]()
     else:
         options = {"n_folds": n_folds, "seed": seed, "jobs": jobs}
         gradient, score, cnns = _fit_kernels(found, backend, leave_out, characteristics, counters, **options)
-    return Model(
+    in_place = run_rows(asynchronous, leave_out) if asynchronous else {}
+    alone = {} if found.updates is None else operation_rows(found.updates)
+    model = Model(
         gradient=gradient,
         score=score,
-        components=fit_components(component_rows(found, others, leave_out), noise, cache_bytes),
-        runs=fit_run_model(asynchronous, gradient, score, cache_bytes, leave_out) if asynchronous else None,
-        cnns=tuple(dict.fromkeys((*cnns, *(name for part in asynchronous for name in part.cnns if name not in leave_out)))),
+        components=fit_components({name: rows for name, rows in alone.items() if name not in in_place}, noise, _cache_bytes([found]), left_out=scored),
+        runs=None,
+        cnns=cnns,
         noise=noise,
         seed=seed,
         provenance=provenance(data_sha256={part.name: part.sha256 for part in (found, *others)}, seed=seed),
     )
+    return with_runs(model, asynchronous, leave_out, scored=scored) if asynchronous else model
+
+
+def with_runs(model: Model, campaigns: Sequence[Campaign], leave_out: Sequence[str] = (), *, scored: bool = True) -> Model:
+    """Fit asynchronous runs onto a model, whose kernels stay as they are.
+
+    Parameters
+    ----------
+    model : Model
+        Gives the time of a step.
+    campaigns : sequence of Campaign
+        With ``components.csv`` and ``runs.csv``; their components win over operations measured alone, and over earlier runs.
+    leave_out : sequence of str
+        Networks whose runs are not looked at.
+    scored : bool
+        As of `train_campaign`.
+    """
+    cache_bytes = _cache_bytes(campaigns)
+    components = fit_components(run_rows(campaigns, leave_out), model.noise, cache_bytes, left_out=scored)
+    names = (name for campaign in campaigns for name in campaign.cnns if name not in leave_out)
+    digests = {campaign.name: campaign.sha256 for campaign in campaigns}
+    return replace(
+        model,
+        components={**model.components, **components},
+        runs=fit_run_model(campaigns, model.gradient, model.score, cache_bytes, leave_out),
+        cnns=tuple(dict.fromkeys((*model.cnns, *names))),
+        provenance={**model.provenance, "data_sha256": {**model.provenance["data_sha256"], **digests}},
+    )
+
+
+def _cache_bytes(campaigns: Sequence[Campaign]) -> Mapping[str, int]:
+    """Caches of the first host that is known, by level."""
+    known = (campaign.host.get("host", {}).get("cache_bytes", {}) for campaign in campaigns)
+    return next((found for found in known if found), {})
 
 
 def _fit_kernels(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,17 +41,14 @@ class TrainerRuns(Shown):
         ``campaign, run, quantity, value, count``.
     cnns : mapping
         Specifications by name.
-    cache_bytes : mapping
-        Caches of the host by level, for terms that begin where one ends.
-    sha256 : mapping
-        Digest of each campaign.
+    campaigns : tuple of Campaign
+        What they were read from.
     """
 
     table: pd.DataFrame
     histograms: pd.DataFrame
     cnns: Mapping[str, CnnSpec]
-    cache_bytes: Mapping[str, int]
-    sha256: Mapping[str, str]
+    campaigns: tuple[Campaign, ...]
 
     def to_frame(self) -> pd.DataFrame:
         """One row a run."""
@@ -61,7 +58,21 @@ class TrainerRuns(Shown):
         """The runs that the mask ``keep`` over the table marks, with their histograms."""
         table = self.table[keep].reset_index(drop=True)
         keys = table[["campaign", "run"]]
-        return TrainerRuns(table, self.histograms.merge(keys, on=["campaign", "run"]), self.cnns, self.cache_bytes, self.sha256)
+        return TrainerRuns(table, self.histograms.merge(keys, on=["campaign", "run"]), self.cnns, self.campaigns)
+
+    def campaigns_of(self, runs: pd.DataFrame) -> list[Campaign]:
+        """The campaigns as if these rows of ``table`` were all that had been run; those without a row are left out."""
+        chosen = {str(name): part for name, part in runs.groupby("campaign")}
+        return [_only(campaign, chosen[campaign.name]) for campaign in self.campaigns if campaign.name in chosen]
+
+
+def _only(campaign: Campaign, runs: pd.DataFrame) -> Campaign:
+    kept = {
+        name: table[table["run"].isin(runs["run"])].reset_index(drop=True)
+        for name in ("components", "runs", "details")
+        if (table := campaign.tables.get(name)) is not None
+    }
+    return replace(campaign, cnns={name: campaign.cnns[name] for name in sorted(runs["cnn"].unique())}, **kept)
 
 
 def read_runs(sources: Sequence[str | Path]) -> TrainerRuns:
@@ -86,8 +97,7 @@ def read_runs(sources: Sequence[str | Path]) -> TrainerRuns:
             [trainer_table(campaign, "histograms").assign(campaign=campaign.name) for campaign in campaigns], ignore_index=True
         ),
         cnns,
-        campaigns[0].host.get("host", {}).get("cache_bytes", {}),
-        {campaign.name: campaign.sha256 for campaign in campaigns},
+        tuple(campaigns),
     )
 
 

@@ -1,35 +1,46 @@
-"""What may be asked of the equations: limits from a TOML file."""
+"""What may be asked of predictions of runs: limits from a TOML file."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlperf.core.json_fields import Fields
 from mlperf.specs.network.toml import read_toml
 from mlperf.systems.sprint.outputs import OUTPUTS
 
-RANKED = ("pairs in wrong order beyond noise", "regret")
+INTERVALS = ("least_coverage", "most_coverage", "half_widths")
+RANKED = ("regret",)
+TABLES: Mapping[str, Collection[str]] = {
+    "network_left_out": OUTPUTS,
+    "more_nodes": OUTPUTS,
+    "one_network": OUTPUTS,
+    "intervals": INTERVALS,
+    "ranking": RANKED,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class TrainerLimits:
-    """Largest values allowed, by table of the file and name; what has no limit is not judged.
+    """Limits by table of the file and name; what has none is not judged.
 
     Attributes
     ----------
-    held_out_nodes, other_networks : mapping of str to float
-        Mean relative error by quantity: fitted on fewer nodes, and fitted on another network.
-    repeats : mapping of str to float
-        By quantity, what an error on held-out nodes may be in any case: this many times the mean difference between repeats.
+    network_left_out, more_nodes : mapping of str to float
+        Largest mean relative error by quantity.
+    one_network : mapping of str to float
+        Largest median over the networks that are trained on.
+    intervals : mapping of str to float
+        Of `INTERVALS`: shares of runs inside 95 % intervals, and mean half-widths over the mean error.
     ranking : mapping of str to float
-        Of `RANKED`, a number of pairs and a fraction.
+        Of `RANKED`: the largest regret of a chosen configuration, a fraction.
     """
 
-    held_out_nodes: Mapping[str, float] = field(default_factory=dict)
-    repeats: Mapping[str, float] = field(default_factory=dict)
-    other_networks: Mapping[str, float] = field(default_factory=dict)
+    network_left_out: Mapping[str, float] = field(default_factory=dict)
+    more_nodes: Mapping[str, float] = field(default_factory=dict)
+    one_network: Mapping[str, float] = field(default_factory=dict)
+    intervals: Mapping[str, float] = field(default_factory=dict)
     ranking: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -41,14 +52,8 @@ def read_trainer_limits(path: Path | str) -> TrainerLimits:
     DataError
         The file is missing, no TOML, or holds an unknown table or name, or something that is no number.
     """
-    tables = {each.name: {} for each in fields(TrainerLimits)} | read_toml(path)
-    with Fields(tables, str(path)) as document:
-        return TrainerLimits(
-            _numbers(document.child("held_out_nodes"), OUTPUTS),
-            _numbers(document.child("repeats"), OUTPUTS),
-            _numbers(document.child("other_networks"), OUTPUTS),
-            _numbers(document.child("ranking"), RANKED),
-        )
+    with Fields({name: {} for name in TABLES} | read_toml(path), str(path)) as document:
+        return TrainerLimits(**{name: _numbers(document.child(name), known) for name, known in TABLES.items()})
 
 
 def _numbers(table: Fields, known: Collection[str]) -> dict[str, float]:

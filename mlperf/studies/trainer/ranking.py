@@ -2,150 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.shown import Shown
-from mlperf.datasets.campaigns.trainer_runs import CONFIG, TrainerRuns, repeat_differences, settings_table
-from mlperf.studies.trainer.costs import TABLE_ONLY, fit_costs
-from mlperf.studies.trainer.forms import PREDICTING
-from mlperf.studies.trainer.split import TRAINED_ON, predict_settings
+from mlperf.datasets.campaigns.trainer_runs import CONFIG
+from mlperf.studies.trainer.predictions import EPOCH, MODEL, STEP_ALONE
 
 WINDOW = 0.25
-"""Half width of the paper's window around its centre (138 +- 25 %)."""
+"""Half-width of a window around the mini-batch size at its centre, as in the paper (138 +- 25 %)."""
 
-LEAST_IN_WINDOW = 6
-WIDER, WIDEST = 1.25, 2.5
-TOGETHER = "all machines"
+GROUP = ["protocol", "machine", "trained_on", "cnn"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ranking(Shown):
-    """In-window configurations of one network on one machine, or on all together.
+def rank_windows(rows: pd.DataFrame, noise: pd.DataFrame) -> pd.DataFrame:
+    """Order and regret inside every window.
 
-    Attributes
+    Parameters
     ----------
-    machine, cnn, form : str
-        What was ranked, and by which form of the equations.
-    lower, upper : float
-        Window on the predicted mean mini-batch, samples; the same on every machine.
-    table : DataFrame
-        In predicted order: machine and configuration, ``predicted_s``, ``measured_s`` (T_Epoch), predicted and measured mini-batch,
-        ``fitted_on`` (whether its own runs were among those fitted), ``measured_rank``.
-    n_pairs, n_beyond_noise, n_tied, n_wrong : int
-        Pairs of configurations; those whose measured difference is beyond the noise of repeats; of these, those predicted in the
-        wrong order, by less than the noise (predicted as a tie) or by more.
-    regret : float
-        Measured time of the predicted best over that of the measured best, less 1.
-    noise : float
-        Difference of two configurations that is noise: twice the mean relative difference between repeats.
+    rows : DataFrame
+        Of `mlperf.studies.trainer.predictions.split_rows`.
+    noise : DataFrame
+        ``machine, cnn, noise``: relative difference of two epoch times up to which nobody can tell.
+
+    Returns
+    -------
+    DataFrame
+        One row a distinct window of at least two configurations: `GROUP`, ``lower, upper`` (predicted samples per update),
+        ``n_configs``, ``n_pairs`` apart beyond the noise, ``n_reversed`` of them, ``regret`` (measured time of the predicted
+        best over that of the measured best, less 1), and the last two of the gradient alone: ``n_reversed_alone, regret_alone``.
     """
-
-    machine: str
-    cnn: str
-    form: str
-    lower: float
-    upper: float
-    table: pd.DataFrame
-    n_pairs: int
-    n_beyond_noise: int
-    n_tied: int
-    n_wrong: int
-    regret: float
-    noise: float
-
-
-def rank_windows(runs: TrainerRuns, trained_on: str, form: str = PREDICTING) -> list[Ranking]:
-    """Rank the in-window configurations of every network: on each machine where at least six were run, and on all together.
-
-    Costs come from components.csv alone of ``trained_on`` on that machine: of its runs on one and two nodes for the network itself,
-    so that more nodes are held out, and of all its runs for other networks. A machine without runs of it is left out. The window is
-    centred on the median predicted mini-batch and 25 % wide to either side, as in the paper; where fewer than six configurations of
-    a machine lie inside, it is widened step by step until six do, but not beyond a factor of 2.5 to either side.
-    """
-    configurations = predicted_configurations(runs, trained_on, form)
-    noise = repeat_differences(runs.table)
+    wide = rows.pivot_table(index=[*GROUP, *CONFIG[1:]], columns=["method", "quantity"], values=["predicted", "measured"])
+    doubt = noise.set_index(["machine", "cnn"])["noise"]
     found = []
-    for cnn, rows in configurations.groupby("cnn", sort=True):
-        sizes = rows.groupby("machine")["predicted_s"].transform("size")
-        enough = rows[sizes >= LEAST_IN_WINDOW]
-        if enough.empty:
-            continue
-        lower, upper = window([part["predicted_minibatch_size"].tolist() for _, part in enough.groupby("machine", sort=True)])
-        if upper > WIDEST**2 * lower:
-            continue
-        doubt = 2.0 * float(noise.loc[noise["cnn"] == cnn, "epoch_s"].mean())
-        inside = enough[enough["predicted_minibatch_size"].between(lower, upper)]
-        machines = [(str(machine), part) for machine, part in inside.groupby("machine", sort=True)]
-        for machine, part in [*machines, (TOGETHER, inside)] if len(machines) > 1 else machines:
-            found.append(ranking(machine, str(cnn), form, (lower, upper), part, doubt))
-    return found
-
-
-def predicted_configurations(runs: TrainerRuns, trained_on: str, form: str) -> pd.DataFrame:
-    """Predicted and measured epoch time and mini-batch of every setting on machines where the costs of ``trained_on`` are known."""
-    parts = list(_by_machine(settings_table(runs.table), runs, trained_on, form))
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["machine", *CONFIG, "predicted_s"])
-
-
-def _by_machine(settings: pd.DataFrame, runs: TrainerRuns, trained_on: str, form: str) -> Iterator[pd.DataFrame]:
-    for _, here in settings.groupby("machine", sort=True):
-        own = here["cnn"] == trained_on
-        few = own & here["n_nodes"].isin(TRAINED_ON)
-        for train, test in ((few, own), (own, ~own)):
-            if not (here.loc[train, "n_nodes"] > 1).any() or not test.any():
-                continue
-            measured = here[test].reset_index(drop=True)
-            costs = fit_costs(here[train].reset_index(drop=True), runs.cnns, TABLE_ONLY)
-            found = predict_settings(costs, measured, [form])
-            yield measured[["machine", *CONFIG]].assign(
-                predicted_s=found["epoch_s"],
-                measured_s=measured["epoch_s"],
-                predicted_minibatch_size=found["mean_minibatch_size"],
-                measured_minibatch_size=measured["mean_minibatch_size"],
-                fitted_on=train[test].to_numpy(),
+    for key, part in wide.groupby(level=GROUP, sort=False):
+        size, said, alone = (
+            part["predicted"][MODEL, "mean_minibatch_size"],
+            part["predicted"][MODEL, EPOCH],
+            part["predicted"][STEP_ALONE, EPOCH],
+        )
+        measured = part["measured"][MODEL, EPOCH].to_numpy(float)
+        threshold = float(np.nan_to_num(doubt.get((key[1], key[3]), 0.0)))
+        for lower, upper, inside in windows(size.to_numpy(float)):
+            times = measured[inside]
+            wrong, n_pairs = reversed_pairs(times, said.to_numpy(float)[inside], threshold)
+            wrong_alone, _ = reversed_pairs(times, alone.to_numpy(float)[inside], threshold)
+            found.append(
+                {
+                    **dict(zip(GROUP, key, strict=True)),
+                    "lower": lower,
+                    "upper": upper,
+                    "n_configs": int(inside.sum()),
+                    "n_pairs": n_pairs,
+                    "n_reversed": wrong,
+                    "regret": regret(times, said.to_numpy(float)[inside]),
+                    "n_reversed_alone": wrong_alone,
+                    "regret_alone": regret(times, alone.to_numpy(float)[inside]),
+                }
             )
+    return pd.DataFrame(found)
 
 
-def window(machines: Sequence[Sequence[float]], least: int = LEAST_IN_WINDOW, half_width: float = WINDOW) -> tuple[float, float]:
-    """Bounds around the median of mini-batch sizes, widened by factors of 1.25 until ``least`` of every machine's lie inside."""
-    sizes = [np.asarray(each, float) for each in machines]
-    centre, width = float(np.median(np.concatenate(sizes))), half_width
-    while any(count_inside(each, centre, width) < min(least, each.size) for each in sizes):
-        width *= WIDER
-    return centre / (1.0 + width), centre * (1.0 + width)
+def windows(sizes: FloatArray) -> Iterator[tuple[float, float, FloatArray]]:
+    """Windows around every size in turn that hold two configurations or more, each set of configurations once.
+
+    Yields
+    ------
+    lower, upper, inside
+        Bounds and the mask of the configurations between them, shape of ``sizes``.
+    """
+    known = set()
+    for centre in np.sort(sizes):
+        lower, upper = (1.0 - WINDOW) * centre, (1.0 + WINDOW) * centre
+        inside = (sizes >= lower) & (sizes <= upper)
+        if inside.sum() > 1 and inside.tobytes() not in known:
+            known.add(inside.tobytes())
+            yield float(lower), float(upper), inside
 
 
-def count_inside(sizes: FloatArray, centre: float, width: float) -> int:
-    """How many sizes lie between centre / (1 + width) and centre * (1 + width)."""
-    return int(((sizes >= centre / (1.0 + width)) & (sizes <= centre * (1.0 + width))).sum())
+def reversed_pairs(measured: FloatArray, predicted: FloatArray, noise: float) -> tuple[int, int]:
+    """Pairs whose measured difference is beyond the noise and whose predicted one is 0 or has the other sign; all beyond it."""
+    first, second = np.triu_indices(len(measured), 1)
+    apart = measured[second] / measured[first] - 1.0
+    beyond = np.abs(apart) > noise
+    return int((beyond & (apart * (predicted[second] - predicted[first]) <= 0.0)).sum()), int(beyond.sum())
 
 
-def ranking(machine: str, cnn: str, form: str, bounds: tuple[float, float], rows: pd.DataFrame, noise: float) -> Ranking:
-    """Compare the predicted order of in-window configurations with the measured one; without repeats nothing is noise."""
-    table = rows.sort_values("predicted_s", ignore_index=True)
-    time_s = table["measured_s"].to_numpy(float)
-    first, second = np.triu_indices(len(table), 1)
-    # Rows are in predicted order: the second of each pair should be the slower one.
-    difference, said = (times[second] / times[first] - 1.0 for times in (time_s, table["predicted_s"].to_numpy(float)))
-    doubt = noise if np.isfinite(noise) else 0.0
-    beyond = np.abs(difference) > doubt
-    reversed_ = beyond & (difference < 0.0)
-    return Ranking(
-        machine=machine,
-        cnn=cnn,
-        form=form,
-        lower=bounds[0],
-        upper=bounds[1],
-        table=table.assign(measured_rank=table["measured_s"].rank().astype(int)),
-        n_pairs=len(first),
-        n_beyond_noise=int(beyond.sum()),
-        n_tied=int((reversed_ & (said <= doubt)).sum()),
-        n_wrong=int((reversed_ & (said > doubt)).sum()),
-        regret=float(time_s[0] / time_s.min() - 1.0),
-        noise=noise,
-    )
+def regret(measured: FloatArray, predicted: FloatArray) -> float:
+    """Measured time of what was predicted fastest over the least measured time, less 1."""
+    return float(measured[int(np.argmin(predicted))] / measured.min() - 1.0)

@@ -1,4 +1,4 @@
-"""What the judgement of trainer campaigns found."""
+"""What the judgement by trainer campaigns found."""
 
 from __future__ import annotations
 
@@ -9,62 +9,40 @@ import pandas as pd
 
 from mlperf.core.shown import Shown
 from mlperf.studies.trainer.histograms import HistogramComparison
-from mlperf.studies.trainer.ranking import Ranking
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainerAccuracy(Shown):
-    """SPRINT's equations against an asynchronous trainer; every error is a fraction, a table without rows was not measured.
+    """`mlperf train` and `mlperf predict` against an asynchronous trainer; errors are fractions, what was not measured has no rows.
 
     Attributes
     ----------
-    trained_on : str
-        The network whose runs everything was fitted on.
-    modes : DataFrame
-        What was run: one row a machine and network, with settings, repeats and how many settings qualify.
+    measured : DataFrame
+        What was run: one row a machine and network, with settings and repeats.
     gates : DataFrame
-        ``gate, value, limit, met`` of everything that was asked.
-    split_summary, split : DataFrame
-        Fitted on few nodes and tested on more, compared with known costs: by form and quantity; every setting.
-    wait_summary, waits : DataFrame
-        Lock waits and barrier by form; every setting, seconds.
-    headline_summary, headline : DataFrame
-        Coefficients of one network on others, with the paper's Table 9; every setting.
-    transfer : DataFrame
-        Gradient time of every network of the campaign that the waits were drawn from, by the same one coefficient.
-    rankings : tuple of Ranking
-        In-window configurations by machine.
-    components : DataFrame
-        Components and outputs by recipe, on held-out settings and networks.
-    distribution_summary, distributions : DataFrame
-        Mini-batch size and staleness against their predicted distributions.
+        ``gate, value, least, most, met`` of everything that was asked.
+    scores, rows : DataFrame
+        See `mlperf.studies.trainer.scores.score_table` and `mlperf.studies.trainer.predictions.split_rows`.
+    windows : DataFrame
+        See `mlperf.studies.trainer.ranking.rank_windows`.
+    equations : DataFrame
+        Measured component times put into the equations (see `mlperf.studies.trainer.equations.equation_errors`).
+    distributions : DataFrame
+        Mini-batch size and staleness of networks left out against their predicted distributions.
     examples : tuple of HistogramComparison
-        Distributions of a few settings, for the figure.
-    known : DataFrame
-        Known costs put into the equations, by mode: also those with real memory work and real gradients.
-    stretches : DataFrame
-        Modes with real work: times compared with the least crowded setting.
+        A few of them, for the figure.
     sha256 : mapping
         Digest of each campaign.
     """
 
-    trained_on: str
-    modes: pd.DataFrame
+    measured: pd.DataFrame
     gates: pd.DataFrame
-    split_summary: pd.DataFrame
-    split: pd.DataFrame
-    wait_summary: pd.DataFrame
-    waits: pd.DataFrame
-    headline_summary: pd.DataFrame
-    headline: pd.DataFrame
-    transfer: pd.DataFrame
-    rankings: tuple[Ranking, ...]
-    components: pd.DataFrame
-    distribution_summary: pd.DataFrame
+    scores: pd.DataFrame
+    rows: pd.DataFrame
+    windows: pd.DataFrame
+    equations: pd.DataFrame
     distributions: pd.DataFrame
     examples: tuple[HistogramComparison, ...]
-    known: pd.DataFrame
-    stretches: pd.DataFrame
     sha256: Mapping[str, str]
 
     @property

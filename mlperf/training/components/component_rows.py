@@ -16,35 +16,21 @@ if TYPE_CHECKING:
     from mlperf.datasets import Campaign
 
 
-def component_rows(campaign: Campaign, runs: Sequence[Campaign] = (), leave_out: Sequence[str] = ()) -> dict[str, pd.DataFrame]:
-    """Measured rows of every fitted component that the campaigns have.
-
-    Asynchronous runs (``components.csv``) win over isolated memory operations (``updates.csv``): they are measured in place.
-
-    Parameters
-    ----------
-    campaign : Campaign
-        Gives the isolated operations, and runs of its own.
-    runs : sequence of Campaign
-        Further asynchronous runs.
-    leave_out : sequence of str
-        Networks whose runs are not looked at.
+def run_rows(campaigns: Sequence[Campaign], leave_out: Sequence[str] = ()) -> dict[str, pd.DataFrame]:
+    """Measured rows of every fitted component that asynchronous runs hold; networks of ``leave_out`` are not looked at.
 
     Returns
     -------
     dict of DataFrame
         By component name: the inputs of its terms, ``group`` (rows that belong in one fold) and ``time_s``, seconds > 0.
     """
-    rows = {} if campaign.updates is None else _update_rows(campaign.updates)
-    tables = [part for part in (campaign, *runs) if part.components is not None]
-    if tables:
-        components = pd.concat([part.components for part in tables], ignore_index=True)
-        kept = components[~components["cnn"].isin(list(leave_out))].reset_index(drop=True)
-        rows.update(asynchronous_rows(kept, {name: cnn for part in tables for name, cnn in part.cnns.items()}))
-    return rows
+    components = pd.concat([campaign.table("components") for campaign in campaigns], ignore_index=True)
+    kept = components[~components["cnn"].isin(list(leave_out))].reset_index(drop=True)
+    return asynchronous_rows(kept, {name: cnn for campaign in campaigns for name, cnn in campaign.cnns.items()})
 
 
-def _update_rows(updates: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def operation_rows(updates: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The same of memory operations that were measured alone (``updates.csv``)."""
     rows = {}
     for operation, part in updates.groupby("operation", sort=True):
         if str(operation) not in BY_NAME:

@@ -1,0 +1,120 @@
+"""What `mlperf train` and `mlperf predict` say of runs that were not trained on, and trivial answers beside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.datasets.campaigns.trainer_runs import CONFIG, SETTING, TrainerRuns, settings_table
+from mlperf.features.network.steps import step_columns
+from mlperf.planning.options import PredictionOptions
+from mlperf.planning.predict import predict_configurations
+from mlperf.planning.run_prediction import Prediction
+from mlperf.specs.machine import MachineSpec
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.studies.trainer.protocols import KERNELS, Split
+from mlperf.systems.sprint.outputs import OUTPUTS
+from mlperf.training.components.run_fits import RunFits
+from mlperf.training.model import Model
+from mlperf.training.training import train_campaign, with_runs
+
+MODEL, PAPER, STEP_ALONE, NEAREST = "mlperf", "paper's terms and form", "gradient / (M n b)", "nearest setting"
+OPTIONS = {"closed": "phases", "distributions": False}
+EPOCH = "epoch_s"
+
+
+def train_split(split: Split, runs: TrainerRuns, kernels: Model | None) -> Model:
+    """Train as `mlperf train` does: on runs alone, or on kernels that were measured alone and runs."""
+    campaigns = runs.campaigns_of(split.train)
+    if split.protocol == KERNELS and kernels is not None:
+        return with_runs(kernels, campaigns, scored=False)
+    return train_campaign(campaigns[0], runs=campaigns[1:], scored=False)
+
+
+def predict_settings(model: Model, settings: pd.DataFrame, cnns: Mapping[str, CnnSpec], **options: Any) -> Prediction:
+    """Predict as `mlperf predict` does; ``settings`` has the columns of `CONFIG` and the outputs of an epoch."""
+    names = sorted(settings["cnn"].unique())
+    configs = settings[CONFIG[1:]].assign(
+        cnn=settings["cnn"].map({name: number for number, name in enumerate(names)}),
+        dataset_size=np.maximum(np.rint(dataset_sizes(settings)), 1).astype(int),
+    )
+    machine = MachineSpec(
+        "runs", max_nodes=int(settings["n_nodes"].max()), n_gpus_per_node=int(settings["n_gpus_per_node"].max())
+    )
+    return predict_configurations(
+        model, [cnns[name] for name in names], machine, configs, PredictionOptions(**{**OPTIONS, **options})
+    )
+
+
+def dataset_sizes(settings: pd.DataFrame) -> FloatArray:
+    """Samples of the measured epochs (SPRINT eq. 10 backwards), shape (n_settings,)."""
+    iterations = settings[EPOCH] / settings["gpu_iteration_s"]
+    return np.asarray(iterations * settings[CONFIG[1:]].prod(axis=1), float)
+
+
+def with_paper_terms(model: Model) -> Model:
+    """The model with the regressors that the paper chose by hand: no costs in place, no spreads; the step stays."""
+    components = {name: replace(each, selected=each.paper) for name, each in model.components.items()}
+    return replace(
+        model, components=components, runs=None if model.runs is None else replace(model.runs, fits=RunFits({}, {}))
+    )
+
+
+def split_rows(split: Split, model: Model, cnns: Mapping[str, CnnSpec]) -> pd.DataFrame:
+    """Predictions beside measurements.
+
+    Returns
+    -------
+    DataFrame
+        One row a (method, setting, quantity): the split's key, `CONFIG`, ``method`` (`MODEL`, or one of the trivial answers),
+        ``quantity``, ``measured`` (mean of the repeats), ``predicted``, ``relative_error`` and, of `MODEL`, ``lower``, ``upper``
+        (95 % interval of a run), ``inside`` (share of the repeats inside it) and ``in_domain``.
+    """
+    settings = settings_table(split.test)
+    found = predict_settings(model, settings, cnns)
+    parts = [
+        _beside(settings, name, MODEL, getattr(found, name)).assign(
+            lower=found.prediction_interval[name].lower,
+            upper=found.prediction_interval[name].upper,
+            in_domain=found.in_domain[name],
+        )
+        for name in OUTPUTS
+    ]
+    parts = [part.assign(inside=_share_inside(part, split.test)) for part in parts]
+    paper = predict_settings(with_paper_terms(model), settings, cnns, closed="paper", n_draws=2)
+    near = nearest(settings_table(split.train), settings, cnns)
+    parts += [_beside(settings, name, PAPER, getattr(paper, name)) for name in OUTPUTS]
+    parts += [_beside(settings, name, NEAREST, near[name].to_numpy(float)) for name in OUTPUTS]
+    step_s = found.gpu_breakdown_s["compute_gradient"]
+    parts.append(_beside(settings, EPOCH, STEP_ALONE, dataset_sizes(settings) * step_s / settings[CONFIG[1:]].prod(axis=1)))
+    return pd.concat(parts, ignore_index=True).assign(**split.key)
+
+
+def _beside(settings: pd.DataFrame, quantity: str, method: str, predicted: FloatArray) -> pd.DataFrame:
+    measured = settings[quantity].to_numpy(float)
+    return settings[CONFIG].assign(
+        method=method,
+        quantity=quantity,
+        measured=measured,
+        predicted=predicted,
+        relative_error=np.asarray(predicted, float) / measured - 1.0,
+    )
+
+
+def _share_inside(rows: pd.DataFrame, runs: pd.DataFrame) -> FloatArray:
+    quantity = rows["quantity"].iloc[0]
+    each = rows[[*CONFIG, "lower", "upper"]].merge(runs[[*CONFIG, quantity]], on=CONFIG)
+    inside = each.assign(inside=each[quantity].between(each["lower"], each["upper"])).groupby(CONFIG)["inside"].mean()
+    return inside.loc[pd.MultiIndex.from_frame(rows[CONFIG])].to_numpy(float)
+
+
+def nearest(known: pd.DataFrame, asked: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> pd.DataFrame:
+    """For each asked setting the measured one nearest in nodes, GPUs, sub-batch and operations of a step, by their logarithms."""
+    places = [np.log(step_columns(part, cnns)[[*CONFIG[1:], "step_flops"]].to_numpy(float)) for part in (known, asked)]
+    distance = np.abs(places[1][:, None, :] - places[0][None, :, :]).sum(axis=2)
+    return known.iloc[distance.argmin(axis=1)].reset_index(drop=True)
