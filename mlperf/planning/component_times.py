@@ -20,6 +20,7 @@ from mlperf.training.components.run_settings import spread_times
 from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR, GradientModel
 from mlperf.training.gradient.work_model import WorkModel
 from mlperf.training.model import Model
+from mlperf.training.run_model import KnownSteps
 
 BYTES_PER_PARAM = 4
 MEASURED, ASSUMED = "measured", "assumed"
@@ -80,7 +81,8 @@ def predict_times(model: Model, inputs: ConfigurationInputs, method: str = PREDI
 
 def explained_times(model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes) -> ComponentTimes:
     """The same component times with kernel times from the explainable linear model."""
-    gradient_s = _factor(model, EXPLAINED) * step_seconds(model.gradient, inputs.steps, EXPLAINED)
+    ratio = _factor(model, EXPLAINED) * _known_steps(model, inputs, EXPLAINED).ratio
+    gradient_s = ratio * step_seconds(model.gradient, inputs.steps, EXPLAINED)
     seconds = {component.name: getattr(predicted.times, component.column) for component in FITTED}
     return _times(model, {**seconds, GRADIENT: gradient_s})
 
@@ -100,7 +102,8 @@ def draw_times(
         name = component.name
         mean_s = getattr(predicted.times, component.column)
         if name == GRADIENT:
-            seconds[name] = mean_s * _gradient_ratios(model, inputs.steps, predicted.method, kind, n_draws, rng)
+            drawn = _gradient_ratios(model, inputs.steps, predicted.method, kind, n_draws, rng)
+            seconds[name] = mean_s * np.where(_known_steps(model, inputs, predicted.method).measured, 1.0, drawn)
         elif name in _run_costs(model):
             seconds[name] = _drawn_costs(_run_costs(model)[name], inputs.columns, np.random.default_rng(shared), n_draws, kind)
         elif name in model.components:
@@ -143,6 +146,13 @@ def _factor(model: Model, method: str) -> float:
     return 1.0 if model.runs is None else float(np.exp(model.runs.log_factor.get(method, 0.0)))
 
 
+def _known_steps(model: Model, inputs: ConfigurationInputs, method: str) -> KnownSteps:
+    if model.runs is None:
+        return KnownSteps(np.ones(len(inputs.configs)), np.zeros(len(inputs.configs), bool))
+    names = inputs.configs["cnn"].map({position: cnn.name for position, cnn in enumerate(inputs.cnns)})
+    return model.runs.step_ratios(inputs.columns[["n_params", "subbatch_size"]].assign(cnn=names), method)
+
+
 def _drawn_costs(
     parts: Sequence[FormAverage], columns: pd.DataFrame, rng: np.random.Generator, n_draws: int, kind: str
 ) -> FloatArray:
@@ -164,7 +174,8 @@ def _step_cv(model: Model) -> float:
 def _mean(model: Model, inputs: ConfigurationInputs, name: str, method: str) -> _Mean:
     if name == GRADIENT:
         steps = predict_steps(model.gradient, inputs.steps, method)
-        return _Mean(_factor(model, method) * steps.step_s, steps.in_domain, MEASURED)
+        known = _known_steps(model, inputs, method)
+        return _Mean(_factor(model, method) * known.ratio * steps.step_s, steps.in_domain | known.measured, MEASURED)
     if name in _run_costs(model):
         return _of_runs(name, _run_costs(model)[name], inputs.columns)
     if name not in model.components:

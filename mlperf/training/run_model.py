@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import Shown, plain
 from mlperf.features.network.components import component_columns
@@ -36,6 +36,14 @@ StepTimes = Callable[[pd.DataFrame, pd.DataFrame], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class KnownSteps:
+    """Measured over predicted gradient time, and whether the very step was measured; shape (n_configs,), 1 and False by default."""
+
+    ratio: FloatArray
+    measured: BoolArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RunModel(Shown):
     """Costs from asynchronous runs.
 
@@ -50,12 +58,35 @@ class RunModel(Shown):
         than three networks.
     n_networks : int
         Networks of the runs.
+    steps : DataFrame
+        What is known of the networks themselves: ``cnn``, ``n_params``, ``subbatch_size`` and, by method, the logarithm of the
+        measured gradient time over the predicted one.
     """
 
     fits: RunFits
     log_factor: Mapping[str, float]
     residuals: pd.DataFrame
     n_networks: int
+    steps: pd.DataFrame
+
+    def step_ratios(self, configs: pd.DataFrame, method: str) -> KnownSteps:
+        """What to multiply predicted steps by: a network that was run keeps its ratio, between sub-batches by their logarithm.
+
+        Parameters
+        ----------
+        configs : DataFrame
+            ``cnn`` (name), ``n_params``, ``subbatch_size``: another network of the same name is not taken for the one that was run.
+        method : str
+            Of kernel times.
+        """
+        ratio, measured = np.ones(len(configs)), np.zeros(len(configs), bool)
+        sizes = configs["subbatch_size"].to_numpy(float)
+        for (cnn, n_params), known in self.steps.groupby(["cnn", "n_params"], sort=False):
+            own = ((configs["cnn"] == cnn) & (configs["n_params"] == n_params)).to_numpy(bool)
+            at = known["subbatch_size"].to_numpy(float)
+            ratio[own] = np.exp(np.interp(np.log(sizes[own]), np.log(at), known[method].to_numpy(float)))
+            measured[own] = np.isin(sizes[own], at)
+        return KnownSteps(ratio, measured)
 
     def half_width(self, output: str, n_nodes: IntArray, level: float) -> FloatArray:
         """Half-width of the interval of an output's logarithm from left-out networks, shape (n_configs,).
@@ -81,6 +112,7 @@ class RunModel(Shown):
             "log_factor": plain(dict(self.log_factor)),
             "residuals": plain(self.residuals),
             "n_networks": self.n_networks,
+            "steps": plain(self.steps),
         }
 
     @classmethod
@@ -101,6 +133,7 @@ class RunModel(Shown):
                 _numbers(fields.raw("log_factor"), f"{path}.log_factor"),
                 frame_from_dict(fields.raw("residuals"), f"{path}.residuals"),
                 fields.integer("n_networks", lower=1),
+                frame_from_dict(fields.raw("steps"), f"{path}.steps"),
             )
 
 
@@ -149,7 +182,21 @@ def fit_run_model(
         factors = {method: _log_factor(steps, table) for method, table in tables.items()}
         predict = _in_place(tables[PREDICTOR])
     residuals = _left_out_residuals(settings, cnns, cache_bytes, predict) if "epoch_s" in settings else pd.DataFrame()
-    return RunModel(fits, factors, residuals, int(settings["cnn"].nunique()))
+    known = _known_steps(gradient, steps, cnns, factors)
+    return RunModel(fits, factors, residuals, int(settings["cnn"].nunique()), known)
+
+
+def _known_steps(
+    gradient: GradientModel | WorkModel, steps: pd.DataFrame, cnns: Mapping[str, CnnSpec], factors: Mapping[str, float]
+) -> pd.DataFrame:
+    """Logarithms of measured over predicted steps by method (see `RunModel.steps`)."""
+    calls = gradient.calls((cnns[name], int(size)) for name, size in steps[STEP].itertuples(index=False))
+    logs = {
+        method: np.log(steps["time_s"].to_numpy(float) / step_times(calls, gradient.call_times(calls, method)))
+        - factors.get(method, 0.0)
+        for method in METHODS
+    }
+    return steps[STEP].assign(n_params=[cnns[name].n_params for name in steps["cnn"]], **logs)
 
 
 def fit_steps(campaigns: Sequence[Campaign], leave_out: Sequence[str] = ()) -> WorkModel:
