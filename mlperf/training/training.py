@@ -133,7 +133,9 @@ def train_campaign(
     model = Model(
         gradient=gradient,
         score=score,
-        components=fit_components({name: rows for name, rows in alone.items() if name not in in_place}, noise, _cache_bytes([found]), left_out=scored),
+        components=fit_components(
+            {name: rows for name, rows in alone.items() if name not in in_place}, noise, _cache_bytes([found]), left_out=scored
+        ),
         runs=None,
         cnns=cnns,
         noise=noise,

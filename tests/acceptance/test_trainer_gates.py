@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import pytest
-
-from mlperf.datasets.campaigns.trainer_runs import TrainerRuns, read_runs, settings_table
 from mlperf.studies.trainer.forms import PREDICTING
-from mlperf.studies.trainer.gates import gates_table, headline_gates, ranking_gates, split_gates, wait_gates
 from mlperf.studies.trainer.headline import headline_errors
-from mlperf.studies.trainer.known import known_times, run_grid
+from mlperf.studies.trainer.split import split_errors, wait_errors, wait_summary
+
+from mlperf.datasets.campaigns.trainer_runs import TrainerRuns, read_runs
+from mlperf.studies.trainer.gates import gates_table, headline_gates, ranking_gates, split_gates, wait_gates
 from mlperf.studies.trainer.limits import TrainerLimits
 from mlperf.studies.trainer.ranking import TOGETHER, rank_windows
-from mlperf.studies.trainer.split import split_errors, wait_errors, wait_summary
-from mlperf.systems.sprint.equations import solve_iterations
-from mlperf.systems.sprint.iterations import CLOSED_FORMS
 from mlperf.training.quality import fit_quality
-
-pytestmark = pytest.mark.slow
 
 FORMS = ("paper", PREDICTING)
 NETWORK = "cnn29"
@@ -37,16 +32,6 @@ def test_24_settings_were_run_completely_at_least_twice(one_network: TrainerRuns
     repeats = table.groupby(["n_nodes", "n_gpus_per_node", "subbatch_size"]).size()
     assert (len(repeats), int(repeats.min())) == (24, 3)
     assert sorted(table["n_nodes"].unique()) == [1, 2, 4]
-
-
-@pytest.mark.parametrize("closed", CLOSED_FORMS)
-def test_measured_times_have_one_solution_of_which_both_iterations_are_the_sums_of_their_parts(
-    every_run: TrainerRuns, closed: str
-) -> None:
-    settings = settings_table(every_run.table)
-    state = solve_iterations(known_times(settings), run_grid(settings), closed, check_unique=True)
-    assert state.residual.max() <= 1e-10
-    assert not state.flags["several_roots"].any()
 
 
 def test_fitted_on_one_and_two_nodes_four_are_predicted(one_network: TrainerRuns, trainer_limits: TrainerLimits) -> None:

@@ -1,4 +1,8 @@
-"""SIMULATED campaigns of the trainer: the discrete-event simulation stands in for ranks and threads, costs are known."""
+"""SIMULATED campaigns of the trainer: the discrete-event simulation stands in for ranks and threads.
+
+The costs are none of the forms that training offers: vectors leave a cache smoothly, kernels are bound by operations or by memory
+one by one, images have a root, and the exchange suffers from every further node.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ import pytest
 from mlperf.datasets import TABLES, write_table
 from mlperf.datasets.campaigns.write import write_csv
 from mlperf.specs import CnnSpec, write_cnn
-from mlperf.studies.trainer.gradient_transfer import step_work
+from mlperf.specs.kernels.kernels import GEMM_KERNELS, KernelCall, kernel_calls
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.simulate import Simulation, SimulationPlan, simulate_iterations
 
@@ -44,22 +48,37 @@ class Setting:
     subbatch: int
 
 
+def vector_s(length: float, seconds_per_number: float) -> float:
+    """Three times as much for each number beyond a cache of 40,000, which fills smoothly."""
+    return seconds_per_number * length * (1.0 + 2.0 / (1.0 + (40_000.0 / length) ** 2))
+
+
+def kernel_s(call: KernelCall) -> float:
+    """Operations or memory, whichever takes longer, and 20 microseconds to begin."""
+    if call.kernel not in GEMM_KERNELS:
+        return 2e-5 + 2.5e-8 * call.access_bytes
+    products, numbers = call.m * call.n * call.k, call.m * call.k + call.k * call.n + call.m * call.n
+    return 2e-5 + call.groups * max(8e-9 * products, 4 * 2.5e-8 * numbers)
+
+
 def true_times(setting: Setting, bytes_per_s: float = BYTES_PER_S) -> ComponentTimes:
-    """Costs that the fits should find: a power of a vector's length, the work of a step, the exchange by its form."""
+    """Costs of one setting."""
     w, share = setting.cnn.n_params, setting.cnn.n_params / setting.n_nodes
+    images = setting.subbatch * 588
+    sent_s = 1600.0 * w / bytes_per_s
     seconds = {
-        "fetch_weights_s": 6e-9 * w**1.2,
-        "load_image_s": 1e-4 + 1e-7 * setting.subbatch * 588,
-        "deform_image_s": 2e-4 + 1e-7 * setting.subbatch * 588,
-        "compute_gradient_s": 4e-9 * step_work(setting.cnn, setting.subbatch),
-        "compute_update_value_s": 3e-9 * w**1.2,
-        "update_gradient_s": 5e-9 * w**1.2,
-        "sum_gradient_s": 6e-9 * w**1.2,
-        "update_old_weights_s": 3e-9 * share**1.2,
-        "add_momentum_s": 12e-9 * share**1.2,
-        "update_momentum_s": 6e-9 * share**1.2,
-        "allreduce_s": 800.0 * (setting.n_nodes - 1) / setting.n_nodes * w / bytes_per_s,
-        "update_weights_s": 7e-9 * w**1.2,
+        "fetch_weights_s": vector_s(w, 3e-8),
+        "load_image_s": 5e-5 + 2e-6 * images**0.8,
+        "deform_image_s": 1e-4 + 1e-6 * images**0.8,
+        "compute_gradient_s": sum(kernel_s(call) for call in kernel_calls(setting.cnn, setting.subbatch)),
+        "compute_update_value_s": vector_s(w, 1.5e-8),
+        "update_gradient_s": vector_s(w, 2.5e-8),
+        "sum_gradient_s": vector_s(w, 3e-8),
+        "update_old_weights_s": vector_s(share, 1.5e-8),
+        "add_momentum_s": vector_s(share, 6e-8),
+        "update_momentum_s": vector_s(share, 3e-8),
+        "allreduce_s": sent_s * (1.0 - 1.0 / setting.n_nodes) * (1.0 + 0.05 * setting.n_nodes),
+        "update_weights_s": vector_s(w, 3.5e-8),
     }
     work = seconds["compute_gradient_s"] + seconds["load_image_s"]
     stds = {

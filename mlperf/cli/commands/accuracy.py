@@ -1,4 +1,4 @@
-"""``mlperf accuracy``: every method on open measurements, or the equations against an asynchronous trainer."""
+"""``mlperf accuracy``: every method on open measurements, or the predictor against an asynchronous trainer."""
 
 from __future__ import annotations
 
@@ -54,13 +54,25 @@ Examples:
     help="TOML file of limits to judge what was reached by; exit 1 where one is missed.",
 )
 @click.option(
-    "--trainer", "trainer", metavar="CAMPAIGN", multiple=True, help="Judge the equations by these runs of `mlperf collect asgd`."
+    "--trainer",
+    "trainer",
+    metavar="CAMPAIGN",
+    multiple=True,
+    help="Judge training and predicting by these runs of `mlperf collect asgd`.",
 )
-@click.option("--trained-on", metavar="CNN", help="With --trainer: fit on this network.  [default: that with most settings]")
 @click.option(
-    "--rounds-from", metavar="CAMPAIGN", help="With --trainer: whose steps were waited; its networks show the gradient formula."
+    "--trained-on", metavar="CNN", help="With --trainer: the one network to predict all others from.  [default: each in turn]"
 )
-@click.option("--form", "forms", metavar="NAME", multiple=True, help="With --trainer: this form of the equations only; repeatable.")
+@click.option(
+    "--rounds-from", metavar="CAMPAIGN", help="With --trainer: kernels of further networks, for the steps of one left out."
+)
+@click.option(
+    "--form",
+    "forms",
+    metavar="NAME",
+    multiple=True,
+    help="With --trainer: this form in the table of the equations alone; repeatable.",
+)
 @jobs_option
 @plot_option
 @output_options
@@ -78,14 +90,14 @@ def accuracy(
 ) -> int:
     """Score every method on the open measurements in the folder that MLPERF_SHARED_DATA names.
 
-    With --trainer, judge the equations of SPRINT by runs of the asynchronous trainer instead. Exit 1 where a limit is missed.
+    With --trainer, train on some runs of the asynchronous trainer and predict the others instead. Exit 1 where a limit is missed.
     """
     asked = (*tasks, *older_tasks)
     if trainer:
         if output is not None or asked:
             hint = "--json writes everything that was found."
             raise UsageError("got --output or --task with --trainer, expected neither", hint=hint)
-        return judge_equations(trainer, trained_on, rounds_from, forms, limits, show)
+        return judge_predictions(trainer, trained_on, rounds_from, forms, limits, n_jobs, show)
     if trained_on or rounds_from or forms:
         raise UsageError("got --trained-on, --rounds-from or --form without --trainer, expected campaigns of the trainer")
     return score_methods(asked, limits, output, n_jobs, show)
@@ -105,19 +117,20 @@ def score_methods(tasks: tuple[str, ...], limits: Path | None, output: Path | No
     return 1 if found.missed() else 0
 
 
-def judge_equations(
+def judge_predictions(
     trainer: tuple[str, ...],
     trained_on: str | None,
     rounds_from: str | None,
     forms: tuple[str, ...],
     limits: Path | None,
+    n_jobs: int,
     show: Show,
 ) -> int:
-    """Judge the equations by runs of the trainer."""
+    """Judge training and predicting by runs of the trainer."""
     from mlperf.studies.trainer import judge_trainer, read_trainer_limits
 
     chosen = {"forms": forms} if forms else {}
     asked = None if limits is None else read_trainer_limits(limits)
-    found = judge_trainer(trainer, trained_on=trained_on, rounds_from=rounds_from, limits=asked, **chosen)
+    found = judge_trainer(trainer, trained_on=trained_on, rounds_from=rounds_from, limits=asked, jobs=n_jobs, **chosen)
     show(found, data_sha256=found.sha256, seed=0)
     return 1 if found.missed else 0

@@ -63,10 +63,11 @@ class TrainerRuns(Shown):
     def campaigns_of(self, runs: pd.DataFrame) -> list[Campaign]:
         """The campaigns as if these rows of ``table`` were all that had been run; those without a row are left out."""
         chosen = {str(name): part for name, part in runs.groupby("campaign")}
-        return [_only(campaign, chosen[campaign.name]) for campaign in self.campaigns if campaign.name in chosen]
+        return [only_runs(campaign, chosen[campaign.name]) for campaign in self.campaigns if campaign.name in chosen]
 
 
-def _only(campaign: Campaign, runs: pd.DataFrame) -> Campaign:
+def only_runs(campaign: Campaign, runs: pd.DataFrame) -> Campaign:
+    """A campaign as if these rows of runs.csv (``run``, ``cnn``) were all that had been run."""
     kept = {
         name: table[table["run"].isin(runs["run"])].reset_index(drop=True)
         for name in ("components", "runs", "details")

@@ -12,36 +12,30 @@ from mlperf.report.text.views import Section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mlperf.studies.trainer.ranking import Ranking
     from mlperf.studies.trainer.result import TrainerAccuracy
 
 LEAST_SHOWN = 1e-4
 AXES = {"minibatch_size": "samples of one update", "staleness": "staleness, updates"}
-EMULATED = "every wait emulated: equations, locks, barrier and threads are real, device, memory and network are slept"
 
 
 def trainer_sections(result: TrainerAccuracy) -> tuple[Section, ...]:
-    """Gates, what was run, and the summaries of every part that was measured."""
+    """Gates, what was run, scores of every protocol beside trivial answers, choices in windows, the equations alone."""
     parts = (
         ("Gates", result.gates),
-        ("What was run", result.modes),
-        (f"{result.trained_on}, fitted on few nodes, tested on more; known costs on all ({EMULATED})", result.split_summary),
-        ("Lock waits and barrier, known costs", result.wait_summary),
-        (f"Other networks from the runs of {result.trained_on}", result.headline_summary),
-        *((ranking_title(each), each.table) for each in result.rankings),
-        ("Components: the paper's regressors, terms chosen by AIC, laws", result.components),
-        ("Mini-batch size and staleness against their distributions", result.distribution_summary),
-        ("Known costs by mode", result.known),
-        ("Time beside the least crowded setting, modes with real work", result.stretches),
-        (f"Gradient time of other networks by one coefficient from {result.trained_on}", result.transfer),
+        ("What was run", result.measured),
+        ("Trained on some runs, asked about the others: mlperf train and predict beside trivial answers", result.scores),
+        ("Choices inside windows of mini-batch sizes", result.windows),
+        ("The equations alone: measured component times put into every form", result.equations),
+        ("Mini-batch size and staleness of networks left out against their distributions", result.distributions),
     )
     shown = tuple(Section(title, frame) for title, frame in parts if len(frame))
     met = int(result.gates["met"].sum())
-    return (*shown, Section("", text=f"{met} of {len(result.gates)} gates met."))
+    missed = "".join(f"\nmissed: {name}" for name in result.missed)
+    return (*shown, Section("", text=f"{met} of {len(result.gates)} gates met.{missed}"))
 
 
 def distribution_figure(result: TrainerAccuracy) -> Figure:
-    """Observed histograms of some settings as bars, predicted distributions as lines."""
+    """Observed histograms of some settings as bars, distributions predicted without their network as lines."""
     from mlperf.report.figures.figures import GREY, PALETTE, new_figure, style
 
     n_rows = max(1, (len(result.examples) + 1) // 2)
@@ -52,19 +46,14 @@ def distribution_figure(result: TrainerAccuracy) -> Figure:
             observed = each.observed
             width = float(np.diff(observed.values).min()) if observed.values.size > 1 else 1.0
             axes.bar(observed.values, observed.probabilities, width=0.9 * width, color=GREY, alpha=0.5, label="observed")
-            for (form, predicted), colour in zip(each.predicted.items(), PALETTE, strict=False):
-                shown = predicted.probabilities > LEAST_SHOWN
-                axes.plot(predicted.values[shown], predicted.probabilities[shown], ".-", color=colour, linewidth=1.0, label=form)
+            seen = each.predicted.probabilities > LEAST_SHOWN
+            values, heights = each.predicted.values[seen], each.predicted.probabilities[seen]
+            axes.plot(values, heights, ".-", color=PALETTE[0], linewidth=1.0, label="predicted")
             axes.set_xlabel(AXES[each.quantity])
             axes.set_title(setting_title(each.setting), fontsize="small")
             if number == 0:
                 axes.legend(fontsize="x-small")
     return figure
-
-
-def ranking_title(ranking: Ranking) -> str:
-    """A ranking in a few words."""
-    return f"{ranking.cnn}, {ranking.machine}, {ranking.form}: window {ranking.lower:.0f} to {ranking.upper:.0f} samples"
 
 
 def setting_title(setting: Mapping[str, object]) -> str:

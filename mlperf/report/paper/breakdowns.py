@@ -9,8 +9,7 @@ from mlperf.report.figures.figures import new_figure
 from mlperf.report.paper.bars import HATCHED, part_looks, stacked_bars
 from mlperf.report.paper.result import Drawing
 from mlperf.studies.paper.figure_inputs import FigureInputs
-from mlperf.studies.paper.run_costs import KEYS
-from mlperf.studies.paper.run_rows import RunRows, chosen_setting, run_rows
+from mlperf.studies.paper.run_rows import KEYS, RunRows, chosen_setting, run_rows
 
 THREADS = (("gpu", "GPU thread", "gpu_iteration_s"), ("update", "Update thread", "update_iteration_s"))
 

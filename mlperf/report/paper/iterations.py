@@ -14,8 +14,7 @@ from mlperf.report.paper.axes import count_ticks, whiskers
 from mlperf.report.paper.result import Drawing
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, percent_text
 from mlperf.studies.paper.figure_inputs import FigureInputs
-from mlperf.studies.paper.run_costs import KEYS
-from mlperf.studies.paper.run_rows import RunRows, run_rows
+from mlperf.studies.paper.run_rows import KEYS, RunRows, run_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,12 +11,14 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
+from mlperf.planning.predict import predict_epoch
 from mlperf.planning.search.search import search_runs
 from mlperf.specs import load_machine
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.studies.paper.figure_inputs import FigureInputs
-from mlperf.studies.paper.run_costs import costs_of, reach_between, settings_of_mode, solve
+from mlperf.studies.paper.run_rows import FEWEST_DRAWS, KEYS, train_on
+from mlperf.studies.trainer.predictions import OPTIONS, RUNS
 
 MOST_NODES, MOST_SUBBATCH = 16, 8
 # The paper's window: 25 % to either side of a mini-batch size that is known to train well.
@@ -112,19 +114,26 @@ def plane_of_machine(material: FigureInputs, machine: MachineSpec, window: Windo
 
 
 def plane_of_runs(material: FigureInputs, mode: str, window: Window) -> Plane:
-    """Component models fitted on the runs of one mode, at the most GPUs of a node that were run."""
-    settings = settings_of_mode(material, mode)
+    """A model trained on the runs of one mode, at the most GPUs of a node that were run."""
+    runs = material.campaign.table("runs")
+    own = runs[runs["mode"] == mode]
+    settings = own.drop_duplicates(KEYS)
     several = settings.groupby("cnn").size().sort_values(kind="stable")
     cnn = next((name for name in material.cnns if name in several.index), str(several.index[-1]))
     n_gpus = int(settings.loc[settings["cnn"] == cnn, "n_gpus_per_node"].max())
-    nodes, sizes = np.meshgrid(np.arange(1, MOST_NODES + 1), np.arange(1, MOST_SUBBATCH + 1))
-    grid = pd.DataFrame({"cnn": cnn, "n_nodes": nodes.ravel(), "n_gpus_per_node": n_gpus, "subbatch_size": sizes.ravel()})
-    costs = reach_between(costs_of(material, settings), cnn, range(1, MOST_SUBBATCH + 1))
-    outputs = solve(costs.times(grid), grid, np.full(len(grid), float(material.dataset_size))).outputs
-    solved = grid.assign(epoch_s=outputs.epoch_s, mean_minibatch_size=outputs.mean_minibatch_size, feasible=True)
-    table, ends = with_window(solved, window)
+    found = predict_epoch(
+        train_on(material, own),
+        material.campaign.cnns[cnn],
+        replace(RUNS, max_nodes=MOST_NODES, n_gpus_per_node=n_gpus),
+        JobSpec(dataset_size=material.dataset_size),
+        n_nodes=range(1, MOST_NODES + 1),
+        subbatch_size=range(1, MOST_SUBBATCH + 1),
+        n_draws=FEWEST_DRAWS,
+        **OPTIONS,
+    )
+    table, ends = with_window(found.to_frame().assign(feasible=True), window)
     how = (
-        f"predicted from costs fitted on settings with at most {settings['n_nodes'].max()} nodes and sub-batch "
+        f"predicted by a model trained on settings with at most {settings['n_nodes'].max()} nodes and sub-batch "
         f"{settings['subbatch_size'].max()} ({len(settings)} in all), extrapolated beyond"
     )
     return Plane(cnn, f"{cnn}, {n_gpus} GPU{'s' * (n_gpus > 1)} a node", mode, table, ends, how)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -11,14 +11,18 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
-from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED
-from mlperf.planning.component_times import predict_times
-from mlperf.planning.inputs import configuration_inputs
-from mlperf.specs.machine import MachineSpec
+from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED, only_runs
+from mlperf.datasets.dictionary.schema import SETTING
 from mlperf.studies.paper.figure_inputs import FigureInputs
-from mlperf.studies.paper.run_costs import KEYS, SIZES, costs_of, settings_of_mode, solve
+from mlperf.studies.trainer.predictions import RUNS, predict_settings
 from mlperf.systems.sprint.components import COMPONENTS
 from mlperf.systems.sprint.outputs import OUTPUTS
+from mlperf.training.model import Model
+from mlperf.training.training import train_campaign
+
+KEYS = [name for name in SETTING if name != "n_params"]
+FEWEST_DRAWS = 2
+"""The figures show no intervals."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +81,7 @@ def rows_of_mode(material: FigureInputs, mode: str, runs: pd.DataFrame, componen
     settings = spread(runs, {name: name for name in OUTPUTS}).reset_index()
     measured = measured_parts(components)
     predict = predicted_by_model if material.given is not None else predicted_by_others
-    outputs, parts, how = predict(material, settings, dataset_sizes(settings))
+    outputs, parts, how = predict(material, settings)
     how += crowding(material, mode)
     table = settings.assign(**{f"{name}_predicted": values for name, values in outputs.items()})
     return RunRows(mode, table, measured.merge(parts, on=[*KEYS, "component"], how="left"), how)
@@ -102,12 +106,6 @@ def spread(rows: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
     return pd.DataFrame(parts)
 
 
-def dataset_sizes(settings: pd.DataFrame) -> FloatArray:
-    """Samples of an epoch, from eq. 10 backwards."""
-    gpus = settings["n_nodes"] * settings["n_gpus_per_node"]
-    return np.asarray(settings["epoch_s"] * gpus * settings["subbatch_size"] / settings["gpu_iteration_s"], float)
-
-
 def measured_parts(components: pd.DataFrame) -> pd.DataFrame:
     """Seconds of every component in one iteration: occurrences times how many of them an iteration has."""
     occurrences = {
@@ -127,42 +125,50 @@ def measured_parts(components: pd.DataFrame) -> pd.DataFrame:
 Predicted = tuple[dict[str, FloatArray], pd.DataFrame, str]
 
 
-def predicted_by_others(material: FigureInputs, settings: pd.DataFrame, dataset_size: FloatArray) -> Predicted:
+def predicted_by_others(material: FigureInputs, settings: pd.DataFrame) -> Predicted:
     """Each network from the runs of the others; where the mode has one network, each setting from all others."""
-    mode = str(settings["mode"].iloc[0])
-    every = settings_of_mode(material, mode)
-    by, how = ("cnn", "networks") if every["cnn"].nunique() > 1 else (None, "settings")
-    groups = settings[by] if by else pd.Series(range(len(settings)), settings.index)
+    runs = material.campaign.table("runs")
+    every = runs[runs["mode"] == settings["mode"].iloc[0]]
+    by, how = (["cnn"], "networks") if every["cnn"].nunique() > 1 else (KEYS, "settings")
     outputs = {name: np.full(len(settings), np.nan) for name in OUTPUTS}
     parts, reasons = [pd.DataFrame(columns=[*KEYS, "component", "predicted_s"])], []
-    for _, test in settings.groupby(groups, sort=False):
-        keys = [by] if by else KEYS
-        is_own = every.merge(test[keys].drop_duplicates(), on=keys, how="left", indicator=True)["_merge"] == "both"
+    for _, test in settings.groupby(by, sort=False):
+        is_own = every.merge(test[by].drop_duplicates(), on=by, how="left", indicator=True)["_merge"] == "both"
         try:
-            costs = costs_of(material, every[~is_own.to_numpy()].reset_index(drop=True))
-            solved = solve(costs.times(test), test, dataset_size[test.index])
+            model = train_on(material, every[~is_own.to_numpy()])
+            found = predict_settings(model, test, material.campaign.cnns, n_draws=FEWEST_DRAWS)
         except (DataError, FitError) as error:
             reasons.append(error.message)
             continue
         for name in OUTPUTS:
-            outputs[name][test.index] = solved.output(name)
-        parts.append(broken_down(test, solved.outputs.gpu_breakdown_s, solved.outputs.update_breakdown_s))
-    told = [f"each predicted from costs fitted on the other {how}"] if len(parts) > 1 else []
+            outputs[name][test.index] = getattr(found, name)
+        parts.append(broken_down(test, found.gpu_breakdown_s, found.update_breakdown_s))
+    told = [f"each predicted by a model trained on the other {how}"] if len(parts) > 1 else []
     told += [f"no prediction of {'some' if told else 'any'}: {reasons[0]}"] if reasons else []
     return outputs, pd.concat(parts[1:] or parts, ignore_index=True), "; ".join(told)
 
 
-def predicted_by_model(material: FigureInputs, settings: pd.DataFrame, dataset_size: FloatArray) -> Predicted:
+def train_on(material: FigureInputs, runs: pd.DataFrame) -> Model:
+    """A model trained on some rows of runs.csv alone.
+
+    Raises
+    ------
+    DataError
+        There is none.
+    """
+    if runs.empty:
+        raise DataError("got no other run to train on, expected one", place=str(material.campaign.path))
+    campaign = replace(only_runs(material.campaign, runs), sgemm=None, kernels=None, steps=None, updates=None)
+    return train_campaign(campaign, seed=material.seed, scored=False)
+
+
+def predicted_by_model(material: FigureInputs, settings: pd.DataFrame) -> Predicted:
     """Every setting from the given model."""
-    model = material.model
-    names = sorted(settings["cnn"].unique())
-    machine = material.machines[0] if material.machines else MachineSpec("unknown", max_nodes=1, n_gpus_per_node=1)
-    configs = settings[list(SIZES)].assign(cnn=settings["cnn"].map({name: number for number, name in enumerate(names)}))
-    inputs = configuration_inputs(model, [material.campaign.cnns[name] for name in names], machine, configs)
-    solved = solve(predict_times(model, inputs).times, settings, dataset_size)
-    outputs = {name: solved.output(name) for name in OUTPUTS}
+    machine = material.machines[0] if material.machines else RUNS
+    found = predict_settings(material.model, settings, material.campaign.cnns, machine, n_draws=FEWEST_DRAWS)
+    outputs = {name: np.asarray(getattr(found, name)) for name in OUTPUTS}
     seen = "was fitted on these runs: in-sample" if material.is_own_model else "has not seen these runs"
-    parts = broken_down(settings, solved.outputs.gpu_breakdown_s, solved.outputs.update_breakdown_s)
+    parts = broken_down(settings, found.gpu_breakdown_s, found.update_breakdown_s)
     return outputs, parts, f"predicted by a model that {seen}"
 
 

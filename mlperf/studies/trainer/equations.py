@@ -65,7 +65,8 @@ def equation_errors(table: pd.DataFrame, forms: Sequence[str], seed: int = 0) ->
 def solve(settings: pd.DataFrame, form: str, seed: int = 0) -> pd.DataFrame:
     """Outputs and waits of settings by one form: a column each, one row a setting."""
     times = measured_times(settings)
-    run = RunGrid(*(settings[name].to_numpy(int) for name in CONFIG[1:]), np.rint(dataset_sizes(settings)).astype(int))
+    nodes, gpus, subbatch = (settings[name].to_numpy(int) for name in CONFIG[1:])
+    run = RunGrid(nodes, gpus, subbatch, np.rint(dataset_sizes(settings)).astype(int))
     names = (*PERIODS, *WAITS_S)
     if form == SIMULATION:
         plan = SimulationPlan(n_updates=SIMULATED_UPDATES)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
+from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED
 from mlperf.studies.trainer.limits import TrainerLimits
 from mlperf.studies.trainer.predictions import MODEL
 from mlperf.studies.trainer.protocols import KERNELS, LEFT_OUT, NODES, ONE
@@ -49,25 +51,31 @@ def score_gates(scores: pd.DataFrame, limits: TrainerLimits) -> Iterator[Gate]:
         NODES: ("mean_error", limits.more_nodes),
         ONE: ("median_error", limits.one_network),
     }
-    for row in own[own["nodes"] == EVERY].to_dict("records"):
+    for row in records(own[own["nodes"] == EVERY]):
         column, allowed = asked.get(row["protocol"], ("", {}))
         if row["quantity"] in allowed:
             yield Gate(gate_name(row, column.replace("_", " ")), row[column], allowed[row["quantity"]])
-    for row in own[(own["nodes"] != EVERY) & own["quantity"].isin(JUDGED)].to_dict("records"):
+    for row in records(own[(own["nodes"] != EVERY) & own["quantity"].isin(JUDGED)]):
         yield from interval_gates(row, limits.intervals)
 
 
-def interval_gates(row: Mapping[str, object], limits: Mapping[str, float]) -> Iterator[Gate]:
+def records(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Rows as mappings."""
+    for row in table.to_dict("records"):
+        yield {str(name): value for name, value in row.items()}
+
+
+def interval_gates(row: Mapping[str, Any], limits: Mapping[str, float]) -> Iterator[Gate]:
     """Coverage and width of one row of the scores."""
-    name = {**row, "protocol": f"{row['protocol']}, {row['nodes']} nodes"}
-    coverage, half_width, error = (float(str(row[each])) for each in ("coverage", "half_width", "mean_error"))
+    name = {**row, "protocol": f"{row['protocol']}, {row['nodes']} node{'s' * (row['nodes'] != '1')}"}
+    coverage, half_width, error = (float(row[each]) for each in ("coverage", "half_width", "mean_error"))
     if {"least_coverage", "most_coverage"} <= set(limits):
         yield Gate(gate_name(name, "coverage"), coverage, limits["most_coverage"], limits["least_coverage"])
     if "half_widths" in limits:
         yield Gate(gate_name(name, "half-width over mean error"), half_width / error, limits["half_widths"])
 
 
-def gate_name(row: Mapping[str, object], what: str) -> str:
+def gate_name(row: Mapping[str, Any], what: str) -> str:
     """A gate in words."""
     return f"{row['protocol']}: {row['quantity']}, {what} ({row['machine']})"
 
@@ -82,8 +90,9 @@ def ranking_gates(windows: pd.DataFrame, limits: TrainerLimits) -> Iterator[Gate
 
 def wait_gates(equations: pd.DataFrame) -> Iterator[Gate]:
     """Waits that the equations compute, against those of the paper's form."""
-    errors = equations.set_index(["machine", "quantity", "form"])["mean_error"]
-    for machine in equations["machine"].unique():
+    waited = equations[equations["machine"].str.startswith(ALL_WAITED)]
+    errors = waited.set_index(["machine", "quantity", "form"])["mean_error"]
+    for machine in waited["machine"].unique():
         for wait in WAITS:
             if {(machine, wait, NEARER), (machine, wait, PAPERS)} <= set(errors.index):
                 name = f"equations alone: {wait}, {NEARER} against the paper's form ({machine})"

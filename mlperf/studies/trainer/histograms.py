@@ -54,7 +54,13 @@ def compare_histograms(split: Split, model: Model, runs: TrainerRuns) -> Iterato
             rows = by_setting[(*setting.values(), quantity)]
             repeats = [observed_distribution(part) for _, part in rows.groupby(["campaign", "run"], sort=True)]
             own = (predicted[quantity] or ())[number]
-            yield HistogramComparison(dict(setting), quantity, observed_distribution(rows), own, repeat_noise(repeats))
+            yield HistogramComparison(
+                {str(name): value for name, value in setting.items()},
+                quantity,
+                observed_distribution(rows),
+                own,
+                repeat_noise(repeats),
+            )
 
 
 def observed_distribution(rows: pd.DataFrame) -> Distribution:
@@ -81,7 +87,7 @@ def _cdf(distribution: Distribution, values: FloatArray) -> FloatArray:
 
 
 def distribution_table(found: Sequence[HistogramComparison]) -> pd.DataFrame:
-    """One row a (setting, quantity): errors of mean and deviation, total variation, Kolmogorov-Smirnov distance, noise of repeats."""
+    """One row a (setting, quantity): errors of mean and deviation, total variation, largest difference, noise of repeats."""
     return pd.DataFrame(
         [
             {
@@ -100,7 +106,9 @@ def distribution_table(found: Sequence[HistogramComparison]) -> pd.DataFrame:
 
 def examples(found: Sequence[HistogramComparison]) -> tuple[HistogramComparison, ...]:
     """The settings on most nodes with a middling number of GPUs: few enough to draw."""
-    largest = max((int(each.setting["n_nodes"]) for each in found), default=0)
+    if not found:
+        return ()
+    largest = max(int(each.setting["n_nodes"]) for each in found)
     there = [each for each in found if each.setting["n_nodes"] == largest]
     gpus = sorted({int(each.setting["n_gpus_per_node"]) for each in there})
     return tuple(each for each in there if each.setting["n_gpus_per_node"] == gpus[len(gpus) // 2])

@@ -107,6 +107,10 @@ def measured_table(runs: TrainerRuns) -> pd.DataFrame:
     """Settings and repeats by machine and network, and how inexact the waits were (median, of the shortest wait)."""
     grouped = runs.table.groupby(["machine", "cnn"], sort=True)
     n_settings = runs.table.drop_duplicates(SETTING).groupby(["machine", "cnn"]).size()
-    return grouped.agg(
-        n_runs=("run", "size"), overshoot_share=("overshoot_share", "median"), cores_per_worker=("cores_per_worker", "min")
-    ).assign(n_settings=n_settings).reset_index()
+    return (
+        grouped.agg(
+            n_runs=("run", "size"), overshoot_share=("overshoot_share", "median"), cores_per_worker=("cores_per_worker", "min")
+        )
+        .assign(n_settings=n_settings)
+        .reset_index()
+    )

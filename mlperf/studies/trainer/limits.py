@@ -35,6 +35,8 @@ class TrainerLimits:
         Of `INTERVALS`: shares of runs inside 95 % intervals, and mean half-widths over the mean error.
     ranking : mapping of str to float
         Of `RANKED`: the largest regret of a chosen configuration, a fraction.
+    missed : mapping of str to float
+        Gates that are known to be missed, with the value reached: they are missed all the same.
     """
 
     network_left_out: Mapping[str, float] = field(default_factory=dict)
@@ -42,6 +44,7 @@ class TrainerLimits:
     one_network: Mapping[str, float] = field(default_factory=dict)
     intervals: Mapping[str, float] = field(default_factory=dict)
     ranking: Mapping[str, float] = field(default_factory=dict)
+    missed: Mapping[str, float] = field(default_factory=dict)
 
 
 def read_trainer_limits(path: Path | str) -> TrainerLimits:
@@ -52,8 +55,10 @@ def read_trainer_limits(path: Path | str) -> TrainerLimits:
     DataError
         The file is missing, no TOML, or holds an unknown table or name, or something that is no number.
     """
-    with Fields({name: {} for name in TABLES} | read_toml(path), str(path)) as document:
-        return TrainerLimits(**{name: _numbers(document.child(name), known) for name, known in TABLES.items()})
+    with Fields({name: {} for name in (*TABLES, "missed")} | read_toml(path), str(path)) as document:
+        missed = document.child("missed")
+        tables = {name: _numbers(document.child(name), known) for name, known in TABLES.items()}
+        return TrainerLimits(**tables, missed=_numbers(missed, missed.names))
 
 
 def _numbers(table: Fields, known: Collection[str]) -> dict[str, float]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.datasets.campaigns.trainer_runs import CONFIG, SETTING, TrainerRuns, settings_table
+from mlperf.datasets.campaigns.trainer_runs import CONFIG, TrainerRuns, settings_table
 from mlperf.features.network.steps import step_columns
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.predict import predict_configurations
@@ -24,8 +24,10 @@ from mlperf.training.model import Model
 from mlperf.training.training import train_campaign, with_runs
 
 MODEL, PAPER, STEP_ALONE, NEAREST = "mlperf", "paper's terms and form", "gradient / (M n b)", "nearest setting"
-OPTIONS = {"closed": "phases", "distributions": False}
+OPTIONS: dict[str, Any] = {"closed": "phases", "distributions": False}
 EPOCH = "epoch_s"
+RUNS = MachineSpec("runs", max_nodes=1, n_gpus_per_node=1)
+"""Stands for the machine of the runs: its network is measured, and what fits on it is not asked."""
 
 
 def train_split(split: Split, runs: TrainerRuns, kernels: Model | None) -> Model:
@@ -36,19 +38,17 @@ def train_split(split: Split, runs: TrainerRuns, kernels: Model | None) -> Model
     return train_campaign(campaigns[0], runs=campaigns[1:], scored=False)
 
 
-def predict_settings(model: Model, settings: pd.DataFrame, cnns: Mapping[str, CnnSpec], **options: Any) -> Prediction:
+def predict_settings(
+    model: Model, settings: pd.DataFrame, cnns: Mapping[str, CnnSpec], machine: MachineSpec = RUNS, **options: Any
+) -> Prediction:
     """Predict as `mlperf predict` does; ``settings`` has the columns of `CONFIG` and the outputs of an epoch."""
     names = sorted(settings["cnn"].unique())
     configs = settings[CONFIG[1:]].assign(
         cnn=settings["cnn"].map({name: number for number, name in enumerate(names)}),
         dataset_size=np.maximum(np.rint(dataset_sizes(settings)), 1).astype(int),
     )
-    machine = MachineSpec(
-        "runs", max_nodes=int(settings["n_nodes"].max()), n_gpus_per_node=int(settings["n_gpus_per_node"].max())
-    )
-    return predict_configurations(
-        model, [cnns[name] for name in names], machine, configs, PredictionOptions(**{**OPTIONS, **options})
-    )
+    chosen = PredictionOptions(**{**OPTIONS, **options})
+    return predict_configurations(model, [cnns[name] for name in names], machine, configs, chosen)
 
 
 def dataset_sizes(settings: pd.DataFrame) -> FloatArray:
@@ -60,9 +60,7 @@ def dataset_sizes(settings: pd.DataFrame) -> FloatArray:
 def with_paper_terms(model: Model) -> Model:
     """The model with the regressors that the paper chose by hand: no costs in place, no spreads; the step stays."""
     components = {name: replace(each, selected=each.paper) for name, each in model.components.items()}
-    return replace(
-        model, components=components, runs=None if model.runs is None else replace(model.runs, fits=RunFits({}, {}))
-    )
+    return replace(model, components=components, runs=None if model.runs is None else replace(model.runs, fits=RunFits({}, {})))
 
 
 def split_rows(split: Split, model: Model, cnns: Mapping[str, CnnSpec]) -> pd.DataFrame:
@@ -117,4 +115,5 @@ def nearest(known: pd.DataFrame, asked: pd.DataFrame, cnns: Mapping[str, CnnSpec
     """For each asked setting the measured one nearest in nodes, GPUs, sub-batch and operations of a step, by their logarithms."""
     places = [np.log(step_columns(part, cnns)[[*CONFIG[1:], "step_flops"]].to_numpy(float)) for part in (known, asked)]
     distance = np.abs(places[1][:, None, :] - places[0][None, :, :]).sum(axis=2)
-    return known.iloc[distance.argmin(axis=1)].reset_index(drop=True)
+    closest: pd.DataFrame = known.iloc[distance.argmin(axis=1)].reset_index(drop=True)
+    return closest

@@ -15,12 +15,14 @@ def score_table(rows: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `BY` (``nodes``: a number as text, or ``all``), ``n`` settings; ``mean_error`` over the trainings, ``median_error`` over them,
+        `BY` (``nodes``: a number as text, or ``all``), ``n`` settings; ``mean_error`` and ``median_error`` over the trainings,
         ``max_error`` of a setting; ``coverage`` and mean ``half_width`` of the intervals. Fractions; in each training the networks
         weigh alike, and so do the trainings.
     """
     every = pd.concat([rows.assign(nodes=EVERY), rows.assign(nodes=rows["n_nodes"].astype(str))], ignore_index=True)
-    every = every.assign(error=every["relative_error"].abs(), half_width=0.5 * (every["upper"] - every["lower"]) / every["predicted"])
+    every = every.assign(
+        error=every["relative_error"].abs(), half_width=0.5 * (every["upper"] - every["lower"]) / every["predicted"]
+    )
     networks = every.groupby([*BY, "trained_on", "cnn"], sort=False)[["error", "inside", "half_width"]].mean()
     trainings = networks.groupby([*BY, "trained_on"], sort=False).mean().groupby(BY, sort=False)
     settings = every.groupby(BY, sort=False)
@@ -28,4 +30,3 @@ def score_table(rows: pd.DataFrame) -> pd.DataFrame:
     return means.assign(
         n=settings.size(), median_error=trainings["error"].median(), max_error=settings["error"].max()
     ).reset_index()
-

@@ -15,7 +15,7 @@ from mlperf.datasets import TABLES, read_campaign, write_table
 from mlperf.datasets.campaigns.write import write_csv
 from mlperf.specs import CnnSpec, write_cnn
 from mlperf.studies.paper.figure_inputs import FigureInputs
-from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.base.times import SPREADS, ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.outputs import epoch_outputs
 
@@ -45,7 +45,7 @@ def runs(mode: str, settings: tuple[tuple[int, int, int], ...], n_repeats: int, 
     for number, (setting, _) in enumerate(product(settings, range(n_repeats)), start=first):
         n_nodes, n_gpus, subbatch = setting
         times, run = times_of(n_nodes, subbatch), RunGrid(*(np.array([each]) for each in (*setting, DATASET_SIZE)))
-        state = solve_iterations(times, run)
+        state = solve_iterations(times, run, "phases")
         outputs = epoch_outputs(times, state, run)
         key = {"run": number, "mode": mode, "cnn": NET.name, "n_nodes": n_nodes, "n_gpus_per_node": n_gpus}
         key |= {"subbatch_size": subbatch, "n_params": NET.n_params}
@@ -61,6 +61,8 @@ def runs(mode: str, settings: tuple[tuple[int, int, int], ...], n_repeats: int, 
             "staleness": outputs.mean_staleness.item(),
         }
         beside = REST | {"run": number, "mode": mode, "gpu_work_std_s": times.gpu_work_std_s.item(), "cores_per_worker": 0.5}
+        beside |= {"allreduce_payload_s": times.allreduce_s.item(), "barrier_wait_s": state.barrier_wait_s.item()}
+        beside |= dict.fromkeys((f"{name}_std_s" for name in SPREADS), 0.0)
         yield key | solved | shares, key | done, beside
 
 

@@ -34,7 +34,7 @@ def test_predictions_find_the_known_costs_without_the_setting(runs_material: Fig
     (drawing,) = MAKERS[output](runs_material)
     error = drawing.data["predicted_s"] / drawing.data["measured_s"] - 1
     assert np.abs(error).max() < 0.03
-    assert "fitted on the other settings" in drawing.caption
+    assert "trained on the other settings" in drawing.caption
 
 
 def test_a_panel_a_number_of_gpus_a_point_a_setting(runs_material: FigureInputs) -> None:
