@@ -11,7 +11,7 @@ from mlperf.core.arrays import FloatArray
 
 SQRT_2_PI = math.sqrt(2.0 * math.pi)
 FAR = 40.0
-LEAST_SPREAD, LEAST_LEFT = 1e-12, 1e-12
+LEAST_SPREAD = 1e-12
 
 
 def lock_wait(second_moment_s2: FloatArray, period_s: FloatArray) -> FloatArray:
@@ -78,7 +78,7 @@ def overlap_second_moment(hold_s: FloatArray, std_s: FloatArray, gap_s: FloatArr
     # E[max(hold - gap, 0)**2] counts a meeting at random as if somebody had come earlier still.
     earlier_s2 = _square_above(-gap_s, spread_s, before) + 2.0 * hold_s * early_s
     left_s2 = _square_above(hold_s - gap_s, left_std_s, (hold_s - gap_s) / left_std_s) - earlier_s2
-    return np.asarray(np.where(left_s2 > LEAST_LEFT * hold_s * hold_s, left_s2, 0.0))
+    return np.asarray(np.maximum(left_s2, 0.0))
 
 
 def _square_above(mean_s: FloatArray, spread_s: FloatArray, scaled: FloatArray) -> FloatArray:
