@@ -50,6 +50,13 @@ def main() -> None:
     save_figure(distribution_figure(found), DOCS / FIGURE)
     quality = fit_quality([given.quality], TARGET_ACCURACY)
     write_text_whole(DOCS / "reference" / "trainer_accuracy.md", page(found, quality))
+    print("[missed]", *missed_lines(found), sep="\n")
+
+
+def missed_lines(found: TrainerAccuracy) -> Iterator[str]:
+    """The table ``missed`` of the file of limits as it is now."""
+    for row in found.gates[~found.gates["met"]].itertuples():
+        yield f'"{row.gate}" = {row.value:.4f}'
 
 
 def page(found: TrainerAccuracy, quality: QualityModel) -> str:

@@ -18,7 +18,7 @@ from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.studies.paper.run_rows import FEWEST_DRAWS, KEYS, train_on
-from mlperf.studies.trainer.predictions import OPTIONS, RUNS
+from mlperf.studies.trainer.predictions import RUNS
 
 MOST_NODES, MOST_SUBBATCH = 16, 8
 # The paper's window: 25 % to either side of a mini-batch size that is known to train well.
@@ -129,7 +129,7 @@ def plane_of_runs(material: FigureInputs, mode: str, window: Window) -> Plane:
         n_nodes=range(1, MOST_NODES + 1),
         subbatch_size=range(1, MOST_SUBBATCH + 1),
         n_draws=FEWEST_DRAWS,
-        **OPTIONS,
+        distributions=False,
     )
     table, ends = with_window(found.to_frame().assign(feasible=True), window)
     how = (

@@ -24,7 +24,6 @@ from mlperf.training.model import Model
 from mlperf.training.training import train_campaign, with_runs
 
 MODEL, PAPER, STEP_ALONE, NEAREST = "mlperf", "paper's terms and form", "gradient / (M n b)", "nearest setting"
-OPTIONS: dict[str, Any] = {"closed": "phases", "distributions": False}
 EPOCH = "epoch_s"
 RUNS = MachineSpec("runs", max_nodes=1, n_gpus_per_node=1)
 """Stands for the machine of the runs: its network is measured, and what fits on it is not asked."""
@@ -47,7 +46,7 @@ def predict_settings(
         cnn=settings["cnn"].map({name: number for number, name in enumerate(names)}),
         dataset_size=np.maximum(np.rint(dataset_sizes(settings)), 1).astype(int),
     )
-    chosen = PredictionOptions(**{**OPTIONS, **options})
+    chosen = PredictionOptions(**{"distributions": False, **options})
     return predict_configurations(model, [cnns[name] for name in names], machine, configs, chosen)
 
 

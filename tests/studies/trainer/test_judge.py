@@ -15,6 +15,8 @@ from mlperf.report.text.results import command_schema
 from mlperf.report.text.views import result_text
 from mlperf.studies.trainer import TrainerAccuracy, TrainerLimits, judge_trainer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def judged(simulated_campaign: Path, simulated_others: Path, trainer_limits: TrainerLimits) -> TrainerAccuracy:
