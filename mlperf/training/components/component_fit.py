@@ -65,7 +65,7 @@ CACHE_KNOTS = (("L2", 8), ("L3", 16), ("L3", 4))
 def fit_components(
     rows: Mapping[str, pd.DataFrame], noise: str, cache_bytes: Mapping[str, int], *, left_out: bool = True
 ) -> dict[str, ComponentModel]:
-    """Fit every component that has rows (see `mlperf.training.components.component_rows.component_rows`).
+    """Fit every component that has rows (see `mlperf.training.components.component_rows.run_rows`).
 
     ``cache_bytes`` are the host's caches by level; they give vector operations terms that begin where a cache ends.
     Without ``left_out`` nothing is fitted again without some of the rows: no left-out errors, and no tests after selection.

@@ -40,8 +40,8 @@ def run(request: AsgdRequest) -> Run:
 
 @pytest.fixture(scope="session")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Two ranks with two workers each on the digits, a few epochs."""
-    return run(AsgdRequest(tmp_path_factory.mktemp("real"), repeats=1, epochs=4, seed=3))
+    """Two ranks with two workers each on the digits, epochs enough for a few updates on a busy machine too."""
+    return run(AsgdRequest(tmp_path_factory.mktemp("real"), repeats=1, epochs=12, seed=3))
 
 
 @pytest.fixture(scope="session")

