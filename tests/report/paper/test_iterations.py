@@ -105,5 +105,6 @@ def test_there_is_a_bar_for_every_part_that_takes_time(parts: Drawing) -> None:
         table = parts.data[parts.data["activity"] == activity]
         unit = 1e3 if "ms" in axes.get_xlabel() else 1.0
         widths = np.array([patch.get_width() for patch in axes.patches])
-        assert len(widths) == 16
+        takes_time = (table[["measured_s", "predicted_s"]] > 0.0).any(axis=1)
+        assert len(widths) == 2 * takes_time.sum() >= 14
         assert widths.sum() == pytest.approx(unit * table[["measured_s", "predicted_s"]].sum().sum())
