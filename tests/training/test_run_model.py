@@ -6,14 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mlperf
 from mlperf.datasets import Campaign, read_campaign
 from mlperf.planning import Prediction
 from mlperf.specs import JobSpec, load_machine
+from mlperf.training.components.run_fits import RunFits
+from mlperf.training.components.run_settings import run_settings
 from mlperf.training.model import Model
-from mlperf.training.run_model import weighted_quantile
+from mlperf.training.run_model import RunModel, weighted_quantile
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +47,26 @@ def test_a_weighted_quantile_by_hand() -> None:
     assert weighted_quantile(values, weights, 0.5) == 2.0
     assert weighted_quantile(values, weights, 0.51) == 3.0
     assert weighted_quantile(values, weights, 0.25) == 1.0
+
+
+def test_a_network_that_was_run_keeps_its_ratio_between_its_subbatches() -> None:
+    """Measured 1.1 and 0.9 times the prediction at 4 and 16: their geometric mean at 8, the last one beyond, 1 for a namesake."""
+    steps = pd.DataFrame({"cnn": "a", "n_params": 100, "subbatch_size": [4, 16], "learnt": np.log([1.1, 0.9])})
+    runs = RunModel(RunFits({}, {}), {}, pd.DataFrame(), 1, steps)
+    asked = pd.DataFrame(
+        {"cnn": ["a", "a", "a", "a", "b"], "n_params": [100, 100, 100, 101, 100], "subbatch_size": [4, 8, 64, 4, 4]}
+    )
+    found = runs.step_ratios(asked, "learnt")
+    assert found.ratio == pytest.approx([1.1, np.sqrt(1.1 * 0.9), 0.9, 1.0, 1.0])
+    assert found.measured.tolist() == [True, False, False, False, False]
+
+
+def test_the_gradient_of_a_step_that_was_run_is_the_measured_one(model: Model, campaign: Campaign) -> None:
+    settings, _ = run_settings([campaign])
+    measured_s = settings[settings["subbatch_size"] == 4].groupby("cnn")["compute_gradient_s"].mean()
+    for name, expected_s in measured_s.items():
+        found_s = predicted(model, campaign, str(name)).gpu_breakdown_s["compute_gradient"]
+        assert found_s == pytest.approx(expected_s)
 
 
 def test_left_out_networks_are_within_the_interval_of_most(model: Model) -> None:

@@ -43,6 +43,17 @@ def test_every_run_has_components_outputs_and_details(simulated_campaign: Path) 
     assert set(few.histograms["run"]) == set(few.table["run"])
 
 
+def test_campaigns_of_some_runs_hold_these_alone(simulated_campaign: Path, simulated_others: Path) -> None:
+    runs = read_runs([simulated_campaign, simulated_others])
+    (found,) = runs.campaigns_of(runs.table[(runs.table["cnn"] == "two") & (runs.table["n_nodes"] < 4)])
+    assert list(found.cnns) == ["two"]
+    for table in (found.table("components"), found.table("runs")):
+        assert set(table["n_nodes"]) == {1, 2}
+        assert len(table) == 12
+    assert found.details is not None
+    assert set(found.details["run"]) == set(found.table("runs")["run"])
+
+
 def test_a_campaign_without_runs_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="expected"):
         read_runs([tmp_path])
