@@ -13,6 +13,7 @@ from mlperf.datasets import read_campaign
 from mlperf.models.validation.scores import relative_errors
 from mlperf.report.text.numbers import percent_text
 from mlperf.training.gradient.gradient_accuracy import accuracy_table, leave_one_cnn_out, train_on_one_cnn
+from mlperf.training.gradient.gradient_characteristics import GradientCharacteristics
 from mlperf.training.gradient.gradient_data import gradient_data
 from mlperf.training.training import fit_sgemm
 
@@ -40,12 +41,13 @@ def main() -> None:
     name = sys.argv[1] if len(sys.argv) > 1 else "cpu-epyc"
     jobs = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     campaign = read_campaign(name)
-    data = gradient_data(campaign, fit_sgemm(campaign))
+    characteristics = GradientCharacteristics.of(campaign, gradient_data(campaign, fit_sgemm(campaign)), None)
+    data = characteristics.data
     print(f"{data.steps['cnn'].nunique()} CNNs, {len(data.steps)} configurations, noise floor {percent_text(data.noise_floor)}\n")
-    left_out = leave_one_cnn_out(data, jobs=jobs)
+    left_out = leave_one_cnn_out(data, table=characteristics.table, jobs=jobs)
     print("One CNN left out, everything fitted on the others:\n")
     print(markdown(accuracy_table(left_out.steps, data)))
-    single = train_on_one_cnn(data, jobs=jobs)
+    single = train_on_one_cnn(data, table=characteristics.table, jobs=jobs)
     rows = []
     for method in ("paper", "ols", "linear"):
         known = single.dropna(subset=[f"{method}_s"])

@@ -19,7 +19,7 @@ from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.outputs import OUTPUTS, mean_minibatch_size
 from mlperf.training.components.run_fits import RunFits, fit_runs
-from mlperf.training.components.run_settings import grid_of, run_settings, spread_times
+from mlperf.training.components.run_settings import CONFIG, grid_of, run_outputs, run_settings, spread_times
 from mlperf.training.gradient.gradient import METHODS, PREDICTOR, GradientModel, step_times
 from mlperf.training.gradient.score import GradientScore
 from mlperf.training.gradient.work_model import WorkModel, fit_work
@@ -54,7 +54,7 @@ class RunModel(Shown):
     log_factor : mapping of str to float
         By method of kernel times: logarithm of the gradient's time in a run over that of its kernels measured alone.
     residuals : DataFrame
-        Left-out networks, one row a setting: ``cnn``, ``n_nodes`` and log(measured / predicted) of each output; empty with fewer
+        Left-out networks, one row a run: ``cnn``, ``n_nodes`` and log(measured / predicted) of each output; empty with fewer
         than three networks.
     n_networks : int
         Networks of the runs.
@@ -91,9 +91,11 @@ class RunModel(Shown):
     def half_width(self, output: str, n_nodes: IntArray, level: float) -> FloatArray:
         """Half-width of the interval of an output's logarithm from left-out networks, shape (n_configs,).
 
-        Networks weigh alike. The wait for the slowest node grows with the nodes: errors of T_Update are those of runs on the
+        Networks weigh alike, and the next one is as likely to be the farthest as each of them: of n networks the quantile is that
+        of level (n + 1) / n. The wait for the slowest node grows with the nodes: errors of T_Update are those of runs on the
         nearest number of nodes.
         """
+        level = min(level * (1.0 + 1.0 / self.residuals["cnn"].nunique()), 1.0)
         distance = self.residuals[output].abs().to_numpy(float)
         weight = (1.0 / self.residuals.groupby("cnn")["cnn"].transform("size")).to_numpy(float)
         if output != "update_iteration_s":
@@ -181,7 +183,8 @@ def fit_run_model(
         tables = {method: _kernel_steps(gradient, score.predictions, steps, cnns, method) for method in METHODS}
         factors = {method: _log_factor(steps, table) for method, table in tables.items()}
         predict = _in_place(tables[PREDICTOR])
-    residuals = _left_out_residuals(settings, cnns, cache_bytes, predict) if "epoch_s" in settings else pd.DataFrame()
+    runs = _kept(run_outputs(campaigns), leave_out)
+    residuals = _left_out_residuals(settings, runs, cnns, cache_bytes, predict)
     known = _known_steps(gradient, steps, cnns, factors)
     return RunModel(fits, factors, residuals, int(settings["cnn"].nunique()), known)
 
@@ -207,7 +210,11 @@ def fit_steps(campaigns: Sequence[Campaign], leave_out: Sequence[str] = ()) -> W
 
 def _settings(campaigns: Sequence[Campaign], leave_out: Sequence[str]) -> tuple[pd.DataFrame, dict[str, CnnSpec]]:
     settings, cnns = run_settings(campaigns)
-    return settings[~settings["cnn"].isin(list(leave_out))].reset_index(drop=True), cnns
+    return _kept(settings, leave_out), cnns
+
+
+def _kept(rows: pd.DataFrame, leave_out: Sequence[str]) -> pd.DataFrame:
+    return rows[~rows["cnn"].isin(list(leave_out))].reset_index(drop=True)
 
 
 def measured_steps(settings: pd.DataFrame) -> pd.DataFrame:
@@ -249,11 +256,15 @@ def _in_place(table: pd.DataFrame) -> StepTimes:
 
 
 def _left_out_residuals(
-    settings: pd.DataFrame, cnns: Mapping[str, CnnSpec], cache_bytes: Mapping[str, int], predict: StepTimes
+    settings: pd.DataFrame,
+    runs: pd.DataFrame,
+    cnns: Mapping[str, CnnSpec],
+    cache_bytes: Mapping[str, int],
+    predict: StepTimes,
 ) -> pd.DataFrame:
-    """Each network predicted through the whole chain from the others."""
+    """Each network's runs, predicted through the whole chain from the settings of the others."""
     networks = settings["cnn"].unique()
-    if len(networks) < LEAST_NETWORKS:
+    if runs.empty or len(networks) < LEAST_NETWORKS:
         return pd.DataFrame(columns=["cnn", "n_nodes", *OUTPUTS])
     parts = []
     for name in networks:
@@ -261,8 +272,9 @@ def _left_out_residuals(
         test = settings[settings["cnn"] == name].reset_index(drop=True)
         step_s = predict(measured_steps(train), test)
         found = predicted_outputs(fit_runs(train, cnns, cache_bytes), test, cnns, step_s)
-        logs = {output: np.log(test[output].to_numpy(float) / found[output].to_numpy(float)) for output in OUTPUTS}
-        parts.append(test[["cnn", "n_nodes"]].assign(**logs))
+        each = runs.merge(test[CONFIG].join(found), on=CONFIG, suffixes=("", "_predicted"))
+        logs = {output: np.log(each[output] / each[f"{output}_predicted"]) for output in OUTPUTS}
+        parts.append(each[["cnn", "n_nodes"]].assign(**logs))
     residuals: pd.DataFrame = pd.concat(parts, ignore_index=True)
     return residuals
 

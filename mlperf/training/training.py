@@ -63,7 +63,7 @@ def train_campaign(
     seed: int = 0,
     jobs: int = 1,
     duplicates: str = "error",
-    characteristics: Sequence[str] = (),
+    characteristics: Sequence[str] | None = None,
     counters: Path | None = None,
     runs: Sequence[Campaign | str | Path] = (),
     scored: bool = True,
@@ -92,10 +92,11 @@ def train_campaign(
         Parallel workers; the model does not depend on it.
     duplicates : str
         ``keep``, ``drop`` or ``error`` for fully identical rows.
-    characteristics : sequence of str
+    characteristics : sequence of str, optional
         Sets whose columns are candidate terms of kernel times beside sizes, FLOPs and bytes: ``swc-s``, ``swc-o``, ``dwc-b``
-        (see `mlperf.features.network_engine.SETS`); only of the NumPy engine. Left-out errors of a model with counters
-        are those that the cache model's stand-ins for them give.
+        (see `mlperf.features.network_engine.SETS`); only of the NumPy engine, where ``swc-s``, which needs nothing but the
+        caches of the host, is the default. Left-out errors of a model with counters are those that the cache model's stand-ins
+        for them give.
     counters : Path, optional
         Kernel counters for ``dwc-b``; by default those beside the campaign's tables.
     runs : sequence of Campaign, str or Path
@@ -182,7 +183,7 @@ def _fit_kernels(
     campaign: Campaign,
     backend: str | None,
     leave_out: Sequence[str],
-    characteristics: Sequence[str],
+    characteristics: Sequence[str] | None,
     counters: Path | None,
     *,
     n_folds: int,

@@ -19,6 +19,8 @@ from mlperf.studies.kernels.sizes import size_score
 
 pytestmark = pytest.mark.slow
 
+SAME = 0.05
+"""Relative difference that other versions of the packages may make of a missed value."""
 BEST = "swc-s + swc-o"
 
 
@@ -32,13 +34,16 @@ def rows(open_sweep: KernelTimes) -> KernelTimes:
 
 @pytest.fixture
 def missed(acceptance: Any) -> Any:
-    """Figures that miss their limits in tests/acceptance/kernels.toml: ``missed("new size", {"R²": 0.79})``."""
+    """Figures that miss their limits in tests/acceptance/kernels.toml, but for those that are known to, by about as much."""
 
     def compare(what: str, figures: dict[str, float]) -> dict[str, float]:
         limits = acceptance("kernels")[what]
         low, high = limits.get("at_least", {}), limits.get("at_most", {})
         assert {*low, *high} == set(figures)
-        return {name: value for name, value in figures.items() if not low.get(name, -np.inf) <= value <= high.get(name, np.inf)}
+        known = limits.get("missed", {})
+        short = {name: value for name, value in figures.items() if not low.get(name, -np.inf) <= value <= high.get(name, np.inf)}
+        assert set(known) <= set(short), "a figure is met that is said to be missed"
+        return {name: value for name, value in short.items() if value != pytest.approx(known.get(name, np.inf), rel=SAME)}
 
     return compare
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def test_an_unknown_noise_is_named(small_campaign: Path) -> None:
 def test_a_kernel_nobody_measured_names_layer_and_kernel(small_model: Any) -> None:
     model = small_model.gradient
     kernels = {name: fits for name, fits in model.kernels.items() if name != "batch_norm"}
-    without = type(model)(model.backend, kernels, model.sgemm)
+    without = replace(model, kernels=kernels)
     calls = without.calls([(load_cnn("resnet18"), 1)])
     with pytest.raises(DataError, match=r"layer 'stem_norm' runs the kernel 'batch_norm'") as caught:
         without.call_times(calls)

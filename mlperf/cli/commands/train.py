@@ -14,6 +14,7 @@ from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NameList, TermList, 
 from mlperf.core.errors import UsageError
 
 TABLE_OPTIONS = ("terms", "formula", "groups", "join", "on")
+NO_SET = "none"
 CAMPAIGN_OPTIONS = ("backend", "leave_out", "characteristics", "counters", "runs")
 
 
@@ -46,9 +47,9 @@ Examples:
 @click.option("--backend", help="Which engine's rows, where the campaign holds several.")
 @click.option(
     "--characteristics",
-    type=NameList(("swc-s", "swc-o", "dwc-b")),
-    default=(),
-    help="Further candidate terms of kernel times, comma-separated: swc-s, swc-o, dwc-b.",
+    type=NameList(("swc-s", "swc-o", "dwc-b", NO_SET)),
+    help="Further candidate terms of kernel times, comma-separated: swc-s, swc-o, dwc-b, or none.  [default: swc-s where the "
+    "NumPy engine ran]",
 )
 @click.option(
     "--counters",
@@ -94,7 +95,12 @@ def campaign_model(source: str, n_jobs: int, options: dict[str, Any]) -> Any:
     from mlperf import train as fit
 
     refuse(TABLE_OPTIONS, options, "SOURCE is a campaign (no --target given)")
-    return fit(source, jobs=n_jobs, **given(options, but=TABLE_OPTIONS))
+    asked = given(options, but=TABLE_OPTIONS)
+    if NO_SET in asked.get("characteristics", ()):
+        if len(asked["characteristics"]) > 1:
+            raise UsageError(f"got --characteristics {','.join(asked['characteristics'])}, expected sets, or {NO_SET} alone")
+        asked["characteristics"] = ()
+    return fit(source, jobs=n_jobs, **asked)
 
 
 def table_model(source: str, target: str, options: dict[str, Any]) -> Any:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
 from mlperf.features.network_engine.passes import KernelNest
 from mlperf.features.source.caches import CacheLevel
-from mlperf.features.source.reuse import cache_misses, nest_lines
-from mlperf.features.source.strides import Addresses, nest_addresses
+from mlperf.features.source.nest import Nest
+from mlperf.features.source.reuse import NestFootprints, cache_misses, nest_lines
+from mlperf.features.source.strides import nest_addresses
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +44,7 @@ def step_misses(kernels: Sequence[KernelNest], caches: Sequence[CacheLevel]) -> 
     array, shape (n_kernels, n_caches)
         Lines (pages) fetched by one execution.
     """
-    touched = [touched_by(nest_addresses(kernel.nest), caches) for kernel in kernels]
+    touched = [touched_by(kernel.nest, tuple(caches)) for kernel in kernels]
     reuses = steady_reuse(touched)
     found = np.zeros((len(kernels), len(caches)))
     for row, (call, reuse) in enumerate(zip(touched, reuses, strict=True)):
@@ -76,14 +78,28 @@ class Reuse:
 NEVER = Reuse(float("inf"), float("inf"))
 
 
-def touched_by(addresses: Addresses, caches: Sequence[CacheLevel]) -> KernelFootprint:
+def touched_by(nest: Nest, caches: tuple[CacheLevel, ...]) -> KernelFootprint:
     """Footprints and misses of one kernel alone."""
-    by_line = {cache.line_bytes: nest_lines(addresses, cache.line_bytes) for cache in caches}
+    alike = _touched_by(nest.anonymous(), caches)
+    names = {str(number): array.name for number, array in enumerate(nest.arrays)}
+
+    def named(by_number: Mapping[str, float]) -> dict[str, float]:
+        return {names[number]: value for number, value in by_number.items()}
+
+    return KernelFootprint(named(alike.size_bytes), tuple(map(named, alike.lines)), tuple(map(named, alike.misses)))
+
+
+# A network repeats its blocks, and a step is asked for again and again.
+@lru_cache(maxsize=8192)
+def _touched_by(nest: Nest, caches: tuple[CacheLevel, ...]) -> KernelFootprint:
+    addresses = nest_addresses(nest)
+    known = NestFootprints(addresses)
+    by_line = {cache.line_bytes: nest_lines(addresses, cache.line_bytes, known) for cache in caches}
     smallest = min(by_line)
     return KernelFootprint(
         {name: smallest * count for name, count in by_line[smallest].items()},
         tuple(by_line[cache.line_bytes] for cache in caches),
-        tuple(cache_misses(addresses, cache) for cache in caches),
+        tuple(cache_misses(addresses, cache, known) for cache in caches),
     )
 
 
@@ -104,14 +120,18 @@ def reuse_of_call(call: KernelFootprint, stack: OrderedDict[str, tuple[float, in
     since: dict[int, float] = {}
     for size, number in stack.values():
         since[number] = since.get(number, 0.0) + size
+    # The stack is in the order of the calls: what was touched after each is a sum from its end.
+    later, after = 0.0, dict[int, float]()
+    for number in reversed(since):
+        after[number] = later
+        later += since[number]
     own = call.size_bytes
     found = dict.fromkeys(own, NEVER)
     for name in own:
         if name not in stack:
             continue
         size, number = stack[name]
-        between = sum(count for other, count in since.items() if other > number)
         beside = since[number] - size
         fresh = sum(count for other, count in own.items() if other != name and (other not in stack or stack[other][1] < number))
-        found[name] = Reuse(between + own[name] + beside, between + own[name] + fresh)
+        found[name] = Reuse(after[number] + own[name] + beside, after[number] + own[name] + fresh)
     return found

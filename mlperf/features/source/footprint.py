@@ -56,7 +56,7 @@ def array_footprint(
     """
     parts = [group_footprint(group, trips, line_bytes, n_sets) for group in uniform_groups(accesses)]
     lines = sum(part.lines for part in parts)
-    by_set: IntArray = np.sum([part.by_set for part in parts], axis=0, dtype=np.int64)
+    by_set: IntArray = sum((part.by_set for part in parts[1:]), start=parts[0].by_set)
     if array_bytes is None or lines <= -(-array_bytes // line_bytes):
         return Footprint(lines, by_set)
     whole = -(-array_bytes // line_bytes)
@@ -84,7 +84,8 @@ def group_footprint(group: Sequence[Access], trips: Mapping[str, int], line_byte
     lines, by_set = 0.0, np.zeros(n_sets, dtype=np.int64)
     for begin, end in neighbourhoods(starts, span + line_bytes):
         lines += distinct_lines(span + end - begin, rest, line_bytes, grain)
-        by_set = by_set + np.roll(lines_by_set(span + end - begin, rest, line_bytes, n_sets), begin // line_bytes % n_sets)
+        counts = lines_by_set(span + end - begin, rest, line_bytes, n_sets)
+        by_set = by_set + (counts if n_sets == 1 else np.roll(counts, begin // line_bytes % n_sets))
     return Footprint(lines, by_set)
 
 
@@ -174,6 +175,7 @@ def repeated_runs(moves: Moves, span: int, line_bytes: int) -> tuple[float, bool
     return min(runs, 1 + (reach - span) / line_bytes), is_exact
 
 
+@lru_cache(maxsize=16_384)
 def lines_of_run(span: int, line_bytes: int, grain: int) -> float:
     """Mean lines of a run of ``span`` bytes that begins at any multiple of ``grain``."""
     begins = np.arange(0, line_bytes, max(1, gcd(grain, line_bytes)))

@@ -151,12 +151,31 @@ class Nest:
         DataError
             A size is not >= 1.
         """
-        used = {name: value for name, value in values.items() if name in self.sizes}
+        sizes = self.sizes
+        used = {name: value for name, value in values.items() if name in sizes}
         for name, value in used.items():
             if value < 1:
                 raise DataError(f"got {name}={value}, expected a size >= 1", place=self.source, hint="Give another size.")
+        if not used:
+            return self
         arrays = tuple(replace(array, shape=tuple(_bound(extent, used) for extent in array.shape)) for array in self.arrays)
         return replace(self, arrays=arrays, loops=tuple(_bound_loop(loop, used) for loop in self.loops))
+
+    def anonymous(self) -> Nest:
+        """The nest with numbers for the names of its arrays and none of its own: kernels that walk memory alike become equal."""
+        numbers = {array.name: str(number) for number, array in enumerate(self.arrays)}
+        arrays = tuple(replace(array, name=numbers[array.name]) for array in self.arrays)
+        return Nest("", arrays, tuple(_renamed_loop(loop, numbers) for loop in self.loops), "")
+
+
+def _renamed_loop(loop: Loop, names: Mapping[str, str]) -> Loop:
+    body = tuple(
+        _renamed_loop(item, names)
+        if isinstance(item, Loop)
+        else replace(item, references=tuple(replace(each, array=names[each.array]) for each in item.references))
+        for item in loop.body
+    )
+    return replace(loop, body=body)
 
 
 def _bound(polynomial: Polynomial | None, values: Mapping[str, int]) -> Polynomial | None:

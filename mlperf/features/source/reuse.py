@@ -15,7 +15,29 @@ from mlperf.features.source.strides import Access, Addresses, Level, Work
 Items = tuple[Level | Work, ...]
 
 
-def cache_misses(addresses: Addresses, cache: CacheLevel) -> dict[str, float]:
+class NestFootprints:
+    """What the parts of one nest touch when they run once; each is worked out once for all caches with lines and sets alike.
+
+    Parameters
+    ----------
+    addresses : Addresses
+        The nest with numbers for its sizes.
+    """
+
+    def __init__(self, addresses: Addresses) -> None:
+        self.addresses = addresses
+        self._known: dict[tuple[tuple[int, ...], int, int], dict[str, Footprint]] = {}
+
+    def of(self, items: Items, line_bytes: int, n_sets: int = 1) -> dict[str, Footprint]:
+        """Footprint by array of a sequence of loops and statements of the nest."""
+        # The nest keeps its parts alive, so that no two have one identity.
+        key = (tuple(id(item) for item in items), line_bytes, n_sets)
+        if key not in self._known:
+            self._known[key] = footprints(items, self.addresses, line_bytes, n_sets)
+        return self._known[key]
+
+
+def cache_misses(addresses: Addresses, cache: CacheLevel, known: NestFootprints | None = None) -> dict[str, float]:
     """Misses of one execution of a nest, by array.
 
     Within the outermost loop whose single trip stays in the cache every line is fetched once; a loop around it fetches
@@ -30,30 +52,32 @@ def cache_misses(addresses: Addresses, cache: CacheLevel) -> dict[str, float]:
         The nest with numbers for its sizes.
     cache : CacheLevel
         Capacity, line, ways.
+    known : NestFootprints, optional
+        Of the same nest, where several caches are asked about.
 
     Returns
     -------
     dict
         Array name to fetched lines. The cache is empty at the start.
     """
-    return dict(_misses_of_sequence(addresses.levels, addresses, cache))
+    return dict(_misses_of_sequence(addresses.levels, known or NestFootprints(addresses), cache))
 
 
-def _misses_of_sequence(items: Items, addresses: Addresses, cache: CacheLevel) -> Counter[str]:
+def _misses_of_sequence(items: Items, touched: NestFootprints, cache: CacheLevel) -> Counter[str]:
     total: Counter[str] = Counter()
     for item in items:
-        total.update(_misses(item, addresses, cache))
+        total.update(_misses(item, touched, cache))
     return total
 
 
-def _misses(item: Level | Work, addresses: Addresses, cache: CacheLevel) -> Counter[str]:
-    once = Counter({name: part.lines for name, part in footprints((item,), addresses, cache.line_bytes, cache.n_sets).items()})
+def _misses(item: Level | Work, touched: NestFootprints, cache: CacheLevel) -> Counter[str]:
+    once = Counter({name: part.lines for name, part in touched.of((item,), cache.line_bytes, cache.n_sets).items()})
     if isinstance(item, Work):
         return once
-    share = staying_share(footprints(item.body, addresses, cache.line_bytes, cache.n_sets), cache.set_size)
+    share = staying_share(touched.of(item.body, cache.line_bytes, cache.n_sets), cache.set_size)
     if min(share.values(), default=1.0) >= 1.0:
         return once
-    again = _misses_of_sequence(item.body, addresses, cache)
+    again = _misses_of_sequence(item.body, touched, cache)
     return Counter(
         {name: share[name] * lines + (1 - share[name]) * max(lines, item.trips * again[name]) for name, lines in once.items()}
     )
@@ -98,9 +122,10 @@ def occupancy_distribution(part: Footprint, set_size: int) -> FloatArray:
     return np.bincount(np.minimum(part.by_set, set_size + 1)) / len(part.by_set)
 
 
-def nest_lines(addresses: Addresses, line_bytes: int) -> dict[str, float]:
+def nest_lines(addresses: Addresses, line_bytes: int, known: NestFootprints | None = None) -> dict[str, float]:
     """Distinct lines of the whole nest by array: its cold misses."""
-    return {name: part.lines for name, part in footprints(addresses.levels, addresses, line_bytes).items()}
+    touched = known or NestFootprints(addresses)
+    return {name: part.lines for name, part in touched.of(addresses.levels, line_bytes).items()}
 
 
 def inner_lines(level: Level, addresses: Addresses, line_bytes: int) -> float:

@@ -10,6 +10,7 @@ from mlperf.core.errors import DataError
 from mlperf.datasets import Campaign
 from mlperf.models import GridLocal
 from mlperf.specs.machine import MachineSpec
+from mlperf.training.gradient.gradient_characteristics import GradientCharacteristics
 from mlperf.training.gradient.gradient_data import GradientData, gradient_data
 from mlperf.training.model import Model
 from mlperf.training.training import fit_sgemm, train_campaign
@@ -76,6 +77,11 @@ class FigureInputs:
         own = self.given.gradient.backend if self.given is not None else ""
         grid = self.products if self.campaign.sgemm is not None else None
         return gradient_data(self.campaign, grid, own if own in backends else str(backends[0]))
+
+    @cached_property
+    def characteristics(self) -> GradientCharacteristics:
+        """The same with the characteristics that a training offers unasked."""
+        return GradientCharacteristics.of(self.campaign, self.gradient, None)
 
     @cached_property
     def model(self) -> Model:

@@ -10,8 +10,8 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.datasets.dictionary.schema import PRODUCTS
 from mlperf.studies.paper.figure_inputs import FigureInputs
-from mlperf.training.gradient.gradient import PREDICTOR, GradientModel, fit_gradient, with_isolated
-from mlperf.training.gradient.gradient_accuracy import predicted_steps
+from mlperf.training.gradient.gradient import PREDICTOR, GradientModel
+from mlperf.training.gradient.gradient_accuracy import fit_without, predicted_steps
 from mlperf.training.gradient.gradient_data import STEP_KEYS, GradientData
 
 PAPER = "paper"
@@ -56,10 +56,12 @@ def gradient_steps(material: FigureInputs) -> tuple[pd.DataFrame, str]:
 
 
 def own_isolated(material: FigureInputs, cnns: list[str]) -> GradientData:
-    """Rows of some networks with isolated times from the model's own grid of products."""
-    data = material.gradient.only(cnns)
+    """Rows of some networks with what the model reads besides sizes, as of its own machine."""
+    data, model = material.gradient.only(cnns), material.model.gradient
+    if not isinstance(model, GradientModel):
+        return data
     calls = data.calls.drop(columns=["isolated_s", "isolated_in_domain"])
-    return replace(data, calls=with_isolated(calls, material.model.gradient.sgemm))
+    return replace(data, calls=model.described(calls, material.campaign.cnns))
 
 
 def spread_of_networks(material: FigureInputs, table: pd.DataFrame, most: int) -> list[str]:
@@ -93,12 +95,13 @@ def kernel_shares(material: FigureInputs) -> tuple[pd.DataFrame, str, int, str]:
     kernels = None if given is None else given.gradient
     if given is not None and isinstance(kernels, GradientModel) and not (material.is_own_model and cnn in given.cnns):
         model = kernels
-        calls = with_isolated(calls.drop(columns=["isolated_s", "isolated_in_domain"]), model.sgemm)
+        calls = model.described(calls.drop(columns=["isolated_s", "isolated_in_domain"]), material.campaign.cnns)
         how = "predicted by a model that has not seen the network"
     else:
-        others = [name for name in data.steps["cnn"].unique() if name != cnn]
-        model = fit_gradient(data.only(others).calls, None, data.backend, methods=(PREDICTOR, PAPER), seed=material.seed)
-        how = f"predicted by a model fitted on the {len(others)} other networks"
+        own = material.characteristics
+        model, train, test = fit_without(own.data, [cnn], methods=(PREDICTOR, PAPER), table=own.table, seed=material.seed)
+        calls = test.calls[test.calls["subbatch_size"] == size].reset_index(drop=True)
+        how = f"predicted by a model fitted on the {train.steps['cnn'].nunique()} other networks"
     predicted = {name: np.full(len(calls), np.nan) for name in (PREDICTOR, PAPER)}
     known = calls["kernel"].isin(model.kernels).to_numpy()
     for name, seconds in predicted.items():

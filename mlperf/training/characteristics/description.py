@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.features.network_engine import DYNAMIC_COLUMNS, caches_of, engine_columns
 from mlperf.features.network_engine.instructions import InstructionMix
 from mlperf.features.network_engine.products import Blocking, blocking_of
+from mlperf.features.network_engine.subbatches import columns_between
 from mlperf.features.source.caches import CacheLevel
 
 if TYPE_CHECKING:
@@ -47,12 +48,16 @@ class EngineDescription:
         """Static characteristics of every kernel call of one step (see `mlperf.features.network_engine.engine_columns`)."""
         return engine_columns(cnn, subbatch_size, self.caches, self.mix, self.blocking)
 
+    def columns_at(self, cnn: CnnSpec, subbatch_sizes: Sequence[int]) -> pd.DataFrame:
+        """The same for several sub-batches; above 16 samples most lie on straight lines between others that are worked out."""
+        return columns_between(lambda size: self.columns(cnn, size), subbatch_sizes)
 
-def description_of(campaign: Campaign) -> EngineDescription:
-    """Caches and libraries that ``host.json`` names, and the instruction mix stored with the tables."""
+
+def description_of(campaign: Campaign, *, instructions: bool = True) -> EngineDescription:
+    """Caches and libraries that ``host.json`` names, and with ``instructions`` the mix of them stored with the tables."""
     host = campaign.host
     path = campaign.path / FOLDER / MIX_FILE
-    mix = InstructionMix(read_any_table(path, duplicates="keep")) if path.is_file() else None
+    mix = InstructionMix(read_any_table(path, duplicates="keep")) if instructions and path.is_file() else None
     blas = str(host.get("versions", {}).get("blas", ""))
     return EngineDescription(caches_of(host.get("host", {})), blocking_of(blas), mix)
 
@@ -75,7 +80,8 @@ def describe_calls(calls: pd.DataFrame, cnns: Mapping[str, CnnSpec], description
         A call that the engine does not make.
     """
     pairs = calls[["cnn", "subbatch_size"]].drop_duplicates()
-    parts = [description.columns(cnns[str(name)], int(size)) for name, size in pairs.itertuples(index=False)]
+    sizes = pairs.groupby("cnn", sort=False)["subbatch_size"]
+    parts = [description.columns_at(cnns[str(name)], own.astype(int).tolist()) for name, own in sizes]
     return joined_columns(calls, pd.concat(parts, ignore_index=True), "the engine's own list of kernels")
 
 

@@ -50,6 +50,14 @@ def run_settings(campaigns: Sequence[Campaign]) -> tuple[pd.DataFrame, dict[str,
     return table.groupby(CONFIG, sort=True)[numeric].mean().reset_index(), cnns
 
 
+def run_outputs(campaigns: Sequence[Campaign]) -> pd.DataFrame:
+    """One row a run: `CONFIG` and the outputs; none where a campaign has no ``runs.csv``."""
+    if any(campaign.runs is None for campaign in campaigns):
+        return pd.DataFrame(columns=[*CONFIG, *OUTPUTS])
+    tables: list[pd.DataFrame] = [campaign.table("runs") for campaign in campaigns]
+    return pd.concat([table[[*CONFIG, *OUTPUTS]] for table in tables], ignore_index=True)
+
+
 def _table(campaign: Campaign) -> pd.DataFrame:
     table: pd.DataFrame = campaign.table("components")
     if campaign.runs is not None:

@@ -161,17 +161,21 @@ class GradientModel:
             inside[where] = self.kernels[str(kernel)][EXPLAINED].in_domain(rows)
         return np.asarray(inside & calls["isolated_in_domain"].to_numpy(bool))
 
-    def with_isolated(self, calls: pd.DataFrame) -> pd.DataFrame:
-        """Add ``isolated_s``, the time of the call's products in the isolated sweep, and ``isolated_in_domain``."""
-        return with_isolated(calls, self.sgemm)
-
     def calls(self, runs: Iterable[tuple[CnnSpec, int]]) -> pd.DataFrame:
         """Kernel calls of several (CNN, sub-batch) pairs, ready for `call_times`; ``run`` is the pair's position."""
         pairs = list(runs)
-        calls = self.with_isolated(kernel_tables(pairs, form_of(self.kernels)))
-        if self.characteristics is None:
-            return calls
-        return self.characteristics.complete(calls, {cnn.name: cnn for cnn, _ in pairs})
+        return self.described(kernel_tables(pairs, form_of(self.kernels)), {cnn.name: cnn for cnn, _ in pairs})
+
+    def described(self, calls: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> pd.DataFrame:
+        """Add to kernel calls what the models read besides sizes: isolated times (`with_isolated`) and characteristics.
+
+        Raises
+        ------
+        DataError
+            The model reads counters, and nobody said where those of an unseen network come from.
+        """
+        known = with_isolated(calls, self.sgemm)
+        return known if self.characteristics is None else self.characteristics.complete(known, cnns)
 
 
 def with_isolated(calls: pd.DataFrame, sgemm: GridLocal | None) -> pd.DataFrame:

@@ -165,18 +165,31 @@ def kernel_accuracy(calls: pd.DataFrame, methods: Sequence[str] = tuple(METHODS)
     return pd.DataFrame(rows, columns=["kernel", "method", *ERROR_COLUMNS, "outside_share"])
 
 
-def leave_one_cnn_out(data: GradientData, *, methods: Sequence[str] = tuple(METHODS), seed: int = 0, jobs: int = 1) -> LeftOut:
-    """Leave out one CNN at a time with all its sub-batch sizes."""
-    return leave_groups_out(data, [[name] for name in data.steps["cnn"].unique()], methods=methods, seed=seed, jobs=jobs)
+def leave_one_cnn_out(
+    data: GradientData,
+    *,
+    methods: Sequence[str] = tuple(METHODS),
+    table: Mapping[str, Method] = METHODS,
+    seed: int = 0,
+    jobs: int = 1,
+) -> LeftOut:
+    """Leave out one CNN at a time with all its sub-batch sizes; parameters as `leave_groups_out`."""
+    folds = [[name] for name in data.steps["cnn"].unique()]
+    return leave_groups_out(data, folds, methods=methods, table=table, seed=seed, jobs=jobs)
 
 
 def train_on_one_cnn(
-    data: GradientData, *, methods: Sequence[str] = ("paper", "ols", "linear"), seed: int = 0, jobs: int = 1
+    data: GradientData,
+    *,
+    methods: Sequence[str] = ("paper", "ols", "linear"),
+    table: Mapping[str, Method] = METHODS,
+    seed: int = 0,
+    jobs: int = 1,
 ) -> pd.DataFrame:
     """The paper's own protocol: fit on one CNN, predict all the others; one block of rows a training CNN."""
 
     def one(name: str) -> pd.DataFrame:
-        model = fit_gradient(data.only([name]).calls, None, data.backend, methods=methods, seed=seed)
+        model = fit_gradient(data.only([name]).calls, None, data.backend, methods=methods, table=table, seed=seed)
         others = [other for other in data.steps["cnn"].unique() if other != name]
         return predicted_steps(model, data.only(others), methods).assign(trained_on=name)
 

@@ -29,6 +29,9 @@ from mlperf.training.gradient.gradient_data import GradientData
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
 
+ENGINE = "numpy"
+DEFAULT_SETS = ("swc-s",)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GradientCharacteristics:
@@ -50,9 +53,9 @@ class GradientCharacteristics:
 
     @classmethod
     def of(
-        cls, campaign: Campaign, data: GradientData, sets: Sequence[str], counters: Path | None = None
+        cls, campaign: Campaign, data: GradientData, sets: Sequence[str] | None, counters: Path | None = None
     ) -> GradientCharacteristics:
-        """Add the columns of ``sets`` to the calls.
+        """Add the columns of ``sets``, by default those that cost nothing (`default_sets`), to the calls.
 
         Raises
         ------
@@ -61,10 +64,10 @@ class GradientCharacteristics:
         UsageError
             Unknown set.
         """
-        chosen = checked_sets(sets)
+        chosen = default_sets(campaign, data.backend) if sets is None else checked_sets(sets)
         if not chosen:
             return cls((), data, None)
-        description = description_of(campaign)
+        description = description_of(campaign, instructions=chosen != DEFAULT_SETS)
         if "swc-o" in chosen and description.mix is None:
             raise DataError(
                 "got no instruction mix of the campaign's libraries, expected one for swc-o",
@@ -102,6 +105,12 @@ class GradientCharacteristics:
         surrogates = fit_surrogates(self.data.calls)
         stand_in = fit_gradient(surrogates.replaced(self.data.calls), None, self.data.backend, table=self.table, seed=seed)
         return Characteristics(self.sets, self.description, surrogates, stand_in.kernels)
+
+
+def default_sets(campaign: Campaign, backend: str) -> tuple[str, ...]:
+    """Sets that need no run and no tool: static ones of the NumPy engine, on a machine whose caches are known."""
+    known = campaign.host.get("host", {}).get("cache_bytes")
+    return DEFAULT_SETS if backend == ENGINE and known else ()
 
 
 def checked_sets(sets: Sequence[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import pytest
 
 from mlperf.datasets import read_campaign
 from mlperf.training.gradient.gradient_accuracy import accuracy_table, leave_groups_out, leave_one_cnn_out
+from mlperf.training.gradient.gradient_characteristics import GradientCharacteristics
 from mlperf.training.gradient.gradient_data import gradient_data
 from mlperf.training.training import cnn_folds, fit_sgemm
 
@@ -15,9 +16,15 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def data() -> Any:
+def described() -> Any:
+    """Calls with the characteristics that a training offers unasked."""
     campaign = read_campaign("cpu-epyc")
-    return gradient_data(campaign, fit_sgemm(campaign))
+    return GradientCharacteristics.of(campaign, gradient_data(campaign, fit_sgemm(campaign)), None)
+
+
+@pytest.fixture(scope="module")
+def data(described: Any) -> Any:
+    return described.data
 
 
 def test_the_campaign_is_wide_enough(data: Any) -> None:
@@ -36,17 +43,17 @@ def test_sum_of_kernels_is_the_step(data: Any) -> None:
     assert (ratio - 1.0).abs().mean() < 0.05
 
 
-def test_the_linear_model_predicts_unseen_networks(data: Any) -> None:
+def test_the_linear_model_predicts_unseen_networks(described: Any, data: Any) -> None:
     """Selection inside each fold; the bar is max(8 %, twice the noise floor)."""
-    left_out = leave_one_cnn_out(data, methods=("linear",))
+    left_out = leave_one_cnn_out(data, methods=("linear",), table=described.table)
     mape = accuracy_table(left_out.steps, data, ("linear",))["mape"].iloc[0]
     assert mape <= max(0.08, 2.0 * data.noise_floor)
 
 
-def test_the_learnt_residual_predicts_them_better(data: Any) -> None:
+def test_the_learnt_residual_predicts_them_better(described: Any, data: Any) -> None:
     """Five CNN-wise folds stand in for leaving out one at a time; the bar is max(5 %, 1.5 times the noise floor)."""
     folds = cnn_folds(list(data.steps["cnn"].unique()), 5, seed=0)
-    left_out = leave_groups_out(data, folds, methods=("linear", "learnt"))
+    left_out = leave_groups_out(data, folds, methods=("linear", "learnt"), table=described.table)
     table = accuracy_table(left_out.steps, data, ("linear", "learnt")).set_index("method")["mape"]
     assert table["learnt"] <= max(0.05, 1.5 * data.noise_floor)
     assert table["learnt"] < table["linear"]

@@ -1,0 +1,59 @@
+"""Static characteristics of many sub-batches of one network: the cache model at some, straight lines between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import IntArray
+
+EXACT_UP_TO = 16
+PER_OCTAVE = 4
+CALL_KEYS = ["cnn", "subbatch_size", "kernel", "layer"]
+
+
+def knots_around(subbatch_sizes: IntArray) -> tuple[IntArray, IntArray]:
+    """Sub-batches at which the cache model is worked out, next below and above each of ``subbatch_sizes`` (equal at a knot).
+
+    Every sub-batch up to 16, then four in each doubling: what misses a cache grows with the samples by straight pieces.
+    """
+    sizes = np.asarray(subbatch_sizes, int)
+    octaves = max(int(np.ceil(np.log2(sizes.max(initial=1) / EXACT_UP_TO))), 0)
+    above = np.round(EXACT_UP_TO * 2.0 ** (np.arange(1, PER_OCTAVE * octaves + 1) / PER_OCTAVE)).astype(int)
+    knots = np.concatenate([np.arange(1, EXACT_UP_TO + 1), above])
+    upper = np.searchsorted(knots, sizes)
+    lower = np.where(knots[upper] == sizes, upper, upper - 1)
+    return knots[lower], knots[upper]
+
+
+def columns_between(exact: Callable[[int], pd.DataFrame], subbatch_sizes: Sequence[int]) -> pd.DataFrame:
+    """Columns of every kernel call at several sub-batches of one network.
+
+    Parameters
+    ----------
+    exact : callable
+        Table at one sub-batch: ``cnn, subbatch_size, kernel, layer`` and numbers, calls in the same order at each.
+    subbatch_sizes : sequence of int
+        Each at least 1.
+
+    Returns
+    -------
+    DataFrame
+        The tables one below the other, in the order of ``subbatch_sizes``.
+    """
+    lower, upper = knots_around(np.asarray(subbatch_sizes))
+    tables = {int(knot): exact(int(knot)) for knot in np.union1d(lower, upper)}
+    rows = zip(subbatch_sizes, lower.tolist(), upper.tolist(), strict=True)
+    return pd.concat([_between(tables[low], tables[high], int(size)) for size, low, high in rows], ignore_index=True)
+
+
+def _between(low: pd.DataFrame, high: pd.DataFrame, size: int) -> pd.DataFrame:
+    first, last = int(low["subbatch_size"].iloc[0]), int(high["subbatch_size"].iloc[0])
+    if first == last:
+        return low
+    share = (size - first) / (last - first)
+    numbers = low.columns.difference(CALL_KEYS, sort=False)
+    middle = (1.0 - share) * low[numbers].to_numpy(float) + share * high[numbers].to_numpy(float)
+    return low[CALL_KEYS].assign(subbatch_size=size).join(pd.DataFrame(middle, low.index, numbers))
