@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.models.uncertainty.intervals import Interval
@@ -43,17 +44,18 @@ def with_intervals(prediction: Prediction, model: Model, inputs: ConfigurationIn
         ratios = _output_ratios(drawn.scaled(options.factors or {}), means, centre)
         found[kind] = {name: _interval(getattr(prediction, name), ratios[name], options.level) for name in OUTPUTS}
     if known is not None:
-        found["run"] = _left_out_intervals(prediction, known, found["mean"], means)
+        steps = model.score.step_residuals(options.method)
+        found["run"] = _left_out_intervals(prediction, known, steps, found["mean"], means)
     return replace(prediction, confidence_interval=found["mean"], prediction_interval=found["run"])
 
 
 def _left_out_intervals(
-    prediction: Prediction, runs: RunModel, of_means: Mapping[str, Interval], means: SolvedMeans
+    prediction: Prediction, runs: RunModel, steps: pd.DataFrame, of_means: Mapping[str, Interval], means: SolvedMeans
 ) -> dict[str, Interval]:
     """Intervals of a run from networks left out of the training, never narrower than those of the mean."""
     found = {}
     for name in OUTPUTS:
-        half = runs.half_width(name, means.run.n_nodes, means.options.level)
+        half = runs.half_width(name, means.run.n_nodes, means.options.level, steps)
         value, inner = getattr(prediction, name), of_means[name]
         lower, upper = np.minimum(value * np.exp(-half), inner.lower), np.maximum(value * np.exp(half), inner.upper)
         found[name] = Interval(lower, upper, means.options.level)

@@ -88,21 +88,33 @@ class RunModel(Shown):
             measured[own] = np.isin(sizes[own], at)
         return KnownSteps(ratio, measured)
 
-    def half_width(self, output: str, n_nodes: IntArray, level: float) -> FloatArray:
-        """Half-width of the interval of an output's logarithm from left-out networks, shape (n_configs,).
+    def half_width(self, output: str, n_nodes: IntArray, level: float, steps: pd.DataFrame) -> FloatArray:
+        """Half-width of the interval of an output's logarithm from networks left out, which weigh alike; shape (n_configs,).
 
-        Networks weigh alike, and the next one is as likely to be the farthest as each of them: of n networks the quantile is that
-        of level (n + 1) / n. The wait for the slowest node grows with the nodes: errors of T_Update are those of runs on the
-        nearest number of nodes.
+        The wait for the slowest node grows with the nodes: errors of T_Update are those of runs on the nearest number of nodes.
+        T_GPU is nearly all gradient: networks that were left out when kernels were fitted stand beside those of the runs. The
+        mini-batch is in proportion to T_Update over T_GPU, whose errors have different causes: their squares add.
+
+        Parameters
+        ----------
+        output : str
+            One of `OUTPUTS`.
+        n_nodes : array, shape (n_configs,)
+        level : float
+            Of the interval.
+        steps : DataFrame
+            Left-out steps of kernels, as `mlperf.training.gradient.score.GradientScore.step_residuals` gives them; may be empty.
         """
-        level = min(level * (1.0 + 1.0 / self.residuals["cnn"].nunique()), 1.0)
-        distance = self.residuals[output].abs().to_numpy(float)
-        weight = (1.0 / self.residuals.groupby("cnn")["cnn"].transform("size")).to_numpy(float)
+        if output == "mean_minibatch_size":
+            return np.hypot(*(self.half_width(name, n_nodes, level, steps) for name in ("update_iteration_s", "gpu_iteration_s")))
+        own = self.residuals[["cnn", "n_nodes"]].assign(distance=self.residuals[output].abs())
         if output != "update_iteration_s":
-            return np.full(len(n_nodes), weighted_quantile(distance, weight, level))
-        known = self.residuals["n_nodes"].to_numpy(float)
-        counts = np.unique(known)
-        each = np.array([weighted_quantile(distance[known == count], weight[known == count], level) for count in counts])
+            others = steps[~steps["cnn"].isin(own["cnn"])]
+            if len(others):
+                own = pd.concat([own, others.assign(distance=others["log_residual"].abs())])
+            return np.full(len(n_nodes), _quantile_of_networks(own, level))
+        counts = np.unique(own["n_nodes"].to_numpy(float))
+        each = np.array([_quantile_of_networks(own[own["n_nodes"] == count], level) for count in counts])
         nearest = np.abs(np.log(np.asarray(n_nodes, float)[:, None] / counts[None, :])).argmin(axis=1)
         return np.asarray(each[nearest])
 
@@ -142,6 +154,11 @@ class RunModel(Shown):
 def _numbers(value: Any, path: str) -> dict[str, float]:
     fields = Fields(value, path)
     return {name: fields.number(name) for name in fields.names}
+
+
+def _quantile_of_networks(table: pd.DataFrame, level: float) -> float:
+    weight = 1.0 / table.groupby("cnn")["cnn"].transform("size")
+    return weighted_quantile(table["distance"].to_numpy(float), weight.to_numpy(float), level)
 
 
 def weighted_quantile(values: FloatArray, weights: FloatArray, level: float) -> float:

@@ -76,8 +76,21 @@ def test_left_out_networks_are_within_the_interval_of_most(model: Model) -> None
     for output, most in (("epoch_s", 0.06), ("update_iteration_s", 0.025), ("mean_minibatch_size", 0.07)):
         errors = runs.residuals[output].abs()
         assert errors.groupby(runs.residuals["cnn"]).mean().mean() < most
-        half = runs.half_width(output, runs.residuals["n_nodes"].to_numpy(int), 0.95)
+        half = runs.half_width(output, runs.residuals["n_nodes"].to_numpy(int), 0.95, model.score.step_residuals("learnt"))
         assert (errors <= half).mean() >= 0.9
+
+
+def test_steps_of_other_networks_widen_the_epoch_and_the_minibatch_but_not_the_update(model: Model) -> None:
+    nodes, none = np.array([1, 4]), model.score.step_residuals("learnt").iloc[:0]
+    far = pd.DataFrame({"cnn": [f"other{n}" for n in range(200)], "log_residual": 0.5})
+    assert model.runs is not None
+    for output in ("epoch_s", "gpu_iteration_s"):
+        np.testing.assert_array_equal(model.runs.half_width(output, nodes, 0.95, far), 0.5)
+    own, wide = (model.runs.half_width("update_iteration_s", nodes, 0.95, steps) for steps in (none, far))
+    np.testing.assert_array_equal(own, wide)
+    np.testing.assert_allclose(model.runs.half_width("mean_minibatch_size", nodes, 0.95, far), np.hypot(own, 0.5))
+    known = far.assign(cnn=model.runs.residuals["cnn"].iloc[0])
+    np.testing.assert_array_equal(*(model.runs.half_width("epoch_s", nodes, 0.95, steps) for steps in (none, known)))
 
 
 def test_a_stored_model_predicts_bit_equal(model: Model, campaign: Campaign, tmp_path: Path) -> None:

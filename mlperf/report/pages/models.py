@@ -21,7 +21,7 @@ METHODS = {
     "linear": "terms chosen by AIC, relative errors, calibrated SGEMM",
     "learnt": "non-negative terms and a learnt residual",
 }
-EXPLAINED = "linear"
+EXPLAINED, PREDICTOR = "linear", "learnt"
 SHOWN_WEIGHT, LEVEL = 0.05, 0.95
 
 
@@ -32,7 +32,7 @@ def model_sections(model: Model) -> tuple[Section, ...]:
     return (
         Section(f"Trained on {len(model.cnns)} CNNs, backend {backend}", text=names),
         *(kernel_sections(model) if model.gradient.kernels else ()),
-        *(() if model.runs is None else run_sections(model.runs)),
+        *(() if model.runs is None else run_sections(model.runs, model.score.step_residuals(PREDICTOR))),
         Section("Components: terms chosen by AIC, beside the paper's", component_table(model)),
         Section("", text=absent_text(model)),
     )
@@ -46,24 +46,26 @@ def kernel_sections(model: Model) -> tuple[Section, ...]:
     )
 
 
-def run_sections(runs: RunModel) -> tuple[Section, ...]:
+def run_sections(runs: RunModel, steps: pd.DataFrame) -> tuple[Section, ...]:
     """The forms that predict each component in a run, and the errors of networks left out through the whole chain."""
     forms = [part.table().assign(component=name) for name, parts in runs.fits.costs.items() for part in parts]
     table = pd.concat(forms, ignore_index=True)
     shown = table.loc[table["weight"] >= SHOWN_WEIGHT, ["component", "form", "weight", "rms_error"]]
     sections = [Section("Components in asynchronous runs: forms by Akaike weight", shown.reset_index(drop=True))]
     if len(runs.residuals):
-        sections.append(Section(f"Runs of each of {runs.n_networks} networks, predicted from the others", left_out_runs(runs)))
+        sections.append(
+            Section(f"Runs of each of {runs.n_networks} networks, predicted from the others", left_out_runs(runs, steps))
+        )
     return tuple(sections)
 
 
-def left_out_runs(runs: RunModel) -> pd.DataFrame:
+def left_out_runs(runs: RunModel, steps: pd.DataFrame) -> pd.DataFrame:
     """One row an output: mean and largest relative error of networks left out, and the half-width of a 95 % interval."""
     rows = []
     for name in OUTPUTS:
         errors = runs.residuals[name].abs()
         alike = errors.groupby(runs.residuals["cnn"]).mean()
-        half = runs.half_width(name, runs.residuals["n_nodes"].to_numpy(int), LEVEL)
+        half = runs.half_width(name, runs.residuals["n_nodes"].to_numpy(int), LEVEL, steps)
         rows.append({"output": name, "mean_error": alike.mean(), "max_error": errors.max(), "half_width_error": half.mean()})
     return pd.DataFrame(rows)
 

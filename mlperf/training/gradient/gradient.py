@@ -70,33 +70,40 @@ def _fixed(terms: tuple[str, ...]) -> Callable[[int], Any]:
     return lambda _seed: StepwiseOLS(terms=terms, lower=terms, noise="absolute", report="none")
 
 
-def methods_with(memory_terms: tuple[str, ...] = (), gemm_terms: tuple[str, ...] = ()) -> dict[str, Method]:
+def methods_with(memory_terms: tuple[str, ...] = (), gemm_terms: tuple[str, ...] = (), *, without: str = "") -> dict[str, Method]:
     """The four methods, with further candidate terms for all but the paper's.
 
     Parameters
     ----------
     memory_terms, gemm_terms : tuple of str
         Candidates beside `MEMORY_TERMS`, and beside those of products; columns of the kernel rows.
+    without : str
+        Column that no candidate may read, to see what it is worth.
     """
-    memory, calibrated = (*MEMORY_TERMS, *memory_terms), (*CALIBRATED_TERMS, *gemm_terms)
+
+    def left(*terms: str) -> tuple[str, ...]:
+        return tuple(term for term in terms if not without or without not in term)
+
+    memory, calibrated = left(*MEMORY_TERMS, *memory_terms), left(*CALIBRATED_TERMS, *gemm_terms)
+    in_library = left(*LIBRARY_TERMS)
     return {
         "paper": Method(_fixed(PAPER_MEMORY_TERMS), None, _fixed(PAPER_LIBRARY_TERMS), keep_totals=False),
         "ols": Method(
             _stepwise(memory, "absolute"),
             _stepwise((*GLOBAL_TERMS, *gemm_terms), "absolute"),
-            _stepwise(LIBRARY_TERMS, "absolute"),
+            _stepwise(in_library, "absolute"),
             keep_totals=False,
         ),
         "linear": Method(
             _stepwise(memory, "relative"),
             _stepwise(calibrated, "relative"),
-            _stepwise(LIBRARY_TERMS, "relative"),
+            _stepwise(in_library, "relative"),
             keep_totals=True,
         ),
         "learnt": Method(
-            _learnt(memory, (*MEMORY_RESIDUAL_COLUMNS, *memory_terms)),
-            _learnt(calibrated, (*GEMM_RESIDUAL_COLUMNS, *gemm_terms)),
-            _learnt(LIBRARY_TERMS, LIBRARY_FEATURES),
+            _learnt(memory, left(*MEMORY_RESIDUAL_COLUMNS, *memory_terms)),
+            _learnt(calibrated, left(*GEMM_RESIDUAL_COLUMNS, *gemm_terms)),
+            _learnt(in_library, left(*LIBRARY_FEATURES)),
             keep_totals=True,
         ),
     }

@@ -42,6 +42,13 @@ class GradientScore(Shown):
         steps = pd.DataFrame(columns=["cnn", "subbatch_size", "measured_s"])
         return cls(steps, pd.DataFrame(), pd.DataFrame(columns=["kernel", "method", "noise_floor"]), float("nan"), float("nan"))
 
+    def step_residuals(self, method: str) -> pd.DataFrame:
+        """One row a left-out pair that could be predicted: ``cnn`` and ``log_residual``, log(measured / predicted)."""
+        if f"{method}_s" not in self.predictions:
+            return pd.DataFrame({"cnn": pd.Series(dtype=str), "log_residual": pd.Series(dtype=float)})
+        rows = self.predictions.dropna(subset=[f"{method}_s"])
+        return pd.DataFrame({"cnn": rows["cnn"].to_numpy(), "log_residual": self.log_residuals(method)})
+
     def log_residuals(self, method: str) -> FloatArray:
         """log(measured / predicted) of the left-out pairs that could be predicted, shape (n_pairs,)."""
         rows = self.predictions.dropna(subset=[f"{method}_s"])
