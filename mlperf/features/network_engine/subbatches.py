@@ -9,20 +9,19 @@ import pandas as pd
 
 from mlperf.core.arrays import IntArray
 
-EXACT_UP_TO = 16
-PER_OCTAVE = 4
+EXACT_UP_TO = 8
 CALL_KEYS = ["cnn", "subbatch_size", "kernel", "layer"]
 
 
 def knots_around(subbatch_sizes: IntArray) -> tuple[IntArray, IntArray]:
     """Sub-batches at which the cache model is worked out, next below and above each of ``subbatch_sizes`` (equal at a knot).
 
-    Every sub-batch up to 16, then four in each doubling: what misses a cache grows with the samples by straight pieces.
+    Every sub-batch up to 8, powers of two and the middles between them: what misses a cache grows with the samples by straight
+    pieces.
     """
     sizes = np.asarray(subbatch_sizes, int)
-    octaves = max(int(np.ceil(np.log2(sizes.max(initial=1) / EXACT_UP_TO))), 0)
-    above = np.round(EXACT_UP_TO * 2.0 ** (np.arange(1, PER_OCTAVE * octaves + 1) / PER_OCTAVE)).astype(int)
-    knots = np.concatenate([np.arange(1, EXACT_UP_TO + 1), above])
+    powers = 2 ** np.arange(int(sizes.max(initial=1)).bit_length() + 1)
+    knots = np.unique(np.concatenate([np.arange(1, EXACT_UP_TO + 1), powers, 3 * powers[:-1]]))
     upper = np.searchsorted(knots, sizes)
     lower = np.where(knots[upper] == sizes, upper, upper - 1)
     return knots[lower], knots[upper]

@@ -49,7 +49,7 @@ class EngineDescription:
         return engine_columns(cnn, subbatch_size, self.caches, self.mix, self.blocking)
 
     def columns_at(self, cnn: CnnSpec, subbatch_sizes: Sequence[int]) -> pd.DataFrame:
-        """The same for several sub-batches; above 16 samples most lie on straight lines between others that are worked out."""
+        """The same for several sub-batches; those between knots (`knots_around`) lie on straight lines."""
         return columns_between(lambda size: self.columns(cnn, size), subbatch_sizes)
 
 

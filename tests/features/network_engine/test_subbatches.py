@@ -28,15 +28,14 @@ def test_every_size_has_a_knot_below_and_above() -> None:
     lower, upper = knots_around(sizes)
     assert (lower <= sizes).all()
     assert (upper >= sizes).all()
-    np.testing.assert_array_equal(lower[:16], sizes[:16])
-    np.testing.assert_array_equal(upper[:16], sizes[:16])
+    np.testing.assert_array_equal(sizes[lower == upper][:12], [*range(1, 9), 12, 16, 24, 32])
     np.testing.assert_array_equal(lower == upper, np.isin(sizes, np.union1d(lower, upper)))
-    assert (upper[sizes > 16] / lower[sizes > 16]).max() < 1.25
-    assert len(np.union1d(lower, upper)) < 60
+    assert (upper / lower).max() <= 1.5
+    assert len(np.union1d(lower, upper)) < 30
 
 
 def test_knots_do_not_depend_on_what_else_is_asked() -> None:
-    for size in (17, 40, 100, 999):
+    for size in (9, 40, 100, 999):
         alone, among = knots_around(np.array([size])), knots_around(np.array([size, 5000]))
         assert [int(each[0]) for each in alone] == [int(each[0]) for each in among]
 
@@ -47,9 +46,9 @@ def test_at_a_knot_it_is_the_cache_model(cnn: CnnSpec) -> None:
     pd.testing.assert_frame_equal(found, expected)
 
 
-@pytest.mark.parametrize("size", [17, 21, 29, 50])
+@pytest.mark.parametrize("size", [11, 21, 29, 50])
 def test_between_knots_misses_of_a_step_are_nearly_those_of_the_cache_model(cnn: CnnSpec, size: int) -> None:
     found, expected = columns_between(lambda knot: exact(cnn, knot), [size]), exact(cnn, size)
     pd.testing.assert_frame_equal(found[CALL_KEYS], expected[CALL_KEYS])
     for name in ("misses_l1", "misses_l2", "misses_l3", "misses_tlb", "inner_runs"):
-        assert found[name].sum() == pytest.approx(expected[name].sum(), rel=0.02), name
+        assert found[name].sum() == pytest.approx(expected[name].sum(), rel=0.03), name
