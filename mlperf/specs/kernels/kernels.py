@@ -10,7 +10,10 @@ Rules that the list follows:
   partner has calls of its own. ``activation_gradient`` likewise, and only where a function other than the identity was applied.
 - ``dropout`` is element-wise as well: an ``activation`` and an ``activation_gradient`` call credited to the dropout layer.
 - A 1 x 1 convolution with stride 1 and no padding runs im2col and col2im too; there they are plain copies.
-- ``flatten`` and a fully connected layer that reads maps only reshape. Softmax runs once, on the network's output.
+- A transposed convolution is a product into columns and a ``col2im``; its way back ``im2col``, ``dedw`` and ``dedx-conv``.
+- Attention is a product with the weights of queries, keys and values, one product of queries with keys and one of probabilities
+  with values for each head and sample, a softmax between them, and a product with the weights of the output.
+- ``flatten``, ``tokens`` and a fully connected layer that reads maps only reshape. Softmax runs once, on the network's output.
 - No gradient is computed for what depends on no learnt parameter: the first layer has neither dedx nor col2im.
 - A layer's output that several layers read gets the sum of their gradients: ``add_gradient``, credited to its producer.
 - ``layer`` is the layer whose weights or function the kernel works with. Table 2 numbers dedx and col2im by the layer below,
@@ -26,10 +29,19 @@ from functools import lru_cache
 from mlperf.core.errors import DataError
 from mlperf.specs.kernels.backward import backward_work
 from mlperf.specs.kernels.forward import forward_work
-from mlperf.specs.kernels.work import FLOAT_BYTES, GEMM_KERNELS, MEMORY_KERNELS, Work
+from mlperf.specs.kernels.work import FLOAT_BYTES, FURTHER_KERNELS, GEMM_KERNELS, MEMORY_KERNELS, Work
 from mlperf.specs.network.cnn import CnnSpec
 
-__all__ = ["FLOAT_BYTES", "GEMM_KERNELS", "MEMORY_KERNELS", "KernelCall", "bytes_moved", "gemm_flops", "kernel_calls"]
+__all__ = [
+    "FLOAT_BYTES",
+    "FURTHER_KERNELS",
+    "GEMM_KERNELS",
+    "MEMORY_KERNELS",
+    "KernelCall",
+    "bytes_moved",
+    "gemm_flops",
+    "kernel_calls",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +51,7 @@ class KernelCall:
     Attributes
     ----------
     kernel : str
-        One of `MEMORY_KERNELS` or `GEMM_KERNELS`.
+        One of `MEMORY_KERNELS`, `FURTHER_KERNELS` or `GEMM_KERNELS`.
     layer : str
         The layer it is credited to; (kernel, layer) is unique in a network.
     m, n, k : int
@@ -47,7 +59,7 @@ class KernelCall:
     trans : str
         Whether A and B are transposed: "NN", "TN" or "NT"; "" for a memory-bound kernel.
     groups : int
-        Products of this size in the one call (grouped convolution), else 1.
+        Products of this size in the one call (grouped convolution; heads times samples in attention), else 1.
     access_bytes : int
         4 x access order x sub-batch size for a memory-bound kernel, 0 for a product.
     subbatch_size : int
@@ -139,7 +151,10 @@ def _passes(cnn: CnnSpec) -> Iterator[Work]:
 
 
 def scaled(work: Work, subbatch_size: int) -> KernelCall:
-    """The call: the sub-batch stretches the rows of forward products and dedx, and the inner dimension of weight gradients."""
+    """The call: the sub-batch stretches the rows of forward products and dedx, and the inner dimension of weight gradients.
+
+    Products without weights, as attention has, become more instead of larger.
+    """
     b = subbatch_size
     return KernelCall(
         kernel=work.kernel,
@@ -148,7 +163,7 @@ def scaled(work: Work, subbatch_size: int) -> KernelCall:
         n=work.n,
         k=work.k * b if work.stretched == "k" else work.k,
         trans=work.trans,
-        groups=work.groups,
+        groups=work.groups * b if work.stretched == "groups" else work.groups,
         access_bytes=FLOAT_BYTES * work.access * b,
         subbatch_size=b,
         maps_in=work.maps_in,
