@@ -1,4 +1,4 @@
-"""MobileNetV3, EfficientNet-B0, ConvNeXt-T and ViT-B/16 as torch modules with the calls of torchvision's, from their papers' tables."""
+"""MobileNetV3, EfficientNet-B0, ConvNeXt-T and ViT-B/16 in torch, with the calls of torchvision's, from their papers' tables."""
 
 from __future__ import annotations
 
@@ -53,8 +53,7 @@ def inverted_residual(torch, rows, stem, last, hidden, gates, functions):
 
 def functions(torch):
     nn = torch.nn
-    names = {"relu": nn.ReLU, "hardswish": nn.Hardswish, "hardsigmoid": nn.Hardsigmoid, "silu": nn.SiLU, "sigmoid": nn.Sigmoid}
-    return names
+    return {"relu": nn.ReLU, "hardswish": nn.Hardswish, "hardsigmoid": nn.Hardsigmoid, "silu": nn.SiLU, "sigmoid": nn.Sigmoid}
 
 
 def mobilenet_v3_large(torch):

@@ -18,7 +18,7 @@ def further_module(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
 def _applied(torch: Any, function: Function, **shapes: tuple[int, ...]) -> Any:
     """A module that hands its parameters, of the given shapes, to ``function(parameters, *inputs)``."""
 
-    class Applied(torch.nn.Module):  # type: ignore[misc, name-defined]
+    class Applied(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             for name, shape in shapes.items():

@@ -206,7 +206,7 @@ MODULES: Mapping[str, Rule] = {
     "SyncBatchNorm": _batch_norm,
     "Flatten": _flatten,
     "Identity": _identity,
-    **{name: _dropout for name in ("Dropout", "Dropout1d", "Dropout2d", "AlphaDropout", "FeatureAlphaDropout")},
+    **dict.fromkeys(("Dropout", "Dropout1d", "Dropout2d", "AlphaDropout", "FeatureAlphaDropout"), _dropout),
     **{name: partial(_plain, kind="softmax") for name in ("Softmax", "LogSoftmax", "Softmax2d")},
     **{name: partial(_plain, kind="activation", function=function) for name, function in ACTIVATIONS.items()},
 }

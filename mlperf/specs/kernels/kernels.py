@@ -27,7 +27,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mlperf.core.errors import DataError
+from mlperf.specs.kernels import data_types as types
 from mlperf.specs.kernels.backward import backward_work
+from mlperf.specs.kernels.data_types import SINGLE
 from mlperf.specs.kernels.forward import forward_work
 from mlperf.specs.kernels.work import FLOAT_BYTES, FURTHER_KERNELS, GEMM_KERNELS, MEMORY_KERNELS, Work
 from mlperf.specs.network.cnn import CnnSpec
@@ -61,7 +63,7 @@ class KernelCall:
     groups : int
         Products of this size in the one call (grouped convolution; heads times samples in attention), else 1.
     access_bytes : int
-        4 x access order x sub-batch size for a memory-bound kernel, 0 for a product.
+        Bytes of a number x access order x sub-batch size for a memory-bound kernel, 0 for a product.
     subbatch_size : int
         Samples.
     maps_in, maps_out : int
@@ -96,21 +98,22 @@ class KernelCall:
 
     @property
     def moved_bytes(self) -> int:
-        """Bytes read and written at least once: the three matrices of a product, else `access_bytes`."""
+        """Bytes read and written at least once: the three matrices of a product in single precision, else `access_bytes`."""
         matrices = self.m * self.k + self.k * self.n + self.m * self.n
         return self.access_bytes + FLOAT_BYTES * matrices * self.groups
 
 
-def kernel_calls(cnn: CnnSpec, subbatch_size: int) -> tuple[KernelCall, ...]:
-    """All kernels of one training step on ``subbatch_size`` samples, in execution order.
+def kernel_calls(cnn: CnnSpec, subbatch_size: int, data_type: str = SINGLE) -> tuple[KernelCall, ...]:
+    """All kernels of one training step on ``subbatch_size`` samples, in execution order; ``access_bytes`` in the data type.
 
     Raises
     ------
     DataError
-        ``subbatch_size`` is not a whole number >= 1, or a softmax layer stands before the end of the network.
+        ``subbatch_size`` is not a whole number >= 1, the data type is unknown, or a softmax layer stands before the end of the
+        network.
     """
-    size = checked_subbatch(subbatch_size)
-    return tuple(scaled(work, size) for work in _step(cnn))
+    size, number_bytes = checked_subbatch(subbatch_size), types.data_type(data_type).number_bytes
+    return tuple(scaled(work, size, number_bytes) for work in _step(cnn))
 
 
 def checked_subbatch(subbatch_size: int) -> int:
@@ -130,9 +133,10 @@ def checked_subbatch(subbatch_size: int) -> int:
     return int(subbatch_size)
 
 
-def bytes_moved(cnn: CnnSpec, subbatch_size: int) -> int:
-    """Bytes that one training step reads and writes at least (`KernelCall.moved_bytes` summed)."""
-    return sum(call.moved_bytes for call in kernel_calls(cnn, subbatch_size))
+def bytes_moved(cnn: CnnSpec, subbatch_size: int, data_type: str = SINGLE) -> int:
+    """Bytes that one training step reads and writes at least: `KernelCall.moved_bytes` summed, in the data type."""
+    number_bytes = types.data_type(data_type).number_bytes
+    return sum(call.moved_bytes for call in kernel_calls(cnn, subbatch_size)) // FLOAT_BYTES * number_bytes
 
 
 def gemm_flops(cnn: CnnSpec, subbatch_size: int) -> int:
@@ -150,7 +154,7 @@ def _passes(cnn: CnnSpec) -> Iterator[Work]:
     yield from backward_work(cnn)
 
 
-def scaled(work: Work, subbatch_size: int) -> KernelCall:
+def scaled(work: Work, subbatch_size: int, number_bytes: int = FLOAT_BYTES) -> KernelCall:
     """The call: the sub-batch stretches the rows of forward products and dedx, and the inner dimension of weight gradients.
 
     Products without weights, as attention has, become more instead of larger.
@@ -164,7 +168,7 @@ def scaled(work: Work, subbatch_size: int) -> KernelCall:
         k=work.k * b if work.stretched == "k" else work.k,
         trans=work.trans,
         groups=work.groups * b if work.stretched == "groups" else work.groups,
-        access_bytes=FLOAT_BYTES * work.access * b,
+        access_bytes=number_bytes * work.access * b,
         subbatch_size=b,
         maps_in=work.maps_in,
         maps_out=work.maps_out,
