@@ -125,7 +125,7 @@ class Imported:
         for place, layer in enumerate(self.layers):
             if layer.name == name and layer.kind in ("conv", "fc") and not layer.bias:
                 self.layers[place] = replace(layer, bias=True)
-                self.aliases[tensor] = name
+                self.same(tensor, source)
                 return True
         return False
 
