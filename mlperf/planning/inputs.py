@@ -12,8 +12,8 @@ from mlperf.core.arrays import IntArray
 from mlperf.core.errors import DataError
 from mlperf.features.network.components import component_columns
 from mlperf.planning.step_prediction import StepCalls, step_calls
+from mlperf.specs.data_types import SINGLE
 from mlperf.specs.job import JobSpec
-from mlperf.specs.kernels.data_types import SINGLE
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.optimizers import MOMENTUM_SGD

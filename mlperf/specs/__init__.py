@@ -34,7 +34,7 @@ __getattr__, __dir__, __all__ = exports(
         "machine_names": "mlperf.specs.machine",
         "write_machine": "mlperf.specs.machine",
         "JobSpec": "mlperf.specs.job",
-        "DATA_TYPES": "mlperf.specs.kernels.data_types",
+        "DATA_TYPES": "mlperf.specs.data_types",
         "OPTIMIZERS": "mlperf.specs.optimizers",
         "read_job": "mlperf.specs.job",
         "write_job": "mlperf.specs.job",

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
-from mlperf.specs.kernels.data_types import SINGLE, data_type
+from mlperf.specs.data_types import SINGLE, data_type
 from mlperf.specs.network.fields import Figure, check_figures, check_keys, placed
 from mlperf.specs.network.toml import read_toml, toml_text
 from mlperf.specs.optimizers import MOMENTUM_SGD, optimizer
@@ -39,7 +39,7 @@ class JobSpec:
     minibatch : (float, float), optional
         Window in which the mean mini-batch size (samples per update) should lie, both ends included.
     data_type : {"fp32", "tf32", "bf16", "fp16"}
-        Format of weights, activations and gradients on the device (`mlperf.specs.kernels.data_types`).
+        Format of weights, activations and gradients on the device (`mlperf.specs.data_types`).
     optimizer : {"momentum_sgd", "sgd", "adam", "lars"}
         What applies the gradients (`mlperf.specs.optimizers`).
 

@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mlperf.core.errors import DataError
-from mlperf.specs.kernels import data_types as types
+from mlperf.specs import data_types as types
+from mlperf.specs.data_types import SINGLE
 from mlperf.specs.kernels.backward import backward_work
-from mlperf.specs.kernels.data_types import SINGLE
 from mlperf.specs.kernels.forward import forward_work
 from mlperf.specs.kernels.work import FLOAT_BYTES, FURTHER_KERNELS, GEMM_KERNELS, MEMORY_KERNELS, Work
 from mlperf.specs.network.cnn import CnnSpec

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlperf.core.shown import Shown
-from mlperf.specs.kernels import data_types as types
-from mlperf.specs.kernels.data_types import SINGLE
+from mlperf.specs import data_types as types
+from mlperf.specs.data_types import SINGLE
 from mlperf.specs.kernels.fusion import fusion
 from mlperf.specs.kernels.kernels import kernel_calls
 from mlperf.specs.kernels.work import FLOAT_BYTES

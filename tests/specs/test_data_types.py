@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import DataError
-from mlperf.specs.kernels.data_types import DATA_TYPES, data_type
+from mlperf.specs.data_types import DATA_TYPES, data_type
 from mlperf.specs.kernels.kernels import bytes_moved, kernel_calls
 from mlperf.specs.kernels.memory import max_subbatch_size, training_memory
 from mlperf.specs.zoo.zoo import load_cnn
