@@ -13,9 +13,10 @@ from mlperf.core.errors import DataError, DomainError
 from mlperf.models.estimators.choice.form_average import FormAverage
 from mlperf.planning.inputs import ConfigurationInputs
 from mlperf.planning.step_prediction import StepCalls, predict_steps, step_seconds
+from mlperf.specs.optimizers import MOMENTUM_SGD, pass_ratio
 from mlperf.systems.base.collectives import allreduce_s
 from mlperf.systems.base.times import ComponentTimes
-from mlperf.systems.sprint.components import FITTED
+from mlperf.systems.sprint.components import FITTED, SHARE_OPERATIONS
 from mlperf.training.components.run_settings import spread_times
 from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR, GradientModel
 from mlperf.training.gradient.work_model import WorkModel
@@ -41,7 +42,7 @@ class PredictedTimes:
     in_domain : mapping of str to array, shape (n_configs,)
         By component: whether the configuration lies inside what was measured.
     source : mapping of str to str
-        By component: ``measured`` or ``assumed`` (from the machine's specification).
+        By component: ``measured`` or ``assumed`` (from the machine's specification, or from the passes of another optimizer).
     """
 
     method: str
@@ -71,6 +72,8 @@ def predict_times(model: Model, inputs: ConfigurationInputs, method: str = PREDI
     alone = (inputs.configs["n_nodes"] == 1).to_numpy(bool)
     payload = means[ALLREDUCE]
     means[ALLREDUCE] = _Mean(np.where(alone, 0.0, payload.seconds), payload.inside | alone, payload.source)
+    if inputs.optimizer != MOMENTUM_SGD:
+        means |= {name: _other_optimizer(means[name], inputs.optimizer) for name in SHARE_OPERATIONS}
     return PredictedTimes(
         method,
         _times(model, {name: mean.seconds for name, mean in means.items()}),
@@ -110,6 +113,8 @@ def draw_times(
             seconds[name] = np.maximum(model.components[name].selected.sample(inputs.columns, rng, n_draws, kind), 0.0)
         else:
             seconds[name] = mean_s
+    if inputs.optimizer != MOMENTUM_SGD:
+        seconds |= {name: pass_ratio(inputs.optimizer) * seconds[name] for name in SHARE_OPERATIONS}
     seconds[ALLREDUCE] = np.where(inputs.configs["n_nodes"].to_numpy() == 1, 0.0, seconds[ALLREDUCE])
     return _times(model, seconds)
 
@@ -184,6 +189,11 @@ def _mean(model: Model, inputs: ConfigurationInputs, name: str, method: str) -> 
     predicted = fitted.predict(inputs.columns)
     # A negative time cannot be right: it is shown as zero and flagged as outside the domain.
     return _Mean(np.maximum(predicted, 0.0), fitted.in_domain(inputs.columns) & (predicted >= 0.0), MEASURED)
+
+
+def _other_optimizer(measured: _Mean, optimizer: str) -> _Mean:
+    """The update thread's work on the momentum as so many more or fewer passes over vectors; nobody measured it."""
+    return _Mean(pass_ratio(optimizer) * measured.seconds, measured.inside, ASSUMED)
 
 
 def _of_runs(name: str, parts: Sequence[FormAverage], columns: pd.DataFrame) -> _Mean:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 
 from mlperf.core.arrays import IntArray
+from mlperf.core.errors import DataError
 from mlperf.features.network.components import component_columns
 from mlperf.planning.step_prediction import StepCalls, step_calls
+from mlperf.specs.data_types import SINGLE
+from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.optimizers import MOMENTUM_SGD
 from mlperf.systems.base.times import RunGrid
 from mlperf.training.model import Model
 
@@ -35,6 +40,8 @@ class ConfigurationInputs:
         The same rows with the columns of the component models' terms.
     steps : StepCalls
         Kernel calls of their training steps.
+    optimizer : str
+        What applies the gradients.
     """
 
     cnns: tuple[CnnSpec, ...]
@@ -42,6 +49,7 @@ class ConfigurationInputs:
     configs: pd.DataFrame
     columns: pd.DataFrame
     steps: StepCalls
+    optimizer: str = MOMENTUM_SGD
 
     @property
     def run(self) -> RunGrid:
@@ -50,10 +58,12 @@ class ConfigurationInputs:
 
     def take(self, rows: IntArray) -> ConfigurationInputs:
         """The configurations ``rows``, without building their kernel tables again."""
-        return ConfigurationInputs(self.cnns, self.machine, self.configs.iloc[rows], self.columns.iloc[rows], self.steps.take(rows))
+        return replace(self, configs=self.configs.iloc[rows], columns=self.columns.iloc[rows], steps=self.steps.take(rows))
 
 
-def configuration_inputs(model: Model, cnns: Sequence[CnnSpec], machine: MachineSpec, configs: pd.DataFrame) -> ConfigurationInputs:
+def configuration_inputs(
+    model: Model, cnns: Sequence[CnnSpec], machine: MachineSpec, configs: pd.DataFrame, optimizer: str = MOMENTUM_SGD
+) -> ConfigurationInputs:
     """Work out what a model reads of configurations; see `ConfigurationInputs`.
 
     Raises
@@ -62,7 +72,24 @@ def configuration_inputs(model: Model, cnns: Sequence[CnnSpec], machine: Machine
         The model reads counters of kernels, and nobody said where those of an unseen network come from.
     """
     columns = component_columns(configs, cnns)
-    return ConfigurationInputs(tuple(cnns), machine, configs, columns, step_calls(model.gradient, cnns, configs))
+    return ConfigurationInputs(tuple(cnns), machine, configs, columns, step_calls(model.gradient, cnns, configs), optimizer)
+
+
+def of_job(job: JobSpec, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a prediction, with the job's optimizer.
+
+    Raises
+    ------
+    DataError
+        The job's data type is not the one that campaigns measure.
+    """
+    if job.data_type != SINGLE:
+        raise DataError(
+            f"got {job.data_type!r}, expected {SINGLE!r}: times were measured in single precision",
+            place="job, data_type",
+            hint="Memory and traffic in other types: training_memory, bytes_moved and max_subbatch_size of mlperf.specs.",
+        )
+    return {"optimizer": job.optimizer, **options}
 
 
 def configurations(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
+from mlperf.specs.optimizers import MOMENTUM_SGD
 from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.solved import RECURSION
 from mlperf.training.gradient.gradient import METHODS, PREDICTOR
@@ -40,6 +41,8 @@ class PredictionOptions:
         Add the table of elasticities, of all forms.
     simulate : int, optional
         GPU iterations to simulate and compare with the equations.
+    optimizer : str
+        Name among `mlperf.specs.optimizers.OPTIMIZERS`; of others than the measured one the update thread's own work is assumed.
 
     Raises
     ------
@@ -59,6 +62,7 @@ class PredictionOptions:
     elasticities: bool = False
     compare_forms: bool = False
     simulate: int | None = None
+    optimizer: str = MOMENTUM_SGD
 
     def __post_init__(self) -> None:
         check_method(self.method)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.planning.additions import with_elasticities, with_forms, with_intervals, with_simulation
-from mlperf.planning.inputs import Counts, configuration_inputs, configurations
+from mlperf.planning.inputs import Counts, configuration_inputs, configurations, of_job
 from mlperf.planning.means import mean_prediction, solve_means
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.run_prediction import Prediction
@@ -41,7 +41,7 @@ def predict_epoch(
     machine : MachineSpec
         Gives GPUs per node, and the network of a component that was not measured.
     job : JobSpec
-        Gives data set size, nodes and sub-batch.
+        Gives data set size, nodes, sub-batch and optimizer.
     n_nodes, n_gpus_per_node, subbatch_size : int or sequence of int, optional
         In place of the machine's and the job's; every combination is predicted.
     **options
@@ -56,7 +56,7 @@ def predict_epoch(
     Raises
     ------
     DataError
-        A component or kernel has no model.
+        A component or kernel has no model, or the job's data type was not measured.
     UsageError
         No CNN, an unknown form, or a factor that the recursion or the simulation cannot obey.
     DomainError
@@ -76,14 +76,14 @@ def predict_epoch(
         job.subbatch_size if subbatch_size is None else subbatch_size,
         job.dataset_size,
     )
-    return predict_configurations(model, cnns, machine, configs, PredictionOptions(**options))
+    return predict_configurations(model, cnns, machine, configs, PredictionOptions(**of_job(job, options)))
 
 
 def predict_configurations(
     model: Model, cnns: Sequence[CnnSpec], machine: MachineSpec, configs: pd.DataFrame, options: PredictionOptions
 ) -> Prediction:
     """Solve the SPRINT equations for each row of ``configs`` (see `mlperf.planning.inputs.ConfigurationInputs`)."""
-    inputs = configuration_inputs(model, cnns, machine, configs)
+    inputs = configuration_inputs(model, cnns, machine, configs, options.optimizer)
     means = solve_means(model, inputs, options)
     prediction = with_intervals(mean_prediction(model, inputs, means), model, inputs, means)
     if options.elasticities:

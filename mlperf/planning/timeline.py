@@ -56,7 +56,7 @@ def simulated_configuration(
         hint = "Name one --nodes and one --subbatch."
         raise UsageError(f"got {len(prediction.cnn)} configurations, expected one for a timeline", hint=hint)
     configs = pd.DataFrame({"cnn": [0], **{name: getattr(run, name) for name in RUN_COLUMNS}})
-    inputs = configuration_inputs(model, cnns, machine, configs)
+    inputs = configuration_inputs(model, cnns, machine, configs, options.optimizer)
     times = predict_times(model, inputs, options.method).times.scaled(options.factors or {})
     refuse_scaled_waits(times, "timeline")
     ratio = float(solve_iterations(times, run, "second_moment").ratio.ravel()[0])

@@ -9,8 +9,10 @@ from typing import Any
 
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
+from mlperf.specs.data_types import SINGLE, data_type
 from mlperf.specs.network.fields import Figure, check_figures, check_keys, placed
 from mlperf.specs.network.toml import read_toml, toml_text
+from mlperf.specs.optimizers import MOMENTUM_SGD, optimizer
 
 _FIGURES = (
     Figure("dataset_size", whole=True, least=1),
@@ -36,6 +38,10 @@ class JobSpec:
         Passes over the data set.
     minibatch : (float, float), optional
         Window in which the mean mini-batch size (samples per update) should lie, both ends included.
+    data_type : {"fp32", "tf32", "bf16", "fp16"}
+        Format of weights, activations and gradients on the device (`mlperf.specs.data_types`).
+    optimizer : {"momentum_sgd", "sgd", "adam", "lars"}
+        What applies the gradients (`mlperf.specs.optimizers`).
 
     Raises
     ------
@@ -48,11 +54,18 @@ class JobSpec:
     n_nodes: int = 1
     epochs: float = 1
     minibatch: tuple[float, float] | None = None
+    data_type: str = SINGLE
+    optimizer: str = MOMENTUM_SGD
 
     def __post_init__(self) -> None:
         check_figures(self, _FIGURES, "job")
         if self.minibatch is not None:
             object.__setattr__(self, "minibatch", _checked_window(self.minibatch))
+        try:
+            data_type(self.data_type)
+            optimizer(self.optimizer)
+        except DataError as error:
+            raise placed(error, "job") from None
 
 
 _KEYS = tuple(field.name for field in fields(JobSpec))

@@ -10,7 +10,11 @@ from mlperf.specs.network.fields import overridden
 
 
 def test_reading_gives_back_what_was_written(tmp_path):
-    for job in (JobSpec(1281167, 4, 8, 90, (103.5, 172.5)), JobSpec(10), JobSpec(10, epochs=0.5)):
+    for job in (
+        JobSpec(1281167, 4, 8, 90, (103.5, 172.5)),
+        JobSpec(10),
+        JobSpec(10, epochs=0.5, data_type="bf16", optimizer="adam"),
+    ):
         write_job(job, tmp_path / "job.toml")
         assert read_job(tmp_path / "job.toml") == job
 
@@ -35,6 +39,8 @@ def test_flags_override_the_file():
         ("dataset_size = 10\nminibatch = [172.5, 103.5]", "job, minibatch", "got [172.5, 103.5], expected [low, high]"),
         ("dataset_size = 10\nminibatch = [0, 3]", "job, minibatch", "got [0, 3]"),
         ("dataset_size = 10\nminibatch = 138", "job, minibatch", "got 138"),
+        ("dataset_size = 10\ndata_type = 'bf61'", "job, data_type", "got 'bf61', expected one of fp32, tf32, bf16, fp16"),
+        ("dataset_size = 10\noptimizer = 'lasr'", "job, optimizer", "got 'lasr', expected one of sgd, momentum_sgd, adam, lars"),
     ],
 )
 def test_mistakes_name_file_and_key(text, place, message, tmp_path):

@@ -120,7 +120,8 @@ def predict_networks(
         from mlperf.planning import PredictionOptions, simulated_configuration
         from mlperf.report.pages.timelines import write_timeline
 
-        write_timeline(simulated_configuration(model, result, cnns, machine, PredictionOptions(**chosen)), timeline_path)
+        asked = PredictionOptions(**chosen, optimizer=request.needed_job().optimizer)
+        write_timeline(simulated_configuration(model, result, cnns, machine, asked), timeline_path)
         show.note(f"timeline written to {timeline_path}")
     show(result, data_sha256=model.provenance["data_sha256"], seed=chosen["seed"])
 

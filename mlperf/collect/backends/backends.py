@@ -13,7 +13,7 @@ from mlperf.collect.cnn_engine.builder import Operation
 from mlperf.collect.cnn_engine.engine import training_step
 from mlperf.collect.cnn_engine.timers import DeviceTimer, ThreadTimer, Timer
 from mlperf.collect.protocol.host import memory_bytes
-from mlperf.collect.protocol.limits import explicit_bytes, library_bytes, library_refusal
+from mlperf.collect.protocol.limits import explicit_bytes, explicit_refusal, library_bytes, library_refusal
 from mlperf.core.errors import UsageError
 from mlperf.core.extras import require
 from mlperf.core.suggest import did_you_mean
@@ -96,7 +96,7 @@ def numpy_backend() -> Iterator[Backend]:
         kernel_calls,
         explicit_bytes,
         memory_bytes(),
-        lambda _cnn, _subbatch_size: "",
+        explicit_refusal,
         filled,
         np.matmul,
         THREAD_CLOCK,

@@ -1,4 +1,4 @@
-"""Forward and backward of each kind of layer by torch's own kernels, without autograd.
+"""Forward and backward of each kind of layer by torch's own kernels; autograd sees one layer at most.
 
 A forward function takes the inputs and returns the output; a backward function takes the gradient by the output and returns the
 gradients by the inputs. What the way back needs is kept in ``keep.saved`` under the layer's name, and dropped when it was used.
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mlperf.collect.backends.torch_activations import FUNCTIONS
+from mlperf.collect.backends.torch_further import FURTHER_KINDS
 from mlperf.collect.backends.torch_pools import POOLS, sort_of
 from mlperf.specs.network.cnn import Layer
 
@@ -30,6 +31,8 @@ class Keep:
         Parameters and running moments by layer and torch's names, detached: they share the module's memory and build no graph.
     wanted : Mapping[str, bool]
         Whether the gradient by a layer's input is needed.
+    modules : Mapping[str, torch.nn.Module]
+        Modules by layer, for kinds whose way back is autograd's.
     saved : dict
         Tensors between a layer's forward and backward call, by layer.
     gradients : dict
@@ -39,6 +42,7 @@ class Keep:
     torch: Any
     parameters: Mapping[str, Mapping[str, Any]]
     wanted: Mapping[str, bool]
+    modules: Mapping[str, Any] = field(default_factory=dict)
     saved: dict[str, Any] = field(default_factory=dict)
     gradients: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -192,9 +196,29 @@ def concat_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
     return parts
 
 
-def view_forward(_keep: Keep, _layer: Layer, inputs: Sequence[Any]) -> Any:
+def module_forward(keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
+    """The layer's module, with a graph of this layer alone."""
+    with keep.torch.enable_grad():
+        read = [x.detach().requires_grad_(keep.wanted[layer.name]) for x in inputs]
+        out = keep.modules[layer.name](*read)
+    keep.saved[layer.name] = (read, out)
+    return out.detach()
+
+
+def module_backward(keep: Keep, layer: Layer, gradient: Any) -> Sequence[Any]:
+    """Gradients of inputs and parameters by that graph."""
+    read, out = keep.saved.pop(layer.name)
+    own = dict(keep.modules[layer.name].named_parameters())
+    reached = [x for x in read if x.requires_grad]
+    found = keep.torch.autograd.grad(out, [*reached, *own.values()], gradient)
+    if own:
+        keep.gradients[layer.name] = dict(zip(own, found[len(reached) :], strict=True))
+    return found[: len(reached)] or (None,) * len(read)
+
+
+def view_forward(_keep: Keep, layer: Layer, inputs: Sequence[Any]) -> Any:
     """Hand on the input under another shape; nothing is computed."""
-    return inputs[0]
+    return inputs[0].flatten(2).unsqueeze(3) if layer.kind == "tokens" else inputs[0]
 
 
 def view_backward(_keep: Keep, _layer: Layer, gradient: Any) -> Sequence[Any]:
@@ -213,6 +237,7 @@ FORWARD: Mapping[str, Forward] = {
     "concat": concat_forward,
     "flatten": view_forward,
     "softmax": view_forward,
+    **dict.fromkeys(FURTHER_KINDS, module_forward),
 }
 
 BACKWARD: Mapping[str, Backward] = {
@@ -226,4 +251,5 @@ BACKWARD: Mapping[str, Backward] = {
     "concat": concat_backward,
     "flatten": view_backward,
     "softmax": view_backward,
+    **dict.fromkeys(FURTHER_KINDS, module_backward),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mlperf.collect.backends.torch_further import FURTHER_KINDS, further_module
 from mlperf.core.extras import require
 from mlperf.specs.importers.torch_modules import ACTIVATIONS
 from mlperf.specs.network.cnn import CnnSpec, Layer
@@ -13,7 +14,7 @@ from mlperf.specs.network.layer import NETWORK_INPUT
 MAPS, FLAT = 4, 2
 """Dimensions of a value: (subbatch_size, n_maps, height, width), or (subbatch_size, n_maps)."""
 
-RANK_READ: Mapping[str, int] = {"conv": MAPS, "pool": MAPS, "fc": FLAT, "flatten": FLAT}
+RANK_READ: Mapping[str, int] = {"conv": MAPS, "pool": MAPS, "fc": FLAT, "flatten": FLAT, **dict.fromkeys(FURTHER_KINDS, MAPS)}
 """What a kind reads; the others read what they write."""
 
 RANDOM_BLOCK = 2**16 + 1
@@ -71,9 +72,9 @@ def torch_module(cnn: CnnSpec, device: str = "cpu", seed: int = 0) -> tuple[Any,
     with torch.device("meta"):
         for number, layer in enumerate(cnn.layers):
             sources = [_as_rank(torch, graph, nodes[name], rank[name], rank_read(layer, rank)) for name in cnn.sources[layer.name]]
-            if layer.kind in _MODULES:
+            if layer.kind not in _JOINS:
                 target = f"layer{number}"
-                layers[layer.name] = targets[target] = _MODULES[layer.kind](torch.nn, cnn, layer, rank)
+                layers[layer.name] = targets[target] = _module(torch, cnn, layer, rank)
                 nodes[layer.name] = graph.call_module(target, tuple(sources))
             else:
                 nodes[layer.name] = _JOINS[layer.kind](torch, graph, sources)
@@ -83,6 +84,12 @@ def torch_module(cnn: CnnSpec, device: str = "cpu", seed: int = 0) -> tuple[Any,
     module.to_empty(device=device)
     _fill(torch, module, seed)
     return module.train(), layers
+
+
+def _module(torch: Any, cnn: CnnSpec, layer: Layer, rank: Mapping[str, int]) -> Any:
+    if layer.kind in _MODULES:
+        return _MODULES[layer.kind](torch.nn, cnn, layer, rank)
+    return further_module(torch, cnn, layer)
 
 
 def _as_rank(torch: Any, graph: Any, node: Any, rank: int, wanted: int) -> Any:
@@ -160,5 +167,6 @@ _JOINS: Mapping[str, Callable[[Any, Any, list[Any]], Any]] = {
     "add": _add,
     "concat": lambda torch, graph, sources: graph.call_function(torch.cat, (sources, 1)),
     "flatten": lambda _torch, _graph, sources: sources[0],
+    "tokens": lambda _torch, graph, sources: graph.call_method("unsqueeze", (graph.call_method("flatten", (sources[0], 2)), 3)),
     "softmax": lambda _torch, _graph, sources: sources[0],
 }

@@ -158,7 +158,7 @@ def library_step(cnn: CnnSpec, subbatch_size: int, device: str = "cpu", seed: in
     generator = torch.Generator().manual_seed(seed)
     rank = ranks(cnn)
     shape = {name: value_shape(cnn, rank, name, subbatch_size) for name in rank}
-    images = torch.randn(shape[NETWORK_INPUT], generator=generator).to(device)
+    images = _inputs(torch, cnn, shape[NETWORK_INPUT], generator).to(device)
     labels = torch.randint(cnn.output_shape.size, (subbatch_size,), generator=generator).to(device)
     needed = cnn.needs_gradient
     wanted = {layer.name: any(needed[source] for source in cnn.sources[layer.name]) for layer in cnn.layers}
@@ -166,9 +166,17 @@ def library_step(cnn: CnnSpec, subbatch_size: int, device: str = "cpu", seed: in
         name: {kind: values.detach() for kind, values in (*part.named_parameters(), *part.named_buffers())}
         for name, part in layers.items()
     }
-    chain = Chain(cnn, Keep(torch, detached, wanted), rank, shape, _last_readers(cnn), images, labels)
+    chain = Chain(cnn, Keep(torch, detached, wanted, layers), rank, shape, _last_readers(cnn), images, labels)
     whole = partial(_by_autograd, torch, module, list(module.parameters()), images, labels)
     return LibraryStep(whole, tuple(_operations(chain)), chain, module, layers)
+
+
+def _inputs(torch: Any, cnn: CnnSpec, shape: tuple[int, ...], generator: Any) -> Any:
+    """Random images; indices where an embedding reads them."""
+    sizes = [layer.n_embeddings for layer in cnn.layers if layer.kind == "embedding" and NETWORK_INPUT in cnn.sources[layer.name]]
+    if sizes:
+        return torch.randint(min(sizes), shape, generator=generator).float()
+    return torch.randn(shape, generator=generator)
 
 
 def _last_readers(cnn: CnnSpec) -> dict[str, str]:

@@ -25,6 +25,7 @@ from mlperf.collect.cnn_engine.loss import forward_loss
 from mlperf.collect.cnn_engine.normalisation import backward_batch_norm, forward_batch_norm
 from mlperf.collect.cnn_engine.pooling import backward_pool, forward_pool
 from mlperf.core.arrays import IntArray
+from mlperf.specs.kernels.explicit import check_explicit
 from mlperf.specs.kernels.fusion import fusion
 from mlperf.specs.network.cnn import CnnSpec, Layer
 from mlperf.specs.network.layer import NETWORK_INPUT
@@ -83,7 +84,13 @@ def training_step(cnn: CnnSpec, subbatch_size: int, seed: int = 0, dtype: DTypeL
         Of images, labels, parameters and dropout masks.
     dtype : numpy dtype
         float32 as SPRINT measures; float64 for checks.
+
+    Raises
+    ------
+    DataError
+        A layer of a kind that the engine does not run.
     """
+    check_explicit(cnn)
     build = Builder(cnn, subbatch_size, np.dtype(dtype), np.random.default_rng(seed), fusion(cnn))
     lay_out_forward(build)
     forward_loss(build)

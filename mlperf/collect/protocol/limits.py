@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlperf.specs.kernels.explicit import further_layer
 from mlperf.specs.kernels.kernels import FLOAT_BYTES, kernel_calls
 from mlperf.specs.kernels.layer_calls import library_calls
 from mlperf.specs.network.cnn import CnnSpec
@@ -22,6 +23,14 @@ def library_bytes(cnn: CnnSpec, subbatch_size: int) -> int:
 def maps_and_parameters_bytes(cnn: CnnSpec, subbatch_size: int) -> int:
     """Three buffers of every map, and two of the parameters."""
     return FLOAT_BYTES * (3 * subbatch_size * sum(shape.size for shape in cnn.shapes.values()) + 2 * cnn.n_params)
+
+
+def explicit_refusal(cnn: CnnSpec, _subbatch_size: int) -> str:
+    """Why the explicit engine cannot run a network; empty where it can."""
+    layer = further_layer(cnn)
+    if layer is None:
+        return ""
+    return f"the explicit engine has no kernels of {layer.kind} (layer {layer.name}): layers of torch have, --backend torch"
 
 
 def library_refusal(cnn: CnnSpec, subbatch_size: int) -> str:

@@ -11,14 +11,14 @@ from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.column import ALWAYS, Cells, Column, RowRule, TableSchema
 from mlperf.datasets.dictionary.trainer_schema import DETAILS
-from mlperf.specs.kernels.kernels import GEMM_KERNELS, MEMORY_KERNELS
+from mlperf.specs.kernels.kernels import FURTHER_KERNELS, GEMM_KERNELS, MEMORY_KERNELS
 from mlperf.specs.network.layer import LAYER_KINDS
 from mlperf.systems.sprint.components import COMPONENT_NAMES, IMAGE_OPERATIONS, LOCK_WAITS, SHARE_OPERATIONS, VECTOR_OPERATIONS
 
 LIBRARY_KERNELS = tuple(f"{kind}_{direction}" for kind in LAYER_KINDS for direction in ("forward", "backward"))
-LIBRARY_GEMMS = ("conv_forward", "conv_backward", "fc_forward", "fc_backward")
+LIBRARY_GEMMS = tuple(f"{kind}_{way}" for kind in ("conv", "fc", "transposed_conv", "attention") for way in ("forward", "backward"))
 PRODUCTS = (*GEMM_KERNELS, *LIBRARY_GEMMS)
-KERNEL_NAMES = tuple(dict.fromkeys((*GEMM_KERNELS, *MEMORY_KERNELS, *LIBRARY_KERNELS)))
+KERNEL_NAMES = tuple(dict.fromkeys((*GEMM_KERNELS, *MEMORY_KERNELS, *FURTHER_KERNELS, *LIBRARY_KERNELS)))
 MEMORY_OPERATIONS = (*VECTOR_OPERATIONS, *SHARE_OPERATIONS, *IMAGE_OPERATIONS)
 
 

@@ -15,6 +15,7 @@ from mlperf.features.network_engine.products import HASWELL, Blocking, product_k
 from mlperf.features.network_engine.sets import STATIC_O, STATIC_S
 from mlperf.features.network_engine.step_cache import step_misses
 from mlperf.features.source.caches import CacheLevel
+from mlperf.specs.kernels.explicit import check_explicit
 from mlperf.specs.kernels.kernels import kernel_calls
 from mlperf.specs.network.cnn import CnnSpec
 
@@ -32,7 +33,13 @@ def engine_nests(cnn: CnnSpec, subbatch_size: int, blocking: Blocking = HASWELL)
         Samples.
     blocking : Blocking
         Of the matrix product.
+
+    Raises
+    ------
+    DataError
+        A layer of a kind that the engine does not run.
     """
+    check_explicit(cnn)
     buffers = Buffers.of(cnn)
     layers = {layer.name: layer for layer in cnn.layers}
     found = []

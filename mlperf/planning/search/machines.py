@@ -12,6 +12,7 @@ import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
+from mlperf.planning.inputs import of_job
 from mlperf.planning.search.draws import CandidateDraws, RankStability, first_share, rank_bounds, rank_stability
 from mlperf.planning.search.objectives import objective_column
 from mlperf.planning.search.one_machine import N_CANDIDATES, MachineRanking, in_order, search_once
@@ -88,7 +89,7 @@ def search_machines(
     names = [machine.name for _, machine in models]
     if not names or len(set(names)) < len(names):
         raise UsageError(f"got machines {', '.join(names) or 'none'}, expected at least one, each once")
-    asked = SearchOptions(window_of(job, minibatch), **options)
+    asked = SearchOptions(window_of(job, minibatch), **of_job(job, options))
     sizes = Sizes(n_nodes, n_gpus_per_node, subbatch_size)
     found = [
         search_once(model, cnn, machine, asked, search_configs(cnn, machine, job, sizes, ignore_memory=asked.ignore_memory))

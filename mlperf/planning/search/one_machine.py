@@ -76,7 +76,7 @@ class _Problem:
 
 def search_once(model: Model, cnn: CnnSpec, machine: MachineSpec, options: SearchOptions, configs: pd.DataFrame) -> MachineRanking:
     """Search ``configs`` on one machine; see `search_runs`."""
-    problem = _problem(model, configuration_inputs(model, [cnn], machine, configs), options)
+    problem = _problem(model, configuration_inputs(model, [cnn], machine, configs, options.optimizer), options)
     solution = _solution(problem)
     table = _grid_table(problem, solution)
     rows, draws, epoch_interval = _sure_enough(problem, solution)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mlperf.planning.options import check_method
 from mlperf.planning.search.windows import MEAN, QUANTILE, STALENESS, Window
+from mlperf.specs.optimizers import MOMENTUM_SGD
 from mlperf.training.gradient.gradient import PREDICTOR
 from mlperf.training.quality import QualityModel
 
@@ -39,6 +40,8 @@ class SearchOptions:
         Of the joint draws behind ``window_probability`` and ``stability``.
     strict : bool
         Refuse a ranking with a row outside the measured domain.
+    optimizer : str
+        The job's.
 
     Raises
     ------
@@ -58,6 +61,7 @@ class SearchOptions:
     ignore_memory: bool = False
     seed: int = 0
     strict: bool = False
+    optimizer: str = MOMENTUM_SGD
 
     def __post_init__(self) -> None:
         check_method(self.method)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from mlperf.planning.inputs import configurations
+from mlperf.planning.inputs import configurations, of_job
 from mlperf.planning.search.objectives import OBJECTIVES
 from mlperf.planning.search.one_machine import largest_subbatch, search_once
 from mlperf.planning.search.options import SearchOptions
@@ -80,7 +80,7 @@ def search_runs(
     ----------
     Oyama et al. (SPRINT), section 4.3.
     """
-    asked = SearchOptions(window_of(job, minibatch), **options)
+    asked = SearchOptions(window_of(job, minibatch), **of_job(job, options))
     sizes = Sizes(n_nodes, n_gpus_per_node, subbatch_size)
     configs = search_configs(cnn, machine, job, sizes, ignore_memory=asked.ignore_memory)
     return search_once(model, cnn, machine, asked, configs).result

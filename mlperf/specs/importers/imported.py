@@ -12,6 +12,14 @@ from mlperf.specs.network.layer import NETWORK_INPUT, Layer
 from mlperf.specs.network.output_shape import output_shape
 from mlperf.specs.network.shape import Shape, Size, window_extent
 
+MAPS_FIRST, FLAT = "bchw", "bc"
+MAPS_LAST = ("bhwc", "btc")
+LAYOUTS = (MAPS_FIRST, FLAT, "bct", *MAPS_LAST)
+"""Orders in which a foreign tensor may hold maps or tokens."""
+
+_LAYOUTS = {"flatten": FLAT, "fc": FLAT, "select_token": FLAT, "tokens": "bct", "embedding": "btc"}
+"""Order of what a kind of layer writes; other kinds keep that of what they read."""
+
 
 @dataclass(slots=True)
 class Imported:
@@ -29,6 +37,11 @@ class Imported:
         Output shape of every layer, and of ``"input"``.
     aliases : dict
         Foreign tensor name to the layer that writes it.
+    layouts : dict
+        Order of a foreign tensor's dimensions, one letter each: samples b, maps c, height h, width w, tokens t. Tensors that
+        are not named have `MAPS_FIRST`.
+    constants : dict
+        Shapes of learnt tensors that no layer writes, by foreign name.
     """
 
     name: str
@@ -36,6 +49,8 @@ class Imported:
     layers: list[Layer] = field(default_factory=list)
     shapes: dict[str, Shape] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    layouts: dict[str, str] = field(default_factory=dict)
+    constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.shapes[NETWORK_INPUT] = self.input_shape
@@ -47,10 +62,62 @@ class Imported:
         self.shapes[layer.name] = output_shape(layer, tuple(self.shapes[source] for source in inputs))
         self.layers.append(layer)
         self.aliases[tensor] = layer.name
+        self.layouts[tensor] = _LAYOUTS.get(kind, self.layout(sources[0]))
 
-    def same(self, tensor: str, source: str) -> None:
-        """``tensor`` holds the same numbers as ``source``: no layer."""
+    def same(self, tensor: str, source: str, layout: str = "") -> None:
+        """``tensor`` holds the same numbers as ``source``, perhaps in another order: no layer."""
         self.aliases[tensor] = self._writer(source)
+        self.layouts[tensor] = layout or self.layout(source)
+
+    def layout(self, tensor: str) -> str:
+        """Order of a foreign tensor's dimensions."""
+        return self.layouts.get(tensor, MAPS_FIRST)
+
+    def permuted(self, tensor: str, source: str, order: Sequence[int]) -> bool:
+        """``tensor`` is ``source`` with its dimensions in another order; False where maps would change places with each other."""
+        before = self.layout(source)
+        if sorted(place % len(before) for place in order) != list(range(len(before))):
+            return False
+        after = "".join(before[place] for place in order)
+        if after not in LAYOUTS:
+            return False
+        self.same(tensor, source, after)
+        return True
+
+    def linear(self, tensor: str, source: str, n_inputs: int, n_maps: int, *, bias: bool) -> None:
+        """A product with weights: of whole samples, or of the maps at each place where these come last."""
+        if self.layout(source) in MAPS_LAST:
+            self.check_width(tensor, "maps", n_inputs, self.shape(source).n_maps)
+            self.add(tensor, "conv", [source], n_maps=n_maps, filter_size=(1, 1), bias=bias)
+        else:
+            self.check_width(tensor, "elements", n_inputs, self.shape(source).size)
+            self.add(tensor, "fc", [source], n_maps=n_maps, bias=bias)
+
+    def global_mean(self, tensor: str, source: str, dimensions: Sequence[int], *, keeps: bool) -> bool:
+        """A mean over all places of the maps; False where it is over anything else."""
+        layout = self.layout(source)
+        if not dimensions or {layout[place] for place in dimensions} not in ({"h", "w"}, {"t"}):
+            return False
+        self.add(tensor, "pool", [source], mode="average", output_size=(1, 1))
+        if not keeps:
+            self.layouts[tensor] = FLAT
+        return True
+
+    def with_constant(self, tensor: str, kind: str, source: str, shape: Sequence[int]) -> bool:
+        """Layer scale or position embedding, from the shape of the learnt tensor; False where it is neither."""
+        layout, ours = self.layout(source), self.shape(source)
+        sizes = {"b": 1, "c": ours.n_maps, "h": ours.height, "w": ours.width, "t": ours.height}
+        shape = (*(1,) * (len(layout) - len(shape)), *shape)
+        varies = {letter for letter, size in zip(layout, shape, strict=False) if size > 1}
+        wanted = {"c"} if kind == "layer_scale" else {letter for letter in layout if sizes[letter] > 1}
+        if (
+            len(shape) != len(layout)
+            or varies != wanted
+            or any(size not in (1, sizes[letter]) for letter, size in zip(layout, shape, strict=True))
+        ):
+            return False
+        self.add(tensor, kind, [source])
+        return True
 
     def add_bias(self, tensor: str, source: str) -> bool:
         """Give the layer that wrote ``source`` a bias and call the sum ``tensor``; False where that layer cannot have one."""
@@ -58,7 +125,7 @@ class Imported:
         for place, layer in enumerate(self.layers):
             if layer.name == name and layer.kind in ("conv", "fc") and not layer.bias:
                 self.layers[place] = replace(layer, bias=True)
-                self.aliases[tensor] = name
+                self.same(tensor, source)
                 return True
         return False
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from mlperf.core.errors import DataError
-from mlperf.specs.importers.imported import Imported, same_padding
+from mlperf.specs.importers.imported import MAPS_FIRST, Imported, same_padding
 from mlperf.specs.network.shape import Size
 
 
@@ -150,25 +151,94 @@ def _fc(imported: Imported, node: OnnxNode, *, is_transposed: bool, bias: bool) 
     if len(weights) != 2:
         return False
     n_inputs, n_maps = reversed(weights) if is_transposed else weights
-    imported.check_width(node.output, "elements", n_inputs, imported.shape(node.inputs[0]).size)
-    imported.add(node.output, "fc", node.inputs[:1], n_maps=n_maps, bias=bias)
+    imported.linear(node.output, node.inputs[0], n_inputs, n_maps, bias=bias)
     return True
 
 
 def _add(imported: Imported, node: OnnxNode) -> bool:
-    """A sum of tensors, or the bias of the layer before where one operand is a constant."""
+    """A sum of tensors; with a constant the bias of the layer before, or a position embedding."""
     if len(node.tensors) == len(node.inputs):
         imported.add(node.output, "add", node.inputs)
         return True
     if len(node.tensors) != 1:
         return False
     constant = next(place for place, name in enumerate(node.inputs) if name in node.constants)
-    n_elements = len(node.values(constant))
-    return n_elements == imported.shape(node.tensors[0]).n_maps and imported.add_bias(node.output, node.tensors[0])
+    dims, source = node.dims(constant), node.tensors[0]
+    if math.prod(dims) == imported.shape(source).n_maps and imported.add_bias(node.output, source):
+        return True
+    return imported.with_constant(node.output, "position_embedding", source, dims)
+
+
+def _multiply(imported: Imported, node: OnnxNode) -> bool:
+    """A product of tensors, or layer scale where one operand is a constant."""
+    if len(node.tensors) == len(node.inputs):
+        imported.add(node.output, "multiply", sorted(node.inputs, key=lambda name: -imported.shape(name).size))
+        return True
+    if len(node.tensors) != 1:
+        return False
+    constant = next(place for place, name in enumerate(node.inputs) if name in node.constants)
+    return imported.with_constant(node.output, "layer_scale", node.tensors[0], node.dims(constant))
+
+
+def _transposed_conv(imported: Imported, node: OnnxNode) -> bool:
+    weights, groups = node.dims(1), node.attributes.get("group", 1)
+    if len(weights) != 4 or "output_shape" in node.attributes or node.attributes.get("auto_pad", b"NOTSET") != b"NOTSET":
+        return False
+    imported.check_width(node.output, "maps", weights[0], imported.shape(node.inputs[0]).n_maps)
+    window = _window(imported, node, (weights[2], weights[3]))
+    window["output_padding"] = tuple(node.attributes.get("output_padding", (0, 0)))
+    imported.add(
+        node.output, "transposed_conv", node.inputs[:1], n_maps=weights[1] * groups, groups=groups, bias=node.has_input(2), **window
+    )
+    return True
+
+
+def _transpose(imported: Imported, node: OnnxNode) -> bool:
+    return imported.permuted(node.output, node.inputs[0], tuple(node.attributes.get("perm", ())))
+
+
+def _layer_norm(imported: Imported, node: OnnxNode) -> bool:
+    layout = imported.layout(node.inputs[0])
+    if node.attributes.get("axis", -1) not in (-1, len(layout) - 1) or not layout.endswith("c") or not node.has_input(2):
+        return False
+    return _plain(imported, node, kind="layer_norm")
+
+
+def _group_norm(imported: Imported, node: OnnxNode) -> bool:
+    return _plain(imported, node, kind="group_norm", groups=node.attributes["num_groups"])
+
+
+def _gather(imported: Imported, node: OnnxNode) -> bool:
+    """Rows of a table of embeddings, or the first token."""
+    axis, table = node.attributes.get("axis", 0), node.dims(0)
+    if len(table) == 2 and axis == 0 and node.inputs[1] not in node.constants:
+        imported.add(node.output, "embedding", node.inputs[1:], n_embeddings=table[0], n_maps=table[1])
+        return True
+    is_first = axis == 1 and node.values(1) == [0.0] and not node.dims(1)
+    return is_first and imported.layout(node.inputs[0]) == "btc" and _plain(imported, node, kind="select_token")
+
+
+def _resize(imported: Imported, node: OnnxNode) -> bool:
+    """Sizes where they are given, else scales; both name all four dimensions."""
+    mode = {b"nearest": "nearest", b"linear": "bilinear"}.get(node.attributes.get("mode", b"nearest"), "")
+    shape = imported.shape(node.inputs[0])
+    sizes = node.values(3)[2:] or [
+        side * scale for side, scale in zip((shape.height, shape.width), node.values(2)[2:], strict=False)
+    ]
+    if not mode or len(sizes) != 2:
+        return False
+    return _plain(imported, node, kind="resize", mode=mode, output_size=(int(sizes[0]), int(sizes[1])))
 
 
 def _concat(imported: Imported, node: OnnxNode) -> bool:
-    if node.attributes.get("axis") not in (1, -3) or len(node.tensors) != len(node.inputs):
+    """Maps joined, or a learnt token put before the others."""
+    if not node.tensors:
+        return False
+    along = imported.layout(node.tensors[0])[node.attributes["axis"]]
+    if along == "t" and node.dims(0) == (1, 1, imported.shape(node.tensors[0]).n_maps) and len(node.inputs) == 2:
+        imported.add(node.output, "class_token", node.tensors)
+        return True
+    if along != "c" or len(node.tensors) != len(node.inputs):
         return False
     imported.add(node.output, "concat", node.inputs)
     return True
@@ -179,8 +249,11 @@ def _flatten(imported: Imported, node: OnnxNode) -> bool:
 
 
 def _reshape(imported: Imported, node: OnnxNode) -> bool:
-    """Two dimensions of which the first is the batch: a flatten."""
-    sizes, n_elements = node.values(1), imported.shape(node.inputs[0]).size
+    """Two dimensions of which the first is the batch: a flatten; batch, maps and one more: tokens."""
+    sizes, shape, layout = node.values(1), imported.shape(node.inputs[0]), imported.layout(node.inputs[0])
+    if len(sizes) == 3 and layout == MAPS_FIRST and sizes[1] in (0, shape.n_maps):
+        return _plain(imported, node, kind="tokens")
+    n_elements = shape.size
     return len(sizes) == 2 and sizes[1] in (-1, n_elements) and _plain(imported, node, kind="flatten")
 
 
@@ -190,7 +263,8 @@ def _squeeze(imported: Imported, node: OnnxNode) -> bool:
 
 
 def _reduce_mean(imported: Imported, node: OnnxNode) -> bool:
-    return _axes(node) == {2, 3} and _plain(imported, node, kind="pool", mode="average", output_size=(1, 1))
+    axes = [int(axis) for axis in node.attributes.get("axes") or node.values(1)]
+    return imported.global_mean(node.output, node.inputs[0], axes, keeps=bool(node.attributes.get("keepdims", 1)))
 
 
 def _axes(node: OnnxNode) -> set[int]:
@@ -227,6 +301,13 @@ NODES: Mapping[str, Rule] = {
     "GlobalMaxPool": partial(_plain, kind="pool", mode="max", output_size=(1, 1)),
     "GlobalAveragePool": partial(_plain, kind="pool", mode="average", output_size=(1, 1)),
     "ReduceMean": _reduce_mean,
+    "ConvTranspose": _transposed_conv,
+    "Transpose": _transpose,
+    "LayerNormalization": _layer_norm,
+    "GroupNormalization": _group_norm,
+    "Gather": _gather,
+    "Resize": _resize,
+    "Mul": _multiply,
     "BatchNormalization": partial(_plain, kind="batch_norm"),
     "Dropout": partial(_plain, kind="dropout"),
     "Softmax": partial(_plain, kind="softmax"),

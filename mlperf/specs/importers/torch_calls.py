@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from mlperf.specs.importers.imported import Imported
-from mlperf.specs.importers.torch_modules import adaptive_size
+from mlperf.specs.importers.imported import MAPS_FIRST, Imported
+from mlperf.specs.importers.torch_modules import adaptive_size, layer_norm, resize
 from mlperf.specs.network.shape import pair
 
 Rule = Callable[[Imported, Any], bool]
@@ -17,8 +17,10 @@ SCALARS = ("size", "getattr", "dim")
 """Calls whose results are sizes, not tensors."""
 
 _POOL_ARGUMENTS = ("kernel_size", "stride", "padding", "dilation", "ceil_mode", "return_indices")
-_MAPS_DIMENSION = (1, -3)
-_PLACE_DIMENSIONS = ((2, 3), (-2, -1), (-1, -2), (3, 2))
+SAME_CONSTANT = ("expand", "contiguous")
+"""Calls that leave a learnt tensor what it is."""
+
+_ALL = slice(None)
 
 
 def _arguments(node: Any, names: tuple[str, ...]) -> dict[str, Any]:
@@ -40,45 +42,108 @@ def _same(imported: Imported, node: Any) -> bool:
     return True
 
 
-def _add(imported: Imported, node: Any) -> bool:
-    operands = [argument.name for argument in node.args[:2] if hasattr(argument, "name")]
-    if len(operands) != 2:
-        return False
-    imported.add(node.name, "add", operands)
-    return True
+def _operands(imported: Imported, given: Any) -> tuple[list[str], list[str]]:
+    """Computed and learnt tensors among arguments; plain numbers are neither."""
+    names = [argument.name for argument in given if hasattr(argument, "name")]
+    return [name for name in names if name not in imported.constants], [name for name in names if name in imported.constants]
+
+
+def _joined(imported: Imported, node: Any, *, kind: str, with_learnt: str) -> bool:
+    """Two computed tensors, or a computed and a learnt one."""
+    computed, learnt = _operands(imported, node.args[:2])
+    if len(computed) == 2:
+        imported.add(
+            node.name, kind, sorted(computed, key=lambda name: -imported.shape(name).size) if kind == "multiply" else computed
+        )
+        return True
+    return bool(computed and learnt) and imported.with_constant(node.name, with_learnt, computed[0], imported.constants[learnt[0]])
 
 
 def _cat(imported: Imported, node: Any) -> bool:
     given = {**dict(zip(("tensors", "dim"), node.args, strict=False)), **node.kwargs}
-    if given.get("dim", given.get("axis", 0)) not in _MAPS_DIMENSION or not isinstance(given["tensors"], (tuple, list)):
+    if not isinstance(given["tensors"], (tuple, list)):
         return False
-    imported.add(node.name, "concat", [each.name for each in given["tensors"]])
+    computed, learnt = _operands(imported, given["tensors"])
+    along = imported.layout(computed[0])[given.get("dim", given.get("axis", 0))] if computed else ""
+    if (
+        len(computed) == 1
+        and along == "t"
+        and [imported.constants[name] for name in learnt] == [(1, 1, imported.shape(computed[0]).n_maps)]
+    ):
+        imported.add(node.name, "class_token", computed)
+        return True
+    if along != "c" or learnt:
+        return False
+    imported.add(node.name, "concat", computed)
     return True
 
 
 def _flatten(imported: Imported, node: Any) -> bool:
     given = {"start_dim": 0, "end_dim": -1, **_arguments(node, ("start_dim", "end_dim"))}
-    if given["start_dim"] != 1 or given["end_dim"] not in (-1, 3):
+    is_maps = imported.layout(_source(node)) == MAPS_FIRST
+    kind = {1: "flatten", 2: "tokens" if is_maps else ""}.get(given["start_dim"], "")
+    if not kind or given["end_dim"] not in (-1, 3):
         return False
-    imported.add(node.name, "flatten", [_source(node)])
+    imported.add(node.name, kind, [_source(node)])
     return True
 
 
 def _reshape(imported: Imported, node: Any) -> bool:
-    """Two dimensions of which the first is the batch: a flatten."""
+    """Two dimensions of which the first is the batch: a flatten; batch, maps and one more: tokens."""
     sizes = node.args[1] if len(node.args) == 2 and isinstance(node.args[1], (tuple, list)) else node.args[1:]
-    if len(sizes) != 2 or sizes[1] not in (-1, imported.shape(_source(node)).size):
+    shape, is_maps = imported.shape(_source(node)), imported.layout(_source(node)) == MAPS_FIRST
+    if len(sizes) == 3 and is_maps and sizes[1] == shape.n_maps:
+        imported.add(node.name, "tokens", [_source(node)])
+        return True
+    if len(sizes) != 2 or sizes[1] not in (-1, shape.size):
         return False
     imported.add(node.name, "flatten", [_source(node)])
     return True
 
 
-def _mean(imported: Imported, node: Any) -> bool:
-    dimensions = _arguments(node, ("dim", "keepdim")).get("dim")
-    if not isinstance(dimensions, (tuple, list)) or tuple(dimensions) not in _PLACE_DIMENSIONS:
+def _permute(imported: Imported, node: Any) -> bool:
+    given = node.kwargs.get("dims", node.args[1:])
+    order = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
+    return all(isinstance(place, int) for place in order) and imported.permuted(node.name, _source(node), order)
+
+
+def _transpose(imported: Imported, node: Any) -> bool:
+    given = _arguments(node, ("dim0", "dim1"))
+    order = list(range(len(imported.layout(_source(node)))))
+    order[given["dim0"]], order[given["dim1"]] = order[given["dim1"]], order[given["dim0"]]
+    return imported.permuted(node.name, _source(node), order)
+
+
+def _getitem(imported: Imported, node: Any) -> bool:
+    """The first token, or the first of the two results of attention."""
+    source, place = _source(node), node.args[1]
+    if not node.users:
+        return True
+    if place == (_ALL, 0) and imported.layout(source) == "btc":
+        imported.add(node.name, "select_token", [source])
+        return True
+    return place == 0 and imported.layers[-1].kind == "attention" and _same(imported, node)
+
+
+def _layer_norm(imported: Imported, node: Any) -> bool:
+    given = _arguments(node, ("normalized_shape", "weight", "bias"))
+    learns = [given.get(name) is not None for name in ("weight", "bias")]
+    if learns[0] != learns[1]:
         return False
-    imported.add(node.name, "pool", [_source(node)], mode="average", output_size=(1, 1))
-    return True
+    return layer_norm(imported, node.name, _source(node), given["normalized_shape"], bias=learns[0])
+
+
+def _interpolate(imported: Imported, node: Any) -> bool:
+    given = _arguments(node, ("size", "scale_factor", "mode"))
+    size, scale = given.get("size"), given.get("scale_factor")
+    return resize(imported, node.name, _source(node), size, scale, given.get("mode", "nearest"))
+
+
+def _mean(imported: Imported, node: Any) -> bool:
+    given = _arguments(node, ("dim", "keepdim"))
+    dimensions = given.get("dim", ())
+    places = tuple(dimensions) if isinstance(dimensions, (tuple, list)) else (dimensions,)
+    return imported.global_mean(node.name, _source(node), places, keeps=given.get("keepdim", False))
 
 
 def _pool(imported: Imported, node: Any, *, mode: str, names: tuple[str, ...]) -> bool:
@@ -101,15 +166,21 @@ def _adaptive_pool(imported: Imported, node: Any, *, mode: str) -> bool:
 _ACTIVATIONS = ("relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "hardswish", "hardsigmoid", "sigmoid", "tanh", "softplus")
 
 CALLS: Mapping[str, Rule] = {
-    "add": _add,
-    "iadd": _add,
+    **dict.fromkeys(("add", "iadd"), partial(_joined, kind="add", with_learnt="position_embedding")),
+    **dict.fromkeys(("mul", "imul", "multiply"), partial(_joined, kind="multiply", with_learnt="layer_scale")),
     "cat": _cat,
     "concat": _cat,
     "flatten": _flatten,
     "view": _reshape,
     "reshape": _reshape,
+    "permute": _permute,
+    "transpose": _transpose,
+    "getitem": _getitem,
     "mean": _mean,
+    "layer_norm": _layer_norm,
+    "interpolate": _interpolate,
     "contiguous": _same,
+    "stochastic_depth": _same,
     "max_pool2d": partial(_pool, mode="max", names=_POOL_ARGUMENTS),
     "avg_pool2d": partial(_pool, mode="average", names=("kernel_size", "stride", "padding", "ceil_mode")),
     "adaptive_max_pool2d": partial(_adaptive_pool, mode="max"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from mlperf.core.errors import DataError, MissingExtraError
-from mlperf.specs.importers.imported import Imported, unknown_operation
-from mlperf.specs.importers.torch_calls import CALLS, SCALARS
-from mlperf.specs.importers.torch_modules import MODULES
+from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, Imported, unknown_operation
+from mlperf.specs.importers.torch_calls import CALLS, SAME_CONSTANT, SCALARS
+from mlperf.specs.importers.torch_modules import MODULES, READS_MAPS_FIRST
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.shape import Shape
 
@@ -18,10 +19,12 @@ def from_torch(module: Any, input_shape: tuple[int, int, int], name: str | None 
     Parameters
     ----------
     module : torch.nn.Module
-        Made of convolutions, linear layers, (adaptive) pools, batch norms, activations, dropout, flatten, sums,
-        concatenations and softmax, as modules, functions or methods. Control flow must not depend on data.
+        Made of convolutions (transposed ones too), linear layers, (adaptive) pools, norms of batches, layers and groups,
+        activations, dropout, flatten, sums, products, concatenations, resizing, embeddings, self-attention and softmax, as
+        modules, functions or methods. Maps may change from the second to the last dimension and back; stochastic depth counts
+        as nothing. Control flow must not depend on data.
     input_shape : (int, int, int)
-        Maps, height and width of one sample.
+        Maps, height and width of one sample; (1, tokens, 1) where an embedding reads indices of shape [batch, tokens].
     name : str, optional
         What reports call the network; by default the module's class in lower case.
 
@@ -58,6 +61,8 @@ def _add_node(imported: Imported, scalars: set[str], module: Any, node: Any) -> 
         _add_module(imported, node, module.get_submodule(node.target))
     elif node.op in ("call_function", "call_method"):
         _add_call(imported, scalars, node)
+    elif node.op == "get_attr":
+        imported.constants[node.name] = tuple(attrgetter(node.target)(module).shape)
     elif node.op == "output":
         _check_output(imported, node)
     else:
@@ -80,10 +85,13 @@ def _check_output(imported: Imported, node: Any) -> None:
 
 
 def _add_module(imported: Imported, node: Any, layer: Any) -> None:
-    rule = MODULES.get(type(layer).__name__)
-    if rule is None:
-        raise unknown_operation(imported.name, node.name, type(layer).__name__)
-    rule(imported, node.name, node.all_input_nodes[0].name, layer)
+    kind, sources = type(layer).__name__, [source.name for source in node.all_input_nodes]
+    rule = MODULES.get(kind)
+    if rule is None or len(sources) != 1:
+        raise unknown_operation(imported.name, node.name, f"{kind} of {len(sources)} inputs" if rule else kind)
+    if kind in READS_MAPS_FIRST and imported.layout(sources[0]) not in (MAPS_FIRST, FLAT):
+        raise unknown_operation(imported.name, node.name, f"{kind} of a tensor laid out as {imported.layout(sources[0])}")
+    rule(imported, node.name, sources[0], layer)
 
 
 def _add_call(imported: Imported, scalars: set[str], node: Any) -> None:
@@ -91,6 +99,9 @@ def _add_call(imported: Imported, scalars: set[str], node: Any) -> None:
     operands = [argument.name for argument in node.all_input_nodes]
     if operation in SCALARS or (operands and scalars.issuperset(operands)):
         scalars.add(node.name)
+        return
+    if operands and operands[0] in imported.constants and operation in SAME_CONSTANT:
+        imported.constants[node.name] = imported.constants[operands[0]]
         return
     rule = CALLS.get(operation.strip("_"))
     if rule is None or not operands or not rule(imported, node):

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from mlperf.core.errors import DataError
-from mlperf.specs.importers.imported import Imported, same_padding, unknown_operation
+from mlperf.specs.importers.imported import MAPS_FIRST, Imported, same_padding, unknown_operation
+from mlperf.specs.network.layer import RESIZE_MODES
 from mlperf.specs.network.shape import Size, pair
 
 Rule = Callable[[Imported, str, str, Any], None]
@@ -53,8 +54,7 @@ def _conv_padding(imported: Imported, tensor: str, source: str, module: Any) -> 
 
 
 def _linear(imported: Imported, tensor: str, source: str, module: Any) -> None:
-    imported.check_width(tensor, "elements", module.in_features, imported.shape(source).size)
-    imported.add(tensor, "fc", [source], n_maps=module.out_features, bias=module.bias is not None)
+    imported.linear(tensor, source, module.in_features, module.out_features, bias=module.bias is not None)
 
 
 def _pool(imported: Imported, tensor: str, source: str, module: Any, *, mode: str) -> None:
@@ -95,18 +95,93 @@ def _batch_norm(imported: Imported, tensor: str, source: str, module: Any) -> No
     imported.add(tensor, "batch_norm", [source], bias=module.affine)
 
 
+def _transposed_conv(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    imported.check_width(tensor, "maps", module.in_channels, imported.shape(source).n_maps)
+    imported.add(
+        tensor,
+        "transposed_conv",
+        [source],
+        n_maps=module.out_channels,
+        filter_size=tuple(module.kernel_size),
+        stride=tuple(module.stride),
+        padding=tuple(module.padding),
+        dilation=tuple(module.dilation),
+        output_padding=tuple(module.output_padding),
+        groups=module.groups,
+        bias=module.bias is not None,
+    )
+
+
+def _group_norm(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    imported.check_width(tensor, "maps", module.num_channels, imported.shape(source).n_maps)
+    imported.add(tensor, "group_norm", [source], groups=module.num_groups, bias=module.affine)
+
+
+def _layer_norm(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    has_half = module.elementwise_affine and module.bias is None
+    if has_half or not layer_norm(imported, tensor, source, module.normalized_shape, bias=module.elementwise_affine):
+        raise unknown_operation(imported.name, tensor, f"LayerNorm over {tuple(module.normalized_shape)}")
+
+
+def layer_norm(imported: Imported, tensor: str, source: str, over: Any, *, bias: bool) -> bool:
+    """A norm over the last dimension, which must hold the maps; False where it does not."""
+    if tuple(over) != (imported.shape(source).n_maps,) or not imported.layout(source).endswith("c"):
+        return False
+    imported.add(tensor, "layer_norm", [source], bias=bias)
+    return True
+
+
+def _embedding(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    imported.add(tensor, "embedding", [source], n_embeddings=module.num_embeddings, n_maps=module.embedding_dim)
+
+
+def _attention(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    is_plain = module.batch_first and module._qkv_same_embed_dim and module.bias_k is None and not module.add_zero_attn
+    if not is_plain or imported.layout(source) != "btc":
+        raise unknown_operation(imported.name, tensor, "MultiheadAttention other than of [batch, tokens, maps] with batch_first")
+    imported.check_width(tensor, "maps", module.embed_dim, imported.shape(source).n_maps)
+    imported.add(tensor, "attention", [source], n_heads=module.num_heads, bias=module.in_proj_bias is not None)
+
+
+def _upsample(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    if not resize(imported, tensor, source, module.size, module.scale_factor, module.mode):
+        raise unknown_operation(imported.name, tensor, f"Upsample with mode {module.mode!r}")
+
+
+def resize(imported: Imported, tensor: str, source: str, size: Any, scale: Any, mode: str) -> bool:
+    """A resize to ``size``, or by ``scale`` where that is None; False for another interpolation."""
+    if mode not in RESIZE_MODES:
+        return False
+    shape = imported.shape(source)
+    if size is None:
+        factors = tuple(scale) if isinstance(scale, (tuple, list)) else (scale, scale)
+        size = tuple(int(side * factor) for side, factor in zip((shape.height, shape.width), factors, strict=True))
+    imported.add(tensor, "resize", [source], mode=mode, output_size=pair(size if isinstance(size, int) else tuple(size)))
+    return True
+
+
 def _flatten(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    if module.start_dim == 2 and module.end_dim in (-1, 3) and imported.layout(source) == MAPS_FIRST:
+        imported.add(tensor, "tokens", [source])
+        return
     if module.start_dim != 1 or module.end_dim not in (-1, 3):
         raise DataError(
             f"got dimensions {module.start_dim} to {module.end_dim}, expected 1 to -1",
             place=f"network {imported.name!r}, {tensor!r}",
-            hint="Only whole samples can be flattened.",
+            hint="Only whole samples can be flattened, or maps of [batch, maps, height, width] into tokens.",
         )
     imported.add(tensor, "flatten", [source])
 
 
 def _plain(imported: Imported, tensor: str, source: str, _module: Any, *, kind: str, **numbers: Any) -> None:
     imported.add(tensor, kind, [source], **numbers)
+
+
+def _dropout(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    if module.p:
+        imported.add(tensor, "dropout", [source])
+    else:
+        imported.same(tensor, source)
 
 
 def _identity(imported: Imported, tensor: str, source: str, _module: Any) -> None:
@@ -116,6 +191,12 @@ def _identity(imported: Imported, tensor: str, source: str, _module: Any) -> Non
 MODULES: Mapping[str, Rule] = {
     "Conv2d": _conv,
     "Linear": _linear,
+    "ConvTranspose2d": _transposed_conv,
+    "GroupNorm": _group_norm,
+    "LayerNorm": _layer_norm,
+    "Embedding": _embedding,
+    "MultiheadAttention": _attention,
+    **dict.fromkeys(("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"), _upsample),
     "MaxPool2d": partial(_pool, mode="max"),
     "AvgPool2d": partial(_pool, mode="average"),
     "AdaptiveMaxPool2d": partial(_adaptive_pool, mode="max"),
@@ -125,10 +206,12 @@ MODULES: Mapping[str, Rule] = {
     "SyncBatchNorm": _batch_norm,
     "Flatten": _flatten,
     "Identity": _identity,
-    **{
-        name: partial(_plain, kind="dropout")
-        for name in ("Dropout", "Dropout1d", "Dropout2d", "AlphaDropout", "FeatureAlphaDropout")
-    },
+    **dict.fromkeys(("Dropout", "Dropout1d", "Dropout2d", "AlphaDropout", "FeatureAlphaDropout"), _dropout),
     **{name: partial(_plain, kind="softmax") for name in ("Softmax", "LogSoftmax", "Softmax2d")},
     **{name: partial(_plain, kind="activation", function=function) for name, function in ACTIVATIONS.items()},
 }
+
+READS_MAPS_FIRST = tuple(
+    name for name in MODULES if name.endswith(("2d", "Upsample", "GroupNorm", "SyncBatchNorm")) and "Drop" not in name
+)
+"""Classes that take dimension 1 for the maps."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mlperf.specs.kernels import further_kinds
 from mlperf.specs.kernels.fusion import Fusion, fusion
 from mlperf.specs.kernels.work import Work, memory_work
 from mlperf.specs.network.cnn import CnnSpec
@@ -27,6 +28,9 @@ def backward_work(cnn: CnnSpec) -> Iterator[Work]:
             )
         wanted = any(needed[source] for source in cnn.sources[layer.name])
         yield from _element_wise(layer, target, fused)
+        if layer.kind in further_kinds.BACKWARD:
+            yield from further_kinds.BACKWARD[layer.kind](layer, cnn.input_shapes(layer.name), target, wanted)
+            continue
         yield from _weights(layer, cnn.input_shapes(layer.name)[0], target)
         if wanted:
             yield from _inputs(layer, cnn.input_shapes(layer.name)[0], target)

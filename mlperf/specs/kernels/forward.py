@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from mlperf.core.errors import DataError
+from mlperf.specs.kernels import further_kinds
 from mlperf.specs.kernels.fusion import Fusion, fusion
 from mlperf.specs.kernels.work import Work, memory_work
 from mlperf.specs.network.cnn import CnnSpec
@@ -26,7 +27,7 @@ def forward_work(cnn: CnnSpec) -> Iterator[Work]:
 
 
 def layer_work(cnn: CnnSpec, layer: Layer) -> Iterator[Work]:
-    """Kernels of one layer but bias, activation and dropout; a product stands last."""
+    """Kernels of one layer but bias, activation and dropout."""
     yield from _RULES[layer.kind](layer, cnn.input_shapes(layer.name), cnn.shapes[layer.name])
 
 
@@ -90,6 +91,7 @@ _RULES: Mapping[str, Callable[[Layer, Sources, Shape], Iterator[Work]]] = {
     "flatten": _nothing,
     "add": _add,
     "concat": _concat,
+    **further_kinds.FORWARD,
 }
 
 

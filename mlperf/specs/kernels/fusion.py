@@ -16,9 +16,9 @@ class Fusion:
     Attributes
     ----------
     function_of : Mapping[str, str]
-        For every conv or fc layer with a bias: the function applied in the same pass, ``"identity"`` where none.
+        For every convolution or fc layer with a bias: the function applied in the same pass, ``"identity"`` where none.
     absorbed : Mapping[str, str]
-        For every activation layer that runs inside another layer's pass: that conv or fc layer.
+        For every activation layer that runs inside another layer's pass: that convolution or fc layer.
     """
 
     function_of: Mapping[str, str]
@@ -26,7 +26,7 @@ class Fusion:
 
 
 def fusion(cnn: CnnSpec) -> Fusion:
-    """Pair each biased conv or fc with the activation layer that is its only reader."""
+    """Pair each biased convolution or fc with the activation layer that is its only reader."""
     consumers = cnn.consumers
     by_name = {layer.name: layer for layer in cnn.layers}
     function_of: dict[str, str] = {}
@@ -46,4 +46,4 @@ def fusion(cnn: CnnSpec) -> Fusion:
 
 def has_bias_pass(layer: Layer) -> bool:
     """Whether the layer adds a bias to its maps, which takes a pass of its own over them."""
-    return layer.kind in ("conv", "fc") and layer.bias
+    return layer.kind in ("conv", "transposed_conv", "fc") and layer.bias

@@ -10,7 +10,10 @@ Rules that the list follows:
   partner has calls of its own. ``activation_gradient`` likewise, and only where a function other than the identity was applied.
 - ``dropout`` is element-wise as well: an ``activation`` and an ``activation_gradient`` call credited to the dropout layer.
 - A 1 x 1 convolution with stride 1 and no padding runs im2col and col2im too; there they are plain copies.
-- ``flatten`` and a fully connected layer that reads maps only reshape. Softmax runs once, on the network's output.
+- A transposed convolution is a product into columns and a ``col2im``; its way back ``im2col``, ``dedw`` and ``dedx-conv``.
+- Attention is a product with the weights of queries, keys and values, one product of queries with keys and one of probabilities
+  with values for each head and sample, a softmax between them, and a product with the weights of the output.
+- ``flatten``, ``tokens`` and a fully connected layer that reads maps only reshape. Softmax runs once, on the network's output.
 - No gradient is computed for what depends on no learnt parameter: the first layer has neither dedx nor col2im.
 - A layer's output that several layers read gets the sum of their gradients: ``add_gradient``, credited to its producer.
 - ``layer`` is the layer whose weights or function the kernel works with. Table 2 numbers dedx and col2im by the layer below,
@@ -24,12 +27,23 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mlperf.core.errors import DataError
+from mlperf.specs import data_types as types
+from mlperf.specs.data_types import SINGLE
 from mlperf.specs.kernels.backward import backward_work
 from mlperf.specs.kernels.forward import forward_work
-from mlperf.specs.kernels.work import FLOAT_BYTES, GEMM_KERNELS, MEMORY_KERNELS, Work
+from mlperf.specs.kernels.work import FLOAT_BYTES, FURTHER_KERNELS, GEMM_KERNELS, MEMORY_KERNELS, Work
 from mlperf.specs.network.cnn import CnnSpec
 
-__all__ = ["FLOAT_BYTES", "GEMM_KERNELS", "MEMORY_KERNELS", "KernelCall", "bytes_moved", "gemm_flops", "kernel_calls"]
+__all__ = [
+    "FLOAT_BYTES",
+    "FURTHER_KERNELS",
+    "GEMM_KERNELS",
+    "MEMORY_KERNELS",
+    "KernelCall",
+    "bytes_moved",
+    "gemm_flops",
+    "kernel_calls",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +53,7 @@ class KernelCall:
     Attributes
     ----------
     kernel : str
-        One of `MEMORY_KERNELS` or `GEMM_KERNELS`.
+        One of `MEMORY_KERNELS`, `FURTHER_KERNELS` or `GEMM_KERNELS`.
     layer : str
         The layer it is credited to; (kernel, layer) is unique in a network.
     m, n, k : int
@@ -47,9 +61,9 @@ class KernelCall:
     trans : str
         Whether A and B are transposed: "NN", "TN" or "NT"; "" for a memory-bound kernel.
     groups : int
-        Products of this size in the one call (grouped convolution), else 1.
+        Products of this size in the one call (grouped convolution; heads times samples in attention), else 1.
     access_bytes : int
-        4 x access order x sub-batch size for a memory-bound kernel, 0 for a product.
+        Bytes of a number x access order x sub-batch size for a memory-bound kernel, 0 for a product.
     subbatch_size : int
         Samples.
     maps_in, maps_out : int
@@ -84,21 +98,22 @@ class KernelCall:
 
     @property
     def moved_bytes(self) -> int:
-        """Bytes read and written at least once: the three matrices of a product, else `access_bytes`."""
+        """Bytes read and written at least once: the three matrices of a product in single precision, else `access_bytes`."""
         matrices = self.m * self.k + self.k * self.n + self.m * self.n
         return self.access_bytes + FLOAT_BYTES * matrices * self.groups
 
 
-def kernel_calls(cnn: CnnSpec, subbatch_size: int) -> tuple[KernelCall, ...]:
-    """All kernels of one training step on ``subbatch_size`` samples, in execution order.
+def kernel_calls(cnn: CnnSpec, subbatch_size: int, data_type: str = SINGLE) -> tuple[KernelCall, ...]:
+    """All kernels of one training step on ``subbatch_size`` samples, in execution order; ``access_bytes`` in the data type.
 
     Raises
     ------
     DataError
-        ``subbatch_size`` is not a whole number >= 1, or a softmax layer stands before the end of the network.
+        ``subbatch_size`` is not a whole number >= 1, the data type is unknown, or a softmax layer stands before the end of the
+        network.
     """
-    size = checked_subbatch(subbatch_size)
-    return tuple(scaled(work, size) for work in _step(cnn))
+    size, number_bytes = checked_subbatch(subbatch_size), types.data_type(data_type).number_bytes
+    return tuple(scaled(work, size, number_bytes) for work in _step(cnn))
 
 
 def checked_subbatch(subbatch_size: int) -> int:
@@ -118,9 +133,10 @@ def checked_subbatch(subbatch_size: int) -> int:
     return int(subbatch_size)
 
 
-def bytes_moved(cnn: CnnSpec, subbatch_size: int) -> int:
-    """Bytes that one training step reads and writes at least (`KernelCall.moved_bytes` summed)."""
-    return sum(call.moved_bytes for call in kernel_calls(cnn, subbatch_size))
+def bytes_moved(cnn: CnnSpec, subbatch_size: int, data_type: str = SINGLE) -> int:
+    """Bytes that one training step reads and writes at least: `KernelCall.moved_bytes` summed, in the data type."""
+    number_bytes = types.data_type(data_type).number_bytes
+    return sum(call.moved_bytes for call in kernel_calls(cnn, subbatch_size)) // FLOAT_BYTES * number_bytes
 
 
 def gemm_flops(cnn: CnnSpec, subbatch_size: int) -> int:
@@ -138,8 +154,11 @@ def _passes(cnn: CnnSpec) -> Iterator[Work]:
     yield from backward_work(cnn)
 
 
-def scaled(work: Work, subbatch_size: int) -> KernelCall:
-    """The call: the sub-batch stretches the rows of forward products and dedx, and the inner dimension of weight gradients."""
+def scaled(work: Work, subbatch_size: int, number_bytes: int = FLOAT_BYTES) -> KernelCall:
+    """The call: the sub-batch stretches the rows of forward products and dedx, and the inner dimension of weight gradients.
+
+    Products without weights, as attention has, become more instead of larger.
+    """
     b = subbatch_size
     return KernelCall(
         kernel=work.kernel,
@@ -148,8 +167,8 @@ def scaled(work: Work, subbatch_size: int) -> KernelCall:
         n=work.n,
         k=work.k * b if work.stretched == "k" else work.k,
         trans=work.trans,
-        groups=work.groups,
-        access_bytes=FLOAT_BYTES * work.access * b,
+        groups=work.groups * b if work.stretched == "groups" else work.groups,
+        access_bytes=number_bytes * work.access * b,
         subbatch_size=b,
         maps_in=work.maps_in,
         maps_out=work.maps_out,

@@ -5,13 +5,14 @@ Rules that the list follows, beside those of `mlperf.specs.kernels.kernels`:
 - A convolution or fully connected layer is one call forward, its bias included, and one backward: gradients of weights, bias
   and, where some layer below learns, of the input. Both carry the sizes of the forward product (after im2col).
 - An activation layer has calls of its own, unless its function is the identity.
-- ``flatten``, and the way back through ``add`` and ``concat``, only look at the same memory in another way: no call.
+- Attention is one call with the rows and columns of its first product, and so many more columns of weights that m n k is right.
+- ``flatten`` and ``tokens``, and the way back through ``add`` and ``concat``, only look at the same memory in another way: no call.
 - Softmax, loss and the loss gradient are one call, ``softmax``, on the network's output; ``add_gradient`` is as there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -19,13 +20,13 @@ from mlperf.specs.kernels.forward import layer_work, softmax_work
 from mlperf.specs.kernels.kernels import KernelCall, checked_subbatch, scaled
 from mlperf.specs.kernels.work import Work, memory_work
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.specs.network.layer import Layer
+from mlperf.specs.network.layer import LAYER_KINDS, Layer
 
-RUNS_BACKWARD = ("conv", "fc", "pool", "batch_norm", "activation", "dropout")
-"""Kinds whose way back computes something."""
-
-VIEWS = ("flatten", "softmax")
+VIEWS = ("flatten", "tokens", "softmax")
 """Kinds that hand on the same memory; softmax runs with the loss."""
+
+RUNS_BACKWARD = tuple(kind for kind in LAYER_KINDS if kind not in (*VIEWS, "add", "concat"))
+"""Kinds whose way back computes something."""
 
 
 def library_calls(cnn: CnnSpec, subbatch_size: int) -> tuple[KernelCall, ...]:
@@ -69,5 +70,15 @@ def _passes(cnn: CnnSpec) -> Iterator[Work]:
 def _forward(cnn: CnnSpec, layer: Layer) -> Work:
     target = cnn.shapes[layer.name]
     element_wise = memory_work("", layer.name, target.size, (target.n_maps, target.n_maps), target)
-    *_, work = element_wise, *layer_work(cnn, layer)
-    return replace(work, kernel=f"{layer.kind}_forward")
+    works = tuple(layer_work(cnn, layer)) or (element_wise,)
+    return replace(_whole(works), kernel=f"{layer.kind}_forward")
+
+
+def _whole(works: Sequence[Work]) -> Work:
+    """One call for all: the only kernel or product; several products as one of the first's rows and columns with all the work."""
+    products = [work for work in works if work.m]
+    if len(products) < 2:
+        return (products or works)[-1]
+    first = products[0]
+    n_macs = sum(work.m * work.n * work.k * work.groups for work in products)
+    return replace(first, n=n_macs // (first.m * first.k), maps_out=products[-1].maps_out)

@@ -9,8 +9,28 @@ from mlperf.specs.network.shape import Shape
 FLOAT_BYTES = 4
 """Single precision, as in SGEMM."""
 
-GEMM_KERNELS = ("convolution", "fc", "dedw", "dedb", "dedx-fc", "dedx-conv")
-"""Matrix products (corrected Table 2 of Oyama et al.)."""
+GEMM_KERNELS = (
+    "convolution",
+    "fc",
+    "dedw",
+    "dedb",
+    "dedx-fc",
+    "dedx-conv",
+    "transposed_convolution",
+    "attention_in",
+    "attention_scores",
+    "attention_values",
+    "attention_out",
+    "dedw-attention_in",
+    "dedw-attention_out",
+    "dedx-attention_in",
+    "dedx-attention_queries",
+    "dedx-attention_keys",
+    "dedx-attention_softmax",
+    "dedx-attention_values",
+    "dedx-attention_out",
+)
+"""Matrix products (corrected Table 2 of Oyama et al.), and those beyond the paper."""
 
 MEMORY_KERNELS = (
     "im2col",
@@ -32,6 +52,22 @@ MEMORY_KERNELS = (
     "global_unpool",
 )
 """Kernels bound by memory: a straight line in `access` each (eq. 5 of Oyama et al.), and those beyond the paper."""
+
+_FURTHER = (
+    "multiply",
+    "layer_norm",
+    "group_norm",
+    "layer_scale",
+    "class_token",
+    "select_token",
+    "position_embedding",
+    "embedding",
+    "resize_nearest",
+    "resize_bilinear",
+    "attention_softmax",
+)
+FURTHER_KERNELS = (*_FURTHER, *(f"{name}_gradient" for name in _FURTHER), "attention_bias")
+"""Kernels bound by memory that the measuring engine does not run: those of kinds of layers that only libraries run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
-from mlperf.specs.network.counts import layer_n_macs, layer_n_params
-from mlperf.specs.network.layer import NETWORK_INPUT, WEIGHTED, Layer
+from mlperf.specs.network.counts import layer_n_macs, layer_n_macs_backward, layer_n_params
+from mlperf.specs.network.layer import NETWORK_INPUT, NORMS, WEIGHTED, Layer
 from mlperf.specs.network.output_shape import output_shape
 from mlperf.specs.network.shape import Shape, Size, pair
 from mlperf.specs.network.sprint_form import SprintForm, sprint_form
@@ -22,7 +22,7 @@ __all__ = ["CnnSpec", "Layer", "Shape"]
 
 @dataclass(frozen=True, slots=True)
 class CnnSpec:
-    """A convolutional network, by its layers in the order in which they run.
+    """A network, convolutional or of tokens, by its layers in the order in which they run.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class CnnSpec:
 
     @property
     def n_macs(self) -> int:
-        """Multiply-accumulates of convolutions and fully connected layers, forward, for one sample."""
+        """Multiply-accumulates of matrix products, forward, for one sample (`mlperf.specs.network.counts.layer_n_macs`)."""
         return sum(self.layer_macs.values())
 
     @property
@@ -139,14 +139,22 @@ class CnnSpec:
     def n_flops_backward(self) -> int:
         """The same for the backward pass: weight gradients of all layers, input gradients of all that need one."""
         needed = self.needs_gradient
-        return sum(2 * macs * (1 + needed[self.sources[name][0]]) for name, macs in self.layer_macs.items())
+        return 2 * sum(
+            layer_n_macs_backward(
+                layer,
+                self.input_shapes(layer.name)[0],
+                self.shapes[layer.name],
+                reaches_input=needed[self.sources[layer.name][0]],
+            )
+            for layer in self.layers
+        )
 
     @property
     def needs_gradient(self) -> Mapping[str, bool]:
         """Whether the gradient of a layer's output is needed: some learnt parameter lies at or before the layer."""
         needed = {NETWORK_INPUT: False}
         for layer in self.layers:
-            learns = layer.kind in WEIGHTED and (layer.bias or layer.kind != "batch_norm")
+            learns = layer.kind in WEIGHTED and (layer.bias or layer.kind not in NORMS)
             needed[layer.name] = learns or any(needed[source] for source in self.sources[layer.name])
         return needed
 

@@ -100,10 +100,10 @@ def _layer_row(layer: Layer) -> dict[str, Any]:
 
 
 def _default(layer: Layer, key: str) -> Any:
-    """What reading would fill in: the stride of a convolution is 1, that of a pool its window."""
+    """What reading would fill in: the stride of convolutions is 1, that of a pool its window."""
     if key != "stride" or layer.is_adaptive:
         return DEFAULTS[key]
-    return (1, 1) if layer.kind == "conv" else layer.filter_size
+    return layer.filter_size if layer.kind == "pool" else (1, 1)
 
 
 def _short(value: Any) -> Any:

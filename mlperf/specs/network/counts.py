@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from mlperf.specs.network.layer import Layer
 from mlperf.specs.network.shape import Shape
 
@@ -17,12 +19,67 @@ def fan(layer: Layer, source: Shape) -> int:
 
 
 def layer_n_params(layer: Layer, source: Shape) -> int:
-    """Learnt parameters: weights and biases; scale and shift of a batch norm."""
-    if layer.kind == "batch_norm":
-        return 2 * source.n_maps if layer.bias else 0
-    return layer.n_maps * (fan(layer, source) + layer.bias)
+    """Learnt parameters: weights and biases, scales and shifts, embeddings and tokens."""
+    return _PARAMS[layer.kind](layer, source) if layer.kind in _PARAMS else 0
 
 
 def layer_n_macs(layer: Layer, source: Shape, target: Shape) -> int:
-    """Multiply-accumulates of the forward pass for one sample; only ``conv`` and ``fc`` have any."""
+    """Multiply-accumulates of the forward pass for one sample: those of matrix products.
+
+    Only convolutions, fully connected layers and attention have any, its products of activations with activations included;
+    norms, activations, sums and resizing count nothing. What torchvision's model pages call GFLOPS is this number.
+    """
+    if layer.kind == "attention":
+        return projection_macs(source) + 2 * activation_macs(source)
+    if layer.kind == "transposed_conv":
+        return source.size * layer.window * (layer.n_maps // layer.groups)
     return target.size * fan(layer, source)
+
+
+def layer_n_macs_backward(layer: Layer, source: Shape, target: Shape, *, reaches_input: bool) -> int:
+    """Multiply-accumulates of the backward pass for one sample: those of weight gradients, and of input gradients where needed.
+
+    Inside attention every product has both, but the projection of the input, which like other layers has the latter only if
+    ``reaches_input``.
+    """
+    forward = layer_n_macs(layer, source, target)
+    if layer.kind == "attention":
+        return 2 * forward - (0 if reaches_input else 3 * projection_macs(source) // 4)
+    return forward * (1 + reaches_input)
+
+
+def projection_macs(source: Shape) -> int:
+    """Products of an attention with its weights: queries, keys and values from every token, and the output; T 4 d^2."""
+    return source.map_size * 4 * source.n_maps**2
+
+
+def activation_macs(source: Shape) -> int:
+    """One of the two products of an attention without weights, queries with keys or probabilities with values: T^2 d."""
+    return source.map_size**2 * source.n_maps
+
+
+def _maps_and_fan(layer: Layer, source: Shape) -> int:
+    return layer.n_maps * (fan(layer, source) + layer.bias)
+
+
+def _transposed(layer: Layer, source: Shape) -> int:
+    return layer.n_maps * (source.n_maps // layer.groups * layer.window + layer.bias)
+
+
+def _scale_and_shift(layer: Layer, source: Shape) -> int:
+    return 2 * source.n_maps if layer.bias else 0
+
+
+_PARAMS: Mapping[str, Callable[[Layer, Shape], int]] = {
+    "conv": _maps_and_fan,
+    "transposed_conv": _transposed,
+    "fc": _maps_and_fan,
+    "batch_norm": _scale_and_shift,
+    "layer_norm": _scale_and_shift,
+    "group_norm": _scale_and_shift,
+    "layer_scale": lambda _layer, source: source.n_maps,
+    "class_token": lambda _layer, source: source.n_maps,
+    "position_embedding": lambda _layer, source: source.size,
+    "embedding": lambda layer, _source: layer.n_embeddings * layer.n_maps,
+    "attention": lambda layer, source: 4 * source.n_maps * (source.n_maps + layer.bias),
+}

@@ -28,6 +28,7 @@ FUNCTIONS = (
     "identity",
 )
 MODES = ("max", "average")
+RESIZE_MODES = ("nearest", "bilinear")
 
 _WINDOW = ("filter_size", "stride", "padding", "dilation")
 KIND_FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -41,17 +42,40 @@ KIND_FIELDS: Mapping[str, tuple[str, ...]] = {
     "flatten": (),
     "add": (),
     "concat": (),
+    "transposed_conv": ("n_maps", *_WINDOW, "output_padding", "groups", "bias"),
+    "resize": ("mode", "output_size", "scale"),
+    "multiply": (),
+    "layer_norm": ("bias",),
+    "group_norm": ("groups", "bias"),
+    "layer_scale": (),
+    "tokens": (),
+    "class_token": (),
+    "select_token": (),
+    "position_embedding": (),
+    "embedding": ("n_embeddings", "n_maps"),
+    "attention": ("n_heads", "bias"),
 }
 """The fields that each kind of layer reads, beyond ``name``, ``kind`` and ``inputs``."""
 
 LAYER_KINDS = tuple(KIND_FIELDS)
-WEIGHTED = ("conv", "fc", "batch_norm")
+EXPLICIT_KINDS = LAYER_KINDS[: LAYER_KINDS.index("transposed_conv")]
+"""Kinds whose kernels the measuring engine runs one by one; the others run as layers of a library."""
+NORMS = ("batch_norm", "layer_norm", "group_norm")
+"""Kinds that normalise; their ``bias`` stands for scale and shift."""
+WEIGHTED = ("conv", "transposed_conv", "fc", *NORMS, "layer_scale", "class_token", "position_embedding", "embedding", "attention")
 """Kinds with parameters to learn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
     """One layer of a network.
+
+    A sequence of tokens is a map of one column: ``n_maps`` numbers for each token, as many rows as tokens. ``tokens`` lays out a
+    map in that way, ``class_token`` puts a learnt token before the others, ``select_token`` keeps the first one alone,
+    ``position_embedding`` adds a learnt number to every element; a ``conv`` of 1 x 1 is a linear layer applied to each token.
+    ``embedding`` reads one map of indices. ``attention`` is multi-head self-attention with its projections. ``layer_norm``
+    normalises over the maps at each place, ``group_norm`` over groups of maps. ``multiply`` broadcasts inputs of one map or of
+    1 x 1 elements, ``layer_scale`` multiplies every map by a learnt number. Stochastic depth is no layer.
 
     A pair is (height, width); a single integer stands for a square. A field that the layer's kind does not read
     (`KIND_FIELDS`) must keep its default.
@@ -65,27 +89,35 @@ class Layer:
     inputs : tuple of str
         The producing layers; ``()`` means the layer before, ``"input"`` the network's input.
     n_maps : int
-        Maps (channels, neurons) that a ``conv`` or ``fc`` writes.
+        Maps (channels, neurons) that a ``conv``, ``transposed_conv`` or ``fc`` writes, or the width of an ``embedding``.
     filter_size : (int, int)
-        Window of a ``conv`` or ``pool``.
+        Window of a ``conv``, ``transposed_conv`` or ``pool``.
     stride : (int, int)
-        Step of the window; by default 1 for ``conv``, the window itself for ``pool``.
+        Step of the window; by default 1 for convolutions, the window itself for ``pool``.
     padding : (int, int)
         Rows and columns added on either side.
     dilation : (int, int)
         Distance between the window's elements.
     groups : int
-        Independent groups of maps of a ``conv``.
+        Independent groups of maps of a convolution or a ``group_norm``.
     bias : bool
-        Whether a ``conv`` or ``fc`` adds a learnt bias, or a ``batch_norm`` has a learnt scale and shift.
+        Whether a convolution, ``fc`` or ``attention`` adds learnt biases, or a norm has a learnt scale and shift.
     mode : str
-        ``max`` or ``average``, for ``pool``.
+        ``max`` or ``average``, for ``pool``; ``nearest`` or ``bilinear``, for ``resize``.
     output_size : (int, int)
-        Fixed output size of an adaptive ``pool``; (1, 1) pools globally, (0, 0) means not adaptive.
+        Fixed output size of an adaptive ``pool`` or a ``resize``; (1, 1) pools globally, (0, 0) means not adaptive.
     function : str
         One of `FUNCTIONS`, for ``activation``.
     ceil_mode : bool
         Whether a ``pool`` rounds its output size up instead of down.
+    output_padding : (int, int)
+        Rows and columns that a ``transposed_conv`` writes in addition.
+    scale : (int, int)
+        By how much a ``resize`` enlarges, where ``output_size`` is not given.
+    n_heads : int
+        Heads of an ``attention``.
+    n_embeddings : int
+        Rows of the table of an ``embedding``: the vocabulary.
 
     Raises
     ------
@@ -107,13 +139,17 @@ class Layer:
     output_size: Size = (0, 0)
     function: str = "relu"
     ceil_mode: bool = False
+    output_padding: Size = (0, 0)
+    scale: Size = (0, 0)
+    n_heads: int = 0
+    n_embeddings: int = 0
 
     def __post_init__(self) -> None:
         _check_name(self)
         _check_types(self)
         object.__setattr__(self, "inputs", tuple(self.inputs))
         _check_choice(self, "kind", LAYER_KINDS)
-        for field in ("filter_size", "stride", "padding", "dilation", "output_size"):
+        for field in _LEAST:
             object.__setattr__(self, field, _checked_pair(self, field))
         _check_unused_fields(self)
         _CHECKS.get(self.kind, _check_nothing)(self)
@@ -162,7 +198,7 @@ def _is_count(value: object, least: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-_LEAST = {"padding": 0, "dilation": 1, "filter_size": 0, "stride": 0, "output_size": 0}
+_LEAST = {"filter_size": 0, "stride": 0, "padding": 0, "dilation": 1, "output_size": 0, "output_padding": 0, "scale": 0}
 
 
 def _checked_pair(layer: Layer, field: str) -> Size:
@@ -252,8 +288,49 @@ def _check_pool(layer: Layer) -> None:
             )
 
 
+def _check_transposed_conv(layer: Layer) -> None:
+    _check_conv(layer)
+    if any(extra >= max(step, gap) for extra, step, gap in zip(layer.output_padding, layer.stride, layer.dilation, strict=True)):
+        hint = "More rows than one step of the window would belong to no window."
+        raise layer_error(layer.name, "output_padding", layer.output_padding, "less than the stride or the dilation", hint)
+
+
+def _check_resize(layer: Layer) -> None:
+    _check_choice(layer, "mode", RESIZE_MODES)
+    if (min(layer.output_size) < 1) == (min(layer.scale) < 1):
+        hint = "As in output_size = [56, 56] or scale = 2."
+        raise layer_error(layer.name, "scale", layer.scale, "either scale or output_size, each >= 1", hint)
+
+
+def _check_groups(layer: Layer) -> None:
+    if not _is_count(layer.groups, 1):
+        raise layer_error(layer.name, "groups", layer.groups, "an integer >= 1", "Every group holds the same number of maps.")
+
+
+def _check_embedding(layer: Layer) -> None:
+    _check_n_maps(layer)
+    if not _is_count(layer.n_embeddings, 1):
+        hint = "n_embeddings is the number of different tokens."
+        raise layer_error(layer.name, "n_embeddings", layer.n_embeddings, "an integer >= 1", hint)
+
+
+def _check_attention(layer: Layer) -> None:
+    if not _is_count(layer.n_heads, 1):
+        raise layer_error(layer.name, "n_heads", layer.n_heads, "an integer >= 1", "The maps are divided among the heads.")
+
+
 def _check_activation(layer: Layer) -> None:
     _check_choice(layer, "function", FUNCTIONS)
 
 
-_CHECKS = {"conv": _check_conv, "pool": _check_pool, "fc": _check_n_maps, "activation": _check_activation}
+_CHECKS = {
+    "conv": _check_conv,
+    "pool": _check_pool,
+    "fc": _check_n_maps,
+    "activation": _check_activation,
+    "transposed_conv": _check_transposed_conv,
+    "resize": _check_resize,
+    "group_norm": _check_groups,
+    "embedding": _check_embedding,
+    "attention": _check_attention,
+}

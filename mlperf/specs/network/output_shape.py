@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from mlperf.core.errors import DataError
 from mlperf.specs.network.layer import Layer, layer_error
-from mlperf.specs.network.shape import Shape, n_windows
+from mlperf.specs.network.shape import Shape, n_windows, window_extent
 
 Inputs = tuple[Shape, ...]
 
@@ -30,14 +30,7 @@ def _same(_layer: Layer, inputs: Inputs) -> Shape:
 
 
 def _conv(layer: Layer, inputs: Inputs) -> Shape:
-    if inputs[0].n_maps % layer.groups:
-        raise layer_error(
-            layer.name,
-            "groups",
-            layer.groups,
-            f"a divisor of the {inputs[0].n_maps} maps it reads",
-            "Every group reads the same number of maps.",
-        )
+    _check_groups(layer, inputs[0])
     return _slide(layer, inputs[0], layer.n_maps)
 
 
@@ -105,7 +98,96 @@ def _check_at_least_two(layer: Layer, inputs: Inputs) -> None:
         )
 
 
-_MERGES = ("add", "concat")
+def _transposed_conv(layer: Layer, inputs: Inputs) -> Shape:
+    source = inputs[0]
+    _check_groups(layer, source)
+    numbers = zip(
+        (source.height, source.width),
+        layer.stride,
+        layer.padding,
+        layer.filter_size,
+        layer.dilation,
+        layer.output_padding,
+        strict=True,
+    )
+    height, width = (
+        (size - 1) * step - 2 * border + window_extent(window, gap) + extra for size, step, border, window, gap, extra in numbers
+    )
+    if min(height, width) < 1:
+        hint = "Less padding, or a larger window."
+        raise DataError(f"got {source}, expected more", place=f"layer {layer.name!r}, input shape", hint=hint)
+    return Shape(layer.n_maps, height, width)
+
+
+def _resize(layer: Layer, inputs: Inputs) -> Shape:
+    source = inputs[0]
+    if layer.is_adaptive:
+        return Shape(source.n_maps, *layer.output_size)
+    return Shape(source.n_maps, source.height * layer.scale[0], source.width * layer.scale[1])
+
+
+def _multiply(layer: Layer, inputs: Inputs) -> Shape:
+    """Sizes of 1 are stretched to those of the other inputs."""
+    _check_at_least_two(layer, inputs)
+    largest = Shape(*(max(getattr(each, name) for each in inputs) for name in ("n_maps", "height", "width")))
+    for shape in inputs:
+        if any(getattr(shape, name) not in (1, getattr(largest, name)) for name in ("n_maps", "height", "width")):
+            raise DataError(
+                f"got {shape}, expected {largest} or 1 in place of any of these numbers",
+                place=f"layer {layer.name!r}, input shape",
+                hint="multiply stretches sizes of 1 only, as squeeze-excite does with its 1 x 1 maps.",
+            )
+    return largest
+
+
+def _group_norm(layer: Layer, inputs: Inputs) -> Shape:
+    _check_groups(layer, inputs[0])
+    return inputs[0]
+
+
+def _tokens(_layer: Layer, inputs: Inputs) -> Shape:
+    return Shape(inputs[0].n_maps, inputs[0].map_size, 1)
+
+
+def _class_token(layer: Layer, inputs: Inputs) -> Shape:
+    _check_sequence(layer, inputs[0])
+    return Shape(inputs[0].n_maps, inputs[0].height + 1, 1)
+
+
+def _select_token(layer: Layer, inputs: Inputs) -> Shape:
+    _check_sequence(layer, inputs[0])
+    return Shape(inputs[0].n_maps, 1, 1)
+
+
+def _embedding(layer: Layer, inputs: Inputs) -> Shape:
+    _check_sequence(layer, inputs[0])
+    if inputs[0].n_maps != 1:
+        hint = "An embedding reads one index for each token: input_maps = 1, input_size = [128, 1]."
+        raise DataError(f"got {inputs[0]}, expected one map", place=f"layer {layer.name!r}, input shape", hint=hint)
+    return Shape(layer.n_maps, inputs[0].height, 1)
+
+
+def _attention(layer: Layer, inputs: Inputs) -> Shape:
+    _check_sequence(layer, inputs[0])
+    if inputs[0].n_maps % layer.n_heads:
+        expected = f"a divisor of the {inputs[0].n_maps} maps it reads"
+        raise layer_error(layer.name, "n_heads", layer.n_heads, expected, "Every head has the same number of maps.")
+    return inputs[0]
+
+
+def _check_groups(layer: Layer, source: Shape) -> None:
+    if source.n_maps % layer.groups:
+        expected = f"a divisor of the {source.n_maps} maps it reads"
+        raise layer_error(layer.name, "groups", layer.groups, expected, "Every group reads the same number of maps.")
+
+
+def _check_sequence(layer: Layer, shape: Shape) -> None:
+    if shape.width != 1:
+        hint = 'A sequence is a map of one column: put a layer of kind = "tokens" before.'
+        raise DataError(f"got {shape}, expected a width of 1", place=f"layer {layer.name!r}, input shape", hint=hint)
+
+
+_MERGES = ("add", "concat", "multiply")
 _RULES: Mapping[str, Callable[[Layer, Inputs], Shape]] = {
     "conv": _conv,
     "pool": _pool,
@@ -117,4 +199,16 @@ _RULES: Mapping[str, Callable[[Layer, Inputs], Shape]] = {
     "flatten": _flatten,
     "add": _add,
     "concat": _concat,
+    "transposed_conv": _transposed_conv,
+    "resize": _resize,
+    "multiply": _multiply,
+    "layer_norm": _same,
+    "group_norm": _group_norm,
+    "layer_scale": _same,
+    "tokens": _tokens,
+    "class_token": _class_token,
+    "select_token": _select_token,
+    "position_embedding": _same,
+    "embedding": _embedding,
+    "attention": _attention,
 }

@@ -11,8 +11,11 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import read_cnn
 from mlperf.specs.zoo.alexnet import alexnet
+from mlperf.specs.zoo.convnext import convnext_tiny
+from mlperf.specs.zoo.inverted_residual import efficientnet_b0, mobilenet_v3_large, mobilenet_v3_small
 from mlperf.specs.zoo.resnet import resnet18, resnet50
 from mlperf.specs.zoo.vgg import vgg
+from mlperf.specs.zoo.vision_transformer import vit_b_16
 
 _A1 = partial(
     CnnSpec.from_sprint, n_maps=(3, 32, 32, 64, 64, 128, 128, *3 * (192,), *5 * (512,), 1000), pools_after=(2, 4, 6, 9, 12)
@@ -33,6 +36,11 @@ _ZOO: Mapping[str, tuple[int, Callable[[str, int], CnnSpec]]] = {
     "vgg13": (224, vgg),
     "vgg16": (224, vgg),
     "vgg19": (224, vgg),
+    "mobilenet_v3_small": (224, mobilenet_v3_small),
+    "mobilenet_v3_large": (224, mobilenet_v3_large),
+    "efficientnet_b0": (224, efficientnet_b0),
+    "convnext_tiny": (224, convnext_tiny),
+    "vit_b_16": (224, vit_b_16),
 }
 """Usual input size, and the function that builds the network from its name and an input size.
 

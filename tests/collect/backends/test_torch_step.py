@@ -58,7 +58,60 @@ POOLED = CnnSpec(
         Layer("f", "fc", n_maps=4),
     ),
 )
-NETS = [SPRINT, BRANCHED, POOLED, load_cnn("resnet18"), load_cnn("alexnet")]
+GATED = CnnSpec(
+    "gated",
+    3,
+    (12, 10),
+    (
+        Layer("c", "conv", n_maps=8, filter_size=3, padding=1),
+        Layer("gn", "group_norm", groups=4),
+        Layer("plain", "group_norm", groups=2, bias=False),
+        Layer("mean", "pool", inputs=("gn",), mode="average", output_size=1),
+        Layer("squeeze", "conv", n_maps=8, filter_size=1),
+        Layer("gate", "activation", function="hardsigmoid"),
+        Layer("times", "multiply", inputs=("plain", "gate")),
+        Layer("ln", "layer_norm"),
+        Layer("scale", "layer_scale"),
+        Layer("sum", "add", inputs=("scale", "gn")),
+        Layer("up", "transposed_conv", n_maps=6, filter_size=(3, 2), stride=2, padding=(1, 0), output_padding=(1, 0), groups=2),
+        Layer("swish", "activation", function="hardswish"),
+        Layer("down", "resize", mode="bilinear", output_size=(5, 7)),
+        Layer("twice", "resize", mode="nearest", scale=2),
+        Layer("o", "fc", n_maps=4),
+    ),
+)
+SEEN = CnnSpec(
+    "seen",
+    3,
+    (8, 12),
+    (
+        Layer("patches", "conv", n_maps=8, filter_size=4, stride=4),
+        Layer("tokens", "tokens"),
+        Layer("class", "class_token"),
+        Layer("place", "position_embedding"),
+        Layer("n1", "layer_norm"),
+        Layer("heads", "attention", n_heads=2),
+        Layer("a1", "add", inputs=("heads", "place")),
+        Layer("n2", "layer_norm", bias=False),
+        Layer("bare", "attention", n_heads=4, bias=False),
+        Layer("wide", "conv", n_maps=12, filter_size=1),
+        Layer("gelu", "activation", function="gelu"),
+        Layer("first", "select_token"),
+        Layer("o", "fc", n_maps=5),
+    ),
+)
+READ = CnnSpec(
+    "read",
+    1,
+    (9, 1),
+    (
+        Layer("words", "embedding", n_embeddings=50, n_maps=8),
+        Layer("place", "position_embedding"),
+        Layer("heads", "attention", n_heads=2),
+        Layer("o", "fc", n_maps=3),
+    ),
+)
+NETS = [SPRINT, BRANCHED, POOLED, GATED, SEEN, READ, load_cnn("resnet18"), load_cnn("alexnet")]
 
 
 def pick(nets: list[CnnSpec]) -> Any:
@@ -116,7 +169,7 @@ def test_the_chain_keeps_no_tensor_behind_but_gradients(cnn: CnnSpec) -> None:
     assert {name for name in step.chain.keep.saved if learns[name]} == set()
 
 
-@pick([*NETS, load_cnn("resnet50"), load_cnn("vgg11")])
+@pick([*NETS, *(load_cnn(name) for name in ("resnet50", "vgg11", "mobilenet_v3_small", "efficientnet_b0", "convnext_tiny"))])
 def test_the_module_has_the_parameters_of_the_specification(cnn: CnnSpec) -> None:
     module, _ = torch_module(cnn)
     assert sum(values.numel() for values in module.parameters()) == cnn.n_params

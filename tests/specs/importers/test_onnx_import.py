@@ -147,6 +147,55 @@ def test_every_operator_that_is_supported(tmp_path):
     assert not found["m3"].bias
 
 
+def test_operators_of_networks_of_today(tmp_path):
+    """A gate, norms on maps that come last, layer scale, tokens with a learnt one before them, resizing; parameters by hand."""
+    node = helper.make_node
+    nodes = [
+        node("ConvTranspose", ["x", "up"], ["a"], strides=[2, 2], output_padding=[1, 1], group=3),
+        node("Resize", ["a", "", "", "sizes"], ["b"], mode="linear"),
+        node("Resize", ["b", "", "twice"], ["c"]),
+        node("GroupNormalization", ["c", "g6", "g6"], ["d"], num_groups=2),
+        node("GlobalAveragePool", ["d"], ["mean"]),
+        node("Mul", ["mean", "d"], ["e"]),
+        node("Transpose", ["e"], ["last"], perm=[0, 2, 3, 1]),
+        node("LayerNormalization", ["last", "g6", "g6"], ["f"], axis=-1),
+        node("MatMul", ["f", "w"], ["g"]),
+        node("Add", ["g", "b4"], ["h"]),
+        node("Transpose", ["h"], ["first"], perm=[0, 3, 1, 2]),
+        node("Mul", ["scale", "first"], ["i"]),
+        node("Reshape", ["i", "three"], ["j"]),
+        node("Transpose", ["j"], ["k"], perm=[0, 2, 1]),
+        node("Concat", ["token", "k"], ["l"], axis=1),
+        node("Add", ["l", "place"], ["m"]),
+        node("Gather", ["m", "zero"], ["y"], axis=1),
+    ]
+    initializers = [
+        weights("up", 3, 2, 3, 3),
+        constant("sizes", [1, 6, 5, 4]),
+        constant("twice", [1, 1, 2, 2], np.float32),
+        weights("g6", 6),
+        weights("w", 6, 4),
+        weights("b4", 4),
+        weights("scale", 4, 1, 1),
+        constant("three", [0, 4, -1]),
+        weights("token", 1, 1, 4),
+        weights("place", 1, 81, 4),
+        constant("zero", 0),
+    ]
+    found = from_onnx(saved(tmp_path, nodes, initializers, "y"))
+    kinds = ["transposed_conv", "resize", "resize", "group_norm", "pool", "multiply", "layer_norm", "conv", "layer_scale"]
+    assert [layer.kind for layer in found.layers] == [*kinds, "tokens", "class_token", "position_embedding", "select_token"]
+    assert found.n_params == 3 * 2 * 9 + 12 + 12 + (24 + 4) + 4 + 4 + 81 * 4
+    assert (found.shapes["a"], found.shapes["c"], found.shapes["l"]) == (Shape(6, 18, 18), Shape(6, 10, 8), Shape(4, 81, 1))
+
+
+def test_words_are_looked_up(tmp_path):
+    nodes = [helper.make_node("Gather", ["table", "x"], ["e"]), helper.make_node("ReduceMean", ["e"], ["y"], axes=[1], keepdims=0)]
+    found = from_onnx(saved(tmp_path, nodes, [weights("table", 50, 8)], "y"), input_shape=(1, 7, 1))
+    assert [layer.kind for layer in found.layers] == ["embedding", "pool"]
+    assert (found.n_params, found.output_shape) == (400, Shape(8, 1, 1))
+
+
 def test_a_mean_over_the_map_and_a_squeeze(tmp_path):
     nodes = [
         helper.make_node("ReduceMean", ["x"], ["g"], axes=[-1, 2], keepdims=1),
@@ -171,10 +220,10 @@ W = weights("w", 4, 3, 3, 3)
     ("nodes", "initializers", "message"),
     [
         ([helper.make_node("Einsum", ["x"], ["y"], name="odd", equation="a")], [], "node 'odd': got the operation Einsum"),
-        ([CONV, helper.make_node("Mul", ["c", "c"], ["y"])], [W], "node 'y': got the operation Mul"),
+        ([CONV, helper.make_node("Div", ["c", "c"], ["y"])], [W], "node 'y': got the operation Div"),
         ([helper.make_node("Concat", ["x", "x"], ["y"], axis=2)], [], "node 'y': got the operation Concat with {'axis': 2}"),
         ([helper.make_node("Clip", ["x"], ["y"])], [], "node 'y': got the operation Clip"),
-        ([helper.make_node("Reshape", ["x", "s"], ["y"])], [constant("s", [-1, 3, 64])], "node 'y': got the operation Reshape"),
+        ([helper.make_node("Reshape", ["x", "s"], ["y"])], [constant("s", [-1, 64, 3])], "node 'y': got the operation Reshape"),
         ([helper.make_node("Flatten", ["x"], ["y"], axis=2)], [], "node 'y': got the operation Flatten"),
         (
             [helper.make_node("Add", ["x", "b"], ["y"])],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+from networks_of_today import NETWORKS
 
 from mlperf.core.errors import DataError, MissingExtraError
 from mlperf.specs.importers.torch_import import from_torch
@@ -116,6 +117,7 @@ ARCHITECTURES = {
     "vgg16": (lambda torch: vgg(torch, (64, 128, 256, 512, 512), (2, 2, 3, 3, 3), 1000), (3, 224, 224)),
     "resnet18": (lambda torch: resnet(torch, (64, 128, 256, 512), (2, 2, 2, 2), bottleneck=False), (3, 224, 224)),
     "resnet50": (lambda torch: resnet(torch, (64, 128, 256, 512), (3, 4, 6, 3), bottleneck=True), (3, 224, 224)),
+    **{name: (build, (3, 224, 224)) for name, build in NETWORKS.items()},
 }
 
 
@@ -132,7 +134,11 @@ def test_counts_agree_with_torch_and_with_the_zoo(torch, known):
     found, ours = from_torch(module, shape), load_cnn(name)
     assert found.n_params == n_params(module) == ours.n_params
     assert found.n_macs == ours.n_macs
-    assert (2 * found.n_flops, 2 * found.n_flops_backward) == flops(torch, module, shape, 2)
+    forward, backward = flops(torch, module, shape, 2)
+    assert 2 * found.n_flops == forward
+    # torch's counter takes the way back of a convolution in groups for one of all maps.
+    if all(layer.groups == 1 for layer in found.layers):
+        assert 2 * found.n_flops_backward == backward
 
 
 def test_layers_agree_with_the_zoo(known):
@@ -188,6 +194,43 @@ def test_every_module_and_function_that_is_supported(torch):
     assert tuple(module(torch.empty(2, 4, 20, 31)).shape) == (2, 28)
 
 
+def test_kinds_beyond_networks_of_images(torch):
+    """Shapes and parameters as torch has them: words, norms of groups, transposed convolutions, resizing."""
+    nn, F = torch.nn, torch.nn.functional
+
+    class Drawn(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = nn.GroupNorm(2, 4, affine=False)
+            self.up = nn.ConvTranspose2d(4, 6, (3, 2), stride=2, padding=(1, 0), output_padding=(1, 0), groups=2, bias=False)
+            self.twice = nn.Upsample(scale_factor=2)
+            self.square = nn.UpsamplingBilinear2d(size=(9, 9))
+
+        def forward(self, x):
+            x = self.twice(self.up(self.norm(x)))
+            return F.interpolate(self.square(x), scale_factor=3, mode="bilinear")
+
+    class Words(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words, self.place = nn.Embedding(100, 8), nn.Parameter(torch.zeros(1, 7, 8))
+            self.heads = nn.MultiheadAttention(8, 2, bias=False, batch_first=True)
+            self.out = nn.Linear(8, 3)
+
+        def forward(self, x):
+            x = self.words(x) + self.place
+            return self.out(self.heads(x, x, x)[0].mean(1))
+
+    drawn, found = Drawn(), from_torch(Drawn(), (4, 5, 6))
+    assert found.n_params == n_params(drawn)
+    assert found.output_shape == Shape(*drawn(torch.empty(1, 4, 5, 6)).shape[1:])
+    assert [layer.kind for layer in found.layers] == ["group_norm", "transposed_conv", *3 * ["resize"]]
+    words, read = Words(), from_torch(Words(), (1, 7, 1))
+    assert read.n_params == n_params(words)
+    assert read.output_shape == Shape(*words(torch.zeros(1, 7, dtype=torch.long)).shape[1:], 1, 1)
+    assert [layer.kind for layer in read.layers] == ["embedding", "position_embedding", "attention", "pool", "fc"]
+
+
 def test_a_mean_over_the_map_is_global_pooling(torch):
     class Mean(torch.nn.Module):
         def __init__(self):
@@ -218,11 +261,20 @@ def traced(torch, function, *modules):
 def test_what_has_no_layer_is_named(torch):
     nn = torch.nn
     cases = [
-        (lambda m, x: m[0](x), [nn.ConvTranspose2d(3, 4, 3)], "node 'm_0': got the operation ConvTranspose2d"),
+        (lambda m, x: m[0](x), [nn.Conv3d(3, 4, 3)], "node 'm_0': got the operation Conv3d"),
+        (lambda m, x: m[0](x), [nn.LayerNorm(8)], r"node 'm_0': got the operation LayerNorm over \(8,\)"),
+        (lambda m, x: m[0](x.permute(0, 2, 3, 1)), [nn.Conv2d(8, 4, 3)], "Conv2d of a tensor laid out as bhwc"),
+        (lambda m, x: m[0](x), [nn.Upsample(scale_factor=2, mode="bicubic")], "Upsample with mode 'bicubic'"),
+        (
+            lambda m, x: m[0](x.flatten(2).transpose(1, 2), *2 * (x,)),
+            [nn.MultiheadAttention(3, 1)],
+            "MultiheadAttention of 2 inputs",
+        ),
+        (lambda m, x: m[0](x).flatten(2).transpose(1, 2)[:, 1], [nn.Conv2d(3, 4, 3)], "got the operation getitem"),
         (lambda m, x: m[0](x) * 2, [nn.Conv2d(3, 4, 3)], "node 'mul': got the operation mul"),
         (lambda m, x: m[0](x) + 1, [nn.Conv2d(3, 4, 3)], "node 'add': got the operation add"),
         (lambda m, x: torch.cat([m[0](x), m[0](x)], dim=2), [nn.Conv2d(3, 4, 3)], "node 'cat': got the operation cat"),
-        (lambda m, x: m[0](x).permute(0, 2, 3, 1), [nn.Conv2d(3, 4, 3)], "node 'permute': got the operation permute"),
+        (lambda m, x: m[0](x).permute(0, 1, 3, 2), [nn.Conv2d(3, 4, 3)], "node 'permute': got the operation permute"),
         (lambda m, x: m[0](x).view(-1, 4), [nn.Conv2d(3, 4, 3)], "node 'view': got the operation view"),
         (lambda m, x: m[0](x).mean(1), [nn.Conv2d(3, 4, 3)], "node 'mean': got the operation mean"),
         (lambda m, x: torch.flatten(m[0](x)), [nn.Conv2d(3, 4, 3)], "node 'flatten': got the operation flatten"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import UsageError
+from mlperf.specs.kernels.explicit import further_layer
 from mlperf.specs.kernels.kernels import MEMORY_KERNELS, kernel_calls
 from mlperf.specs.zoo.generator import make_cnns
 from mlperf.specs.zoo.generator_residual import make_residual_cnns
@@ -19,9 +20,11 @@ def kernels(cnn):
 
 
 def test_together_with_the_sprint_form_they_run_every_kernel_of_the_zoo():
-    """A network of the zoo that is held out must find a model for each of its kernels."""
+    """A network of the zoo that the engine runs and that is held out must find a model for each of its kernels."""
     covered = set().union(*map(kernels, (*make_cnns(), *TEN)))
-    assert set().union(*(kernels(load_cnn(name)) for name in zoo_names())) <= covered
+    zoo = [cnn for cnn in map(load_cnn, zoo_names()) if further_layer(cnn) is None]
+    assert len(zoo) == 10
+    assert set().union(*map(kernels, zoo)) <= covered
     assert set(MEMORY_KERNELS) <= covered
 
 

@@ -9,7 +9,8 @@ from mlperf.specs.network.cnn import Shape
 from mlperf.specs.network.cnn_toml import write_cnn
 from mlperf.specs.zoo.zoo import find_cnn, load_cnn, zoo_names
 
-# Parameters: torchvision's model table; multiply-accumulates (GFLOPS there): the same table, to two digits;
+# Parameters: torchvision's model pages; multiply-accumulates (GFLOPS there, products of matrices alone): the same pages, to two
+# digits of the older networks, to three of those from mobilenet_v3_small on (`_ops` of the weights);
 # stand-ins: design numbers that agree with Table 5 of Oyama et al. (16.1, 12.1, 12.5 million).
 PUBLISHED = {
     "alexnet": (61_100_840, 0.71),
@@ -22,7 +23,13 @@ PUBLISHED = {
     "a1": (16_105_800, 8.485),
     "b1": (12_088_360, 22.682),
     "c1": (12_494_856, 34.600),
+    "mobilenet_v3_small": (2_542_856, 0.057),
+    "mobilenet_v3_large": (5_483_032, 0.217),
+    "efficientnet_b0": (5_288_548, 0.386),
+    "convnext_tiny": (28_589_128, 4.456),
+    "vit_b_16": (86_567_656, 17.564),
 }
+TWO_DIGITS = ("alexnet", "vgg11", "vgg13", "vgg16", "vgg19", "resnet18", "resnet50")
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -30,9 +37,7 @@ def test_published_counts(name):
     cnn = load_cnn(name)
     n_params, giga_macs = PUBLISHED[name]
     assert cnn.n_params == n_params
-    assert cnn.n_macs / 1e9 == pytest.approx(
-        giga_macs, abs=0.0051 if giga_macs < 20 and name[0] not in "abc" else 0.00051 if name != "alexnet" else 0.0051
-    )
+    assert cnn.n_macs / 1e9 == pytest.approx(giga_macs, abs=0.0051 if name in TWO_DIGITS else 0.00051)
     assert cnn.output_shape == Shape(1000, 1, 1)
 
 

@@ -1,0 +1,130 @@
+"""Modules of torch for the kinds of layers that the explicit engine does not run; values are maps, tokens a map of one column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mlperf.specs.network.cnn import CnnSpec, Layer
+
+Function = Callable[..., Any]
+
+
+def further_module(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
+    """The module of a layer of such a kind; it takes and returns values of four dimensions."""
+    return _MODULES[layer.kind](torch, cnn, layer)
+
+
+def _applied(torch: Any, function: Function, **shapes: tuple[int, ...]) -> Any:
+    """A module that hands its parameters, of the given shapes, to ``function(parameters, *inputs)``."""
+
+    class Applied(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            for name, shape in shapes.items():
+                self.register_parameter(name, torch.nn.Parameter(torch.empty(shape)))
+
+        def forward(self, *inputs: Any) -> Any:
+            return function(dict(self.named_parameters()), *inputs)
+
+    return Applied()
+
+
+def _transposed_conv(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
+    return torch.nn.ConvTranspose2d(
+        cnn.input_shapes(layer.name)[0].n_maps,
+        layer.n_maps,
+        layer.filter_size,
+        stride=layer.stride,
+        padding=layer.padding,
+        output_padding=layer.output_padding,
+        groups=layer.groups,
+        bias=layer.bias,
+        dilation=layer.dilation,
+    )
+
+
+def _resize(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
+    target = cnn.shapes[layer.name]
+    return torch.nn.Upsample(size=(target.height, target.width), mode=layer.mode)
+
+
+def _multiply(torch: Any, _cnn: CnnSpec, _layer: Layer) -> Any:
+    def product(_own: Any, first: Any, *others: Any) -> Any:
+        for other in others:
+            first = first * other
+        return first
+
+    return _applied(torch, product)
+
+
+def _layer_norm(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
+    maps = (cnn.shapes[layer.name].n_maps,)
+
+    def normalised(own: Any, x: Any) -> Any:
+        last = torch.nn.functional.layer_norm(x.permute(0, 2, 3, 1), maps, own.get("weight"), own.get("bias"))
+        return last.permute(0, 3, 1, 2)
+
+    return _applied(torch, normalised, **({"weight": maps, "bias": maps} if layer.bias else {}))
+
+
+def _group_norm(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
+    return torch.nn.GroupNorm(layer.groups, cnn.shapes[layer.name].n_maps, affine=layer.bias)
+
+
+def _layer_scale(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
+    return _applied(torch, lambda own, x: x * own["scale"], scale=(cnn.shapes[layer.name].n_maps, 1, 1))
+
+
+def _class_token(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
+    def joined(own: Any, x: Any) -> Any:
+        return torch.cat([own["token"].expand(len(x), -1, -1, -1), x], 2)
+
+    return _applied(torch, joined, token=(1, cnn.shapes[layer.name].n_maps, 1, 1))
+
+
+def _select_token(torch: Any, _cnn: CnnSpec, _layer: Layer) -> Any:
+    return _applied(torch, lambda _own, x: x[:, :, :1].contiguous())
+
+
+def _position_embedding(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
+    shape = cnn.shapes[layer.name]
+    return _applied(torch, lambda own, x: x + own["position"], position=(shape.n_maps, shape.height, shape.width))
+
+
+def _embedding(torch: Any, _cnn: CnnSpec, layer: Layer) -> Any:
+    def looked_up(own: Any, x: Any) -> Any:
+        return torch.nn.functional.embedding(x.long().flatten(1), own["weight"]).transpose(1, 2).unsqueeze(3)
+
+    return _applied(torch, looked_up, weight=(layer.n_embeddings, layer.n_maps))
+
+
+def _attention(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
+    maps, functions = cnn.shapes[layer.name].n_maps, torch.nn.functional
+
+    def attended(own: Any, x: Any) -> Any:
+        tokens = x.flatten(2).transpose(1, 2)
+        projected = functions.linear(tokens, own["in_weight"], own.get("in_bias"))
+        heads = projected.unflatten(2, (3, layer.n_heads, -1)).permute(2, 0, 3, 1, 4)
+        found = functions.scaled_dot_product_attention(*heads).transpose(1, 2).flatten(2)
+        return functions.linear(found, own["out_weight"], own.get("out_bias")).transpose(1, 2).unsqueeze(3)
+
+    weights = {"in_weight": (3 * maps, maps), "out_weight": (maps, maps)}
+    return _applied(torch, attended, **weights, **({"in_bias": (3 * maps,), "out_bias": (maps,)} if layer.bias else {}))
+
+
+_MODULES: Mapping[str, Callable[[Any, CnnSpec, Layer], Any]] = {
+    "transposed_conv": _transposed_conv,
+    "resize": _resize,
+    "multiply": _multiply,
+    "layer_norm": _layer_norm,
+    "group_norm": _group_norm,
+    "layer_scale": _layer_scale,
+    "class_token": _class_token,
+    "select_token": _select_token,
+    "position_embedding": _position_embedding,
+    "embedding": _embedding,
+    "attention": _attention,
+}
+FURTHER_KINDS = (*_MODULES, "tokens")
+"""Kinds that these modules compute, and the one that is a mere reshape."""

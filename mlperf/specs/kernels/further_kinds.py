@@ -1,0 +1,174 @@
+"""Kernels of the kinds of layers that the measuring engine does not run: attention, norms of a sample, tokens, resizing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from mlperf.specs.kernels.work import Work, memory_work
+from mlperf.specs.network.layer import Layer
+from mlperf.specs.network.shape import Shape
+
+Sources = tuple[Shape, ...]
+
+
+def _pass(kernel: str, layer: Layer, elements: int, shape: Shape) -> Work:
+    """A memory-bound kernel that reads and writes the maps of ``shape``."""
+    return memory_work(kernel, layer.name, elements, (shape.n_maps, shape.n_maps), shape)
+
+
+def _once(layer: Layer, _sources: Sources, target: Shape) -> Iterator[Work]:
+    """One pass over what is written, called like the kind."""
+    yield _pass(layer.kind, layer, target.size, target)
+
+
+def _once_back(layer: Layer, sources: Sources, target: Shape, _wanted: bool) -> Iterator[Work]:
+    """One pass over the larger of what was read and written: gradients of the input and of the layer's own numbers."""
+    yield _pass(f"{layer.kind}_gradient", layer, max(sources[0].size, target.size), target)
+
+
+def _multiply(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
+    maps = (len(sources) * target.n_maps, target.n_maps)
+    yield memory_work("multiply", layer.name, target.size * (len(sources) - 1), maps, target)
+
+
+def _multiply_back(layer: Layer, sources: Sources, target: Shape, _wanted: bool) -> Iterator[Work]:
+    """The gradient times the other factors, for every factor; sums over what was stretched are part of it."""
+    maps = (len(sources) * target.n_maps, len(sources) * target.n_maps)
+    yield memory_work("multiply_gradient", layer.name, target.size * len(sources), maps, target)
+
+
+def _resize(layer: Layer, _sources: Sources, target: Shape) -> Iterator[Work]:
+    yield _pass(f"resize_{layer.mode}", layer, target.size, target)
+
+
+def _resize_back(layer: Layer, sources: Sources, target: Shape, wanted: bool) -> Iterator[Work]:
+    if wanted:
+        yield _pass(f"resize_{layer.mode}_gradient", layer, max(sources[0].size, target.size), target)
+
+
+def _transposed_conv(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
+    """The way back of a convolution run forward: a product into columns, which are folded into the larger map."""
+    source, per_group = sources[0], layer.n_maps // layer.groups
+    yield Work(
+        "transposed_convolution",
+        layer.name,
+        m=source.map_size,
+        n=layer.window * per_group,
+        k=source.n_maps // layer.groups,
+        trans="NN",
+        stretched="m",
+        groups=layer.groups,
+        maps_in=source.n_maps,
+        maps_out=layer.n_maps,
+        map_size=source.map_size,
+        row_size=source.width,
+    )
+    columns = layer.window * layer.n_maps
+    yield memory_work("col2im", layer.name, source.map_size * columns, (columns, target.n_maps), source, layer.window)
+
+
+def _transposed_conv_back(layer: Layer, sources: Sources, target: Shape, wanted: bool) -> Iterator[Work]:
+    source, columns = sources[0], layer.window * layer.n_maps
+    place = {"maps_in": source.n_maps, "maps_out": layer.n_maps, "map_size": source.map_size, "row_size": source.width}
+    inputs, outputs = source.n_maps // layer.groups, columns // layer.groups
+    if layer.bias:
+        yield Work("dedb", layer.name, m=1, n=layer.n_maps, k=target.map_size, trans="NN", stretched="k", **place)
+    yield memory_work("im2col", layer.name, source.map_size * columns, (target.n_maps, columns), source, layer.window)
+    yield Work("dedw", layer.name, m=inputs, n=outputs, k=source.map_size, trans="TN", stretched="k", groups=layer.groups, **place)
+    if wanted:
+        yield Work(
+            "dedx-conv", layer.name, m=source.map_size, n=inputs, k=outputs, trans="NT", stretched="m", groups=layer.groups, **place
+        )
+
+
+def _attention(layer: Layer, sources: Sources, _target: Shape) -> Iterator[Work]:
+    """Projections of the tokens, queries with keys, softmax, probabilities with values, projection of the output."""
+    maps, tokens, head = _attention_sizes(layer, sources)
+    yield _token_product("attention_in", layer, sources, maps, 3 * maps)
+    yield _head_product("attention_scores", layer, sources, (tokens, tokens, head), "NT")
+    yield _pass("attention_softmax", layer, layer.n_heads * tokens**2, Shape(layer.n_heads, tokens, tokens))
+    yield _head_product("attention_values", layer, sources, (tokens, head, tokens), "NN")
+    yield _token_product("attention_out", layer, sources, maps, maps)
+    if layer.bias:
+        yield _pass("attention_bias", layer, 4 * sources[0].size, sources[0])
+
+
+def _attention_back(layer: Layer, sources: Sources, _target: Shape, wanted: bool) -> Iterator[Work]:
+    maps, tokens, head = _attention_sizes(layer, sources)
+    if layer.bias:
+        yield Work("dedb", layer.name, m=1, n=4 * maps, k=tokens, trans="NN", stretched="k", maps_in=maps, maps_out=4 * maps)
+    yield _weight_product("dedw-attention_out", layer, tokens, maps, maps)
+    yield _token_product("dedx-attention_out", layer, sources, maps, maps, "NT")
+    yield _head_product("dedx-attention_softmax", layer, sources, (tokens, tokens, head), "NT")
+    yield _head_product("dedx-attention_values", layer, sources, (tokens, head, tokens), "TN")
+    yield _pass("attention_softmax_gradient", layer, layer.n_heads * tokens**2, Shape(layer.n_heads, tokens, tokens))
+    yield _head_product("dedx-attention_queries", layer, sources, (tokens, head, tokens), "NN")
+    yield _head_product("dedx-attention_keys", layer, sources, (tokens, head, tokens), "TN")
+    yield _weight_product("dedw-attention_in", layer, tokens, maps, 3 * maps)
+    if wanted:
+        yield _token_product("dedx-attention_in", layer, sources, 3 * maps, maps, "NT")
+
+
+def _attention_sizes(layer: Layer, sources: Sources) -> tuple[int, int, int]:
+    """Maps, tokens, and maps of one head."""
+    return sources[0].n_maps, sources[0].map_size, sources[0].n_maps // layer.n_heads
+
+
+def _token_product(kernel: str, layer: Layer, sources: Sources, inputs: int, outputs: int, trans: str = "NN") -> Work:
+    """Every token's maps with the same weights."""
+    tokens = sources[0].map_size
+    sizes = {"m": tokens, "n": outputs, "k": inputs, "maps_in": inputs, "maps_out": outputs, "map_size": tokens}
+    return Work(kernel, layer.name, trans=trans, stretched="m", **sizes)
+
+
+def _weight_product(kernel: str, layer: Layer, tokens: int, inputs: int, outputs: int) -> Work:
+    """The gradient by the weights of such a product."""
+    sizes = {"m": inputs, "n": outputs, "k": tokens, "maps_in": inputs, "maps_out": outputs, "map_size": tokens}
+    return Work(kernel, layer.name, trans="TN", stretched="k", **sizes)
+
+
+def _head_product(kernel: str, layer: Layer, sources: Sources, sizes: tuple[int, int, int], trans: str) -> Work:
+    """One product for each head and sample, without weights."""
+    m, n, k = sizes
+    maps = sources[0].n_maps
+    place = {"maps_in": maps, "maps_out": maps, "map_size": sources[0].map_size}
+    return Work(kernel, layer.name, m=m, n=n, k=k, trans=trans, stretched="groups", groups=layer.n_heads, **place)
+
+
+def _nothing(_layer: Layer, _sources: Sources, _target: Shape) -> Iterator[Work]:
+    yield from ()
+
+
+def _nothing_back(_layer: Layer, _sources: Sources, _target: Shape, _wanted: bool) -> Iterator[Work]:
+    yield from ()
+
+
+FORWARD: Mapping[str, Callable[[Layer, Sources, Shape], Iterator[Work]]] = {
+    "transposed_conv": _transposed_conv,
+    "resize": _resize,
+    "multiply": _multiply,
+    "layer_norm": _once,
+    "group_norm": _once,
+    "layer_scale": _once,
+    "tokens": _nothing,
+    "class_token": _once,
+    "select_token": _once,
+    "position_embedding": _once,
+    "embedding": _once,
+    "attention": _attention,
+}
+
+BACKWARD: Mapping[str, Callable[[Layer, Sources, Shape, bool], Iterator[Work]]] = {
+    "transposed_conv": _transposed_conv_back,
+    "resize": _resize_back,
+    "multiply": _multiply_back,
+    "layer_norm": _once_back,
+    "group_norm": _once_back,
+    "layer_scale": _once_back,
+    "tokens": _nothing_back,
+    "class_token": _once_back,
+    "select_token": _once_back,
+    "position_embedding": _once_back,
+    "embedding": _once_back,
+    "attention": _attention_back,
+}

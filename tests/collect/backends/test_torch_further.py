@@ -1,0 +1,64 @@
+"""Modules of the further kinds against torch's own classes, with the same parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mlperf.specs import CnnSpec, Layer
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from mlperf.collect.backends.torch_further import further_module  # noqa: E402
+
+
+def module_and_input(layer: Layer, maps: int, height: int, width: int) -> tuple[Any, Any]:
+    """The module of a layer with random parameters, and two samples."""
+    torch.manual_seed(0)
+    module = further_module(torch, CnnSpec("one", maps, (height, width), (layer,)), layer)
+    for values in module.parameters():
+        torch.nn.init.normal_(values)
+    return module, torch.randn(2, maps, height, width)
+
+
+def test_attention_is_torchs() -> None:
+    module, x = module_and_input(Layer("a", "attention", n_heads=3), 12, 7, 1)
+    theirs = torch.nn.MultiheadAttention(12, 3, batch_first=True)
+    names = {"in_weight": "in_proj_weight", "in_bias": "in_proj_bias", "out_weight": "out_proj.weight", "out_bias": "out_proj.bias"}
+    theirs.load_state_dict({names[name]: values for name, values in module.state_dict().items()})
+    tokens = x.squeeze(3).transpose(1, 2)
+    expected, _ = theirs(tokens, tokens, tokens)
+    torch.testing.assert_close(module(x).squeeze(3).transpose(1, 2), expected)
+
+
+def test_layer_norm_is_over_maps() -> None:
+    module, x = module_and_input(Layer("n", "layer_norm"), 6, 4, 5)
+    theirs = torch.nn.LayerNorm(6)
+    theirs.load_state_dict(module.state_dict())
+    torch.testing.assert_close(module(x).permute(0, 2, 3, 1), theirs(x.permute(0, 2, 3, 1)))
+
+
+def test_an_embedding_looks_rows_up() -> None:
+    module, _ = module_and_input(Layer("e", "embedding", n_embeddings=9, n_maps=4), 1, 5, 1)
+    indices = torch.randint(9, (2, 5))
+    expected = torch.nn.functional.embedding(indices, module.weight)
+    torch.testing.assert_close(module(indices.float().view(2, 1, 5, 1)).squeeze(3).transpose(1, 2), expected)
+
+
+def test_the_class_token_comes_first_and_is_what_is_selected() -> None:
+    module, x = module_and_input(Layer("c", "class_token"), 4, 5, 1)
+    select, _ = module_and_input(Layer("s", "select_token"), 4, 6, 1)
+    joined = module(x)
+    assert joined.shape == (2, 4, 6, 1)
+    torch.testing.assert_close(joined[:, :, 1:], x)
+    torch.testing.assert_close(select(joined), module.token.expand(2, -1, -1, -1))
+
+
+def test_multiply_and_scale_broadcast() -> None:
+    scale, x = module_and_input(Layer("s", "layer_scale"), 3, 4, 4)
+    torch.testing.assert_close(scale(x), x * scale.scale)
+    layers = (Layer("p", "pool", mode="average", output_size=1), Layer("m", "multiply", inputs=("input", "p")))
+    product = further_module(torch, CnnSpec("two", 3, 4, layers), layers[1])
+    factors = torch.randn(2, 3, 1, 1)
+    torch.testing.assert_close(product(x, factors), torch.einsum("bcyx,bc->bcyx", x, factors[:, :, 0, 0]))

@@ -1,0 +1,131 @@
+"""Kernels of attention, tokens, norms and resizing: sizes by hand, counts against the network's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mlperf.specs.kernels.kernels import FURTHER_KERNELS, GEMM_KERNELS, kernel_calls
+from mlperf.specs.kernels.layer_calls import library_calls
+from mlperf.specs.kernels.memory import training_memory
+from mlperf.specs.network.cnn import CnnSpec, Layer
+from mlperf.specs.zoo.zoo import load_cnn
+
+WORDS = CnnSpec(
+    "words",
+    1,
+    (5, 1),
+    (
+        Layer("words", "embedding", n_embeddings=50, n_maps=12),
+        Layer("heads", "attention", n_heads=3),
+        Layer("out", "fc", n_maps=2),
+    ),
+)
+
+
+def calls_of(cnn, layer, subbatch_size=2):
+    return {call.kernel: call for call in kernel_calls(cnn, subbatch_size) if call.layer == layer}
+
+
+def test_attention_by_hand():
+    """Five tokens of twelve maps, three heads of four, two samples: six products of each head's kind."""
+    found = calls_of(WORDS, "heads")
+    sizes = {name: (call.m, call.n, call.k, call.groups, call.trans) for name, call in found.items() if name in GEMM_KERNELS}
+    assert sizes == {
+        "attention_in": (10, 36, 12, 1, "NN"),
+        "attention_scores": (5, 5, 4, 6, "NT"),
+        "attention_values": (5, 4, 5, 6, "NN"),
+        "attention_out": (10, 12, 12, 1, "NN"),
+        "dedb": (1, 48, 10, 1, "NN"),
+        "dedw-attention_out": (12, 12, 10, 1, "TN"),
+        "dedx-attention_out": (10, 12, 12, 1, "NT"),
+        "dedx-attention_softmax": (5, 5, 4, 6, "NT"),
+        "dedx-attention_values": (5, 4, 5, 6, "TN"),
+        "dedx-attention_queries": (5, 4, 5, 6, "NN"),
+        "dedx-attention_keys": (5, 4, 5, 6, "TN"),
+        "dedw-attention_in": (12, 36, 10, 1, "TN"),
+        "dedx-attention_in": (10, 12, 36, 1, "NT"),
+    }
+    assert found["attention_softmax"].access_bytes == found["attention_softmax_gradient"].access_bytes == 4 * 2 * 3 * 25
+    assert calls_of(WORDS, "words")["embedding"].access_bytes == 4 * 2 * 5 * 12
+
+
+def test_attention_multiplies_as_numpy_does():
+    """The six products without weights, with those sizes, are the derivatives of softmax(q k') v: against differences."""
+    rng = np.random.default_rng(0)
+    q, k, v, wanted = (rng.standard_normal((5, 4)) for _ in range(4))
+
+    def value(q, k, v):
+        scores = np.exp(q @ k.T)
+        return float(np.sum(wanted * (scores / scores.sum(1, keepdims=True) @ v)))
+
+    scores = np.exp(q @ k.T)
+    p = scores / scores.sum(1, keepdims=True)
+    dp, dv = wanted @ v.T, p.T @ wanted
+    ds = p * (dp - np.sum(p * dp, 1, keepdims=True))
+    dq, dk = ds @ k, ds.T @ q
+    step = 1e-6
+    for number, gradient in enumerate((dq, dk, dv)):
+        inputs = [q.copy(), k.copy(), v.copy()]
+        inputs[number][2, 1] += step
+        assert (value(*inputs) - value(q, k, v)) / step == pytest.approx(gradient[2, 1], rel=1e-4)
+    found = calls_of(WORDS, "heads", 1)
+    by_size = {name: (found[name].m, found[name].n) for name in found if name in GEMM_KERNELS}
+    assert by_size["dedx-attention_softmax"] == dp.shape
+    assert by_size["dedx-attention_values"] == dv.shape
+    assert by_size["dedx-attention_queries"] == dq.shape
+    assert by_size["dedx-attention_keys"] == dk.shape
+
+
+def test_a_transposed_convolution_has_the_products_of_its_convolution():
+    """From 4 x 4 to 9 x 9 as the convolution from 9 x 9 to 4 x 4: the same multiply-accumulates, forward and back."""
+    first = Layer("first", "conv", n_maps=6, filter_size=1)
+    up = Layer("layer", "transposed_conv", n_maps=8, filter_size=3, stride=2, groups=2)
+    down = Layer("layer", "conv", n_maps=6, filter_size=3, stride=2, groups=2)
+    large, small = (9, 9), (4, 4)
+    there = CnnSpec("up", 3, small, (first, up))
+    back = CnnSpec("down", 3, large, (Layer("first", "conv", n_maps=8, filter_size=1), down))
+    assert (there.shapes["layer"].height, back.shapes["layer"].height) == (9, 4)
+    assert there.layer_macs["layer"] == back.layer_macs["layer"] == 16 * 9 * 6 * 4
+    products = {name: call.n_flops for name, call in calls_of(there, "layer").items() if call.n_flops and name != "dedb"}
+    assert set(products) == {"transposed_convolution", "dedw", "dedx-conv"}
+    assert set(products.values()) == {2 * 2 * 16 * 9 * 6 * 4}
+    assert calls_of(there, "layer")["col2im"].access_bytes == calls_of(back, "layer")["im2col"].access_bytes
+
+
+@pytest.mark.parametrize("name", ["vit_b_16", "convnext_tiny", "efficientnet_b0", "mobilenet_v3_small"])
+def test_products_of_the_zoo_add_up(name):
+    """Forward, backward, and the one library call of each layer."""
+    cnn = load_cnn(name)
+    calls = kernel_calls(cnn, 2)
+    assert sum(call.n_flops for call in calls if not call.kernel.startswith("ded")) == 2 * cnn.n_flops
+    assert sum(call.n_flops for call in calls if call.kernel.startswith(("dedw", "dedx"))) == 2 * cnn.n_flops_backward
+    whole = [call for call in library_calls(cnn, 2) if call.kernel.endswith("_forward")]
+    assert sum(call.n_flops for call in whole) == 2 * cnn.n_flops
+
+
+def test_every_further_kernel_is_run_by_some_layer():
+    layers = (
+        Layer("c", "conv", n_maps=4, filter_size=1),
+        Layer("group", "group_norm", groups=2),
+        Layer("mean", "pool", inputs=("group",), mode="average", output_size=1),
+        Layer("times", "multiply", inputs=("group", "mean")),
+        Layer("near", "resize", mode="nearest", scale=2),
+        Layer("line", "resize", mode="bilinear", output_size=3),
+        Layer("scale", "layer_scale"),
+        Layer("layer", "layer_norm"),
+        Layer("tokens", "tokens"),
+        Layer("class", "class_token"),
+        Layer("place", "position_embedding"),
+        Layer("select", "select_token"),
+    )
+    run = {call.kernel for cnn in (WORDS, CnnSpec("all", 3, 6, layers)) for call in kernel_calls(cnn, 1)}
+    assert set(FURTHER_KERNELS) - {"embedding_gradient"} <= run
+    assert "embedding_gradient" in run
+
+
+def test_memory_of_attention_by_hand():
+    """Queries, keys, values and what the heads found beside input and outputs, probabilities of three heads."""
+    found = training_memory(WORDS, 2)
+    outputs = [5, 5 * 12, 5 * 12, 2]
+    assert found.activations_bytes == 4 * 2 * (sum(outputs) + 4 * 60 + 3 * 25)
