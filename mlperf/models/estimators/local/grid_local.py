@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -36,6 +37,7 @@ MIN_VALIDATION = 30
 Outside = Literal["trilinear", "rate", "error"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GridLocal:
     """Local model of matrix products on a logarithmic grid, one lattice per flag pair, one model per dtype.
 
@@ -67,10 +69,9 @@ class GridLocal:
     Oyama et al. (SPRINT), eq. 6.
     """
 
-    def __init__(self, *, node_value: str = "median", outside: Outside = "trilinear", missing_pair: str = "error") -> None:
-        self.node_value = node_value
-        self.outside = outside
-        self.missing_pair = missing_pair
+    node_value: str = "median"
+    outside: Outside = "trilinear"
+    missing_pair: str = "error"
 
     def fit(self, X: pd.DataFrame | Mapping[str, ArrayLike], y: ArrayLike) -> GridLocal:
         """Gather measured nodes; equal (m, n, k, trans) are repeats.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linprog
@@ -22,6 +23,7 @@ INTERPOLATED = 1e-9
 """Residuals below this share of the largest value are zero: the solution passes through the row."""
 
 
+@dataclass(eq=False, repr=False)
 class QuantileOLS(LinearMember):
     """Quantile regression on relative (or plain) residuals.
 
@@ -47,21 +49,12 @@ class QuantileOLS(LinearMember):
 
     member = "quantile"
 
-    def __init__(
-        self,
-        terms: Sequence[str] | None = None,
-        fit_intercept: bool = True,
-        quantile: float = 0.5,
-        noise: str = "relative",
-        n_folds: int = 0,
-        seed: int = 0,
-    ) -> None:
-        self.terms = terms
-        self.fit_intercept = fit_intercept
-        self.quantile = quantile
-        self.noise = noise
-        self.n_folds = n_folds
-        self.seed = seed
+    terms: Sequence[str] | None = None
+    fit_intercept: bool = True
+    quantile: float = 0.5
+    noise: str = "relative"
+    n_folds: int = 0
+    seed: int = 0
 
     def _coefficients(self, design: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         return quantile_coefficients(*relative_system(design, y, self.noise), self.quantile, weight)

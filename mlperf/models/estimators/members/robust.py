@@ -33,6 +33,7 @@ class RobustFit:
     n_iter: int
 
 
+@dataclass(eq=False, repr=False)
 class HuberOLS(LinearMember):
     """Huber regression on relative (or plain) residuals.
 
@@ -67,25 +68,14 @@ class HuberOLS(LinearMember):
 
     member = "huber"
 
-    def __init__(
-        self,
-        terms: Sequence[str] | None = None,
-        fit_intercept: bool = True,
-        noise: str = "relative",
-        k: float = 1.345,
-        max_iter: int = 1000,
-        tol: float = 1e-12,
-        n_folds: int = 5,
-        seed: int = 0,
-    ) -> None:
-        self.terms = terms
-        self.fit_intercept = fit_intercept
-        self.noise = noise
-        self.k = k
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_folds = n_folds
-        self.seed = seed
+    terms: Sequence[str] | None = None
+    fit_intercept: bool = True
+    noise: str = "relative"
+    k: float = 1.345
+    max_iter: int = 1000
+    tol: float = 1e-12
+    n_folds: int = 5
+    seed: int = 0
 
     def _coefficients(self, design: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         return self._iterate(*relative_system(design, y, self.noise), weight).coef

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +34,7 @@ from mlperf.models.uncertainty.spread import Spread
 NOISES = ("absolute", "relative")
 
 
+@dataclass(eq=False, repr=False)
 class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Least squares on terms that a stepwise search selects, with R's answers.
 
@@ -105,49 +106,26 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_groups = True
 
-    def __init__(
-        self,
-        terms: Scope = None,
-        lower: Scope = None,
-        upper: Scope = None,
-        start: Scope = None,
-        direction: str | None = "backward",
-        criterion: str = "aic",
-        k: float | None = None,
-        scale: float = 0.0,
-        alpha_enter: float = 0.05,
-        alpha_remove: float = 0.05,
-        noise: str = "absolute",
-        fit_intercept: bool = True,
-        max_steps: int = 1000,
-        tol: float = 1e-7,
-        na: str = "raise",
-        saturated: str = "forward",
-        offset: str | None = None,
-        report: str | Sequence[str] = "auto",
-        ordered: bool = False,
-        n_draws: int = 0,
-    ) -> None:
-        self.terms = terms
-        self.lower = lower
-        self.upper = upper
-        self.start = start
-        self.direction = direction
-        self.criterion = criterion
-        self.k = k
-        self.scale = scale
-        self.alpha_enter = alpha_enter
-        self.alpha_remove = alpha_remove
-        self.noise = noise
-        self.fit_intercept = fit_intercept
-        self.max_steps = max_steps
-        self.tol = tol
-        self.na = na
-        self.saturated = saturated
-        self.offset = offset
-        self.report = report
-        self.ordered = ordered
-        self.n_draws = n_draws
+    terms: Scope = None
+    lower: Scope = None
+    upper: Scope = None
+    start: Scope = None
+    direction: str | None = "backward"
+    criterion: str = "aic"
+    k: float | None = None
+    scale: float = 0.0
+    alpha_enter: float = 0.05
+    alpha_remove: float = 0.05
+    noise: str = "absolute"
+    fit_intercept: bool = True
+    max_steps: int = 1000
+    tol: float = 1e-7
+    na: str = "raise"
+    saturated: str = "forward"
+    offset: str | None = None
+    report: str | Sequence[str] = "auto"
+    ordered: bool = False
+    n_draws: int = 0
 
     def __sklearn_tags__(self) -> Any:
         """Relative noise needs positive y; dropping rows allows missing values."""
