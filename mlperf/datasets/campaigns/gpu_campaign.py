@@ -13,8 +13,7 @@ import pandas as pd
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.core.shown import Shown
-from mlperf.datasets.campaigns.gpu_format import FILES, OPERATIONS
-from mlperf.datasets.campaigns.gpu_tables import ONE_THREAD, kernel_rows, sgemm_rows, step_rows, update_rows
+from mlperf.datasets.campaigns.gpu_tables import FILES, ONE_THREAD, OPERATIONS, kernel_rows, sgemm_rows, step_rows, update_rows
 from mlperf.datasets.campaigns.write import write_table
 from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.read import read_table

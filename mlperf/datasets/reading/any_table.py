@@ -17,9 +17,8 @@ from mlperf.datasets.dictionary.numbers import NEGATIVE_TIME_HINT, bound_hint
 from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.folder import table_name
 from mlperf.datasets.reading.grid import Grid, read_grid
-from mlperf.datasets.reading.header import separator_hint
 from mlperf.datasets.reading.inference import MISSING_HINT, TypedColumn, number_column, typed_column
-from mlperf.datasets.reading.read import ReadTable, read_table
+from mlperf.datasets.reading.read import ReadTable, read_table, separator_hint
 from mlperf.datasets.reading.repeats import settle_copies
 from mlperf.datasets.reading.source import check_settled, read_source
 

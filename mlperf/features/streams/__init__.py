@@ -9,7 +9,7 @@ __getattr__, __dir__, __all__ = exports(
     {
         "Windows": "mlperf.features.streams.window",
         "Window": "mlperf.features.streams.window",
-        "Rates": "mlperf.features.streams.rates",
+        "Rates": "mlperf.features.streams.running",
         "MovingAverages": "mlperf.features.streams.running",
         "RunningScaler": "mlperf.features.streams.running",
         "dwc_o": "mlperf.features.streams.table",

@@ -26,8 +26,7 @@ from mlperf.models.inference.diagnostics import (
     variance_inflation,
     white,
 )
-from mlperf.models.inference.figures import FitFigures
-from mlperf.models.inference.fit_identity import FitIdentity
+from mlperf.models.inference.figures import FitFigures, FitIdentity
 from mlperf.models.inference.inference import Inference, statsmodels_results, statsmodels_summary
 from mlperf.models.inference.lack_of_fit import LackOfFit, lack_of_fit
 from mlperf.models.inference.report_extras import Extras, left_out_residuals

@@ -15,8 +15,14 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError, DomainError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.models.estimators.local.grid_errors import CellErrors, left_out_nodes
-from mlperf.models.estimators.local.grid_lattice import CORNERS, DIMENSIONS, Lattice, build_lattice
-from mlperf.models.estimators.local.grid_store import lattice_from_dict, lattice_to_dict
+from mlperf.models.estimators.local.grid_lattice import (
+    CORNERS,
+    DIMENSIONS,
+    Lattice,
+    build_lattice,
+    lattice_from_dict,
+    lattice_to_dict,
+)
 from mlperf.models.estimators.local.grid_time import (
     boxes_of,
     domain_reasons,

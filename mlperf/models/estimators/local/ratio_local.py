@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import clone
 
 from mlperf.core.arrays import FloatArray
+from mlperf.models.algebra.small_system import RelativeFit
 from mlperf.models.estimators.local.local_model import LocalModel, TrainingRows
 from mlperf.models.estimators.local.neighbours import Neighbours, mean_log_ratio
-from mlperf.models.estimators.members.relative_fit import RelativeFit
 from mlperf.models.storage.store import model_from_dict, model_to_dict
 
 

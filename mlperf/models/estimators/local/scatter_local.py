@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mlperf.core.arrays import FloatArray
+from mlperf.models.algebra.small_system import RelativeFit
 from mlperf.models.estimators.local.local_model import LocalModel, TrainingRows
 from mlperf.models.estimators.local.neighbours import Neighbours, Prior, local_linear, relative_scale
-from mlperf.models.estimators.members.relative_fit import RelativeFit
 
 
 @dataclass(eq=False, repr=False)

@@ -12,11 +12,10 @@ from scipy.special import ndtri
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import FitError, UsageError
 from mlperf.models.algebra.scaling import column_norms, powers_of_two
-from mlperf.models.algebra.small_system import RANK_TOLERANCE
+from mlperf.models.algebra.small_system import RANK_TOLERANCE, relative_system
 from mlperf.models.estimators.members.member import LinearMember, Solution
-from mlperf.models.estimators.members.relative_fit import relative_system
 from mlperf.models.formula.inputs import Rows
-from mlperf.models.inference.sandwich import sandwich_factor
+from mlperf.models.inference.clustered import sandwich_factor
 from mlperf.models.uncertainty.spread import Spread
 
 INTERPOLATED = 1e-9

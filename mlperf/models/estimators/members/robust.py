@@ -9,11 +9,10 @@ import numpy as np
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import FitError
-from mlperf.models.algebra.small_system import reduce_rows
+from mlperf.models.algebra.small_system import reduce_rows, relative_system
 from mlperf.models.estimators.members.member import LinearMember, Solution
-from mlperf.models.estimators.members.relative_fit import relative_system
 from mlperf.models.formula.inputs import Rows
-from mlperf.models.inference.sandwich import sandwich_factor
+from mlperf.models.inference.clustered import sandwich_factor
 from mlperf.models.uncertainty.spread import Spread
 
 NORMAL_MAD = 0.6745

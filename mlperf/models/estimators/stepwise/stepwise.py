@@ -15,12 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.models.algebra.fixed_order import evaluate_fixed_order
-from mlperf.models.estimators.stepwise.fitted import FittedTerms
-from mlperf.models.estimators.stepwise.problem import Scope, scope_terms
-from mlperf.models.estimators.stepwise.searched import SearchOutcome
+from mlperf.models.estimators.stepwise.fitted import FittedTerms, SearchOutcome
+from mlperf.models.estimators.stepwise.problem import Scope, Settings, scope_terms
 from mlperf.models.estimators.stepwise.stepwise_data import column_label, query, read_training, relative_weights
 from mlperf.models.estimators.stepwise.stepwise_fit import fit_stepwise
-from mlperf.models.estimators.stepwise.stepwise_settings import Settings
 from mlperf.models.estimators.stepwise.stepwise_store import stepwise_from_dict, stepwise_to_dict
 from mlperf.models.formula.evaluate import Frame, evaluate
 from mlperf.models.formula.expressions import Expression, names, parse
