@@ -11,7 +11,7 @@ __getattr__, __dir__, __all__ = exports(
         "Prediction": "mlperf.planning.run_prediction",
         "PredictionOptions": "mlperf.planning.options",
         "recorded_threads": "mlperf.planning.recorded_lanes",
-        "simulated_threads": "mlperf.planning.simulated_lanes",
+        "simulated_threads": "mlperf.planning.timeline",
         "simulated_configuration": "mlperf.planning.timeline",
         "compare_runs": "mlperf.planning.compare",
         "search_runs": "mlperf.planning.search.search",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import UsageError
@@ -12,7 +13,6 @@ from mlperf.planning.component_times import predict_times
 from mlperf.planning.inputs import RUN_COLUMNS, configuration_inputs
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.run_prediction import Prediction
-from mlperf.planning.simulated_lanes import simulated_threads
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.base.times import RunGrid
@@ -20,8 +20,42 @@ from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.simulate import simulate_iterations
 from mlperf.systems.sprint.simulated import N_ITERATIONS, plan_for
 from mlperf.systems.sprint.solved import refuse_scaled_waits
-from mlperf.traces.timeline.lanes import ThreadTimeline
+from mlperf.systems.sprint.timeline import Timeline
+from mlperf.traces.timeline.lanes import COLUMNS, UPDATE, ThreadTimeline
 from mlperf.training.model import Model
+
+SIMULATED = "simulated"
+
+
+def simulated_threads(timeline: Timeline, n_gpus_per_node: int) -> ThreadTimeline:
+    """Sort what a simulation recorded by node and thread.
+
+    The four components of the GPU's work are one activity, ``gpu_work``; old weights and momentum are ``prepare``.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        Of `mlperf.systems.sprint.simulate.simulate_iterations` with ``n_recorded`` > 0.
+    n_gpus_per_node : int
+        GPUs are numbered node by node.
+    """
+    on_gpu = np.asarray(timeline.on_gpu, bool)
+    intervals = pd.DataFrame(
+        {
+            "node": np.where(on_gpu, timeline.index // n_gpus_per_node, timeline.index),
+            "thread": np.where(on_gpu, timeline.index % n_gpus_per_node, UPDATE),
+            "activity": list(timeline.activity),
+            "begin_s": timeline.begin_s,
+            "end_s": timeline.end_s,
+        }
+    ).sort_values(["node", "thread", "begin_s"], kind="stable", ignore_index=True)
+    # Both threads begin an iteration behind the activity that ended the last one.
+    ended = intervals["activity"].isin(("update_gradient", "update_weights")).astype(int)
+    turn = (ended.groupby([intervals["node"], intervals["thread"]]).cumsum() - ended).to_numpy(int)
+    of_update = (intervals["thread"] == UPDATE).to_numpy(bool)
+    marked = intervals.assign(iteration=turn, version=-1, update=np.where(of_update, turn, -1))
+    return ThreadTimeline(SIMULATED, SIMULATED, marked[list(COLUMNS)])
+
 
 N_UPDATES = 40
 GPU_EVENTS, UPDATE_EVENTS = 3, 4

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from mlperf.cli.framework.config import load_config
-from mlperf.cli.framework.default_group import record_name
+from mlperf.cli.framework.group import record_name
 from mlperf.cli.framework.settings import Settings
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import OLD_FILE, Counts, NameOrFile, Window, Words

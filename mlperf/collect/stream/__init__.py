@@ -10,7 +10,7 @@ __getattr__, __dir__, __all__ = exports(
         "Sampler": "mlperf.collect.stream.sampler",
         "WatchedCommand": "mlperf.collect.stream.command",
         "ProcessTree": "mlperf.collect.stream.processes",
-        "Interrupts": "mlperf.collect.stream.interrupts",
+        "Interrupts": "mlperf.collect.stream.ticks",
         "Progress": "mlperf.collect.stream.progress",
         "InstructionCounter": "mlperf.collect.stream.instructions",
         "PROGRESS_FD": "mlperf.collect.stream.progress",

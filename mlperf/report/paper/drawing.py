@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.extras import require
 from mlperf.datasets.campaigns.write import write_csv
-from mlperf.report.figures.captions import add_caption
-from mlperf.report.figures.figures import FILE_TYPES, save_figure, style
+from mlperf.report.figures.figures import FILE_TYPES, add_caption, save_figure, style
 from mlperf.report.paper.registry import PAPER_FIGURES, FigureKind
 from mlperf.report.paper.result import Drawing, DrawnFigure, PaperFigures, SkippedFigure
 

@@ -15,7 +15,7 @@ from mlperf.features.counters import LINEAR_COUNTERS
 from mlperf.features.source import CacheLevel, nest_addresses, pattern_nest
 from mlperf.features.source.roles import ROLES, role_cells
 from mlperf.studies.kernels.instruction_mix import instruction_mix
-from mlperf.studies.kernels.tables.kernel_times import KernelTimes
+from mlperf.studies.kernels.tables.kernel_times import KernelTimes, Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,3 +164,14 @@ FEATURE_SETS: Mapping[str, FeatureSet] = MappingProxyType(
         )
     }
 )
+
+
+def counted_sweep(times: KernelTimes, setting: Setting) -> Setting | None:
+    """The first sweep whose runs were counted; None where there is none, or where it is the one given."""
+    for one in times.settings:
+        try:
+            counter_columns(times.sweep(one))
+        except DataError:
+            continue
+        return None if one == setting else one
+    return None

@@ -9,7 +9,7 @@ import pytest
 
 from mlperf.studies.open_data.result import TaskResult
 from mlperf.studies.open_data.splits import device_rows
-from mlperf.studies.open_data.task import Task
+from mlperf.studies.open_data.tasks import Task
 
 
 def task(devices: tuple[str, ...], sets: tuple[str, ...] = ()) -> Task:
