@@ -1,4 +1,4 @@
-"""``mlperf collect counters -- COMMAND`` and ``mlperf collect kernel-counters``: what a command does, and what the kernels of a campaign do."""
+"""``mlperf collect counters -- COMMAND`` and ``collect kernel-counters``: what a command does, and what a campaign's kernels do."""
 
 from __future__ import annotations
 
