@@ -104,7 +104,7 @@ def watch(
         The command ended before its second sample.
     """
     with ExitStack() as stack:
-        check_counter(request)
+        _check_counter(request)
         progress = Progress(request.progress_file)
         stack.callback(progress.close)
         try:
@@ -135,14 +135,8 @@ def waiting(command: WatchedCommand, interrupts: Interrupts) -> Callable[[float]
     return wait
 
 
-def check_counter(request: WatchRequest) -> None:
-    """Refuse instructions that were asked for by name and that nobody counts; tried on this process.
-
-    Raises
-    ------
-    MissingExtraError
-        Says why.
-    """
+def _check_counter(request: WatchRequest) -> None:
+    """Refuse instructions that were asked for by name and that nobody counts; tried on this process."""
     if request.performance != "instructions":
         return
     tried = open_counter(os.getpid())

@@ -14,30 +14,8 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
 
 
-def read_config(path: Path, command: str, known: Mapping[str, str]) -> dict[str, Any]:
-    """Read the options of one command.
-
-    Parameters
-    ----------
-    path : Path
-        TOML file; options stand at top level or in a table named after the command, ``-`` and ``_`` alike.
-    command : str
-        The command's words, ``"data check"``; its table may be named after the last of them.
-    known : mapping
-        Option name (``gpus_per_node``) to parameter name.
-
-    Returns
-    -------
-    dict
-        Parameter name to value.
-
-    Raises
-    ------
-    DataError
-        The file is no TOML.
-    UsageError
-        It holds an unknown option.
-    """
+def _read_config(path: Path, command: str, known: Mapping[str, str]) -> dict[str, Any]:
+    """Parameter values that a TOML file gives a command, at top level or in a table named after it; ``-`` and ``_`` alike."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -58,4 +36,4 @@ def load_config(ctx: click.Context, param: click.Parameter, path: Path | None) -
     if path is None:
         return
     known = {name.lstrip("-").replace("-", "_"): str(option.name) for option in ctx.command.params for name in option.opts}
-    ctx.default_map = {**(ctx.default_map or {}), **read_config(path, command_words(ctx), known)}
+    ctx.default_map = {**(ctx.default_map or {}), **_read_config(path, command_words(ctx), known)}

@@ -96,21 +96,15 @@ def begin_record(request: ContractionRequest, builds: Sequence[Build], n_pattern
     check_same(path, record)
     if path.is_file():
         known = read_host(path.parent)
-        check_family(path, known, record)
+        _check_family(path, known, record)
         record["builds"] = known["builds"] | record["builds"]
         for name, join in (("sizes", lambda old, new: sorted({*old, *new})), ("n_patterns", max)):
             record["contractions"][name] = join(known["contractions"][name], record["contractions"][name])
     return record
 
 
-def check_family(path: Path, known: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-    """Refuse to mix families, or two compilers under one name.
-
-    Raises
-    ------
-    UsageError
-        Names the first difference.
-    """
+def _check_family(path: Path, known: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+    """Refuse to mix families, or two compilers under one name; UsageError: names the first difference."""
     before, now = known.get("contractions"), record["contractions"]
     if before is None:
         raise UsageError("belongs to a campaign of another kind", place=str(path), hint="Name another folder.")

@@ -124,7 +124,7 @@ def open_event(event: Event, pid: int = 0, *, on_exec: bool = False) -> int:
     call.restype = ctypes.c_long
     # A variable argument list promotes nothing: every argument is a long.
     words = [ctypes.c_long(number) for number in (pid, -1, -1, CLOSE_ON_EXEC)]
-    handle = int(call(ctypes.c_long(syscall_number()), ctypes.byref(attributes), *words))
+    handle = int(call(ctypes.c_long(_syscall_number()), ctypes.byref(attributes), *words))
     if handle < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -153,14 +153,8 @@ def closing(handles: Iterable[int]) -> Iterator[None]:
             os.close(handle)
 
 
-def syscall_number() -> int:
-    """Number of ``perf_event_open`` on this architecture.
-
-    Raises
-    ------
-    MissingExtraError
-        It is not known.
-    """
+def _syscall_number() -> int:
+    """Number of ``perf_event_open`` on this architecture; MissingExtraError: it is not known."""
     machine = platform.machine()
     if machine not in SYSCALLS:
         raise MissingExtraError(f"the number of perf_event_open is not known for {machine}", place="perf events")

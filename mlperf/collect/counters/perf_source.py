@@ -42,7 +42,7 @@ def probe_event(name: str, event: Event | None) -> CounterOffer:
     if event is None:
         return CounterOffer(name, ABSENT, "the kernel does not list it")
     try:
-        handle, event = open_permitted(name, event)
+        handle, event = _open_permitted(name, event)
     except OSError as error:
         return CounterOffer(name, ABSENT, refusal(error))
     except MissingExtraError as error:
@@ -59,14 +59,8 @@ def probe_event(name: str, event: Event | None) -> CounterOffer:
     return CounterOffer(name, OK)
 
 
-def open_permitted(name: str, event: Event, pid: int = 0, *, on_exec: bool = False) -> tuple[int, Event]:
-    """Open an event, without the kernel's part where that part is not permitted.
-
-    Raises
-    ------
-    OSError
-        It cannot be opened, or it would always be zero without the kernel's part.
-    """
+def _open_permitted(name: str, event: Event, pid: int = 0, *, on_exec: bool = False) -> tuple[int, Event]:
+    """Open an event, without the kernel's part where that part is not permitted."""
     try:
         return open_event(event, pid, on_exec=on_exec), event
     except OSError as error:
@@ -108,6 +102,6 @@ def watch_events(child: Child, names: Sequence[str], events: Mapping[str, Event]
     for name in names:
         # An event that opened a moment ago may be refused now, when somebody else took the last counter: its cell stays empty.
         with suppress(OSError):
-            handle, event = open_permitted(name, events[name], child.pid, on_exec=True)
+            handle, event = _open_permitted(name, events[name], child.pid, on_exec=True)
             handles[name] = (handle, event.scale)
     return EventWatch(handles, share_name)

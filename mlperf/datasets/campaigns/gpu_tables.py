@@ -190,13 +190,13 @@ def explicit_kernel(cnn: CnnSpec, calls: Calls, kernel: str, layer: int) -> dict
     name = EXPLICIT_KERNELS[kernel]
     number = layer + 1 if name in NUMBERED_BY_LAYER_BELOW else layer
     target = layer_name(cnn, name, number)
-    return {"kernel": name, "layer": target, **sizes(call_of(cnn, calls, name, target))}
+    return {"kernel": name, "layer": target, **sizes(_call_of(cnn, calls, name, target))}
 
 
 def library_kernel(cnn: CnnSpec, calls: Calls, kernel: str, layer: int) -> dict[str, Any]:
     """Name, layer and sizes of a library layer: those of its forward product, or of the memory kernel that it stands for."""
     name, twin = LIBRARY_KERNELS[kernel]
-    found = sizes(call_of(cnn, calls, twin, layer_name(cnn, twin, layer)))
+    found = sizes(_call_of(cnn, calls, twin, layer_name(cnn, twin, layer)))
     if name not in LIBRARY_GEMMS:
         found = {**found, "m": 0, "n": 0, "k": 0, "trans": ""}
     return {"kernel": name, "layer": f"relu{layer}" if name.startswith("activation") else layer_name(cnn, twin, layer), **found}
@@ -210,14 +210,8 @@ def layer_name(cnn: CnnSpec, kernel: str, number: int) -> str:
     return names[number - 1] if number <= len(names) else f"number {number}"
 
 
-def call_of(cnn: CnnSpec, calls: Calls, kernel: str, layer: str) -> KernelCall:
-    """The call that a network makes.
-
-    Raises
-    ------
-    DataError
-        It makes none.
-    """
+def _call_of(cnn: CnnSpec, calls: Calls, kernel: str, layer: str) -> KernelCall:
+    """The call that a network makes; DataError: it makes none."""
     if (kernel, layer) not in calls:
         hint = "cnns.json and the tables of kernels belong to different runs."
         raise DataError(f"has no {kernel!r} on layer {layer!r}", place=f"network {cnn.name!r} of cnns.json", hint=hint)

@@ -86,7 +86,7 @@ def join_tables(
         No feature table, or not one ``on`` for each.
     """
     tables = [features] if isinstance(features, (str, Path, pd.DataFrame)) else list(features)
-    keys = keys_of_each(on, len(tables))
+    keys = _keys_of_each(on, len(tables))
     left = read_side(measurements, "measurements", duplicates, target)
     sides = [read_side(table, f"feature table {number}", "keep") for number, table in enumerate(tables, 1)]
     frame, found = left.frame, []
@@ -105,14 +105,8 @@ def join_tables(
     return Joined(frame, tuple(found), digests)
 
 
-def keys_of_each(on: Keys | Sequence[Keys], n_tables: int) -> list[tuple[str, ...]]:
-    """The key columns of each feature table.
-
-    Raises
-    ------
-    UsageError
-        No table, no key, or not one for each.
-    """
+def _keys_of_each(on: Keys | Sequence[Keys], n_tables: int) -> list[tuple[str, ...]]:
+    """The key columns of each feature table; UsageError: no table, no key, or not one for each."""
     if n_tables == 0:
         raise UsageError("got no feature table to join", hint="Name one, for example --join counts.csv.")
     if isinstance(on, str) or all(isinstance(name, str) for name in on):

@@ -110,14 +110,8 @@ OTHER_SPELLINGS = frozenset({"sec", "secs", "second", "seconds", "msec", "usec",
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
-def check_header(grid: Grid, schema: TableSchema) -> None:
-    """Check that the file has exactly the columns of its table, in any order.
-
-    Raises
-    ------
-    DataError
-        A column has another unit than the dictionary's, is unknown, or is missing.
-    """
+def _check_header(grid: Grid, schema: TableSchema) -> None:
+    """Check that the file has exactly the columns of its table, in any order."""
     place = f"{grid.source.path}, line 1, column"
     for name in grid.header:
         if name in schema.names:
@@ -217,7 +211,7 @@ def read_table(path: Path | str, schema: TableSchema | str, duplicates: str = "e
 def read_checked(path: Path, schema: TableSchema, duplicates: str) -> ReadTable:
     """``read_table`` without the wait for a growing file; keeps the cells for later errors."""
     grid = read_grid(read_source(path))
-    check_header(grid, schema)
+    _check_header(grid, schema)
     parsed = parse_columns(grid, schema.columns)
     violation = first_violation(parsed, schema.columns)
     if violation is not None:

@@ -94,7 +94,7 @@ def read_stream(path: Path | str) -> Stream:
     columns, unknown = numeric_columns(header, lines[0])
     notes += [f"column {name!r} is not in the dictionary of streams: taken as a level" for name in unknown]
     table = cells(path, header, lines, (TIME, *columns))
-    check_time(path, table[:, 0])
+    _check_time(path, table[:, 0])
     settings: dict[str, str] = {name: lines[0][header.index(name)] for name in SETTINGS if name in header}
     digest = hashlib.sha256(source.data).hexdigest()
     name = path.name.removesuffix(".gz").removesuffix(".csv")
@@ -130,14 +130,8 @@ def cells(path: Path, header: list[str], lines: list[list[str]], names: tuple[st
     return table
 
 
-def check_time(path: Path, t_s: FloatArray) -> None:
-    """Accept times that ascend.
-
-    Raises
-    ------
-    DataError
-        Names the first line that does not.
-    """
+def _check_time(path: Path, t_s: FloatArray) -> None:
+    """Accept times that ascend; DataError: names the first line that does not."""
     back = np.flatnonzero(np.diff(t_s) <= 0)
     if len(back):
         row = int(back[0]) + 1

@@ -24,21 +24,8 @@ ABSOLUTE = {"EM_X86_64": (1, 10, 11), "EM_AARCH64": (257, 258)}  # R_X86_64_64, 
 RELATIVE = {"EM_X86_64": (2,), "EM_AARCH64": (260, 261)}  # R_X86_64_PC32; R_AARCH64_PREL64, _PREL32
 
 
-def jump_tables(elf: Any, code: int) -> dict[int, list[int]]:
-    """Tables whose entries all lead into one executable section.
-
-    Parameters
-    ----------
-    elf : pyelftools ELFFile
-        An object file; linked programs have no relocations left, and no table is found.
-    code : int
-        Number of the executable section.
-
-    Returns
-    -------
-    dict
-        A number that orders the tables as they lie in the file, to the addresses in the table.
-    """
+def _jump_tables(elf: Any, code: int) -> dict[int, list[int]]:
+    """Tables of an object file whose entries all lead into the section ``code``: a number that orders them, to their addresses."""
     bases = referenced_places(elf, code)
     tables: dict[int, list[int]] = {}
     for number, section in enumerate(elf.iter_sections()):
@@ -171,25 +158,19 @@ def functions_of(elf: Any, path: str, *, with_loops: bool, functions: Collection
     architecture = next(getattr(capstone, name) for name in names if hasattr(capstone, name))
     engine = capstone.Cs(architecture, getattr(capstone, mode))
     engine.skipdata = True
-    sections = code_sections(elf, path)
+    sections = _code_sections(elf, path)
     vocabulary = Vocabulary()
     memo: dict[tuple[str, str], int] = {}
     for number, section in sections.items():
         wanted = sorted((start, *named) for start, named in section.functions.items() if not functions or named[0] in functions)
-        tables = jump_tables(elf, number) if with_loops and wanted else {}
+        tables = _jump_tables(elf, number) if with_loops and wanted else {}
         for start, name, size in wanted:
             reader = FunctionReader(engine, dialect, vocabulary, memo, section, tables)
             yield reader.counts(path, name, start, size, with_loops=with_loops)
 
 
-def code_sections(elf: Any, path: str) -> dict[int, Section]:
-    """Executable sections by number, with their functions and relocations.
-
-    Raises
-    ------
-    DataError
-        There is no symbol table, or no function in it.
-    """
+def _code_sections(elf: Any, path: str) -> dict[int, Section]:
+    """Executable sections by number, with their functions and relocations."""
     sections = {
         number: Section(section["sh_addr"], section.data())
         for number, section in enumerate(elf.iter_sections())

@@ -64,9 +64,9 @@ def counter_features(
     """
     names = [str(name) for name in frame if name in COUNTERS and name not in NOT_FEATURES]
     checked = frame[names].copy()
-    checked.insert(0, KEY, row_names(frame, key, place))
+    checked.insert(0, KEY, _row_names(frame, key, place))
     for name in names:
-        check_numbers(checked[name], name, place)
+        _check_numbers(checked[name], name, place)
     means = checked.groupby(KEY, sort=False, as_index=False).mean()
     whole = [name for name in names if means[name].notna().all()]
     if not whole:
@@ -83,14 +83,8 @@ def counter_features(
     return FeatureTable("dwc-b", table, columns, {}, tuple(row_notes(frame, checked, key, whole, kept)))
 
 
-def row_names(frame: pd.DataFrame, key: str, place: str) -> pd.Series[str]:
-    """Name of each row, the parts of a key of several columns with a colon between.
-
-    Raises
-    ------
-    DataError
-        A column is missing, or a cell of it.
-    """
+def _row_names(frame: pd.DataFrame, key: str, place: str) -> pd.Series[str]:
+    """Name of each row, the parts of a key of several columns with a colon between."""
     for part in key.split(KEY_SEPARATOR):
         if part not in frame:
             labels = [str(name) for name in frame if name not in COUNTERS]
@@ -105,14 +99,8 @@ def row_names(frame: pd.DataFrame, key: str, place: str) -> pd.Series[str]:
     return frame[key.split(KEY_SEPARATOR)].astype(str).agg(KEY_SEPARATOR.join, axis=1)
 
 
-def check_numbers(values: pd.Series[float], name: str, place: str) -> None:
-    """Accept counts: numbers >= 0 or empty cells.
-
-    Raises
-    ------
-    DataError
-        Names line and value.
-    """
+def _check_numbers(values: pd.Series[float], name: str, place: str) -> None:
+    """Accept counts: numbers >= 0 or empty cells; DataError: names line and value."""
     numbers = pd.to_numeric(values, errors="coerce")
     wrong = (numbers.isna() & values.notna()) | (numbers < 0) | (numbers == float("inf"))
     if wrong.any():

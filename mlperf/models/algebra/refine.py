@@ -26,16 +26,8 @@ def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     return product, error
 
 
-def exact_rows(matrix: FloatArray, vector: FloatArray, start: FloatArray) -> FloatArray:
-    """``start - matrix @ vector``, each row rounded once.
-
-    Parameters
-    ----------
-    matrix : array, shape (n_rows, n_columns)
-    vector : array, shape (n_columns,)
-    start : array, shape (n_rows,) or (n_rows, n_parts)
-        Several parts are added exactly.
-    """
+def _exact_rows(matrix: FloatArray, vector: FloatArray, start: FloatArray) -> FloatArray:
+    """``start - matrix @ vector``, each row rounded once; several columns of ``start`` are added exactly."""
     product, error = two_product(matrix, vector)
     parts = np.column_stack([start.reshape(len(matrix), -1), -product, -error])
     return np.array([math.fsum(row) for row in parts.tolist()])
@@ -63,8 +55,8 @@ def residual_equations(
         wide_r = r.astype(np.longdouble)
         left = y.astype(np.longdouble) - wide_r - wide @ b.astype(np.longdouble)
         return left.astype(np.float64), -(wide_r @ wide).astype(np.float64)
-    left = exact_rows(matrix, b, np.column_stack([y, -r]))
-    return left, exact_rows(np.ascontiguousarray(matrix.T), r, np.zeros(len(b)))
+    left = _exact_rows(matrix, b, np.column_stack([y, -r]))
+    return left, _exact_rows(np.ascontiguousarray(matrix.T), r, np.zeros(len(b)))
 
 
 MAX_SWEEPS = 5

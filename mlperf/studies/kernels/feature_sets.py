@@ -131,14 +131,8 @@ def static_columns(times: KernelTimes) -> pd.DataFrame:
     return pd.concat([nest_columns(times), inner_columns(times)], axis=1)
 
 
-def counter_columns(times: KernelTimes) -> pd.DataFrame:
-    """Counters of a simulated run, per execution of the innermost statement.
-
-    Raises
-    ------
-    DataError
-        No counters next to the table, or not of all its rows.
-    """
+def _counter_columns(times: KernelTimes) -> pd.DataFrame:
+    """Counters of a simulated run, per execution of the innermost statement."""
     if times.counters is None:
         hint = "mlperf collect contraction --cachegrind writes them."
         raise DataError("no counters beside the table", place=times.name, hint=hint)
@@ -160,7 +154,7 @@ FEATURE_SETS: Mapping[str, FeatureSet] = MappingProxyType(
             FeatureSet("cache model", "SWC-S", "predicted misses by role and stride", cache_columns),
             FeatureSet("swc-s", "SWC-S", "kinds of stride along every loop, predicted misses", nest_columns),
             FeatureSet("swc-s + swc-o", "SWC-S and SWC-O", "swc-s with the innermost loops", static_columns),
-            FeatureSet("dwc-b", "DWC-B", "counters of a finished (simulated) run", counter_columns, is_static=False),
+            FeatureSet("dwc-b", "DWC-B", "counters of a finished (simulated) run", _counter_columns, is_static=False),
         )
     }
 )
@@ -170,7 +164,7 @@ def counted_sweep(times: KernelTimes, setting: Setting) -> Setting | None:
     """The first sweep whose runs were counted; None where there is none, or where it is the one given."""
     for one in times.settings:
         try:
-            counter_columns(times.sweep(one))
+            _counter_columns(times.sweep(one))
         except DataError:
             continue
         return None if one == setting else one

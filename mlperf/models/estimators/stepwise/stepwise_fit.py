@@ -34,16 +34,8 @@ from mlperf.models.selection.spaces import perfect_floor
 from mlperf.models.uncertainty.spread import Spread
 
 
-def final_fit(problem: Problem, space: FormulaSpace, offset: FloatArray | None = None) -> LinearFit:
-    """Fit the space's current model on its alias-free columns.
-
-    Parameters
-    ----------
-    problem : Problem
-    space : FormulaSpace
-    offset : array, shape (n_samples,), optional
-        What was taken off the response.
-    """
+def _final_fit(problem: Problem, space: FormulaSpace, offset: FloatArray | None = None) -> LinearFit:
+    """Fit the space's current model on its alias-free columns; ``offset`` was taken off the response."""
     workspace, active = problem.workspace, space.active
     terms = space.current
     kept = active.kept()
@@ -199,7 +191,7 @@ def _fit_problem(
     criterion = _criterion(problem, space, settings)
     selection = search(space, criterion, direction, settings.max_steps, max_rank)
     searched = SearchOutcome(selection, problem.terms, formula, as_written and not forced)
-    fit = final_fit(problem, space, offset)
+    fit = _final_fit(problem, space, offset)
     extras = selection_extras(problem, selection, space, settings, groups)
     columns = columns_read(problem.learned, frame)
     belonging = RowGroups(columns, fit.rows, groups)

@@ -17,24 +17,8 @@ from mlperf.studies.kernels.tables.kernel_times import SETTING, KernelTimes
 from mlperf.studies.kernels.tables.machines import ASSUMED, KNOWN, MachineFacts, machine_from_host
 
 
-def count_compiled(frame: pd.DataFrame, folder: Path, stored: pd.DataFrame | None) -> pd.DataFrame:
-    """Add SWC-O columns from a stored table, else from ``N<size>/<build>/<kernel>.s``.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns ``N``, ``build``, ``kernel``.
-    folder : path
-        Of the campaign.
-    stored : DataFrame or None
-        The same columns with counts.
-
-    Returns
-    -------
-    DataFrame
-        The rows with ``cnt_*``, ``in_*`` and the summaries of `mlperf.features.code.swc_o`; as they came where counts of a
-        kernel are missing.
-    """
+def _count_compiled(frame: pd.DataFrame, folder: Path, stored: pd.DataFrame | None) -> pd.DataFrame:
+    """Add SWC-O columns from a stored table, else from ``N<size>/<build>/<kernel>.s``; unchanged where counts are missing."""
     counts = counted_files(frame, folder) if stored is None else stored
     if counts is None:
         return frame
@@ -74,7 +58,7 @@ def read_kernel_times(source: Path | str, *, timed: bool = True) -> KernelTimes:
     known = KNOWN.get(table.folder.name)
     frame = table.frame if known is None else table.frame.replace({"machine": {UNNAMED: known.name}})
     if not has_counts(frame):
-        frame = count_compiled(frame, table.folder, table.counts)
+        frame = _count_compiled(frame, table.folder, table.counts)
     machines = {str(name): facts_of(str(name), known, table.host) for name in frame["machine"].unique()}
     return KernelTimes(table.name, frame, machines, table.simulated, table.data_sha256, table.notes)
 
