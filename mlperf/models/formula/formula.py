@@ -75,14 +75,6 @@ def parse_term(source: str) -> Term:
     ``log2(n)`` or ``poly(b, 3)`` itself; other arithmetic is R's ``I()``: ``m*n*k`` reads ``I(m * n * k)``.
     ``1`` is the constant.
 
-    Parameters
-    ----------
-    source : str
-
-    Returns
-    -------
-    Term
-
     Raises
     ------
     UsageError
@@ -143,10 +135,6 @@ def parse_formula(source: str | Expression, columns: Sequence[str] = (), dot: Ex
         The frame's columns: what ``.`` stands for (without the response).
     dot : Expression, optional
         Another formula's right side for ``.``, as in R's ``update``.
-
-    Returns
-    -------
-    Formula
 
     Raises
     ------

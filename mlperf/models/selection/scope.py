@@ -24,13 +24,7 @@ def droppable(current: Sequence[Key], lower: Collection[Key]) -> list[int]:
 
 
 def addable(current: Collection[Key], upper: Sequence[Key]) -> list[int]:
-    """Positions in ``upper`` of terms that may enter: no absent term of ``upper`` is contained in them.
-
-    Parameters
-    ----------
-    current : collection of frozenset
-    upper : sequence of frozenset
-    """
+    """Positions in ``upper`` of terms that may enter: no absent term of ``upper`` is contained in them."""
     present = set(current)
     absent = [position for position, key in enumerate(upper) if key not in present]
     if all(len(upper[position]) == 1 for position in absent):

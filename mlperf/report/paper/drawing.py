@@ -38,10 +38,6 @@ def draw_paper_figures(
     numbers : iterable of int, optional
         Only these figures.
 
-    Returns
-    -------
-    PaperFigures
-
     Raises
     ------
     UsageError

@@ -130,10 +130,6 @@ def solve_iterations(times: ComponentTimes, run: RunGrid, closed: str = DEFAULT_
     check_unique : bool
         Scan 33 ratios for further roots and flag configurations that have them.
 
-    Returns
-    -------
-    State
-
     Raises
     ------
     UsageError
