@@ -3,10 +3,140 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
+from mlperf.core.errors import UsageError
 from mlperf.models.formula.number_format import number_text
-from mlperf.models.formula.parsing import parse
 from mlperf.models.formula.syntax import Binary, Call, Expression, Group, Name, Number, Signed
+
+MAX_LENGTH = 100_000
+MAX_DEPTH = 60
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>[^\W\d][\w.]*|\.[^\W\d][\w.]*|\.)"
+    r"|`(?P<quoted>[^`]+)`"
+    r"|(?P<operator>\*\*|%in%|[-+*/^:~(),=]))"
+)
+# Binding strengths of R's grammar, weakest first; "^" binds to the right.
+_STRENGTH = {"~": 1, "+": 2, "-": 2, "*": 3, "/": 3, "%in%": 4, ":": 5, "^": 7}
+_SIGN_STRENGTH = 6
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Expression:
+    """Read one expression or formula.
+
+    Parameters
+    ----------
+    text : str
+        For example ``"log(flops) + I(x^2)"`` or ``"y ~ a * b"``.
+
+    Raises
+    ------
+    UsageError
+        Where the text is not an expression; the message shows the place.
+    """
+    return _Parser(text).whole()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise UsageError(f"got {text!r}, expected a term or formula as text")
+        if len(text) > MAX_LENGTH:
+            raise UsageError(f"got an expression of {len(text)} characters, expected at most {MAX_LENGTH}")
+        self.text = text
+        self.tokens = self._split()
+        self.position = 0
+        self.depth = 0
+
+    def _split(self) -> list[tuple[str, str, int]]:
+        tokens = []
+        at = 0
+        while at < len(self.text.rstrip()):
+            match = _TOKEN.match(self.text, at)
+            if match is None:
+                raise self._error(at, "an operator, a number or a name")
+            kind = str(match.lastgroup)
+            value = match.group(kind)
+            tokens.append(("operator", "^", match.start(kind)) if value == "**" else (kind, value, match.start(kind)))
+            at = match.end()
+        return tokens
+
+    def _error(self, at: int, expected: str) -> UsageError:
+        shown = self.text[at : at + 12].strip() or "the end"
+        return UsageError(f"got {shown!r} at character {at + 1}, expected {expected}", place=f"expression {self.text!r}")
+
+    def _peek(self) -> tuple[str, str, int]:
+        if self.position < len(self.tokens):
+            return self.tokens[self.position]
+        return "end", "", len(self.text)
+
+    def _is(self, operator: str) -> bool:
+        kind, value, _ = self._peek()
+        return kind == "operator" and value == operator
+
+    def _take(self, operator: str) -> None:
+        if not self._is(operator):
+            raise self._error(self._peek()[2], f"{operator!r}")
+        self.position += 1
+
+    def whole(self) -> Expression:
+        tree = self.expression(0)
+        if self._peek()[0] != "end":
+            raise self._error(self._peek()[2], "an operator or the end")
+        return tree
+
+    def expression(self, weakest: int) -> Expression:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self._error(self._peek()[2], f"at most {MAX_DEPTH} levels of nesting")
+        left = self.operand()
+        while True:
+            kind, operator, _ = self._peek()
+            strength = _STRENGTH.get(operator, 0) if kind == "operator" else 0
+            if strength == 0 or strength < weakest:
+                self.depth -= 1
+                return left
+            self.position += 1
+            left = Binary(operator, left, self.expression(strength if operator == "^" else strength + 1))
+
+    def operand(self) -> Expression:
+        kind, value, at = self._peek()
+        if kind == "operator" and value in "+-~":
+            self.position += 1
+            return Signed(value, self.expression(2 if value == "~" else _SIGN_STRENGTH))
+        if self._is("("):
+            self.position += 1
+            inner = self.expression(0)
+            self._take(")")
+            return Group(inner)
+        self.position += 1
+        if kind == "number":
+            return Number(float(value))
+        if kind == "quoted":
+            return Name(value)
+        if kind != "name":
+            raise self._error(at, "a number, a name or '('")
+        return self.call(value) if self._is("(") else Name(value)
+
+    def call(self, function: str) -> Call:
+        self._take("(")
+        arguments: list[Expression] = []
+        named: list[tuple[str, Expression]] = []
+        while not self._is(")"):
+            argument = self.expression(0)
+            if self._is("=") and isinstance(argument, Name):
+                self.position += 1
+                named.append((argument.name, self.expression(0)))
+            else:
+                arguments.append(argument)
+            if not self._is(")"):
+                self._take(",")
+        self._take(")")
+        return Call(function, tuple(arguments), tuple(named))
+
 
 ONE_LINE = 1_000_000
 _SPACED = {"~", "+", "-", "*", "%in%"}
