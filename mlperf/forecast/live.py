@@ -18,8 +18,7 @@ from mlperf.collect.stream.sampler import Sampler
 from mlperf.collect.stream.ticks import Interrupts, ticks
 from mlperf.core.errors import FitError, MissingExtraError, UsageError
 from mlperf.datasets.streams.performance import N_DECIDING, PERFORMANCE, Performance, choose_performance
-from mlperf.datasets.streams.read import SETTINGS
-from mlperf.datasets.streams.recording import Recording
+from mlperf.datasets.streams.read import SETTINGS, Recording
 from mlperf.forecast.forecasting import MemberState, StreamForecast
 from mlperf.forecast.result import Run, Watched, summarise
 from mlperf.models.online.forecaster import ForecasterSettings

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from mlperf.cli.framework.group import command_words, record_name
-from mlperf.cli.framework.settings import Settings
-from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.show import Settings, Show
 from mlperf.cli.framework.values import OLD_FILE, Counts, NameOrFile, Window, Words
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean

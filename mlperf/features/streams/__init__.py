@@ -14,7 +14,7 @@ __getattr__, __dir__, __all__ = exports(
         "RunningScaler": "mlperf.features.streams.running",
         "dwc_o": "mlperf.features.streams.table",
         "stream_windows": "mlperf.features.streams.table",
-        "write_targets": "mlperf.features.streams.targets",
-        "future_targets": "mlperf.features.streams.targets",
+        "write_targets": "mlperf.features.streams.table",
+        "future_targets": "mlperf.features.streams.table",
     },
 )

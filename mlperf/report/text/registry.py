@@ -56,9 +56,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
         },
         "report": {
             "mlperf.training.model_report:ModelReport": View(
-                "mlperf.report.pages.model_reports:report_sections", "mlperf.report.pages.model_reports:report_figure"
+                "mlperf.report.pages.models:report_sections", "mlperf.report.pages.models:report_figure"
             ),
-            "mlperf.training.model_report:StatsmodelsSummaries": View("mlperf.report.pages.model_reports:summary_sections"),
+            "mlperf.training.model_report:StatsmodelsSummaries": View("mlperf.report.pages.models:summary_sections"),
             "mlperf.report.paper.result:PaperFigures": View("mlperf.report.paper.view:figure_sections"),
             "mlperf.traces.timeline.lanes:TimelineSummary": View("mlperf.report.pages.timelines:timeline_sections"),
         },

@@ -15,7 +15,7 @@ from mlperf.studies.open_data.collinear import DEVICES as WORKERS
 from mlperf.studies.open_data.collinear import score_selections
 from mlperf.studies.open_data.coverage import SETS, narrow_sets, score_intervals
 from mlperf.studies.open_data.layers import CARDS, N_TEST, N_TRAIN, score_dense, score_small, score_square, score_steps
-from mlperf.studies.open_data.networks import DEVICE, score_networks
+from mlperf.studies.open_data.networks import DEVICE, SUBJECTS, score_networks, score_whole_networks
 from mlperf.studies.open_data.products import (
     BATCHED_TESTED,
     BOARDS,
@@ -30,7 +30,6 @@ from mlperf.studies.open_data.result import Finding, Score, TaskResult
 from mlperf.studies.open_data.tuning import DEVICES as TUNED
 from mlperf.studies.open_data.tuning import score_tunings
 from mlperf.studies.open_data.vectors import score_operators
-from mlperf.studies.open_data.whole_networks import SUBJECTS, score_whole_networks
 
 
 @dataclass(frozen=True, slots=True)

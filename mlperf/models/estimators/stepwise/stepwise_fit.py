@@ -12,19 +12,18 @@ from mlperf.core.threads import one_blas_thread
 from mlperf.models.algebra.aliasing import Relation, factor_columns, name_relations
 from mlperf.models.estimators.stepwise.fitted import FittedTerms, SearchOutcome, columns_read
 from mlperf.models.estimators.stepwise.problem import Problem, Settings, make_problem, resolve_direction
-from mlperf.models.estimators.stepwise.selection_extras import selection_extras, twin_warnings
+from mlperf.models.estimators.stepwise.selection_extras import relation_warnings, selection_extras, twin_warnings
 from mlperf.models.formula.evaluate import Frame, evaluate
 from mlperf.models.formula.expressions import Name, text
 from mlperf.models.formula.formula import Formula
 from mlperf.models.formula.terms import Terms, codings, term_column_names
 from mlperf.models.inference.anova import drop_table, sequential_anova
+from mlperf.models.inference.clustered import RowGroups, group_numbers
 from mlperf.models.inference.diagnostics import condition
 from mlperf.models.inference.figures import FitIdentity, fit_figures
 from mlperf.models.inference.inference import infer
 from mlperf.models.inference.report import FitReport
 from mlperf.models.inference.report_extras import Extras
-from mlperf.models.inference.report_warnings import relation_warnings
-from mlperf.models.inference.row_groups import RowGroups, group_numbers
 from mlperf.models.selection.active import Active
 from mlperf.models.selection.criteria import Criterion
 from mlperf.models.selection.formulaspace import FormulaSpace
