@@ -10,7 +10,7 @@ __getattr__, __dir__, __all__ = exports(
         "predict_epoch": "mlperf.planning.predict",
         "Prediction": "mlperf.planning.run_prediction",
         "PredictionOptions": "mlperf.planning.options",
-        "recorded_threads": "mlperf.planning.recorded_lanes",
+        "recorded_threads": "mlperf.planning.timeline",
         "simulated_threads": "mlperf.planning.timeline",
         "simulated_configuration": "mlperf.planning.timeline",
         "compare_runs": "mlperf.planning.compare",

@@ -69,7 +69,7 @@ class Show:
             self.draw(result, self.settings.plot_path)
         if self.settings.as_json:
             from mlperf.core.provenance import provenance
-            from mlperf.report.text.results import record, record_text
+            from mlperf.report.text.schema import record, record_text
 
             click.echo(record_text(record(self.command, provenance(data_sha256=data_sha256, seed=seed), result)), nl=False)
             return

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from mlperf.collect.counters.capacity import a_little_work, events_at_once
 from mlperf.collect.counters.launch import Child
 from mlperf.collect.counters.offers import ABSENT, DEGRADED, OK, CounterOffer, Readings, SourceOffer, source_offer
-from mlperf.collect.counters.perf_event import Event, closing, open_event, paranoid, read_event, refusal
-from mlperf.collect.counters.perf_events import IN_THE_KERNEL
+from mlperf.collect.counters.perf_event import IN_THE_KERNEL, Event, closing, open_event, paranoid, read_event, refusal
 from mlperf.core.errors import MissingExtraError
 
 NEVER_ZERO = ("instructions", "cycles", "branches", "loads", "task_clock", "tsc", "aperf", "mperf")

@@ -12,11 +12,10 @@ from mlperf.collect.counters.launch import Child
 from mlperf.collect.counters.machine_files import probe_machine, watch_machine
 from mlperf.collect.counters.offers import ABSENT, Probe, Readings, SourceOffer
 from mlperf.collect.counters.papi import probe_papi, watch_papi
-from mlperf.collect.counters.perf_events import HARDWARE, SOFTWARE, model_specific
+from mlperf.collect.counters.perf_event import HARDWARE, SOFTWARE, model_specific
 from mlperf.collect.counters.perf_source import probe_events, watch_events
 from mlperf.collect.counters.perf_stat import probe_perf_stat
-from mlperf.collect.counters.process_files import probe_process, watch_process
-from mlperf.collect.counters.usage import probe_usage, watch_usage
+from mlperf.collect.counters.process_files import probe_process, probe_usage, watch_process, watch_usage
 from mlperf.collect.protocol.clocks import require_clocks
 from mlperf.core.errors import MissingExtraError, UsageError
 from mlperf.core.suggest import did_you_mean

@@ -1,4 +1,4 @@
-"""The one JSON document of a command, what describes every command's result, and its JSON Schemas."""
+"""The document that describes every command's result, and its JSON Schemas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mlperf.core.shown import plain
 from mlperf.report.text.registry import RESULTS
 from mlperf.report.text.schema import fields_schema, record_schema, writes_its_fields
 from mlperf.report.text.views import load
@@ -115,32 +114,3 @@ def json_type(schema: Mapping[str, Any]) -> str:
     if schema.get("type") == "array":
         return f"list of {json_type(schema['items'])}" if isinstance(schema.get("items"), Mapping) else "list"
     return str(schema.get("type", "any"))
-
-
-FORMAT = "mlperf-record"
-VERSION = 1
-
-
-def record(command: str, provenance: Mapping[str, Any], result: Any) -> dict[str, Any]:
-    """Wrap the result of a command.
-
-    Parameters
-    ----------
-    command : str
-        The command's name, ``"predict"`` or ``"data check"``.
-    provenance : mapping
-        As made by ``mlperf.core.provenance.provenance``.
-    result : Shown or JSON types
-        What the public function returned; times in seconds, NaN and infinities as ``"NaN"``, ``"Inf"``, ``"-Inf"``.
-
-    Returns
-    -------
-    dict
-        JSON types only.
-    """
-    return {"format": FORMAT, "version": VERSION, "command": command, "provenance": plain(provenance), "result": plain(result)}
-
-
-def record_text(document: Mapping[str, Any]) -> str:
-    """The document as indented JSON, keys in the order given, one newline at the end."""
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

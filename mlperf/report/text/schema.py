@@ -1,9 +1,10 @@
-"""The JSON Schema of a command's record, made from the fields of its result class."""
+"""The one JSON document of a command, and its JSON Schema, made from the fields of the result class."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
 import re
 import types
 import typing
@@ -14,8 +15,36 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mlperf.core.shown import Shown
-from mlperf.report.text.results import FORMAT, VERSION
+from mlperf.core.shown import Shown, plain
+
+FORMAT = "mlperf-record"
+VERSION = 1
+
+
+def record(command: str, provenance: Mapping[str, Any], result: Any) -> dict[str, Any]:
+    """Wrap the result of a command.
+
+    Parameters
+    ----------
+    command : str
+        The command's name, ``"predict"`` or ``"data check"``.
+    provenance : mapping
+        As made by ``mlperf.core.provenance.provenance``.
+    result : Shown or JSON types
+        What the public function returned; times in seconds, NaN and infinities as ``"NaN"``, ``"Inf"``, ``"-Inf"``.
+
+    Returns
+    -------
+    dict
+        JSON types only.
+    """
+    return {"format": FORMAT, "version": VERSION, "command": command, "provenance": plain(provenance), "result": plain(result)}
+
+
+def record_text(document: Mapping[str, Any]) -> str:
+    """The document as indented JSON, keys in the order given, one newline at the end."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
 
 SECTIONS = ("Attributes", "Parameters")
 ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?: : .*)?$")

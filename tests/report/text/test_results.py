@@ -16,7 +16,8 @@ from mlperf.cli.framework.group import DefaultGroup
 from mlperf.cli.main import cli
 from mlperf.core.provenance import provenance
 from mlperf.report.text.registry import RESULTS
-from mlperf.report.text.results import command_schema, json_document, record, record_text, schema_name, schema_text
+from mlperf.report.text.results import command_schema, json_document, schema_name, schema_text
+from mlperf.report.text.schema import record, record_text
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 WITHOUT_RESULT = {"completion"}

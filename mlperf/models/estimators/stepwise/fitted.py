@@ -16,9 +16,8 @@ from mlperf.models.formula.expressions import Expression, lines, names, parse, t
 from mlperf.models.formula.formula import Formula, Term
 from mlperf.models.formula.terms import Terms
 from mlperf.models.inference.report import FitReport
-from mlperf.models.selection.labels import model_labels
 from mlperf.models.selection.search import Selection
-from mlperf.models.selection.trace import path_frame, trace_frame, trace_text
+from mlperf.models.selection.trace import model_labels, path_frame, trace_frame, trace_text
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.spread import Spread
 
