@@ -15,7 +15,7 @@ from mlperf.collect.stream.command import WatchedCommand
 from mlperf.collect.stream.instructions import Absent, open_counter
 from mlperf.collect.stream.progress import Progress
 from mlperf.collect.stream.sampler import Sampler
-from mlperf.collect.stream.ticks import Interrupts, ticks
+from mlperf.collect.stream.schedule import Interrupts, ticks
 from mlperf.core.errors import FitError, MissingExtraError, UsageError
 from mlperf.datasets.streams.performance import N_DECIDING, PERFORMANCE, Performance, choose_performance
 from mlperf.datasets.streams.read import SETTINGS, Recording

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from mlperf.collect.stream.ticks import Interrupts, ticks
+from mlperf.collect.stream.schedule import Interrupts, ticks
 
 
 def test_ticks_keep_the_grid_and_pass_over_what_was_missed() -> None:
