@@ -143,6 +143,7 @@ def test_the_template_feature_set_describes_kernels(made: Made, tmp_path: Path) 
 
 ESTIMATOR = """
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
