@@ -9,8 +9,7 @@ from pathlib import Path
 
 from mlperf.report.figures.figures import save_figure
 from mlperf.report.figures.kernel_plots import operations_by_pattern, times_by_pattern
-from mlperf.report.pages.kernel_page import section_lines
-from mlperf.report.pages.kernel_study import study_sections
+from mlperf.report.pages.kernel_study import section_lines, study_sections
 from mlperf.studies.kernels import choose_setting, read_all_kernels, study_kernels
 
 HERE = Path(__file__).parent

@@ -10,7 +10,7 @@ import click
 from mlperf import __version__
 from mlperf.cli.framework.failures import exit_code
 from mlperf.cli.framework.group import LazyCommand, LazyGroup
-from mlperf.cli.framework.settings import Settings
+from mlperf.cli.framework.show import Settings
 
 COMMANDS = {
     "demo": LazyCommand("mlperf.cli.commands.demo:demo", "Run the whole path on the bundled measurements."),

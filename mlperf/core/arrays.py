@@ -1,4 +1,4 @@
-"""The array types of signatures."""
+"""Types of arrays, and numbers with few significant digits, so that their decimal form is short and exact."""
 
 from __future__ import annotations
 
@@ -10,3 +10,8 @@ from numpy.typing import NDArray
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
 BoolArray: TypeAlias = NDArray[np.bool_]
+
+
+def rounded(values: FloatArray, digits: int) -> FloatArray:
+    """Each value to ``digits`` significant digits, as the double nearest to that decimal number."""
+    return np.array([float(f"{value:.{digits}g}") for value in np.ravel(values)]).reshape(np.shape(values))

@@ -45,22 +45,16 @@ def write_contraction_features(folder: Path | str) -> tuple[Path, ...]:
     counts: list[Part] = []
     for n, rows in times.groupby("N"):
         home = folder / f"N{n}"
-        found = swc_s([text_file(home / f"{kernel}.c") for kernel in rows["kernel"].unique()])
+        found = swc_s([_text_file(home / f"{kernel}.c") for kernel in rows["kernel"].unique()])
         nests.append((found, {"N": n}))
         for build, part in rows.groupby("build"):
-            found = swc_o([text_file(home / str(build) / f"{kernel}.s") for kernel in part["kernel"].unique()])
+            found = swc_o([_text_file(home / str(build) / f"{kernel}.s") for kernel in part["kernel"].unique()])
             counts.append((found, {"build": build, "N": n}))
     return (*written(folder / "swc-s.csv", nests), *written(folder / "swc-o.csv", counts))
 
 
-def text_file(path: Path) -> Path:
-    """A file that must be there.
-
-    Raises
-    ------
-    DataError
-        It is not.
-    """
+def _text_file(path: Path) -> Path:
+    """A file that must be there; DataError: it is not."""
     if not path.is_file():
         raise DataError("is missing", place=str(path), hint="mlperf collect contraction writes it; bundled campaigns have no text.")
     return path

@@ -8,7 +8,7 @@ __getattr__, __dir__, __all__ = exports(
     __name__,
     {
         "Watched": "mlperf.forecast.result",
-        "WatchRequest": "mlperf.forecast.request",
+        "WatchRequest": "mlperf.forecast.live",
         "watch": "mlperf.forecast.live",
         "replay": "mlperf.forecast.replaying",
         "online_study": "mlperf.forecast.study",

@@ -1,28 +1,75 @@
-"""A command under watch: sampled, recorded and forecast while it runs."""
+"""A command under watch, as it was asked for: sampled, recorded and forecast while it runs."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from mlperf.collect.stream.command import WatchedCommand
 from mlperf.collect.stream.instructions import Absent, open_counter
-from mlperf.collect.stream.interrupts import Interrupts
 from mlperf.collect.stream.progress import Progress
 from mlperf.collect.stream.sampler import Sampler
-from mlperf.collect.stream.ticks import ticks
-from mlperf.core.errors import FitError, MissingExtraError
+from mlperf.collect.stream.schedule import Interrupts, ticks
+from mlperf.core.errors import FitError, MissingExtraError, UsageError
 from mlperf.datasets.streams.performance import N_DECIDING, PERFORMANCE, Performance, choose_performance
-from mlperf.datasets.streams.read import SETTINGS
-from mlperf.datasets.streams.recording import Recording
+from mlperf.datasets.streams.read import SETTINGS, Recording
 from mlperf.forecast.forecasting import MemberState, StreamForecast
-from mlperf.forecast.request import AUTO, WatchRequest
 from mlperf.forecast.result import Run, Watched, summarise
 from mlperf.models.online.forecaster import ForecasterSettings
+
+AUTO = "auto"
+PERFORMANCE_WORDS = (AUTO, "progress", "instructions", "cpu", "io")
+SHORTEST_INTERVAL_S = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class WatchRequest:
+    """One run under watch.
+
+    Attributes
+    ----------
+    command : tuple of str
+        Program and arguments.
+    interval_s : float
+        Time between samples.
+    horizon_s : float
+        How far ahead is forecast; rounded to whole samples.
+    performance : str
+        ``"auto"``: progress where the command reports some in its first samples, else instructions where the processor counts them,
+        else processor time; or one of them by name.
+    progress_file : Path or None
+        File in which the command reports progress.
+    record : Path or None
+        CSV that the stream is written to while it comes.
+    level : float
+        Promised coverage of the intervals.
+    """
+
+    command: tuple[str, ...]
+    interval_s: float = 0.25
+    horizon_s: float = 1.0
+    performance: str = AUTO
+    progress_file: Path | None = None
+    record: Path | None = None
+    level: float = 0.9
+
+    def __post_init__(self) -> None:
+        if not self.interval_s >= SHORTEST_INTERVAL_S:
+            raise UsageError(f"got an interval of {self.interval_s} s, expected at least {SHORTEST_INTERVAL_S} s")
+        if not self.horizon_s >= self.interval_s:
+            raise UsageError(
+                f"got a horizon of {self.horizon_s} s, expected at least the interval of {self.interval_s} s",
+                hint="Sample more often with --interval, or look further ahead with --horizon.",
+            )
+        if self.performance not in PERFORMANCE_WORDS:
+            raise UsageError(f"got performance {self.performance!r}, expected one of {', '.join(PERFORMANCE_WORDS)}")
+
 
 LONGEST_WAIT_S = 0.1
 
@@ -56,7 +103,7 @@ def watch(
         The command ended before its second sample.
     """
     with ExitStack() as stack:
-        check_counter(request)
+        _check_counter(request)
         progress = Progress(request.progress_file)
         stack.callback(progress.close)
         try:
@@ -87,14 +134,8 @@ def waiting(command: WatchedCommand, interrupts: Interrupts) -> Callable[[float]
     return wait
 
 
-def check_counter(request: WatchRequest) -> None:
-    """Refuse instructions that were asked for by name and that nobody counts; tried on this process.
-
-    Raises
-    ------
-    MissingExtraError
-        Says why.
-    """
+def _check_counter(request: WatchRequest) -> None:
+    """Refuse instructions that were asked for by name and that nobody counts; tried on this process."""
     if request.performance != "instructions":
         return
     tried = open_counter(os.getpid())

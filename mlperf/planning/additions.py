@@ -17,10 +17,9 @@ from mlperf.planning.run_prediction import Prediction
 from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.sprint.elasticity import elasticity_table
 from mlperf.systems.sprint.equations import solve_iterations
-from mlperf.systems.sprint.forms import form_table
 from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.systems.sprint.simulated import simulate_beside
-from mlperf.systems.sprint.solved import FORMS, RECURSION, solve_form
+from mlperf.systems.sprint.solved import FORMS, RECURSION, form_table, solve_form
 from mlperf.training.model import Model
 from mlperf.training.run_model import RunModel
 

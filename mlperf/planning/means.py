@@ -14,9 +14,8 @@ from mlperf.planning.run_prediction import Prediction
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.components import BY_NAME
 from mlperf.systems.sprint.equations import State, solve_iterations
-from mlperf.systems.sprint.forms import recommended_forms
 from mlperf.systems.sprint.outputs import OUTPUTS, epoch_time, gpu_breakdown, mean_minibatch_size, update_breakdown
-from mlperf.systems.sprint.solved import Solved, solve_form
+from mlperf.systems.sprint.solved import Solved, recommended_forms, solve_form
 from mlperf.training.model import Model
 
 # The two that follow from the GPU thread; its locks and fetches are the only parts that the update thread touches.

@@ -49,18 +49,18 @@ class Prediction(Shown):
     source : mapping of str to str
         By component: ``measured`` or ``assumed``.
     flags : mapping of str to array of bool
-        Where the equations are not to be trusted (see `mlperf.systems.sprint.flags.sprint_flags`).
+        Where the equations are not to be trusted (see `mlperf.systems.sprint.equations.sprint_flags`).
     refine : str or None
         ``recursion`` where the closed form was refined by it.
     recommended : tuple of str
         Form to believe for each configuration: ``phases`` or ``simulation`` (see
-        `mlperf.systems.sprint.forms.recommended_forms`).
+        `mlperf.systems.sprint.solved.recommended_forms`).
     minibatch, staleness : tuple of Distribution or None
         Distributions of the mini-batch size (samples) and of the staleness (updates), one a configuration.
     elasticities : DataFrame or None
         See `mlperf.systems.sprint.elasticity.elasticity_table`.
     forms : DataFrame or None
-        Every form beside the others: see `mlperf.systems.sprint.forms.form_table`.
+        Every form beside the others: see `mlperf.systems.sprint.solved.form_table`.
     simulation : SimulatedRuns or None
         A discrete-event simulation beside the equations.
     """

@@ -13,8 +13,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DomainError, UsageError
 from mlperf.core.shown import Shown
-from mlperf.datasets.joining.join import KEY, Keys, join_tables
-from mlperf.datasets.joining.join_checks import Table
+from mlperf.datasets.joining.join import KEY, Keys, Table, join_tables
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.training.table_model import TableModel

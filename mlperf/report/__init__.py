@@ -7,7 +7,7 @@ from mlperf.core.lazy import exports
 __getattr__, __dir__, __all__ = exports(
     __name__,
     {
-        "record": "mlperf.report.text.record",
+        "record": "mlperf.report.text.schema",
         "frame_table": "mlperf.report.text.tables",
         "result_text": "mlperf.report.text.views",
         "html_page": "mlperf.report.figures.html",

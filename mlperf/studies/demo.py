@@ -90,10 +90,6 @@ def run_demo(
     tell : callable, optional
         Gets one line before each stage.
 
-    Returns
-    -------
-    Demo
-
     Raises
     ------
     DataError

@@ -15,8 +15,7 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
-from mlperf.datasets.joining.join import KEY, Joined, JoinedTable, Keys, join_tables
-from mlperf.datasets.joining.join_checks import Table
+from mlperf.datasets.joining.join import KEY, Joined, JoinedTable, Keys, Table, join_tables
 from mlperf.models import StepwiseOLS
 from mlperf.models.storage.store import envelope, model_from_dict, model_to_dict
 from mlperf.models.validation.folds import configuration_groups

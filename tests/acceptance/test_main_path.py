@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 
 import mlperf
 from mlperf.cli.main import cli
-from mlperf.report.text.record import record_text
 from mlperf.report.text.results import command_schema
+from mlperf.report.text.schema import record_text
 from mlperf.specs import load_cnn, load_machine
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 
 from mlperf import __version__
 from mlperf.cli.framework.failures import BROKEN_PIPE, FAULT, exit_code
-from mlperf.cli.framework.settings import Settings
+from mlperf.cli.framework.show import Settings
 from mlperf.cli.main import COMMANDS, cli, main
 from mlperf.core.errors import DataError, DomainError, FitError, InterruptedRun, MissingExtraError, MlperfError, UsageError
 

@@ -143,6 +143,7 @@ def test_the_template_feature_set_describes_kernels(made: Made, tmp_path: Path) 
 
 ESTIMATOR = """
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -215,7 +216,7 @@ def test_the_template_view_shows_a_result(made: Made) -> None:
 
 
 def test_the_template_command_shows_its_result(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
-    from mlperf.cli.framework.settings import Settings
+    from mlperf.cli.framework.show import Settings
 
     command = made("A command", VIEW_AND_COMMAND).memory
     command.main(["alexnet", "--subbatch", "8"], obj=Settings(), standalone_mode=False)

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from mlperf.cli.framework.default_group import DefaultCommand, DefaultGroup
-from mlperf.cli.framework.group import LazyCommand
+from mlperf.cli.framework.group import DefaultCommand, DefaultGroup, LazyCommand
 from mlperf.cli.framework.options import cnn_option, output_options, seed_option
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import FOLDER, Counts, Words
@@ -19,9 +18,7 @@ COMMANDS = {
         "mlperf.cli.commands.contraction:contraction", "Generate, compile, check and time tensor contractions."
     ),
     "counters": LazyCommand("mlperf.cli.commands.counters:counters", "Run a command and count what it does."),
-    "kernel-counters": LazyCommand(
-        "mlperf.cli.commands.kernel_counters:kernel_counters", "Count what the kernels of a campaign do."
-    ),
+    "kernel-counters": LazyCommand("mlperf.cli.commands.counters:kernel_counters", "Count what the kernels of a campaign do."),
 }
 KINDS = ("sgemm", "kernels", "steps", "updates")
 

@@ -1,4 +1,4 @@
-"""``mlperf collect counters -- COMMAND``: run a command and count what it does."""
+"""``mlperf collect counters -- COMMAND`` and ``collect kernel-counters``: what a command does, and what a campaign's kernels do."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SourceList(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         """Return the names; the nearest known one where one is wrong."""
-        from mlperf.collect.counters.sources import ALL, PROGRAMS, SOURCE_NAMES
+        from mlperf.collect.counters.probe import ALL, PROGRAMS, SOURCE_NAMES
         from mlperf.core.suggest import did_you_mean
 
         words = value if isinstance(value, (list, tuple)) else [part.strip() for part in str(value).split(",")]
@@ -141,3 +141,33 @@ def write(counted: Counted, output: Path, show: Show, *, append: bool) -> None:
 
     written = write_counted(counted, output, append=append)
     show.note(f"{len(counted.runs)} rows written to {written[0]}; beside it {', '.join(path.name for path in written[1:])}")
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  mlperf collect kernel-counters cpu-epyc -o kernel_counters.csv.gz
+  mlperf train campaign --characteristics dwc-b --counters kernel_counters.csv.gz -o model.json
+
+Counts on the machine that the command runs on: let it be the campaign's. Beside the tables of a campaign, in
+characteristics/kernel_counters.csv.gz, the table is found without --counters.
+"""
+)
+@click.argument("campaign")
+@click.option("-o", "--output", type=NEW_FILE, help="CSV to write.")
+@click.option("--steps", "n_steps", type=click.IntRange(min=1), default=3, help="Steps to count of each network.")
+@output_options
+def kernel_counters(show: Show, campaign: str, output: Path | None, n_steps: int) -> None:
+    """Run the training steps of CAMPAIGN here, kernel by kernel, and count instructions, misses and faults."""
+    from mlperf.collect.counters.kernel_counters import campaign_configurations, count_kernels, write_counters
+    from mlperf.datasets import read_campaign
+
+    found = read_campaign(campaign)
+    counted = count_kernels(campaign_configurations(found), n_steps=n_steps, show_progress=show.progress_shown)
+    for name, reason in counted.absent.items():
+        show.note(f"not counted: {name}: {reason}")
+    if output is not None:
+        write_counters(counted, output)
+        show.note(f"{len(counted.frame)} kernel calls written to {output}")
+    if output is None or show.settings.as_json:
+        show(counted, data_sha256={found.name: found.sha256})

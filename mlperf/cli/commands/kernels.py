@@ -90,12 +90,12 @@ def study(
     setting = choose_setting(times, pattern_set=pattern_set, build=build, N=N)
     result = study_kernels(times, setting, StudyPlan(**plan))
     if html_path is not None:
-        from mlperf.report.pages.kernel_page import write_study_page
+        from mlperf.report.pages.kernel_study import write_study_page
 
         write_study_page(html_path, result)
         show.note(f"page written to {html_path}")
     if output is not None:
-        from mlperf.report.pages.kernel_page import write_study_tables
+        from mlperf.report.pages.kernel_study import write_study_tables
 
         write_study_tables(output, result)
         show.note(f"tables written to {output}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import click
 
 from mlperf.cli.framework.group import ReaderGoneError
-from mlperf.cli.framework.settings import Settings
+from mlperf.cli.framework.show import Settings
 from mlperf.core.errors import InterruptedRun, MlperfError
 
 FAULT = 70

@@ -10,12 +10,32 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mlperf.cli.framework.settings import Settings
-
 if TYPE_CHECKING:
     from rich.console import Console
 
     from mlperf.core.shown import Shown
+
+
+@dataclass(slots=True)
+class Settings:
+    """How one run of the command line talks: verbosity, JSON, unit of time, plot file.
+
+    Parameters
+    ----------
+    verbosity : int
+        -1 quiet, 0 normal, 1 verbose (details and tracebacks).
+    as_json : bool
+        The result is one JSON document.
+    time_unit : str
+        Unit of the tables' times, ``"auto"`` by default; JSON stays in seconds.
+    plot_path : Path or None
+        Where the result's figure goes.
+    """
+
+    verbosity: int = 0
+    as_json: bool = False
+    time_unit: str = "auto"
+    plot_path: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +69,7 @@ class Show:
             self.draw(result, self.settings.plot_path)
         if self.settings.as_json:
             from mlperf.core.provenance import provenance
-            from mlperf.report.text.record import record, record_text
+            from mlperf.report.text.schema import record, record_text
 
             click.echo(record_text(record(self.command, provenance(data_sha256=data_sha256, seed=seed), result)), nl=False)
             return

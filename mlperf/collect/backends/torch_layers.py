@@ -10,10 +10,110 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mlperf.collect.backends.torch_activations import FUNCTIONS
 from mlperf.collect.backends.torch_further import FURTHER_KINDS
-from mlperf.collect.backends.torch_pools import POOLS, sort_of
 from mlperf.specs.network.cnn import Layer
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One activation function with its derivative.
+
+    Attributes
+    ----------
+    apply : callable
+        ``apply(aten, x)`` returns f(x).
+    pull_back : callable
+        ``pull_back(aten, gradient, kept)`` returns gradient times slope; ``kept`` is the output f(x), or x with `from_input`.
+    from_input : bool
+        Which of the two the slope needs.
+    """
+
+    apply: Callable[[Any, Any], Any]
+    pull_back: Callable[[Any, Any, Any], Any]
+    from_input: bool = True
+
+
+FUNCTIONS: Mapping[str, Function] = {
+    "relu": Function(lambda aten, x: aten.relu(x), lambda aten, g, y: aten.threshold_backward(g, y, 0), from_input=False),
+    "relu6": Function(lambda aten, x: aten.hardtanh(x, 0, 6), lambda aten, g, x: aten.hardtanh_backward(g, x, 0, 6)),
+    "leaky_relu": Function(
+        lambda aten, x: aten.leaky_relu(x, 0.01), lambda aten, g, x: aten.leaky_relu_backward(g, x, 0.01, False)
+    ),
+    "elu": Function(lambda aten, x: aten.elu(x), lambda aten, g, x: aten.elu_backward(g, 1, 1, 1, False, x)),
+    "gelu": Function(lambda aten, x: aten.gelu(x), lambda aten, g, x: aten.gelu_backward(g, x)),
+    "silu": Function(lambda aten, x: aten.silu(x), lambda aten, g, x: aten.silu_backward(g, x)),
+    "hardswish": Function(lambda aten, x: aten.hardswish(x), lambda aten, g, x: aten.hardswish_backward(g, x)),
+    "hardsigmoid": Function(lambda aten, x: aten.hardsigmoid(x), lambda aten, g, x: aten.hardsigmoid_backward(g, x)),
+    "sigmoid": Function(lambda aten, x: aten.sigmoid(x), lambda aten, g, y: aten.sigmoid_backward(g, y), from_input=False),
+    "tanh": Function(lambda aten, x: aten.tanh(x), lambda aten, g, y: aten.tanh_backward(g, y), from_input=False),
+    "softplus": Function(lambda aten, x: aten.softplus(x), lambda aten, g, x: aten.softplus_backward(g, x, 1, 20)),
+}
+
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One sort of pool.
+
+    Attributes
+    ----------
+    apply : callable
+        ``apply(aten, x, layer)`` returns the pooled maps and what the way back needs in addition to ``x``.
+    pull_back : callable
+        ``pull_back(aten, gradient, x, kept, layer)`` returns the gradient by ``x``.
+    """
+
+    apply: Callable[[Any, Any, Layer], tuple[Any, Any]]
+    pull_back: Callable[[Any, Any, Any, Any, Layer], Any]
+
+
+def sort_of(layer: Layer) -> tuple[str, str]:
+    """Key of a pool layer in `POOLS`."""
+    if layer.mode == "average" and layer.output_size == (1, 1):
+        return "average", "global"
+    return layer.mode, "adaptive" if layer.is_adaptive else "window"
+
+
+def window(layer: Layer) -> tuple[Pair, Pair, Pair]:
+    """Filter, stride and padding."""
+    return layer.filter_size, layer.stride, layer.padding
+
+
+def _max(aten: Any, x: Any, layer: Layer) -> tuple[Any, Any]:
+    out, indices = aten.max_pool2d_with_indices(x, *window(layer), layer.dilation, layer.ceil_mode)
+    return out, indices
+
+
+def _max_back(aten: Any, gradient: Any, x: Any, indices: Any, layer: Layer) -> Any:
+    return aten.max_pool2d_with_indices_backward(gradient, x, *window(layer), layer.dilation, layer.ceil_mode, indices)
+
+
+def _average_back(aten: Any, gradient: Any, x: Any, _kept: Any, layer: Layer) -> Any:
+    return aten.avg_pool2d_backward(gradient, x, *window(layer), layer.ceil_mode, True, None)
+
+
+def _global_back(_aten: Any, gradient: Any, x: Any, _kept: Any, _layer: Layer) -> Any:
+    return gradient.expand(x.shape) / (x.shape[2] * x.shape[3])
+
+
+POOLS: Mapping[tuple[str, str], Pool] = {
+    ("max", "window"): Pool(_max, _max_back),
+    ("max", "adaptive"): Pool(
+        lambda aten, x, layer: tuple(aten.adaptive_max_pool2d(x, layer.output_size)),
+        lambda aten, gradient, x, indices, _: aten.adaptive_max_pool2d_backward(gradient, x, indices),
+    ),
+    ("average", "window"): Pool(
+        lambda aten, x, layer: (aten.avg_pool2d(x, *window(layer), layer.ceil_mode, True, None), None), _average_back
+    ),
+    ("average", "adaptive"): Pool(
+        lambda aten, x, layer: (aten._adaptive_avg_pool2d(x, layer.output_size), None),
+        lambda aten, gradient, x, *_: aten._adaptive_avg_pool2d_backward(gradient, x),
+    ),
+    ("average", "global"): Pool(lambda _aten, x, _layer: (x.mean((2, 3), keepdim=True), None), _global_back),
+}
+
 
 EPSILON, MOMENTUM, DROPPED = 1e-5, 0.1, 0.5
 """Defaults of torch's batch norm and dropout."""

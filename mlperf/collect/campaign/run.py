@@ -106,7 +106,7 @@ def collect(request: CollectRequest, *, show_progress: bool = False) -> Collecte
         # The backend first: the limit of one thread reaches only libraries that are loaded.
         backend = stack.enter_context(BACKENDS[request.backend]())
         stack.enter_context(one_computing_thread())
-        configurations, left_out = configurations_of(request, backend)
+        configurations, left_out = _configurations_of(request, backend)
         record = host_record(protocol(request, backend, left_out), backend.device)
         check_same(out / FILE_NAME, record)
         store_cnns(out / "cnns", request.cnns)
@@ -157,14 +157,8 @@ def make_plans(
     return plans
 
 
-def configurations_of(request: CollectRequest, backend: Backend) -> tuple[list[tuple[CnnSpec, int]], list[str]]:
-    """What kernels and steps measure, and what they leave out; nothing where neither is asked for.
-
-    Raises
-    ------
-    UsageError
-        All would be left out; says why for the first.
-    """
+def _configurations_of(request: CollectRequest, backend: Backend) -> tuple[list[tuple[CnnSpec, int]], list[str]]:
+    """What kernels and steps measure, and what they leave out; nothing where neither is asked for."""
     if not step_tables(request.kinds):
         return [], []
     inside, outside = fitting(request, backend)

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from mlperf.collect.backends.backends import Backend
-from mlperf.collect.campaign.device_updates import device_measures
-from mlperf.collect.campaign.repeated import LEARNING_RATE, repeated, vector_row
+from mlperf.collect.campaign.device_updates import LEARNING_RATE, device_measures, repeated, vector_row
 from mlperf.collect.cnn_engine.builder import Array
 from mlperf.collect.cnn_engine.timers import ThreadTimer
 from mlperf.collect.protocol.protocol import Key, Rows, Visit

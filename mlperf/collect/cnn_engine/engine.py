@@ -19,7 +19,7 @@ from mlperf.collect.cnn_engine.activation import (
 )
 from mlperf.collect.cnn_engine.builder import Array, Builder, Contribution, Gemm, Operation
 from mlperf.collect.cnn_engine.convolution import backward_convolution, backward_weights, forward_convolution
-from mlperf.collect.cnn_engine.dense import backward_dense, forward_dense
+from mlperf.collect.cnn_engine.gemm import backward_dense, forward_dense
 from mlperf.collect.cnn_engine.join import backward_add, backward_concat, forward_add, forward_concat
 from mlperf.collect.cnn_engine.loss import forward_loss
 from mlperf.collect.cnn_engine.normalisation import backward_batch_norm, forward_batch_norm

@@ -117,19 +117,11 @@ def find_compilers(builds: Sequence[Build]) -> list[Build]:
             f"got builds called {', '.join(names) or 'nothing'}, expected one or more, each of its own name",
             hint='Name a build so: --build "fast=gcc -O2 -ffast-math".',
         )
-    return [Build(build.name, build.compiler, build.flags, compiler_version(build.compiler)) for build in builds]
+    return [Build(build.name, build.compiler, build.flags, _compiler_version(build.compiler)) for build in builds]
 
 
-def compiler_version(compiler: str) -> str:
-    """Version of an installed compiler.
-
-    Raises
-    ------
-    MissingExtraError
-        It is not installed.
-    UsageError
-        It is no compiler: it answers ``--version`` with no number.
-    """
+def _compiler_version(compiler: str) -> str:
+    """Version of an installed compiler; UsageError where it answers ``--version`` with no number."""
     program = find_program(compiler)
     for option in ("-dumpfullversion", "--version"):
         said = subprocess.run([program, option], capture_output=True, text=True, check=False)  # noqa: S603 - the user's compiler

@@ -1,4 +1,4 @@
-"""Expected checksums: computed once by einsum, kept with the sources."""
+"""Expected checksums of the reference: computed once by einsum, kept with the sources."""
 
 from __future__ import annotations
 
@@ -6,13 +6,66 @@ import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import Any
 
-from mlperf.collect.contraction.reference import checksum
+import numpy as np
+
 from mlperf.collect.contraction.sources import kernel_name
 from mlperf.collect.contraction.units import Unit
 from mlperf.collect.protocol.protocol import Progress
+from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
+from mlperf.specs.patterns import check_pattern
+
+ARRAY_STEP = 40
+"""Array a starts at position a * 2**40 of the one stream of random numbers."""
+
+
+def noise(first: int, count: int) -> FloatArray:
+    """Pseudo-random numbers in [0, 1) at positions ``first`` to ``first + count - 1``: splitmix64, upper 24 bits.
+
+    Every value is a single-precision number, so that C and NumPy hold the same bits.
+    """
+    with np.errstate(over="ignore"):
+        z = (np.arange(first, first + count, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = z ^ (z >> np.uint64(31))
+    return (z >> np.uint64(40)).astype(np.float64) * 2.0**-24
+
+
+def operand(number: int, rank: int, n: int) -> FloatArray:
+    """Array ``number`` (B is 1), shape (n,) * rank."""
+    return noise(number << ARRAY_STEP, n**rank).reshape((n,) * rank)
+
+
+def result(pattern: str, loops: str, n: int) -> FloatArray:
+    """The first array after one call of the kernel, by einsum in double precision.
+
+    Loops over indices that no operand has repeat the same addition n times: each is an operand of ones.
+    """
+    target, *words = check_pattern(pattern)
+    kept = "".join(dict.fromkeys(target))
+    absent = [letter for letter in loops if not any(letter in word for word in words)]
+    operands = [*(operand(number, len(word), n) for number, word in enumerate(words, 1)), *(np.ones(n) for _ in absent)]
+    found: FloatArray = np.einsum(f"{','.join([*words, *absent])}->{kept}", *operands, optimize=True)
+    return found if kept == target else on_diagonal(found, target, kept, n)
+
+
+def on_diagonal(found: FloatArray, target: str, kept: str, n: int) -> FloatArray:
+    """A result whose subscripts repeat an index: zero off the diagonal."""
+    whole = np.zeros((n,) * len(target))
+    axes: dict[str, Any] = dict(zip(kept, np.indices((n,) * len(kept)), strict=True))
+    whole[tuple(axes[letter] for letter in target)] = found
+    return whole
+
+
+def checksum(pattern: str, loops: str, n: int) -> float:
+    """Weighted sum of the result: weights 1 + noise at each position, as the driver adds them up."""
+    flat = result(pattern, loops, n).ravel()
+    return float(flat @ (1.0 + noise(0, flat.size)))
+
 
 TOLERANCE = 1e-5
 """Relative; compilers were seen to differ by 1.6e-7."""

@@ -1,14 +1,14 @@
-"""host.json and README.md of a campaign of contractions."""
+"""host.json and README.md of a campaign of contractions, the clock of its machine included."""
 
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mlperf.collect.contraction.builds import Build
-from mlperf.collect.contraction.clock import clock_facts
 from mlperf.collect.contraction.request import ContractionRequest
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record
 from mlperf.core.errors import UsageError
@@ -16,6 +16,26 @@ from mlperf.core.files import write_text_whole
 from mlperf.datasets.dictionary.contraction_schema import ROUNDS
 from mlperf.datasets.reading.folder import read_host
 from mlperf.datasets.reading.read import read_table
+
+COUNTER = "hardware counter: user-mode cycles of each visit (perf_event_open)"
+CHAIN = "time x frequency; frequency from a timed chain of dependent one-cycle instructions, median over rounds"
+UNKNOWN = "unknown: neither a hardware counter nor a timed chain on this processor"
+
+
+def clock_facts(chain_hz: Sequence[float], cycles_per_s: float) -> Mapping[str, Any]:
+    """What host.json says of the clock.
+
+    Parameters
+    ----------
+    chain_hz : sequence of float
+        Frequencies by the chain, one a round; zeros where it does not know this processor.
+    cycles_per_s : float
+        Counted cycles over CPU seconds, median over visits; 0 without a counter.
+    """
+    chain = statistics.median(chain_hz) if chain_hz else 0.0
+    source, frequency = (COUNTER, cycles_per_s) if cycles_per_s else (CHAIN, chain) if chain else (UNKNOWN, 0.0)
+    return {"source": source, "frequency_hz": frequency, "chain_frequency_hz": chain, "chain_rounds_hz": list(chain_hz)}
+
 
 SAME_FAMILY = ("rule", "ranks", "indices")
 README = """# Tensor contractions on {machine}
@@ -76,21 +96,15 @@ def begin_record(request: ContractionRequest, builds: Sequence[Build], n_pattern
     check_same(path, record)
     if path.is_file():
         known = read_host(path.parent)
-        check_family(path, known, record)
+        _check_family(path, known, record)
         record["builds"] = known["builds"] | record["builds"]
         for name, join in (("sizes", lambda old, new: sorted({*old, *new})), ("n_patterns", max)):
             record["contractions"][name] = join(known["contractions"][name], record["contractions"][name])
     return record
 
 
-def check_family(path: Path, known: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-    """Refuse to mix families, or two compilers under one name.
-
-    Raises
-    ------
-    UsageError
-        Names the first difference.
-    """
+def _check_family(path: Path, known: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+    """Refuse to mix families, or two compilers under one name; UsageError: names the first difference."""
     before, now = known.get("contractions"), record["contractions"]
     if before is None:
         raise UsageError("belongs to a campaign of another kind", place=str(path), hint="Name another folder.")

@@ -9,15 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mlperf.collect.contraction.aggregate import write_times
 from mlperf.collect.contraction.builds import find_compilers, find_program
+from mlperf.collect.contraction.cachegrind import simulate_units
 from mlperf.collect.contraction.checks import expected_checksums
 from mlperf.collect.contraction.compiling import compile_units, remove_programs
 from mlperf.collect.contraction.record import begin_record, end_record
 from mlperf.collect.contraction.request import ContractionRequest, check_request, chosen_patterns
 from mlperf.collect.contraction.rounds import Visitor, run_rounds
-from mlperf.collect.contraction.simulated import simulate_units
-from mlperf.collect.contraction.summary import CollectedContractions, summarise_contractions
+from mlperf.collect.contraction.summary import CollectedContractions, summarise_contractions, write_times
 from mlperf.collect.contraction.units import Unit
 from mlperf.collect.protocol.clocks import one_computing_thread, require_clocks
 from mlperf.collect.protocol.progress import Bar, Silent

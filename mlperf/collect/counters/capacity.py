@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from mlperf.collect.counters.perf_event import Event, closing, open_event, read_event
-from mlperf.collect.counters.perf_events import HARDWARE
+from mlperf.collect.counters.perf_event import HARDWARE, Event, closing, open_event, read_event
 from mlperf.core.errors import MissingExtraError
 
 MOST = 8

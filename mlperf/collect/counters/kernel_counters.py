@@ -16,8 +16,7 @@ import pandas as pd
 
 from mlperf.collect.cnn_engine.builder import Operation
 from mlperf.collect.cnn_engine.engine import training_step
-from mlperf.collect.counters.perf_event import READING, Event, open_event, refusal
-from mlperf.collect.counters.perf_events import HARDWARE, SOFTWARE
+from mlperf.collect.counters.perf_event import HARDWARE, READING, SOFTWARE, Event, open_event, refusal
 from mlperf.collect.protocol.clocks import one_computing_thread
 from mlperf.collect.protocol.progress import Bar, Silent
 from mlperf.core.arrays import FloatArray

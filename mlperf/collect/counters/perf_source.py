@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from mlperf.collect.counters.capacity import a_little_work, events_at_once
 from mlperf.collect.counters.launch import Child
 from mlperf.collect.counters.offers import ABSENT, DEGRADED, OK, CounterOffer, Readings, SourceOffer, source_offer
-from mlperf.collect.counters.perf_event import Event, closing, open_event, paranoid, read_event, refusal
-from mlperf.collect.counters.perf_events import IN_THE_KERNEL
+from mlperf.collect.counters.perf_event import IN_THE_KERNEL, Event, closing, open_event, paranoid, read_event, refusal
 from mlperf.core.errors import MissingExtraError
 
 NEVER_ZERO = ("instructions", "cycles", "branches", "loads", "task_clock", "tsc", "aperf", "mperf")
@@ -42,7 +41,7 @@ def probe_event(name: str, event: Event | None) -> CounterOffer:
     if event is None:
         return CounterOffer(name, ABSENT, "the kernel does not list it")
     try:
-        handle, event = open_permitted(name, event)
+        handle, event = _open_permitted(name, event)
     except OSError as error:
         return CounterOffer(name, ABSENT, refusal(error))
     except MissingExtraError as error:
@@ -59,14 +58,8 @@ def probe_event(name: str, event: Event | None) -> CounterOffer:
     return CounterOffer(name, OK)
 
 
-def open_permitted(name: str, event: Event, pid: int = 0, *, on_exec: bool = False) -> tuple[int, Event]:
-    """Open an event, without the kernel's part where that part is not permitted.
-
-    Raises
-    ------
-    OSError
-        It cannot be opened, or it would always be zero without the kernel's part.
-    """
+def _open_permitted(name: str, event: Event, pid: int = 0, *, on_exec: bool = False) -> tuple[int, Event]:
+    """Open an event, without the kernel's part where that part is not permitted."""
     try:
         return open_event(event, pid, on_exec=on_exec), event
     except OSError as error:
@@ -108,6 +101,6 @@ def watch_events(child: Child, names: Sequence[str], events: Mapping[str, Event]
     for name in names:
         # An event that opened a moment ago may be refused now, when somebody else took the last counter: its cell stays empty.
         with suppress(OSError):
-            handle, event = open_permitted(name, events[name], child.pid, on_exec=True)
+            handle, event = _open_permitted(name, events[name], child.pid, on_exec=True)
             handles[name] = (handle, event.scale)
     return EventWatch(handles, share_name)

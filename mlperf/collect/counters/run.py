@@ -18,8 +18,7 @@ from mlperf.collect.counters.launch import check_program, launched
 from mlperf.collect.counters.offers import ABSENT, Probe, Readings
 from mlperf.collect.counters.perf_stat import command_line as perf_line
 from mlperf.collect.counters.perf_stat import counters_from as perf_counters
-from mlperf.collect.counters.probe import chosen_sources, probe_counters
-from mlperf.collect.counters.sources import ALL, SOURCE_NAMES, Watch, named_source
+from mlperf.collect.counters.probe import ALL, SOURCE_NAMES, Watch, chosen_sources, named_source, probe_counters
 from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets.dictionary.counters import LIMITED
 

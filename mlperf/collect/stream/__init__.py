@@ -10,10 +10,10 @@ __getattr__, __dir__, __all__ = exports(
         "Sampler": "mlperf.collect.stream.sampler",
         "WatchedCommand": "mlperf.collect.stream.command",
         "ProcessTree": "mlperf.collect.stream.processes",
-        "Interrupts": "mlperf.collect.stream.interrupts",
+        "Interrupts": "mlperf.collect.stream.schedule",
         "Progress": "mlperf.collect.stream.progress",
         "InstructionCounter": "mlperf.collect.stream.instructions",
         "PROGRESS_FD": "mlperf.collect.stream.progress",
-        "ticks": "mlperf.collect.stream.ticks",
+        "ticks": "mlperf.collect.stream.schedule",
     },
 )

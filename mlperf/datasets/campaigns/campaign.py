@@ -121,7 +121,7 @@ def read_campaign(path: Path | str, duplicates: str = "error") -> Campaign:
     """
     folder = find_campaign(campaign_path(path))
     tables = {name: read_checked(file, TABLES[name], duplicates) for name, file in folder.tables.items()}
-    cnns = read_cnns(folder)
+    cnns = _read_cnns(folder)
     for table in tables.values():
         check_cnns(table, cnns)
     if "kernels" in tables:
@@ -163,14 +163,8 @@ def campaign_path(path: Path | str) -> Path:
     raise DataError(f"got {kind}, expected the folder of a campaign", place=str(path), hint=hint)
 
 
-def read_cnns(folder: CampaignFolder) -> dict[str, CnnSpec]:
-    """Specifications by name.
-
-    Raises
-    ------
-    DataError
-        A file holds a network of another name, or no valid one.
-    """
+def _read_cnns(folder: CampaignFolder) -> dict[str, CnnSpec]:
+    """Specifications by name; DataError: a file holds a network of another name, or no valid one."""
     cnns = {}
     for file in folder.cnns:
         cnn = read_cnn(file)

@@ -13,8 +13,7 @@ import pandas as pd
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.core.shown import Shown
-from mlperf.datasets.campaigns.gpu_format import FILES, OPERATIONS
-from mlperf.datasets.campaigns.gpu_tables import ONE_THREAD, kernel_rows, sgemm_rows, step_rows, update_rows
+from mlperf.datasets.campaigns.gpu_tables import FILES, ONE_THREAD, OPERATIONS, kernel_rows, sgemm_rows, step_rows, update_rows
 from mlperf.datasets.campaigns.write import write_table
 from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.read import read_table
@@ -93,7 +92,7 @@ def import_gpu_campaign(folders: Sequence[Path | str], out: Path | str, *, gz: b
     if not folders:
         raise UsageError("got no folder, expected one for each run of the campaign")
     check_empty(Path(out), force=force)
-    runs = [read_gpu_run(Path(folder)) for folder in folders]
+    runs = [_read_gpu_run(Path(folder)) for folder in folders]
     for run in runs[1:]:
         check_same(runs[0], run)
     frames = campaign_tables(runs)
@@ -128,18 +127,12 @@ def check_empty(out: Path, *, force: bool) -> None:
         )
 
 
-def read_gpu_run(folder: Path) -> GpuRun:
-    """Read one folder strictly.
-
-    Raises
-    ------
-    DataError
-        A file is missing or wrong.
-    """
-    meta = read_json(folder / "meta.json", dict)
+def _read_gpu_run(folder: Path) -> GpuRun:
+    """Read one folder strictly; DataError: a file is missing or wrong."""
+    meta = _read_json(folder / "meta.json", dict)
     if "device" not in meta:
         raise DataError("has no 'device'", place=str(folder / "meta.json"), hint=RUN_HINT)
-    cnns = {str(cnn.get("name")): sprint_cnn(cnn, folder / "cnns.json") for cnn in read_json(folder / "cnns.json", list)}
+    cnns = {str(cnn.get("name")): _sprint_cnn(cnn, folder / "cnns.json") for cnn in _read_json(folder / "cnns.json", list)}
     tables = {file.name: read_table(folder / f"{file.name}.csv", file, duplicates="keep") for file in FILES}
     for name, table in tables.items():
         unknown = sorted(set(table.get("cnn", ())) - set(cnns))
@@ -150,14 +143,8 @@ def read_gpu_run(folder: Path) -> GpuRun:
     return GpuRun(folder, tables, cnns, meta)
 
 
-def read_json(path: Path, kind: type) -> Any:
-    """Content of a JSON file that holds one ``kind``.
-
-    Raises
-    ------
-    DataError
-        It is missing or holds something else.
-    """
+def _read_json(path: Path, kind: type) -> Any:
+    """Content of a JSON file that holds one ``kind``; DataError: it is missing or holds something else."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -167,14 +154,8 @@ def read_json(path: Path, kind: type) -> Any:
     return content
 
 
-def sprint_cnn(entry: Mapping[str, Any], path: Path) -> CnnSpec:
-    """A network of cnns.json: input size x0, maps m, pools p, L_c convolutions of 3 x 3.
-
-    Raises
-    ------
-    DataError
-        A key is missing, or there is no such network.
-    """
+def _sprint_cnn(entry: Mapping[str, Any], path: Path) -> CnnSpec:
+    """A network of cnns.json: input size x0, maps m, pools p, L_c convolutions of 3 x 3."""
     try:
         pools = [number for number, pool in enumerate(entry["p"], start=1) if pool == 2]
         return CnnSpec.from_sprint(

@@ -79,9 +79,9 @@ def read_kernel_table(source: Path | str, *, timed: bool = True) -> KernelTable:
     DataError
         Nothing of that name, a column is missing, or a cell is wrong: names file, line, column and value.
     """
-    path = find_source(source)
-    file = path if path.is_file() else times_file(path)
-    table = read_times(file, timed=timed)
+    path = _find_source(source)
+    file = path if path.is_file() else _times_file(path)
+    table = _read_times(file, timed=timed)
     frame, notes = normal_form(table.frame, table.grid.error, timed=timed)
     return KernelTable(
         path.name,
@@ -95,14 +95,8 @@ def read_kernel_table(source: Path | str, *, timed: bool = True) -> KernelTable:
     )
 
 
-def find_source(source: Path | str) -> Path:
-    """Path of a source: as written, else a bundled campaign, else an open data set.
-
-    Raises
-    ------
-    DataError
-        There is nothing of that name.
-    """
+def _find_source(source: Path | str) -> Path:
+    """Path of a source: as written, else a bundled campaign, else an open data set."""
     path = Path(source)
     if path.exists():
         return path
@@ -116,14 +110,8 @@ def find_source(source: Path | str) -> Path:
     )
 
 
-def times_file(folder: Path) -> Path:
-    """The table of kernels in a folder.
-
-    Raises
-    ------
-    DataError
-        It has none, or twice the same.
-    """
+def _times_file(folder: Path) -> Path:
+    """The table of kernels in a folder; DataError: it has none, or twice the same."""
     for stem in STEMS:
         file = table_file(folder, stem)
         if file is not None:
@@ -131,14 +119,8 @@ def times_file(folder: Path) -> Path:
     raise DataError("got no times.csv", place=str(folder), hint="mlperf collect contraction -o FOLDER writes one.")
 
 
-def read_times(file: Path, *, timed: bool) -> ReadTable:
-    """Labels, sizes, times and counts of a table of kernels; the first of `TIME_COLUMNS` is missing in every row where it may be.
-
-    Raises
-    ------
-    DataError
-        A needed column is missing, or a cell is of the wrong kind.
-    """
+def _read_times(file: Path, *, timed: bool) -> ReadTable:
+    """Labels, sizes, times and counts of a table of kernels; a time is missing where it may be."""
     table = read_typed_table(file, labels=LABELS, numbers=is_known, others=False, signed=TIME_COLUMNS)
     has_time = any(name in table.frame for name in TIME_COLUMNS)
     missing = [name for name in ("pattern", "N") if name not in table.frame] + ["time_mean_s"] * (timed and not has_time)

@@ -18,8 +18,7 @@ from mlperf.datasets.dictionary.column import Column, TableSchema
 from mlperf.datasets.dictionary.numbers import NOT_FINITE_HINT, WHOLE_HINT
 from mlperf.datasets.dictionary.schema import table_schema
 from mlperf.datasets.reading.cells import ParsedTable, as_whole, may_be_empty
-from mlperf.datasets.reading.read import frame_of
-from mlperf.datasets.reading.rules import first_violation
+from mlperf.datasets.reading.read import first_violation, frame_of
 
 
 def write_table(frame: pd.DataFrame, path: Path | str, schema: TableSchema | str) -> None:

@@ -17,9 +17,8 @@ from mlperf.datasets.dictionary.numbers import NEGATIVE_TIME_HINT, bound_hint
 from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.folder import table_name
 from mlperf.datasets.reading.grid import Grid, read_grid
-from mlperf.datasets.reading.header import separator_hint
 from mlperf.datasets.reading.inference import MISSING_HINT, TypedColumn, number_column, typed_column
-from mlperf.datasets.reading.read import ReadTable, read_table
+from mlperf.datasets.reading.read import ReadTable, read_table, separator_hint
 from mlperf.datasets.reading.repeats import settle_copies
 from mlperf.datasets.reading.source import check_settled, read_source
 
@@ -78,9 +77,9 @@ def read_any_table(
     grid = read_grid(read_source(Path(path)))
     if is_dictionary_table(grid):
         return dictionary_table(grid, target, columns, duplicates)
-    names = wanted_columns(grid, target, columns, categorical)
+    names = _wanted_columns(grid, target, columns, categorical)
     typed = {name: typed_column(texts, is_label=name in categorical) for name, texts in text_columns(grid, names).items()}
-    keep = checked_rows(grid, typed, target, na=na, positive=positive)
+    keep = _checked_rows(grid, typed, target, na=na, positive=positive)
     frame = pd.DataFrame({name: column.values for name, column in typed.items()}).loc[keep]
     if duplicates != "keep":
         frame = frame.loc[settle_copies(all_cells(grid).loc[keep], grid, duplicates).index]
@@ -127,7 +126,7 @@ def read_typed_table(
         As `read_any_table`, but for missing cells and copied rows.
     """
     grid = read_grid(read_source(Path(path)))
-    wanted_columns(grid, None, needed, ())
+    _wanted_columns(grid, None, needed, ())
     counted = {name for name in grid.header if numbers is not None and name not in labels and numbers(name)}
     names = [name for name in grid.header if others or name in counted or name in labels]
     typed = {
@@ -151,20 +150,14 @@ def is_dictionary_table(grid: Grid) -> bool:
 def dictionary_table(grid: Grid, target: str | None, columns: Sequence[str] | None, duplicates: str) -> pd.DataFrame:
     """A campaign's table, read by the dictionary."""
     schema = TABLES[str(table_name(grid.source.path))]
-    names = wanted_columns(grid, target, columns, ())
+    names = _wanted_columns(grid, target, columns, ())
     frame = read_table(grid.source.path, schema, duplicates)[names]
     frame.attrs = {"n_rows_read": grid.n_rows, "n_rows_missing": 0}
     return frame
 
 
-def wanted_columns(grid: Grid, target: str | None, columns: Sequence[str] | None, categorical: Sequence[str]) -> list[str]:
-    """Columns to read, in file order.
-
-    Raises
-    ------
-    DataError
-        One of them is not in the file.
-    """
+def _wanted_columns(grid: Grid, target: str | None, columns: Sequence[str] | None, categorical: Sequence[str]) -> list[str]:
+    """Columns to read, in file order; DataError: one of them is not in the file."""
     asked = (*(() if target is None else (target,)), *(columns or ()), *categorical)
     for name in asked:
         if name not in grid.header:
@@ -193,14 +186,8 @@ def all_cells(grid: Grid) -> pd.DataFrame:
     return pd.DataFrame(text_columns(grid, grid.header))
 
 
-def checked_rows(grid: Grid, typed: dict[str, TypedColumn], target: str | None, *, na: str, positive: bool) -> BoolArray:
-    """Rows to keep, once every cell has been found right or missing by leave.
-
-    Raises
-    ------
-    DataError
-        The topmost wrong cell, and there the leftmost.
-    """
+def _checked_rows(grid: Grid, typed: dict[str, TypedColumn], target: str | None, *, na: str, positive: bool) -> BoolArray:
+    """Rows to keep, once every cell has been found right or missing by leave."""
     missing = np.zeros(grid.n_rows, dtype=bool)
     faults: list[tuple[int, str, str, str]] = []
     for name, column in typed.items():

@@ -69,7 +69,7 @@ def read_source(path: Path) -> Source:
     source = Source(path, data, before.st_size, before.st_mtime_ns)
     if len(raw) != before.st_size:
         raise changed(source)
-    check_encoding(source)
+    _check_encoding(source)
     return source
 
 
@@ -96,14 +96,8 @@ def decompressed(path: Path, raw: bytes) -> bytes:
         ) from error
 
 
-def check_encoding(source: Source) -> None:
-    """Check that the content is UTF-8 text.
-
-    Raises
-    ------
-    DataError
-        Names line, column and byte of the first wrong one.
-    """
+def _check_encoding(source: Source) -> None:
+    """Check that the content is UTF-8 text; DataError: names line, column and byte of the first wrong one."""
     try:
         source.data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -15,6 +15,6 @@ __getattr__, __dir__, __all__ = exports(
         "choose_performance": "mlperf.datasets.streams.performance",
         "Stream": "mlperf.datasets.streams.read",
         "read_stream": "mlperf.datasets.streams.read",
-        "Recording": "mlperf.datasets.streams.recording",
+        "Recording": "mlperf.datasets.streams.read",
     },
 )

@@ -1,17 +1,19 @@
-"""Reading a recorded stream: numbers exactly as they were written, errors with line and column."""
+"""A stream on disk: read with numbers exactly as they were written and errors with line and column; recorded line by line."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import DataError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets.dictionary.numbers import number_hint, parse_number
 from mlperf.datasets.reading.source import read_source
 from mlperf.datasets.streams.columns import COLUMNS, COUNTER, GAUGE, column_of
@@ -94,7 +96,7 @@ def read_stream(path: Path | str) -> Stream:
     columns, unknown = numeric_columns(header, lines[0])
     notes += [f"column {name!r} is not in the dictionary of streams: taken as a level" for name in unknown]
     table = cells(path, header, lines, (TIME, *columns))
-    check_time(path, table[:, 0])
+    _check_time(path, table[:, 0])
     settings: dict[str, str] = {name: lines[0][header.index(name)] for name in SETTINGS if name in header}
     digest = hashlib.sha256(source.data).hexdigest()
     name = path.name.removesuffix(".gz").removesuffix(".csv")
@@ -130,17 +132,58 @@ def cells(path: Path, header: list[str], lines: list[list[str]], names: tuple[st
     return table
 
 
-def check_time(path: Path, t_s: FloatArray) -> None:
-    """Accept times that ascend.
-
-    Raises
-    ------
-    DataError
-        Names the first line that does not.
-    """
+def _check_time(path: Path, t_s: FloatArray) -> None:
+    """Accept times that ascend; DataError: names the first line that does not."""
     back = np.flatnonzero(np.diff(t_s) <= 0)
     if len(back):
         row = int(back[0]) + 1
         raise DataError(
             f"got {t_s[row]:g} after {t_s[row - 1]:g}, expected time to go forwards", place=f"{path}, line {row + 2}, column {TIME}"
         )
+
+
+class Recording:
+    """An open CSV that grows by whole lines.
+
+    Parameters
+    ----------
+    path : path
+        File to write; one that is there is replaced.
+    columns : sequence of str
+        Header.
+
+    Raises
+    ------
+    UsageError
+        The file cannot be written.
+    """
+
+    def __init__(self, path: Path | str, columns: Sequence[str]) -> None:
+        self.path = Path(path)
+        self.n_lines = 0
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise UsageError(f"cannot be written ({error.strerror})", place=str(self.path)) from error
+        self._write(columns)
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        os.close(self._file)
+
+    def add(self, values: Sequence[float | str]) -> None:
+        """Write one sample; numbers get the shortest text that reads back as the same number."""
+        self._write([value if isinstance(value, str) else number_text(value) for value in values])
+        self.n_lines += 1
+
+    def _write(self, cells: Sequence[str]) -> None:
+        # One call for the whole line: a kill or a reader meets whole lines only.
+        os.write(self._file, (",".join(cells) + "\n").encode())
+
+
+def number_text(value: float) -> str:
+    """Shortest exact text; whole numbers without a point."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))

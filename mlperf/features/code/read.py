@@ -91,7 +91,7 @@ def read_text(stream: TextIO, path: str, *, with_loops: bool = True, syntax: str
     """Counts of every function of assembler source or of a listing."""
     portions = whole_lines(stream)
     head = next(portions, "")
-    dialect = DIALECTS[syntax] if syntax else detect_dialect(head, path)
+    dialect = DIALECTS[syntax] if syntax else _detect_dialect(head, path)
 
     def everything() -> Iterator[str]:
         yield head
@@ -117,14 +117,8 @@ def whole_lines(stream: TextIO, size: int = PORTION) -> Iterator[str]:
         yield rest
 
 
-def detect_dialect(head: str, path: str) -> Dialect:
-    """Architecture and syntax from how registers are written.
-
-    Raises
-    ------
-    DataError
-        The beginning of the text shows none.
-    """
+def _detect_dialect(head: str, path: str) -> Dialect:
+    """Architecture and syntax from how registers are written; DataError: the beginning of the text shows none."""
     sample = head[:200_000]
     scores = {name: len(pattern.findall(sample)) for name, pattern in (("arm", _ARM), ("att", _ATT), ("intel", _INTEL))}
     best = max(scores, key=lambda name: scores[name])

@@ -10,10 +10,9 @@ import numpy as np
 from mlperf.core.arrays import IntArray
 from mlperf.core.errors import DataError
 from mlperf.features.code.counts import FunctionCounts, function_counts
-from mlperf.features.code.function_body import FunctionBody
+from mlperf.features.code.function_body import SWITCHES, FunctionBody, Sections
 from mlperf.features.code.processors.vocabulary import NOTHING, Dialect, Vocabulary
 from mlperf.features.code.processors.x86 import X86
-from mlperf.features.code.sections import SWITCHES, Sections
 from mlperf.features.code.statements import LABEL, SEVERAL, LineCoder, operand_text, without_comment
 
 _TYPE = re.compile(r'\.type\s+"?([^\s",]+)"?\s*,\s*[@%#"]?(?:function|STT_FUNC|gnu_indirect_function)')

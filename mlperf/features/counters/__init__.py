@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mlperf.features.counters.read import dwc_b
-from mlperf.features.counters.table import LINEAR_COUNTERS, counter_features
+from mlperf.features.counters.table import LINEAR_COUNTERS, counter_features, dwc_b
 
 __all__ = ["LINEAR_COUNTERS", "counter_features", "dwc_b"]

@@ -1,14 +1,22 @@
-"""From counters to a feature table: counters by their dictionary, and what is computed from them."""
+"""From measured counters, as files hold them, to a feature table: counters by their dictionary, and what is computed from them."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 
-from mlperf.core.errors import DataError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.counters import COUNTERS, PREFIXES, Counter
+from mlperf.datasets.dictionary.numbers import EMPTY_HINT
+from mlperf.datasets.reading.any_table import read_typed_table
+from mlperf.datasets.reading.grid import read_grid
+from mlperf.datasets.reading.read import ReadTable
+from mlperf.datasets.reading.source import read_source
 from mlperf.features.counters.derived import DerivedColumn, derive
 from mlperf.features.network.base import KEY, FeatureColumn, FeatureTable
 
@@ -56,9 +64,9 @@ def counter_features(
     """
     names = [str(name) for name in frame if name in COUNTERS and name not in NOT_FEATURES]
     checked = frame[names].copy()
-    checked.insert(0, KEY, row_names(frame, key, place))
+    checked.insert(0, KEY, _row_names(frame, key, place))
     for name in names:
-        check_numbers(checked[name], name, place)
+        _check_numbers(checked[name], name, place)
     means = checked.groupby(KEY, sort=False, as_index=False).mean()
     whole = [name for name in names if means[name].notna().all()]
     if not whole:
@@ -75,14 +83,8 @@ def counter_features(
     return FeatureTable("dwc-b", table, columns, {}, tuple(row_notes(frame, checked, key, whole, kept)))
 
 
-def row_names(frame: pd.DataFrame, key: str, place: str) -> pd.Series[str]:
-    """Name of each row, the parts of a key of several columns with a colon between.
-
-    Raises
-    ------
-    DataError
-        A column is missing, or a cell of it.
-    """
+def _row_names(frame: pd.DataFrame, key: str, place: str) -> pd.Series[str]:
+    """Name of each row, the parts of a key of several columns with a colon between."""
     for part in key.split(KEY_SEPARATOR):
         if part not in frame:
             labels = [str(name) for name in frame if name not in COUNTERS]
@@ -97,14 +99,8 @@ def row_names(frame: pd.DataFrame, key: str, place: str) -> pd.Series[str]:
     return frame[key.split(KEY_SEPARATOR)].astype(str).agg(KEY_SEPARATOR.join, axis=1)
 
 
-def check_numbers(values: pd.Series[float], name: str, place: str) -> None:
-    """Accept counts: numbers >= 0 or empty cells.
-
-    Raises
-    ------
-    DataError
-        Names line and value.
-    """
+def _check_numbers(values: pd.Series[float], name: str, place: str) -> None:
+    """Accept counts: numbers >= 0 or empty cells; DataError: names line and value."""
     numbers = pd.to_numeric(values, errors="coerce")
     wrong = (numbers.isna() & values.notna()) | (numbers < 0) | (numbers == float("inf"))
     if wrong.any():
@@ -155,3 +151,65 @@ def row_notes(frame: pd.DataFrame, checked: pd.DataFrame, key: str, whole: Seque
     if EXIT_CODE in frame and (frame[EXIT_CODE] != 0).any():
         said.append(f"{int((frame[EXIT_CODE] != 0).sum())} rows are runs that ended with an exit code other than 0")
     return said
+
+
+def dwc_b(inputs: Sequence[Path | str], *, key: str = KEY, line_bytes: int = LINE_BYTES, times: bool = False) -> FeatureTable:
+    """Features of counted runs, from the tables of ``mlperf collect counters`` or others with the same names of columns.
+
+    Parameters
+    ----------
+    inputs : sequence of paths
+        CSV files (``.csv``, ``.csv.gz``), a row a run or a kernel. Rows of an equal key are averaged, over all files.
+    key : str
+        Column that names the rows, or several as ``kernel:function``.
+    line_bytes : int
+        Bytes that a miss moves, where the tables do not tell.
+    times : bool
+        Give also the times of the runs and rates for each second.
+
+    Returns
+    -------
+    FeatureTable
+        As `counter_features` makes it; ``inputs`` holds the SHA-256 of every file.
+
+    Raises
+    ------
+    DataError
+        A file is no such table.
+    UsageError
+        No file was named.
+    """
+    if not inputs:
+        raise UsageError(
+            "got no table, expected one with counters", hint="mlperf collect counters -o table.csv -- COMMAND makes one."
+        )
+    tables = [read_frame(Path(path), key) for path in inputs]
+    rows, places = pd.concat([table.frame for table in tables], ignore_index=True), ", ".join(str(path) for path in inputs)
+    features = counter_features(rows, key=key, line_bytes=line_bytes, times=times, place=places)
+    sources = [table.grid.source for table in tables]
+    return replace(features, inputs={str(source.path): hashlib.sha256(source.data).hexdigest() for source in sources})
+
+
+def read_frame(path: Path, key: str) -> ReadTable:
+    """Rows of one file, its key and its counters checked.
+
+    Raises
+    ------
+    DataError
+        Names file, line and column.
+    """
+    parts = key.split(KEY_SEPARATOR)
+    header = read_grid(read_source(path)).header
+    labels = [name for name in header if name in parts or not is_number(name)]
+    table = read_typed_table(path, parts, labels=labels, numbers=is_number)
+    blank = ((name, (table.frame[name].str.strip() == "").to_numpy(), "the name of the row", EMPTY_HINT) for name in parts)
+    counted = ((name, (table.frame[name] < 0).to_numpy(), *COUNT) for name in header if name not in labels)
+    for name, wrong, expected, hint in (*blank, *counted):
+        if wrong.any():
+            raise table.grid.error(int(wrong.argmax()), name, expected, hint)
+    return table
+
+
+def is_number(column: str) -> bool:
+    """Whether a column holds numbers: a counter or an exit code."""
+    return column in COUNTERS or column == EXIT_CODE

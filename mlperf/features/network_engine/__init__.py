@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mlperf.features.network_engine.describe import engine_columns
-from mlperf.features.network_engine.host_caches import caches_of
+from mlperf.features.network_engine.describe import caches_of, engine_columns
 from mlperf.features.network_engine.passes import KernelNest, Pass, Stage
 from mlperf.features.network_engine.sets import DYNAMIC_COLUMNS, SETS, CharacteristicSet
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from mlperf.features.network_engine.element_wise import apply_passes, slope_passes
 from mlperf.features.network_engine.geometry import Site, map_extents, map_operand, map_strides
-from mlperf.features.network_engine.passes import Extents, Operand, Pass, Stage
+from mlperf.features.network_engine.passes import Extents, Operand, Pass, Stage, apply_passes, slope_passes
 from mlperf.specs.network.layer import Layer
 from mlperf.specs.network.shape import Shape
 

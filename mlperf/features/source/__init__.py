@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from mlperf.features.source.c_reader import parse_c, read_c
 from mlperf.features.source.caches import DEFAULT_CACHES, CacheLevel, parse_cache
-from mlperf.features.source.contraction import pattern_nest
 from mlperf.features.source.description import read_nest
 from mlperf.features.source.nest import Array, Loop, Nest, Reference, Statement
 from mlperf.features.source.polynomial import Polynomial
-from mlperf.features.source.read import read_nests, swc_s
+from mlperf.features.source.read import pattern_nest, read_nests, swc_s
 from mlperf.features.source.reuse import cache_misses, conflict_risk, nest_lines
 from mlperf.features.source.strides import Addresses, nest_addresses
 from mlperf.features.source.table import loop_features

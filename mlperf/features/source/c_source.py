@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from mlperf.core.errors import DataError
-from mlperf.features.source.expression import parse_expression
-from mlperf.features.source.polynomial import Polynomial
+from mlperf.features.source.polynomial import Polynomial, parse_expression
 
 _COMMENTS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*?)\s*$")

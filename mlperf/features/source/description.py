@@ -8,8 +8,8 @@ from typing import Any
 
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
-from mlperf.features.source.expression import parse_expression
 from mlperf.features.source.nest import ACCESSES, LAYOUTS, Array, Loop, Nest, Reference, Statement
+from mlperf.features.source.polynomial import parse_expression
 from mlperf.specs.network.fields import check_keys
 from mlperf.specs.network.toml import read_toml
 

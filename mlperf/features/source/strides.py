@@ -110,14 +110,8 @@ def nest_addresses(nest: Nest, sizes: Mapping[str, int] | None = None) -> Addres
     return Addresses(bound, tuple(_level(loop, (), arrays, bound.source) for loop in bound.loops), arrays)
 
 
-def trip_count(loop: Loop, place: str) -> int:
-    """How often a loop with constant bounds runs.
-
-    Raises
-    ------
-    DataError
-        Its bounds depend on another loop, or it never runs.
-    """
+def _trip_count(loop: Loop, place: str) -> int:
+    """How often a loop with constant bounds runs; DataError: its bounds depend on another loop, or it never runs."""
     start, stop = loop.start.constant, loop.stop.constant
     if start is None or stop is None:
         raise DataError(
@@ -139,7 +133,7 @@ def _level(loop: Loop, outer: tuple[Loop, ...], arrays: Mapping[str, Array], pla
         else Work(tuple(_access(reference, around, arrays[reference.array], place) for reference in item.references), item)
         for item in loop.body
     )
-    return Level(loop.name, trip_count(loop, place), body)
+    return Level(loop.name, _trip_count(loop, place), body)
 
 
 def _access(reference: Reference, around: tuple[Loop, ...], array: Array, place: str) -> Access:
@@ -149,7 +143,7 @@ def _access(reference: Reference, around: tuple[Loop, ...], array: Array, place:
             raise DataError(
                 f"subscript is not affine: {array.name}[{subscript}]", place=place, hint="Loop indices may not multiply."
             )
-    dimension_strides = array_strides(array, place)
+    dimension_strides = _array_strides(array, place)
     strides = {
         loop.name: loop.step
         * sum(
@@ -163,14 +157,8 @@ def _access(reference: Reference, around: tuple[Loop, ...], array: Array, place:
     return Access(array.name, array.element_size, strides, offsets, dimension_strides, reference.access)
 
 
-def array_strides(array: Array, place: str) -> tuple[int, ...]:
-    """Elements from one index to the next in each dimension of an array.
-
-    Raises
-    ------
-    DataError
-        An extent that decides about addresses is unknown.
-    """
+def _array_strides(array: Array, place: str) -> tuple[int, ...]:
+    """Elements from one index to the next in each dimension of an array."""
     order = range(len(array.shape))
     strides, stride = [0] * len(array.shape), 1
     slowest = order[0] if array.layout == "row" else order[-1]

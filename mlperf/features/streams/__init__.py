@@ -9,12 +9,12 @@ __getattr__, __dir__, __all__ = exports(
     {
         "Windows": "mlperf.features.streams.window",
         "Window": "mlperf.features.streams.window",
-        "Rates": "mlperf.features.streams.rates",
+        "Rates": "mlperf.features.streams.running",
         "MovingAverages": "mlperf.features.streams.running",
         "RunningScaler": "mlperf.features.streams.running",
         "dwc_o": "mlperf.features.streams.table",
         "stream_windows": "mlperf.features.streams.table",
-        "write_targets": "mlperf.features.streams.targets",
-        "future_targets": "mlperf.features.streams.targets",
+        "write_targets": "mlperf.features.streams.table",
+        "future_targets": "mlperf.features.streams.table",
     },
 )

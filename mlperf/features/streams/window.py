@@ -12,8 +12,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.datasets.streams.performance import Performance
 from mlperf.features.network.base import FeatureColumn
-from mlperf.features.streams.rates import Rates
-from mlperf.features.streams.running import MovingAverages, RunningScaler
+from mlperf.features.streams.running import MovingAverages, Rates, RunningScaler
 
 QUICK, SLOW = 0.2, 0.05
 """Weights of the newest sample in the two moving averages."""

@@ -1,4 +1,4 @@
-"""Least squares of any number of rows, reduced to the triangle that every solver of the family starts from."""
+"""Least squares of any number of rows, reduced to the triangle that every solver starts from, and the weighted fit of times."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
+from mlperf.models.algebra.fixed_order import evaluate_fixed_order
 from mlperf.models.algebra.triangle import triangle
 
 RANK_TOLERANCE = 1e-10
@@ -43,3 +44,26 @@ def reduce_rows(design: FloatArray, y: FloatArray, weight: FloatArray) -> SmallS
     made = triangle(design, y, weight, intercept=False)
     size, unit = design.shape[1], float(made.scale[-1])
     return SmallSystem(made.r[:size, :size], made.r[:size, -1] * unit, made.scale[:size], float(abs(made.r[size, -1])) * unit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RelativeFit:
+    """Least squares of relative residuals (weights 1/y**2): ``coef`` (n_terms,), predictions never below ``floor``."""
+
+    coef: FloatArray
+    floor: float
+
+    @classmethod
+    def of(cls, design: FloatArray, y: FloatArray) -> RelativeFit:
+        """Fit terms, shape (n_rows, n_terms), to positive times; the floor is a quarter of the smallest."""
+        return cls(reduce_rows(design, y, 1.0 / y**2).solve(), float(y.min()) / 4.0)
+
+    def predict(self, design: FloatArray) -> FloatArray:
+        """Times, shape (n_rows,)."""
+        return np.asarray(np.maximum(evaluate_fixed_order(design, self.coef), self.floor))
+
+
+def relative_system(design: FloatArray, y: FloatArray, noise: str) -> tuple[FloatArray, FloatArray]:
+    """Design and response over the measured time where ``noise`` is relative, else as they are."""
+    unit = y if noise == "relative" else np.ones_like(y)
+    return design / unit[:, None], y / unit

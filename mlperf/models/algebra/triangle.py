@@ -82,10 +82,6 @@ def triangle(X: FloatArray, y: FloatArray, w: FloatArray | None = None, *, inter
     path : {"auto", "qr", "gram"}
         ``gram`` still falls back to QR where the condition demands it.
 
-    Returns
-    -------
-    Triangle
-
     Raises
     ------
     FitError

@@ -60,14 +60,8 @@ def raw_column(frame: Frame, name: str) -> Any:
     return frame[name]
 
 
-def numeric_column(frame: Frame, name: str) -> FloatArray:
-    """The column ``name`` as float64, missing values as NaN.
-
-    Raises
-    ------
-    DataError
-        Where the column is absent or holds text or categories.
-    """
+def _numeric_column(frame: Frame, name: str) -> FloatArray:
+    """The column ``name`` as float64, missing values as NaN."""
     column = raw_column(frame, name)
     try:
         if hasattr(column, "to_numpy"):
@@ -106,7 +100,7 @@ def _value(tree: Expression, frame: Frame) -> FloatArray:
     if isinstance(tree, Number):
         return np.asarray(tree.value)
     if isinstance(tree, Name):
-        return numeric_column(frame, tree.name)
+        return _numeric_column(frame, tree.name)
     if isinstance(tree, Group):
         return _value(tree.inner, frame)
     if isinstance(tree, Signed):

@@ -2,9 +2,220 @@
 
 from __future__ import annotations
 
-from mlperf.models.formula.deparse import lines, text
-from mlperf.models.formula.parsing import parse
+import re
+from functools import lru_cache
+
+from mlperf.core.errors import UsageError
+from mlperf.models.formula.number_format import number_text
 from mlperf.models.formula.syntax import Binary, Call, Expression, Group, Name, Number, Signed
+
+MAX_LENGTH = 100_000
+MAX_DEPTH = 60
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>[^\W\d][\w.]*|\.[^\W\d][\w.]*|\.)"
+    r"|`(?P<quoted>[^`]+)`"
+    r"|(?P<operator>\*\*|%in%|[-+*/^:~(),=]))"
+)
+# Binding strengths of R's grammar, weakest first; "^" binds to the right.
+_STRENGTH = {"~": 1, "+": 2, "-": 2, "*": 3, "/": 3, "%in%": 4, ":": 5, "^": 7}
+_SIGN_STRENGTH = 6
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Expression:
+    """Read one expression or formula.
+
+    Parameters
+    ----------
+    text : str
+        For example ``"log(flops) + I(x^2)"`` or ``"y ~ a * b"``.
+
+    Raises
+    ------
+    UsageError
+        Where the text is not an expression; the message shows the place.
+    """
+    return _Parser(text).whole()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise UsageError(f"got {text!r}, expected a term or formula as text")
+        if len(text) > MAX_LENGTH:
+            raise UsageError(f"got an expression of {len(text)} characters, expected at most {MAX_LENGTH}")
+        self.text = text
+        self.tokens = self._split()
+        self.position = 0
+        self.depth = 0
+
+    def _split(self) -> list[tuple[str, str, int]]:
+        tokens = []
+        at = 0
+        while at < len(self.text.rstrip()):
+            match = _TOKEN.match(self.text, at)
+            if match is None:
+                raise self._error(at, "an operator, a number or a name")
+            kind = str(match.lastgroup)
+            value = match.group(kind)
+            tokens.append(("operator", "^", match.start(kind)) if value == "**" else (kind, value, match.start(kind)))
+            at = match.end()
+        return tokens
+
+    def _error(self, at: int, expected: str) -> UsageError:
+        shown = self.text[at : at + 12].strip() or "the end"
+        return UsageError(f"got {shown!r} at character {at + 1}, expected {expected}", place=f"expression {self.text!r}")
+
+    def _peek(self) -> tuple[str, str, int]:
+        if self.position < len(self.tokens):
+            return self.tokens[self.position]
+        return "end", "", len(self.text)
+
+    def _is(self, operator: str) -> bool:
+        kind, value, _ = self._peek()
+        return kind == "operator" and value == operator
+
+    def _take(self, operator: str) -> None:
+        if not self._is(operator):
+            raise self._error(self._peek()[2], f"{operator!r}")
+        self.position += 1
+
+    def whole(self) -> Expression:
+        tree = self.expression(0)
+        if self._peek()[0] != "end":
+            raise self._error(self._peek()[2], "an operator or the end")
+        return tree
+
+    def expression(self, weakest: int) -> Expression:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self._error(self._peek()[2], f"at most {MAX_DEPTH} levels of nesting")
+        left = self.operand()
+        while True:
+            kind, operator, _ = self._peek()
+            strength = _STRENGTH.get(operator, 0) if kind == "operator" else 0
+            if strength == 0 or strength < weakest:
+                self.depth -= 1
+                return left
+            self.position += 1
+            left = Binary(operator, left, self.expression(strength if operator == "^" else strength + 1))
+
+    def operand(self) -> Expression:
+        kind, value, at = self._peek()
+        if kind == "operator" and value in "+-~":
+            self.position += 1
+            return Signed(value, self.expression(2 if value == "~" else _SIGN_STRENGTH))
+        if self._is("("):
+            self.position += 1
+            inner = self.expression(0)
+            self._take(")")
+            return Group(inner)
+        self.position += 1
+        if kind == "number":
+            return Number(float(value))
+        if kind == "quoted":
+            return Name(value)
+        if kind != "name":
+            raise self._error(at, "a number, a name or '('")
+        return self.call(value) if self._is("(") else Name(value)
+
+    def call(self, function: str) -> Call:
+        self._take("(")
+        arguments: list[Expression] = []
+        named: list[tuple[str, Expression]] = []
+        while not self._is(")"):
+            argument = self.expression(0)
+            if self._is("=") and isinstance(argument, Name):
+                self.position += 1
+                named.append((argument.name, self.expression(0)))
+            else:
+                arguments.append(argument)
+            if not self._is(")"):
+                self._take(",")
+        self._take(")")
+        return Call(function, tuple(arguments), tuple(named))
+
+
+ONE_LINE = 1_000_000
+_SPACED = {"~", "+", "-", "*", "%in%"}
+
+
+class _Writer:
+    """R breaks a line after an operator or comma once it holds more than ``cutoff`` characters."""
+
+    def __init__(self, cutoff: int) -> None:
+        self.cutoff = cutoff
+        self.lines = [""]
+
+    def write(self, text: str) -> None:
+        self.lines[-1] += text
+
+    def break_if_long(self) -> None:
+        if len(self.lines[-1]) > self.cutoff:
+            self.lines.append("    ")
+
+    def expression(self, tree: Expression) -> None:
+        if isinstance(tree, Binary):
+            self.chain(tree)
+        elif isinstance(tree, Number):
+            self.write(number_text(tree.value))
+        elif isinstance(tree, Name):
+            self.write(tree.name if _plain_name(tree.name) else f"`{tree.name}`")
+        elif isinstance(tree, Signed):
+            self.write(tree.operator)
+            self.expression(tree.operand)
+        elif isinstance(tree, Group):
+            self.write("(")
+            self.expression(tree.inner)
+            self.write(")")
+        else:
+            self.call(tree)
+
+    def chain(self, tree: Binary) -> None:
+        spine: list[Binary] = []
+        left: Expression = tree
+        while isinstance(left, Binary):
+            spine.append(left)
+            left = left.left
+        self.expression(left)
+        for node in reversed(spine):
+            if node.operator in _SPACED:
+                self.write(f" {node.operator} ")
+                self.break_if_long()
+            else:
+                self.write(node.operator)
+            self.expression(node.right)
+
+    def call(self, tree: Call) -> None:
+        self.write(f"{tree.function}(")
+        for position, argument in enumerate(tree.arguments):
+            if position:
+                self.write(", ")
+                self.break_if_long()
+            self.expression(argument)
+        for position, (key, argument) in enumerate(tree.named):
+            self.write(f", {key} = " if position or tree.arguments else f"{key} = ")
+            self.expression(argument)
+        self.write(")")
+
+
+def _plain_name(name: str) -> bool:
+    return name == "." or re.fullmatch(r"(?:[^\W\d]|\.(?!\d))[\w.]*", name) is not None
+
+
+def lines(tree: Expression, cutoff: int = 60) -> list[str]:
+    """The expression as R prints it, broken into lines of about ``cutoff`` characters."""
+    writer = _Writer(cutoff)
+    writer.expression(tree)
+    return writer.lines
+
+
+def text(tree: Expression) -> str:
+    """The expression as R prints it, on one line."""
+    return lines(tree, ONE_LINE)[0]
+
 
 __all__ = ["Binary", "Call", "Expression", "Group", "Name", "Number", "Signed", "lines", "names", "parse", "text"]
 

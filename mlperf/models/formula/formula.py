@@ -75,14 +75,6 @@ def parse_term(source: str) -> Term:
     ``log2(n)`` or ``poly(b, 3)`` itself; other arithmetic is R's ``I()``: ``m*n*k`` reads ``I(m * n * k)``.
     ``1`` is the constant.
 
-    Parameters
-    ----------
-    source : str
-
-    Returns
-    -------
-    Term
-
     Raises
     ------
     UsageError
@@ -110,32 +102,26 @@ def _variable_text(tree: Expression) -> str:
         return text(tree)
     if not isinstance(tree, Call):
         tree = Call("I", (tree,))
-    check_functions(tree)
+    _check_functions(tree)
     if not names(tree):
         raise UsageError(f"got {text(tree)!r}, expected a term that reads at least one column")
     return text(tree)
 
 
-def check_functions(tree: Expression) -> None:
-    """Refuse calls outside the whitelist and operators that are not arithmetic inside a call.
-
-    Raises
-    ------
-    UsageError
-        Naming the function and the alternatives.
-    """
+def _check_functions(tree: Expression) -> None:
+    """Refuse calls outside the whitelist and operators that are not arithmetic inside a call."""
     if isinstance(tree, Call):
         if tree.function not in FUNCTIONS:
             raise UsageError(f"got the function {tree.function!r}, expected one of {', '.join(FUNCTIONS)}")
         for argument in tree.arguments:
-            check_functions(argument)
+            _check_functions(argument)
     elif isinstance(tree, Binary):
         if tree.operator not in _ARITHMETIC:
             raise UsageError(f"got {tree.operator!r} in {text(tree)!r}, expected + - * / ^")
-        check_functions(tree.left)
-        check_functions(tree.right)
+        _check_functions(tree.left)
+        _check_functions(tree.right)
     elif isinstance(tree, Signed | Group):
-        check_functions(tree.operand if isinstance(tree, Signed) else tree.inner)
+        _check_functions(tree.operand if isinstance(tree, Signed) else tree.inner)
 
 
 def parse_formula(source: str | Expression, columns: Sequence[str] = (), dot: Expression | None = None) -> Formula:
@@ -150,10 +136,6 @@ def parse_formula(source: str | Expression, columns: Sequence[str] = (), dot: Ex
     dot : Expression, optional
         Another formula's right side for ``.``, as in R's ``update``.
 
-    Returns
-    -------
-    Formula
-
     Raises
     ------
     UsageError
@@ -166,7 +148,7 @@ def parse_formula(source: str | Expression, columns: Sequence[str] = (), dot: Ex
         if response == Name("."):
             response = None
         else:
-            check_functions(response)
+            _check_functions(response)
     elif isinstance(tree, Signed) and tree.operator == "~":
         right = tree.operand
     expander = Expander(columns, response, dot, _variable_text)

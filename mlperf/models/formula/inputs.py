@@ -65,8 +65,8 @@ def training_rows(
         A y that is not positive; names the row.
     """
     chosen = _read_columns(X, terms)
-    if _is_mixed(chosen):
-        frame = _mixed_frame(estimator, chosen, reset=True)
+    if is_mixed(chosen):
+        frame = _whole_frame(estimator, chosen, reset=True)
         target = check_array(np.asarray(y), ensure_2d=False, dtype=np.float64, input_name="y").ravel()
         if len(target) != len(frame):
             raise DataError(f"got {len(target)} values of y, expected {len(frame)}")
@@ -94,8 +94,8 @@ def training_rows(
 def query_frame(estimator: Any, X: Any, *, terms: Sequence[str] | None = None) -> pd.DataFrame:
     """Check the rows of a prediction against the columns of the fit."""
     chosen = _read_columns(X, terms)
-    if _is_mixed(chosen):
-        return _mixed_frame(estimator, chosen, reset=False)
+    if is_mixed(chosen):
+        return _whole_frame(estimator, chosen, reset=False)
     return _named_frame(estimator, validate_data(estimator, chosen, reset=False, dtype=np.float64))
 
 
@@ -115,24 +115,31 @@ def _read_columns(X: Any, terms: Sequence[str] | None) -> Any:
     return X[[column for column in X.columns if str(column) in wanted]]
 
 
-def _is_mixed(X: Any) -> bool:
+def is_mixed(X: Any) -> bool:
+    """Whether X is a frame with columns that are not numbers."""
     return isinstance(X, pd.DataFrame) and any(
         not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype) for dtype in X.dtypes
     )
 
 
-def _mixed_frame(estimator: Any, X: pd.DataFrame, *, reset: bool) -> pd.DataFrame:
-    """A frame with categories: scikit-learn's checks of names and numbers, categories left alone."""
+def mixed_frame(estimator: Any, X: pd.DataFrame, *, reset: bool) -> pd.DataFrame:
+    """A frame with categories: names checked, values left alone."""
     _check_feature_names(estimator, X, reset=reset)
     if reset:
         estimator.n_features_in_ = X.shape[1]
-    for column in X:
-        values = X[column]
+    return X.reset_index(drop=True)
+
+
+def _whole_frame(estimator: Any, X: pd.DataFrame, *, reset: bool) -> pd.DataFrame:
+    """A frame with categories in which no number and no category may be missing."""
+    frame = mixed_frame(estimator, X, reset=reset)
+    for column in frame:
+        values = frame[column]
         if pd.api.types.is_numeric_dtype(values.dtype) and not np.isfinite(values.to_numpy(dtype=float)).all():
             raise DataError("got NaN or an infinity, expected finite numbers", place=f"column {column}")
         if values.isna().any():
             raise DataError("got a missing category", place=f"column {column}, row {int(np.flatnonzero(values.isna())[0])}")
-    return X.reset_index(drop=True)
+    return frame
 
 
 def _named_frame(estimator: Any, array: FloatArray) -> pd.DataFrame:

@@ -32,15 +32,6 @@ def format_real(values: Iterable[float], digits: int = 7) -> list[str]:
 
     Enough digits that the number which needs most shows ``digits`` significant ones; fixed notation
     unless scientific is shorter. NaN becomes ``"NA"``.
-
-    Parameters
-    ----------
-    values : iterable of float
-    digits : int
-
-    Returns
-    -------
-    list of str
     """
     numbers = [float(value) for value in values]
     finite = [value for value in numbers if math.isfinite(value)]

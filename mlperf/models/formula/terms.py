@@ -165,10 +165,6 @@ class Terms:
     def columns(self, frame: Frame) -> Columns:
         """The model matrix of a frame.
 
-        Parameters
-        ----------
-        frame : DataFrame or mapping of columns
-
         Returns
         -------
         Columns

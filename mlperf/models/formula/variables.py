@@ -141,11 +141,6 @@ def variable_from_dict(stored: Any, path: str = "$") -> Variable:
 def learn_variable(name: str, frame: Frame) -> Variable:
     """Find out what a variable is: its kind, its levels in order, its polynomial recurrence.
 
-    Parameters
-    ----------
-    name : str
-    frame : DataFrame or mapping of columns
-
     Raises
     ------
     DataError, UsageError

@@ -15,7 +15,7 @@ from mlperf.core.shown import plain
 from mlperf.models.selection.active import Active
 from mlperf.models.selection.criteria import partial_f_p
 from mlperf.models.selection.linear import LinearFit
-from mlperf.models.selection.scope import droppable
+from mlperf.models.selection.spaces import droppable
 
 
 @dataclass(frozen=True, slots=True, eq=False)

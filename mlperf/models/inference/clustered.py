@@ -1,4 +1,4 @@
-"""Tests of coefficients whose rows come in groups, and how much such rows are worth."""
+"""Rows that come in groups: which belong together, tests of coefficients, the sandwich behind them, what such rows are worth."""
 
 from __future__ import annotations
 
@@ -7,14 +7,109 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.special import fdtrc, stdtr, stdtrit
 
 from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
-from mlperf.models.inference.sandwich import robust_factor
+from mlperf.models.algebra.small_system import reduce_rows
 from mlperf.models.selection.linear import LinearFit
+from mlperf.models.validation.folds import configuration_groups
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowGroups:
+    """What says which rows of a fit belong together.
+
+    Parameters
+    ----------
+    columns : mapping of str to array, each of shape (n_given,)
+        What the candidate terms read.
+    rows : array of int, shape (n_weighted,)
+        Rows of the fit.
+    named : array of int, shape (n_given,), or None
+        Group of every row; None where nobody named groups.
+    """
+
+    columns: Mapping[str, Any]
+    rows: IntArray
+    named: IntArray | None
+
+    def groups(self) -> IntArray | None:
+        """Group of each row of the fit counted from 0, shape (n_weighted,); None where nobody named groups."""
+        return None if self.named is None else np.unique(self.named[self.rows], return_inverse=True)[1].astype(np.int64)
+
+    def configurations(self) -> IntArray:
+        """The same number for rows that are equal in every column, shape (n_weighted,)."""
+        if not self.columns:
+            return np.zeros(len(self.rows), dtype=np.int64)
+        return configuration_groups(pd.DataFrame({name: np.asarray(values)[self.rows] for name, values in self.columns.items()}))
+
+
+def group_numbers(groups: ArrayLike, n_rows: int) -> IntArray:
+    """Number of each row's group in sorted order, shape (n_rows,).
+
+    Raises
+    ------
+    DataError
+        Another number of values than rows, or a missing one.
+    """
+    labels = np.asarray(groups)
+    if labels.shape != (n_rows,):
+        raise DataError(f"got groups of shape {labels.shape}, expected one for each of the {n_rows} rows")
+    numbers = pd.factorize(labels, sort=True)[0].astype(np.int64)
+    if (numbers < 0).any():
+        raise DataError("got no value, expected the row's group", place=f"groups, row {int(np.argmin(numbers))}")
+    return numbers
+
+
+def sandwich_factor(matrix: FloatArray, *, bread: FloatArray, score: FloatArray, groups: IntArray | None = None) -> FloatArray:
+    """Upper triangular F with F F' = B^-1 M B^-1, where B = X' diag(bread) X and M = X' diag(score**2) X.
+
+    Parameters
+    ----------
+    matrix : array, shape (n_rows, n_columns)
+        X.
+    bread : array, shape (n_rows,)
+        >= 0.
+    score : array, shape (n_rows,)
+        Influence of each row on the estimating equation.
+    groups : array of int, shape (n_rows,), optional
+        Scores are summed within groups before squaring (cluster-robust errors).
+
+    Returns
+    -------
+    array, shape (n_columns, n_columns)
+        Directions that the rows say nothing about get zero.
+
+    References
+    ----------
+    Huber (1967); White (1980); Liang and Zeger (1986) for groups.
+    """
+    return robust_factor(reduce_rows(matrix, score, bread).inverse_factor(), matrix, score, groups)
+
+
+def robust_factor(left: FloatArray, matrix: FloatArray, score: FloatArray, groups: IntArray | None = None) -> FloatArray:
+    """The same where a factor of the inverse of the bread is known: ``left left' = B^-1``, shape (n_columns, n_columns)."""
+    influence = (matrix * score[:, None]) @ left
+    if groups is not None:
+        influence = np.stack([np.bincount(groups, column) for column in influence.T], axis=1)
+    root = np.asarray(np.linalg.qr(influence, mode="r")) if len(influence) >= influence.shape[1] else influence
+    return upper_root(left @ root.T)
+
+
+def upper_root(root: FloatArray) -> FloatArray:
+    """Upper triangular F with F F' = root root', by QR of the rows in reverse order; shape (n_rows, n_rows)."""
+    size = len(root)
+    reversed_r = np.linalg.qr(root[::-1].T, mode="r")
+    square = np.zeros((size, size))
+    square[: len(reversed_r)] = reversed_r
+    return np.ascontiguousarray(square.T[::-1, ::-1])
+
 
 SOLID = 1e-10
 """A standard error below this share of the naive one is rounding: the residuals of every group add up to zero there."""

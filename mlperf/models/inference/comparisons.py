@@ -167,7 +167,7 @@ class Comparisons:
         self._check(whole, np.append(table.base.rss, table.rss[compared]) / self.triangle.rss_unit)
         edf = np.concatenate([[table.base.rank], table.base.rank + table.signs[compared] * table.df[compared]])
         winner = 0 if table.taken < 0 else 1 + int(np.flatnonzero(compared == table.taken)[0])
-        factor, constant = winning_margins(criterion, edf, winner, table.base.n, self.triangle.rss_unit)
+        factor, constant = _winning_margins(criterion, edf, winner, table.base.n, self.triangle.rss_unit)
         others = np.delete(np.arange(len(edf)), winner)
         result = factor[others][None, :, None] * whole[:, winner][:, None] - whole[:, others]
         result[0] -= constant[others][:, None]
@@ -233,24 +233,8 @@ def fitted_model(
     return FittedModel(data, factor_columns(triangle, columns, tol).columns if data.aliased else columns)
 
 
-def winning_margins(criterion: Criterion, edf: FloatArray, winner: int, n: int, unit: float) -> tuple[FloatArray, FloatArray]:
-    """What the winner's RSS is multiplied by, and may exceed the other's by, for each model compared.
-
-    ``factor * rss[winner] - rss[other] <= constant`` is the same as criterion[winner] <= criterion[other].
-
-    Parameters
-    ----------
-    criterion : Criterion
-    edf : array, shape (n_models,)
-    winner : int
-    n : int
-    unit : float
-        Squares of the response per square of the scaled response (Cp's scale is in the former).
-
-    Returns
-    -------
-    factor, constant : array, shape (n_models,)
-    """
+def _winning_margins(criterion: Criterion, edf: FloatArray, winner: int, n: int, unit: float) -> tuple[FloatArray, FloatArray]:
+    """Factor, constant, (n_models,): criterion[winner] <= criterion[other] is factor rss[winner] - rss[other] <= constant."""
     edf = np.asarray(edf, dtype=np.float64)
     if criterion.name == "adj_r2":
         return (n - edf) / (n - edf[winner]), np.zeros(len(edf))

@@ -13,7 +13,7 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import FitError
 from mlperf.core.shown import Shown, plain
 from mlperf.models.inference.anova import TermTable
-from mlperf.models.inference.clustered import ClusterInference, cluster_inference
+from mlperf.models.inference.clustered import ClusterInference, RowGroups, cluster_inference
 from mlperf.models.inference.diagnostics import (
     Influence,
     Test,
@@ -26,12 +26,10 @@ from mlperf.models.inference.diagnostics import (
     variance_inflation,
     white,
 )
-from mlperf.models.inference.figures import FitFigures
-from mlperf.models.inference.fit_identity import FitIdentity
+from mlperf.models.inference.figures import FitFigures, FitIdentity
 from mlperf.models.inference.inference import Inference, statsmodels_results, statsmodels_summary
 from mlperf.models.inference.lack_of_fit import LackOfFit, lack_of_fit
 from mlperf.models.inference.report_extras import Extras, left_out_residuals
-from mlperf.models.inference.row_groups import RowGroups
 from mlperf.models.selection.linear import LinearFit
 from mlperf.models.uncertainty.difficulty import left_out_scores
 from mlperf.models.uncertainty.draws import bootstrap_coefficients, row_bootstrap

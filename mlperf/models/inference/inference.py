@@ -88,10 +88,6 @@ def statsmodels_results(fit: LinearFit) -> Any:
 
     statsmodels inverts the products of the columns, which loses all digits where their scales differ; so its object is given the
     refined coefficients and the covariance of the scaled triangle, and computes everything else itself.
-
-    Returns
-    -------
-    statsmodels.regression.linear_model.RegressionResultsWrapper
     """
     import pandas as pd
     from statsmodels.regression.linear_model import OLSResults, RegressionResults, RegressionResultsWrapper

@@ -122,10 +122,6 @@ def nested_error(
     seed : int
         Of the random assignment of groups to folds.
 
-    Returns
-    -------
-    NestedError
-
     Raises
     ------
     FitError

@@ -148,10 +148,6 @@ def selection_stability(problem: SelectionProblem, reported: Collection[int], n_
     n_resamples : int
     seed : int
 
-    Returns
-    -------
-    Stability
-
     Raises
     ------
     UsageError

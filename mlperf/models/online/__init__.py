@@ -13,7 +13,7 @@ __getattr__, __dir__, __all__ = exports(
         "Hedge": "mlperf.models.online.hedge",
         "HedgeSettings": "mlperf.models.online.hedge",
         "AdaptiveInterval": "mlperf.models.online.conformal",
-        "RunningErrors": "mlperf.models.online.errors",
+        "RunningErrors": "mlperf.models.online.forecaster",
         "Forecaster": "mlperf.models.online.forecaster",
         "Forecast": "mlperf.models.online.forecaster",
         "ForecasterSettings": "mlperf.models.online.forecaster",

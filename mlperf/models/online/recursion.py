@@ -8,7 +8,53 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
-from mlperf.models.online.start import ExactStart
+
+LARGEST_CONDITION = 1e3
+"""Columns of unit length; a covariance recursion begun here loses about 2 * log10 of it in digits."""
+
+
+class ExactStart:
+    """Rows so far as the triangle of their QR factorisation.
+
+    Parameters
+    ----------
+    n_columns : int
+        Columns of a row.
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        self.n_columns = n_columns
+        self.rows = np.zeros((0, n_columns + 1))
+
+    def add(self, row: FloatArray, target: float, forgetting: float) -> None:
+        """Take in one row, shape (n_columns,); earlier ones lose the factor ``forgetting`` of their weight."""
+        stacked = np.vstack([self.rows * math.sqrt(forgetting), np.append(row, target)])
+        self.rows = np.asarray(np.linalg.qr(stacked, mode="r")) if len(stacked) > self.n_columns + 1 else stacked
+
+    def coefficients(self) -> FloatArray:
+        """Least-squares coefficients of least norm, shape (n_columns,)."""
+        matrix, scale = self._scaled()
+        found = np.linalg.lstsq(matrix, self.rows[:, -1], rcond=None)[0]
+        return np.asarray(found / scale)
+
+    def covariance(self) -> FloatArray | None:
+        """(X'WX)^-1, shape (n_columns, n_columns); None while the columns are too nearly collinear to go on from."""
+        matrix, scale = self._scaled()
+        if len(matrix) < self.n_columns:
+            return None
+        singular, right = np.linalg.svd(matrix)[1:]
+        if singular[-1] * LARGEST_CONDITION < singular[0]:
+            return None
+        half = right / singular[:, None] / scale
+        return np.asarray(half.T @ half)
+
+    def _scaled(self) -> tuple[FloatArray, FloatArray]:
+        """Columns of unit length, and their lengths (1 for a zero column)."""
+        matrix = self.rows[:, :-1]
+        length = np.sqrt((matrix**2).sum(axis=0))
+        scale = np.where(length > 0, length, 1.0)
+        return matrix / scale, scale
+
 
 OUTLIER_SCALES = 4.0
 """The running scale itself sees no residual larger than this many scales: one jump must not widen the clip for long."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from mlperf.core.json_fields import Fields
 from mlperf.models.online.recursion import Recursion, RecursionSettings
 
 
+@dataclass(eq=False, repr=False)
 class RecursiveLeastSquares(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Linear regression of a stream: rows are learnt one by one, in order, and old ones may fade.
 
@@ -46,19 +48,11 @@ class RecursiveLeastSquares(RegressorMixin, BaseEstimator):  # type: ignore[misc
     Recursion : The same on bare rows, at a few microseconds each.
     """
 
-    def __init__(
-        self,
-        forgetting: float = 1.0,
-        clip: float | None = None,
-        prior_variance: float | None = None,
-        max_trace: float | None = None,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.forgetting = forgetting
-        self.clip = clip
-        self.prior_variance = prior_variance
-        self.max_trace = max_trace
-        self.fit_intercept = fit_intercept
+    forgetting: float = 1.0
+    clip: float | None = None
+    prior_variance: float | None = None
+    max_trace: float | None = None
+    fit_intercept: bool = True
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Forget everything, then learn the rows of X in order.

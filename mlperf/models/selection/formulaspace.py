@@ -10,9 +10,9 @@ from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.core.errors import FitError
 from mlperf.models.formula.formula import Term
 from mlperf.models.selection.active import Active, Scores
-from mlperf.models.selection.labels import after_add, after_drop
-from mlperf.models.selection.scope import addable, droppable
 from mlperf.models.selection.search import Base
+from mlperf.models.selection.spaces import addable, droppable
+from mlperf.models.selection.trace import after_add, after_drop
 from mlperf.models.selection.workspace import Workspace
 
 

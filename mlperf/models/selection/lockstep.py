@@ -94,10 +94,6 @@ def lockstep_selections(
     size, seed : int
         As in `resample_counts`.
 
-    Returns
-    -------
-    Outcomes
-
     Notes
     -----
     All sums are taken of the orthonormal basis Q of the design and the residuals e of the full fit, so that neither the inverse nor

@@ -56,10 +56,6 @@ def read_extrap(path: str | Path) -> Experiment:
     path : path
         The file.
 
-    Returns
-    -------
-    Experiment
-
     Raises
     ------
     DataError

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.arrays import FloatArray, IntArray, rounded
 from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
-from mlperf.models.uncertainty.rounding import rounded
 
 MAX_CENTRES = 64
 ROWS_A_CENTRE = 12

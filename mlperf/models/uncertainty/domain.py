@@ -130,10 +130,6 @@ class Domain:
         design : array, shape (n_rows, n_terms), optional
             The same rows of the model's matrix, where the domain was fitted with one.
 
-        Returns
-        -------
-        DomainCheck
-
         Raises
         ------
         DataError

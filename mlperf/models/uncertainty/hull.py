@@ -12,10 +12,9 @@ from scipy import sparse
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, QhullError
 
-from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray, rounded
 from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
-from mlperf.models.uncertainty.rounding import rounded
 
 MAX_DIMENSIONS = 8
 MAX_POINTS = 128

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import FloatArray, rounded
 from mlperf.core.json_fields import Fields
 from mlperf.models.algebra.fixed_order import squared_length_fixed_order
-from mlperf.models.uncertainty.rounding import rounded
 
 MAX_ROWS = 20_000
 ALIAS_TOLERANCE = 1e-6

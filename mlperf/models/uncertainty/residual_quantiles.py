@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import FloatArray, rounded
 from mlperf.core.errors import DataError, FitError
 from mlperf.core.json_fields import Fields
-from mlperf.models.uncertainty.rounding import rounded
 
 MAX_VALUES = 129
 DIGITS = 6

@@ -100,10 +100,6 @@ def solve_search(
     epochs : callable, optional
         ``epochs(mean_minibatch_size, mean_staleness)``: the objective then gets the seconds of that many epochs, else of one.
 
-    Returns
-    -------
-    SearchSolution
-
     Raises
     ------
     UsageError

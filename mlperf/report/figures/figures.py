@@ -1,4 +1,4 @@
-"""The look of every figure, and how it becomes a file or SVG text."""
+"""The look of every figure and its captions, and how it becomes a file or SVG text."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from io import BytesIO
 from pathlib import Path
+from textwrap import fill
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -87,3 +88,19 @@ def save_figure(figure: Figure, path: Path) -> None:
     if file_type not in FILE_TYPES:
         raise UsageError(f"got ending {path.suffix!r}, expected one of .{', .'.join(FILE_TYPES)}", place=str(path))
     write_bytes_whole(path, figure_bytes(figure, file_type))
+
+
+FONT_SIZE = 7.5
+# DejaVu Sans at this size; a little less than what fits, since words differ.
+LETTERS_PER_INCH = 17.0
+
+
+def counted(number: int, noun: str) -> str:
+    """``"1 run"``, ``"3 runs"``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def add_caption(figure: Figure, text: str) -> None:
+    """Write ``text`` under everything else, left-aligned; the layout makes room for it."""
+    lines = fill(text, int(LETTERS_PER_INCH * figure.get_figwidth()))
+    figure.supxlabel(lines, x=0.012, ha="left", fontsize=FONT_SIZE, color=GREY, linespacing=1.35)

@@ -10,9 +10,8 @@ import pandas as pd
 from mlperf.report.figures.figures import save_figure
 from mlperf.report.figures.html import Picture, write_page
 from mlperf.report.figures.plots import residuals
-from mlperf.report.pages.comparisons import comparison_figure
 from mlperf.report.pages.models import accuracy_table
-from mlperf.report.pages.predictions import prediction_figure, prediction_sections
+from mlperf.report.pages.predictions import comparison_figure, prediction_figure, prediction_sections
 from mlperf.report.text.views import Section, result_figure, result_sections
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from mlperf.core.files import write_text_whole
-from mlperf.report.figures.captions import add_caption
-from mlperf.report.figures.figures import GREY, new_figure, save_figure, style
+from mlperf.report.figures.figures import GREY, add_caption, new_figure, save_figure, style
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit
 from mlperf.report.text.views import Section
 from mlperf.systems.sprint.components import LOCK_WAITS
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from mlperf.traces.timeline.summary import TimelineSummary
+    from mlperf.traces.timeline.lanes import TimelineSummary
 
 MOST_LANES = 20
 BAR = 0.74

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mlperf.report.figures.captions import counted
-from mlperf.report.figures.figures import new_figure
+from mlperf.report.figures.figures import counted, new_figure
 from mlperf.report.paper.bars import HATCHED, part_looks, stacked_bars
 from mlperf.report.paper.result import Drawing
 from mlperf.studies.paper.figure_inputs import FigureInputs

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.extras import require
 from mlperf.datasets.campaigns.write import write_csv
-from mlperf.report.figures.captions import add_caption
-from mlperf.report.figures.figures import FILE_TYPES, save_figure, style
+from mlperf.report.figures.figures import FILE_TYPES, add_caption, save_figure, style
 from mlperf.report.paper.registry import PAPER_FIGURES, FigureKind
 from mlperf.report.paper.result import Drawing, DrawnFigure, PaperFigures, SkippedFigure
 
@@ -38,10 +37,6 @@ def draw_paper_figures(
         Some of ``svg``, ``png``, ``pdf``, and ``csv`` for the numbers in the figure.
     numbers : iterable of int, optional
         Only these figures.
-
-    Returns
-    -------
-    PaperFigures
 
     Raises
     ------

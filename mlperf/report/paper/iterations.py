@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from mlperf.report.figures.captions import counted
-from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, new_figure
+from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, counted, new_figure
 from mlperf.report.paper.axes import count_ticks, whiskers
 from mlperf.report.paper.result import Drawing
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, percent_text

@@ -28,8 +28,8 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
             "mlperf.collect.protocol.summary:Collected": View(),
             "mlperf.collect.trainer.summary:Trained": View(),
             "mlperf.collect.contraction.summary:CollectedContractions": View(),
-            "mlperf.collect.counters.offers:Probe": View("mlperf.report.pages.counters:probe_sections"),
-            "mlperf.collect.counters.counted:Counted": View("mlperf.report.pages.counters:counted_sections"),
+            "mlperf.collect.counters.offers:Probe": View("mlperf.report.pages.features:probe_sections"),
+            "mlperf.collect.counters.counted:Counted": View("mlperf.report.pages.features:counted_sections"),
             "mlperf.collect.counters.kernel_counters:KernelCounters": View(),
         },
         "data list": {"mlperf.datasets.catalogue.listing:DataList": View()},
@@ -41,7 +41,7 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
         "features swc-s": FEATURES,
         "features swc-o": FEATURES,
         "features engine": FEATURES,
-        "features gain": {"mlperf.studies.gain:CharacteristicGain": View("mlperf.report.pages.characteristics:gain_sections")},
+        "features gain": {"mlperf.studies.gain:CharacteristicGain": View("mlperf.report.pages.features:gain_sections")},
         "features dwc-b": FEATURES,
         "features dwc-o": FEATURES,
         "watch": {
@@ -56,11 +56,11 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
         },
         "report": {
             "mlperf.training.model_report:ModelReport": View(
-                "mlperf.report.pages.model_reports:report_sections", "mlperf.report.pages.model_reports:report_figure"
+                "mlperf.report.pages.models:report_sections", "mlperf.report.pages.models:report_figure"
             ),
-            "mlperf.training.model_report:StatsmodelsSummaries": View("mlperf.report.pages.model_reports:summary_sections"),
+            "mlperf.training.model_report:StatsmodelsSummaries": View("mlperf.report.pages.models:summary_sections"),
             "mlperf.report.paper.result:PaperFigures": View("mlperf.report.paper.view:figure_sections"),
-            "mlperf.traces.timeline.summary:TimelineSummary": View("mlperf.report.pages.timelines:timeline_sections"),
+            "mlperf.traces.timeline.lanes:TimelineSummary": View("mlperf.report.pages.timelines:timeline_sections"),
         },
         "predict": {
             "mlperf.planning.run_prediction:Prediction": View(
@@ -70,7 +70,7 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
         },
         "compare": {
             "mlperf.planning.compare:Comparison": View(
-                "mlperf.report.pages.comparisons:comparison_sections", "mlperf.report.pages.comparisons:comparison_figure"
+                "mlperf.report.pages.predictions:comparison_sections", "mlperf.report.pages.predictions:comparison_figure"
             )
         },
         "search": {
@@ -78,7 +78,7 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.pages.searches:search_sections", "mlperf.report.pages.searches:search_figure"
             ),
             "mlperf.planning.search.machines:MachineSearch": View(
-                "mlperf.report.pages.machine_searches:machines_sections", "mlperf.report.pages.machine_searches:machines_figure"
+                "mlperf.report.pages.searches:machines_sections", "mlperf.report.pages.searches:machines_figure"
             ),
         },
         "kernels study": {

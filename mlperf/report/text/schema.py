@@ -1,9 +1,11 @@
-"""The JSON Schema of a command's record, made from the fields of its result class."""
+"""The one JSON document of a command, and its JSON Schema, made from the fields of the result class."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
+import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -13,9 +15,73 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mlperf.core.shown import Shown
-from mlperf.report.text.notes import field_notes
-from mlperf.report.text.record import FORMAT, VERSION
+from mlperf.core.shown import Shown, plain
+
+FORMAT = "mlperf-record"
+VERSION = 1
+
+
+def record(command: str, provenance: Mapping[str, Any], result: Any) -> dict[str, Any]:
+    """Wrap the result of a command.
+
+    Parameters
+    ----------
+    command : str
+        The command's name, ``"predict"`` or ``"data check"``.
+    provenance : mapping
+        As made by ``mlperf.core.provenance.provenance``.
+    result : Shown or JSON types
+        What the public function returned; times in seconds, NaN and infinities as ``"NaN"``, ``"Inf"``, ``"-Inf"``.
+
+    Returns
+    -------
+    dict
+        JSON types only.
+    """
+    return {"format": FORMAT, "version": VERSION, "command": command, "provenance": plain(provenance), "result": plain(result)}
+
+
+def record_text(document: Mapping[str, Any]) -> str:
+    """The document as indented JSON, keys in the order given, one newline at the end."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+SECTIONS = ("Attributes", "Parameters")
+ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?: : .*)?$")
+
+
+def field_notes(cls: Any) -> dict[str, str]:
+    """Field name to its description, one line each.
+
+    Parameters
+    ----------
+    cls : type
+        Class with a numpydoc docstring; ``a, b : type`` describes both fields.
+    """
+    notes: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line in section_lines(inspect.getdoc(cls) or ""):
+        entry = ENTRY.match(line)
+        if entry:
+            names = entry[1].split(", ")
+        elif line.startswith(" "):
+            for name in names:
+                notes.setdefault(name, []).append(line.strip())
+    return {name: " ".join(lines) for name, lines in notes.items()}
+
+
+def section_lines(text: str) -> list[str]:
+    """Lines of the sections that describe fields."""
+    found: list[str] = []
+    inside = False
+    lines = text.splitlines()
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if following and set(following) == {"-"}:
+            inside = line in SECTIONS
+        elif inside and set(line) != {"-"}:
+            found.append(line)
+    return found
+
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 DEFINITIONS: Mapping[str, Any] = types.MappingProxyType(

@@ -8,8 +8,8 @@ __getattr__, __dir__, __all__ = exports(
     __name__,
     {
         "read_kernel_times": "mlperf.studies.kernels.tables.reading",
-        "read_all_kernels": "mlperf.studies.kernels.tables.merging",
-        "asked_kernels": "mlperf.studies.kernels.prediction_rows",
+        "read_all_kernels": "mlperf.studies.kernels.tables.reading",
+        "asked_kernels": "mlperf.studies.kernels.tables.reading",
         "KernelTimes": "mlperf.studies.kernels.tables.kernel_times",
         "Setting": "mlperf.studies.kernels.tables.kernel_times",
         "choose_setting": "mlperf.studies.kernels.tables.kernel_times",

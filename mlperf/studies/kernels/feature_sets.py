@@ -2,20 +2,78 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
+import numpy as np
 import pandas as pd
 
+from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
+from mlperf.features.code.processors.x86_classes import x86_class
 from mlperf.features.counters import LINEAR_COUNTERS
 from mlperf.features.source import CacheLevel, nest_addresses, pattern_nest
 from mlperf.features.source.roles import ROLES, role_cells
-from mlperf.studies.kernels.instruction_mix import instruction_mix
-from mlperf.studies.kernels.tables.kernel_times import KernelTimes
+from mlperf.studies.kernels.tables.kernel_times import KernelTimes, Setting
+
+STEM = "in_"
+WIDE, NARROW = 8, 4
+"""Single-precision lanes of packed arithmetic in VEX and in SSE code, where the table does not hold ``lanes_inner``."""
+SCALAR_MOVE = re.compile(r"v?movs[sd]")
+MULTIPLIES = ("packed_multiply", "packed_fma", "scalar_multiply", "scalar_fma")
+
+
+def instruction_mix(counts: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """Instructions of the innermost loops by class, per multiplication done.
+
+    Parameters
+    ----------
+    counts : DataFrame, shape (n_rows, n_mnemonics)
+        ``in_<mnemonic>`` of the innermost loops.
+    frame : DataFrame, shape (n_rows, ...)
+        The rows, for ``lanes_inner`` and ``mem_loads_inner`` where they hold them.
+
+    Returns
+    -------
+    DataFrame, shape (n_rows, n_columns)
+        ``mix_<class>`` for each class that occurs, ``mix_all``, ``mix_memory``, and ``lanes``.
+    """
+    kinds = {name: mix_class(name.removeprefix(STEM)) for name in map(str, counts.columns)}
+    lanes = estimated_lanes(counts, kinds)
+    if "lanes_inner" in frame:
+        # Of several tables joined, some may hold lanes and some not.
+        told = frame["lanes_inner"].to_numpy(float)
+        lanes = np.where(np.isfinite(told), told, lanes)
+    each = np.where(lanes > 0, lanes, 1.0)
+    columns = {
+        f"mix_{kind}": counts[[name for name, own in kinds.items() if own == kind]].sum(axis=1).to_numpy(float) / each
+        for kind in dict.fromkeys(kinds.values())
+    }
+    columns["mix_all"] = counts.sum(axis=1).to_numpy(float) / each
+    if "mem_loads_inner" in frame:
+        columns["mix_memory"] = frame["mem_loads_inner"].to_numpy(float) / each
+    return pd.DataFrame(columns | {"lanes": lanes}, index=counts.index)
+
+
+def mix_class(mnemonic: str) -> str:
+    """Class of a mnemonic; moves of one element apart from moves of a vector."""
+    if SCALAR_MOVE.fullmatch(mnemonic):
+        return "scalar_move"
+    return x86_class(mnemonic, 0, 0)
+
+
+def estimated_lanes(counts: pd.DataFrame, kinds: Mapping[str, str]) -> FloatArray:
+    """Multiplications of one pass through the loops, from mnemonics alone."""
+    lanes = np.zeros(len(counts))
+    for name, kind in kinds.items():
+        if kind in MULTIPLIES:
+            width = 1 if kind.startswith("scalar") else WIDE if name.startswith(f"{STEM}v") else NARROW
+            lanes += width * counts[name].to_numpy(float)
+    return lanes
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +189,8 @@ def static_columns(times: KernelTimes) -> pd.DataFrame:
     return pd.concat([nest_columns(times), inner_columns(times)], axis=1)
 
 
-def counter_columns(times: KernelTimes) -> pd.DataFrame:
-    """Counters of a simulated run, per execution of the innermost statement.
-
-    Raises
-    ------
-    DataError
-        No counters next to the table, or not of all its rows.
-    """
+def _counter_columns(times: KernelTimes) -> pd.DataFrame:
+    """Counters of a simulated run, per execution of the innermost statement."""
     if times.counters is None:
         hint = "mlperf collect contraction --cachegrind writes them."
         raise DataError("no counters beside the table", place=times.name, hint=hint)
@@ -160,7 +212,18 @@ FEATURE_SETS: Mapping[str, FeatureSet] = MappingProxyType(
             FeatureSet("cache model", "SWC-S", "predicted misses by role and stride", cache_columns),
             FeatureSet("swc-s", "SWC-S", "kinds of stride along every loop, predicted misses", nest_columns),
             FeatureSet("swc-s + swc-o", "SWC-S and SWC-O", "swc-s with the innermost loops", static_columns),
-            FeatureSet("dwc-b", "DWC-B", "counters of a finished (simulated) run", counter_columns, is_static=False),
+            FeatureSet("dwc-b", "DWC-B", "counters of a finished (simulated) run", _counter_columns, is_static=False),
         )
     }
 )
+
+
+def counted_sweep(times: KernelTimes, setting: Setting) -> Setting | None:
+    """The first sweep whose runs were counted; None where there is none, or where it is the one given."""
+    for one in times.settings:
+        try:
+            _counter_columns(times.sweep(one))
+        except DataError:
+            continue
+        return None if one == setting else one
+    return None

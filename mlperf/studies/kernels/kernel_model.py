@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from mlperf.core.errors import DataError, DomainError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
+from mlperf.features.source import CacheLevel
 from mlperf.models.regressor import fit_in_groups
 from mlperf.models.storage.store import envelope, model_from_dict, model_to_dict
 from mlperf.models.uncertainty.intervals import Interval
@@ -23,9 +25,45 @@ from mlperf.studies.kernels.estimates import EstimateScore, estimate
 from mlperf.studies.kernels.feature_sets import FEATURE_SETS, kernel_features, varying
 from mlperf.studies.kernels.learners import learner
 from mlperf.studies.kernels.sizes import CLIP, clipped
-from mlperf.studies.kernels.storing import machine_from_dict, score_from_dict
 from mlperf.studies.kernels.tables.kernel_times import KernelTimes
 from mlperf.studies.kernels.tables.machines import MachineFacts
+
+WHOLE = ("n_rows", "n_columns", "n_distinct", "n_terms")
+WORDS = ("features", "learner")
+
+
+def machine_from_dict(value: Any, path: str) -> MachineFacts:
+    """Machine facts as `mlperf.core.shown.plain` wrote them."""
+    with Fields(value, path) as fields:
+        caches = tuple(cache_from_dict(one, f"{path}.caches[{place}]") for place, one in enumerate(fields.raw("caches")))
+        return MachineFacts(
+            name=fields.text("name"),
+            caches=caches,
+            last_cache_bytes=fields.integer("last_cache_bytes", lower=0),
+            clock_hz=fields.number("clock_hz", finite=False),
+            clock_source=fields.text("clock_source"),
+            source=fields.text("source"),
+        )
+
+
+def cache_from_dict(value: Any, path: str) -> CacheLevel:
+    """Read one cache level back."""
+    with Fields(value, path) as fields:
+        sizes = {name: fields.integer(name, lower=0) for name in ("size_bytes", "line_bytes", "ways")}
+        return CacheLevel(name=fields.text("name"), **sizes)
+
+
+def score_from_dict(value: Any, path: str) -> EstimateScore | None:
+    """A score; null means that none was computed."""
+    if value is None:
+        return None
+    with Fields(value, path) as fields:
+        known: dict[str, Any] = {name: fields.text(name) for name in WORDS}
+        known |= {name: fields.integer(name, lower=0) for name in WHOLE}
+        rest = [field.name for field in dataclasses.fields(EstimateScore) if field.name not in known]
+        known |= {name: fields.number(name, finite=False) for name in rest}
+        return EstimateScore(**known)
+
 
 STORED = ("linear", "boosting", "linear x boosting")
 """Learners that the model file can hold: plain numbers, no pickles."""

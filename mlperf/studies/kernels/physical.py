@@ -51,14 +51,8 @@ class PhysicalModel(Shown):
         return self.coefficients
 
 
-def physical_terms(times: KernelTimes) -> pd.DataFrame:
-    """Instructions issued, lines missed in the first level and pages missed in the TLB, per iteration, shape (n_rows, 3).
-
-    Raises
-    ------
-    DataError
-        No counts of innermost loops.
-    """
+def _physical_terms(times: KernelTimes) -> pd.DataFrame:
+    """Instructions issued, lines missed in the first level and pages missed in the TLB, per iteration, shape (n_rows, 3)."""
     inner, nest = inner_columns(times), nest_columns(times)
     values = (inner["mix_all"].to_numpy(), nest["l1_misses"].to_numpy(), nest["tlb_misses"].to_numpy())
     return pd.DataFrame(dict(zip(PHYSICAL, values, strict=True)))
@@ -67,7 +61,7 @@ def physical_terms(times: KernelTimes) -> pd.DataFrame:
 def physical_model(times: KernelTimes, folds: Sequence[Fold]) -> PhysicalModel | None:
     """Fit the three costs; None without counts or where a term does not vary."""
     try:
-        terms = physical_terms(times)
+        terms = _physical_terms(times)
     except DataError:
         return None
     if terms.nunique().min() < 2:

@@ -15,17 +15,15 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.models.estimators.learning.groups import GroupScores, group_edges
 from mlperf.models.validation.folds import Fold, grouped_folds
 from mlperf.studies.kernels.ceilings import NoiseCeiling, group_ceiling, noise_ceiling
-from mlperf.studies.kernels.dynamic import counted_sweep
 from mlperf.studies.kernels.estimates import Estimate, EstimateScore, estimate
-from mlperf.studies.kernels.feature_sets import FEATURE_SETS, available_sets
+from mlperf.studies.kernels.feature_sets import FEATURE_SETS, available_sets, counted_sweep
 from mlperf.studies.kernels.group_study import GroupScore, binned, classified
 from mlperf.studies.kernels.learners import LEARNERS, learner
-from mlperf.studies.kernels.operations import operations_frame
 from mlperf.studies.kernels.parts import generality, published_row, sizes, speedups
 from mlperf.studies.kernels.physical import PhysicalModel, physical_model
 from mlperf.studies.kernels.sizes import SizeScore
 from mlperf.studies.kernels.speedup import SpeedupScore
-from mlperf.studies.kernels.tables.kernel_times import KernelTimes, Setting
+from mlperf.studies.kernels.tables.kernel_times import KernelTimes, Setting, operations_frame
 from mlperf.studies.kernels.transfer import TransferScore
 
 PARTS = ("estimate", "dynamic", "groups", "physical", "published", "speedup", "sizes", "general")

@@ -15,7 +15,7 @@ __getattr__, __dir__, __all__ = exports(
         "Finding": "mlperf.studies.open_data.result",
         "Goal": "mlperf.studies.open_data.result",
         "read_limits": "mlperf.studies.open_data.limits",
-        "write_accuracy": "mlperf.studies.open_data.files",
-        "check_ending": "mlperf.studies.open_data.files",
+        "write_accuracy": "mlperf.studies.open_data.markdown",
+        "check_ending": "mlperf.studies.open_data.markdown",
     },
 )

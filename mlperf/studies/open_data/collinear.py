@@ -12,8 +12,7 @@ from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.folds import leave_one_group_out
 from mlperf.models.validation.scores import noise_floor
 from mlperf.studies.open_data.result import Finding, TaskResult
-from mlperf.studies.open_data.splits import device_rows
-from mlperf.studies.open_data.trial import Method, Trial, score
+from mlperf.studies.open_data.trial import Method, Trial, device_rows, score
 
 DEVICES = ("K80", "P100")
 TERMS = ("n_flops", "n_params", "n_tensors")

@@ -12,8 +12,7 @@ from mlperf.studies.open_data.forms import Form, methods
 from mlperf.studies.open_data.products import FAMILY
 from mlperf.studies.open_data.products import TERMS as PRODUCT_TERMS
 from mlperf.studies.open_data.result import TaskResult, figures_of
-from mlperf.studies.open_data.splits import device_rows, first_rows, seventy_thirty, shuffled_folds
-from mlperf.studies.open_data.trial import Trial, score
+from mlperf.studies.open_data.trial import Trial, device_rows, first_rows, score, seventy_thirty, shuffled_folds
 
 CARDS = ("1080ti", "K40", "M60", "k80")
 N_TRAIN, N_TEST = 7000, 1500

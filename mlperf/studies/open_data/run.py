@@ -33,10 +33,6 @@ def run_tasks(
     limits : path, optional
         TOML file of limits (`read_limits`) to judge the findings by; those of tasks that are not run are left aside.
 
-    Returns
-    -------
-    OpenAccuracy
-
     Raises
     ------
     UsageError

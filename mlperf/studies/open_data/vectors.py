@@ -10,8 +10,7 @@ from mlperf.datasets import read_open
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.studies.open_data.forms import MAKERS, Form, methods
 from mlperf.studies.open_data.result import Finding, Score, TaskResult
-from mlperf.studies.open_data.splits import device_rows, seventy_thirty
-from mlperf.studies.open_data.trial import Trial, score
+from mlperf.studies.open_data.trial import Trial, device_rows, score, seventy_thirty
 
 SHAPE = ("rows", "columns")
 FORM = Form(("rows*columns",), SHAPE, (*SHAPE, "rows*columns"))

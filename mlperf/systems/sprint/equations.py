@@ -1,4 +1,4 @@
-"""The fixed point of SPRINT: T_GPU and T_Update of whole grids of configurations."""
+"""The fixed point of SPRINT: T_GPU and T_Update of whole grids of configurations, and what is flagged there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from mlperf.core.shown import Shown
 from mlperf.systems.base.times import SPREADS, WAITS, ComponentTimes, RunGrid
 from mlperf.systems.coupling.locks import lock_wait
 from mlperf.systems.coupling.roots import decreasing_root
-from mlperf.systems.sprint.flags import sprint_flags
 from mlperf.systems.sprint.iterations import (
     CLOSED_FORMS,
     DEFAULT_FORM,
@@ -25,6 +24,32 @@ from mlperf.systems.sprint.iterations import (
     log_ratio_guess,
     periods_at,
 )
+
+FETCH_BURST_SHARE = 0.5
+BUSY_GRADIENT_LOCK_SHARE = 0.2
+PHASE_LOCKING_SHARE = 0.05
+
+
+def sprint_flags(threads: CoupledThreads, at: Periods) -> dict[str, BoolArray]:
+    """Validity flags by name; arrays of shape (n_configs,).
+
+    ``weights_lock_saturated``: the weights lock is asked for more than it has (a solution exists but has no meaning).
+    ``fetch_burst``: fetches of a node fill half of T_GPU. ``gradient_lock_busy``: deposits fill a fifth of it.
+    ``phase_locking_risk``: less jitter than one deposit, so that T_GPU / T_Update may lock onto a small rational number; neither
+    a closed form nor the recursion sees that. ``clamp``: T_Update >= T_GPU, every buffer is fresh.
+    """
+    gpu_s, update_s, deposit_s = at.gpu_s, at.update_s, threads.update_gradient_s
+    fetches_s = threads.n_gpus_per_node * threads.fetch_weights_s
+    weights_load = fetches_s * at.fetch_probability / gpu_s + threads.update_weights_s / update_s
+    long_deposit = deposit_s > PHASE_LOCKING_SHARE * np.minimum(gpu_s, update_s)
+    return {
+        "weights_lock_saturated": weights_load > 1.0,
+        "fetch_burst": fetches_s / gpu_s > FETCH_BURST_SHARE,
+        "gradient_lock_busy": deposit_s / gpu_s > BUSY_GRADIENT_LOCK_SHARE,
+        "phase_locking_risk": (threads.gpu_work_std_s < deposit_s) & long_deposit,
+        "clamp": update_s >= gpu_s,
+    }
+
 
 CHUNK = 4096
 SCAN_POINTS = 33
@@ -104,10 +129,6 @@ def solve_iterations(times: ComponentTimes, run: RunGrid, closed: str = DEFAULT_
         barrier a wait for a buffer tells that it is fresh.
     check_unique : bool
         Scan 33 ratios for further roots and flag configurations that have them.
-
-    Returns
-    -------
-    State
 
     Raises
     ------

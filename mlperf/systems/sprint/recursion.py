@@ -100,10 +100,6 @@ def refine_by_recursion(
     closed : str
         The form that the recursion starts from, and that gives the waits which it does not count.
 
-    Returns
-    -------
-    Refinement
-
     Raises
     ------
     UsageError

@@ -130,10 +130,6 @@ def simulate_iterations(times: ComponentTimes, run: RunGrid, seed: int, plan: Si
         One generator per GPU for its work, one for start phases and all-reduces; same seed, same result.
     plan : SimulationPlan, optional
 
-    Returns
-    -------
-    Simulation
-
     Raises
     ------
     UsageError

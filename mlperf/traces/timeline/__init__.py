@@ -8,8 +8,8 @@ __getattr__, __dir__, __all__ = exports(
     __name__,
     {
         "ThreadTimeline": "mlperf.traces.timeline.lanes",
-        "summarise": "mlperf.traces.timeline.summary",
-        "TimelineSummary": "mlperf.traces.timeline.summary",
+        "summarise": "mlperf.traces.timeline.lanes",
+        "TimelineSummary": "mlperf.traces.timeline.lanes",
         "chrome_trace": "mlperf.traces.timeline.chrome",
     },
 )

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from mlperf.cli.main import cli
-from mlperf.report.text.record import record_text
 from mlperf.report.text.results import command_schema
+from mlperf.report.text.schema import record_text
 
 
 def printed(*words: str) -> dict[str, Any]:

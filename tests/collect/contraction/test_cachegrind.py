@@ -12,7 +12,7 @@ import pytest
 
 from mlperf.collect.contraction import CacheSimulation, ContractionRequest, collect_contractions, parse_build
 from mlperf.collect.contraction.cachegrind import function_counts
-from mlperf.collect.counters.cachegrind_file import read_simulation
+from mlperf.collect.counters.cachegrind import read_simulation
 from mlperf.datasets import read_contractions
 
 FAST = parse_build("gcc_O2_sse3_fast=gcc -O2 -ftree-vectorize -msse3 -ffast-math")

@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from mlperf.collect.counters.cachegrind import (
+    Cache,
     SimulatedCaches,
     check_geometry,
     counters_from,
     function_table,
     read_folder,
+    read_simulation,
 )
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import DataError, UsageError
 
 SIMULATED = """\
 desc: I1 cache:         32768 B, 64 B, 8-way associative
@@ -62,3 +64,22 @@ def test_a_geometry_that_is_none_is_wrong_use(text: str) -> None:
 def test_geometries_become_options() -> None:
     check_geometry("49152,12,64")
     assert SimulatedCaches("49152,12,64", "").options == ["--D1=49152,12,64"]
+
+
+def test_functions_totals_and_geometry_of_a_simulation(folder: Path) -> None:
+    found = read_simulation(folder / "cachegrind.1")
+    assert found.totals == (170, 28, 6)
+    assert found.functions["/src/a.c", "work(int)"] == (151, 25, 4)
+    assert found.functions["/src/b.h", "work(int)"] == (10, 1, 0)
+    assert found.caches["LL"] == Cache(524288, 64, 1)
+    assert tuple(map(sum, zip(*found.functions.values(), strict=True))) == found.totals
+
+
+def test_a_simulation_that_breaks_off_is_bad_data(tmp_path: Path) -> None:
+    path = tmp_path / "cachegrind.1"
+    path.write_text(SIMULATED.partition("summary")[0], encoding="utf-8")
+    with pytest.raises(DataError, match="before its summary"):
+        read_simulation(path)
+    path.write_text("fn=f\n3 x\n", encoding="utf-8")
+    with pytest.raises(DataError, match="line 2"):
+        read_simulation(path)

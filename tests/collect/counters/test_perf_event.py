@@ -11,8 +11,7 @@ import pytest
 
 from mlperf.collect.counters import perf_source
 from mlperf.collect.counters.offers import ABSENT, DEGRADED
-from mlperf.collect.counters.perf_event import Attributes, Event, open_event, read_event, refusal
-from mlperf.collect.counters.perf_events import HARDWARE, SOFTWARE, cache_event
+from mlperf.collect.counters.perf_event import HARDWARE, SOFTWARE, Attributes, Event, cache_event, open_event, read_event, refusal
 from mlperf.collect.counters.perf_source import closing, probe_event, probe_events
 from mlperf.datasets.dictionary.counters import counters_of
 

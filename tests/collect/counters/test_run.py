@@ -11,9 +11,8 @@ import pytest
 
 from mlperf.collect.counters import CounterRequest, SimulatedCaches, count_command, probe_counters, write_counted
 from mlperf.collect.counters.offers import ABSENT, OK, Probe, SourceOffer
-from mlperf.collect.counters.probe import chosen_sources
+from mlperf.collect.counters.probe import SOURCE_NAMES, USUAL, chosen_sources
 from mlperf.collect.counters.run import groups_that_fit
-from mlperf.collect.counters.sources import SOURCE_NAMES, USUAL
 from mlperf.core.errors import DataError, MissingExtraError, UsageError
 from mlperf.datasets.dictionary.counters import COUNTERS, counters_of
 

@@ -8,8 +8,7 @@ import pytest
 
 from mlperf.core.errors import DataError
 from mlperf.features.source import loop_features, nest_addresses, parse_c, read_nest
-from mlperf.features.source.expression import parse_expression
-from mlperf.features.source.polynomial import Polynomial
+from mlperf.features.source.polynomial import Polynomial, parse_expression
 
 MATVEC = """
 name = "matvec"

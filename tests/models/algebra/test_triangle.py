@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from mlperf.models.algebra.aliasing import factor_columns
-from mlperf.models.algebra.extended import residual_equations, two_product
-from mlperf.models.algebra.refine import solve
+from mlperf.models.algebra.refine import residual_equations, solve, two_product
 from mlperf.models.algebra.triangle import triangle
 from mlperf.models.selection.spaces import select
 

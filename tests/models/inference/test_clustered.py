@@ -12,7 +12,14 @@ from statsmodels.regression.linear_model import OLS, WLS
 
 from mlperf.core.errors import DataError
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
-from mlperf.models.inference.clustered import design_effect, intraclass_correlation
+from mlperf.models.inference.clustered import (
+    RowGroups,
+    design_effect,
+    group_numbers,
+    intraclass_correlation,
+    robust_factor,
+    sandwich_factor,
+)
 from mlperf.models.storage.store import model_from_json, model_to_json
 
 
@@ -144,3 +151,65 @@ def test_it_is_stored_and_a_file_with_another_number_of_errors_is_refused() -> N
     with pytest.raises(DataError) as caught:
         model_from_json(json.dumps(document))
     assert caught.value.place == "$.report.clustered.std_err"
+
+
+@pytest.mark.parametrize("n_groups", [40, 9, 2])
+def test_the_factor_squares_to_bread_meat_bread(n_groups: int) -> None:
+    """Also with fewer groups than columns, where the covariance is singular."""
+    rng = np.random.default_rng(n_groups)
+    matrix, score, bread = rng.standard_normal((40, 4)), rng.standard_normal(40), rng.uniform(0.5, 2.0, 40)
+    groups = np.arange(40) % n_groups
+    sums = np.array([(matrix[groups == group] * score[groups == group, None]).sum(axis=0) for group in range(n_groups)])
+    inverse = np.linalg.inv(matrix.T @ (bread[:, None] * matrix))
+    expected = inverse @ sums.T @ sums @ inverse
+    factor = sandwich_factor(matrix, bread=bread, score=score, groups=groups)
+    np.testing.assert_allclose(factor @ factor.T, expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(factor, np.triu(factor))
+    known = robust_factor(np.linalg.cholesky(inverse), matrix, score, groups)
+    np.testing.assert_allclose(known @ known.T, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_without_groups_every_row_is_its_own() -> None:
+    rng = np.random.default_rng(0)
+    matrix, score, bread = rng.standard_normal((25, 3)), rng.standard_normal(25), np.ones(25)
+    alone = sandwich_factor(matrix, bread=bread, score=score)
+    own = sandwich_factor(matrix, bread=bread, score=score, groups=np.arange(25))
+    np.testing.assert_allclose(alone @ alone.T, own @ own.T, rtol=1e-12)
+
+
+def test_groups_of_dropped_rows_leave_no_gap() -> None:
+    groups = group_numbers(["b", "c", "a", "c", "a"], 5)
+    assert groups.tolist() == [1, 2, 0, 2, 0]
+    rows = RowGroups({}, np.array([1, 2, 4]), groups)
+    assert rows.groups().tolist() == [1, 0, 0]
+    assert RowGroups({}, np.array([1]), None).groups() is None
+
+
+def test_configurations_are_equal_in_every_column() -> None:
+    columns = {"x": np.array([1.0, 1.0, 2.0, 1.0, 1.0]), "kind": np.array(["u", "v", "u", "u", "u"], dtype=object)}
+    found = RowGroups(columns, np.array([0, 1, 2, 4]), None).configurations()
+    assert found.tolist() == [0, 1, 2, 0]
+    assert RowGroups({}, np.arange(3), None).configurations().tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [(["a", "b"], "one for each of the 3 rows"), (["a", None, "b"], "got no value"), ([1.0, 2.0, np.nan], "got no value")],
+)
+def test_hostile_groups_are_refused_at_the_fit(groups: list[object], message: str) -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0, 4.0]})
+    with pytest.raises(DataError, match=message):
+        StepwiseOLS(report="none").fit(frame, [1.0, 2.0, 3.5], groups=groups)
+
+
+def test_rows_of_a_formula_with_gaps_keep_their_groups() -> None:
+    """Equal to the fit of the complete rows alone."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.uniform(1.0, 9.0, 30)})
+    y, groups = 2.0 + frame["x"] + rng.standard_normal(30), np.repeat(np.arange(6), 5)
+    gaps = frame.assign(x=frame["x"].where(frame.index % 7 != 3))
+    dropped = StepwiseOLS(na="drop", report="none").fit(gaps, y, groups=groups).report_.clustered
+    kept = gaps["x"].notna().to_numpy()
+    alone = StepwiseOLS(report="none").fit(frame[kept], y[kept], groups=groups[kept]).report_.clustered
+    np.testing.assert_allclose(dropped.std_err, alone.std_err, rtol=1e-12)
+    assert dropped.f_value == pytest.approx(alone.f_value)

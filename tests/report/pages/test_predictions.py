@@ -9,8 +9,7 @@ import pytest
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.compare import comparison
 from mlperf.planning.run_prediction import Prediction
-from mlperf.report.pages.comparisons import comparison_sections, quantity_rows
-from mlperf.report.pages.predictions import prediction_sections
+from mlperf.report.pages.predictions import comparison_sections, prediction_sections, quantity_rows
 from mlperf.report.text.views import result_figure, result_text
 from mlperf.systems.base.times import RunGrid
 from mlperf.systems.sprint.components import COMPONENTS

@@ -13,9 +13,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown
-from mlperf.report.text.notes import field_notes
-from mlperf.report.text.record import record
-from mlperf.report.text.schema import record_schema
+from mlperf.report.text.schema import field_notes, record, record_schema
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from mlperf.features.code.processors.arm_classes import arm_class, arm_memory, packed_lanes, packed_width
 from mlperf.features.code.processors.arm_names import ALIASES, FIELDS, HINTS, NEGATED, NOT_COUNTED, SAME_SELECT, WITH_ZERO, ZERO
-from mlperf.features.code.processors.instruction import Instruction
-from mlperf.features.code.processors.operands import split_operands
+from mlperf.features.code.processors.instruction import Instruction, split_operands
 
 NO_DIGITS = str.maketrans("", "", "0123456789")
 _DIGITS_MATTER = re.compile(r"\bv\d|\bsp\b|^(?:[us]bf|cs|extr|hint)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from mlperf.models.validation.folds import Fold, configuration_groups, grouped_f
 from mlperf.models.validation.left_out import fold_numbers
 
 
+@dataclass(eq=False, repr=False)
 class BestOfFamily(TimeRegressor):
     """The member with the smallest error on left-out groups of the training rows, then fitted to all of them.
 
@@ -47,17 +49,10 @@ class BestOfFamily(TimeRegressor):
 
     uses_groups = True
 
-    def __init__(
-        self,
-        members: Sequence[str] | Mapping[str, Callable[[], Any]] = DEFAULT,
-        n_folds: int = 5,
-        seed: int = 0,
-        split: Callable[[Any], Sequence[Fold]] | None = None,
-    ) -> None:
-        self.members = members
-        self.n_folds = n_folds
-        self.seed = seed
-        self.split = split
+    members: Sequence[str] | Mapping[str, Callable[[], Any]] = DEFAULT
+    n_folds: int = 5
+    seed: int = 0
+    split: Callable[[Any], Sequence[Fold]] | None = None
 
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Choose on left-out groups, then fit the chosen member.

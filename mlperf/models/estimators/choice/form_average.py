@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ FURTHEST_LOG = 2.0
 N_DRAWS = 400
 
 
+@dataclass(eq=False, repr=False)
 class FormAverage(TimeRegressor):
     """Forms of a cost that compete by AICc and are averaged by Akaike weight.
 
@@ -56,10 +58,9 @@ class FormAverage(TimeRegressor):
     Burnham and Anderson (2002), Model Selection and Multimodel Inference, chapters 2 and 4.
     """
 
-    def __init__(self, forms: Sequence[Sequence[str]] | None = None, floor: float = 0.01, noise: float | None = None) -> None:
-        self.forms = forms
-        self.floor = floor
-        self.noise = noise
+    forms: Sequence[Sequence[str]] | None = None
+    floor: float = 0.01
+    noise: float | None = None
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit every form on the distinct rows of X, shape (n_rows, n_columns), and times y > 0, shape (n_rows,).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from mlperf.models.estimators.time_regressor import TimeRegressor
 from mlperf.models.uncertainty.intervals import Interval
 
 
+@dataclass(eq=False, repr=False)
 class SelectedTerms(MetaEstimatorMixin, TimeRegressor):  # type: ignore[misc]
     """Backward selection by AIC on relative residuals, then ``estimator`` on the terms that are left.
 
@@ -32,8 +34,7 @@ class SelectedTerms(MetaEstimatorMixin, TimeRegressor):  # type: ignore[misc]
         The fitted member.
     """
 
-    def __init__(self, estimator: Any) -> None:
-        self.estimator = estimator
+    estimator: Any
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Select, then fit the member; see the member's ``fit``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ LOWEST, HIGHEST = 0.25, 4.0
 """A prediction outside a quarter of the smallest and four times the largest training time is outside the domain."""
 
 
+@dataclass(eq=False, repr=False)
 class BoostedResidual(ResidualIntervals):
     """Base model times exp(boosted trees of log(measured / base)).
 
@@ -61,29 +63,16 @@ class BoostedResidual(ResidualIntervals):
 
     uses_groups = True
 
-    def __init__(
-        self,
-        base: Any = None,
-        columns: Sequence[str] | None = None,
-        max_iter: int = 150,
-        learning_rate: float = 0.06,
-        max_leaf_nodes: int = 12,
-        min_samples_leaf: int = 8,
-        l2_regularization: float = 0.0,
-        monotone: Sequence[str] = (),
-        n_folds: int = 0,
-        random_state: int = 0,
-    ) -> None:
-        self.base = base
-        self.columns = columns
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.l2_regularization = l2_regularization
-        self.monotone = monotone
-        self.n_folds = n_folds
-        self.random_state = random_state
+    base: Any = None
+    columns: Sequence[str] | None = None
+    max_iter: int = 150
+    learning_rate: float = 0.06
+    max_leaf_nodes: int = 12
+    min_samples_leaf: int = 8
+    l2_regularization: float = 0.0
+    monotone: Sequence[str] = ()
+    n_folds: int = 0
+    random_state: int = 0
 
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit the base, then the trees on what it leaves.

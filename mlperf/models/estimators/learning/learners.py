@@ -129,6 +129,7 @@ class LearnerReport(Shown):
     monotone_falls: float
 
 
+@dataclass(eq=False, repr=False)
 class LogLearner(TimeRegressor):
     """A learner of log time.
 
@@ -155,21 +156,12 @@ class LogLearner(TimeRegressor):
 
     uses_groups = True
 
-    def __init__(
-        self,
-        learner: str = "boosting",
-        terms: Sequence[str] | None = None,
-        monotone: Sequence[str] = (),
-        smearing: bool = True,
-        n_folds: int = 5,
-        random_state: int = 0,
-    ) -> None:
-        self.learner = learner
-        self.terms = terms
-        self.monotone = monotone
-        self.smearing = smearing
-        self.n_folds = n_folds
-        self.random_state = random_state
+    learner: str = "boosting"
+    terms: Sequence[str] | None = None
+    monotone: Sequence[str] = ()
+    smearing: bool = True
+    n_folds: int = 5
+    random_state: int = 0
 
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Train on log time; with folds also learn how far left-out groups are missed.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -14,8 +15,14 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError, DomainError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.models.estimators.local.grid_errors import CellErrors, left_out_nodes
-from mlperf.models.estimators.local.grid_lattice import CORNERS, DIMENSIONS, Lattice, build_lattice
-from mlperf.models.estimators.local.grid_store import lattice_from_dict, lattice_to_dict
+from mlperf.models.estimators.local.grid_lattice import (
+    CORNERS,
+    DIMENSIONS,
+    Lattice,
+    build_lattice,
+    lattice_from_dict,
+    lattice_to_dict,
+)
 from mlperf.models.estimators.local.grid_time import (
     boxes_of,
     domain_reasons,
@@ -36,6 +43,7 @@ MIN_VALIDATION = 30
 Outside = Literal["trilinear", "rate", "error"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GridLocal:
     """Local model of matrix products on a logarithmic grid, one lattice per flag pair, one model per dtype.
 
@@ -67,10 +75,9 @@ class GridLocal:
     Oyama et al. (SPRINT), eq. 6.
     """
 
-    def __init__(self, *, node_value: str = "median", outside: Outside = "trilinear", missing_pair: str = "error") -> None:
-        self.node_value = node_value
-        self.outside = outside
-        self.missing_pair = missing_pair
+    node_value: str = "median"
+    outside: Outside = "trilinear"
+    missing_pair: str = "error"
 
     def fit(self, X: pd.DataFrame | Mapping[str, ArrayLike], y: ArrayLike) -> GridLocal:
         """Gather measured nodes; equal (m, n, k, trans) are repeats.

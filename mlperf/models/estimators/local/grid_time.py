@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DomainError
-from mlperf.models.estimators.local.grid_corner import corner_time
 from mlperf.models.estimators.local.grid_lattice import DIMENSIONS, Lattice, corner_weights
+from mlperf.models.estimators.local.neighbours import mean_log_ratio, nearest
+
+N_NEIGHBOURS = 8
+
+
+def corner_time(lattice: Lattice, sizes: FloatArray) -> FloatArray:
+    """Operations over the rate of the nearest measured nodes, shape (n_queries,), seconds.
+
+    The distance-weighted mean of log(time / mnk) over the eight nearest nodes in log2 sizes: unmeasured corners are the largest
+    products, where the rate of operations hardly changes.
+    """
+    nodes = lattice.node_sizes()
+    measured = np.stack([lattice.axes[d][nodes[:, d]] for d in range(3)], axis=1)
+    log_cost = np.log(lattice.time_s[tuple(nodes.T)] / measured.prod(axis=1))
+    near = nearest(cKDTree(np.log2(measured)), np.log2(sizes), N_NEIGHBOURS)
+    return np.asarray(sizes.prod(axis=1) * np.exp(mean_log_ratio(log_cost, near)))
+
 
 LOWEST_SHARE = 0.25
 """An extrapolated time never falls below this share of the cell's smallest corner."""

@@ -1,4 +1,4 @@
-"""What models of neighbouring measurements share: choice of k inside the training rows, intervals, domain, storage."""
+"""What models of neighbouring measurements share: choice of k inside the training rows, intervals, domain, report, storage."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.json_fields import Fields
-from mlperf.models.estimators.local.local_report import LocalReport
+from mlperf.core.shown import Shown
+from mlperf.models.algebra.small_system import RelativeFit
 from mlperf.models.estimators.local.neighbours import Neighbours, SizeScale, nearest
-from mlperf.models.estimators.members.relative_fit import RelativeFit
 from mlperf.models.estimators.time_regressor import ResidualIntervals
 from mlperf.models.formula.inputs import finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.formula.terms import Terms
@@ -26,7 +26,42 @@ from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds
 from mlperf.models.validation.left_out import over_folds
-from mlperf.models.validation.scores import relative_errors
+from mlperf.models.validation.scores import ErrorSummary, relative_errors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalReport(Shown):
+    """How a local model did on training rows that it had not seen.
+
+    ``k`` neighbours chosen among ``k_errors`` (k to mean |log ratio|); ``errors`` of the local and ``global_errors`` of the
+    weighted global model on the same left-out rows; ``gain`` is 1 - MAPE / global MAPE and ``worth_it`` whether that reaches 20 %.
+    """
+
+    n_samples: int
+    k: int
+    k_errors: Mapping[int, float]
+    errors: ErrorSummary | None
+    global_errors: ErrorSummary | None
+    gain: float
+    worth_it: bool
+
+    @classmethod
+    def from_fields(cls, fields: Fields, n_samples: int, k: int) -> LocalReport:
+        """Read what `LocalModel.to_dict` wrote of it."""
+        pairs = fields.matrix("k_errors", None, 2)
+        errors, overall = (
+            None if fields.absent(key) else ErrorSummary.from_fields(fields.child(key)) for key in ("errors", "global_errors")
+        )
+        return cls(
+            n_samples=n_samples,
+            k=k,
+            k_errors={int(number): float(value) for number, value in pairs},
+            errors=errors,
+            global_errors=overall,
+            gain=fields.number("gain", finite=False),
+            worth_it=fields.boolean("worth_it"),
+        )
+
 
 MAX_TESTED_ROWS = 3000
 WORTH_IT = 0.2

@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.base import clone
 
 from mlperf.core.arrays import FloatArray
+from mlperf.models.algebra.small_system import RelativeFit
 from mlperf.models.estimators.local.local_model import LocalModel, TrainingRows
 from mlperf.models.estimators.local.neighbours import Neighbours, mean_log_ratio
-from mlperf.models.estimators.members.relative_fit import RelativeFit
 from mlperf.models.storage.store import model_from_dict, model_to_dict
 
 
@@ -30,6 +30,7 @@ class GlobalPart:
         return np.asarray(np.maximum(self.model.predict(inputs), self.floor))
 
 
+@dataclass(eq=False, repr=False)
 class RatioLocal(LocalModel):
     """Global weighted model times exp of the distance-weighted mean of log(measured / global) over the k nearest rows.
 
@@ -51,23 +52,13 @@ class RatioLocal(LocalModel):
         Of the folds.
     """
 
-    def __init__(
-        self,
-        terms: Sequence[str] | None = None,
-        sizes: Sequence[str] | None = None,
-        base: Any = None,
-        k: int | str = 8,
-        candidates: Sequence[int] = (4, 8, 16),
-        n_folds: int = 5,
-        seed: int = 0,
-    ) -> None:
-        self.terms = terms
-        self.sizes = sizes
-        self.base = base
-        self.k = k
-        self.candidates = candidates
-        self.n_folds = n_folds
-        self.seed = seed
+    terms: Sequence[str] | None = None
+    sizes: Sequence[str] | None = None
+    base: Any = None
+    k: int | str = 8
+    candidates: Sequence[int] = (4, 8, 16)
+    n_folds: int = 5
+    seed: int = 0
 
     def _learn(self, measured: TrainingRows) -> GlobalPart:
         if self.base is None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from mlperf.core.arrays import FloatArray
+from mlperf.models.algebra.small_system import RelativeFit
 from mlperf.models.estimators.local.local_model import LocalModel, TrainingRows
 from mlperf.models.estimators.local.neighbours import Neighbours, Prior, local_linear, relative_scale
-from mlperf.models.estimators.members.relative_fit import RelativeFit
 
 
+@dataclass(eq=False, repr=False)
 class ScatterLocal(LocalModel):
     """Linear model of the same terms on the k nearest rows in log2 sizes.
 
@@ -37,25 +39,14 @@ class ScatterLocal(LocalModel):
         Of the folds.
     """
 
-    def __init__(
-        self,
-        terms: Sequence[str] | None = None,
-        sizes: Sequence[str] | None = None,
-        k: int | str = "auto",
-        candidates: Sequence[int] = (8, 12, 16, 32),
-        ridge: float = 0.05,
-        clip: tuple[float, float] = (0.25, 4.0),
-        n_folds: int = 5,
-        seed: int = 0,
-    ) -> None:
-        self.terms = terms
-        self.sizes = sizes
-        self.k = k
-        self.candidates = candidates
-        self.ridge = ridge
-        self.clip = clip
-        self.n_folds = n_folds
-        self.seed = seed
+    terms: Sequence[str] | None = None
+    sizes: Sequence[str] | None = None
+    k: int | str = "auto"
+    candidates: Sequence[int] = (8, 12, 16, 32)
+    ridge: float = 0.05
+    clip: tuple[float, float] = (0.25, 4.0)
+    n_folds: int = 5
+    seed: int = 0
 
     def _learn(self, measured: TrainingRows) -> Prior:
         scale = relative_scale(measured.design, measured.y)

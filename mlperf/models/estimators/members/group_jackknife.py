@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ QUANTILE_ROWS = 200
 LARGEST_LEVERAGE = 1e6
 
 
+@dataclass(eq=False, repr=False)
 class GroupJackknifeOLS(TimeRegressor):
     """Non-negative least squares of relative residuals; intervals from whole groups left out.
 
@@ -57,9 +59,8 @@ class GroupJackknifeOLS(TimeRegressor):
 
     uses_groups = True
 
-    def __init__(self, terms: Sequence[str] | None = None, fit_intercept: bool = True) -> None:
-        self.terms = terms
-        self.fit_intercept = fit_intercept
+    terms: Sequence[str] | None = None
+    fit_intercept: bool = True
 
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Fit all rows, and all but each group.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from mlperf.models.uncertainty.spread import Spread
 COMPOSITION_NOTE = "a power law cannot express a sum of costs: compare with the relative fit for composed components"
 
 
+@dataclass(eq=False, repr=False)
 class LogOLS(LinearMember):
     """Least squares of log time.
 
@@ -38,19 +40,11 @@ class LogOLS(LinearMember):
 
     member = "log"
 
-    def __init__(
-        self,
-        terms: Sequence[str] | None = None,
-        fit_intercept: bool = True,
-        smearing: bool = True,
-        n_folds: int = 5,
-        seed: int = 0,
-    ) -> None:
-        self.terms = terms
-        self.fit_intercept = fit_intercept
-        self.smearing = smearing
-        self.n_folds = n_folds
-        self.seed = seed
+    terms: Sequence[str] | None = None
+    fit_intercept: bool = True
+    smearing: bool = True
+    n_folds: int = 5
+    seed: int = 0
 
     def _coefficients(self, design: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         return reduce_rows(design, np.log(y), weight).solve()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import nnls
@@ -19,6 +20,7 @@ from mlperf.models.uncertainty.spread import Spread
 BOUNDARY_NOTE = "no t tests: they do not hold where a coefficient is held at zero; errors come from the bootstrap"
 
 
+@dataclass(eq=False, repr=False)
 class NonNegativeOLS(LinearMember):
     """Non-negative least squares for times.
 
@@ -46,23 +48,13 @@ class NonNegativeOLS(LinearMember):
 
     member = "nonnegative"
 
-    def __init__(
-        self,
-        terms: Sequence[str] | None = None,
-        fit_intercept: bool = True,
-        noise: str = "relative",
-        smearing: bool = True,
-        n_draws: int = 100,
-        n_folds: int = 5,
-        seed: int = 0,
-    ) -> None:
-        self.terms = terms
-        self.fit_intercept = fit_intercept
-        self.noise = noise
-        self.smearing = smearing
-        self.n_draws = n_draws
-        self.n_folds = n_folds
-        self.seed = seed
+    terms: Sequence[str] | None = None
+    fit_intercept: bool = True
+    noise: str = "relative"
+    smearing: bool = True
+    n_draws: int = 100
+    n_folds: int = 5
+    seed: int = 0
 
     def _weight(self, y: FloatArray, weight: FloatArray) -> FloatArray:
         return np.asarray(weight / y**2 if self.noise == "relative" else weight)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import linprog
@@ -11,17 +12,17 @@ from scipy.special import ndtri
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import FitError, UsageError
 from mlperf.models.algebra.scaling import column_norms, powers_of_two
-from mlperf.models.algebra.small_system import RANK_TOLERANCE
+from mlperf.models.algebra.small_system import RANK_TOLERANCE, relative_system
 from mlperf.models.estimators.members.member import LinearMember, Solution
-from mlperf.models.estimators.members.relative_fit import relative_system
 from mlperf.models.formula.inputs import Rows
-from mlperf.models.inference.sandwich import sandwich_factor
+from mlperf.models.inference.clustered import sandwich_factor
 from mlperf.models.uncertainty.spread import Spread
 
 INTERPOLATED = 1e-9
 """Residuals below this share of the largest value are zero: the solution passes through the row."""
 
 
+@dataclass(eq=False, repr=False)
 class QuantileOLS(LinearMember):
     """Quantile regression on relative (or plain) residuals.
 
@@ -47,21 +48,12 @@ class QuantileOLS(LinearMember):
 
     member = "quantile"
 
-    def __init__(
-        self,
-        terms: Sequence[str] | None = None,
-        fit_intercept: bool = True,
-        quantile: float = 0.5,
-        noise: str = "relative",
-        n_folds: int = 0,
-        seed: int = 0,
-    ) -> None:
-        self.terms = terms
-        self.fit_intercept = fit_intercept
-        self.quantile = quantile
-        self.noise = noise
-        self.n_folds = n_folds
-        self.seed = seed
+    terms: Sequence[str] | None = None
+    fit_intercept: bool = True
+    quantile: float = 0.5
+    noise: str = "relative"
+    n_folds: int = 0
+    seed: int = 0
 
     def _coefficients(self, design: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         return quantile_coefficients(*relative_system(design, y, self.noise), self.quantile, weight)

@@ -9,11 +9,10 @@ import numpy as np
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import FitError
-from mlperf.models.algebra.small_system import reduce_rows
+from mlperf.models.algebra.small_system import reduce_rows, relative_system
 from mlperf.models.estimators.members.member import LinearMember, Solution
-from mlperf.models.estimators.members.relative_fit import relative_system
 from mlperf.models.formula.inputs import Rows
-from mlperf.models.inference.sandwich import sandwich_factor
+from mlperf.models.inference.clustered import sandwich_factor
 from mlperf.models.uncertainty.spread import Spread
 
 NORMAL_MAD = 0.6745
@@ -33,6 +32,7 @@ class RobustFit:
     n_iter: int
 
 
+@dataclass(eq=False, repr=False)
 class HuberOLS(LinearMember):
     """Huber regression on relative (or plain) residuals.
 
@@ -67,25 +67,14 @@ class HuberOLS(LinearMember):
 
     member = "huber"
 
-    def __init__(
-        self,
-        terms: Sequence[str] | None = None,
-        fit_intercept: bool = True,
-        noise: str = "relative",
-        k: float = 1.345,
-        max_iter: int = 1000,
-        tol: float = 1e-12,
-        n_folds: int = 5,
-        seed: int = 0,
-    ) -> None:
-        self.terms = terms
-        self.fit_intercept = fit_intercept
-        self.noise = noise
-        self.k = k
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_folds = n_folds
-        self.seed = seed
+    terms: Sequence[str] | None = None
+    fit_intercept: bool = True
+    noise: str = "relative"
+    k: float = 1.345
+    max_iter: int = 1000
+    tol: float = 1e-12
+    n_folds: int = 5
+    seed: int = 0
 
     def _coefficients(self, design: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         return self._iterate(*relative_system(design, y, self.noise), weight).coef

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from mlperf.models.formula.inputs import query_frame, training_rows
 from mlperf.models.uncertainty.intervals import Interval
 
 
+@dataclass(eq=False, repr=False)
 class LogStepwiseOLS(TimeRegressor):
     """Stepwise selection on the logarithm of the time; ``predict`` gives the mean by Duan's smearing.
 
@@ -41,9 +43,8 @@ class LogStepwiseOLS(TimeRegressor):
     Duan (1983), Smearing estimate: a nonparametric retransformation method.
     """
 
-    def __init__(self, terms: Sequence[str] | None = None, max_steps: int = 1000) -> None:
-        self.terms = terms
-        self.max_steps = max_steps
+    terms: Sequence[str] | None = None
+    max_steps: int = 1000
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Select on log y.

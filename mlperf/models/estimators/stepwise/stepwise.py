@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,12 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.models.algebra.fixed_order import evaluate_fixed_order
-from mlperf.models.estimators.stepwise.fitted import FittedTerms
-from mlperf.models.estimators.stepwise.problem import Scope, scope_terms
-from mlperf.models.estimators.stepwise.searched import SearchOutcome
+from mlperf.models.estimators.stepwise.fitted import FittedTerms, SearchOutcome
+from mlperf.models.estimators.stepwise.problem import Scope, Settings, scope_terms
 from mlperf.models.estimators.stepwise.stepwise_data import column_label, query, read_training, relative_weights
 from mlperf.models.estimators.stepwise.stepwise_fit import fit_stepwise
-from mlperf.models.estimators.stepwise.stepwise_settings import Settings
 from mlperf.models.estimators.stepwise.stepwise_store import stepwise_from_dict, stepwise_to_dict
 from mlperf.models.formula.evaluate import Frame, evaluate
 from mlperf.models.formula.expressions import Expression, names, parse
@@ -34,6 +32,7 @@ from mlperf.models.uncertainty.spread import Spread
 NOISES = ("absolute", "relative")
 
 
+@dataclass(eq=False, repr=False)
 class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Least squares on terms that a stepwise search selects, with R's answers.
 
@@ -105,49 +104,26 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     uses_groups = True
 
-    def __init__(
-        self,
-        terms: Scope = None,
-        lower: Scope = None,
-        upper: Scope = None,
-        start: Scope = None,
-        direction: str | None = "backward",
-        criterion: str = "aic",
-        k: float | None = None,
-        scale: float = 0.0,
-        alpha_enter: float = 0.05,
-        alpha_remove: float = 0.05,
-        noise: str = "absolute",
-        fit_intercept: bool = True,
-        max_steps: int = 1000,
-        tol: float = 1e-7,
-        na: str = "raise",
-        saturated: str = "forward",
-        offset: str | None = None,
-        report: str | Sequence[str] = "auto",
-        ordered: bool = False,
-        n_draws: int = 0,
-    ) -> None:
-        self.terms = terms
-        self.lower = lower
-        self.upper = upper
-        self.start = start
-        self.direction = direction
-        self.criterion = criterion
-        self.k = k
-        self.scale = scale
-        self.alpha_enter = alpha_enter
-        self.alpha_remove = alpha_remove
-        self.noise = noise
-        self.fit_intercept = fit_intercept
-        self.max_steps = max_steps
-        self.tol = tol
-        self.na = na
-        self.saturated = saturated
-        self.offset = offset
-        self.report = report
-        self.ordered = ordered
-        self.n_draws = n_draws
+    terms: Scope = None
+    lower: Scope = None
+    upper: Scope = None
+    start: Scope = None
+    direction: str | None = "backward"
+    criterion: str = "aic"
+    k: float | None = None
+    scale: float = 0.0
+    alpha_enter: float = 0.05
+    alpha_remove: float = 0.05
+    noise: str = "absolute"
+    fit_intercept: bool = True
+    max_steps: int = 1000
+    tol: float = 1e-7
+    na: str = "raise"
+    saturated: str = "forward"
+    offset: str | None = None
+    report: str | Sequence[str] = "auto"
+    ordered: bool = False
+    n_draws: int = 0
 
     def __sklearn_tags__(self) -> Any:
         """Relative noise needs positive y; dropping rows allows missing values."""

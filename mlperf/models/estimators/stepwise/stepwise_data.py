@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_array, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, column_or_1d, validate_data
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
 from mlperf.models.formula.evaluate import Frame
 from mlperf.models.formula.expressions import Name, text
+from mlperf.models.formula.inputs import is_mixed, mixed_frame
 
 MIN_ROWS = 2
 
@@ -109,21 +110,6 @@ def relative_weights(y: FloatArray, weights: FloatArray | None) -> FloatArray:
 def column_label(name: Any) -> str:
     """A column's name as a term."""
     return text(Name(str(name)))
-
-
-def is_mixed(X: Any) -> bool:
-    """Whether X is a frame with columns that are not numbers."""
-    return isinstance(X, pd.DataFrame) and any(
-        not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype) for dtype in X.dtypes
-    )
-
-
-def mixed_frame(estimator: Any, X: pd.DataFrame, *, reset: bool) -> pd.DataFrame:
-    """A frame with categories: names checked, values left alone."""
-    _check_feature_names(estimator, X, reset=reset)
-    if reset:
-        estimator.n_features_in_ = X.shape[1]
-    return X.reset_index(drop=True)
 
 
 def _chosen(X: Any, wanted: Sequence[str] | None) -> Any:

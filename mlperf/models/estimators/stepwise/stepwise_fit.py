@@ -9,33 +9,113 @@ from numpy.typing import ArrayLike
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.threads import one_blas_thread
-from mlperf.models.algebra.aliasing import Relation
-from mlperf.models.estimators.stepwise.final import aliased_relations, final_fit, full_sigma
-from mlperf.models.estimators.stepwise.fitted import FittedTerms, columns_read
-from mlperf.models.estimators.stepwise.problem import Problem, make_problem, resolve_direction
-from mlperf.models.estimators.stepwise.searched import SearchOutcome
-from mlperf.models.estimators.stepwise.selection_extras import selection_extras
-from mlperf.models.estimators.stepwise.stepwise_settings import Settings
-from mlperf.models.estimators.stepwise.twins import twin_warnings
+from mlperf.models.algebra.aliasing import Relation, factor_columns, name_relations
+from mlperf.models.estimators.stepwise.fitted import FittedTerms, SearchOutcome, columns_read
+from mlperf.models.estimators.stepwise.problem import Problem, Settings, make_problem, resolve_direction
+from mlperf.models.estimators.stepwise.selection_extras import relation_warnings, selection_extras, twin_warnings
 from mlperf.models.formula.evaluate import Frame, evaluate
 from mlperf.models.formula.expressions import Name, text
 from mlperf.models.formula.formula import Formula
 from mlperf.models.formula.terms import Terms, codings, term_column_names
 from mlperf.models.inference.anova import drop_table, sequential_anova
+from mlperf.models.inference.clustered import RowGroups, group_numbers
 from mlperf.models.inference.diagnostics import condition
-from mlperf.models.inference.figures import fit_figures
-from mlperf.models.inference.fit_identity import FitIdentity
+from mlperf.models.inference.figures import FitIdentity, fit_figures
 from mlperf.models.inference.inference import infer
 from mlperf.models.inference.report import FitReport
 from mlperf.models.inference.report_extras import Extras
-from mlperf.models.inference.report_warnings import relation_warnings
-from mlperf.models.inference.row_groups import RowGroups, group_numbers
+from mlperf.models.selection.active import Active
 from mlperf.models.selection.criteria import Criterion
 from mlperf.models.selection.formulaspace import FormulaSpace
-from mlperf.models.selection.linear import LinearFit
+from mlperf.models.selection.linear import LinearFit, fit_columns
 from mlperf.models.selection.search import search
 from mlperf.models.selection.spaces import perfect_floor
 from mlperf.models.uncertainty.spread import Spread
+
+
+def _final_fit(problem: Problem, space: FormulaSpace, offset: FloatArray | None = None) -> LinearFit:
+    """Fit the space's current model on its alias-free columns; ``offset`` was taken off the response."""
+    workspace, active = problem.workspace, space.active
+    terms = space.current
+    kept = active.kept()
+    names, assign = _labels(problem, space)
+    blocks = {}
+    at = int(workspace.intercept)
+    rows = np.flatnonzero(space.mask)
+    triangle, groups = workspace.place(terms, space.mask)
+    matrix = np.empty((len(rows), len(kept)), order="F")
+    if workspace.intercept and len(kept) and kept[0] == 0:
+        matrix[:, 0] = 1.0
+    stored = workspace.blocks(space.mask)
+    for group, block in zip(groups, (stored[place] for place in workspace.places(terms)), strict=True):
+        blocks.update({int(column): block[:, position] for position, column in enumerate(group)})
+    for position, column in enumerate(kept.tolist()):
+        if column >= at:
+            matrix[:, position] = blocks[column]
+    y = workspace.y[rows] if len(rows) < len(workspace.y) else workspace.y
+    weights = None if workspace.weights is None else workspace.weights[rows]
+    if weights is not None and (weights == 0).any():
+        used = weights > 0
+        matrix, y, weights, rows = matrix[used], y[used], weights[used], rows[used]
+    chosen = tuple(names[column] for column in kept.tolist())
+    return fit_columns(
+        matrix,
+        y,
+        weights,
+        chosen,
+        assign[kept],
+        rows,
+        int(space.mask.sum()),
+        triangle,
+        kept,
+        None if offset is None else offset[rows],
+    )
+
+
+def _labels(problem: Problem, space: FormulaSpace) -> tuple[dict[int, str], IntArray]:
+    """Name of every column of the current model, and the term (from 1) of every column of the triangle."""
+    workspace = problem.workspace
+    terms = space.current
+    _, groups = workspace.place(terms, space.mask)
+    names = {0: "(Intercept)"} if workspace.intercept else {}
+    assign = np.zeros(space.active.triangle.n_columns, dtype=np.int64)
+    flags = codings(terms, workspace.variables, intercept=workspace.intercept)
+    for number, (term, coding, group) in enumerate(zip(terms, flags, groups, strict=True), 1):
+        assign[group] = number
+        names.update(zip(group.tolist(), term_column_names(term, coding, workspace.variables), strict=True))
+    return names, assign
+
+
+def aliased_relations(problem: Problem, tol: float) -> tuple[Relation, ...]:
+    """Columns that R would alias in the model with all terms, each with its relation to the others."""
+    workspace = problem.workspace
+    terms = sorted(problem.terms, key=lambda term: term.order)
+    mask = workspace.complete(terms)
+    if not mask.any():
+        return ()
+    triangle, groups = workspace.place(terms, mask)
+    flags = codings(terms, workspace.variables, intercept=workspace.intercept)
+    names = ["(Intercept)"] * triangle.n_columns
+    for term, coding, group in zip(terms, flags, groups, strict=True):
+        for column, name in zip(group.tolist(), term_column_names(term, coding, workspace.variables), strict=True):
+            names[column] = name
+    columns = np.concatenate([np.zeros(int(workspace.intercept), dtype=np.int64), *groups])
+    subset = factor_columns(triangle, columns, tol)
+    return name_relations(triangle, subset, names) if len(subset.aliased) else ()
+
+
+def full_sigma(problem: Problem, active: Active, tol: float) -> tuple[float, float]:
+    """Residual standard deviation and degrees of freedom of the model with every column of the triangle.
+
+    The selected model's own is too small after a search; where the full model leaves nothing, it is all there is.
+    """
+    triangle = active.triangle
+    subset = factor_columns(triangle, np.arange(triangle.n_columns), tol)
+    df = triangle.n_weighted - len(subset.columns)
+    if df < 1 or problem.direction != "backward":
+        df_own = triangle.n_weighted - active.rank
+        return (float(np.sqrt(active.rss / df_own)), float(df_own)) if df_own > 0 else (float("nan"), 0.0)
+    return float(np.sqrt(subset.root_rss**2 * triangle.rss_unit / df)), float(df)
 
 
 def fit_stepwise(
@@ -110,7 +190,7 @@ def _fit_problem(
     criterion = _criterion(problem, space, settings)
     selection = search(space, criterion, direction, settings.max_steps, max_rank)
     searched = SearchOutcome(selection, problem.terms, formula, as_written and not forced)
-    fit = final_fit(problem, space, offset)
+    fit = _final_fit(problem, space, offset)
     extras = selection_extras(problem, selection, space, settings, groups)
     columns = columns_read(problem.learned, frame)
     belonging = RowGroups(columns, fit.rows, groups)

@@ -17,8 +17,7 @@ from mlperf.models.formula.expressions import parse, text
 from mlperf.models.formula.terms import Terms
 from mlperf.models.inference.anova import TermTable
 from mlperf.models.inference.clustered import ClusterInference
-from mlperf.models.inference.figures import FitFigures
-from mlperf.models.inference.fit_identity import FitIdentity
+from mlperf.models.inference.figures import FitFigures, FitIdentity
 from mlperf.models.inference.inference import Inference
 from mlperf.models.inference.lack_of_fit import LackOfFit
 from mlperf.models.inference.nested import NestedError

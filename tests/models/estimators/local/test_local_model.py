@@ -11,10 +11,10 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from mlperf.core.errors import DataError, FitError
+from mlperf.models.algebra.small_system import RelativeFit
 from mlperf.models.estimators.local.ratio_local import RatioLocal
 from mlperf.models.estimators.local.scatter_local import ScatterLocal
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
-from mlperf.models.estimators.members.relative_fit import RelativeFit
 from mlperf.models.storage.store import model_from_json, model_to_json
 from mlperf.models.validation.scores import relative_errors
 

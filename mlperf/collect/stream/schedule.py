@@ -1,10 +1,14 @@
-"""The moments at which samples are due."""
+"""The moments at which samples are due, and how a watched command is interrupted."""
 
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
+from types import FrameType, TracebackType
+from typing import Any
 
 
 def ticks(
@@ -49,3 +53,36 @@ def plain_sleep(seconds: float) -> bool:
     """Sleep; it is never over for good."""
     time.sleep(seconds)
     return False
+
+
+NOTED = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupts:
+    """Within the block the first SIGINT or SIGTERM is only noted; the second one interrupts.
+
+    Outside the main thread signals are not ours, and nothing is changed.
+
+    Attributes
+    ----------
+    came : bool
+        Whether one was noted.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._note) for number in NOTED}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a handler's signature
+        if self.came:
+            raise KeyboardInterrupt
+        self.came = True

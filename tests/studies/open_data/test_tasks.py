@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from mlperf.studies.open_data.result import TaskResult
-from mlperf.studies.open_data.splits import device_rows
-from mlperf.studies.open_data.task import Task
+from mlperf.studies.open_data.tasks import Task
+from mlperf.studies.open_data.trial import device_rows
 
 
 def task(devices: tuple[str, ...], sets: tuple[str, ...] = ()) -> Task:

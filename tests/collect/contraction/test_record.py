@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlperf.collect.contraction.clock import CHAIN, COUNTER, UNKNOWN, clock_facts
+from mlperf.collect.contraction.record import CHAIN, COUNTER, UNKNOWN, clock_facts
 from mlperf.datasets import read_contractions
 
 

@@ -12,7 +12,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from mlperf.cli.commands.collect import COMMANDS, collect_tables
-from mlperf.cli.framework.default_group import record_name
+from mlperf.cli.framework.group import record_name
 from mlperf.cli.main import cli
 
 OUT = Path("x")

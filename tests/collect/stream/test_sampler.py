@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mlperf.collect.stream.machine import Machine
+from mlperf.collect.stream.sampler import Machine
 from mlperf.core.errors import MissingExtraError
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mlperf.models.estimators.stepwise.selection_extras import correlations
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
-from mlperf.models.estimators.stepwise.twins import correlations
 
 
 def design(noise: float, offset: float = 0.0) -> tuple[pd.DataFrame, np.ndarray]:

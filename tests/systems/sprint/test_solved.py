@@ -12,10 +12,17 @@ from mlperf.core.errors import UsageError
 from mlperf.systems.base.distributions import Distribution
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
-from mlperf.systems.sprint.forms import form_table, recommended_forms
 from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.minibatch import minibatch_distribution
-from mlperf.systems.sprint.solved import FORMS, closed_distributions, solve_form, stacked_states, without_empty_tails
+from mlperf.systems.sprint.solved import (
+    FORMS,
+    closed_distributions,
+    form_table,
+    recommended_forms,
+    solve_form,
+    stacked_states,
+    without_empty_tails,
+)
 from mlperf.systems.sprint.staleness import mean_staleness
 
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mlperf.collect.contraction.reference import checksum, noise, operand, result
+from mlperf.collect.contraction.checks import checksum, noise, operand, result
 from mlperf.specs.patterns import RULES, PatternRule, make_patterns, sample_patterns
 
 # The first outputs of splitmix64 from seed 0 (Steele, Lea, Flood 2014; the values that Java's SplittableRandom gives).
