@@ -148,8 +148,8 @@ def windows_text(found: Judgement) -> str:
         rows.append([EVERY, EVERY, f"**{method}**", str(len(part)), regret, str(int(part["outside"].sum()))])
     close = found.pairs[found.pairs["close"]]
     counts = [
-        [str(method), *(f"{int((part[method] <= 0).sum())} of {len(part)}" for part in (found.pairs, close))]
-        for method in (MODEL, STEP_ALONE)
+        [name, *(f"{int((pairs[name] <= 0).sum())} of {len(pairs)}" for pairs in (found.pairs, close))]
+        for name in (MODEL, STEP_ALONE)
     ]
     return f"""## Choices and order inside windows
 
