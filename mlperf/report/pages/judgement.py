@@ -145,7 +145,7 @@ def windows_text(found: Judgement) -> str:
         rows.append([str(machine), str(cnn), str(method), str(len(part)), regret, str(int(part["outside"].sum()))])
     for method, part in found.windows.groupby("method", sort=False):
         regret = f"{percent(part['regret'].mean())} / {percent(part['regret'].max())}"
-        rows.append([EVERY, EVERY, f"**{method}**", str(len(part)), regret, str(int(part["outside"].sum()))])
+        rows.append([EVERY, EVERY, f"**{method!s}**", str(len(part)), regret, str(int(part["outside"].sum()))])
     close = found.pairs[found.pairs["close"]]
     counts = [
         [name, *(f"{int((pairs[name] <= 0).sum())} of {len(pairs)}" for pairs in (found.pairs, close))]
