@@ -16,7 +16,7 @@ import pytest
 import mlperf
 from mlperf.datasets import bundled_path, read_campaign, write_table
 
-pytest_plugins = ("calibrated_machines", "recorded_run", "simulated_campaigns")
+pytest_plugins = ("calibrated_machines", "judged_runs", "recorded_run", "simulated_campaigns")
 """Fixtures of several rooms, in tests/plugins."""
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -92,6 +92,14 @@ def trainer_limits() -> Any:
     from mlperf.studies.trainer import read_trainer_limits
 
     return read_trainer_limits(ACCEPTANCE / "trainer.toml")
+
+
+@pytest.fixture(scope="session")
+def judgement_limits() -> Any:
+    """What docs/explanation/judgement.md asks of the predictor."""
+    from mlperf.studies.trainer import read_trainer_limits
+
+    return read_trainer_limits(ACCEPTANCE / "judgement.toml")
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.provenance import provenance
+from mlperf.datasets.campaigns.trainer_runs import median_runs
 from mlperf.models import GridLocal
 from mlperf.training.components.component_fit import fit_components
 from mlperf.training.components.component_rows import operation_rows, run_rows
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 N_FOLDS = 10
 NOISES = ("relative", "absolute")
+REPEATS = ("all", "median")
 
 
 def train(source: Campaign | pd.DataFrame | str | Path, *, target: str | None = None, **options: Any) -> Model | TableModel:
@@ -66,6 +68,7 @@ def train_campaign(
     characteristics: Sequence[str] | None = None,
     counters: Path | None = None,
     runs: Sequence[Campaign | str | Path] = (),
+    repeats: str = "all",
     scored: bool = True,
 ) -> Model:
     """Fit every component of a campaign.
@@ -101,6 +104,8 @@ def train_campaign(
         Kernel counters for ``dwc-b``; by default those beside the campaign's tables.
     runs : sequence of Campaign, str or Path
         Campaigns of asynchronous runs on the machine of ``campaign``; their components win over operations measured alone.
+    repeats : str
+        Which asynchronous runs of a setting count: ``all`` of them, or the one of the ``median`` T_Update, as in the SPRINT paper.
     scored : bool
         Whether each component gets its left-out errors and the tests that know of the selection; nothing predicts with them.
 
@@ -114,15 +119,18 @@ def train_campaign(
     DataError
         The campaign is unreadable or lacks a table; a name in ``leave_out`` is not in it.
     UsageError
-        Unknown ``noise``.
+        Unknown ``noise`` or ``repeats``.
     FitError
         Too few CNNs.
     """
-    if noise not in NOISES:
-        raise UsageError(f"got noise {noise!r}, expected one of {', '.join(NOISES)}")
+    for name, given, known in (("noise", noise, NOISES), ("repeats", repeats, REPEATS)):
+        if given not in known:
+            raise UsageError(f"got {name} {given!r}, expected one of {', '.join(known)}")
     found, others = _campaign(campaign, duplicates), [_campaign(run, duplicates) for run in runs]
     _check_names(found, others, leave_out)
     asynchronous = [part for part in (found, *others) if part.components is not None]
+    if repeats == "median":
+        asynchronous = [median_runs(part) for part in asynchronous]
     gradient: GradientModel | WorkModel
     if found.kernels is None and asynchronous:
         gradient, score, cnns = fit_steps(asynchronous, leave_out), GradientScore.unknown(), tuple[str, ...]()

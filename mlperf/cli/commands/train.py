@@ -15,7 +15,7 @@ from mlperf.core.errors import UsageError
 
 TABLE_OPTIONS = ("terms", "formula", "groups", "join", "on")
 NO_SET = "none"
-CAMPAIGN_OPTIONS = ("backend", "leave_out", "characteristics", "counters", "runs")
+CAMPAIGN_OPTIONS = ("backend", "leave_out", "characteristics", "counters", "runs", "repeats")
 
 
 @click.command(
@@ -43,6 +43,11 @@ Examples:
     multiple=True,
     metavar="CAMPAIGN",
     help="Asynchronous runs on the machine of SOURCE, whose components win over those measured alone; may be repeated.",
+)
+@click.option(
+    "--repeats",
+    type=Words(("all", "median")),
+    help="Asynchronous runs of a setting that count: all, or that of the median T_Update, the paper's rule.  [default: all]",
 )
 @click.option("--backend", help="Which engine's rows, where the campaign holds several.")
 @click.option(

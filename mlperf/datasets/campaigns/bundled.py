@@ -13,11 +13,10 @@ OTHER_KINDS = ("times.csv", "times.csv.gz")
 
 
 def bundled_names() -> tuple[str, ...]:
-    """Names of the bundled campaigns, sorted."""
-    if not HOME.is_dir():
-        return ()
-    described = (folder for folder in HOME.iterdir() if (folder / "README.md").is_file())
-    return tuple(sorted(folder.name for folder in described if not any((folder / name).is_file() for name in OTHER_KINDS)))
+    """Names of the bundled campaigns, sorted; one of several that belong together has its folder in front: ``judgement/ring``."""
+    described = (readme.parent for depth in ("*", "*/*") for readme in HOME.glob(f"{depth}/README.md"))
+    campaigns = (folder for folder in described if not any((folder / name).is_file() for name in OTHER_KINDS))
+    return tuple(sorted(folder.relative_to(HOME).as_posix() for folder in campaigns))
 
 
 def bundled_path(name: str) -> Path:

@@ -76,6 +76,21 @@ def only_runs(campaign: Campaign, runs: pd.DataFrame) -> Campaign:
     return replace(campaign, cnns={name: campaign.cnns[name] for name in sorted(runs["cnn"].unique())}, **kept)
 
 
+def median_runs(campaign: Campaign) -> Campaign:
+    """A campaign with one run of each setting, that of the median T_Update; of an even number the lower of the two in the middle.
+
+    The training rule of the SPRINT paper; components are means over the threads of a run as they are.
+
+    Raises
+    ------
+    DataError
+        The campaign has no ``runs.csv``.
+    """
+    ranked = campaign.table("runs").sort_values(["update_iteration_s", "run"])
+    settings = ranked.groupby(CONFIG, sort=False)
+    return only_runs(campaign, ranked[settings.cumcount() == (settings["run"].transform("size") - 1) // 2])
+
+
 def read_runs(sources: Sequence[str | Path]) -> TrainerRuns:
     """Read campaigns that ``mlperf collect asgd`` wrote: folders or bundled names.
 

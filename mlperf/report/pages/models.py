@@ -10,6 +10,7 @@ import pandas as pd
 from mlperf.report.figures.figures import PALETTE, new_figure, style
 from mlperf.report.text.views import Section
 from mlperf.systems.sprint.outputs import OUTPUTS
+from mlperf.training.components.run_fits import ALLREDUCE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +30,10 @@ METHODS = {
 }
 EXPLAINED, PREDICTOR = "linear", "learnt"
 SHOWN_WEIGHT, LEVEL = 0.05, 0.95
+UNTOLD = (
+    "The runs do not tell how the exchange grows with the nodes: several forms fit them equally well. On other numbers of nodes"
+    " the prediction is their average, and the interval holds them all."
+)
 
 
 def model_sections(model: Model) -> tuple[Section, ...]:
@@ -58,6 +63,8 @@ def run_sections(runs: RunModel, steps: pd.DataFrame) -> tuple[Section, ...]:
     table = pd.concat(forms, ignore_index=True)
     shown = table.loc[table["weight"] >= SHOWN_WEIGHT, ["component", "form", "weight", "rms_error"]]
     sections = [Section("Components in asynchronous runs: forms by Akaike weight", shown.reset_index(drop=True))]
+    if ALLREDUCE in runs.fits.costs and not runs.fits.tells_exchange:
+        sections.append(Section("", text=UNTOLD))
     if len(runs.residuals):
         sections.append(
             Section(f"Runs of each of {runs.n_networks} networks, predicted from the others", left_out_runs(runs, steps))

@@ -10,5 +10,10 @@ __getattr__, __dir__, __all__ = exports(
         "plan_judgement": "mlperf.studies.judgement.plan",
         "JudgementPlan": "mlperf.studies.judgement.plan",
         "JudgedRun": "mlperf.studies.judgement.plan",
+        "bundled_judgements": "mlperf.studies.judgement.runs",
+        "judgement_folder": "mlperf.studies.judgement.runs",
+        "read_judgement": "mlperf.studies.judgement.runs",
+        "judge_runs": "mlperf.studies.judgement.judge",
+        "Judgement": "mlperf.studies.judgement.result",
     },
 )

@@ -66,7 +66,7 @@ def judge_trainer(
     kernels = None if rounds_from is None else kernel_model(rounds_from, emulated.table["cnn"].unique(), seed, jobs)
     parts, histograms = [], []
     for split in splits(emulated.table, kernels=kernels is not None, one=trained_on):
-        model = train_split(split, emulated, kernels)
+        model = train_split(split, emulated, kernels if split.protocol == KERNELS else None)
         parts.append(split_rows(split, model, emulated.cnns))
         if split.protocol == (LEFT_OUT if kernels is None else KERNELS):
             histograms.append(tuple(compare_histograms(split, model, emulated)))

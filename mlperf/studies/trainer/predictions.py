@@ -17,7 +17,7 @@ from mlperf.planning.predict import predict_configurations
 from mlperf.planning.run_prediction import Prediction
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.studies.trainer.protocols import KERNELS, Split
+from mlperf.studies.trainer.protocols import Split
 from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.training.components.run_fits import RunFits
 from mlperf.training.model import Model
@@ -30,9 +30,9 @@ RUNS = MachineSpec("runs", max_nodes=1, n_gpus_per_node=1)
 
 
 def train_split(split: Split, runs: TrainerRuns, kernels: Model | None) -> Model:
-    """Train as `mlperf train` does: on runs alone, or on kernels that were measured alone and runs."""
+    """Train as `mlperf train` does: on runs alone, or on top of a model of kernels that were measured alone."""
     campaigns = runs.campaigns_of(split.train)
-    if split.protocol == KERNELS and kernels is not None:
+    if kernels is not None:
         return with_runs(kernels, campaigns, scored=False)
     return train_campaign(campaigns[0], runs=campaigns[1:], scored=False)
 
@@ -40,11 +40,12 @@ def train_split(split: Split, runs: TrainerRuns, kernels: Model | None) -> Model
 def predict_settings(
     model: Model, settings: pd.DataFrame, cnns: Mapping[str, CnnSpec], machine: MachineSpec = RUNS, **options: Any
 ) -> Prediction:
-    """Predict as `mlperf predict` does; ``settings`` has the columns of `CONFIG` and the outputs of an epoch."""
+    """Predict as `mlperf predict` does; ``settings`` has the columns of `CONFIG` and an epoch's ``dataset_size`` or outputs."""
     names = sorted(settings["cnn"].unique())
+    sizes = settings["dataset_size"] if "dataset_size" in settings else np.rint(dataset_sizes(settings))
     configs = settings[CONFIG[1:]].assign(
         cnn=settings["cnn"].map({name: number for number, name in enumerate(names)}),
-        dataset_size=np.maximum(np.rint(dataset_sizes(settings)), 1).astype(int),
+        dataset_size=np.maximum(sizes, 1).astype(int),
     )
     chosen = PredictionOptions(**{"distributions": False, **options})
     return predict_configurations(model, [cnns[name] for name in names], machine, configs, chosen)
@@ -74,25 +75,30 @@ def split_rows(split: Split, model: Model, cnns: Mapping[str, CnnSpec]) -> pd.Da
     """
     settings = settings_table(split.test)
     found = predict_settings(model, settings, cnns)
-    parts = [
-        _beside(settings, name, MODEL, getattr(found, name)).assign(
-            lower=found.prediction_interval[name].lower,
-            upper=found.prediction_interval[name].upper,
-            in_domain=found.in_domain[name],
-        )
-        for name in OUTPUTS
-    ]
-    parts = [part.assign(inside=_share_inside(part, split.test)) for part in parts]
+    parts = model_rows(settings, found, split.test)
     paper = predict_settings(with_paper_terms(model), settings, cnns, closed="paper", n_draws=2)
     near = nearest(settings_table(split.train), settings, cnns)
-    parts += [_beside(settings, name, PAPER, getattr(paper, name)) for name in OUTPUTS]
-    parts += [_beside(settings, name, NEAREST, near[name].to_numpy(float)) for name in OUTPUTS]
+    parts += [beside(settings, name, PAPER, getattr(paper, name)) for name in OUTPUTS]
+    parts += [beside(settings, name, NEAREST, near[name].to_numpy(float)) for name in OUTPUTS]
     step_s = found.gpu_breakdown_s["compute_gradient"]
-    parts.append(_beside(settings, EPOCH, STEP_ALONE, dataset_sizes(settings) * step_s / settings[CONFIG[1:]].prod(axis=1)))
+    parts.append(beside(settings, EPOCH, STEP_ALONE, dataset_sizes(settings) * step_s / settings[CONFIG[1:]].prod(axis=1)))
     return pd.concat(parts, ignore_index=True).assign(**split.key)
 
 
-def _beside(settings: pd.DataFrame, quantity: str, method: str, predicted: FloatArray) -> pd.DataFrame:
+def model_rows(settings: pd.DataFrame, found: Prediction, runs: pd.DataFrame) -> list[pd.DataFrame]:
+    """What the model says of settings beside their ``runs``, with its intervals: a table of `split_rows` for each output."""
+    parts = []
+    for name in OUTPUTS:
+        interval = found.prediction_interval[name]
+        part = beside(settings, name, MODEL, getattr(found, name)).assign(
+            lower=interval.lower, upper=interval.upper, in_domain=found.in_domain[name]
+        )
+        parts.append(part.assign(inside=_share_inside(part, runs)))
+    return parts
+
+
+def beside(settings: pd.DataFrame, quantity: str, method: str, predicted: FloatArray) -> pd.DataFrame:
+    """One answer about one quantity beside what was measured: the first columns of `split_rows`."""
     measured = settings[quantity].to_numpy(float)
     return settings[CONFIG].assign(
         method=method,

@@ -64,6 +64,11 @@ class RunFits:
         found = {f"{name}_s": _total(parts, columns) for name, parts in self.costs.items() if name != ALLREDUCE}
         return {**found, "compute_gradient_s": step_s, "allreduce_s": self.exchange_s(columns)}
 
+    @property
+    def tells_exchange(self) -> bool:
+        """Whether the runs tell one form of the exchange from all others; runs on two numbers of nodes, one of them 1, do not."""
+        return ALLREDUCE in self.costs and self.costs[ALLREDUCE][0].told_apart
+
     def exchange_s(self, columns: pd.DataFrame) -> FloatArray:
         """The all-reduce without its barrier, seconds; 0 on one node."""
         found = np.zeros(len(columns))

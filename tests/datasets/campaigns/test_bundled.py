@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_small_campaign:
 def test_every_bundled_campaign_reads() -> None:
     for name in bundled_names():
         found = read_campaign(name)
-        assert found.name == name
+        assert found.name == Path(name).name
         assert found.tables
         described = next(one for one in list_data().data_sets if one.name == name)
         assert described.description
@@ -45,6 +46,15 @@ def test_names_and_paths(shelf: Path) -> None:
     with pytest.raises(DataError) as missing:
         read_campaign("demmo")
     assert "'demo'" in str(missing.value.hint)
+
+
+def test_campaigns_that_belong_together_have_one_folder(shelf: Path) -> None:
+    """Described each by itself; what stands beside them is none."""
+    for name in ("ring", "tree"):
+        shutil.copytree(shelf, shelf.parent / "judged" / name)
+    assert bundled_names() == ("demo", "judged/ring", "judged/tree")
+    assert read_campaign("judged/tree").sha256 == read_campaign("demo").sha256
+    assert [one.name for one in list_data().data_sets] == ["demo", "judged/ring", "judged/tree"]
 
 
 def test_a_folder_goes_before_a_bundled_name(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,15 @@ import pytest
 
 from mlperf.core.errors import DataError
 from mlperf.datasets import load_campaign, read_campaign, read_table, write_table
-from mlperf.datasets.campaigns.trainer_runs import SETTING, read_runs, repeat_differences, settings_table, trainer_table
+from mlperf.datasets.campaigns.trainer_runs import (
+    CONFIG,
+    SETTING,
+    median_runs,
+    read_runs,
+    repeat_differences,
+    settings_table,
+    trainer_table,
+)
 from mlperf.datasets.dictionary.trainer_schema import DETAILS, EPOCHS
 
 
@@ -112,3 +121,19 @@ def test_an_end_without_a_gradient_has_no_loss(tmp_path: Path) -> None:
     rows[0]["loss"] = float("nan")
     with pytest.raises(DataError, match="loss"):
         write_table(pd.DataFrame(rows), tmp_path / "epochs.csv", EPOCHS)
+
+
+def test_the_papers_rule_keeps_the_run_of_the_median_update(simulated_campaign: Path) -> None:
+    """Of two runs of a setting the one with the shorter T_Update; of three the one in the middle."""
+    campaign = read_campaign(simulated_campaign)
+    first = campaign.table("runs").iloc[:1]
+    more = [first.assign(run=900 + place, update_iteration_s=value) for place, value in enumerate((10.0, 20.0, 30.0))]
+    table = pd.concat([campaign.table("runs"), *more], ignore_index=True)
+    found = median_runs(replace(campaign, runs=table)).table("runs")
+    assert len(found) == len(table.drop_duplicates(CONFIG))
+    own = found[(found[CONFIG] == first[CONFIG].iloc[0]).all(axis=1)]
+    # Two of about a second, then 10, 20 and 30: the third of five.
+    assert own["run"].tolist() == [900]
+    rest = campaign.table("runs")[~(campaign.table("runs")[CONFIG] == first[CONFIG].iloc[0]).all(axis=1)]
+    least = rest.groupby(CONFIG)["update_iteration_s"].min()
+    assert found[found["run"] != 900].set_index(CONFIG)["update_iteration_s"].sort_index().tolist() == least.sort_index().tolist()

@@ -141,6 +141,11 @@ class FormAverage(TimeRegressor):
         return frame.sort_values("weight", ascending=False, ignore_index=True)
 
     @property
+    def told_apart(self) -> bool:
+        """Whether one form has more weight than every other: rows that fit several equally well leave the form open."""
+        return int(np.isclose(self.weights_, self.weights_.max()).sum()) == 1
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Columns that the forms read."""
         return form_columns([term for form in self.forms_ for term in form.terms])

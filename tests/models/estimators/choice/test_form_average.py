@@ -96,3 +96,11 @@ def test_stored_models_predict_bit_equal() -> None:
 
 def test_the_contract_of_scikit_learn() -> None:
     check_estimator(FormAverage())
+
+
+@pytest.mark.parametrize(("nodes", "told"), [((2, 2, 2, 2), False), ((2, 4, 8, 16), True)])
+def test_rows_on_one_number_of_nodes_do_not_tell_how_a_cost_grows(nodes: tuple[int, ...], told: bool) -> None:
+    X = pd.DataFrame({"n_params": [1e5, 4e5, 9e5, 2e6], "n_nodes": nodes})
+    y = X["n_params"] * np.log2(X["n_nodes"]) * 1e-9 * np.array([1.001, 0.999, 1.0, 1.001])
+    model = FormAverage([("n_params",), ("n_params * log2(n_nodes)",), ("n_params * (n_nodes - 1)",)]).fit(X, y)
+    assert model.told_apart is told

@@ -1,0 +1,34 @@
+"""Every split of SIMULATED runs is trained and predicted, with kernels and without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mlperf.datasets import read_campaign
+from mlperf.datasets.campaigns.trainer_runs import read_runs
+from mlperf.studies.judgement import judge_runs
+from mlperf.studies.judgement.answers import METHODS
+from mlperf.studies.trainer import TrainerLimits
+from mlperf.studies.trainer.predictions import MODEL
+from mlperf.studies.trainer.protocols import NODES
+
+pytestmark = pytest.mark.slow
+
+
+def test_every_split_has_every_answer(
+    simulated_campaign: Path, simulated_others: Path, small_campaign: Path, judgement_limits: TrainerLimits
+) -> None:
+    runs = read_runs([simulated_campaign, simulated_others])
+    runs.table["dataset_size"] = 100_000
+    found = judge_runs(runs, judgement_limits, kernels=read_campaign(small_campaign), time_scale=1.0)
+    counts = found.rows.groupby(["protocol", "trained_on"])["method"].agg(lambda each: set(each) == set(METHODS))
+    assert len(counts) == 3 + 1 + 3
+    assert counts.all()
+    more = found.rows[(found.rows["protocol"] == NODES) & (found.rows["method"] == MODEL)]
+    assert not more["exchange_told"].any()
+    errors = found.errors[found.errors["machine"] == "all"].set_index(["protocol", "quantity", "method"])["error"]
+    assert errors[NODES, "epoch_s", MODEL] < errors[NODES, "epoch_s"].drop(MODEL).min()
+    assert len(found.windows) > 0
+    assert found.noise["epoch_s"] > 0.0
