@@ -72,7 +72,7 @@ def fit_censored(design: FloatArray, y: FloatArray, censored: BoolArray) -> Cens
     at = _start(design / size, y, censored)
     value, gradient, hessian = _likelihood(rows, censored, at)
     for _ in range(MOST_STEPS):
-        step: FloatArray = np.linalg.lstsq(-hessian, gradient, rcond=None)[0]
+        step = np.asarray(np.linalg.lstsq(-hessian, gradient, rcond=None)[0], dtype=np.float64)
         at, (new, gradient, hessian) = _climbed(rows, censored, at, step, value)
         if new - value <= TOLERANCE * (abs(new) + 1.0):
             return _in_units(at, hessian, size, new)
