@@ -23,6 +23,7 @@ from mlperf.training.fits.left_out import LEAST_GROUPS, MOST_FOLDS, LeftOutError
 LIMIT = 1.5
 """Largest error factor on left-out node counts of a model that is not experimental."""
 CENSORED = "censored"
+LEAST_RUNS = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +68,8 @@ class CensoredEpochs:
 
     def fit(self, X: pd.DataFrame, y: FloatArray) -> CensoredNormal:
         """Fit log epochs ``y``, shape (n_rows,), on rows ``X`` with the columns and ``censored``."""
+        if len(X) < LEAST_RUNS:
+            raise FitError(f"got {len(X)} run, expected at least {LEAST_RUNS}")
         return CensoredNormal(list(self.terms)).fit(X[list(self.columns)], y, X[CENSORED].to_numpy(bool))
 
 

@@ -108,7 +108,7 @@ def test_a_model_that_was_never_judged_says_so(quality: QualityModel) -> None:
 
 
 def test_the_judgement_is_stored(tmp_path: Path) -> None:
-    rows = table().assign(n_nodes=np.arange(60) % 3 + 1)
+    rows = table().assign(n_nodes=np.arange(60) % 3 + 1, n_gpus_per_node=np.arange(60))
     found = fit_quality_table(rows, 0.9)
     save_model(found, tmp_path / "quality.json")
     again = load_model(tmp_path / "quality.json")

@@ -129,7 +129,8 @@ def learn_once(setting: LearningSetting, learning: Learning) -> pd.DataFrame:
     job = make_job(setting, learning, samples)
     n_updates = int(learning.epochs * samples.size / setting.mean_minibatch_size + 2.0 * setting.pacing.staleness) + 2
     uses = scheduled_uses(setting.n_nodes, setting.n_gpus_per_node, n_updates, setting.pacing, setting.seed)
-    with TemporaryDirectory() as folder, one_blas_thread():
+    # A run may diverge: that is told in its rows.
+    with TemporaryDirectory() as folder, one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         write_shards(samples, setting.n_nodes, Path(folder) / SHARDS, 0)
         return _until_enough(job, uses, n_updates, samples, Path(folder), learning)
 

@@ -23,7 +23,7 @@ def test_means_are_those_of_the_pacing(iteration: float, delay: int) -> None:
     pacing = Pacing(iteration, 0.5, delay)
     uses = scheduled_uses(2, 3, 6000, pacing, seed=1)
     late = uses[uses["update"] > 100]
-    # Four standard errors of the mean of some ten thousand staleness values, whose own spread is below half an iteration and a half.
+    # Four standard errors; the spread of a staleness is below half an iteration and a half.
     age = (late["update"] - late["version"]).mean()
     assert age == pytest.approx(pacing.staleness, abs=4.0 * (0.5 * iteration + 0.5) / np.sqrt(len(late)) + 0.02)
     assert 8.0 * len(late) / 5900 == pytest.approx(pacing.mean_minibatch_size(6, 8), rel=0.02)
