@@ -17,13 +17,11 @@ from mlperf.studies.trainer import TrainerAccuracy, judge_trainer, read_trainer_
 from mlperf.studies.trainer.equations import CLOSED, SIMULATION
 from mlperf.studies.trainer.predictions import MODEL
 from mlperf.studies.trainer.scores import EVERY, JUDGED
-from mlperf.training.quality import QualityModel, fit_quality
 
 DOCS = Path(__file__).parent
 LIMITS = DOCS.parent / "tests" / "acceptance" / "trainer.toml"
 FIGURE = Path("images") / "trainer_distributions.svg"
 BUNDLED = ("asgd-emulated", "asgd-networks", "asgd-slow-network", "asgd-memory")
-TARGET_ACCURACY = 0.9
 NAMES = {
     "gpu_iteration_s": "T_GPU",
     "update_iteration_s": "T_Update",
@@ -42,14 +40,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("campaigns", nargs="*", default=BUNDLED)
     parser.add_argument("--rounds-from", default="cpu-epyc")
-    parser.add_argument("--quality", default="asgd-digits")
     given = parser.parse_args()
     found = judge_trainer(
         given.campaigns, rounds_from=given.rounds_from, forms=(*CLOSED, SIMULATION), limits=read_trainer_limits(LIMITS)
     )
     save_figure(distribution_figure(found), DOCS / FIGURE)
-    quality = fit_quality([given.quality], TARGET_ACCURACY)
-    write_text_whole(DOCS / "reference" / "trainer_accuracy.md", page(found, quality))
+    write_text_whole(DOCS / "reference" / "trainer_accuracy.md", page(found))
     print("[missed]", *missed_lines(found), sep="\n")
 
 
@@ -59,7 +55,7 @@ def missed_lines(found: TrainerAccuracy) -> Iterator[str]:
         yield f'"{row.gate}" = {row.value:.4f}'
 
 
-def page(found: TrainerAccuracy, quality: QualityModel) -> str:
+def page(found: TrainerAccuracy) -> str:
     """The whole page."""
     parts = [
         INTRODUCTION,
@@ -70,7 +66,6 @@ def page(found: TrainerAccuracy, quality: QualityModel) -> str:
         windows_text(found),
         equations_text(found),
         distributions_text(found),
-        quality_text(quality),
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
@@ -294,53 +289,6 @@ Observed histograms beside the distributions that `mlperf predict --distribution
 {markdown(rows, heads)}
 
 ![Observed histograms and predicted distributions](../{FIGURE.as_posix()})"""
-
-
-def quality_text(quality: QualityModel) -> str:
-    """Learning."""
-    terms = quality.estimator.report_.coefficients.rename_axis("term").reset_index().to_dict("records")
-    rows = [[f"`{row['term']}`", f"{row['coef']:.3f}", f"{row['std_err']:.3f}", f"{row['p_value']:.1e}"] for row in terms]
-    columns = ["mean_minibatch_size", "staleness", "best_accuracy", "epochs_to_target", "predicted_epochs"]
-    means = quality.rows.groupby(["n_nodes", "n_gpus_per_node", "subbatch_size"])[columns].mean().reset_index()
-    settings = [
-        [
-            setting(row),
-            f"{row.mean_minibatch_size:.2f}",
-            f"{row.staleness:.2f}",
-            f"{row.best_accuracy:.3f}",
-            "not reached" if pd.isna(row.epochs_to_target) else f"{row.epochs_to_target:.1f}",
-            f"{row.predicted_epochs:.1f}",
-        ]
-        for row in means.itertuples()
-    ]
-    heads = ["nodes x workers, sub-batch", "mean mini-batch", "staleness", "best accuracy", "epochs to target", "fitted"]
-    target = f"{quality.target_accuracy:g}"
-    return f"""## Learning quality
-
-Digits, real gradients, {quality.n_settings} settings, {len(quality.rows)} runs; {quality.n_censored} ended before the target
-accuracy of {target} and could not be fitted. log(epochs to the target) on functions of mean mini-batch and staleness, terms by AIC:
-
-{markdown(rows, ["term", "coefficient", "standard error", "p"])}
-
-{left_out_text(quality)}
-
-Runs were made on a busy machine with workers that share two cores: that decides mini-batch and staleness, not what they do to
-learning. On one node nothing slows the update thread: most of its updates are empty, the mean mini-batch is below a sub-batch.
-Where one repeat reached the target and another did not, the epochs are those of the one that did.
-
-{markdown(settings, heads)}
-
-`mlperf train CAMPAIGN --target-accuracy {target} -o quality.json` fits it; `mlperf search` offers the time to the target as an
-objective."""
-
-
-def left_out_text(quality: QualityModel) -> str:
-    """Errors of left-out settings in a sentence."""
-    if quality.errors is None:
-        return ""
-    errors = quality.errors.errors
-    middle, largest = percent(errors.median, 0), percent(errors.max, 0)
-    return f"Left-out settings: mean error {percent(errors.mape, 0)} %, median {middle} %, largest {largest} %."
 
 
 if __name__ == "__main__":

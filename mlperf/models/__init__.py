@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = exports(
         "LogOLS": "mlperf.models.estimators.members.log_linear",
         "HuberOLS": "mlperf.models.estimators.members.robust",
         "QuantileOLS": "mlperf.models.estimators.members.quantile",
+        "CensoredNormal": "mlperf.models.estimators.members.censored",
         "GroupJackknifeOLS": "mlperf.models.estimators.members.group_jackknife",
         "GridLocal": "mlperf.models.estimators.local.grid_local",
         "ScatterLocal": "mlperf.models.estimators.local.scatter_local",

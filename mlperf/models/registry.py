@@ -18,6 +18,7 @@ STORED: Mapping[str, str] = MappingProxyType(
         "log": "mlperf.models.estimators.members.log_linear:LogOLS",
         "huber": "mlperf.models.estimators.members.robust:HuberOLS",
         "quantile": "mlperf.models.estimators.members.quantile:QuantileOLS",
+        "censored_normal": "mlperf.models.estimators.members.censored:CensoredNormal",
         "grid_local": "mlperf.models.estimators.local.grid_local:GridLocal",
         "scatter_local": "mlperf.models.estimators.local.scatter_local:ScatterLocal",
         "ratio_local": "mlperf.models.estimators.local.ratio_local:RatioLocal",

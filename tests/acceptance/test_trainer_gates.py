@@ -14,7 +14,6 @@ from mlperf.studies.trainer.protocols import ONE
 from mlperf.systems.base.times import RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.iterations import CLOSED_FORMS
-from mlperf.training.quality import fit_quality
 
 pytestmark = pytest.mark.slow
 
@@ -82,9 +81,3 @@ def test_measured_times_have_one_solution_of_which_both_iterations_are_the_sums_
     state = solve_iterations(measured_times(settings), run, closed, check_unique=True)
     assert state.residual.max() <= 1e-10
     assert not state.flags["several_roots"].any()
-
-
-def test_epochs_to_an_accuracy_grow_with_the_minibatch() -> None:
-    quality = fit_quality(["asgd-digits"], 0.9)
-    assert quality.n_settings >= 20
-    assert quality.epochs(200.0, 1.1) > 2.0 * quality.epochs(40.0, 1.1)

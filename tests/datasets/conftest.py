@@ -36,10 +36,10 @@ def kernels_frame(rng: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(backend="numpy", cnn=CNN.name, **sample_columns(rng, len(rows)))
 
 
-def details_frame(rng: np.random.Generator) -> pd.DataFrame:
-    columns = [column for column in TABLES["details"].columns if column.is_numeric]
+def numbers_frame(name: str, rng: np.random.Generator, **texts: str) -> pd.DataFrame:
+    columns = [column for column in TABLES[name].columns if column.is_numeric]
     values = {column.name: rng.integers(1, 99, 2) if column.kind == "integer" else rng.random(2) + 0.01 for column in columns}
-    return pd.DataFrame({**values, "run": [1, 2], "mode": "emulated"})
+    return pd.DataFrame({**values, "run": [1, 2], **texts})
 
 
 def make_frames() -> dict[str, pd.DataFrame]:
@@ -73,7 +73,8 @@ def make_frames() -> dict[str, pd.DataFrame]:
         "updates": updates.assign(**sample_columns(rng, 3)),
         "components": pd.DataFrame({**setting, "n_params": CNN.n_params, **times, **shares}),
         "runs": pd.DataFrame({**setting, "n_params": CNN.n_params, **runs}),
-        "details": details_frame(rng),
+        "details": numbers_frame("details", rng, mode="emulated"),
+        "learning": numbers_frame("learning", rng, mode="simulated", data="digits", cnn=CNN.name),
     }
 
 

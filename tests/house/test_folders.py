@@ -12,7 +12,7 @@ from .source_tree import PACKAGE, SourceTree, planted
 FOLDERS = {
     "cli": ("framework", ".", "commands"),
     "collect": ("cnn_engine", "protocol", "backends", "campaign", "counters", "contraction", "stream", "trainer"),
-    "collect/trainer": (".", "rank"),
+    "collect/trainer": (".", "learning", "rank"),
     "datasets": ("dictionary", "reading", "open", "campaigns", "joining", "catalogue", "streams"),
     "features": ("network", "code", "counters", "source", ".", "network_engine", "streams"),
     "features/code": ("processors", "."),

@@ -9,13 +9,14 @@ import click
 
 from mlperf.cli.framework.options import output_options, seed_option, shipped_cnns
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import FOLDER, OLD_FILE, Counts, NameOrFile, Words
+from mlperf.cli.framework.values import FOLDER, Counts, NameOrFile, Words
 from mlperf.collect.trainer.network import EXCHANGES, Network
 
 EPILOG = """\b
 Examples:
   mlperf collect asgd -- -o campaign
   mlperf collect asgd -- -o campaign --cnn my.toml --data my.npz --nodes 1,2 --gpus-per-node 1,2,4 --epochs 20
+  mlperf collect asgd -- -o learning --nodes 1,2 --lockstep --delay 4
   mlperf collect asgd -- -o emulated --cnn my.toml --wait gradient,memory,network --rounds-from campaign --updates 400
 
 Nodes are MPI ranks, GPUs are threads with a network each, mutexes and all-reduces are real. --wait replaces work by waits, drawn
@@ -41,12 +42,19 @@ class Parts(click.ParamType):  # type: ignore[type-arg]
         return parts
 
 
+def shipped_samples() -> tuple[str, ...]:
+    """Names of data sets that need no file."""
+    from mlperf.collect.trainer.samples import NAMED
+
+    return tuple(NAMED)
+
+
 @click.command("asgd", epilog=EPILOG)
 @click.option("-o", "--out", type=FOLDER, required=True, help="Folder of the campaign.")
 @click.option(
     "--cnn", "cnn_named", type=NameOrFile("CNN", shipped_cnns), help="TOML file or a shipped name.  [default: a small one]"
 )
-@click.option("--data", type=OLD_FILE, help="NumPy file.  [default: the digits]")
+@click.option("--data", type=NameOrFile("data set", shipped_samples), help="NumPy file, digits or gratings.  [default: digits]")
 @click.option("--nodes", "n_nodes", type=Counts(), default="2", help="MPI ranks.")
 @click.option("--gpus-per-node", "n_gpus_per_node", type=Counts(), default="2", help="Worker threads of a rank.")
 @click.option("--subbatch", "subbatch_sizes", type=Counts(), default="8", help="Samples of a gradient.")
@@ -58,6 +66,7 @@ class Parts(click.ParamType):  # type: ignore[type-arg]
 @click.option("--shift", type=float, default=0.5, help="Largest shift of a deformed image, elements.")
 @click.option("--scale", type=float, default=0.05, help="Largest relative change of its size.")
 @click.option("--lockstep", is_flag=True, help="Workers wait for the update that uses their gradient.")
+@click.option("--delay", type=click.IntRange(min=0), default=0, help="Age of the weights that workers read, updates.")
 @click.option("--wait", "waits", type=Parts(), default=(), help="Parts to wait for: gradient, memory, network.")
 @click.option("--rounds-from", metavar="CAMPAIGN", help="Campaign whose rounds are waited.  [default: the folder of -o]")
 @click.option("--backend", default="numpy", help="Whose rounds of steps.csv.")

@@ -67,6 +67,7 @@ Examples:
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="Epochs to this accuracy over mini-batch and staleness: SOURCE are runs of `mlperf collect asgd`.",
 )
+@click.option("--data-set", metavar="NAME", help="With --target-accuracy: the data set, where SOURCE has runs on several.")
 @click.option("--terms", type=TermList(), help="Candidate terms: expressions over columns, comma-separated.")
 @click.option("--formula", help="Candidate terms in R's language.")
 @click.option("--groups", "--group", "groups", metavar="COLUMN", help="Rows with an equal value stay in one fold.")
@@ -84,6 +85,10 @@ def train(
     """
     if target_accuracy is not None:
         model = epochs_model(source, target_accuracy, target, options)
+    elif options["data_set"]:
+        raise UsageError(
+            "got --data-set without --target-accuracy, expected both", hint="Only epochs to an accuracy belong to a data set."
+        )
     elif target:
         model = table_model(source, target, options)
     else:
@@ -124,7 +129,7 @@ def epochs_model(source: str, target_accuracy: float, target: str | None, option
     if foreign:
         hint = "Epochs are fitted on mini-batch and staleness alone."
         raise UsageError(f"got {flags(foreign)} with --target-accuracy, expected neither", hint=hint)
-    return fit_quality([source], target_accuracy, seed=options["seed"])
+    return fit_quality([source], target_accuracy, data=options["data_set"], seed=options["seed"])
 
 
 def given(options: dict[str, Any], but: tuple[str, ...] = ()) -> dict[str, Any]:

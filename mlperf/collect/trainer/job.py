@@ -43,6 +43,8 @@ class Job:
         Folder of the nodes' images, relative to the run's own; empty where gradients are waited for.
     limit_s : float
         Longest wait for the other ranks.
+    delay : int
+        Workers read weights that are so many updates older than the latest.
     exchange : str
         How vectors are exchanged on the network that is waited for; empty where the all-reduce is real.
     """
@@ -64,6 +66,7 @@ class Job:
     shards: str
     limit_s: float
     exchange: str = ""
+    delay: int = 0
 
     @property
     def network(self) -> CnnSpec:

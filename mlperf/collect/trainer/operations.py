@@ -111,7 +111,7 @@ def gpu_operations(
             np.copyto(buffer.values, replica.update)
 
     return GpuOperations(
-        fetch_weights=lambda: replica.fetch(node.latest),
+        fetch_weights=lambda: replica.fetch(node.readable),
         load_image=pictures.load if pictures else nothing,
         deform_image=pictures.deform if pictures else nothing,
         compute_gradient=pictures.compute if pictures else nothing,

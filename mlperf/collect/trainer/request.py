@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mlperf.collect.trainer.network import EXCHANGES, Network
 from mlperf.core.errors import UsageError
+from mlperf.datasets.dictionary.trainer_schema import OLD_WEIGHTS
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.sprint.components import IMAGE_OPERATIONS, SHARE_OPERATIONS, VECTOR_OPERATIONS
 
@@ -35,15 +36,15 @@ class AsgdRequest:
         The campaign's folder; the same request continues an interrupted campaign.
     cnn : CnnSpec or None
         The network; None takes a small one for the digits.
-    data : Path or None
-        NumPy file with images and labels; None takes scikit-learn's digits.
+    data : Path, str or None
+        NumPy file with images and labels, or one of `NAMED`; None takes scikit-learn's digits.
     n_nodes, n_gpus_per_node, subbatch_sizes : tuple of int
         Every combination is a setting.
     repeats : int
         Runs of each setting, in a new random order in each repeat.
     epochs, max_updates : int
         A run ends with the update that reaches either; 0: no such limit.
-    learning_rate, momentum, shift, scale, lockstep, limit_s
+    learning_rate, momentum, shift, scale, lockstep, delay, limit_s
         See `Job`.
     waits : tuple of str
         Some of ``gradient``, ``memory``, ``network``.
@@ -65,7 +66,7 @@ class AsgdRequest:
 
     out: Path
     cnn: CnnSpec | None = None
-    data: Path | None = None
+    data: Path | str | None = None
     n_nodes: tuple[int, ...] = (2,)
     n_gpus_per_node: tuple[int, ...] = (2,)
     subbatch_sizes: tuple[int, ...] = (8,)
@@ -77,6 +78,7 @@ class AsgdRequest:
     shift: float = 0.5
     scale: float = 0.05
     lockstep: bool = False
+    delay: int = 0
     limit_s: float = 300.0
     waits: tuple[str, ...] = ()
     rounds_from: Path | str | None = None
@@ -92,7 +94,8 @@ class AsgdRequest:
         """What every row of the run says: ``"real"``, or what was waited for and how much slower."""
         waited = "+".join(part for part in WAITED if part in self.waits)
         slower = f" x{self.time_scale:g}" if self.waits and self.time_scale != 1 else ""
-        return (f"emulated {waited}{slower}" if waited else "real") + (" lockstep" if self.lockstep else "")
+        paced = (" lockstep" if self.lockstep else "") + (f" {OLD_WEIGHTS} {self.delay}" if self.delay else "")
+        return (f"emulated {waited}{slower}" if waited else "real") + paced
 
 
 def check_request(request: AsgdRequest) -> None:
@@ -117,10 +120,12 @@ def check_request(request: AsgdRequest) -> None:
         (request.waits and (request.data is not None), "got a data set and waits for gradients, expected one of them"),
         (request.waits and request.cnn is None, "got waits and no network, expected the one whose rounds were measured"),
         (request.waits and not request.max_updates, "got waits and no number of updates"),
-        (not request.waits and request.data is not None and request.cnn is None, "got a data set and no network for it"),
+        (not request.waits and isinstance(request.data, Path) and request.cnn is None, "got a data set and no network for it"),
         (not (request.epochs or request.max_updates), "got neither epochs nor updates, expected an end"),
         (request.learning_rate <= 0 or not 0 <= request.momentum < 1, "expected learning rate > 0 and 0 <= momentum < 1"),
         (request.shift < 0 or not 0 <= request.scale < 1, "expected shift >= 0 and 0 <= scale < 1"),
+        (request.delay < 0, "expected a delay of at least 0 updates"),
+        (request.waits and request.delay, "got waits and a delay of the weights, expected one of them: what waits learns nothing"),
         (request.time_scale <= 0 or request.limit_s <= 0 or request.repeats < 1, "expected time scale, limit and repeats above 0"),
         (request.network.latency_s < 0 or request.network.bytes_per_s <= 0, "expected latency >= 0 and bandwidth > 0"),
         (request.network.exchange not in EXCHANGES, f"expected an exchange out of {', '.join(EXCHANGES)}"),

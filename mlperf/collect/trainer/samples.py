@@ -1,8 +1,9 @@
-"""Images and labels to train on: scikit-learn's digits, or any NumPy file."""
+"""Images and labels to train on: scikit-learn's digits, made gratings, or any NumPy file."""
 
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from mlperf.specs.network.cnn import CnnSpec
 
 TEST_SHARE = 0.2
 FULL_BYTE = 255.0
+N_GRATINGS, N_ORIENTATIONS, NOISE = 1800, 10, 0.15
 LAYOUT_HINT = "Save with np.savez(path, images=..., labels=...); images (n, height, width) or (n, height, width, maps)."
 
 
@@ -50,7 +52,7 @@ class Samples:
 
 
 def digits_cnn() -> CnnSpec:
-    """A small network for the digits: two convolutions, one pool, two fully connected layers."""
+    """A small network for the digits and the gratings: two convolutions, one pool, two fully connected layers."""
     return CnnSpec.from_sprint("digits", 8, (1, 16, 32, 64, 10), pools_after=(2,), n_conv=2)
 
 
@@ -60,6 +62,31 @@ def digits_samples(seed: int = 0) -> Samples:
 
     data = load_digits()
     return split("digits", np.rint(data.images * (FULL_BYTE / 16.0)).astype(np.uint8), data.target, seed)
+
+
+def grating_samples(seed: int = 0) -> Samples:
+    """Noisy gratings of 8 x 8 elements, made for the purpose: ten orientations are the classes, a fifth is kept for the test.
+
+    Wave length (3 to 6 elements), phase and contrast are random; every element has normal noise of 15 % of the full range.
+    """
+    rng = np.random.default_rng((seed, N_GRATINGS))
+    labels = np.arange(N_GRATINGS) % N_ORIENTATIONS
+    angle = np.pi * (labels + 0.5) / N_ORIENTATIONS
+    wave, phase, contrast = rng.uniform(((3.0,), (0.0,), (0.5,)), ((6.0,), (2.0 * np.pi,), (1.0,)), (3, N_GRATINGS))
+    row, column = np.mgrid[0:8, 0:8] - 3.5
+    along = np.cos(angle)[:, None, None] * row + np.sin(angle)[:, None, None] * column
+    shades = 0.5 + 0.5 * contrast[:, None, None] * np.cos(2.0 * np.pi * along / wave[:, None, None] + phase[:, None, None])
+    noisy = np.clip(shades + NOISE * rng.standard_normal(shades.shape), 0.0, 1.0)
+    return split("gratings", np.rint(FULL_BYTE * noisy).astype(np.uint8), labels, seed)
+
+
+NAMED: Mapping[str, Callable[[int], Samples]] = {"digits": digits_samples, "gratings": grating_samples}
+"""Data sets that need no file, each for `digits_cnn`: 8 x 8 elements, ten classes."""
+
+
+def find_samples(data: Path | str, seed: int = 0) -> Samples:
+    """A data set by its name in `NAMED`, or from a NumPy file (see `read_samples`)."""
+    return NAMED[data](seed) if isinstance(data, str) and data in NAMED else read_samples(Path(data), seed)
 
 
 def read_samples(path: Path, seed: int = 0) -> Samples:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.collect.cnn_engine.builder import Array
-from mlperf.collect.cnn_engine.engine import TrainingStep, training_step
+from mlperf.collect.cnn_engine.engine import training_step
 from mlperf.collect.trainer.job import Job
 from mlperf.collect.trainer.operations import Pictures, share_of
 from mlperf.collect.trainer.records import Records
@@ -47,38 +49,69 @@ def replay(job: Job, records: Records, folder: Path) -> Array:
 
 
 def repeated(job: Job, records: Records, folder: Path) -> Array:
-    """Every update of the record in turn."""
+    """Every update of the record in turn; the last weights."""
+    n_updates = int(records.updates.loc[records.updates["node"] == 0, "update"].max()) + 1
+    weights: Array = np.zeros(0, dtype=np.float32)
+    for each in states(job, records.uses, n_updates, folder):
+        weights = each.weights
+    return weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """After one update: the weights, shape (n_params,), and the loss of each gradient that it used."""
+
+    weights: Array
+    losses: list[float]
+
+
+def states(job: Job, uses: pd.DataFrame, n_updates: int, folder: Path) -> Iterator[State]:
+    """Carry out updates one after the other, on images of the run's own folder.
+
+    Parameters
+    ----------
+    job : Job
+        The run.
+    uses : DataFrame
+        ``node, gpu, iteration, version, update`` of every gradient that some update uses.
+    n_updates : int
+        From 0; those without a gradient carry the momentum on.
+    folder : Path
+        The run's.
+    """
     step = training_step(job.network, job.subbatch_size, seed=job.seed)
     replica = step_replica(step)
     workers = product(range(job.n_nodes), range(job.n_gpus_per_node))
     sources = {(node, gpu): Pictures(job, folder / job.shards, node, gpu, step) for node, gpu in workers}
     versions = {0: replica.weights()}
     delta: Array = np.zeros_like(versions[0])
-    uses = records.uses.sort_values(["update", "node", "gpu", "iteration"])
-    last_needed = uses.groupby("version")["update"].max()
+    uses = uses.sort_values(["update", "node", "gpu", "iteration"])
+    # A version is kept until the last update that uses a gradient computed from it.
+    last_needed = uses.groupby("version")["update"].max().to_dict()
     by_update = dict(iter(uses.groupby("update")))
-    n_updates = int(records.updates.loc[records.updates["node"] == 0, "update"].max()) + 1
-    for update in range(n_updates):
-        old = versions[update]
-        values = update_values(job, by_update.get(update), versions, step, replica, sources)
-        versions[update + 1] = exchanged(job, values, old, delta)
-        np.subtract(versions[update + 1], old, out=delta)
-        for version in [number for number in versions if number < update and last_needed.get(number, -1) <= update]:
-            del versions[version]
-    for pictures in sources.values():
-        pictures.close()
-    return versions[n_updates]
+    try:
+        for update in range(n_updates):
+            old, losses = versions[update], list[float]()
+            values = update_values(job, by_update.get(update), versions, replica, sources, losses)
+            new = versions[update + 1] = exchanged(job, values, old, delta)
+            np.subtract(new, old, out=delta)
+            for version in [number for number in versions if number <= update and last_needed.get(number, -1) <= update]:
+                del versions[version]
+            yield State(new, losses)
+    finally:
+        for pictures in sources.values():
+            pictures.close()
 
 
 def update_values(
     job: Job,
     used: pd.DataFrame | None,
     versions: dict[int, Array],
-    step: TrainingStep,
     replica: Replica,
     sources: dict[tuple[int, int], Pictures],
+    losses: list[float],
 ) -> list[Array]:
-    """Sum of the update values of each node, in the order in which buffers were filled and added."""
+    """Sum of the update values of each node, in the order in which buffers were filled and added; appends to ``losses``."""
     sums = [np.zeros(replica.update.size, dtype=np.float32) for _ in range(job.n_nodes)]
     if used is None:
         return sums
@@ -90,7 +123,7 @@ def update_values(
             replica.fetch(versions[version])
             sources[node, gpu].load(iteration)
             sources[node, gpu].deform()
-            step.run()
+            losses.append(sources[node, gpu].compute())
             replica.compute_update_value(job.learning_rate)
             buffer += replica.update
         sums[node] += buffer

@@ -34,7 +34,7 @@ from mlperf.collect.trainer.rows import (
     run_outputs,
     setting_of,
 )
-from mlperf.collect.trainer.samples import Samples, check_fits, digits_cnn, digits_samples, read_samples
+from mlperf.collect.trainer.samples import Samples, check_fits, digits_cnn, find_samples
 from mlperf.collect.trainer.shards import write_shards
 from mlperf.collect.trainer.summary import RunSummary, Trained
 from mlperf.core.errors import InterruptedRun, UsageError
@@ -135,7 +135,7 @@ def prepare(request: AsgdRequest) -> Study:
     cnn = request.cnn or digits_cnn()
     if request.waits:
         return Study(request, cnn, None, read_campaign(request.rounds_from or request.out), launcher)
-    samples = digits_samples(request.seed) if request.data is None else read_samples(request.data, request.seed)
+    samples = find_samples(request.data or "digits", request.seed)
     check_fits(samples, cnn, max(request.n_nodes))
     return Study(request, cnn, samples, None, launcher)
 
@@ -217,6 +217,7 @@ def make_job(study: Study, setting: Setting, run: int) -> Job:
         shift=request.shift,
         scale=request.scale,
         lockstep=request.lockstep,
+        delay=request.delay,
         waits={name: [each * request.time_scale for each in rounds] for name, rounds in rounds_of(study, setting).items()},
         shards="" if study.samples is None else f"../shards/{study.cnn.name}-{n_nodes}",
         limit_s=request.limit_s,

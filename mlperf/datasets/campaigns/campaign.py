@@ -39,8 +39,8 @@ class Campaign(Shown):
         Specifications by name, in name order.
     host : Mapping[str, Any]
         Content of ``host.json``: machine, versions, protocol; empty without that file.
-    sgemm, kernels, steps, updates, components, runs, details : DataFrame or None
-        The tables; ``details`` from ``asgd/details.csv``.
+    sgemm, kernels, steps, updates, components, runs, details, learning : DataFrame or None
+        The tables; ``details`` from ``asgd/details.csv``, ``learning`` from ``asgd/learning.csv``.
     sha256 : str
         Digest of the content: neither the order of the files on disk nor their compression changes it.
     """
@@ -56,6 +56,7 @@ class Campaign(Shown):
     components: pd.DataFrame | None
     runs: pd.DataFrame | None
     details: pd.DataFrame | None
+    learning: pd.DataFrame | None
     sha256: str
 
     @property

@@ -10,7 +10,7 @@ from mlperf.core.arrays import BoolArray
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.column import ALWAYS, Cells, Column, RowRule, TableSchema
-from mlperf.datasets.dictionary.trainer_schema import DETAILS
+from mlperf.datasets.dictionary.trainer_schema import DETAILS, LEARNING
 from mlperf.specs.kernels.kernels import FURTHER_KERNELS, GEMM_KERNELS, MEMORY_KERNELS
 from mlperf.specs.network.layer import LAYER_KINDS
 from mlperf.systems.sprint.components import COMPONENT_NAMES, IMAGE_OPERATIONS, LOCK_WAITS, SHARE_OPERATIONS, VECTOR_OPERATIONS
@@ -293,7 +293,9 @@ RUNS = TableSchema(
     examples=(("1", "emulated", "example", "2", "4", "4", "1000000", "0.4927", "0.2739", "26.7", "1580.0", "2.6"),),
 )
 
-TABLES: dict[str, TableSchema] = {table.name: table for table in (SGEMM, KERNELS, STEPS, UPDATES, COMPONENTS, RUNS, DETAILS)}
+TABLES: dict[str, TableSchema] = {
+    table.name: table for table in (SGEMM, KERNELS, STEPS, UPDATES, COMPONENTS, RUNS, DETAILS, LEARNING)
+}
 
 
 def table_schema(name: str) -> TableSchema:

@@ -8,6 +8,8 @@ from mlperf.datasets.dictionary.column import ALWAYS, Column, RowRule, TableSche
 
 FOLDER = "asgd"
 """Folder of these tables inside a campaign."""
+OLD_WEIGHTS = "weights older by"
+"""Stands in the mode of runs whose workers read old weights on purpose: their times are of nothing that is predicted."""
 SIZE = "mean_minibatch_size"
 NO_GRADIENT = RowRule("an end without a gradient", lambda cells: np.asarray(np.asarray(cells[SIZE]) == 0), (SIZE,))
 
@@ -78,6 +80,36 @@ HISTOGRAMS = TableSchema(
     folder=FOLDER,
 )
 
+LEARNING = TableSchema(
+    "learning",
+    "one run of asynchronous SGD without a clock: real gradients in a drawn order, no times",
+    (
+        *RUN,
+        Column("data", "text", "", "data set that was learnt"),
+        Column("cnn", "text", "", "network"),
+        Column("n_nodes", "integer", "nodes", "parts that the data set was dealt to", lower=1),
+        Column("n_gpus_per_node", "integer", "", "workers of a node", lower=1),
+        Column("subbatch_size", "integer", "samples", "samples of a gradient", lower=1),
+        Column("seed", "integer", "", "seed of the run's random numbers", zero_when=ALWAYS),
+        Column("learning_rate", "number", "", "step of the update"),
+        Column("momentum", "number", "", "share of the last update that is kept", zero_when=ALWAYS),
+        Column("iteration", "number", "updates", "mean length of a worker's iteration"),
+        Column("variation", "number", "", "standard deviation of that length over its mean", zero_when=ALWAYS),
+        Column("delay", "integer", "updates", "age of the weights that workers read", zero_when=ALWAYS),
+        Column("most_epochs", "integer", "epochs", "passes over the data set after which the run was ended", lower=1),
+        Column(SIZE, "number", "samples", "samples per update"),
+        Column("staleness", "number", "updates", "mean staleness", zero_when=ALWAYS),
+    ),
+    key=("data", "cnn", "n_nodes", "n_gpus_per_node", "subbatch_size", "iteration", "delay"),
+    examples=(
+        (
+            *("1", "simulated without clock", "digits", "digits", "2", "4", "8", "7", "0.0003", "0.9"),
+            *("2.0", "0.2", "4", "60", "32.1", "6.98"),
+        ),
+    ),
+    folder=FOLDER,
+)
+
 EPOCHS = TableSchema(
     "epochs",
     "the end of one epoch of one run with real gradients",
@@ -86,7 +118,7 @@ EPOCHS = TableSchema(
         Column("epoch", "number", "epochs", "passes over the data set so far", zero_when=ALWAYS),
         Column("n_updates", "integer", "updates", "updates so far", zero_when=ALWAYS),
         Column("n_samples", "integer", "samples", "samples so far", zero_when=ALWAYS),
-        Column("elapsed_s", "number", "s", "time since the first update", zero_when=ALWAYS),
+        Column("elapsed_s", "number", "s", "time since the first update (0: a run without a clock)", zero_when=ALWAYS),
         Column("loss", "number", "", "mean loss of the epoch's gradients", zero_when=ALWAYS, absent_when=NO_GRADIENT),
         Column("test_accuracy", "number", "", "share of the test samples classified rightly", upper=1.0, zero_when=ALWAYS),
         Column(SIZE, "number", "samples", "samples per update in the epoch", zero_when=ALWAYS),
@@ -96,4 +128,4 @@ EPOCHS = TableSchema(
     folder=FOLDER,
 )
 
-TRAINER_TABLES: dict[str, TableSchema] = {table.name: table for table in (DETAILS, HISTOGRAMS, EPOCHS)}
+TRAINER_TABLES: dict[str, TableSchema] = {table.name: table for table in (DETAILS, HISTOGRAMS, LEARNING, EPOCHS)}

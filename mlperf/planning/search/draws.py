@@ -114,7 +114,7 @@ def draw_candidates(
     }
     seconds = epoch_time(best_known.gpu_iteration_s * moved.gpu_iteration_s / centre.gpu_iteration_s, run)
     if epochs is not None:
-        seconds = seconds * epochs(values[MEAN], values[STALENESS])
+        seconds = seconds * epochs(values[MEAN], values[STALENESS], run.subbatch_size)
     holds = [window.holds(values[window.column]) for window in windows]
     return CandidateDraws(np.asarray(cost_of(seconds, run)), np.logical_and.reduce([np.ones(seconds.shape, dtype=bool), *holds]))
 

@@ -75,7 +75,7 @@ def target_columns(rows: pd.DataFrame, quality: QualityModel, epoch_interval: In
     Parameters
     ----------
     rows : DataFrame
-        ``epoch_s, mean_minibatch_size, mean_staleness``.
+        ``epoch_s, mean_minibatch_size, mean_staleness, subbatch_size``.
     quality : QualityModel
         Epochs to the target.
     epoch_interval : Interval
@@ -87,9 +87,8 @@ def target_columns(rows: pd.DataFrame, quality: QualityModel, epoch_interval: In
         ``epochs, epochs_low, epochs_high`` (one run's epochs), ``time_to_target_s, time_to_target_low_s, time_to_target_high_s``
         (of epochs and T_Epoch together, independent on the scale of logarithms) and ``quality_in_domain``.
     """
-    found = quality.predict(
-        rows["mean_minibatch_size"].to_numpy(float), rows["mean_staleness"].to_numpy(float), level=epoch_interval.level
-    )
+    asked = [rows[name].to_numpy(float) for name in ("mean_minibatch_size", "mean_staleness", "subbatch_size")]
+    found = quality.predict(*asked, level=epoch_interval.level)
     epoch_s = rows["epoch_s"].to_numpy(float)
     seconds = found.epochs * epoch_s
     below = np.hypot(np.log(found.epochs / found.lower), np.log(epoch_s / epoch_interval.lower))

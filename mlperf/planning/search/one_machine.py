@@ -135,6 +135,7 @@ def _result(
         min_probability=options.min_probability,
         target_accuracy=None if options.quality is None else options.quality.target_accuracy,
         stability=rank_stability(draws, cost) if len(rows) else None,
+        experimental=None if options.quality is None else options.quality.experimental,
     )
 
 

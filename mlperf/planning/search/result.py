@@ -49,6 +49,8 @@ class SearchResult(Shown):
         Of the quality model.
     stability : RankStability or None
         How far the ranking survives the uncertainty of the component models; None where nothing was found.
+    experimental : str or None
+        Why epochs and time to the target are experimental; None where they are not, or were not asked for.
     """
 
     cnn: str
@@ -66,6 +68,7 @@ class SearchResult(Shown):
     min_probability: float = 0.0
     target_accuracy: float | None = None
     stability: RankStability | None = None
+    experimental: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Everything but the grid, of which only the size is told."""

@@ -25,7 +25,7 @@ MOST_ROUNDS, SURE_ROWS = 6, 10
 BIAS_LEVEL, LEAST_BIAS = 0.9, 1.001
 
 Objective = Callable[[FloatArray, RunGrid], FloatArray]
-Epochs = Callable[[FloatArray, FloatArray], FloatArray]
+Epochs = Callable[[FloatArray, FloatArray, IntArray], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +98,8 @@ def solve_search(
     also : sequence of Window, optional
         Further windows that must hold.
     epochs : callable, optional
-        ``epochs(mean_minibatch_size, mean_staleness)``: the objective then gets the seconds of that many epochs, else of one.
+        ``epochs(mean_minibatch_size, mean_staleness, subbatch_size)``: the objective then gets the seconds of that many
+        epochs, else of one.
 
     Raises
     ------
@@ -156,7 +157,7 @@ class _Grid:
         run = self.run if run is None else run
         seconds = epoch_time(gpu_s, run)
         if self.epochs is not None:
-            seconds = seconds * self.epochs(values[MEAN], values[STALENESS])
+            seconds = seconds * self.epochs(values[MEAN], values[STALENESS], run.subbatch_size)
         return np.asarray(self.objective(seconds, run))
 
     def inside(self, values: Mapping[str, FloatArray]) -> BoolArray:

@@ -20,11 +20,21 @@ def quality_sections(result: QualityModel) -> tuple[Section, ...]:
         "n_settings": result.n_settings,
         "n_runs": len(result.rows),
         "n_censored": result.n_censored,
+        "left_out_nodes_factor": float("nan") if result.judgement is None else result.judgement.factor,
         "left_out_mean_error": float("nan") if errors is None else errors.errors.mape,
         "left_out_max_error": float("nan") if errors is None else errors.errors.max,
     }
+    judged = () if result.judgement is None else (Section("Numbers of nodes left out", result.judgement.by_nodes),)
     return (
         Section("Epochs to the target accuracy", pd.DataFrame([about])),
-        Section("log(epochs)", result.estimator.report_.coefficients.rename_axis("term").reset_index()),
+        *(() if result.experimental is None else (Section("", text=f"Epochs to the target are {result.experimental}."),)),
+        *judged,
+        Section("log(epochs)", coefficients(result)),
         Section("Runs", result.rows),
     )
+
+
+def coefficients(result: QualityModel) -> pd.DataFrame:
+    """The coefficient table; tests only of a model that is not experimental."""
+    table: pd.DataFrame = result.estimator.report_.coefficients.rename_axis("term").reset_index()
+    return table if result.experimental is None else table[["term", "coef", "std_err"]]

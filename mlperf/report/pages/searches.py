@@ -78,6 +78,8 @@ def solution_lines(result: SearchResult) -> list[str]:
     infeasible = int((~result.grid["feasible"]).sum())
     if infeasible:
         lines.append(f"Device memory too small for {infeasible:,} of {len(result.grid):,} configurations.")
+    if result.experimental is not None:
+        lines.append(f"Time to the target is {result.experimental}.")
     if result.assumed:
         lines.append(f"Not measured, taken from the machine's specification: {', '.join(result.assumed)}.")
     return lines

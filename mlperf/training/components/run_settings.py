@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import DataError
+from mlperf.datasets.dictionary.trainer_schema import OLD_WEIGHTS
 from mlperf.systems.base.times import SPREADS, ComponentTimes, RunGrid
 from mlperf.systems.sprint.components import FITTED
 from mlperf.systems.sprint.outputs import OUTPUTS
@@ -36,7 +37,7 @@ def run_settings(campaigns: Sequence[Campaign]) -> tuple[pd.DataFrame, dict[str,
     Raises
     ------
     DataError
-        Two campaigns name different networks alike.
+        Two campaigns name different networks alike, or workers read old weights on purpose (``--delay``).
     """
     cnns: dict[str, CnnSpec] = {}
     for campaign in campaigns:
@@ -60,6 +61,13 @@ def run_outputs(campaigns: Sequence[Campaign]) -> pd.DataFrame:
 
 def _table(campaign: Campaign) -> pd.DataFrame:
     table: pd.DataFrame = campaign.table("components")
+    old = table["mode"].str.contains(OLD_WEIGHTS, regex=False)
+    if old.any():
+        raise DataError(
+            f"got {int(old.sum())} runs of the mode {table.loc[old, 'mode'].iloc[0]!r}, expected runs that read the latest weights",
+            place=f"{campaign.path}, components",
+            hint="Such runs tell how learning depends on staleness (--target-accuracy), not how long anything takes.",
+        )
     if campaign.runs is not None:
         table = table.merge(campaign.runs[["run", *OUTPUTS]], on="run", validate="one_to_one")
     if campaign.details is not None:

@@ -9,6 +9,7 @@ __getattr__, __dir__, __all__ = exports(
     {
         "QualityModel": "mlperf.training.quality.quality_model",
         "EpochsToTarget": "mlperf.training.quality.quality_model",
+        "NodeJudgement": "mlperf.training.quality.judgement",
         "fit_quality": "mlperf.training.quality.fit",
         "fit_quality_table": "mlperf.training.quality.fit",
         "epochs_to_target": "mlperf.training.quality.epochs",

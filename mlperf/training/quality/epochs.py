@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
+from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.campaigns.trainer_runs import CONFIG, trainer_table
 
 if TYPE_CHECKING:
@@ -45,29 +46,31 @@ def epochs_to_target(epoch: FloatArray, accuracy: FloatArray, target: float) -> 
     return before + share * (float(epoch[first]) - before)
 
 
-def quality_rows(campaigns: Sequence[Campaign], target: float) -> pd.DataFrame:
-    """One row a run with real gradients.
+def quality_rows(campaigns: Sequence[Campaign], target: float, data: str | None = None) -> pd.DataFrame:
+    """One row a run with real gradients on one data set.
 
     Parameters
     ----------
     campaigns : sequence of Campaign
-        Folders that ``mlperf collect asgd`` wrote.
+        Folders that ``mlperf collect asgd`` wrote, or `mlperf.collect.trainer.learning.learn.learn_without_clock`.
     target : float
         Accuracy, a fraction.
+    data : str, optional
+        The data set; default the only one.
 
     Returns
     -------
     DataFrame
-        ``campaign, run``, the setting, ``mean_minibatch_size`` (samples), ``staleness`` (updates), ``best_accuracy``,
+        ``campaign, run, mode, data``, the setting, ``mean_minibatch_size`` (samples), ``staleness`` (updates), ``best_accuracy``,
         ``n_epochs`` (of the run) and ``epochs_to_target`` (NaN: not reached).
 
     Raises
     ------
     DataError
-        No run with real gradients, or learning rate or momentum differ between runs.
+        No run with real gradients, learning rate or momentum differ between runs, or none or several data sets are meant.
     """
     parts = [_campaign_rows(campaign, target) for campaign in campaigns]
-    rows = pd.concat(parts, ignore_index=True)
+    rows = _of_data(pd.concat(parts, ignore_index=True), data)
     for name in TRAINING:
         values = sorted(rows[name].unique())
         if len(values) > 1:
@@ -81,13 +84,39 @@ def quality_rows(campaigns: Sequence[Campaign], target: float) -> pd.DataFrame:
     return kept
 
 
+def _of_data(rows: pd.DataFrame, data: str | None) -> pd.DataFrame:
+    """The runs on one data set."""
+    found = sorted(rows["data"].unique())
+    if data is None and len(found) > 1:
+        raise DataError(
+            f"got runs on {', '.join(found)}, expected one data set",
+            place=", ".join(rows["campaign"].unique()),
+            hint="A target means something on one data set only: name it with --data-set.",
+        )
+    if data is not None and data not in found:
+        raise DataError(f"got data set {data!r}, expected one of {', '.join(found)}", hint=did_you_mean(data, found))
+    chosen: pd.DataFrame = rows if data is None else rows[rows["data"] == data].reset_index(drop=True)
+    return chosen
+
+
 def _campaign_rows(campaign: Campaign, target: float) -> pd.DataFrame:
-    runs, epochs, details = campaign.table("runs"), trainer_table(campaign, "epochs"), campaign.table("details")
+    runs, epochs = _runs_of(campaign), trainer_table(campaign, "epochs")
     by_run = [{"run": run, **_of_run(rows, target)} for run, rows in epochs.groupby("run", sort=True)]
-    columns = ["run", *CONFIG, "mean_minibatch_size", "staleness"]
-    found: pd.DataFrame = runs[columns].merge(pd.DataFrame(by_run), on="run").merge(details[["run", *TRAINING]], on="run")
+    found: pd.DataFrame = runs.merge(pd.DataFrame(by_run), on="run")
     found.insert(0, "campaign", campaign.name)
     return found
+
+
+def _runs_of(campaign: Campaign) -> pd.DataFrame:
+    """Setting, mini-batch, staleness and way of training of each run."""
+    columns = ["run", "mode", "data", *CONFIG, "mean_minibatch_size", "staleness", *TRAINING]
+    if campaign.learning is not None:
+        learnt: pd.DataFrame = campaign.learning[columns]
+        return learnt
+    data = campaign.host.get("protocol", {}).get("asgd", {}).get("data") or "unknown"
+    details = campaign.table("details")[["run", *TRAINING]]
+    timed: pd.DataFrame = campaign.table("runs").assign(data=data).merge(details, on="run")[columns]
+    return timed
 
 
 def _of_run(rows: pd.DataFrame, target: float) -> dict[str, float]:

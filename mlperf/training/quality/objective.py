@@ -36,6 +36,7 @@ def time_to_target(
     epoch_s: FloatArray,
     mean_minibatch_size: FloatArray,
     mean_staleness: FloatArray,
+    subbatch_size: FloatArray | None = None,
     level: float = 0.95,
 ) -> TimeToTarget:
     """Seconds to the target accuracy of ``quality``; arrays that broadcast.
@@ -49,9 +50,11 @@ def time_to_target(
         Samples per update.
     mean_staleness : array
         Updates.
+    subbatch_size : array, optional
+        Samples of a gradient; needed where the model knows it.
     level : float
         Of the interval.
     """
-    found = quality.predict(mean_minibatch_size, mean_staleness, level)
+    found = quality.predict(mean_minibatch_size, mean_staleness, subbatch_size, level)
     each_s = np.asarray(epoch_s, float)
     return TimeToTarget(found.epochs * each_s, found.lower * each_s, found.upper * each_s, found.in_domain)

@@ -52,6 +52,14 @@ def lockstep(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.fixture(scope="session")
+def delayed(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Two ranks with one worker each in lockstep, on weights three updates old."""
+    out = tmp_path_factory.mktemp("delayed")
+    settings = {"n_gpus_per_node": (1,), "repeats": 1, "max_updates": 30, "lockstep": True, "delay": 3, "data": "gratings"}
+    return run(AsgdRequest(out, **settings))
+
+
+@pytest.fixture(scope="session")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign of `NET` with rounds long enough to be waited for."""
     out = tmp_path_factory.mktemp("measured")

@@ -63,6 +63,19 @@ def test_lockstep_has_no_staleness_and_one_gradient_an_update(lockstep: Any) -> 
     assert lockstep.trained.runs[0].mode == "real lockstep"
 
 
+def test_a_delay_adds_to_the_staleness_and_leaves_the_minibatch(delayed: Any) -> None:
+    """In lockstep there is nothing but the delay: 2 workers of 8 samples each, all but the first weights three updates old."""
+    uses, summary = delayed.records.uses, delayed.trained.runs[0]
+    assert uses["staleness"].tolist() == np.minimum(uses["update"], 3).tolist()
+    assert (summary.staleness, summary.mean_minibatch_size) == (3.0, 16.0)
+    assert summary.mode == "real lockstep weights older by 3"
+
+
+def test_the_replay_of_old_weights_gives_the_same_weights(delayed: Any) -> None:
+    replayed, final = replay(delayed.job, delayed.records, delayed.folder), final_weights(delayed)
+    assert np.abs(replayed - final).max() <= 1e-5 * np.abs(final).max()
+
+
 @pytest.mark.parametrize("name", ["real", "lockstep", "emulated"])
 def test_gradients_computed_are_used_or_left_in_buffers(name: str, request: pytest.FixtureRequest) -> None:
     run: Any = request.getfixturevalue(name)

@@ -30,6 +30,10 @@ HEADERS = {
         "minibatch_ratio n_updates n_updates_counted n_computed n_used n_left overshoot_s overshoot_mean_s shortest_wait_s "
         "overshoot_share overshoot_mean_share load"
     ),
+    "learning": (
+        "run mode data cnn n_nodes n_gpus_per_node subbatch_size seed learning_rate momentum iteration variation delay most_epochs "
+        "mean_minibatch_size staleness"
+    ),
 }
 
 

@@ -72,6 +72,7 @@ def test_only_rows_that_are_sure_enough_are_ranked(small_model: Any) -> None:
 @pytest.mark.slow
 def test_time_to_target_ranks_epochs_times_epoch(small_model: Any, quality: Any) -> None:
     found = search(small_model, objective="time_to_target", quality=quality)
+    assert found.experimental == quality.experimental is not None
     best = found.best
     np.testing.assert_allclose(best["time_to_target_s"], best["epochs"] * best["epoch_s"], rtol=1e-9)
     np.testing.assert_allclose(

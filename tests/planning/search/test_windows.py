@@ -56,7 +56,9 @@ def test_time_to_a_target_is_epochs_times_epoch(grid: tuple[ComponentTimes, RunG
     """Epochs that grow with mini-batch and staleness: the optimum moves to fewer nodes."""
     times, run, state = grid
     age, size = mean_staleness(times, state, run), mean_minibatch_size(state.gpu_iteration_s, state.update_iteration_s, run)
-    found = solve_search(times, run, ENDLESS, epochs=lambda minibatch, staleness: 5.0 * (1.0 + minibatch / 20.0) ** 2 * staleness)
+    found = solve_search(
+        times, run, ENDLESS, epochs=lambda minibatch, staleness, _: 5.0 * (1.0 + minibatch / 20.0) ** 2 * staleness
+    )
     whole = epoch_time(state.gpu_iteration_s, run) * 5.0 * (1.0 + size / 20.0) ** 2 * age
     assert found.order[0] == np.argmin(whole)
     assert found.cost[found.order[0]] == pytest.approx(whole.min(), rel=1e-9)
@@ -97,7 +99,7 @@ def test_the_best_rows_are_refined_although_refinement_makes_them_worse(calibrat
     """A flat optimum whose objective rises with the mini-batch, which the coarse form has too small."""
     nodes, batches = (axis.ravel() for axis in np.meshgrid(range(1, 121), range(1, 13), indexing="ij"))
     times, run = calibrated("kfc", nodes, batches, 0.15)
-    found = solve_search(times, run, ENDLESS, epochs=lambda minibatch, _: (1.0 + minibatch / 100.0) ** 1.2, most_refined=60)
+    found = solve_search(times, run, ENDLESS, epochs=lambda minibatch, *_: (1.0 + minibatch / 100.0) ** 1.2, most_refined=60)
     state = solve_iterations(times, run)
     size = mean_minibatch_size(state.gpu_iteration_s, state.update_iteration_s, run)
     whole = epoch_time(state.gpu_iteration_s, run) * (1.0 + size / 100.0) ** 1.2

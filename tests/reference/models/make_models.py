@@ -21,6 +21,7 @@ import mlperf
 from mlperf.datasets import bundled_path, read_campaign, write_table
 from mlperf.models import (
     BoostedResidual,
+    CensoredNormal,
     FormAverage,
     GridLocal,
     HuberOLS,
@@ -90,6 +91,7 @@ def fitted() -> Iterator[tuple[str, Any]]:
         ("stepwise_ols", mlperf.StepwiseOLS(terms=TERMS, noise="relative")),
         ("nonnegative", NonNegativeOLS(terms=TERMS, n_draws=0)),
         ("log", LogOLS(terms=TERMS)),
+        ("censored_normal", CensoredNormal(terms=TERMS)),
         ("huber", HuberOLS(terms=TERMS)),
         ("quantile", QuantileOLS(terms=TERMS)),
         ("boosted_residual", BoostedResidual(NonNegativeOLS(terms=TERMS, n_draws=0), n_folds=3, max_iter=20)),

@@ -56,6 +56,12 @@ def test_campaigns_with_and_without_details_share_what_both_have(campaign: Campa
     assert grid_of(settings).shape == (len(settings),)
 
 
+def test_runs_on_old_weights_are_no_timings(campaign: Campaign) -> None:
+    components = campaign.table("components").assign(mode="real lockstep weights older by 4")
+    with pytest.raises(DataError, match="expected runs that read the latest weights"):
+        run_settings([replace(campaign, components=components)])
+
+
 def test_two_networks_of_one_name_are_refused(campaign: Campaign) -> None:
     other = replace(campaign, cnns={**campaign.cnns, "cnn00": load_cnn("alexnet")})
     with pytest.raises(DataError, match="two different networks called 'cnn00'"):

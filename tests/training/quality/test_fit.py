@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from mlperf import load_model
 from mlperf.cli.main import main
-from mlperf.core.errors import DataError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets import TABLES, write_table
 from mlperf.datasets.campaigns.write import write_csv
 from mlperf.datasets.dictionary.trainer_schema import EPOCHS
@@ -58,7 +59,48 @@ def test_the_law_of_the_curves_is_found(campaign: Path) -> None:
     found = fit_quality([campaign], 0.9)
     assert (found.n_settings, found.n_censored) == (12, 0)
     sizes = np.array([5.0, 40.0])
-    assert found.epochs(sizes, np.array([1.4, 1.4])) == pytest.approx(2.0 * np.sqrt(sizes), rel=0.02)
+    assert found.epochs(sizes, np.array([1.4, 1.4]), np.array([4, 8])) == pytest.approx(2.0 * np.sqrt(sizes), rel=0.02)
+
+
+def test_a_sub_batch_that_is_not_given_is_asked_for(campaign: Path) -> None:
+    with pytest.raises(UsageError, match="sub-batch"):
+        fit_quality([campaign], 0.9).epochs(5.0, 1.4)
+
+
+def test_runs_on_several_data_sets_are_told_apart(campaign: Path, tmp_path: Path) -> None:
+    """The second data set needs three times the epochs; a campaign without host.json says nothing of its data."""
+    other = shutil.copytree(campaign, tmp_path / "other")
+    (other / "host.json").write_text('{"protocol": {"asgd": {"data": "gratings"}}}', encoding="utf-8")
+    epochs = pd.read_csv(other / "asgd" / "epochs.csv")
+    write_csv(epochs.assign(epoch=3.0 * epochs["epoch"]), other / "asgd" / "epochs.csv")
+    with pytest.raises(DataError, match="got runs on gratings, unknown, expected one data set"):
+        fit_quality([campaign, other], 0.9)
+    slow, fast = (fit_quality([campaign, other], 0.9, data=name).epochs(5.0, 1.4, 4) for name in ("gratings", "unknown"))
+    assert slow == pytest.approx(3.0 * fast, rel=0.01)
+    with pytest.raises(DataError, match="expected one of gratings, unknown"):
+        fit_quality([campaign, other], 0.9, data="digits")
+
+
+def test_node_counts_are_left_out_one_at_a_time(campaign: Path) -> None:
+    """The law does not know nodes, so that each count is told by the other."""
+    found = fit_quality([campaign], 0.9)
+    assert found.judgement is not None
+    assert found.judgement.by_nodes["n_nodes"].tolist() == [1, 2]
+    assert found.judgement.factor < 1.05
+    assert found.experimental is None
+
+
+def test_a_law_that_knows_nodes_is_experimental(campaign: Path) -> None:
+    """On two nodes each run takes three times the epochs: no column says why, and a left-out count is off by 3."""
+    epochs, runs = pd.read_csv(campaign / "asgd" / "epochs.csv"), pd.read_csv(campaign / "runs.csv")
+    two = epochs["run"].isin(runs.loc[runs["n_nodes"] == 2, "run"])
+    epochs.loc[two, "epoch"] *= 3.0
+    write_csv(epochs, campaign / "asgd" / "epochs.csv")
+    found = fit_quality([campaign], 0.9)
+    assert found.judgement is not None
+    assert found.judgement.factor == pytest.approx(3.0, rel=0.2)
+    assert found.experimental is not None
+    assert f"{found.judgement.factor:.3g}" in found.experimental
 
 
 def test_a_higher_target_takes_longer(campaign: Path) -> None:
@@ -90,7 +132,32 @@ def test_the_command_writes_the_model(campaign: Path, tmp_path: Path, capsys: py
     document = json.loads(capsys.readouterr().out)
     Draft202012Validator(command_schema("train")).validate(document)
     assert document["result"]["n_settings"] == 12
+    assert document["result"]["experimental"] is None
+    assert len(load_model(path).judgement.by_nodes) == 2
     assert load_model(path).target_accuracy == 0.9
+
+
+def test_the_command_says_that_a_single_node_count_is_experimental(
+    campaign: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No node count can be left out: no factor, no test of the terms, in words and as JSON."""
+    runs = pd.read_csv(campaign / "runs.csv")
+    write_csv(runs.assign(n_nodes=1, n_gpus_per_node=runs["run"]), campaign / "runs.csv")
+    line = ["train", str(campaign), "--target-accuracy", "0.9", "-o", str(tmp_path / "q.json")]
+    for option in ([], ["--json"]):
+        with pytest.raises(SystemExit) as left:
+            main([*line, *option])
+        assert left.value.code == 0
+        said = capsys.readouterr().out
+        assert "never judged on a number of nodes" in " ".join(said.split())
+        assert "p value" not in said
+        assert "p_value" not in said
+
+
+def test_a_data_set_belongs_to_a_target_accuracy(campaign: Path, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["train", str(campaign), "--data-set", "digits", "-o", str(tmp_path / "q.json")])
+    assert left.value.code == 2
 
 
 def test_a_target_column_and_a_target_accuracy_exclude_each_other(campaign: Path, tmp_path: Path) -> None:

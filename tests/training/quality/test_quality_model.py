@@ -80,12 +80,41 @@ def test_a_broken_file_is_named(quality: QualityModel, tmp_path: Path) -> None:
         load_model(path)
 
 
-def test_censored_runs_are_counted_and_not_fitted() -> None:
+def cut(rows: pd.DataFrame, most: float) -> pd.DataFrame:
+    """The same runs, ended after ``most`` epochs."""
+    return rows.assign(epochs_to_target=rows["epochs_to_target"].where(rows["epochs_to_target"] <= most), n_epochs=most)
+
+
+def test_runs_that_ended_early_do_not_bend_the_curve() -> None:
+    """A quarter is cut off, at the largest mini-batches and ages: where they were is still told to a few errors of the curve."""
+    rows = cut(table(), 25.0)
+    found = fit_quality_table(rows, 0.9)
+    assert found.n_censored == rows["epochs_to_target"].isna().sum() > 10
+    size, age = np.array([100.0, 200.0]), np.array([3.0, 3.0])
+    assert found.epochs(size, age) == pytest.approx(law(size, age), rel=0.15)
+    assert np.all(found.rows.loc[rows["epochs_to_target"].isna(), "predicted_epochs"] > 25.0 * (1.0 - 4.0 * NOISE))
+
+
+def test_a_run_that_ended_nowhere_is_refused() -> None:
     rows = table()
     rows.loc[::6, "epochs_to_target"] = np.nan
+    with pytest.raises(DataError, match="n_epochs"):
+        fit_quality_table(rows, 0.9)
+
+
+def test_a_model_that_was_never_judged_says_so(quality: QualityModel) -> None:
+    assert quality.judgement is None
+    assert quality.experimental is not None
+
+
+def test_the_judgement_is_stored(tmp_path: Path) -> None:
+    rows = table().assign(n_nodes=np.arange(60) % 3 + 1, n_gpus_per_node=np.arange(60))
     found = fit_quality_table(rows, 0.9)
-    assert found.n_censored == 10
-    assert found.rows["predicted_epochs"].notna().all()
+    save_model(found, tmp_path / "quality.json")
+    again = load_model(tmp_path / "quality.json")
+    assert found.judgement is not None
+    assert again.judgement.factor == found.judgement.factor < 1.5
+    assert again.experimental is found.experimental is None
 
 
 def test_too_few_settings_are_refused() -> None:

@@ -82,7 +82,7 @@ def run_rank(job: Job, folder: Path, comm: Any) -> None:
     """Start the workers, update until the end, write what is left."""
     rank = comm.Get_rank()
     replicas, pictures = replicas_of(job, folder, rank)
-    node = new_node(replicas[0].weights(), job.n_gpus_per_node, replicas[0].update.size)
+    node = new_node(replicas[0].weights(), job.n_gpus_per_node, replicas[0].update.size, job.delay)
     pace: Pace = Lockstep(node) if job.lockstep else FreePace()
     exchange = Exchange(comm, job.limit_s, node.watch)
     crew = Crew(pictures=pictures)

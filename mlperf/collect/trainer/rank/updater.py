@@ -75,7 +75,7 @@ class Updater:
         with self.node.weights_lock:
             waited_weights_s = lap()
             do.update_weights()
-            self.node.version += 1
+            self.node.publish()
             publish_s = lap()
         times = (waited_gradient_s, sum_s, old_s, momentum_s, barrier_s, payload_s, delta_s, waited_weights_s, publish_s)
         self.updates.append((lap.start_s, *times, n_added, len(uses), n_gradients))

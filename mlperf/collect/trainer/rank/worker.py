@@ -56,10 +56,11 @@ class Worker:
         do, lap = self.operations, Laps()
         with self.node.weights_lock:
             waited_weights_s = lap()
-            fetched = self.node.version > self.held_version
+            latest = self.node.version
+            fetched = self.node.readable_version > self.held_version
             if fetched:
                 do.fetch_weights()
-                self.held_version = self.node.version
+                self.held_version = self.node.readable_version
             fetch_s = lap()
         lap()
         do.load_image(self.iteration)
@@ -79,4 +80,4 @@ class Worker:
         self.ledger.append((lap.start_s, *times, fetched, self.held_version, loss))
         self.iteration += 1
         self.pace.announce()
-        self.pace.await_publication(self.held_version)
+        self.pace.await_publication(latest)
