@@ -102,7 +102,9 @@ def test_every_reader_gets_the_same_details(simulated_campaign: Path) -> None:
         assert table.loc[details["run"], name].tolist() == details[name].tolist()
 
 
-@pytest.mark.parametrize("name", ["asgd-digits", "asgd-emulated", "asgd-memory", "asgd-networks", "asgd-slow-network"])
+@pytest.mark.parametrize(
+    "name", ["asgd-delayed", "asgd-digits", "asgd-emulated", "asgd-memory", "asgd-networks", "asgd-slow-network"]
+)
 def test_bundled_tables_of_the_trainer_are_well(name: str) -> None:
     campaign = load_campaign(name)
     assert campaign.details is not None
