@@ -40,8 +40,8 @@ def run(request: AsgdRequest) -> Run:
 
 @pytest.fixture(scope="session")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Two ranks with two workers each on the digits, epochs enough for a few updates on a busy machine too."""
-    return run(AsgdRequest(tmp_path_factory.mktemp("real"), repeats=1, epochs=12, seed=3))
+    """Two ranks with two workers each on the digits: on a busy machine too it makes a few updates, and learns however old they are."""
+    return run(AsgdRequest(tmp_path_factory.mktemp("real"), repeats=1, epochs=12, learning_rate=1e-4, seed=3))
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ def test_every_wrong_file_is_named_once(campaign: Path) -> None:
     assert not found.is_valid
     places = [Path(problem.place.partition(",")[0]).name for problem in found.problems]
     assert places == ["tiny.toml", "sgemm.csv", "steps.csv", "runs.csv"]
-    assert set(found.n_rows) == {"kernels", "updates", "components", "details"}
+    assert set(found.n_rows) == {"kernels", "updates", "components", "details", "learning"}
     assert found.sha256 == ""
     assert list(found.to_frame().columns) == ["place", "message", "hint"]
     assert json.loads(json.dumps(found.to_dict()))["problems"][2]["message"] == "got '-1', expected seconds >= 0"
