@@ -14,7 +14,7 @@ from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import NEW_FILE, Words
 from mlperf.core.errors import DataError, UsageError
 
-TABLES = ("sgemm", "kernels", "steps", "updates", "components", "runs", "details")
+TABLES = ("sgemm", "kernels", "steps", "updates", "components", "runs", "details", "learning")
 OTHER_TABLES = ("histograms", "epochs", "times", "rounds", "cachegrind")
 FORMATS = ("gpu_campaign",)
 
