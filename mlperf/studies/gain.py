@@ -15,7 +15,7 @@ from mlperf.core.shown import Shown
 from mlperf.features.network_engine import DYNAMIC_COLUMNS, SETS
 from mlperf.models.formula.terms import Terms
 from mlperf.models.validation.scores import r2
-from mlperf.training.characteristics.stored import RUN, SURROGATE
+from mlperf.training.characteristics.stored import RUN, SURROGATE, stand_in_name
 from mlperf.training.gradient.gradient import EXPLAINED
 from mlperf.training.gradient.gradient_accuracy import errors, fit_without, predicted_steps
 from mlperf.training.gradient.gradient_characteristics import GradientCharacteristics, terms_of
@@ -96,7 +96,7 @@ def characteristic_gain(
     Parameters
     ----------
     campaign : Campaign, str or Path
-        Measured with the NumPy engine.
+        Measured with the NumPy engine, or for ``dwc-b`` alone also with library layers.
     sets : sequence of str
         Some of ``swc-s``, ``swc-o``, ``dwc-b``; each alone, then all together.
     counters : Path, optional
@@ -104,7 +104,7 @@ def characteristic_gain(
     method : str
         ``linear``, ``learnt`` or ``ols``.
     backend : str, optional
-        Whose rows, where the campaign holds several; one that runs the NumPy engine's kernels.
+        Whose rows, where the campaign holds several.
     n_folds : int
         Folds of CNNs; 0 leaves out one at a time.
     seed, jobs : int
@@ -115,7 +115,7 @@ def characteristic_gain(
     DataError
         The campaign has no counters but ``dwc-b`` is asked for, or no instruction mix but ``swc-o`` is.
     UsageError
-        Unknown set.
+        Unknown set, or a static one for library layers.
     """
     from mlperf.datasets import read_campaign
 
@@ -134,7 +134,7 @@ def characteristic_gain(
         rows.append(
             {
                 "characteristics": variant.name,
-                "counters_from": variant.counters,
+                "counters_from": stand_in_name(further.description) if variant.counters == SURROGATE else variant.counters,
                 "n_terms": float(np.mean([part.n_terms for part in own])),
                 "r2_adj": float(np.mean([part.r2_adj for part in own])),
                 "cv_r2": explained_share(steps, method),

@@ -97,9 +97,9 @@ def train_campaign(
         ``keep``, ``drop`` or ``error`` for fully identical rows.
     characteristics : sequence of str, optional
         Sets whose columns are candidate terms of kernel times beside sizes, FLOPs and bytes: ``swc-s``, ``swc-o``, ``dwc-b``
-        (see `mlperf.features.network_engine.SETS`); only of the NumPy engine, where ``swc-s``, which needs nothing but the
-        caches of the host, is the default. Left-out errors of a model with counters are those that the cache model's stand-ins
-        for them give.
+        (see `mlperf.features.network_engine.SETS`); the static ones only of the NumPy engine, where ``swc-s``, which needs
+        nothing but the caches of the host, is the default. Left-out errors of a model with counters are those that stand-ins for
+        them give: by the cache model or, of library layers, by sizes.
     counters : Path, optional
         Kernel counters for ``dwc-b``; by default those beside the campaign's tables.
     runs : sequence of Campaign, str or Path

@@ -8,6 +8,7 @@ from dataclasses import replace
 from mlperf.collect.counters.kernel_counters import count_kernels
 from mlperf.core.errors import DataError, UsageError
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.training.characteristics.description import counters_of
 from mlperf.training.characteristics.stored import SURROGATE
 from mlperf.training.gradient.gradient import GradientModel
 from mlperf.training.model import Model
@@ -25,12 +26,15 @@ def with_counters(model: Model, cnns: Sequence[CnnSpec], subbatch_size: int | Se
     subbatch_size : int or sequence of int
         Samples of a step.
     source : str
-        ``"short run"``: run a few steps of each here and count; ``"cache model"``: the stored models of counters.
+        ``"short run"``: run a few steps of each here, on the backend that was trained on, and count; ``"cache model"``: the
+        stored models of counters.
 
     Raises
     ------
     UsageError
-        The model has no terms of counters.
+        The model has no terms of counters, or its backend cannot be counted.
+    MissingExtraError
+        Layers of torch are to be run and torch is not installed.
     DataError
         This machine does not count something that the model reads; names the columns.
     """
@@ -42,13 +46,14 @@ def with_counters(model: Model, cnns: Sequence[CnnSpec], subbatch_size: int | Se
         bound = replace(found, counters_from=source)
         return replace(model, gradient=replace(gradient, kernels=found.stand_in, characteristics=bound))
     sizes = [subbatch_size] if isinstance(subbatch_size, int) else list(subbatch_size)
-    counted = count_kernels([(cnn, size) for cnn in cnns for size in sizes])
+    counted = count_kernels([(cnn, size) for cnn in cnns for size in sizes], gradient.backend)
     missing = {name: why for name, why in counted.absent.items() if name in found.dynamic}
     if missing:
         raise DataError(
             f"is missing {', '.join(missing)}: {next(iter(missing.values()))}",
             place="counters of the short run",
-            hint="Let the cache model stand in: --surrogates.",
+            hint="Let models of the counters stand in: --surrogates.",
         )
-    bound = replace(found, counters=counted.frame, counters_from=source)
+    counters = counters_of(counted.frame, gradient.backend, "counters of the short run")
+    bound = replace(found, counters=counters, counters_from=source)
     return replace(model, gradient=replace(gradient, characteristics=bound))

@@ -81,7 +81,7 @@ def test_every_method_can_be_asked(few: Campaign) -> None:
 
 def test_noise_for_a_counter_is_no_gain(few: Campaign, tmp_path: Path) -> None:
     campaign = few
-    calls = campaign_counters(campaign)[["cnn", "subbatch_size", "kernel", "layer"]]
+    calls = campaign_counters(campaign, "numpy")[["cnn", "subbatch_size", "kernel", "layer"]]
     noise = np.random.default_rng(0).integers(1, 10**6, len(calls))
     calls.assign(hw_branch_misses=noise).to_csv(tmp_path / "noise.csv", index=False)
     found = characteristic_gain(campaign, ("dwc-b",), counters=tmp_path / "noise.csv", n_folds=2)
@@ -106,7 +106,7 @@ def test_an_unseen_cnn_needs_a_run_or_the_cache_model(trained: Model, unseen: Cn
     assert "--profile-run" in str(caught.value.hint)
     whole = read_campaign(small_campaign)
     assert step_s(with_counters(trained, [unseen], 2, SURROGATE), unseen) > 0
-    counted = replace(trained.gradient.characteristics, counters=campaign_counters(whole), counters_from=RUN)
+    counted = replace(trained.gradient.characteristics, counters=campaign_counters(whole, "numpy"), counters_from=RUN)
     by_run = replace(trained, gradient=replace(trained.gradient, characteristics=counted))
     steps = whole.steps.query("cnn == 'cnn04' and subbatch_size == 2")
     assert step_s(by_run, unseen) == pytest.approx(steps["step_s"].median(), rel=0.4)
@@ -161,7 +161,7 @@ def test_counters_are_for_models_that_read_them(trained: Model, few: Campaign, u
         with_counters(static, [unseen], 2, SURROGATE)
     with pytest.raises(UsageError, match="swc-x"):
         train(few, characteristics=("swc-x",))
-    lost = campaign_counters(few).query("cnn != 'cnn00'")
+    lost = campaign_counters(few, "numpy").query("cnn != 'cnn00'")
     pd.DataFrame(lost).to_csv(tmp_path / "lost.csv", index=False)
     with pytest.raises(DataError, match="got no row for kernel"):
         train(few, characteristics=("dwc-b",), counters=tmp_path / "lost.csv")

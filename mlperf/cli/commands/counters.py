@@ -147,6 +147,7 @@ def write(counted: Counted, output: Path, show: Show, *, append: bool) -> None:
     epilog="""\b
 Examples:
   mlperf collect kernel-counters cpu-epyc -o kernel_counters.csv.gz
+  mlperf collect kernel-counters campaign --backend torch -o kernel_counters.csv.gz
   mlperf train campaign --characteristics dwc-b --counters kernel_counters.csv.gz -o model.json
 
 Counts on the machine that the command runs on: let it be the campaign's. Beside the tables of a campaign, in
@@ -155,15 +156,17 @@ characteristics/kernel_counters.csv.gz, the table is found without --counters.
 )
 @click.argument("campaign")
 @click.option("-o", "--output", type=NEW_FILE, help="CSV to write.")
+@click.option("--backend", help="Whose kernels, numpy or torch, where the campaign holds several.")
 @click.option("--steps", "n_steps", type=click.IntRange(min=1), default=3, help="Steps to count of each network.")
 @output_options
-def kernel_counters(show: Show, campaign: str, output: Path | None, n_steps: int) -> None:
+def kernel_counters(show: Show, campaign: str, output: Path | None, backend: str | None, n_steps: int) -> None:
     """Run the training steps of CAMPAIGN here, kernel by kernel, and count instructions, misses and faults."""
     from mlperf.collect.counters.kernel_counters import campaign_configurations, count_kernels, write_counters
     from mlperf.datasets import read_campaign
 
     found = read_campaign(campaign)
-    counted = count_kernels(campaign_configurations(found), n_steps=n_steps, show_progress=show.progress_shown)
+    chosen = found.backend(backend)
+    counted = count_kernels(campaign_configurations(found, chosen), chosen, n_steps=n_steps, show_progress=show.progress_shown)
     for name, reason in counted.absent.items():
         show.note(f"not counted: {name}: {reason}")
     if output is not None:

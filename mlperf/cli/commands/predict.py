@@ -131,8 +131,8 @@ def counted(model: Any, request: Request, counters_from: str, show: Show) -> Any
     from mlperf.training.with_counters import with_counters
 
     sizes = request.subbatch_size or request.needed_job().subbatch_size
-    found = with_counters(model, request.needed_cnns(), sizes, counters_from)
-    show.note(f"counters of the kernels from: {counters_from}")
+    found: Any = with_counters(model, request.needed_cnns(), sizes, counters_from)
+    show.note(f"counters of the kernels from: {found.gradient.characteristics.source}")
     return found
 
 

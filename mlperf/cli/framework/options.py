@@ -203,6 +203,9 @@ def counter_options(function: Callable[..., Any]) -> Callable[..., Any]:
         help="Count the kernels of the CNN in a short run here, for a model with terms of counters.",
     )
     model = click.option(
-        "--surrogates", "counters_from", flag_value="cache model", help="Let the cache model stand in for such counters."
+        "--surrogates",
+        "counters_from",
+        flag_value="cache model",
+        help="Let models of such counters stand in: on the cache model, or of library layers on their sizes.",
     )
     return run(model(function))

@@ -1,4 +1,4 @@
-"""Counters of every kernel of a training step: what hardware and kernel count while the engine runs each call."""
+"""Counters of every kernel of a training step: what hardware and kernel count while each call runs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from mlperf.collect.backends.backends import numpy_backend, torch_backend
 from mlperf.collect.cnn_engine.builder import Operation
-from mlperf.collect.cnn_engine.engine import training_step
 from mlperf.collect.counters.perf_event import HARDWARE, READING, SOFTWARE, Event, open_event, refusal
 from mlperf.collect.protocol.clocks import one_computing_thread
 from mlperf.collect.protocol.progress import Bar, Silent
 from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import UsageError
 from mlperf.core.files import write_bytes_whole
 from mlperf.core.shown import Shown
 from mlperf.specs.network.cnn import CnnSpec
@@ -40,7 +41,10 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
         )
     }
 )
-KEYS = ["cnn", "subbatch_size", "kernel", "layer"]
+COUNTED = MappingProxyType({"numpy": numpy_backend, "torch": torch_backend})
+"""What runs on the thread whose events are counted; the work of a device is not among them."""
+
+KEYS = ["backend", "cnn", "subbatch_size", "kernel", "layer"]
 N_STEPS = 3
 N_EMPTY = 200
 
@@ -52,7 +56,7 @@ class KernelCounters(Shown):
     Attributes
     ----------
     frame : DataFrame
-        ``cnn, subbatch_size, kernel, layer`` and one column a counter: the median over the counted steps, per call.
+        ``backend, cnn, subbatch_size, kernel, layer`` and one column a counter: the median over the counted steps, per call.
     n_steps : int
         Steps of each configuration that were counted, after one that was not.
     absent : mapping
@@ -69,7 +73,11 @@ class KernelCounters(Shown):
 
 
 def count_kernels(
-    configurations: Sequence[tuple[CnnSpec, int]], *, n_steps: int = N_STEPS, show_progress: bool = False
+    configurations: Sequence[tuple[CnnSpec, int]],
+    backend: str = "numpy",
+    *,
+    n_steps: int = N_STEPS,
+    show_progress: bool = False,
 ) -> KernelCounters:
     """Run training steps on this machine and count what every kernel call does.
 
@@ -77,6 +85,8 @@ def count_kernels(
     ----------
     configurations : sequence of (CnnSpec, int)
         Networks with the samples of a step.
+    backend : str
+        ``"numpy"``: kernels of the explicit engine; ``"torch"``: layers of torch on the CPU.
     n_steps : int
         Steps to count of each, after one that warms up.
     show_progress : bool
@@ -86,25 +96,48 @@ def count_kernels(
     -------
     KernelCounters
         A counter that this machine does not offer is an absent column, never zero.
+
+    Raises
+    ------
+    UsageError
+        What the backend runs cannot be counted.
+    MissingExtraError
+        torch is not installed.
     """
+    check_counted(backend)
     frames = []
     with ExitStack() as stack:
+        # The backend first: the limit of one thread reaches only libraries that are loaded.
+        make_step = stack.enter_context(COUNTED[backend]()).make_step
         stack.enter_context(one_computing_thread())
         handles, absent = stack.enter_context(open_counters())
         progress = stack.enter_context(Bar()) if show_progress else Silent()
         own = cost_of_reading(tuple(handles.values()))
         progress.start("counting kernels", len(configurations))
         for cnn, subbatch_size in configurations:
-            step = training_step(cnn, subbatch_size)
-            step.run()
-            whole = np.median([count_each(step.operations, tuple(handles.values())) for _ in range(n_steps)], axis=0)
-            counted = np.maximum(whole - own, 0.0)
-            keys = pd.DataFrame(
-                [(cnn.name, subbatch_size, operation.kernel, operation.layer) for operation in step.operations], columns=KEYS
-            )
-            frames.append(keys.join(pd.DataFrame(counted, columns=list(handles))))
+            operations = make_step(cnn, subbatch_size).operations
+            count_each(operations, ())
+            whole = np.median([count_each(operations, tuple(handles.values())) for _ in range(n_steps)], axis=0)
+            kernels = [(backend, cnn.name, subbatch_size, each.kernel, each.layer) for each in operations if each.kernel]
+            counted = pd.DataFrame(np.maximum(whole - own, 0.0), columns=list(handles))
+            frames.append(pd.DataFrame(kernels, columns=KEYS).join(counted))
             progress.advance()
     return KernelCounters(pd.concat(frames, ignore_index=True), n_steps, absent)
+
+
+def check_counted(backend: str) -> None:
+    """Refuse what does not run on the calling thread.
+
+    Raises
+    ------
+    UsageError
+        Names the backends that do.
+    """
+    if backend not in COUNTED:
+        raise UsageError(
+            f"got backend {backend!r}, expected one of {', '.join(COUNTED)}",
+            hint="Events are counted on one thread of this processor: neither a device nor another program is in them.",
+        )
 
 
 @contextmanager
@@ -125,14 +158,17 @@ def open_counters() -> Iterator[tuple[dict[str, int], dict[str, str]]]:
 
 
 def count_each(operations: Sequence[Operation], handles: Sequence[int]) -> FloatArray:
-    """Run each operation once and count, shape (n_operations, n_counters); NaN where an event never came to count.
+    """Run each operation once and count those that have a kernel, shape (n_kernels, n_counters).
 
-    What reading the counters costs itself is still in.
+    NaN where an event never came to count. What reading the counters costs itself is still in.
     """
     read, size = os.read, READING.size
     raw = []
     for operation in operations:
         run = operation.run
+        if not operation.kernel:
+            run()
+            continue
         before = [read(handle, size) for handle in handles]
         run()
         raw.append((before, [read(handle, size) for handle in handles]))
@@ -147,13 +183,14 @@ def difference(before: bytes, after: bytes) -> float:
 
 def cost_of_reading(handles: Sequence[int]) -> FloatArray:
     """What is counted around an operation that does nothing, shape (n_counters,): the median of many."""
-    empty = Operation("", "", lambda: None)
+    empty = Operation("nothing", "", lambda: None)
     return np.asarray(np.median(count_each([empty] * N_EMPTY, handles), axis=0))
 
 
-def campaign_configurations(campaign: Campaign) -> list[tuple[CnnSpec, int]]:
-    """Networks and sub-batch sizes whose kernels a campaign timed."""
-    pairs = campaign.table("kernels")[["cnn", "subbatch_size"]].drop_duplicates()
+def campaign_configurations(campaign: Campaign, backend: str) -> list[tuple[CnnSpec, int]]:
+    """Networks and sub-batch sizes whose kernels a campaign timed with a backend."""
+    kernels = campaign.table("kernels")
+    pairs = kernels.loc[kernels["backend"] == backend, ["cnn", "subbatch_size"]].drop_duplicates()
     return [(campaign.cnns[str(name)], int(size)) for name, size in pairs.itertuples(index=False)]
 
 

@@ -79,6 +79,25 @@ class Campaign(Shown):
             raise DataError(f"got {got}, expected also {stem}.csv or {stem}.csv.gz", place=str(self.path), hint=hint)
         return self.tables[name]
 
+    def backend(self, name: str | None = None) -> str:
+        """The backend of that name whose kernels were measured; without a name the only one.
+
+        Raises
+        ------
+        DataError
+            There is none of that name, or there are several and none was named.
+        """
+        present = sorted(str(found) for found in self.table("kernels")["backend"].unique())
+        if name is None and len(present) == 1:
+            return present[0]
+        if name in present:
+            return str(name)
+        raise DataError(
+            f"got backend {name!r}, expected one of {', '.join(present)}",
+            place=f"{self.path}/kernels.csv, column backend",
+            hint="Name one with --backend.",
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Name, path, networks, host and digest; of the tables the number of rows."""
         return {

@@ -100,7 +100,7 @@ def joined_columns(calls: pd.DataFrame, columns: pd.DataFrame, source: str) -> p
         raise DataError(
             f"got no row for kernel {row['kernel']!r} of layer {row['layer']!r} at {row['subbatch_size']} samples",
             place=f"{source}, CNN {row['cnn']!r}",
-            hint="Characteristics describe the NumPy engine's kernels; count the same networks and sub-batch sizes.",
+            hint="Count the same networks and sub-batch sizes by the same backend.",
         )
     return found.drop(columns="found")
 
@@ -110,13 +110,13 @@ def counters_path(folder: Path) -> Path | None:
     return next((folder / FOLDER / name for name in COUNTER_FILES if (folder / FOLDER / name).is_file()), None)
 
 
-def campaign_counters(campaign: Campaign, path: Path | None = None) -> pd.DataFrame:
-    """Counters of the campaign's kernel calls.
+def campaign_counters(campaign: Campaign, backend: str, path: Path | None = None) -> pd.DataFrame:
+    """Counters of the kernel calls that a backend made in the campaign.
 
     Raises
     ------
     DataError
-        There is no such table.
+        There is no such table, or it holds other backends only.
     """
     found = path or counters_path(campaign.path)
     if found is None:
@@ -125,5 +125,23 @@ def campaign_counters(campaign: Campaign, path: Path | None = None) -> pd.DataFr
             place=str(campaign.path / FOLDER / COUNTER_FILES[0]),
             hint="Count them on the machine of the campaign: mlperf collect kernel-counters CAMPAIGN -o counters.csv.",
         )
-    table = read_any_table(found, duplicates="keep")
-    return table[[*CALL_KEYS, *(name for name in DYNAMIC_COLUMNS if name in table)]]
+    return counters_of(read_any_table(found, duplicates="keep"), backend, str(found))
+
+
+def counters_of(table: pd.DataFrame, backend: str, place: str) -> pd.DataFrame:
+    """Keys and counters of a backend's kernel calls; a table without a column ``backend`` is of one.
+
+    Raises
+    ------
+    DataError
+        The table holds other backends only.
+    """
+    held = table["backend"].unique() if "backend" in table else [backend]
+    if backend not in held:
+        raise DataError(
+            f"got rows of {', '.join(map(str, held))}, expected rows of {backend}",
+            place=f"{place}, column backend",
+            hint=f"Count them: mlperf collect kernel-counters CAMPAIGN --backend {backend} -o counters.csv.",
+        )
+    own = table[table["backend"] == backend] if "backend" in table else table
+    return own[[*CALL_KEYS, *(name for name in DYNAMIC_COLUMNS if name in own)]]

@@ -22,7 +22,12 @@ from mlperf.training.fits.ratio_model import Fits, fits_from_dict, fits_to_dict
 if TYPE_CHECKING:
     from mlperf.specs.network.cnn import CnnSpec
 
-RUN, SURROGATE = "short run", "cache model"
+RUN, SURROGATE, SIZES = "short run", "cache model", "sizes"
+
+
+def stand_in_name(description: EngineDescription | None) -> str:
+    """What models of counters read: the cache model of the engine's loops, or no more than a library call's sizes."""
+    return SIZES if description is None else SURROGATE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,8 +38,8 @@ class Characteristics:
     ----------
     sets : tuple of str
         Keys of `mlperf.features.network_engine.SETS`.
-    description : EngineDescription
-        Caches and libraries of the machine that was trained on.
+    description : EngineDescription or None
+        Caches and libraries of the machine that was trained on; None for library layers, whose loops nobody knows.
     surrogates : Surrogates or None
         Models of the counters; None without a dynamic set.
     stand_in : mapping
@@ -42,11 +47,11 @@ class Characteristics:
     counters : DataFrame or None
         Counters of a short run of the networks to predict.
     counters_from : str
-        ``"short run"``, ``"cache model"``, or empty: nobody said.
+        ``"short run"``, ``"cache model"`` (of library layers: models on their sizes), or empty: nobody said.
     """
 
     sets: tuple[str, ...]
-    description: EngineDescription
+    description: EngineDescription | None
     surrogates: Surrogates | None
     stand_in: Fits = field(default_factory=dict)
     counters: pd.DataFrame | None = None
@@ -60,6 +65,11 @@ class Characteristics:
         known = {name for fits in self.surrogates.models.values() for name in fits}
         return tuple(column.name for name in self.sets for column in SETS[name].columns if column.name in known)
 
+    @property
+    def source(self) -> str:
+        """Where the counters of unseen networks come from, for people."""
+        return stand_in_name(self.description) if self.counters_from == SURROGATE else self.counters_from
+
     def complete(self, calls: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> pd.DataFrame:
         """Kernel calls with the columns of all sets.
 
@@ -68,7 +78,7 @@ class Characteristics:
         DataError
             The model reads counters and nobody said where from; names the missing columns.
         """
-        described = describe_calls(calls, cnns, self.description)
+        described = calls if self.description is None else describe_calls(calls, cnns, self.description)
         if not self.dynamic:
             return described
         if self.counters is not None:
@@ -78,17 +88,14 @@ class Characteristics:
         raise DataError(
             f"is missing {', '.join(self.dynamic)}: the model has terms that only a run of this CNN can give",
             place=f"CNN {calls['cnn'].iloc[0]!r}, kernel characteristics",
-            hint="Count them in a short run on this machine (--profile-run), or let the cache model stand in (--surrogates).",
+            hint="Count them in a short run on this machine (--profile-run), or let models of them stand in (--surrogates).",
         )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON types; counters of other networks are not stored."""
-        caches = [[cache.name, cache.size_bytes, cache.line_bytes, cache.ways] for cache in self.description.caches]
         return {
             "sets": list(self.sets),
-            "caches": caches,
-            "blocking": plain(self.description.blocking),
-            "mix": None if self.description.mix is None else plain(self.description.mix.frame),
+            **_description_to_dict(self.description),
             "surrogates": None if self.surrogates is None else fits_to_dict(self.surrogates.models),
             "stand_in": fits_to_dict(self.stand_in),
         }
@@ -97,18 +104,31 @@ class Characteristics:
     def from_dict(cls, value: Any, path: str) -> Characteristics:
         """The inverse; DataError with the JSON path of what is wrong."""
         with Fields(value, path) as fields:
-            caches = tuple(
-                CacheLevel(str(name), int(size), int(line), int(ways)) for name, size, line, ways in fields.items("caches")
-            )
-            blocking = _blocking_from_dict(fields.raw("blocking"), f"{path}.blocking")
-            mix = None if fields.absent("mix") else InstructionMix(frame_from_dict(fields.raw("mix"), f"{path}.mix"))
             counted = None if fields.absent("surrogates") else fits_from_dict(fields.raw("surrogates"), f"{path}.surrogates")
             return cls(
                 fields.texts("sets"),
-                EngineDescription(caches, blocking, mix),
+                _description_from_dict(fields, path),
                 None if counted is None else Surrogates(counted),
                 fits_from_dict(fields.raw("stand_in"), f"{path}.stand_in"),
             )
+
+
+def _description_to_dict(description: EngineDescription | None) -> dict[str, Any]:
+    if description is None:
+        return {"caches": None, "blocking": None, "mix": None}
+    return {
+        "caches": [[cache.name, cache.size_bytes, cache.line_bytes, cache.ways] for cache in description.caches],
+        "blocking": plain(description.blocking),
+        "mix": None if description.mix is None else plain(description.mix.frame),
+    }
+
+
+def _description_from_dict(fields: Fields, path: str) -> EngineDescription | None:
+    mix = None if fields.absent("mix") else InstructionMix(frame_from_dict(fields.raw("mix"), f"{path}.mix"))
+    if fields.absent("blocking") and fields.absent("caches"):
+        return None
+    caches = tuple(CacheLevel(str(name), int(size), int(line), int(ways)) for name, size, line, ways in fields.items("caches"))
+    return EngineDescription(caches, _blocking_from_dict(fields.raw("blocking"), f"{path}.blocking"), mix)
 
 
 def _blocking_from_dict(value: Any, path: str) -> Blocking:

@@ -76,7 +76,7 @@ def methods_with(memory_terms: tuple[str, ...] = (), gemm_terms: tuple[str, ...]
     Parameters
     ----------
     memory_terms, gemm_terms : tuple of str
-        Candidates beside `MEMORY_TERMS`, and beside those of products; columns of the kernel rows.
+        Candidates beside `MEMORY_TERMS`, and beside those of products, the library's as well; columns of the kernel rows.
     without : str
         Column that no candidate may read, to see what it is worth.
     """
@@ -85,7 +85,7 @@ def methods_with(memory_terms: tuple[str, ...] = (), gemm_terms: tuple[str, ...]
         return tuple(term for term in terms if not without or without not in term)
 
     memory, calibrated = left(*MEMORY_TERMS, *memory_terms), left(*CALIBRATED_TERMS, *gemm_terms)
-    in_library = left(*LIBRARY_TERMS)
+    in_library = left(*LIBRARY_TERMS, *gemm_terms)
     return {
         "paper": Method(_fixed(PAPER_MEMORY_TERMS), None, _fixed(PAPER_LIBRARY_TERMS), keep_totals=False),
         "ols": Method(
@@ -103,7 +103,7 @@ def methods_with(memory_terms: tuple[str, ...] = (), gemm_terms: tuple[str, ...]
         "learnt": Method(
             _learnt(memory, left(*MEMORY_RESIDUAL_COLUMNS, *memory_terms)),
             _learnt(calibrated, left(*GEMM_RESIDUAL_COLUMNS, *gemm_terms)),
-            _learnt(in_library, left(*LIBRARY_FEATURES)),
+            _learnt(in_library, left(*LIBRARY_FEATURES, *gemm_terms)),
             keep_totals=True,
         ),
     }

@@ -11,6 +11,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
+from mlperf.features.network.kernels import LIBRARY, form_of
 from mlperf.features.network_engine import SETS
 from mlperf.training.characteristics.description import (
     FOLDER,
@@ -44,7 +45,7 @@ class GradientCharacteristics:
     data : GradientData
         Calls with the columns of the sets.
     description : EngineDescription or None
-        Of the machine.
+        Of the machine; None for library layers.
     """
 
     sets: tuple[str, ...]
@@ -60,23 +61,21 @@ class GradientCharacteristics:
         Raises
         ------
         DataError
-            No instruction mix for ``swc-o``, no counters for ``dwc-b``, or calls that the NumPy engine does not make.
+            No instruction mix for ``swc-o``, no counters for ``dwc-b``, or a call without a row among them.
         UsageError
-            Unknown set.
+            Unknown set, or one that describes loops of the NumPy engine, for calls of a library.
         """
         chosen = default_sets(campaign, data.backend) if sets is None else checked_sets(sets)
         if not chosen:
             return cls((), data, None)
-        description = description_of(campaign, instructions=chosen != DEFAULT_SETS)
-        if "swc-o" in chosen and description.mix is None:
-            raise DataError(
-                "got no instruction mix of the campaign's libraries, expected one for swc-o",
-                place=str(campaign.path / FOLDER / MIX_FILE),
-                hint="Read it on the machine of the campaign: mlperf features engine -o instructions.csv.",
-            )
-        calls = describe_calls(data.calls, campaign.cnns, description)
+        if form_of(data.calls["kernel"]) is LIBRARY:
+            check_library_sets(chosen, data.backend)
+            description, calls = None, data.calls
+        else:
+            description = described_machine(campaign, chosen)
+            calls = describe_calls(data.calls, campaign.cnns, description)
         if any(SETS[name].dynamic for name in chosen):
-            calls = joined_columns(calls, campaign_counters(campaign, counters), "kernel counters")
+            calls = joined_columns(calls, campaign_counters(campaign, data.backend, counters), "kernel counters")
         return cls(chosen, replace(data, calls=calls), description)
 
     @property
@@ -90,7 +89,7 @@ class GradientCharacteristics:
         return any(SETS[name].dynamic for name in self.sets)
 
     def complete(self, trained: pd.DataFrame, left_out: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Both with counters by the cache model, fitted on the first: what is fitted must know what a prediction will know."""
+        """Both with counters by models of them, fitted on the first: what is fitted must know what a prediction will know."""
         if not self.dynamic:
             return trained, left_out
         surrogates = fit_surrogates(trained)
@@ -98,13 +97,48 @@ class GradientCharacteristics:
 
     def stored(self, seed: int = 0) -> Characteristics | None:
         """What the model keeps of this."""
-        if self.description is None:
+        if not self.sets:
             return None
         if not self.dynamic:
             return Characteristics(self.sets, self.description, None)
         surrogates = fit_surrogates(self.data.calls)
         stand_in = fit_gradient(surrogates.replaced(self.data.calls), None, self.data.backend, table=self.table, seed=seed)
         return Characteristics(self.sets, self.description, surrogates, stand_in.kernels)
+
+
+def described_machine(campaign: Campaign, sets: Sequence[str]) -> EngineDescription:
+    """Caches and libraries of the campaign's machine, as far as the sets read them.
+
+    Raises
+    ------
+    DataError
+        No instruction mix for ``swc-o``.
+    """
+    description = description_of(campaign, instructions=tuple(sets) != DEFAULT_SETS)
+    if "swc-o" in sets and description.mix is None:
+        raise DataError(
+            "got no instruction mix of the campaign's libraries, expected one for swc-o",
+            place=str(campaign.path / FOLDER / MIX_FILE),
+            hint="Read it on the machine of the campaign: mlperf features engine -o instructions.csv.",
+        )
+    return description
+
+
+def check_library_sets(sets: Sequence[str], backend: str) -> None:
+    """Accept sets that describe calls of a library.
+
+    Raises
+    ------
+    UsageError
+        One describes loops of the NumPy engine.
+    """
+    static = [name for name in sets if not SETS[name].dynamic]
+    if static:
+        known = ", ".join(name for name in SETS if SETS[name].dynamic)
+        raise UsageError(
+            f"got {static[0]} for library layers (backend {backend!r}), expected {known} or none",
+            hint=f"{static[0]} describes the loops of the NumPy engine; those of a library are not known.",
+        )
 
 
 def default_sets(campaign: Campaign, backend: str) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ def gradient_data(
     for name, table in tables.items():
         if table is None:
             raise DataError(f"got no {name}.csv, expected one", place=str(campaign.path), hint=f"Run `mlperf collect {name}`.")
-    backend = _one_backend(campaign, backend)
+    backend = campaign.backend(backend)
     kernels, steps = (_rows_of(table, backend, leave_out) for table in tables.values())
     # Only a kernel that its layer does not run may have taken no time.
     ran = kernels[kernels[CLOCK] > 0]
@@ -92,19 +92,6 @@ def gradient_data(
 
 def _rows_of(table: pd.DataFrame, backend: str, leave_out: Sequence[str]) -> pd.DataFrame:
     return table[(table["backend"] == backend) & ~table["cnn"].isin(list(leave_out))]
-
-
-def _one_backend(campaign: Campaign, backend: str | None) -> str:
-    present = sorted(str(name) for name in campaign.kernels["backend"].unique())
-    if backend is None and len(present) == 1:
-        return present[0]
-    if backend in present:
-        return str(backend)
-    raise DataError(
-        f"got backend {backend!r}, expected one of {', '.join(present)}",
-        place=f"{campaign.path}/kernels.csv, column backend",
-        hint="Name one with --backend.",
-    )
 
 
 def _step_cv(steps: pd.DataFrame) -> float:
