@@ -40,7 +40,7 @@ def run(request: AsgdRequest) -> Run:
 
 @pytest.fixture(scope="session")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Two ranks with two workers each on the digits: on a busy machine too it makes a few updates, and learns however old they are."""
+    """Two ranks with two workers each on the digits: a few updates on a busy machine too, steps small enough for old gradients."""
     return run(AsgdRequest(tmp_path_factory.mktemp("real"), repeats=1, epochs=12, learning_rate=1e-4, seed=3))
 
 
