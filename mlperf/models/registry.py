@@ -16,6 +16,7 @@ STORED: Mapping[str, str] = MappingProxyType(
         "stepwise_ols": "mlperf.models.estimators.stepwise.stepwise:StepwiseOLS",
         "nonnegative": "mlperf.models.estimators.members.nonnegative:NonNegativeOLS",
         "log": "mlperf.models.estimators.members.log_linear:LogOLS",
+        "log_stepwise": "mlperf.models.estimators.stepwise.log_stepwise:LogStepwiseOLS",
         "huber": "mlperf.models.estimators.members.robust:HuberOLS",
         "quantile": "mlperf.models.estimators.members.quantile:QuantileOLS",
         "censored_normal": "mlperf.models.estimators.members.censored:CensoredNormal",
@@ -32,7 +33,6 @@ STORED: Mapping[str, str] = MappingProxyType(
 REGRESSORS: Mapping[str, str] = MappingProxyType(
     {
         **STORED,
-        "log_stepwise": "mlperf.models.estimators.stepwise.log_stepwise:LogStepwiseOLS",
         "group_jackknife": "mlperf.models.estimators.members.group_jackknife:GroupJackknifeOLS",
         "learner": "mlperf.models.estimators.learning.learners:LogLearner",
         "selected_terms": "mlperf.models.estimators.choice.selected_terms:SelectedTerms",

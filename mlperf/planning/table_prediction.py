@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from mlperf.core.shown import Shown
 from mlperf.datasets.joining.join import KEY, Keys, Table, join_tables
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.training.table_model import TableModel
+from mlperf.training.table.table_model import TableModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,17 +94,11 @@ def predict_rows(
         model.target,
         frame,
         model.predict(frame),
-        _scaled_interval(model, frame, "mean", level),
-        _scaled_interval(model, frame, "run", level),
+        model.predict_interval(frame, "mean", level),
+        model.predict_interval(frame, "run", level),
         inside,
     )
 
 
 def _read(rows: Table) -> pd.DataFrame:
     return rows if isinstance(rows, pd.DataFrame) else read_any_table(rows, duplicates="keep")
-
-
-def _scaled_interval(model: TableModel, frame: pd.DataFrame, kind: str, level: float) -> Interval:
-    estimator: Any = model.fitted.estimator
-    interval = estimator.predict_interval(model.ordered(frame), kind=kind, level=level)
-    return Interval(model.fitted.total_scale * interval.lower, model.fitted.total_scale * interval.upper, level)

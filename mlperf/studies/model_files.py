@@ -36,7 +36,7 @@ TRAINED = "It is asked with mlperf predict, report and compare."
 MODEL_FILES: Mapping[str, ModelFile] = MappingProxyType(
     {
         "system": ModelFile("mlperf.training.model:Model", "of a campaign", TRAINED),
-        "table": ModelFile("mlperf.training.table_model:TableModel", "of a table", TRAINED),
+        "table": ModelFile("mlperf.training.table.table_model:TableModel", "of a table", TRAINED),
         "kernels": ModelFile(
             "mlperf.studies.kernels.kernel_model:KernelModel", "of single kernels", "Ask it with mlperf kernels predict."
         ),

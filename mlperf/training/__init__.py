@@ -9,7 +9,7 @@ __getattr__, __dir__, __all__ = exports(
     {
         "train": "mlperf.training.training",
         "Model": "mlperf.training.model",
-        "TableModel": "mlperf.training.table_model",
+        "TableModel": "mlperf.training.table.table_model",
         "GradientModel": "mlperf.training.gradient.gradient",
         "model_report": "mlperf.training.model_report",
     },

@@ -12,7 +12,7 @@ from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.training.model import Model
 from mlperf.training.part_report import PartReport, parts_frame, table_part
-from mlperf.training.table_model import TableModel
+from mlperf.training.table.table_model import TableModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,6 +15,7 @@ from mlperf.training.components.component_fit import ComponentModel
 from mlperf.training.fits.left_out import LeftOutError
 from mlperf.training.fits.ratio_model import Scaled
 from mlperf.training.gradient.gradient import EXPLAINED
+from mlperf.training.table.table_fit import TableFit
 
 HIGH_R2, HIGH_MAPE = 0.9, 0.3
 MANY_OUTSIDE = 0.1
@@ -67,7 +68,7 @@ def component_part(item: ComponentModel) -> PartReport:
     return _part(item.name, "component", item.selected, left_out, item.noise_floor, "selected")
 
 
-def table_part(target: str, fitted: Scaled, errors: LeftOutError | None, noise_floor: float) -> PartReport:
+def table_part(target: str, fitted: TableFit | Scaled, errors: LeftOutError | None, noise_floor: float) -> PartReport:
     """Report of the model of one table."""
     return _part(target, "table", fitted, _left_out_table({"selected": errors}), noise_floor, "selected")
 
@@ -85,7 +86,7 @@ def _left_out_table(errors: dict[str, LeftOutError | None]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _part(name: str, kind: str, fitted: Scaled, left_out: pd.DataFrame, floor: float, method: str) -> PartReport:
+def _part(name: str, kind: str, fitted: TableFit | Scaled, left_out: pd.DataFrame, floor: float, method: str) -> PartReport:
     fit: FitReport = fitted.estimator.report_
     path: Any = fitted.estimator.path_
     shown = left_out[left_out["method"] == method] if len(left_out) else left_out

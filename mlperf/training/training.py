@@ -23,7 +23,8 @@ from mlperf.training.gradient.score import GradientScore
 from mlperf.training.gradient.work_model import WorkModel
 from mlperf.training.model import Model
 from mlperf.training.run_model import fit_run_model, fit_steps
-from mlperf.training.table_model import TableModel, train_table
+from mlperf.training.table.table_model import TableModel
+from mlperf.training.table.train_table import train_table
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
@@ -43,7 +44,7 @@ def train(source: Campaign | pd.DataFrame | str | Path, *, target: str | None = 
     target : str, optional
         Column to predict. Makes ``source`` a table.
     **options
-        Of `train_campaign` or, with ``target``, of `mlperf.training.table_model.train_table`.
+        Of `train_campaign` or, with ``target``, of `mlperf.training.table.train_table.train_table`.
 
     Raises
     ------

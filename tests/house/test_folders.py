@@ -25,7 +25,7 @@ FOLDERS = {
     "studies/kernels": ("tables", "."),
     "systems": ("base", "coupling", "sprint"),
     "traces": ("timeline",),
-    "training": ("fits", "characteristics", "gradient", "components", ".", "quality"),
+    "training": ("fits", "table", "characteristics", "gradient", "components", ".", "quality"),
 }
 """Folders of each folder that has some, from the ground up; ``"."`` are its own files."""
 MOST_MODULES = 20

@@ -13,8 +13,23 @@ from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NameList, TermList, Words
 from mlperf.core.errors import UsageError
 
-TABLE_OPTIONS = ("terms", "formula", "groups", "join", "on")
+TABLE_OPTIONS = ("terms", "formula", "groups", "join", "on", "method", "totals", "direction", "criterion", "k")
 NO_SET = "none"
+TABLE_METHODS = ("auto", "ols", "log", "nonnegative", "quantile", "ratio", "local", "boosted", "boosted-log")
+LIST = "list"
+CRITERIA = ("aic", "bic", "aicc", "cp", "p_value", "adj_r2")
+
+
+def list_methods(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
+    """Explain the methods and leave, where --method list asks for it."""
+    if value != LIST:
+        return value
+    from mlperf.training.table.methods import explanation
+
+    click.echo(explanation())
+    return ctx.exit()
+
+
 CAMPAIGN_OPTIONS = ("backend", "leave_out", "characteristics", "counters", "runs", "repeats")
 
 
@@ -24,6 +39,7 @@ Examples:
   mlperf train campaign/ -o model.json
   mlperf train cpu-epyc --characteristics swc-s,dwc-b -o model.json
   mlperf train cpu-epyc --runs asgd-emulated --runs asgd-networks -o model.json
+  mlperf train times.csv --target time_ms -o model.json
   mlperf train times.csv --target time_ms --terms 'm*n*k, m*n, log2(n)' --groups device -o model.json
   mlperf train times.csv --join nests.csv --join counts.csv --on kernel --target time_s -o model.json
   mlperf train quality/ --target-accuracy 0.9 -o quality.json
@@ -70,6 +86,21 @@ Examples:
 @click.option("--data-set", metavar="NAME", help="With --target-accuracy: the data set, where SOURCE has runs on several.")
 @click.option("--terms", type=TermList(), help="Candidate terms: expressions over columns, comma-separated.")
 @click.option("--formula", help="Candidate terms in R's language.")
+@click.option(
+    "--method",
+    type=Words((*TABLE_METHODS, LIST)),
+    is_eager=True,
+    callback=list_methods,
+    help="What predicts: auto compares all on left-out rows; --method list explains them.  [default: auto]",
+)
+@click.option(
+    "--totals", type=Words(("free", "keep")), help="keep: one factor on predictions where it makes left-out totals truer."
+)
+@click.option("--direction", type=Words(("backward", "forward", "both")), help="Of the selection of terms.  [default: backward]")
+@click.option("--criterion", type=Words(CRITERIA), help="Of the selection of terms.  [default: aic]")
+@click.option(
+    "--k", type=click.FloatRange(min=0.0), help="Penalty for each parameter in the criterion.  [default: 2, of bic log n]"
+)
 @click.option("--groups", "--group", "groups", metavar="COLUMN", help="Rows with an equal value stay in one fold.")
 @join_options
 @seed_option

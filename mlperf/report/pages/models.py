@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mlperf.training.model_report import ModelReport, StatsmodelsSummaries
     from mlperf.training.part_report import PartReport
     from mlperf.training.run_model import RunModel
-    from mlperf.training.table_model import TableModel
+    from mlperf.training.table.table_model import TableModel
 
 METHODS = {
     "paper": "hand-chosen terms of the paper, plain least squares",
@@ -133,14 +133,29 @@ def absent_text(model: Model) -> str:
 
 
 def table_model_sections(model: TableModel) -> tuple[Section, ...]:
-    """The fit's report, then the error on left-out groups."""
-    estimator = model.fitted.estimator
+    """How good it is in words, the methods that were compared, the explainable fit, what was done with the columns."""
+    from mlperf.training.table.verdict import verdict
+
+    sections = [Section(f"Model of {model.target}: {model.method}", text=f"{verdict(model)}\n{model.reason}")]
+    if len(model.methods) > 1:
+        sections.append(Section("Methods on left-out rows", methods_table(model.methods)))
+    sections.append(Section(f"Terms chosen by AIC for {model.target}", text=str(model.fitted.estimator.report_)))
+    if len(model.by_group):
+        sections.append(Section(f"Left-out error by {model.groups}", model.by_group))
+    remarks = [*(f"{item.name} {item.reason}" for item in model.set_aside), *model.notes]
+    if remarks:
+        sections.append(Section("Left aside and noted", text="\n".join(f"- {remark}" for remark in remarks)))
     left_out = "too few groups to leave one out" if model.errors is None else errors_text(model.errors)
     grouped = f"groups of equal {model.groups}" if model.groups else "groups of equal features"
-    return (
-        Section(f"Model of {model.target}", text=str(estimator.report_)),
-        Section("", text=f"Left-out error ({grouped}): {left_out}."),
-    )
+    return (*sections, Section("", text=f"Left-out error ({grouped}): {left_out}."))
+
+
+def methods_table(methods: pd.DataFrame) -> pd.DataFrame:
+    """The methods compared, errors under names that say what they are."""
+    shown = methods[["method", "mape", "median", "q3", "nonpositive", "beyond", "chosen"]].copy()
+    shown["chosen"] = np.where(shown["chosen"], "predicts", "")
+    names = {"median": "median_error", "q3": "third_quartile_error", "nonpositive": "nonpositive_share"}
+    return shown.rename(columns={**names, "beyond": "log_error_beyond"})
 
 
 def errors_text(left_out: LeftOutError) -> str:

@@ -51,7 +51,7 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
         },
         "train": {
             "mlperf.training.model:Model": View("mlperf.report.pages.models:model_sections"),
-            "mlperf.training.table_model:TableModel": View("mlperf.report.pages.models:table_model_sections"),
+            "mlperf.training.table.table_model:TableModel": View("mlperf.report.pages.models:table_model_sections"),
             "mlperf.training.quality.quality_model:QualityModel": View("mlperf.report.pages.quality:quality_sections"),
         },
         "report": {

@@ -14,6 +14,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.json_fields import Fields
 from mlperf.models.regressor import fit_in_groups
 from mlperf.models.storage.store import model_from_dict, model_to_dict
+from mlperf.models.uncertainty.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +34,11 @@ class Scaled:
     def in_domain(self, rows: pd.DataFrame) -> BoolArray:
         """Whether each row lies inside the measured domain."""
         return np.asarray(self.estimator.in_domain(rows), bool)
+
+    def predict_interval(self, rows: pd.DataFrame, kind: str = "run", level: float = 0.95) -> Interval:
+        """Interval of the mean or of a run of each row, shape (n_rows,)."""
+        found = self.estimator.predict_interval(rows, kind=kind, level=level)
+        return Interval(self.total_scale * found.lower, self.total_scale * found.upper, level)
 
     def sample(self, rows: pd.DataFrame, rng: np.random.Generator, size: int, kind: str) -> FloatArray:
         """Joint draws of the rows' mean (``kind="mean"``) or of a run (``"run"``): seconds, shape (size, n_rows)."""

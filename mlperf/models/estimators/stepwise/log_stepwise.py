@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.json_fields import Fields
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.estimators.time_regressor import TimeRegressor
 from mlperf.models.formula.inputs import query_frame, training_rows
@@ -88,3 +89,33 @@ class LogStepwiseOLS(TimeRegressor):
         rows = self._rows(X)
         logs = self.model_.predict_interval(rows, kind=kind, level=level)
         return Interval(np.exp(logs.lower), np.exp(logs.upper), level)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fit of the logarithm and the smearing as JSON types; `from_dict` reads them back."""
+        from mlperf.models.storage.store import model_to_dict
+
+        check_is_fitted(self, "model_")
+        labels = getattr(self, "feature_names_in_", None)
+        return {
+            "parameters": self.parameters_to_dict(),
+            "feature_names": None if labels is None else [str(label) for label in labels],
+            "n_features": self.n_features_in_,
+            "model": model_to_dict(self.model_),
+            "smearing": self.smearing_,
+            "choice": self.choice_,
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> Self:
+        """The fitted model that `to_dict` wrote; DataError with the JSON path of what is wrong."""
+        from mlperf.models.storage.store import model_from_dict
+
+        with Fields(document, path) as fields:
+            model = cls.from_parameters(fields.child("parameters"))
+            if not fields.absent("feature_names"):
+                model.feature_names_in_ = np.array(fields.texts("feature_names"), dtype=object)
+            model.n_features_in_ = fields.integer("n_features", lower=1)
+            model.model_ = model_from_dict(fields.raw("model"), f"{path}.model")
+            model.smearing_ = fields.number("smearing", lower=0.0)
+            model.choice_ = fields.text("choice")
+        return model

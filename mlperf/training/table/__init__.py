@@ -1,0 +1,1 @@
+"""One column of any table: what may explain it, which terms, which method, how far to believe it."""

@@ -1,0 +1,239 @@
+"""Which method suits a table: left-out groups judge all of them, inside what was measured and beyond it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.errors import FitError, MlperfError
+from mlperf.core.shown import Shown
+from mlperf.models.uncertainty.difficulty import Difficulty, left_out_scores
+from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
+from mlperf.models.validation.folds import Fold, leave_largest_out
+from mlperf.models.validation.left_out import LeftOutRows, left_out
+from mlperf.models.validation.scores import LARGEST_RATIO
+from mlperf.training.table.methods import METHODS
+from mlperf.training.table.screening import is_number
+from mlperf.training.table.table_regressor import TableRegressor
+
+MOST_ROWS = 4000
+"""Rows on which methods are compared; more cost minutes and change no choice."""
+LEAST_ROWS_BEYOND = 40
+SHARE_BEYOND = 0.2
+LEAST_GAIN = 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice(Shown):
+    """How the methods did on left-out rows, and which is taken.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a method: ``method``, ``complexity``, ``mape``, ``median``, ``q3``, ``loss`` (mean |log(predicted / measured)|),
+        ``behind`` and ``behind_se`` (loss over that of the best, and its standard error over groups), ``nonpositive`` (share of
+        left-out rows predicted <= 0), ``beyond`` (loss on the largest fifth, learnt from the rest), ``chosen``, ``note``.
+    chosen : str
+        The simplest method whose loss is not further behind the best than one standard error or 5 %, among those that predict no
+        time <= 0.
+    beyond : str
+        The best on the largest times, learnt from smaller ones: it answers outside the measured domain.
+    rows : LeftOutRows
+        Left-out predictions; those of a fold by the method that the other folds choose.
+    used : array of int, shape (n_used,)
+        The rows of the table that were compared.
+    residuals_beyond : array or None
+        log(measured / predicted) of ``beyond`` on the largest fifth.
+    """
+
+    table: pd.DataFrame
+    chosen: str
+    beyond: str
+    rows: LeftOutRows
+    used: IntArray
+    residuals_beyond: FloatArray | None
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table."""
+        return self.table
+
+
+def compared_rows(keys: Any, seed: int, most: int = MOST_ROWS) -> IntArray:
+    """Rows of random whole groups, about ``most``; all where there are no more."""
+    codes, names = pd.factorize(np.asarray(keys))
+    if len(codes) <= most:
+        return np.arange(len(codes))
+    order = np.random.default_rng(seed).permutation(len(names))
+    counts = np.bincount(codes)[order]
+    taken = order[: max(2, int(np.searchsorted(np.cumsum(counts), most)))]
+    return np.flatnonzero(np.isin(codes, taken))
+
+
+def choose_method(
+    frame: pd.DataFrame,
+    times: FloatArray,
+    keys: Any,
+    make: Callable[[str], TableRegressor],
+    methods: Sequence[str],
+    folds: Callable[[Any], Sequence[Fold]],
+    seed: int = 0,
+) -> Choice:
+    """Compare methods on left-out groups; everything that they choose themselves is chosen inside each fold.
+
+    Parameters
+    ----------
+    frame : DataFrame, shape (n_rows, n_columns)
+    times : array, shape (n_rows,)
+        Positive.
+    keys : array, shape (n_rows,)
+        What is left out together.
+    make : callable
+        The unfitted regressor of a method.
+    methods : sequence of str
+        Names, of `METHODS`.
+    folds : callable
+        Splits of the keys.
+    seed : int
+        Of the rows that are compared where there are more than 4,000.
+
+    Raises
+    ------
+    FitError
+        No method could be fitted.
+    """
+    used = compared_rows(keys, seed)
+    X, y, own = frame.iloc[used].reset_index(drop=True), times[used], np.asarray(keys)[used]
+    splits = folds(own)
+    found, notes = {}, {}
+    for name in methods:
+        try:
+            found[name] = left_out(partial(_raw, make, name), X, y, own, splits, domain=name == methods[0], equal_rows=True)
+        except MlperfError as error:
+            notes[name] = str(error)
+    if not found:
+        raise FitError(f"no method could be fitted: {next(iter(notes.values()), 'none was asked for')}")
+    beyond = {} if len(methods) == 1 else beyond_losses(X, y, make, tuple(found))
+    codes = pd.factorize(own)[0]
+    table = _table(methods, found, notes, codes, {name: float(np.abs(each).mean()) for name, each in beyond.items()})
+    chosen = simplest({name: group_losses(rows, codes) for name, rows in found.items()}, positive(found))
+    table["chosen"] = table["method"] == chosen
+    extends = min(beyond, key=lambda name: float(np.abs(beyond[name]).mean())) if beyond else chosen
+    return Choice(table, chosen, extends, cross_chosen(found, codes), used, beyond.get(extends))
+
+
+def _raw(make: Callable[[str], TableRegressor], name: str) -> TableRegressor:
+    """A method's regressor without a floor under its predictions, so that a time <= 0 is seen."""
+    regressor = make(name)
+    regressor.floored = False
+    return regressor
+
+
+def group_losses(rows: LeftOutRows, codes: IntArray) -> FloatArray:
+    """Sums of |log(predicted / measured)| of each group that was tested over the mean size of a group; their mean is the loss."""
+    tested = rows.tested
+    ratio = np.clip(rows.predicted[tested] / rows.measured[tested], 1.0 / LARGEST_RATIO, LARGEST_RATIO)
+    kept, number = np.unique(codes[tested], return_inverse=True)
+    return np.asarray(np.bincount(number, np.abs(np.log(ratio)), len(kept)) * len(kept) / tested.sum())
+
+
+def positive(found: Mapping[str, LeftOutRows]) -> list[str]:
+    """Methods that predict no time <= 0 on left-out rows; those with the fewest where every one does."""
+    shares = {name: float((rows.predicted[rows.tested] <= 0.0).mean()) for name, rows in found.items()}
+    least = min(shares.values())
+    return [name for name, share in shares.items() if share <= least]
+
+
+def simplest(losses: Mapping[str, FloatArray], allowed: Sequence[str]) -> str:
+    """The simplest allowed method not further behind the best than one standard error of the difference over groups.
+
+    Nor does anybody give an explanation for a twentieth of the loss.
+    """
+    best = min(allowed, key=lambda name: float(losses[name].mean()))
+    behind = {name: losses[name] - losses[best] for name in allowed}
+    least = LEAST_GAIN * float(losses[best].mean())
+    near = [name for name in allowed if float(behind[name].mean()) <= max(standard_error(behind[name]), least)]
+    return min(near, key=lambda name: (METHODS[name].complexity, float(losses[name].mean())))
+
+
+def standard_error(values: FloatArray) -> float:
+    """Of the mean of values, shape (n_groups,)."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def cross_chosen(found: Mapping[str, LeftOutRows], codes: IntArray) -> LeftOutRows:
+    """Predictions of each fold by the method that is chosen without it, so that the error includes the choice's."""
+    first = next(iter(found.values()))
+    predicted, choices = first.predicted.copy(), []
+    for number in range(len(first.fold_names)):
+        others = {name: replace(rows, fold=np.where(rows.fold == number, -1, rows.fold)) for name, rows in found.items()}
+        name = next(iter(found))
+        if any(rows.tested.any() for rows in others.values()):
+            name = simplest({each: group_losses(rows, codes) for each, rows in others.items()}, positive(others))
+        predicted[first.fold == number] = found[name].predicted[first.fold == number]
+        choices.append(name)
+    return replace(first, predicted=predicted, choices=tuple(choices), fit_s=sum(rows.fit_s for rows in found.values()))
+
+
+def beyond_losses(
+    frame: pd.DataFrame, times: FloatArray, make: Callable[[str], TableRegressor], methods: Sequence[str]
+) -> dict[str, FloatArray]:
+    """log(measured / predicted) of the largest fifth of the times, learnt from the others, by method; empty with few rows.
+
+    Methods that predict a time <= 0 there are left out.
+    """
+    if len(times) < LEAST_ROWS_BEYOND or not any(is_number(frame[name]) for name in frame):
+        return {}
+    try:
+        fold = leave_largest_out(times, SHARE_BEYOND)[0]
+    except FitError:
+        return {}
+    found = {}
+    for name in methods:
+        try:
+            fitted = _raw(make, name).fit(frame.iloc[fold.train], times[fold.train])
+            predicted = fitted.predict(frame.iloc[fold.test])
+        except MlperfError:
+            continue
+        if (predicted > 0.0).all():
+            found[name] = np.log(times[fold.test] / predicted)
+    return found
+
+
+def _table(
+    methods: Sequence[str],
+    found: Mapping[str, LeftOutRows],
+    notes: Mapping[str, str],
+    codes: IntArray,
+    beyond: Mapping[str, float],
+) -> pd.DataFrame:
+    losses = {name: group_losses(rows, codes) for name, rows in found.items()}
+    best = min(losses, key=lambda name: float(losses[name].mean()))
+    rows: list[dict[str, Any]] = []
+    for name in methods:
+        row: dict[str, Any] = {"method": name, "complexity": METHODS[name].complexity, "note": notes.get(name, "")}
+        if name in found:
+            errors, behind = found[name].errors, losses[name] - losses[best]
+            row |= {key: getattr(errors, key) for key in ("mape", "median", "q3", "nonpositive")}
+            row |= {"loss": errors.log_ratio, "behind": float(behind.mean()), "behind_se": standard_error(behind)}
+            row |= {"beyond": beyond.get(name, np.nan), "fit_s": found[name].fit_s}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def left_out_material(choice: Choice, numbers: FloatArray, least: float) -> tuple[ResidualQuantiles | None, Difficulty | None]:
+    """What the intervals of a run are made of: left-out log residuals, and where they are larger.
+
+    ``numbers`` (n_rows, n_numeric) are what the sizes may depend on; predictions count as at least ``least``.
+    """
+    rows = choice.rows
+    tested = rows.tested
+    logs = np.log(rows.measured[tested] / np.maximum(rows.predicted[tested], least))
+    if len(logs) < 2:
+        return None, None
+    return left_out_scores(numbers[choice.used][tested], logs, rows.fold[tested])

@@ -1,0 +1,153 @@
+"""Which columns of a table may explain the target: not identifiers, not other measurements, not the target in disguise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.shown import Shown
+from mlperf.training.table.screening import is_number
+
+ORDINAL_NAMES = frozenset(
+    {"id", "index", "idx", "row", "round", "repeat", "rep", "sequence", "run", "run_id", "trial", "seed", "timestamp"}
+)
+TIME_NAME = re.compile(
+    r"(^|[_ (\[])(time|duration|latency|elapsed|wall|runtime|seconds|cycles)([_ )\]]|$)|([_ (\[])(s|ms|us|ns|sec|min|h)[)\]]?$",
+    re.I,
+)
+RATE_NAME = re.compile(
+    r"(g|t|m|p|giga|tera|mega)flop(s|/s|_s|_per_s)\b"
+    r"|(^|[_ (\[])(throughput|bandwidth|speed|fps|rate|efficiency|utili[sz]ation|speedup)([_ )\]]|$)"
+    r"|(per_s|/s)[)\]]?$",
+    re.I,
+)
+RATE_CORRELATION = 0.8
+"""A rate moves with the time beside the sizes that it was divided by."""
+MANY_LEVELS = 0.2
+"""A text column with more levels than this share of the rows tells nothing about a new row."""
+MOST_ROWS = 2000
+COUNTED_ROWS = 10
+LOOK_ALIKE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside(Shown):
+    """A column that is not offered as an explanation, and why."""
+
+    name: str
+    reason: str
+
+
+def explaining_columns(frame: pd.DataFrame, target: str, groups: str | None = None) -> tuple[tuple[str, ...], tuple[SetAside, ...]]:
+    """Columns that may explain the target where nobody said which.
+
+    Set aside are constants, identifiers and row numbers, texts that differ in nearly every row, other measured times, rates made
+    of the target (``teraflops``), and columns that repeat an earlier one.
+
+    Parameters
+    ----------
+    frame : DataFrame, shape (n_rows, n_columns)
+    target : str
+        The column to predict.
+    groups : str, optional
+        The column that says what belongs together.
+
+    Returns
+    -------
+    tuple of str, tuple of SetAside
+        Both in the order of the table.
+    """
+    y = frame[target].to_numpy(float)
+    offered = [str(name) for name in frame if name not in (target, groups)]
+    aside = dict(_by_themselves(frame, offered))
+    sizes = [name for name in offered if name not in aside and is_number(frame[name]) and not _is_measured(name)]
+    for name in offered:
+        if name not in aside and is_number(frame[name]) and name not in sizes:
+            reason = _measured_reason(frame, name, y, sizes)
+            if reason:
+                aside[name] = reason
+    for name in offered:
+        if name not in aside and is_number(frame[name]) and _is_target(frame[name].to_numpy(float), y):
+            aside[name] = f"is {target} in another unit"
+    aside |= _copies(frame, [name for name in offered if name not in aside])
+    kept = tuple(name for name in offered if name not in aside)
+    return kept, tuple(SetAside(name, aside[name]) for name in offered if name in aside)
+
+
+def _by_themselves(frame: pd.DataFrame, names: list[str]) -> Iterator[tuple[str, str]]:
+    """Columns that can explain nothing, whatever the target."""
+    n_rows = len(frame)
+    for name in names:
+        column = frame[name]
+        n_levels = int(column.nunique(dropna=False))
+        if n_levels < 2:
+            yield name, f"is {column.iloc[0]} in every row"
+        elif name.lower() in ORDINAL_NAMES:
+            yield name, "numbers the rows or repeats"
+        elif is_number(column):
+            if len(names) > 1 and n_rows >= COUNTED_ROWS and n_levels == n_rows and _counts_rows(column.to_numpy(float)):
+                yield name, "numbers the rows"
+        elif pd.api.types.is_datetime64_any_dtype(column.dtype):
+            yield name, "is a date"
+        elif n_levels > max(MANY_LEVELS * n_rows, 2):
+            yield name, f"has {n_levels} different texts in {n_rows} rows"
+
+
+def _counts_rows(values: FloatArray) -> bool:
+    return bool(values[0] in (0.0, 1.0) and (np.diff(values) == 1.0).all())
+
+
+def _is_measured(name: str) -> bool:
+    return bool(TIME_NAME.search(name) or RATE_NAME.search(name))
+
+
+def _measured_reason(frame: pd.DataFrame, name: str, y: FloatArray, sizes: list[str]) -> str:
+    """Why a column whose name is that of a time or a rate is no explanation; empty where it may be one."""
+    if TIME_NAME.search(name):
+        return "is a measured time by its name"
+    values = frame[name].to_numpy(float)
+    if not (values > 0.0).all() or not (y > 0.0).all():
+        return ""
+    together = correlation_beside(np.log(values), np.log(y), [frame[size].to_numpy(float) for size in sizes])
+    return (
+        f"is made of the target: a rate (correlation {together:.2f} beside the sizes)" if abs(together) > RATE_CORRELATION else ""
+    )
+
+
+def correlation_beside(one: FloatArray, other: FloatArray, columns: list[FloatArray]) -> float:
+    """Correlation of what the logarithms of other columns leave of two columns (partial correlation)."""
+    rows = slice(0, MOST_ROWS)
+    bent = [np.log(each) if (each > 0.0).all() else each for each in columns]
+    design = np.column_stack([np.ones(len(one)), *bent])[rows]
+    left = [each[rows] - design @ np.linalg.lstsq(design, each[rows], rcond=None)[0] for each in (one, other)]
+    sizes = [float(np.sqrt(each @ each)) for each in left]
+    return float(left[0] @ left[1] / (sizes[0] * sizes[1])) if min(sizes) > LOOK_ALIKE * np.sqrt(len(left[0])) else 0.0
+
+
+def _is_target(values: FloatArray, y: FloatArray) -> bool:
+    """Whether a column is the target times a constant and no whole numbers, as a size would be."""
+    if len(y) < 4 or np.ptp(y) == 0.0 or not (y != 0.0).all() or (values == np.round(values)).all():
+        return False
+    ratio = values / y
+    return bool(np.ptp(ratio) <= LOOK_ALIKE * np.abs(ratio).max())
+
+
+def _copies(frame: pd.DataFrame, names: list[str]) -> dict[str, str]:
+    """Columns that equal an earlier one up to a factor."""
+    found: dict[str, str] = {}
+    seen: dict[bytes, str] = {}
+    for name in names:
+        if not is_number(frame[name]):
+            continue
+        values = frame[name].to_numpy(float)
+        top = np.abs(values).max()
+        key = np.round(values / top, 12).tobytes() if top > 0.0 else b""
+        if key in seen:
+            found[name] = f"repeats {seen[key]}"
+        seen.setdefault(key, name)
+    return found

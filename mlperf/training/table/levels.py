@@ -1,0 +1,101 @@
+"""Levels of text columns: rare ones are pooled, those never seen are taken for the most frequent one and flagged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray
+from mlperf.core.json_fields import Fields
+from mlperf.training.table.screening import is_number
+
+OTHER = "(other)"
+LEAST_ROWS, ENOUGH_ROWS = 3, 30
+"""A level in fewer rows than this is rare, in a table of at least so many rows; in a smaller one only a level in one row is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLevels:
+    """Levels of one column that have a coefficient, the rare ones pooled as ``(other)``, and what stands for one never seen."""
+
+    kept: tuple[str, ...]
+    pooled: tuple[str, ...]
+    substitute: str
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Levels of every text column, by its name."""
+
+    columns: Mapping[str, ColumnLevels]
+
+    @classmethod
+    def fit(cls, frame: pd.DataFrame) -> Levels:
+        """Count the levels of every column that does not hold numbers."""
+        return cls({str(name): _column_levels(frame[name].astype(str)) for name in frame if not is_number(frame[name])})
+
+    def apply(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The frame with rare levels pooled and those never seen replaced, shape unchanged."""
+        made = {name: self._mapped(frame[name].astype(str), levels) for name, levels in self.columns.items() if name in frame}
+        return frame.assign(**made) if made else frame
+
+    def unseen(self, frame: pd.DataFrame) -> BoolArray:
+        """Rows with a level that the fit has not seen, shape (n_rows,)."""
+        found = np.zeros(len(frame), bool)
+        for name, levels in self.columns.items():
+            if name in frame:
+                found |= ~frame[name].astype(str).isin([*levels.kept, *levels.pooled]).to_numpy(bool)
+        return found
+
+    def _mapped(self, texts: pd.Series, levels: ColumnLevels) -> pd.Series:
+        seen = texts.where(texts.isin([*levels.kept, *levels.pooled]), levels.substitute)
+        return seen.where(
+            ~seen.isin(list(levels.pooled)), OTHER if OTHER in levels.kept or len(levels.pooled) > 1 else levels.substitute
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for each column with rare levels."""
+        return tuple(
+            f"column {name}: {len(levels.pooled)} rare levels count as {OTHER}: {_few(levels.pooled)}"
+            if len(levels.pooled) > 1
+            else f"column {name}: the level {levels.pooled[0]!r} is in one row or two and counts as {levels.substitute!r}"
+            for name, levels in self.columns.items()
+            if levels.pooled
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON types; `from_dict` reads them back."""
+        return {
+            name: {"kept": list(each.kept), "pooled": list(each.pooled), "substitute": each.substitute}
+            for name, each in self.columns.items()
+        }
+
+    @classmethod
+    def from_dict(cls, value: Any, path: str) -> Levels:
+        """The inverse of `to_dict`; DataError with the JSON path of what is wrong."""
+        found = {}
+        for name in Fields(value, path).names:
+            with Fields(value[name], f"{path}.{name}") as fields:
+                found[name] = ColumnLevels(fields.texts("kept"), fields.texts("pooled"), fields.text("substitute"))
+        return cls(found)
+
+
+def _column_levels(texts: pd.Series) -> ColumnLevels:
+    counts = texts.value_counts(sort=False)
+    least = LEAST_ROWS if len(texts) >= ENOUGH_ROWS else 2
+    frequent = sorted(str(name) for name in counts.index[counts >= least])
+    if not frequent:
+        return ColumnLevels(tuple(sorted(map(str, counts.index))), (), str(counts.index[0]))
+    rare = tuple(sorted(str(name) for name in counts.index[counts < least]))
+    most = max(frequent, key=lambda name: int(counts[name]))
+    kept = (*frequent, OTHER) if len(rare) > 1 else tuple(frequent)
+    return ColumnLevels(kept, rare, most)
+
+
+def _few(names: tuple[str, ...], most: int = 5) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,0 +1,168 @@
+"""Candidate terms of a table that nobody described: products, ratios and logarithms of the columns that matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.models.formula.expressions import Name, text
+
+MOST_ROWS = 3000
+"""Rows that the screening looks at; more change the order of terms no more."""
+MOST_COLUMNS = 10
+"""Columns whose products are formed: a thousand candidates of third order."""
+MOST_TERMS, ROWS_A_TERM = 24, 8
+ORDER = 3
+
+
+def screened_terms(columns: pd.DataFrame, times: FloatArray, *, seed: int = 0) -> tuple[str, ...]:
+    """The terms worth offering to a selection, found on these rows alone.
+
+    Candidates are the columns, products up to third order, ratios, inverses, roots and logarithms of those that matter most, and factors
+    by themselves and times a column. They enter one by one, the one that lowers the sum of squared relative errors most first
+    (orthogonal matching pursuit), until there are 24 or one for eight rows, or until the best of so many candidates gains no more
+    than the best of as many random ones would (risk inflation criterion).
+
+    Parameters
+    ----------
+    columns : DataFrame, shape (n_rows, n_columns)
+        Numbers, and texts that are factors.
+    times : array, shape (n_rows,)
+        Positive.
+    seed : int
+        Of the rows that are looked at where there are more than 3,000.
+
+    Returns
+    -------
+    tuple of str
+        Expressions as `StepwiseOLS` takes them, factors last.
+
+    References
+    ----------
+    Pati, Rezaiifar and Krishnaprasad (1993), Orthogonal matching pursuit; Foster and George (1994), The risk inflation criterion
+    for multiple regression.
+    """
+    rows = np.arange(len(times))
+    if len(rows) > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False))
+    frame, y = columns.iloc[rows], times[rows]
+    numbers = [str(name) for name in frame if is_number(frame[name])]
+    factors = tuple(text(Name(str(name))) for name in frame if not is_number(frame[name]))
+    most = max(1, min(MOST_TERMS, len(y) // ROWS_A_TERM))
+    if not numbers:
+        return factors
+    values = {name: frame[name].to_numpy(float) for name in numbers}
+    telling = columns_that_matter(values, y)
+    candidates = {text(Name(name)): each for name, each in values.items()} | dict(_candidates(telling, values))
+    chosen = pursued(np.column_stack(list(candidates.values())) / y[:, None], 1.0 / y, most)
+    names = list(candidates)
+    return (*(names[place] for place in chosen), *factors)
+
+
+def is_number(column: pd.Series) -> bool:
+    """Whether a column holds numbers (booleans are none)."""
+    return pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
+
+
+def columns_that_matter(values: dict[str, FloatArray], times: FloatArray, most: int = MOST_COLUMNS) -> list[str]:
+    """At most ``most`` columns, those that explain the logarithm of the times best beside one another first."""
+    varying = {name: each for name, each in values.items() if np.ptp(each) > 0.0}
+    if len(varying) <= most:
+        return list(varying)
+    designs = np.column_stack([_bent(each) for each in varying.values()])
+    order = pursued(designs, np.ones(len(times)), most, np.log(times))
+    found = set(order)
+    return [name for place, name in enumerate(varying) if place in found]
+
+
+def pursued(design: FloatArray, first: FloatArray, most: int, target: FloatArray | None = None) -> list[int]:
+    """Columns of ``design`` by orthogonal matching pursuit after ``first``, as long as the next is better than chance.
+
+    Parameters
+    ----------
+    design : array, shape (n_rows, n_candidates)
+    first : array, shape (n_rows,)
+        The column that every fit has: the constant.
+    most : int
+        Columns to take.
+    target : array, shape (n_rows,), optional
+        What is explained; by default ones, the relative errors of a design that was divided by the times.
+
+    Returns
+    -------
+    list of int
+        Numbers of columns in the order in which they entered.
+    """
+    size = np.sqrt(np.square(design).sum(axis=0))
+    kept = np.isfinite(size) & (size > 0.0)
+    rest = np.where(kept, design / np.where(kept, size, 1.0), 0.0)
+    left = np.ones(len(design)) if target is None else np.asarray(target, float).copy()
+    chosen: list[int] = []
+    axis = first / np.linalg.norm(first)
+    for _ in range(most + 1):
+        left -= axis * (axis @ left)
+        rest -= np.outer(axis, axis @ rest)
+        own = np.square(rest).sum(axis=0)
+        gain = np.where(own > 1e-10, np.square(left @ rest) / np.where(own > 1e-10, own, 1.0), 0.0)
+        gain[chosen] = 0.0
+        best = int(np.argmax(gain))
+        rss = float(left @ left)
+        if len(chosen) == most or len(left) * np.log(rss / max(rss - gain[best], 1e-12 * rss)) <= 2.0 * np.log(len(gain)):
+            break
+        chosen.append(best)
+        axis = rest[:, best] / np.sqrt(own[best])
+    return chosen
+
+
+def _bent(values: FloatArray) -> FloatArray:
+    """Logarithm where all values are positive, else the values themselves."""
+    return np.log(values) if (values > 0.0).all() else values
+
+
+def _candidates(names: Sequence[str], values: dict[str, FloatArray]) -> Iterator[tuple[str, FloatArray]]:
+    """Each expression with its values, simple ones first."""
+    quoted = {name: text(Name(name)) for name in names}
+    positive = [name for name in names if (values[name] > 0.0).all()]
+    for order in range(1, ORDER + 1):
+        for combination in combinations_with_replacement(names, order):
+            product = np.prod([values[name] for name in combination], axis=0)
+            yield "*".join(quoted[name] for name in combination), product
+    for name in positive:
+        yield f"log2({quoted[name]})", np.log2(values[name])
+        yield f"sqrt({quoted[name]})", np.sqrt(values[name])
+        yield f"1/{quoted[name]}", 1.0 / values[name]
+        for other in names:
+            if other != name:
+                yield f"{quoted[other]}/{quoted[name]}", values[other] / values[name]
+
+
+def log_terms(columns: pd.DataFrame, times: FloatArray) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Candidates of a power law.
+
+    Parameters
+    ----------
+    columns : DataFrame, shape (n_rows, n_columns)
+    times : array, shape (n_rows,)
+        Positive.
+
+    Returns
+    -------
+    main, all : tuples of str
+        Logarithms of positive columns, the others as they are, and factors; and with squares and products of pairs of the columns
+        that matter, as far as there are eight rows for each term.
+    """
+    numbers = {str(name): columns[name].to_numpy(float) for name in columns if is_number(columns[name])}
+    bent = [_logged(name, numbers[name]) for name in columns_that_matter(numbers, times)]
+    factors = [text(Name(str(name))) for name in columns if not is_number(columns[name])]
+    pairs = [f"{one}*{other}" for place, one in enumerate(bent) for other in bent[place:]]
+    main = (*bent, *factors)
+    return main, (*main, *(pairs if len(pairs) <= len(times) // ROWS_A_TERM - len(main) else ()))
+
+
+def _logged(name: str, values: FloatArray) -> str:
+    quoted = text(Name(name))
+    return f"log({quoted})" if (values > 0.0).all() else quoted

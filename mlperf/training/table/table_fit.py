@@ -1,0 +1,146 @@
+"""What predicts one column of a table: the chosen method inside the measured domain, the best one beyond it, their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.errors import FitError
+from mlperf.core.json_fields import Fields
+from mlperf.models.uncertainty.difficulty import Difficulty
+from mlperf.models.uncertainty.intervals import Interval, conformal_interval
+from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
+from mlperf.models.validation.left_out import no_interval
+from mlperf.training.table.table_regressor import TableRegressor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableFit:
+    """Fitted methods of one column.
+
+    Attributes
+    ----------
+    chosen : TableRegressor
+        Predicts rows inside the measured domain.
+    beyond : TableRegressor or None
+        Predicts rows outside it; None: ``chosen`` does.
+    explained : TableRegressor
+        Weighted least squares with terms chosen by AIC, whatever predicts: t, F, p, adjusted R².
+    residuals, residuals_beyond : ResidualQuantiles or None
+        log(measured / predicted) of left-out rows, inside and beyond; None where nothing could be left out.
+    difficulty : Difficulty or None
+        Where the residuals are larger.
+    total_scale : float
+        Factor on every prediction; 1 unless totals were asked to be kept.
+    """
+
+    chosen: TableRegressor
+    beyond: TableRegressor | None
+    explained: TableRegressor
+    residuals: ResidualQuantiles | None
+    difficulty: Difficulty | None
+    residuals_beyond: ResidualQuantiles | None
+    total_scale: float = 1.0
+
+    @property
+    def estimator(self) -> Any:
+        """The explainable fit."""
+        return self.explained.member_
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that a row to predict must have."""
+        both = (*self.chosen.columns_, *(() if self.beyond is None else self.beyond.columns_))
+        return tuple(dict.fromkeys(both))
+
+    def predict(self, rows: pd.DataFrame) -> FloatArray:
+        """The target of each row, shape (n_rows,)."""
+        return self._centre(rows, self.in_domain(rows))
+
+    def in_domain(self, rows: pd.DataFrame) -> BoolArray:
+        """Whether each row lies inside the measured domain."""
+        return self.chosen.in_domain(rows)
+
+    def _centre(self, rows: pd.DataFrame, inside: BoolArray) -> FloatArray:
+        centre = self.chosen.predict(rows)
+        if self.beyond is not None and not inside.all():
+            centre[~inside] = self.beyond.predict(rows[~inside])
+        return self.total_scale * centre
+
+    def predict_interval(self, rows: pd.DataFrame, kind: str = "run", level: float = 0.95) -> Interval:
+        """Interval of the mean or of a run of every row, shape (n_rows,); that of a run holds that of the mean."""
+        inside = self.in_domain(rows)
+        mean = self._own_interval(rows, "mean", level)
+        if self.residuals is None:
+            return mean if kind == "mean" else self._own_interval(rows, "run", level)
+        run = self._run_interval(rows, inside, level, self.residuals)
+        lower, upper = np.where(inside, mean.lower, np.nan), np.where(inside, mean.upper, np.nan)
+        if kind == "mean":
+            return Interval(np.where(np.isnan(lower), run.lower, lower), np.where(np.isnan(upper), run.upper, upper), level)
+        return Interval(np.fmin(run.lower, lower), np.fmax(run.upper, upper), level)
+
+    def _own_interval(self, rows: pd.DataFrame, kind: str, level: float) -> Interval:
+        """What the method itself says; NaN where it says nothing."""
+        try:
+            found = self.chosen.predict_interval(rows, kind, level)
+        except (AttributeError, FitError):
+            return no_interval(len(rows), level)
+        return Interval(self.total_scale * found.lower, self.total_scale * found.upper, level)
+
+    def _run_interval(self, rows: pd.DataFrame, inside: BoolArray, level: float, residuals: ResidualQuantiles) -> Interval:
+        """From the errors on left-out rows."""
+        size = 1.0 if self.difficulty is None else self.difficulty.at(self._numbers(rows))
+        logs = np.log(self._centre(rows, inside))
+        near = conformal_interval(logs, residuals, "log", level, size)
+        if self.residuals_beyond is None or inside.all():
+            return Interval(np.exp(near.lower), np.exp(near.upper), level)
+        far = conformal_interval(logs, self.residuals_beyond, "log", level)
+        # Beyond the measured sizes no interval is narrower than within them.
+        lower = np.where(inside, near.lower, np.minimum(near.lower, far.lower))
+        upper = np.where(inside, near.upper, np.maximum(near.upper, far.upper))
+        return Interval(np.exp(lower), np.exp(upper), level)
+
+    def _numbers(self, rows: pd.DataFrame) -> FloatArray:
+        return numbers_of(rows[list(self.chosen.columns_)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON types; `from_dict` reads them back."""
+        own = self.explained is self.chosen
+        return {
+            "chosen": self.chosen.to_dict(),
+            "beyond": None if self.beyond is None else self.beyond.to_dict(),
+            "explained": None if own else self.explained.to_dict(),
+            "residuals": None if self.residuals is None else self.residuals.to_dict(),
+            "difficulty": None if self.difficulty is None else self.difficulty.to_dict(),
+            "residuals_beyond": None if self.residuals_beyond is None else self.residuals_beyond.to_dict(),
+            "total_scale": self.total_scale,
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> TableFit:
+        """The inverse of `to_dict`; DataError with the JSON path of what is wrong."""
+        with Fields(document, path) as fields:
+
+            def read(key: str, kind: Any) -> Any:
+                return None if fields.absent(key) else kind.from_dict(fields.raw(key), f"{path}.{key}")
+
+            chosen = TableRegressor.from_dict(fields.raw("chosen"), f"{path}.chosen")
+            return cls(
+                chosen=chosen,
+                beyond=read("beyond", TableRegressor),
+                explained=read("explained", TableRegressor) or chosen,
+                residuals=read("residuals", ResidualQuantiles),
+                difficulty=read("difficulty", Difficulty),
+                residuals_beyond=read("residuals_beyond", ResidualQuantiles),
+                total_scale=fields.number("total_scale", lower=0.0),
+            )
+
+
+def numbers_of(frame: pd.DataFrame) -> FloatArray:
+    """Columns of numbers, shape (n_rows, n_numeric)."""
+    return np.asarray(frame.select_dtypes("number"), dtype=np.float64)

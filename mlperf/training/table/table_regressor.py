@@ -1,0 +1,189 @@
+"""One method on any table: rare levels pooled, terms found in the rows, predictions that stay positive and say where they guess."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.json_fields import Fields
+from mlperf.models.estimators.choice.selected_terms import SelectedTerms
+from mlperf.models.estimators.time_regressor import TimeRegressor
+from mlperf.models.formula.expressions import Name, names, parse, text
+from mlperf.models.regressor import fit_in_groups
+from mlperf.models.storage.store import model_from_dict, model_to_dict
+from mlperf.models.uncertainty.intervals import Interval
+from mlperf.training.table.levels import Levels
+from mlperf.training.table.methods import METHODS, Question
+from mlperf.training.table.screening import columns_that_matter, is_number, log_terms, screened_terms
+
+LEAST_SHARE = 0.25
+"""No time is predicted below this share of the smallest that was measured; such a row is outside the domain."""
+MOST_SIZES = 8
+"""Distances in more columns tell near rows from far ones no more."""
+
+
+@dataclass(eq=False, repr=False)
+class TableRegressor(TimeRegressor):
+    """A method by name, fitted to the rows of a frame with numbers and texts.
+
+    Parameters
+    ----------
+    method : str
+        Of `mlperf.training.table.methods.METHODS`.
+    terms : sequence of str, or str, optional
+        Candidates of sums of costs, or the right side of a formula; by default they are found in the rows (`screened_terms`).
+    options : mapping, optional
+        Further parameters of `StepwiseOLS`, for the method ``ols``.
+    seed : int
+        Of samples, inner folds and learners.
+    floored : bool
+        Whether no time is predicted below a quarter of the smallest.
+
+    Attributes
+    ----------
+    terms_ : tuple of str, or str
+        What was offered.
+    member_ : estimator
+        The fitted method.
+    levels_ : Levels
+        Rare levels of texts.
+    n_used_ : int
+        Rows that the method looked at.
+    """
+
+    method: str = "ols"
+    terms: Any = None
+    options: Mapping[str, Any] | None = None
+    seed: int = 0
+    floored: bool = True
+
+    uses_groups = True
+
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Pool levels, find terms, fit.
+
+        Parameters
+        ----------
+        X : DataFrame or array, shape (n_rows, n_columns)
+        y : array-like, shape (n_rows,)
+            > 0, but for ``ols`` with ``noise="absolute"``.
+        groups : array-like, shape (n_rows,), optional
+            What is left out together where the method tests itself.
+
+        Raises
+        ------
+        FitError
+            The method cannot be fitted to these rows.
+        """
+        frame, times = frame_of(X), np.asarray(y, float)
+        self.feature_names_in_ = np.array([str(name) for name in frame], dtype=object)
+        self.n_features_in_ = frame.shape[1]
+        method = METHODS[self.method]
+        keys = None if groups is None else np.asarray(groups)
+        if len(times) > method.most_rows:
+            part = np.sort(np.random.default_rng(self.seed).choice(len(times), method.most_rows, replace=False))
+            frame, times, keys = frame.iloc[part], times[part], None if keys is None else keys[part]
+        self.n_used_ = len(times)
+        self.levels_ = Levels.fit(frame)
+        pooled = self.levels_.apply(frame).reset_index(drop=True)
+        asked = self._question(pooled, times)
+        self.terms_ = asked.terms
+        fitted = fit_in_groups(method.make(asked), pooled, times, keys)
+        self.member_ = fitted.member_ if isinstance(fitted, SelectedTerms) else fitted
+        self.least_ = max(LEAST_SHARE * float(times.min()), 0.0)
+        return self
+
+    def _question(self, frame: pd.DataFrame, times: FloatArray) -> Question:
+        numbers = {str(name): frame[name].to_numpy(float) for name in frame if is_number(frame[name])}
+        quoted = tuple(text(Name(str(name))) for name in frame)
+        if not (times > 0.0).all():
+            return Question(self.terms or quoted, (), (), (), (), self.options or {}, self.seed)
+        factors = [str(name) for name in frame if str(name) not in numbers]
+        telling = numbers if len(numbers) <= MOST_SIZES else columns_that_matter(numbers, times, MOST_SIZES)
+        terms = screened_terms(frame, times, seed=self.seed) if self.terms is None else self.terms
+        sizes = tuple(text(Name(name)) for name in (*telling, *factors))
+        return Question(terms, *log_terms(frame, times), sizes, quoted, self.options or {}, self.seed)
+
+    @property
+    def columns_(self) -> tuple[str, ...]:
+        """Columns that a row to predict must have."""
+        return tuple(map(str, getattr(self.member_, "feature_names_in_", self.feature_names_in_)))
+
+    def predict(self, X: Any) -> FloatArray:
+        """The target of each row, shape (n_rows,); a time is never below a quarter of the smallest that was measured."""
+        return self._floored(self._raw(self._rows(X)))
+
+    def _raw(self, rows: pd.DataFrame) -> FloatArray:
+        return np.asarray(self.member_.predict(rows), float)
+
+    def _floored(self, raw: FloatArray) -> FloatArray:
+        return np.maximum(raw, self.least_) if self.floored and self.least_ > 0.0 else raw
+
+    def in_domain(self, X: Any) -> BoolArray:
+        """Whether each row lies inside the measured domain, with levels that were seen and a time not cut off; shape (n_rows,)."""
+        rows = self._rows(X)
+        inside = np.asarray(self.member_.in_domain(rows), bool) & ~self.levels_.unseen(frame_of(X)[list(self.columns_)])
+        return inside & (self._raw(rows) >= self.least_) if self.least_ > 0.0 else inside
+
+    def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
+        """What the method itself says of each row, shape (n_rows,), not below the floor of predictions.
+
+        Raises
+        ------
+        FitError
+            The method has no interval of its own.
+        """
+        found: Interval = self.member_.predict_interval(self._rows(X), kind=kind, level=level)
+        return Interval(self._floored(found.lower), self._floored(found.upper), level)
+
+    def _rows(self, X: Any) -> pd.DataFrame:
+        check_is_fitted(self, "member_")
+        return self.levels_.apply(frame_of(X)[list(self.columns_)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """State after ``fit`` as JSON types."""
+        return {
+            "method": self.method,
+            "feature_names": [str(name) for name in self.feature_names_in_],
+            "terms": self.terms_ if isinstance(self.terms_, str) else list(self.terms_),
+            "levels": self.levels_.to_dict(),
+            "least": self.least_,
+            "n_used": self.n_used_,
+            "model": model_to_dict(self.member_),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> Self:
+        """The fitted regressor that `to_dict` wrote; DataError with the JSON path of what is wrong."""
+        with Fields(document, path) as fields:
+            terms = fields.raw("terms")
+            made = cls(fields.text("method", tuple(METHODS)), terms if isinstance(terms, str) else fields.texts("terms"))
+            made.terms_ = made.terms
+            made.feature_names_in_ = np.array(fields.texts("feature_names"), dtype=object)
+            made.n_features_in_ = len(made.feature_names_in_)
+            made.levels_ = Levels.from_dict(fields.raw("levels"), f"{path}.levels")
+            made.least_ = fields.number("least")
+            made.n_used_ = fields.integer("n_used", lower=1)
+            made.member_ = model_from_dict(fields.raw("model"), f"{path}.model")
+        return made
+
+
+def frame_of(X: Any) -> pd.DataFrame:
+    """A frame as it is, anything else with columns x0, x1, ..."""
+    if isinstance(X, pd.DataFrame):
+        return X if all(isinstance(name, str) for name in X) else X.set_axis([f"x{i}" for i in range(X.shape[1])], axis=1)
+    values = np.asarray(X, dtype=float)
+    return pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])])
+
+
+def read_columns(terms: Sequence[str] | str) -> tuple[str, ...]:
+    """Columns that some terms read, in the order in which they appear."""
+    listed = [terms.lstrip("~ ")] if isinstance(terms, str) else terms
+    return tuple(dict.fromkeys(name for term in listed for name in names(parse(term))))

@@ -1,0 +1,329 @@
+"""From any table to the best model that its rows allow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import DataError, FitError, UsageError
+from mlperf.core.provenance import provenance
+from mlperf.core.suggest import did_you_mean
+from mlperf.datasets.joining.join import KEY, Joined, Keys, Table, join_tables
+from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
+from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds, leave_one_group_out
+from mlperf.models.validation.left_out import LeftOutRows
+from mlperf.training.fits.left_out import LEAST_GROUPS, LeftOutError
+from mlperf.training.table.choice import Choice, choose_method, left_out_material
+from mlperf.training.table.columns import explaining_columns
+from mlperf.training.table.methods import AUTO, METHODS
+from mlperf.training.table.table_fit import TableFit, numbers_of
+from mlperf.training.table.table_model import TableModel, grouped_errors, profile_of
+from mlperf.training.table.table_regressor import TableRegressor, read_columns
+
+FOLDS = 10
+MOST_LEFT_OUT = 1000
+MOST_FOLDS = 1000
+TOTALS = ("free", "keep")
+SCALE_BOUNDS = (0.8, 1.25)
+LEAST_ROWS = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableQuestion:
+    """What is asked of a table.
+
+    ``frame`` (n_rows, n_columns) are the columns that may explain, ``times`` (n_rows,) the target, ``keys`` (n_rows,) what is left
+    out together, ``groups`` those keys where the user named them; ``terms`` and ``options`` as `TableRegressor` takes them.
+    """
+
+    frame: pd.DataFrame
+    times: FloatArray
+    keys: Any
+    groups: Any
+    terms: Any
+    options: Mapping[str, Any]
+    seed: int
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether every value is > 0, so that errors can be told in percent."""
+        return bool((self.times > 0.0).all())
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether errors in percent are what the fit makes small."""
+        return bool(self.options["noise"] == "relative")
+
+    def regressor(self, method: str, **options: Any) -> TableRegressor:
+        """The unfitted regressor of a method; ``options`` of the least-squares fit besides those asked for."""
+        return TableRegressor(method, self.terms, {"report": "none", **self.options, **options}, self.seed)
+
+    def fitted(self, method: str, **options: Any) -> TableRegressor:
+        """That regressor, fitted to all rows."""
+        return self.regressor(method, **options).fit(self.frame, self.times, self.groups)
+
+
+def train_table(
+    table: pd.DataFrame | str | Path,
+    target: str,
+    *,
+    method: str = AUTO,
+    terms: Sequence[str] | str | None = None,
+    formula: str | None = None,
+    groups: str | None = None,
+    join: Sequence[Table] = (),
+    on: Keys | Sequence[Keys] = KEY,
+    noise: str = "relative",
+    totals: str = TOTALS[0],
+    n_folds: int = FOLDS,
+    seed: int = 0,
+    duplicates: str = "error",
+    **options: Any,
+) -> TableModel:
+    """Fit one column of any table with the method that suits its rows.
+
+    Weighted least squares on terms chosen by AIC are always fitted and reported; what predicts is chosen on left-out groups.
+
+    Parameters
+    ----------
+    table : DataFrame, str or Path
+        A frame or a CSV file.
+    target : str
+        Column to predict; > 0 under ``relative`` noise.
+    method : str
+        ``auto``, or one of `mlperf.training.table.methods.METHODS`.
+    terms : sequence of str or str, optional
+        One arithmetic expression over columns each (``"m*n*k"``, ``"log2(n)"``); a bare text column is a factor. Default: products,
+        ratios and logarithms of the columns that matter, found in the rows.
+    formula : str, optional
+        R's language instead of ``terms``: ``"time_s ~ a * b + poly(c, 2)"``; its left side must be ``target``. Fitted by least
+        squares.
+    groups : str, optional
+        Column whose equal values are left out together, and whose rows the report takes for correlated. Default: equal rows of
+        features are left out together.
+    join, on
+        Feature tables and their key columns (see `mlperf.join_tables`).
+    noise : str
+        ``relative`` (errors count in percent, weights 1/y**2) or ``absolute`` (plain least squares, the target may be <= 0).
+    totals : str
+        ``keep`` multiplies predictions by one factor between 0.8 and 1.25 where that makes left-out totals truer; ``free`` never.
+    n_folds, seed : int
+        Of the comparison on left-out groups; 0 folds leave out each group by itself.
+    duplicates : str
+        ``keep``, ``drop`` or ``error`` for fully identical rows of a file.
+    **options
+        Further parameters of `mlperf.StepwiseOLS` for the least-squares fit (``direction``, ``criterion``, ``k``, ``report``, ...).
+
+    Raises
+    ------
+    DataError
+        The file is wrong, or a column is missing.
+    UsageError
+        Both ``terms`` and ``formula``, or no such method.
+    FitError
+        Nothing can be fitted.
+    """
+    if terms is not None and formula is not None:
+        raise UsageError("got both terms and a formula, expected one of them")
+    if method not in (AUTO, *METHODS):
+        raise UsageError(f"got method {method!r}, expected one of auto, {', '.join(METHODS)}", hint=did_you_mean(method, METHODS))
+    if totals not in TOTALS:
+        raise UsageError(f"got totals {totals!r}, expected one of {', '.join(TOTALS)}")
+    place = "table" if isinstance(table, pd.DataFrame) else str(table)
+    data = _read(table, target, join, on, duplicates, positive=noise == "relative")
+    _check_names(data.frame, [target, *([groups] if groups else [])], place)
+    offered, aside = explaining_columns(data.frame if not data.tables else data.frame[[*data.features, target]], target, groups)
+    wanted: Any = formula_terms(formula, target) if formula is not None else (terms,) if isinstance(terms, str) else terms
+    read = () if wanted is None else read_columns(wanted)
+    _check_names(data.frame, list(read), place)
+    frame = data.frame[list(dict.fromkeys([*read, *offered])) if formula is None else list(read)]
+    if frame.shape[1] == 0 or len(frame) < LEAST_ROWS:
+        raise _nothing_to_fit(frame, aside, place)
+    times = data.frame[target].to_numpy(float)
+    labels = data.frame[groups].to_numpy() if groups else configuration_groups(frame)
+    asked = TableQuestion(
+        frame, times, labels, labels if groups else None, wanted, {"noise": noise, "report": "auto", **options}, seed
+    )
+    parts = _fitted(asked, method if formula is None else "ols", n_folds, totals)
+    return TableModel(
+        target=target,
+        **parts,
+        noise_floor=repeats_error(frame, times) if asked.is_positive else float("nan"),
+        groups=groups,
+        profile=profile_of(frame[list(parts["fitted"].columns)]),
+        set_aside=tuple(item for item in aside if item.name not in read),
+        provenance=provenance(data_sha256=dict(data.data_sha256), seed=seed),
+        joined=data.tables,
+    )
+
+
+def _fitted(asked: TableQuestion, method: str, n_folds: int, totals: str) -> dict[str, Any]:
+    """Everything of a `TableModel` that the rows decide."""
+    explained = asked.fitted("ols", report=asked.options["report"])
+    notes = [*explained.levels_.notes()]
+    if asked.terms is None and asked.is_positive:
+        notes.append(
+            "the terms were found in the same rows, so their tests flatter; left-out errors do not: each fold finds its own"
+        )
+    if not asked.is_positive or len(pd.unique(pd.Series(asked.keys))) < LEAST_GROUPS:
+        reason = "too few groups to leave any out" if asked.is_positive else "the target may be <= 0"
+        return _parts(
+            TableFit(explained, None, explained, None, None, None), "ols", f"Least squares: {reason}.", None, asked, notes
+        )
+    methods = (method,) if method != AUTO else tuple(METHODS) if asked.is_relative else ("ols",)
+    choice = choose_method(
+        asked.frame, asked.times, asked.keys, asked.regressor, methods, lambda keys: _folds(keys, n_folds, asked.seed), asked.seed
+    )
+    fit = _chosen_fit(asked, choice, explained, totals)
+    notes += sampling_notes(choice, fit.chosen, len(asked.times))
+    if fit.total_scale != 1.0:
+        notes.append(f"predictions are multiplied by {fit.total_scale:.4g}, which makes totals of left-out rows truer")
+    return _parts(fit, choice.chosen, _reason(choice, method), choice, asked, notes)
+
+
+def _chosen_fit(asked: TableQuestion, choice: Choice, explained: TableRegressor, totals: str) -> TableFit:
+    """The chosen methods fitted to all rows; intervals from left-out rows where errors are relative, else the fit's own."""
+    chosen = explained if choice.chosen == "ols" else asked.fitted(choice.chosen)
+    beyond = None if choice.beyond == choice.chosen else explained if choice.beyond == "ols" else asked.fitted(choice.beyond)
+    scale = total_scale(choice.rows) if totals == "keep" else 1.0
+    if not asked.is_relative:
+        return TableFit(chosen, beyond, explained, None, None, None, scale)
+    residuals, difficulty = left_out_material(choice, numbers_of(asked.frame[list(chosen.columns_)]), chosen.least_)
+    far = None if choice.residuals_beyond is None else ResidualQuantiles.of(choice.residuals_beyond)
+    return TableFit(chosen, beyond, explained, residuals, difficulty, far, scale)
+
+
+def _parts(
+    fit: TableFit, method: str, reason: str, choice: Choice | None, asked: TableQuestion, notes: Sequence[str]
+) -> dict[str, Any]:
+    rows = pd.DataFrame() if choice is None else _left_out_rows(choice, asked)
+    return {
+        "fitted": fit,
+        "method": method,
+        "reason": reason,
+        "methods": pd.DataFrame() if choice is None else choice.table,
+        "errors": None if choice is None else LeftOutError(choice.rows.errors, float(1.0 - choice.rows.in_domain.mean())),
+        "left_out": rows.sample(min(len(rows), MOST_LEFT_OUT), random_state=asked.seed).sort_index().reset_index(drop=True),
+        "by_group": grouped_errors(rows) if asked.groups is not None else pd.DataFrame(),
+        "notes": tuple(notes),
+    }
+
+
+def _left_out_rows(choice: Choice, asked: TableQuestion) -> pd.DataFrame:
+    rows = choice.rows
+    keys = np.asarray(asked.keys)[choice.used].astype(str)
+    return pd.DataFrame({"group": keys, "measured": rows.measured, "predicted": rows.predicted})[rows.tested]
+
+
+def _reason(choice: Choice, method: str) -> str:
+    """Which method predicts, what it gains on left-out rows, and what it costs in explanation."""
+    table = {str(row["method"]): row for row in choice.table.to_dict(orient="records")}
+    if method != AUTO:
+        return f"{choice.chosen} was asked for."
+    own = table[choice.chosen]
+    told = f"{choice.chosen} predicts: it errs by {own['mape']:.1%} on left-out rows"
+    if choice.chosen == "ols":
+        return f"{told}, and no method that explains less errs clearly less."
+    least = table.get("ols", {})
+    if np.isfinite(least.get("mape", np.nan)):
+        fault = f" and predicts {least['nonpositive']:.1%} of them at or below zero" if least["nonpositive"] > 0.0 else ""
+        told += f", least squares (ols) by {least['mape']:.1%}{fault}"
+    return f"{told}. The terms and tests below are those of ols, which explains; --method ols makes it predict, too."
+
+
+def sampling_notes(choice: Choice, chosen: TableRegressor, n_rows: int) -> list[str]:
+    """Where not all rows were looked at."""
+    notes = []
+    if len(choice.used) < n_rows:
+        notes.append(f"methods were compared on {len(choice.used):,} of {n_rows:,} rows, in random whole groups")
+    if chosen.n_used_ < n_rows:
+        notes.append(f"{chosen.method} looks at {chosen.n_used_:,} of {n_rows:,} rows, drawn at random")
+    return notes
+
+
+def total_scale(rows: LeftOutRows) -> float:
+    """Measured over predicted total of left-out rows, between 0.8 and 1.25; 1 where it makes the folds' totals no truer."""
+    sums = [
+        (float(rows.measured[rows.fold == fold].sum()), float(rows.predicted[rows.fold == fold].sum()))
+        for fold in range(len(rows.fold_names))
+    ]
+    measured, predicted = np.array(sums).T
+    others = np.clip((measured.sum() - measured) / (predicted.sum() - predicted), *SCALE_BOUNDS)
+    truer = np.abs(others * predicted / measured - 1.0).mean() < np.abs(predicted / measured - 1.0).mean()
+    return float(np.clip(measured.sum() / predicted.sum(), *SCALE_BOUNDS)) if truer else 1.0
+
+
+def _folds(keys: Any, n_folds: int, seed: int) -> list[Fold]:
+    n_groups = len(pd.unique(pd.Series(np.asarray(keys))))
+    if n_folds > 0:
+        return grouped_folds(keys, min(n_folds, n_groups), seed)
+    if n_groups > MOST_FOLDS:
+        raise UsageError(
+            f"got 0 folds, which leaves out each of {n_groups:,} groups by itself, expected at most {MOST_FOLDS:,}",
+            hint="Name a column of fewer groups (--groups), or a number of folds (--folds 10).",
+        )
+    return leave_one_group_out(keys)
+
+
+def _nothing_to_fit(frame: pd.DataFrame, aside: Sequence[Any], place: str) -> Exception:
+    if frame.shape[1] == 0:
+        why = "; ".join(f"{item.name} {item.reason}" for item in aside) or "the table has no other column"
+        return DataError(
+            f"got no column that may explain the target ({why}), expected at least one",
+            place=place,
+            hint="Name terms over the columns to use (--terms 'a, b, a*b').",
+        )
+    rows = "1 row" if len(frame) == 1 else f"{len(frame)} rows"
+    return FitError(
+        f"got {rows}, expected at least {LEAST_ROWS}", place=place, hint="Measure more; a model needs several rows for each term."
+    )
+
+
+def _check_names(frame: pd.DataFrame, names: Sequence[str], place: str) -> None:
+    for name in names:
+        if name not in frame:
+            hint = did_you_mean(name, [str(each) for each in frame])
+            raise DataError(f"got no column {name!r}, expected one of {', '.join(map(str, frame.columns))}", place=place, hint=hint)
+
+
+def formula_terms(formula: str, target: str) -> str:
+    """The right side of a formula whose left side is ``target``, as StepwiseOLS's ``terms`` takes it: ``"~ a * b"``."""
+    left, tilde, right = formula.partition("~")
+    if not tilde or left.strip().strip("`") not in {"", target}:
+        raise UsageError(f"got formula {formula!r}, expected '{target} ~ ...'", hint="Transform the target in the table itself.")
+    return f"~{right}"
+
+
+def _read(
+    table: Table, target: str, join: Sequence[Table], on: Keys | Sequence[Keys], duplicates: str, *, positive: bool
+) -> Joined:
+    """The rows to fit; without feature tables the table alone."""
+    if join:
+        return join_tables(table, join, on, target=target, duplicates=duplicates)
+    if isinstance(table, pd.DataFrame):
+        return Joined(table, (), {})
+    from mlperf.datasets import read_any_table
+    from mlperf.datasets.campaigns.digest import table_sha256
+
+    found = read_any_table(table, target=target, duplicates=duplicates, positive=positive)
+    return Joined(found, (), {Path(table).name: table_sha256(table)})
+
+
+def repeats_error(columns: pd.DataFrame, times: FloatArray) -> float:
+    """What the true model would miss single runs by on average, a fraction; NaN without repeats.
+
+    From the pooled scatter s of log times of equal rows, shape (n_rows,): the mean of |error| of a normal one is s sqrt(2 / pi).
+    """
+    logs = pd.Series(np.log(times))
+    groups = logs.groupby(configuration_groups(columns))
+    free = len(logs) - groups.ngroups
+    if free == 0:
+        return float("nan")
+    scatter = logs.to_numpy(float) - groups.transform("mean").to_numpy(float)
+    return float(np.sqrt(float(scatter @ scatter) / free * 2.0 / np.pi))

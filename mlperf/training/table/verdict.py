@@ -1,0 +1,72 @@
+"""A table's model in plain sentences: how far it errs, where to believe it, what to try where it errs much."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlperf.training.table.table_model import TableModel
+
+POOR = 0.3
+NEAR_FLOOR = 1.2
+MOST_COLUMNS = 6
+
+
+def verdict(model: TableModel) -> str:
+    """What to tell somebody who asks only how good the model is.
+
+    Parameters
+    ----------
+    model : TableModel
+
+    Returns
+    -------
+    str
+        Sentences on the error of rows left out, on the range of each column, and on what to try above an error of 30 %.
+    """
+    return " ".join(sentence for sentence in (error_sentence(model), range_sentence(model), advice(model)) if sentence)
+
+
+def error_sentence(model: TableModel) -> str:
+    """Median error and the error that nine of ten stay below, of rows left out."""
+    if model.errors is None:
+        return f"How far {model.target} of a new row is missed is not known: nothing could be left out."
+    if model.left_out.empty:
+        return f"On rows that it had not seen, {model.target} is missed by {model.errors.errors.mape:.1%} on average."
+    error = np.abs(model.left_out["predicted"] / model.left_out["measured"] - 1.0)
+    what = f"groups of {model.groups}" if model.groups else "rows"
+    return (
+        f"{model.target} of {what} that it had not seen is typically missed by {np.median(error):.1%}, "
+        f"nine of ten by less than {np.quantile(error, 0.9):.1%}."
+    )
+
+
+def range_sentence(model: TableModel) -> str:
+    """Between which values of its columns the model was measured."""
+    ranges = [
+        f"{name} {values[0]:.4g} to {values[-1]:.4g}" for name, values in model.profile.items() if not isinstance(values[0], str)
+    ]
+    levels = [
+        f"{name} {', '.join(values[:3])}{' ...' if len(values) > 3 else ''}"
+        for name, values in model.profile.items()
+        if isinstance(values[0], str)
+    ]
+    told = [*ranges, *levels]
+    if not told:
+        return ""
+    more = f" and {len(told) - MOST_COLUMNS} further columns as measured" if len(told) > MOST_COLUMNS else ""
+    return f"Believe it for {'; '.join(told[:MOST_COLUMNS])}{more}; rows elsewhere are flagged."
+
+
+def advice(model: TableModel) -> str:
+    """What to try where the error is large; that nothing is left where it is at the noise of repeats; else nothing."""
+    if model.errors is None:
+        return "Measure at least three different configurations."
+    error = model.errors.errors.mape
+    if np.isfinite(model.noise_floor) and error <= NEAR_FLOOR * model.noise_floor:
+        return f"Repeats of one row scatter: the true model would miss by {model.noise_floor:.1%}, so nothing is left to find."
+    if error <= POOR:
+        return ""
+    return (
+        "That is much. Try the cost that you know (--terms 'm*n*k, m*n'), a column that tells the rows apart and is missing, "
+        "one model for each device or kind of row, or more rows; --groups leaves out what a new row will be new in."
+    )
