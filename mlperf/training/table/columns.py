@@ -65,15 +65,15 @@ def explaining_columns(frame: pd.DataFrame, target: str, groups: str | None = No
     y = frame[target].to_numpy(float)
     offered = [str(name) for name in frame if name not in (target, groups)]
     aside = dict(_by_themselves(frame, offered))
+    for name in offered:
+        if name not in aside and is_number(frame[name]) and _is_target(frame[name].to_numpy(float), y):
+            aside[name] = f"is {target} in another unit"
     sizes = [name for name in offered if name not in aside and is_number(frame[name]) and not _is_measured(name)]
     for name in offered:
         if name not in aside and is_number(frame[name]) and name not in sizes:
             reason = _measured_reason(frame, name, y, sizes)
             if reason:
                 aside[name] = reason
-    for name in offered:
-        if name not in aside and is_number(frame[name]) and _is_target(frame[name].to_numpy(float), y):
-            aside[name] = f"is {target} in another unit"
     aside |= _copies(frame, [name for name in offered if name not in aside])
     kept = tuple(name for name in offered if name not in aside)
     return kept, tuple(SetAside(name, aside[name]) for name in offered if name in aside)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -17,15 +17,17 @@ MOST_COLUMNS = 10
 """Columns whose products are formed: a thousand candidates of third order."""
 MOST_TERMS, ROWS_A_TERM = 24, 8
 ORDER = 3
+MOST_LEVELS = 12
+"""A factor with more levels enters by itself alone."""
 
 
 def screened_terms(columns: pd.DataFrame, times: FloatArray, *, seed: int = 0) -> tuple[str, ...]:
     """The terms worth offering to a selection, found on these rows alone.
 
-    Candidates are the columns, products up to third order, ratios, inverses, roots and logarithms of those that matter most, and factors
-    by themselves and times a column. They enter one by one, the one that lowers the sum of squared relative errors most first
-    (orthogonal matching pursuit), until there are 24 or one for eight rows, or until the best of so many candidates gains no more
-    than the best of as many random ones would (risk inflation criterion).
+    Candidates are the columns; products up to third order, ratios, inverses, roots and logarithms of those that matter most;
+    factors, and each of their levels times a product. They enter one by one, the one that lowers the sum of squared relative
+    errors most first (orthogonal matching pursuit), until there are 24 or one for eight rows, or until the best of so many
+    candidates gains no more than the best of as many random ones would (risk inflation criterion).
 
     Parameters
     ----------
@@ -50,17 +52,24 @@ def screened_terms(columns: pd.DataFrame, times: FloatArray, *, seed: int = 0) -
     if len(rows) > MOST_ROWS:
         rows = np.sort(np.random.default_rng(seed).choice(rows, MOST_ROWS, replace=False))
     frame, y = columns.iloc[rows], times[rows]
-    numbers = [str(name) for name in frame if is_number(frame[name])]
-    factors = tuple(text(Name(str(name))) for name in frame if not is_number(frame[name]))
+    values = {str(name): frame[name].to_numpy(float) for name in frame if is_number(frame[name])}
+    factors = {text(Name(str(name))): frame[name].astype(str) for name in frame if not is_number(frame[name])}
+    if not values:
+        return tuple(factors)
+    single = {text(Name(name)): each for name, each in values.items()}
+    alone = single | dict(_candidates(columns_that_matter(values, y), values))
     most = max(1, min(MOST_TERMS, len(y) // ROWS_A_TERM))
-    if not numbers:
-        return factors
-    values = {name: frame[name].to_numpy(float) for name in numbers}
-    telling = columns_that_matter(values, y)
-    candidates = {text(Name(name)): each for name, each in values.items()} | dict(_candidates(telling, values))
-    chosen = pursued(np.column_stack(list(candidates.values())) / y[:, None], 1.0 / y, most)
-    names = list(candidates)
-    return (*(names[place] for place in chosen), *factors)
+    chosen = _pursued_names(list(alone.items()), y, most)
+    if factors:
+        products = {name: alone[name] for name in (*single, *chosen) if not any(mark in name for mark in "(/")}
+        chosen = _pursued_names([*alone.items(), *_by_level(products, factors)], y, most)
+    return (*(name for name in dict.fromkeys(chosen) if name not in factors), *factors)
+
+
+def _pursued_names(offered: Sequence[tuple[str, FloatArray]], times: FloatArray, most: int) -> list[str]:
+    """Names of those that explain the times best in percent."""
+    places = pursued(np.column_stack([column for _, column in offered]) / times[:, None], 1.0 / times, most)
+    return [offered[place][0] for place in places]
 
 
 def is_number(column: pd.Series) -> bool:
@@ -140,6 +149,20 @@ def _candidates(names: Sequence[str], values: dict[str, FloatArray]) -> Iterator
                 yield f"{quoted[other]}/{quoted[name]}", values[other] / values[name]
 
 
+def _by_level(products: Mapping[str, FloatArray], factors: Mapping[str, pd.Series]) -> Iterator[tuple[str, FloatArray]]:
+    """Each level of a factor, by itself and times the products: a device with a speed of its own.
+
+    The name is that of all levels together, as the fit has it.
+    """
+    for factor, texts in factors.items():
+        levels = sorted(texts.unique())
+        if len(levels) <= MOST_LEVELS:
+            for level in levels:
+                here = (texts == level).to_numpy(float)
+                yield factor, here
+                yield from ((f"{factor}:I({name})", here * values) for name, values in products.items())
+
+
 def log_terms(columns: pd.DataFrame, times: FloatArray) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Candidates of a power law.
 
@@ -159,6 +182,7 @@ def log_terms(columns: pd.DataFrame, times: FloatArray) -> tuple[tuple[str, ...]
     bent = [_logged(name, numbers[name]) for name in columns_that_matter(numbers, times)]
     factors = [text(Name(str(name))) for name in columns if not is_number(columns[name])]
     pairs = [f"{one}*{other}" for place, one in enumerate(bent) for other in bent[place:]]
+    pairs += [f"{factor}:{one}" for factor in factors for one in bent]
     main = (*bent, *factors)
     return main, (*main, *(pairs if len(pairs) <= len(times) // ROWS_A_TERM - len(main) else ()))
 

@@ -64,12 +64,12 @@ class TableFit:
 
     def in_domain(self, rows: pd.DataFrame) -> BoolArray:
         """Whether each row lies inside the measured domain."""
-        return self.chosen.in_domain(rows)
+        return self.chosen.in_domain(self._own(rows, self.chosen))
 
     def _centre(self, rows: pd.DataFrame, inside: BoolArray) -> FloatArray:
-        centre = self.chosen.predict(rows)
+        centre = self.chosen.predict(self._own(rows, self.chosen))
         if self.beyond is not None and not inside.all():
-            centre[~inside] = self.beyond.predict(rows[~inside])
+            centre[~inside] = self.beyond.predict(self._own(rows[~inside], self.beyond))
         return self.total_scale * centre
 
     def predict_interval(self, rows: pd.DataFrame, kind: str = "run", level: float = 0.95) -> Interval:
@@ -87,7 +87,7 @@ class TableFit:
     def _own_interval(self, rows: pd.DataFrame, kind: str, level: float) -> Interval:
         """What the method itself says; NaN where it says nothing."""
         try:
-            found = self.chosen.predict_interval(rows, kind, level)
+            found = self.chosen.predict_interval(self._own(rows, self.chosen), kind, level)
         except (AttributeError, FitError):
             return no_interval(len(rows), level)
         return Interval(self.total_scale * found.lower, self.total_scale * found.upper, level)
@@ -105,8 +105,12 @@ class TableFit:
         upper = np.where(inside, near.upper, np.maximum(near.upper, far.upper))
         return Interval(np.exp(lower), np.exp(upper), level)
 
+    @staticmethod
+    def _own(rows: pd.DataFrame, regressor: TableRegressor) -> pd.DataFrame:
+        return rows[list(regressor.columns_)]
+
     def _numbers(self, rows: pd.DataFrame) -> FloatArray:
-        return numbers_of(rows[list(self.chosen.columns_)])
+        return numbers_of(self._own(rows, self.chosen))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON types; `from_dict` reads them back."""

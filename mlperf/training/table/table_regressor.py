@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from mlperf.core.json_fields import Fields
 from mlperf.models.estimators.choice.selected_terms import SelectedTerms
 from mlperf.models.estimators.time_regressor import TimeRegressor
 from mlperf.models.formula.expressions import Name, names, parse, text
+from mlperf.models.formula.inputs import query_frame, training_rows
 from mlperf.models.regressor import fit_in_groups
 from mlperf.models.storage.store import model_from_dict, model_to_dict
 from mlperf.models.uncertainty.intervals import Interval
@@ -23,6 +24,7 @@ from mlperf.training.table.levels import Levels
 from mlperf.training.table.methods import METHODS, Question
 from mlperf.training.table.screening import columns_that_matter, is_number, log_terms, screened_terms
 
+Screen = Callable[..., tuple[str, ...]]
 LEAST_SHARE = 0.25
 """No time is predicted below this share of the smallest that was measured; such a row is outside the domain."""
 MOST_SIZES = 8
@@ -45,6 +47,8 @@ class TableRegressor(TimeRegressor):
         Of samples, inner folds and learners.
     floored : bool
         Whether no time is predicted below a quarter of the smallest.
+    screen : callable
+        Finds terms where none are given, as `screened_terms` does.
 
     Attributes
     ----------
@@ -63,6 +67,7 @@ class TableRegressor(TimeRegressor):
     options: Mapping[str, Any] | None = None
     seed: int = 0
     floored: bool = True
+    screen: Screen = screened_terms
 
     uses_groups = True
 
@@ -82,9 +87,8 @@ class TableRegressor(TimeRegressor):
         FitError
             The method cannot be fitted to these rows.
         """
-        frame, times = frame_of(X), np.asarray(y, float)
-        self.feature_names_in_ = np.array([str(name) for name in frame], dtype=object)
-        self.n_features_in_ = frame.shape[1]
+        rows = training_rows(self, X, y, positive=False, n_least=2)
+        frame, times = rows.frame, rows.y
         method = METHODS[self.method]
         keys = None if groups is None else np.asarray(groups)
         if len(times) > method.most_rows:
@@ -107,14 +111,14 @@ class TableRegressor(TimeRegressor):
             return Question(self.terms or quoted, (), (), (), (), self.options or {}, self.seed)
         factors = [str(name) for name in frame if str(name) not in numbers]
         telling = numbers if len(numbers) <= MOST_SIZES else columns_that_matter(numbers, times, MOST_SIZES)
-        terms = screened_terms(frame, times, seed=self.seed) if self.terms is None else self.terms
+        terms = self.screen(frame, times, seed=self.seed) if self.terms is None else self.terms
         sizes = tuple(text(Name(name)) for name in (*telling, *factors))
         return Question(terms, *log_terms(frame, times), sizes, quoted, self.options or {}, self.seed)
 
     @property
     def columns_(self) -> tuple[str, ...]:
         """Columns that a row to predict must have."""
-        return tuple(map(str, getattr(self.member_, "feature_names_in_", self.feature_names_in_)))
+        return tuple(map(str, self.member_.feature_names_in_))
 
     def predict(self, X: Any) -> FloatArray:
         """The target of each row, shape (n_rows,); a time is never below a quarter of the smallest that was measured."""
@@ -128,8 +132,9 @@ class TableRegressor(TimeRegressor):
 
     def in_domain(self, X: Any) -> BoolArray:
         """Whether each row lies inside the measured domain, with levels that were seen and a time not cut off; shape (n_rows,)."""
-        rows = self._rows(X)
-        inside = np.asarray(self.member_.in_domain(rows), bool) & ~self.levels_.unseen(frame_of(X)[list(self.columns_)])
+        frame = self._read(X)
+        rows = self.levels_.apply(frame)
+        inside = np.asarray(self.member_.in_domain(rows), bool) & ~self.levels_.unseen(frame)
         return inside & (self._raw(rows) >= self.least_) if self.least_ > 0.0 else inside
 
     def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
@@ -144,14 +149,23 @@ class TableRegressor(TimeRegressor):
         return Interval(self._floored(found.lower), self._floored(found.upper), level)
 
     def _rows(self, X: Any) -> pd.DataFrame:
+        frame = self._read(X)
+        return self.levels_.apply(frame)
+
+    def _read(self, X: Any) -> pd.DataFrame:
+        """The columns that the member reads; a frame may lack or add others."""
         check_is_fitted(self, "member_")
-        return self.levels_.apply(frame_of(X)[list(self.columns_)])
+        names = list(self.columns_)
+        if isinstance(X, pd.DataFrame) and set(names) <= set(X.columns) and len(X.columns) != self.n_features_in_:
+            return X[names]
+        return query_frame(self, X)[names]
 
     def to_dict(self) -> dict[str, Any]:
         """State after ``fit`` as JSON types."""
         return {
             "method": self.method,
-            "feature_names": [str(name) for name in self.feature_names_in_],
+            "feature_names": [str(name) for name in getattr(self, "feature_names_in_", ())],
+            "n_features": self.n_features_in_,
             "terms": self.terms_ if isinstance(self.terms_, str) else list(self.terms_),
             "levels": self.levels_.to_dict(),
             "least": self.least_,
@@ -166,21 +180,15 @@ class TableRegressor(TimeRegressor):
             terms = fields.raw("terms")
             made = cls(fields.text("method", tuple(METHODS)), terms if isinstance(terms, str) else fields.texts("terms"))
             made.terms_ = made.terms
-            made.feature_names_in_ = np.array(fields.texts("feature_names"), dtype=object)
-            made.n_features_in_ = len(made.feature_names_in_)
+            made.n_features_in_ = fields.integer("n_features", lower=1)
+            labels = fields.texts("feature_names")
+            if labels:
+                made.feature_names_in_ = np.array(labels, dtype=object)
             made.levels_ = Levels.from_dict(fields.raw("levels"), f"{path}.levels")
             made.least_ = fields.number("least")
             made.n_used_ = fields.integer("n_used", lower=1)
             made.member_ = model_from_dict(fields.raw("model"), f"{path}.model")
         return made
-
-
-def frame_of(X: Any) -> pd.DataFrame:
-    """A frame as it is, anything else with columns x0, x1, ..."""
-    if isinstance(X, pd.DataFrame):
-        return X if all(isinstance(name, str) for name in X) else X.set_axis([f"x{i}" for i in range(X.shape[1])], axis=1)
-    values = np.asarray(X, dtype=float)
-    return pd.DataFrame(values, columns=[f"x{i}" for i in range(values.shape[1])])
 
 
 def read_columns(terms: Sequence[str] | str) -> tuple[str, ...]:

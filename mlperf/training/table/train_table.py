@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from mlperf.training.fits.left_out import LEAST_GROUPS, LeftOutError
 from mlperf.training.table.choice import Choice, choose_method, left_out_material
 from mlperf.training.table.columns import explaining_columns
 from mlperf.training.table.methods import AUTO, METHODS
+from mlperf.training.table.screening import screened_terms
 from mlperf.training.table.table_fit import TableFit, numbers_of
 from mlperf.training.table.table_model import TableModel, grouped_errors, profile_of
 from mlperf.training.table.table_regressor import TableRegressor, read_columns
@@ -49,6 +51,7 @@ class TableQuestion:
     terms: Any
     options: Mapping[str, Any]
     seed: int
+    screened: dict[bytes, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def is_positive(self) -> bool:
@@ -62,7 +65,14 @@ class TableQuestion:
 
     def regressor(self, method: str, **options: Any) -> TableRegressor:
         """The unfitted regressor of a method; ``options`` of the least-squares fit besides those asked for."""
-        return TableRegressor(method, self.terms, {"report": "none", **self.options, **options}, self.seed)
+        return TableRegressor(method, self.terms, {"report": "none", **self.options, **options}, self.seed, screen=self.screen)
+
+    def screen(self, frame: pd.DataFrame, times: FloatArray, *, seed: int) -> tuple[str, ...]:
+        """The terms of `screened_terms`, found once for all methods that are fitted to the same rows."""
+        rows = hashlib.sha256(times.tobytes()).digest()
+        if rows not in self.screened:
+            self.screened[rows] = screened_terms(frame, times, seed=seed)
+        return self.screened[rows]
 
     def fitted(self, method: str, **options: Any) -> TableRegressor:
         """That regressor, fitted to all rows."""
@@ -272,7 +282,7 @@ def _folds(keys: Any, n_folds: int, seed: int) -> list[Fold]:
 
 
 def _nothing_to_fit(frame: pd.DataFrame, aside: Sequence[Any], place: str) -> Exception:
-    if frame.shape[1] == 0:
+    if frame.shape[1] == 0 and len(frame) >= LEAST_ROWS:
         why = "; ".join(f"{item.name} {item.reason}" for item in aside) or "the table has no other column"
         return DataError(
             f"got no column that may explain the target ({why}), expected at least one",

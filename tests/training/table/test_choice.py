@@ -1,0 +1,85 @@
+"""The choice: the simplest among those that err alike and predict no time <= 0, judged by groups it has not seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mlperf.core.errors import FitError
+from mlperf.models.validation.folds import configuration_groups, grouped_folds
+from mlperf.training.table.choice import Choice, choose_method, compared_rows, simplest
+from mlperf.training.table.methods import METHODS
+from mlperf.training.table.table_regressor import TableRegressor
+
+
+def choose(frame: pd.DataFrame, times: np.ndarray, methods: tuple[str, ...] = tuple(METHODS), **options: object) -> Choice:
+    terms = options.get("terms")
+    return choose_method(
+        frame,
+        times,
+        configuration_groups(frame),
+        lambda name: TableRegressor(name, terms),
+        methods,
+        lambda keys: grouped_folds(keys, 5, 0),
+    )
+
+
+def cost(seed: int, n_rows: int = 150) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(2.0 ** rng.uniform(3, 9, (n_rows, 3)), columns=list("mnk"))
+    return frame, np.asarray((1e-5 + 2e-11 * frame.m * frame.n * frame.k) * np.exp(0.05 * rng.standard_normal(n_rows)))
+
+
+def test_a_sum_of_costs_is_left_to_the_method_that_explains() -> None:
+    assert choose(*cost(0)).chosen == "ols"
+
+
+def test_a_power_law_is_left_to_logarithms() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(2.0 ** rng.uniform(0, 12, (150, 2)), columns=["a", "b"])
+    times = np.asarray(frame.a**0.7 * frame.b**-1.3 * np.exp(0.05 * rng.standard_normal(150)))
+    found = choose(frame, times)
+    assert found.chosen == "log"
+    assert found.rows.errors.mape < 0.06
+    assert found.beyond == "log"
+
+
+def test_what_predicts_a_time_below_zero_cannot_win() -> None:
+    size = np.random.default_rng(2).uniform(0.0, 10.0, 200)
+    times = np.asarray(np.where(size < 1.0, 1.0, np.exp(size)))
+    found = choose(pd.DataFrame({"size": size}), times, ("ols", "log", "local"), terms=("size",))
+    table = found.table.set_index("method")
+    assert table.loc["ols", "nonpositive"] > 0.0
+    assert found.chosen != "ols"
+
+
+def test_ties_go_to_the_simpler_one() -> None:
+    losses = {"ols": np.array([0.10, 0.12, 0.09, 0.11]), "boosted": np.array([0.11, 0.09, 0.10, 0.10])}
+    assert simplest(losses, ["ols", "boosted"]) == "ols"
+    assert simplest({**losses, "ols": losses["ols"] + 1.0}, ["ols", "boosted"]) == "boosted"
+    assert simplest(losses, ["boosted"]) == "boosted"
+
+
+def test_the_error_of_a_fold_is_that_of_a_method_chosen_without_it() -> None:
+    found = choose(*cost(3), ("ols", "log", "ratio"))
+    assert len(found.rows.choices) == 5
+    assert found.rows.errors.n == 150
+    assert found.rows.errors.mape < 0.06
+
+
+def test_a_method_that_cannot_be_fitted_is_noted() -> None:
+    frame, times = cost(4, 12)
+    table = choose(frame, times).table.set_index("method")
+    assert table.loc["ols", "note"] == ""
+    with pytest.raises(FitError, match="no method could be fitted"):
+        choose(frame, times, ())
+
+
+def test_a_large_table_is_compared_in_whole_groups() -> None:
+    keys = np.repeat(np.arange(500), 20)
+    used = compared_rows(keys, 0, 1000)
+    counts = np.bincount(keys[used])
+    assert set(counts[counts > 0]) == {20}
+    assert 900 <= len(used) <= 1000
+    assert len(compared_rows(keys[:300], 0)) == 300

@@ -1,0 +1,80 @@
+"""Columns that are set aside, each for its reason; honest ones stay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from mlperf.training.table.columns import correlation_beside, explaining_columns
+
+
+def table(n_rows: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    m, n = 2.0 ** rng.integers(3, 10, (2, n_rows))
+    times = (1e-5 + 1e-9 * m * n) * np.exp(0.05 * rng.standard_normal(n_rows))
+    return pd.DataFrame({"m": m, "n": n, "time_s": times})
+
+
+def aside(frame: pd.DataFrame, **options: str) -> dict[str, str]:
+    return {item.name: item.reason for item in explaining_columns(frame, "time_s", **options)[1]}
+
+
+def test_sizes_stay() -> None:
+    kept, gone = explaining_columns(table(), "time_s")
+    assert kept == ("m", "n")
+    assert gone == ()
+
+
+def test_the_target_in_disguise_goes() -> None:
+    frame = table()
+    rng = np.random.default_rng(1)
+    frame = frame.assign(
+        time_min_ms=frame.time_s * 990.0 * (1 - 0.02 * rng.random(60)),
+        teraflops=2e-12 * frame.m * frame.n / frame.time_s,
+        ticks=frame.time_s * 2.4e9,
+    )
+    found = aside(frame)
+    assert set(found) == {"time_min_ms", "teraflops", "ticks"}
+    assert "measured time" in found["time_min_ms"]
+    assert "rate" in found["teraflops"]
+    assert "another unit" in found["ticks"]
+
+
+def test_a_setting_with_the_name_of_a_rate_stays() -> None:
+    rng = np.random.default_rng(2)
+    frame = table().assign(learning_rate=10.0 ** rng.uniform(-4, -1, 60), bandwidth_gb=rng.choice([300.0, 900.0], 60))
+    assert set(explaining_columns(frame, "time_s")[0]) >= {"learning_rate", "bandwidth_gb"}
+
+
+def test_a_size_that_makes_the_time_alone_is_no_disguise() -> None:
+    size = np.arange(10.0, 70.0)
+    frame = pd.DataFrame({"size": size, "time_s": 1e-6 * size})
+    assert explaining_columns(frame, "time_s")[0] == ("size",)
+
+
+def test_identifiers_constants_dates_and_copies_go() -> None:
+    frame = table().assign(
+        row=range(60),
+        number=range(1, 61),
+        name=[f"run-{i}" for i in range(60)],
+        day=pd.date_range("2024-01-01", periods=60),
+        host="here",
+        kilo=lambda rows: rows.m / 1024.0,
+        gpu=["A", "B"] * 30,
+        device=["x", "y", "z"] * 20,
+    )
+    found = aside(frame, groups="device")
+    assert set(found) == {"row", "number", "name", "day", "host", "kilo"}
+    assert found["kilo"] == "repeats m"
+    assert found["host"] == "is here in every row"
+    assert explaining_columns(frame, "time_s", "device")[0] == ("m", "n", "gpu")
+
+
+def test_correlation_beside_others_is_that_of_the_residuals() -> None:
+    """Against the textbook formula from the three pairwise correlations."""
+    rng = np.random.default_rng(3)
+    third = rng.standard_normal(500)
+    one, other = third + rng.standard_normal(500), 2.0 * third + rng.standard_normal(500)
+    r = np.corrcoef([one, other, third])
+    expected = (r[0, 1] - r[0, 2] * r[1, 2]) / np.sqrt((1 - r[0, 2] ** 2) * (1 - r[1, 2] ** 2))
+    np.testing.assert_allclose(correlation_beside(one, other, [third]), expected, rtol=1e-9)

@@ -1,0 +1,45 @@
+"""Levels: rare ones pooled, unseen ones flagged, nothing ever stops."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from mlperf.training.table.levels import OTHER, Levels
+
+
+def frame(texts: list[str]) -> pd.DataFrame:
+    return pd.DataFrame({"gpu": texts, "size": range(len(texts))})
+
+
+def test_rare_levels_are_pooled_and_named() -> None:
+    rows = frame(["A"] * 30 + ["B"] * 20 + ["C", "D", "E", "E"])
+    levels = Levels.fit(rows)
+    assert list(levels.apply(rows)["gpu"].unique()) == ["A", "B", OTHER]
+    assert "3 rare levels" in levels.notes()[0]
+    assert not levels.unseen(rows).any()
+
+
+def test_one_rare_level_counts_as_the_most_frequent() -> None:
+    rows = frame(["A"] * 20 + ["B"] * 30 + ["C"])
+    levels = Levels.fit(rows)
+    assert levels.apply(rows)["gpu"].iloc[-1] == "B"
+    assert "'C'" in levels.notes()[0]
+
+
+def test_a_level_never_seen_is_flagged_and_predicted_as_the_most_frequent() -> None:
+    levels = Levels.fit(frame(["A"] * 20 + ["B"] * 30))
+    asked = frame(["A", "Z"])
+    assert list(levels.unseen(asked)) == [False, True]
+    assert list(levels.apply(asked)["gpu"]) == ["A", "B"]
+
+
+def test_small_tables_keep_what_occurs_twice() -> None:
+    rows = frame(["A", "A", "B", "B", "C"])
+    assert list(Levels.fit(rows).apply(rows)["gpu"]) == ["A", "A", "B", "B", "A"]
+    each_once = frame(["A", "B", "C"])
+    assert list(Levels.fit(each_once).apply(each_once)["gpu"]) == ["A", "B", "C"]
+
+
+def test_levels_are_read_back_as_they_were_written() -> None:
+    levels = Levels.fit(frame(["A"] * 30 + ["B", "C"]))
+    assert Levels.from_dict(levels.to_dict(), "$") == levels

@@ -1,0 +1,124 @@
+"""From any table to a model: what newcomers met, each as a test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mlperf
+from mlperf.core.errors import DataError, FitError, UsageError
+from mlperf.training.table.train_table import formula_terms, repeats_error
+
+
+def law(seed: int = 1, n_rows: int = 300, noise: float = 0.05) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    m, n, k = 2.0 ** rng.integers(3, 9, (3, n_rows))
+    return pd.DataFrame(
+        {"m": m, "n": n, "k": k, "time_s": (1e-5 + 2e-11 * m * n * k) * np.exp(noise * rng.standard_normal(n_rows))}
+    )
+
+
+def test_a_table_without_a_word_finds_its_law() -> None:
+    model = mlperf.train(law(), target="time_s")
+    assert model.fitted.estimator.terms_ == ("I(m * n * k)",)
+    assert model.errors.errors.mape < 0.05
+    assert model.method == "ols"
+
+
+def test_one_rare_level_stops_nothing() -> None:
+    rows = law().assign(gpu=["C" if i % 2 else "A" for i in range(300)])
+    rows.loc[5, "gpu"] = "B"
+    rows.loc[rows.gpu == "C", "time_s"] *= 3.0
+    model = mlperf.train(rows, target="time_s", terms=["m*n*k", "gpu", "gpu:I(m*n*k)"])
+    assert model.errors.errors.mape < 0.06
+    assert any("'B'" in note for note in model.notes)
+
+
+@pytest.mark.parametrize("n_rows", [3, 5, 8])
+def test_a_handful_of_rows_with_a_category_fits(n_rows: int) -> None:
+    rows = pd.DataFrame(
+        {"size": np.arange(1.0, n_rows + 1), "kind": list("abcabcab")[:n_rows], "time_s": np.arange(1.0, n_rows + 1) ** 1.1}
+    )
+    model = mlperf.train(rows, target="time_s")
+    assert np.isfinite(model.predict(rows)).all()
+
+
+def test_too_few_rows_or_columns_are_refused_with_the_remedy() -> None:
+    with pytest.raises(FitError, match="1 row, expected at least 3"):
+        mlperf.train(law().head(1), target="time_s")
+    rows = pd.DataFrame({"name": [f"n{i}" for i in range(20)], "time_s": np.arange(1.0, 21.0)})
+    with pytest.raises(DataError, match="no column that may explain") as caught:
+        mlperf.train(rows, target="time_s")
+    assert "name has 20 different texts" in str(caught.value)
+
+
+def test_a_typing_error_prints_near_names_and_no_frame() -> None:
+    with pytest.raises(DataError, match="got no column 'time_S'") as caught:
+        mlperf.train(law(), target="time_S")
+    assert "time_s" in str(caught.value.hint)
+    assert caught.value.place == "table"
+    with pytest.raises(DataError, match="got no column 'mm'"):
+        mlperf.train(law(), target="time_s", terms="mm*n")
+
+
+def test_one_term_may_be_a_text() -> None:
+    assert mlperf.train(law(), target="time_s", terms="m*n*k", method="ols").fitted.estimator.terms_ == ("I(m * n * k)",)
+
+
+def test_names_with_blanks_and_units(tmp_path: Path) -> None:
+    rows = law().rename(columns={"m": "batch size", "k": "size [KiB]", "time_s": "time (ms)"})
+    path = tmp_path / "names.csv"
+    rows.to_csv(path, index=False)
+    plain = mlperf.train(path, target="time (ms)", duplicates="keep")
+    assert plain.fitted.estimator.terms_ == ("I(`batch size` * n * `size [KiB]`)",)
+    by_formula = mlperf.train(
+        path, target="time (ms)", formula="`time (ms)` ~ I(`batch size` * n * `size [KiB]`)", duplicates="keep"
+    )
+    np.testing.assert_allclose(by_formula.predict(rows), plain.predict(rows), rtol=1e-9)
+
+
+def test_a_target_that_is_no_time_may_be_negative() -> None:
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.uniform(0, 9, 80), "gain": 0.0})
+    rows["gain"] = 2.0 - rows.a + 0.1 * rng.standard_normal(80)
+    model = mlperf.train(rows, target="gain", noise="absolute", terms=["a"])
+    np.testing.assert_allclose(model.predict(pd.DataFrame({"a": [0.0, 5.0]})), [2.0, -3.0], atol=0.1)
+    assert model.errors is None
+
+
+def test_no_folds_leave_out_each_group() -> None:
+    rows = law(2, 60).assign(device=np.repeat(list("abcdef"), 10))
+    model = mlperf.train(rows, target="time_s", terms=["m*n*k"], groups="device", n_folds=0)
+    assert list(model.by_group["n"]) == [10] * 6
+    with pytest.raises(UsageError, match="0 folds"):
+        mlperf.train(law(3, 1200).assign(x=np.arange(1200.0)), target="time_s", terms=["m*n*k", "x"], n_folds=0)
+
+
+def test_names_of_methods_and_totals_are_checked() -> None:
+    with pytest.raises(UsageError, match="expected one of auto, ols"):
+        mlperf.train(law(), target="time_s", method="bosted")
+    with pytest.raises(UsageError, match="totals"):
+        mlperf.train(law(), target="time_s", totals="some")
+    with pytest.raises(UsageError, match="both terms and a formula"):
+        mlperf.train(law(), target="time_s", terms=["m"], formula="time_s ~ m")
+
+
+def test_a_formula_must_be_of_the_target() -> None:
+    assert formula_terms("time_s ~ a * b", "time_s") == "~ a * b"
+    assert formula_terms("`time (ms)` ~ a", "time (ms)") == "~ a"
+    with pytest.raises(UsageError, match="expected 'time_s ~"):
+        formula_terms("log(time_s) ~ a", "time_s")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_noise_of_repeats_is_what_the_true_model_errs_by(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = np.repeat(2.0 ** rng.uniform(3, 9, 400), 3)
+    truth = 1e-9 * sizes
+    times = truth * np.exp(0.05 * rng.standard_normal(len(truth)))
+    told = repeats_error(pd.DataFrame({"size": sizes}), times)
+    np.testing.assert_allclose(told, np.mean(np.abs(truth / times - 1.0)), rtol=0.06)
+    assert np.isnan(repeats_error(pd.DataFrame({"size": np.arange(9.0)}), np.ones(9)))
