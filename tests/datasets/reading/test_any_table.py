@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,8 @@ def test_kinds_and_values(tmp_path: Path) -> None:
     assert frame["time_ms"].tolist() == [0.5, 0.25, 0.1]
     assert frame["device"].tolist() == ["A", "B", "A"]
     assert frame["speed"].dtype == np.float64
-    assert frame.attrs == {"n_rows_read": 3, "n_rows_missing": 0}
+    digest = sha256(TABLE.encode()).hexdigest()
+    assert frame.attrs == {"n_rows_read": 3, "n_rows_missing": 0, "sha256": digest, "notes": ()}
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,10 @@ def test_missing_cells_are_dropped_on_request_only(tmp_path: Path) -> None:
         read_any_table(path, "y")
     frame = read_any_table(path, "y", na="drop")
     assert frame["x"].tolist() == [2.0, 5.0]
-    assert frame.attrs == {"n_rows_read": 4, "n_rows_missing": 2}
+    assert (frame.attrs["n_rows_read"], frame.attrs["n_rows_missing"]) == (4, 2)
+    assert frame.attrs["notes"] == (
+        f"{path}: left out 2 of 4 rows with a missing cell (lines 3, 4 in column x; line 4 in column note)",
+    )
     assert read_any_table(path, "y", columns=["y"], na="error")["y"].tolist() == [1, 2, 3, 4]
     with pytest.raises(DataError, match="each with a missing cell"):
         read_any_table(write(tmp_path, "y,x\n1,\n2,\n"), "y", na="drop")
