@@ -70,7 +70,7 @@ def matching_place(path: Path, key: Sequence[str], values: Sequence[Any], n_befo
 def is_same(text: str, value: Any) -> bool:
     """Whether a cell holds a value that was read from it."""
     if isinstance(value, str):
-        return text == value
+        return text.strip() == value
     try:
         return float(text.replace(",", ".")) == float(value)
     except ValueError:

@@ -92,7 +92,10 @@ def read_any_table(
     others = others or ("check" if columns is None else "leave")
     asked = _asked_columns(table.source, table.header, target, columns, categorical)
     names = [name for name in table.header if name in asked or (others != "leave" and name not in table.unnamed)]
-    typed, decimal = table.typed(names, categorical, target)
+    # A column that is only passed on does not say how the others write their numbers.
+    telling = [name for name in names if name not in categorical and (name in asked or others != "keep" or not asked)]
+    decimal = table.decimal_mark(telling)
+    typed = table.typed(names, categorical, target, decimal)
     aside = {name: why for name, why in table.unnamed.items() if name not in names}
     if others == "aside":
         aside |= set_aside(table, {name: typed[name] for name in names if name not in asked}, na)

@@ -20,6 +20,10 @@ POINT = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?\d+[eE][+-]?\
 # "8,000" may be eight thousand or eight: three digits behind the mark, and no zero before it.
 EITHER_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 EITHER_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+ONE_MARK_HINT = (
+    "Write all numbers of the file with one decimal mark and without marks between thousands; "
+    "say which columns hold labels (categorical=, --categorical NAME)."
+)
 SHORT_WHOLE = re.compile(r"[+-]?\d{1,3}")
 
 
@@ -36,10 +40,25 @@ def find_decimal_mark(grid: Grid, names: Sequence[str]) -> str:
     """
     if grid.separator == "," or not names:
         return "."
-    mark = _mark_in(grid.texts(names, SAMPLE)) or _mark_in(texts := grid.texts(names))
+    first = grid.texts(names, SAMPLE)
+    mark = _mark_in(first) or _mark_in(texts := grid.texts(names))
     if not mark:
         raise _ambiguous(grid, texts)
+    if mark == ",":
+        _check_points(grid, first)
     return mark
+
+
+def _check_points(grid: Grid, texts: Mapping[str, pd.Series[Any]]) -> None:
+    """Check that no column beside those with decimal commas has decimal points; DataError names one of each."""
+    columns = {name: _filled(cells) for name, cells in texts.items()}
+    comma = next((name for name, cells in columns.items() if _has_commas(cells)), "")
+    for name, cells in columns.items():
+        points = cells[cells.str.contains(".", regex=False)]
+        if comma and len(points) and _is_all(cells, POINT, WHOLE):
+            commas = columns[comma][_matches(columns[comma], DECIMAL_COMMA)]
+            like = f"{str(commas.iloc[0])!r} in column {comma} ({grid.where([int(commas.index[0])])})"
+            raise grid.error(int(points.index[0]), name, f"a number with a decimal comma, as {like}", ONE_MARK_HINT)
 
 
 def _mark_in(texts: Mapping[str, pd.Series[Any]]) -> str:

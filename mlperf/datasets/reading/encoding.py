@@ -20,6 +20,8 @@ MARKS = (
 WESTERN = "cp1252"
 # Letters of western Europe and what units and typography need. Text in another code page has other characters among these bytes.
 WESTERN_TEXT = re.compile("[\x00-\x7f\xa0°±²³µ·¹º¼½¾×÷À-ÖØ-öø-ÿŠšŽžŸŒœ€–—‘’“”„…•]*")
+# No word of western Europe has three such letters in a row; most words of Cyrillic, Greek or Japanese have.
+FOREIGN_WORD = re.compile("[À-ÖØ-öø-ÿŠšŽžŸŒœ]{3}")
 WORD = re.compile(r"[^\W\d_]*[^\x00-\x7f]+\w*")
 UTF8_HINT = "Save the file as UTF-8 (a spreadsheet calls it 'CSV UTF-8')."
 ARCHIVES = {b"PK\x03\x04": "a zip archive or an Excel workbook", b"\xd0\xcf\x11\xe0": "an Excel workbook", b"SQLite": "a database"}
@@ -86,7 +88,7 @@ def _western_text(path: Path, raw: bytes, position: int) -> Decoded:
         text = raw.decode(WESTERN)
     except UnicodeDecodeError:
         text = ""
-    if not text or WESTERN_TEXT.fullmatch(text) is None:
+    if not text or WESTERN_TEXT.fullmatch(text) is None or FOREIGN_WORD.search(text):
         known = raw[:position].splitlines()
         behind = f" behind {known[-1].decode('utf-8')[-20:]!r}" if known and not raw[:position].endswith(b"\n") else ""
         raise DataError(

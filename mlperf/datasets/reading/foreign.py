@@ -10,7 +10,7 @@ import numpy as np
 
 from mlperf.core.errors import DataError
 from mlperf.datasets.reading.decimal_marks import find_decimal_mark
-from mlperf.datasets.reading.grid import Grid, check_names, first_cells, grid_of
+from mlperf.datasets.reading.grid import ABOVE_HINT, Grid, check_names, first_cells, grid_of
 from mlperf.datasets.reading.inference import TypedColumn, foreign_column
 from mlperf.datasets.reading.parquet import Cells, parquet_rows
 from mlperf.datasets.reading.separators import find_separator
@@ -19,7 +19,6 @@ from mlperf.datasets.reading.source import Source, read_foreign
 # What pandas calls a column without a name, in a CSV and in a Parquet file.
 UNNAMED, INDEX = "Unnamed: ", "__index_level_0__"
 UNNAMED_HINT = "Give the column a name; where pandas wrote its index there, write the table with to_csv(..., index=False)."
-ABOVE_HINT = "The first line names the columns: remove what stands above them."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,24 +46,23 @@ class ForeignTable:
         """Names of all columns."""
         return self.cells.header
 
-    def typed(self, names: Sequence[str], labels: Collection[str], target: str | None) -> tuple[dict[str, TypedColumn], str]:
-        """The named columns, typed, in file order, and the decimal mark of their numbers."""
+    def decimal_mark(self, names: Sequence[str]) -> str:
+        """The mark before the fractions of numbers, as the named columns tell it."""
+        return find_decimal_mark(self.cells, names) if isinstance(self.cells, Grid) else "."
+
+    def typed(self, names: Sequence[str], labels: Collection[str], target: str | None, decimal: str) -> dict[str, TypedColumn]:
+        """The named columns, typed, in file order."""
         counted = [name for name in names if name not in labels]
-        if isinstance(self.cells, Grid):
-            decimal = find_decimal_mark(self.cells, counted)
-            numbers = self.cells.numbers(counted, decimal) if counted else {}
-        else:
-            decimal, numbers = ".", self.cells.numbers(counted)
+        numbers = self.cells.numbers(counted, decimal) if counted else {}
         rest = [name for name in names if name not in numbers]
         texts = self.cells.texts(rest) if rest else {}
         whole = np.zeros(self.cells.n_rows, dtype=bool)
-        typed = {
+        return {
             name: TypedColumn(numbers[name], whole)
             if name in numbers
             else foreign_column(texts[name], is_label=name in labels, is_target=name == target, decimal=decimal)
             for name in names
         }
-        return typed, decimal
 
 
 def open_table(path: Path | str) -> ForeignTable:
@@ -96,7 +94,7 @@ def _named_grid(source: Source) -> ForeignTable:
         raise DataError("is no Parquet file", place=str(source.path), hint=hint)
     separator = find_separator(source)
     cells = first_cells(source, separator)
-    if cells and (cells[0].startswith("#") or cells[0].lower().strip() == "sep="):
+    if cells and cells[0].lower().strip() == "sep=":
         raise DataError(f"got {cells[0]!r}, expected column names", place=f"{source.path}, line 1", hint=ABOVE_HINT)
     stripped = [cell.strip() for cell in cells]
     if not any(stripped):

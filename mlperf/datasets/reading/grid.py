@@ -15,6 +15,7 @@ from mlperf.core.errors import DataError
 from mlperf.datasets.reading.source import Source
 
 RAGGED_HINT = "Every row has as many cells as the header: look for a {mark} too many, a missing one, or a line that was cut off."
+ABOVE_HINT = "The first line names the columns: remove what stands above them."
 DECIMAL_HINT = " Numbers with decimal commas need semicolons or tabs between the cells."
 MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 QUOTE, RETURN = b'"', b"\r"
@@ -221,7 +222,7 @@ def ragged(source: Source, header: tuple[str, ...], row: int, separator: str = "
     if not cells:
         return DataError("got a blank line, expected a row", place=f"{place}, column {header[0]}", hint="Remove the line.")
     got = f"got {len(cells)} cells, expected {len(header)}"
-    hint = RAGGED_HINT.format(mark=MARKS[separator])
+    hint = ABOVE_HINT if header[0].startswith("#") else RAGGED_HINT.format(mark=MARKS[separator])
     if len(cells) < len(header):
         return DataError(f"{got}: the row ends after {cells[-1]!r}", place=f"{place}, column {header[len(cells)]}", hint=hint)
     surplus = f"{cells[len(header)]!r} belongs to no column"

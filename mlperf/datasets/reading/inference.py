@@ -17,7 +17,7 @@ DROP_HINT = "leave out rows with missing cells (na='drop', --na drop)"
 MISSING_HINT = f"Fill the cell, or {DROP_HINT}."
 MIXED_HINT = "If the column holds labels, say so: categorical=({name!r},) (--categorical {shell})."
 EMPTY_INSTEAD = f"To do without the row, empty the cell and {DROP_HINT}."
-OTHER_TARGET = "Or choose a column of numbers as target."
+OTHER_TARGET = "Choose a column of numbers as target."
 POINT_HINT = "Numbers of this file have decimal commas: write one here too, or remove a point between thousands."
 TARGET = "a number: the target is what the model predicts"
 
@@ -79,14 +79,19 @@ def foreign_column(cells: pd.Series[Any], *, is_label: bool, is_target: bool, de
     """`typed_column` of a table from elsewhere, in which no number passes for a label.
 
     A column of numbers with another decimal mark or with thousands apart is a mistake; dates and numbers with units are marked.
+    Labels lose the blanks around them.
     """
     column = typed_column(cells, is_label=is_label, is_target=is_target, decimal=decimal)
-    if is_label or column.wrong is not None or column.missing.all() or not isinstance(column.values, pd.Series):
+    if column.wrong is not None or not isinstance(column.values, pd.Series):
         return column
-    filled = cells[~column.missing].str.strip()
+    column = replace(column, values=column.values.str.strip())
+    filled = column.values[~column.missing]
+    if is_label or not len(filled):
+        return column
     if are_foreign_numbers(filled, decimal):
         row = int(filled.index[0])
-        return TypedColumn(cells, column.missing, row, f"a number{mark_words(decimal)}", odd_hint(cells, row, decimal))
+        expected = f"a number{mark_words(decimal)}"
+        return TypedColumn(cells, column.missing, row, expected, odd_hint(cells, row, decimal, mixed_hint(cells)))
     return replace(column, holds="dates" if are_dates(filled) else "units" if have_units(filled) else "")
 
 
@@ -130,18 +135,19 @@ def mixed(
     """A column of numbers with something else in it, or of labels with a number in it: the rarer kind is the wrong one."""
     if is_target or numeric.sum() >= odd.sum():
         row = int(np.argmax(odd))
-        expected = TARGET if is_target and not numeric.any() else f"a number{mark_words(decimal)}, as in the rest of the column"
-        return TypedColumn(cells, missing, row, expected, odd_hint(cells, row, decimal, is_target=is_target))
+        expected = f"a number{mark_words(decimal)}, as in the rest of the column" if numeric.any() else TARGET
+        advice = "" if numeric.any() else OTHER_TARGET
+        return TypedColumn(cells, missing, row, expected, odd_hint(cells, row, decimal, advice if is_target else mixed_hint(cells)))
     row = int(np.argmax(numeric))
     return TypedColumn(cells, missing, row, "a label, as in the rest of the column", mixed_hint(cells))
 
 
-def odd_hint(cells: pd.Series[Any], row: int, decimal: str, *, is_target: bool = False) -> str:
-    """What to do about a cell that is no number."""
+def odd_hint(cells: pd.Series[Any], row: int, decimal: str, advice: str) -> str:
+    """What to do about a cell that is no number; ``advice``: what to do about its column."""
     text = str(cells.iloc[row])
     hint = POINT_HINT if decimal == "," and "." in text else number_hint(text)
-    empty = f" {EMPTY_INSTEAD}" if hint == TEXT_HINT else ""
-    return f"{hint}{empty} {OTHER_TARGET if is_target else mixed_hint(cells)}"
+    parts = (EMPTY_INSTEAD if advice != OTHER_TARGET else "",) if hint == TEXT_HINT else ()
+    return " ".join(part for part in (hint, *parts, advice) if part)
 
 
 def mark_words(decimal: str) -> str:

@@ -62,18 +62,18 @@ def row_notes(table: ForeignTable, used: Mapping[str, TypedColumn], n_copies: in
         places = "; ".join(f"{table.cells.where(np.flatnonzero(rows).tolist())} in column {name}" for name, rows in missing.items())
         notes.append(f"{table.source.path}: left out {n_rows:,} of {table.cells.n_rows:,} rows with a missing cell ({places})")
     if n_copies:
-        notes.append(f"{table.source.path}: left out {n_copies:,} rows that are copies of earlier ones")
+        notes.append(f"{table.source.path}: left out copies of earlier rows: {n_copies:,} of {table.cells.n_rows:,} rows")
     return notes
 
 
 def label_notes(table: ForeignTable, used: Mapping[str, TypedColumn]) -> list[str]:
     """Which columns of labels look like something else."""
     words = {
-        "dates": "read as labels, it holds dates or times of day",
-        "units": "read as labels, its numbers have units: remove these to use them as numbers",
+        "dates": "holds dates or times of day ({}), read as labels",
+        "units": "holds numbers with units ({}), read as labels: remove the units to use the numbers",
     }
     return [
-        f"{table.source.path}, column {name}: {words[column.holds]} ({_example(column)})"
+        f"{table.source.path}, column {name}: {words[column.holds].format(_example(column))}"
         for name, column in used.items()
         if column.holds
     ]

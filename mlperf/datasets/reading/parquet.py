@@ -46,7 +46,7 @@ class ParquetRows:
             for name, values in columns.items()
         }
 
-    def numbers(self, names: Sequence[str]) -> dict[str, np.ndarray[Any, Any]]:
+    def numbers(self, names: Sequence[str], decimal: str = ".") -> dict[str, np.ndarray[Any, Any]]:  # noqa: ARG002 - as Grid's
         """Those of the named columns that hold finite numbers in every row, as int64 or float64."""
         found = {}
         for name in names:
