@@ -34,8 +34,6 @@ def _why_aside(table: ForeignTable, column: TypedColumn, na: str) -> str:
     rows = np.flatnonzero(column.missing)
     if len(rows) == len(column.missing):
         return "has no values"
-    if column.wrong is not None:
-        return ""
     if column.holds == "dates":
         return f"holds dates or times of day ({_example(column)}), which say nothing about other rows"
     if len(rows) and (na == "error" or len(rows) > MOST_MISSING * len(column.missing)):

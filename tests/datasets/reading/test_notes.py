@@ -10,7 +10,7 @@ import pytest
 from mlperf.datasets.reading.foreign import open_table
 from mlperf.datasets.reading.notes import set_aside
 
-TEXT = "m,day,half,most,none,bad,label\n1,2024-01-31,1,,,1,a\n2,2024-02-01,,7,,x,\n3,,3,,,2,b\n"
+TEXT = "m,day,half,most,none,bad,both,label\n1,2024-01-31,1,,,1,1,a\n2,2024-02-01,,7,,x,x,\n3,,3,,,2,,b\n"
 
 
 def aside(tmp_path: Path, na: str) -> dict[str, str]:
@@ -23,7 +23,7 @@ def aside(tmp_path: Path, na: str) -> dict[str, str]:
 
 def test_columns_that_cannot_be_used_are_left_out_and_mistakes_are_not(tmp_path: Path) -> None:
     found = aside(tmp_path, "error")
-    assert list(found) == ["day", "half", "most", "none", "label"]
+    assert list(found) == ["day", "half", "most", "none", "both", "label"]
     assert found["half"].startswith("has no value in 1 of 3 rows (line 3; to leave out these rows")
     assert found["most"].startswith("has no value in 2 of 3 rows (lines 2, 4; ")
 
