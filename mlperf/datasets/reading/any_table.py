@@ -70,8 +70,8 @@ def read_any_table(
     -------
     DataFrame
         In file order. A column is int64 or float64 where every cell is a number, text where none is. ``attrs`` holds
-        ``n_rows_read``, ``n_rows_missing``, ``sha256`` of the content, and ``notes``: sentences with file, column and line about
-        everything that was not taken as it stands.
+        ``n_rows_read``, ``n_rows_missing``, ``sha256`` of the content, ``aside``: the columns left out, each with the reason, and
+        ``notes``: sentences with file, column and line about everything that was not taken as it stands, these columns too.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def read_any_table(
         *(label_notes(table, used) if others != "keep" else ()),
     )
     frame = frame.reset_index(drop=True)
-    frame.attrs = _attrs(table.source, table.cells.n_rows, int((~keep).sum()), notes)
+    frame.attrs = _attrs(table.source, table.cells.n_rows, int((~keep).sum()), aside, notes)
     return frame
 
 
@@ -123,9 +123,10 @@ def check_policies(na: str, others: str | None) -> None:
         raise UsageError(f"got others={others!r}, expected one of {', '.join(OTHERS)}")
 
 
-def _attrs(source: Source, n_rows: int, n_missing: int, notes: Sequence[str] = ()) -> dict[Any, Any]:
+def _attrs(source: Source, n_rows: int, n_missing: int, aside: Mapping[str, str], notes: Sequence[str]) -> dict[Any, Any]:
     """What a frame says of its file."""
-    return {"n_rows_read": n_rows, "n_rows_missing": n_missing, "sha256": source.sha256, "notes": tuple(notes)}
+    counts = {"n_rows_read": n_rows, "n_rows_missing": n_missing}
+    return {**counts, "sha256": source.sha256, "aside": dict(aside), "notes": tuple(notes)}
 
 
 def read_typed_table(
@@ -192,7 +193,7 @@ def dictionary_table(grid: Grid, target: str | None, columns: Sequence[str] | No
     asked = _asked_columns(grid.source, grid.header, target, columns, ())
     names = [name for name in grid.header if columns is None or name in asked]
     frame = read_table(grid.source.path, schema, duplicates)[names]
-    frame.attrs = _attrs(grid.source, grid.n_rows, 0)
+    frame.attrs = _attrs(grid.source, grid.n_rows, 0, {}, ())
     return frame
 
 
