@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from mlperf.datasets.reading.source import read_source
+from mlperf.datasets.reading.source import read_foreign
 
 
 def content_sha256(content: Mapping[str, bytes]) -> str:
@@ -27,11 +27,11 @@ def content_sha256(content: Mapping[str, bytes]) -> str:
 
 
 def table_sha256(path: Path | str) -> str:
-    """SHA-256 of one table's decompressed content.
+    """SHA-256 of one table's decompressed content, as UTF-8 where it is text.
 
     Raises
     ------
     DataError
-        As ``read_source``.
+        As ``read_foreign``.
     """
-    return hashlib.sha256(read_source(Path(path)).data).hexdigest()
+    return read_foreign(path).sha256

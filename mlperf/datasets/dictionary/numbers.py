@@ -6,8 +6,14 @@ import math
 import re
 
 NUMBER = re.compile(r"[ \t]*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
-MISSING_WORDS = frozenset({"", "NA", "N/A", "NaN", "nan", "null"})
+MISSING_WORDS = frozenset({"", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL"})
 NOT_FINITE = frozenset({"nan", "inf", "infinity"})
+# Groups of three digits: behind commas, blanks of any width or apostrophes; behind points where there are two, or a comma follows.
+GROUPED = re.compile(
+    r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3})+(?:\.\d+)?|(?:[ \u00a0\u2009\u202f]\d{3})+(?:[.,]\d+)?|(?:['’]\d{3})+(?:[.,]\d+)?"
+    r"|(?:\.\d{3}){2,}|(?:\.\d{3})+,\d+)"
+)
+DECIMAL_COMMA = re.compile(r"[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 UNIT_BEHIND = re.compile(r"[ \t]*[+-]?[\d.]+([eE][+-]?\d+)?[ \t]*[A-Za-zµμ%]+[ \t]*")
 
 EMPTY_HINT = (
@@ -39,9 +45,21 @@ def number_hint(text: str) -> str:
         return EMPTY_HINT
     if bare.lower().lstrip("+-") in NOT_FINITE or NUMBER.fullmatch(bare):
         return NOT_FINITE_HINT
+    if GROUPED.fullmatch(bare):
+        return group_hint(bare)
     if parse_number(bare.replace(",", ".")) is not None:
         return COMMA_HINT
     return UNIT_HINT if UNIT_BEHIND.fullmatch(bare) else TEXT_HINT
+
+
+def group_hint(text: str) -> str:
+    """What to do about digits in groups of three, as in ``"8,000"``."""
+    if DECIMAL_COMMA.fullmatch(text):
+        point = text.replace(",", ".")
+        return (
+            f"If thousands are meant, remove the comma in the whole column: {text.replace(',', '')}; if a decimal comma: {point}."
+        )
+    return "Remove the separators between thousands in the whole column: 16000, not 16,000 or 16 000."
 
 
 def bound_hint(value: float, *, is_time: bool) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +15,21 @@ import pandas as pd
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
-from mlperf.datasets.campaigns.digest import table_sha256
 from mlperf.datasets.reading.any_table import read_any_table
-from mlperf.datasets.reading.grid import read_grid
-from mlperf.datasets.reading.source import read_source
+from mlperf.datasets.reading.foreign import open_table
+from mlperf.datasets.reading.source import STANDARD_INPUT, is_standard_input
 
 Table = pd.DataFrame | str | Path
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """One table of a join: its name for messages, its rows, and its file where it has one."""
+    """One table of a join: its name for messages, its rows, its file where it can be read again, and what was read's SHA-256."""
 
     name: str
     frame: pd.DataFrame
-    path: Path | None
+    path: Path | None = None
+    sha256: str = ""
 
     def place(self, row: int, key: Sequence[str]) -> str:
         """Where a row's key stands: file and line, or the number of the row in a frame."""
@@ -36,9 +37,7 @@ class Side:
         if self.path is None:
             return f"{self.name}, row {row}, column {key[0]}"
         same = (self.frame[list(key)].iloc[:row] == values).all(axis=1).sum()
-        lines = matching_lines(self.path, key, values)
-        line = next(line for number, line in enumerate(lines) if number == same)
-        return f"{self.path}, line {line}, column {key[0]}"
+        return f"{self.path}, {matching_place(self.path, key, values, int(same))}, column {key[0]}"
 
     def header_place(self, column: str) -> str:
         """Where a column's name stands, or should stand."""
@@ -48,26 +47,32 @@ class Side:
 def read_side(table: Table, name: str, duplicates: str, target: str | None = None) -> Side:
     """A table of a join, read strictly where it is a file."""
     if isinstance(table, pd.DataFrame):
-        return Side(name, table.reset_index(drop=True), None)
+        return Side(name, table.reset_index(drop=True))
     path = Path(table)
-    return Side(path.name, read_any_table(path, target=target, duplicates=duplicates), path)
+    frame = read_any_table(path, target=target, duplicates=duplicates)
+    # The standard input cannot be read again for the line of an error.
+    again = None if is_standard_input(path) else path
+    return Side(path.name if again else str(STANDARD_INPUT), frame, again, frame.attrs["sha256"])
 
 
-def matching_lines(path: Path, key: Sequence[str], values: Sequence[Any]) -> Iterator[int]:
-    """Line numbers of the rows that hold a key, from the top."""
-    grid = read_grid(read_source(path))
-    places = [grid.header.index(name) for name in key]
-    for line, cells in grid.records():
-        if all(is_same(cells[place], value) for place, value in zip(places, values, strict=True)):
-            yield line
+def matching_place(path: Path, key: Sequence[str], values: Sequence[Any], n_before: int) -> str:
+    """Line of a row that holds a key, with so many such rows above it."""
+    cells = open_table(path).cells
+    columns = [cells.texts([name])[name] for name in key]
+    rows = (
+        row
+        for row, texts in enumerate(zip(*columns, strict=True))
+        if all(is_same(text, value) for text, value in zip(texts, values, strict=True))
+    )
+    return cells.where([next(islice(rows, n_before, None))])
 
 
 def is_same(text: str, value: Any) -> bool:
     """Whether a cell holds a value that was read from it."""
     if isinstance(value, str):
-        return text == value
+        return text.strip() == value
     try:
-        return float(text) == float(value)
+        return float(text.replace(",", ".")) == float(value)
     except ValueError:
         return False
 
@@ -238,7 +243,7 @@ def join_tables(
         owner |= dict.fromkeys(brought, side)
         found.append(JoinedTable(side.name, key, brought))
         frame = frame.merge(side.frame, on=list(key), how="left", validate="many_to_one")
-    digests = {side.name: table_sha256(side.path) for side in (left, *sides) if side.path is not None}
+    digests = {side.name: side.sha256 for side in (left, *sides) if side.sha256}
     return Joined(frame, tuple(found), digests)
 
 

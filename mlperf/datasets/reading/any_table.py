@@ -1,9 +1,8 @@
-"""Strict reading of any CSV with a target column and numeric or categorical columns."""
+"""Strict reading of any table with a target column and numeric or categorical columns."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +15,18 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.numbers import NEGATIVE_TIME_HINT, bound_hint
 from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.folder import table_name
+from mlperf.datasets.reading.foreign import ForeignTable, open_table
 from mlperf.datasets.reading.grid import Grid, read_grid
 from mlperf.datasets.reading.inference import MISSING_HINT, TypedColumn, number_column, typed_column
+from mlperf.datasets.reading.notes import label_notes, reading_notes, row_notes, set_aside
 from mlperf.datasets.reading.read import ReadTable, read_table, separator_hint
-from mlperf.datasets.reading.repeats import settle_copies
-from mlperf.datasets.reading.source import check_settled, read_source
+from mlperf.datasets.reading.repeats import distinct_rows
+from mlperf.datasets.reading.source import Source, check_settled, read_source
 
 TIME_SUFFIXES = ("_s", "_ms", "_us", "_ns")
 NA_POLICIES = ("error", "drop")
+SIGNED_HINT = "A response that is no time may be zero or negative: positive=False (--noise absolute)."
+OTHERS = ("check", "leave", "aside", "keep")
 
 
 def read_any_table(
@@ -35,58 +38,95 @@ def read_any_table(
     na: str = "error",
     duplicates: str = "error",
     positive: bool = True,
+    others: str | None = None,
 ) -> pd.DataFrame:
     """Read a table that no dictionary describes.
 
-    A file with the name and the columns of a campaign's table is read by the data dictionary instead (``read_table``).
+    A file with the name and the columns of a campaign's table is read by the data dictionary instead (``read_table``). Cells may
+    be separated by commas, semicolons, tabs or bars, numbers have decimal points, or decimal commas where commas do not separate.
 
     Parameters
     ----------
     path : path
-        A ``.csv`` or ``.csv.gz``.
+        A file of text, gzipped where its name ends in ``.gz``; Parquet where pyarrow is installed; ``-`` for the standard input.
     target : str, optional
         The response: numbers, all > 0 unless ``positive`` is False. None: there is none (rows to predict).
     columns : sequence of str, optional
-        Columns to read and check beside the target; by default all.
+        Columns that are used beside the target; by default all.
     categorical : sequence of str
         Columns that hold labels even where these look like numbers.
     na : str
-        ``"error"``, or ``"drop"`` to leave out rows with a missing cell (empty, NA, NaN, null) in one of the columns read.
+        ``"error"``, or ``"drop"`` to leave out rows with a missing cell (empty, NA, NaN, null) in one of the columns checked.
     duplicates : str
         What to do with rows equal in every column of the file: ``"error"``, ``"keep"`` or ``"drop"``.
     positive : bool
         Whether the target must be > 0, as times are.
+    others : str, optional
+        What to do with columns that nobody named: ``"check"`` them as if they were (the default without ``columns``); ``"leave"``
+        them unread (the default with it); ``"aside"``: check those that can be used, leave out dates and, unless rows are
+        dropped, columns with missing cells, and name them; ``"keep"`` them as they are, missing cells and all.
 
     Returns
     -------
     DataFrame
         In file order. A column is int64 or float64 where every cell is a number, text where none is. ``attrs`` holds
-        ``n_rows_read`` and ``n_rows_missing``.
+        ``n_rows_read``, ``n_rows_missing``, ``sha256`` of the content, ``aside``: the columns left out, each with the reason, and
+        ``notes``: sentences with file, column and line about everything that was not taken as it stands, these columns too.
 
     Raises
     ------
     DataError
         Names file, line, column and value, with a hint: missing or repeated column, a column of numbers with something else
         in it, infinity, missing cell, negative time, target that is no number or not > 0, rows of different length, copied
-        rows, no rows left, empty file, wrong encoding, file that changes while it is read.
+        rows, no rows left, empty file, two marks that may separate, numbers that may have thousands apart, unknown encoding,
+        file that changes while it is read.
+    MissingExtraError
+        Parquet without pyarrow.
     UsageError
         An unknown policy.
     """
+    check_policies(na, others)
+    table = open_table(path)
+    if isinstance(table.cells, Grid) and is_dictionary_table(table.cells):
+        return dictionary_table(table.cells, target, columns, duplicates)
+    others = others or ("check" if columns is None else "leave")
+    asked = _asked_columns(table.source, table.header, target, columns, categorical)
+    names = [name for name in table.header if name in asked or (others != "leave" and name not in table.unnamed)]
+    # A column that is only passed on does not say how the others write their numbers.
+    telling = [name for name in names if name not in categorical and (name in asked or others != "keep" or not asked)]
+    decimal = table.decimal_mark(telling)
+    typed = table.typed(names, categorical, target, decimal)
+    aside = {name: why for name, why in table.unnamed.items() if name not in names}
+    if others == "aside":
+        aside |= set_aside(table, {name: typed[name] for name in names if name not in asked}, na)
+    used = {name: column for name, column in typed.items() if name in asked or (others != "keep" and name not in aside)}
+    keep = _checked_rows(table, used, target, na=na, positive=positive)
+    frame = pd.DataFrame({name: column.values for name, column in typed.items() if name not in aside}).loc[keep]
+    whole = len(frame)
+    frame = distinct_rows(frame, table.cells, duplicates)
+    check_settled([table.source])
+    notes = (
+        *reading_notes(table, decimal, aside),
+        *row_notes(table, used, whole - len(frame)),
+        *(label_notes(table, used) if others != "keep" else ()),
+    )
+    frame = frame.reset_index(drop=True)
+    frame.attrs = _attrs(table.source, table.cells.n_rows, int((~keep).sum()), aside, notes)
+    return frame
+
+
+def check_policies(na: str, others: str | None) -> None:
+    """UsageError: no such policy."""
     if na not in NA_POLICIES:
         raise UsageError(f"got na={na!r}, expected one of {', '.join(NA_POLICIES)}")
-    grid = read_grid(read_source(Path(path)))
-    if is_dictionary_table(grid):
-        return dictionary_table(grid, target, columns, duplicates)
-    names = _wanted_columns(grid, target, columns, categorical)
-    typed = {name: typed_column(texts, is_label=name in categorical) for name, texts in text_columns(grid, names).items()}
-    keep = _checked_rows(grid, typed, target, na=na, positive=positive)
-    frame = pd.DataFrame({name: column.values for name, column in typed.items()}).loc[keep]
-    if duplicates != "keep":
-        frame = frame.loc[settle_copies(all_cells(grid).loc[keep], grid, duplicates).index]
-    check_settled([grid.source])
-    frame = frame.reset_index(drop=True)
-    frame.attrs = {"n_rows_read": grid.n_rows, "n_rows_missing": int((~keep).sum())}
-    return frame
+    if others is not None and others not in OTHERS:
+        raise UsageError(f"got others={others!r}, expected one of {', '.join(OTHERS)}")
+
+
+def _attrs(source: Source, n_rows: int, n_missing: int, aside: Mapping[str, str], notes: Sequence[str]) -> dict[Any, Any]:
+    """What a frame says of its file."""
+    counts = {"n_rows_read": n_rows, "n_rows_missing": n_missing}
+    return {**counts, "sha256": source.sha256, "aside": dict(aside), "notes": tuple(notes)}
 
 
 def read_typed_table(
@@ -126,12 +166,12 @@ def read_typed_table(
         As `read_any_table`, but for missing cells and copied rows.
     """
     grid = read_grid(read_source(Path(path)))
-    _wanted_columns(grid, None, needed, ())
+    _asked_columns(grid.source, grid.header, None, needed, (), separator_hint(grid))
     counted = {name for name in grid.header if numbers is not None and name not in labels and numbers(name)}
     names = [name for name in grid.header if others or name in counted or name in labels]
     typed = {
         name: number_column(cells) if name in counted else typed_column(cells, is_label=name in labels)
-        for name, cells in text_columns(grid, names).items()
+        for name, cells in grid.texts(names).items()
     }
     checked = {name: column for name, column in typed.items() if column.wrong is not None or name not in signed}
     faults = [one for name in checked for one in column_faults(name, checked[name], na="keep", positive=False, is_target=False)]
@@ -150,56 +190,52 @@ def is_dictionary_table(grid: Grid) -> bool:
 def dictionary_table(grid: Grid, target: str | None, columns: Sequence[str] | None, duplicates: str) -> pd.DataFrame:
     """A campaign's table, read by the dictionary."""
     schema = TABLES[str(table_name(grid.source.path))]
-    names = _wanted_columns(grid, target, columns, ())
+    asked = _asked_columns(grid.source, grid.header, target, columns, ())
+    names = [name for name in grid.header if columns is None or name in asked]
     frame = read_table(grid.source.path, schema, duplicates)[names]
-    frame.attrs = {"n_rows_read": grid.n_rows, "n_rows_missing": 0}
+    frame.attrs = _attrs(grid.source, grid.n_rows, 0, {}, ())
     return frame
 
 
-def _wanted_columns(grid: Grid, target: str | None, columns: Sequence[str] | None, categorical: Sequence[str]) -> list[str]:
-    """Columns to read, in file order; DataError: one of them is not in the file."""
+def _asked_columns(
+    source: Source,
+    header: Sequence[str],
+    target: str | None,
+    columns: Sequence[str] | None,
+    categorical: Sequence[str],
+    advice: str = "",
+) -> set[str]:
+    """Columns that the caller named; DataError: one of them is not in the file."""
     asked = (*(() if target is None else (target,)), *(columns or ()), *categorical)
     for name in asked:
-        if name not in grid.header:
-            got = ", ".join(grid.header)
-            hint = separator_hint(grid) or did_you_mean(name, grid.header)
+        if name not in header:
+            got = ", ".join(header)
+            if not advice and len(header) == 1 and len(header[0].split()) > 1:
+                advice = "Cells are separated by commas, semicolons, tabs or bars, not by blanks."
             raise DataError(
-                f"is missing: got {got}, expected also {name!r}", place=f"{grid.source.path}, line 1, column {name}", hint=hint
+                f"is missing: got {got}, expected also {name!r}",
+                place=f"{source.path}, line 1, column {name}",
+                hint=advice or did_you_mean(name, header),
             )
-    return [name for name in grid.header if columns is None or name in asked]
+    return set(asked)
 
 
-def text_columns(grid: Grid, names: Sequence[str]) -> dict[str, pd.Series[Any]]:
-    """Cells of the named columns as texts."""
-    if not grid.is_plain:
-        rows = [cells for _, cells in grid.records()]
-        places = {name: grid.header.index(name) for name in names}
-        return {name: pd.Series([cells[index] for cells in rows], name=name, dtype="str") for name, index in places.items()}
-    frame = pd.read_csv(
-        io.BytesIO(grid.source.data), usecols=list(names), dtype=str, na_filter=False, skip_blank_lines=False, index_col=False
-    )
-    return {name: frame[name] for name in names}
-
-
-def all_cells(grid: Grid) -> pd.DataFrame:
-    """Every cell of the file as text."""
-    return pd.DataFrame(text_columns(grid, grid.header))
-
-
-def _checked_rows(grid: Grid, typed: dict[str, TypedColumn], target: str | None, *, na: str, positive: bool) -> BoolArray:
+def _checked_rows(
+    table: ForeignTable, typed: Mapping[str, TypedColumn], target: str | None, *, na: str, positive: bool
+) -> BoolArray:
     """Rows to keep, once every cell has been found right or missing by leave."""
-    missing = np.zeros(grid.n_rows, dtype=bool)
+    missing = np.zeros(table.cells.n_rows, dtype=bool)
     faults: list[tuple[int, str, str, str]] = []
     for name, column in typed.items():
         missing |= column.missing
         faults.extend(column_faults(name, column, na=na, positive=positive and name == target, is_target=name == target))
     if faults:
-        row, name, expected, hint = min(faults, key=lambda fault: fault[0])
-        raise grid.error(row, name, expected, hint)
+        raise table.cells.error(*min(faults, key=lambda fault: fault[0]))
     if missing.all():
+        name = next(name for name, column in typed.items() if column.missing[0])
         raise DataError(
-            f"got {grid.n_rows} rows, each with a missing cell, expected at least one whole row",
-            place=f"{grid.source.path}, line 2, column {next(name for name, column in typed.items() if column.missing[0])}",
+            f"got {table.cells.n_rows} rows, each with a missing cell, expected at least one whole row",
+            place=f"{table.source.path}, {table.cells.where([0])}, column {name}",
             hint="Name the columns that matter (columns=): missing cells elsewhere are then no reason to leave a row out.",
         )
     return ~missing
@@ -225,5 +261,7 @@ def column_faults(name: str, column: TypedColumn, *, na: str, positive: bool, is
         row = int(np.argmax(low))
         expected = "a number > 0" if positive else "a time >= 0"
         hint = bound_hint(float(numbers[row]), is_time=True) if positive else NEGATIVE_TIME_HINT
+        if positive and not name.endswith(TIME_SUFFIXES) and "time" not in name.lower():
+            hint = f"{hint} {SIGNED_HINT}"
         faults.append((row, name, expected, hint))
     return faults

@@ -13,12 +13,9 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray
 from mlperf.datasets.dictionary.column import Column
 from mlperf.datasets.dictionary.numbers import EMPTY_HINT, WHOLE_HINT, number_hint, parse_number
-from mlperf.datasets.reading.grid import Grid, cell_error
+from mlperf.datasets.reading.grid import EVERY_DIGIT, Grid, cell_error
 
 WHOLE_LIMIT = 2.0**63
-PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
-# From 3.1 on pandas reads every digit by itself and warns of the option.
-EVERY_DIGIT: dict[str, Any] = {} if PANDAS >= (3, 1) else {"float_precision": "round_trip"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import shlex
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray
-from mlperf.datasets.dictionary.numbers import EMPTY_HINT, MISSING_WORDS, NOT_FINITE, number_hint
+from mlperf.datasets.dictionary.numbers import DECIMAL_COMMA, MISSING_WORDS, NOT_FINITE, TEXT_HINT, number_hint
+from mlperf.datasets.reading.cell_kinds import are_dates, are_foreign_numbers, have_units
 
-MISSING_HINT = f"{EMPTY_HINT.rpartition(': ')[0]}: fill the cell, or leave rows with missing cells out (na='drop', --na drop)."
-MIXED_HINT = "If the column holds labels, say so: categorical=('{column}',) (--categorical {column})."
+DROP_HINT = "leave out rows with missing cells (na='drop', --na drop)"
+MISSING_HINT = f"Fill the cell, or {DROP_HINT}."
+MIXED_HINT = "If the column holds labels, say so: categorical=({name!r},) (--categorical {shell})."
+EMPTY_INSTEAD = f"To do without the row, empty the cell and {DROP_HINT}."
+OTHER_TARGET = "Choose a column of numbers as target."
+POINT_HINT = "Numbers of this file have decimal commas: write one here too, or remove a point between thousands."
+TARGET = "a number: the target is what the model predicts"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +36,8 @@ class TypedColumn:
         Row (from 0) of the first cell that does not fit, other than a missing one.
     expected, hint : str
         What that cell should have been, and what to do.
+    holds : str
+        What labels are besides: ``"dates"``, ``"units"`` (numbers with a unit behind) or nothing.
     """
 
     values: Any
@@ -36,9 +45,10 @@ class TypedColumn:
     wrong: int | None = None
     expected: str = ""
     hint: str = ""
+    holds: str = ""
 
 
-def typed_column(cells: pd.Series[Any], *, is_label: bool) -> TypedColumn:
+def typed_column(cells: pd.Series[Any], *, is_label: bool, is_target: bool = False, decimal: str = ".") -> TypedColumn:
     """Infer whether a column holds numbers or labels, and type it.
 
     A column holds numbers where every cell that is not missing is one, labels where none is. A mixture is a mistake unless
@@ -50,15 +60,39 @@ def typed_column(cells: pd.Series[Any], *, is_label: bool) -> TypedColumn:
         As in the file.
     is_label : bool
         The caller says that these are labels, whatever they look like.
+    is_target : bool
+        The column must hold numbers.
+    decimal : str
+        The decimal mark of the file's numbers.
     """
     if is_label:
         return TypedColumn(cells, cells.str.strip().eq("").to_numpy(dtype=bool))
-    numbers, missing, odd = parsed_numbers(cells)
-    if (odd | missing).all() and not infinite(cells).any():
+    numbers, missing, odd = parsed_numbers(cells, decimal)
+    if (odd | missing).all() and not infinite(cells).any() and not (is_target and odd.any()):
         return TypedColumn(cells.where(~missing, ""), missing)
     if odd.any():
-        return mixed(cells, ~(odd | missing), missing, odd)
+        return mixed(cells, ~(odd | missing), missing, odd, is_target=is_target, decimal=decimal)
     return TypedColumn(number_values(numbers, missing), missing)
+
+
+def foreign_column(cells: pd.Series[Any], *, is_label: bool, is_target: bool, decimal: str) -> TypedColumn:
+    """`typed_column` of a table from elsewhere, in which no number passes for a label.
+
+    A column of numbers with another decimal mark or with thousands apart is a mistake; dates and numbers with units are marked.
+    Labels lose the blanks around them.
+    """
+    column = typed_column(cells, is_label=is_label, is_target=is_target, decimal=decimal)
+    if column.wrong is not None or not isinstance(column.values, pd.Series):
+        return column
+    column = replace(column, values=column.values.str.strip())
+    filled = column.values[~column.missing]
+    if is_label or not len(filled):
+        return column
+    if are_foreign_numbers(filled, decimal):
+        row = int(filled.index[0])
+        expected = f"a number{mark_words(decimal)}"
+        return TypedColumn(cells, column.missing, row, expected, odd_hint(cells, row, decimal, mixed_hint(cells)))
+    return replace(column, holds="dates" if are_dates(filled) else "units" if have_units(filled) else "")
 
 
 def number_column(cells: pd.Series[Any]) -> TypedColumn:
@@ -70,10 +104,16 @@ def number_column(cells: pd.Series[Any]) -> TypedColumn:
     return TypedColumn(number_values(numbers, missing), missing)
 
 
-def parsed_numbers(cells: pd.Series[Any]) -> tuple[pd.Series[Any], BoolArray, BoolArray]:
+def parsed_numbers(cells: pd.Series[Any], decimal: str = ".") -> tuple[pd.Series[Any], BoolArray, BoolArray]:
     """Cells as numbers (0 where they are missing), which are missing, and which are neither."""
-    missing = cells.str.strip().isin(MISSING_WORDS).to_numpy(dtype=bool)
-    numbers = pd.to_numeric(cells.where(~missing, "0"), errors="coerce")
+    bare = cells.str.strip()
+    missing = bare.isin(MISSING_WORDS).to_numpy(dtype=bool)
+    filled = cells.where(~missing, "0")
+    if decimal == ",":
+        with_comma = bare.str.fullmatch(DECIMAL_COMMA.pattern).to_numpy(dtype=bool)
+        # A point is no decimal mark in this file: such a number must not pass as one.
+        filled = filled.where(~bare.str.contains(".", regex=False), "").mask(with_comma, bare.str.replace(",", ".", regex=False))
+    numbers = pd.to_numeric(filled.where(filled != "", "?"), errors="coerce")
     return numbers, missing, ~np.isfinite(numbers.to_numpy(dtype=float))
 
 
@@ -89,17 +129,33 @@ def infinite(cells: pd.Series[Any]) -> BoolArray:
     return np.asarray(cells.str.strip().str.lower().str.lstrip("+-").isin(NOT_FINITE - {"nan"}), dtype=bool)
 
 
-def mixed(cells: pd.Series[Any], numeric: BoolArray, missing: BoolArray, odd: BoolArray) -> TypedColumn:
+def mixed(
+    cells: pd.Series[Any], numeric: BoolArray, missing: BoolArray, odd: BoolArray, *, is_target: bool = False, decimal: str = "."
+) -> TypedColumn:
     """A column of numbers with something else in it, or of labels with a number in it: the rarer kind is the wrong one."""
-    if numeric.sum() >= odd.sum():
+    if is_target or numeric.sum() >= odd.sum():
         row = int(np.argmax(odd))
-        text = str(cells.iloc[row])
-        hint = f"{number_hint(text)} {mixed_hint(cells)}"
-        return TypedColumn(cells, missing, row, "a number, as in the rest of the column", hint)
+        expected = f"a number{mark_words(decimal)}, as in the rest of the column" if numeric.any() else TARGET
+        advice = "" if numeric.any() else OTHER_TARGET
+        return TypedColumn(cells, missing, row, expected, odd_hint(cells, row, decimal, advice if is_target else mixed_hint(cells)))
     row = int(np.argmax(numeric))
     return TypedColumn(cells, missing, row, "a label, as in the rest of the column", mixed_hint(cells))
 
 
+def odd_hint(cells: pd.Series[Any], row: int, decimal: str, advice: str) -> str:
+    """What to do about a cell that is no number; ``advice``: what to do about its column."""
+    text = str(cells.iloc[row])
+    hint = POINT_HINT if decimal == "," and "." in text else number_hint(text)
+    parts = (EMPTY_INSTEAD if advice != OTHER_TARGET else "",) if hint == TEXT_HINT else ()
+    return " ".join(part for part in (hint, *parts, advice) if part)
+
+
+def mark_words(decimal: str) -> str:
+    """How numbers are written in a file that has decimal commas."""
+    return " with a decimal comma, as elsewhere in the file" if decimal == "," else ""
+
+
 def mixed_hint(cells: pd.Series[Any]) -> str:
     """How to declare a column as labels."""
-    return MIXED_HINT.format(column=cells.name)
+    name = str(cells.name)
+    return MIXED_HINT.format(name=name, shell=shlex.quote(name))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import IntArray
 from mlperf.core.errors import UsageError
-from mlperf.datasets.reading.grid import Grid
+from mlperf.datasets.reading.parquet import Cells
 
 DUPLICATES = ("error", "keep", "drop")
 COPY_HINT = (
@@ -36,14 +36,14 @@ def repeat_groups(frame: pd.DataFrame, key: Sequence[str]) -> IntArray:
     return np.asarray(frame.groupby(list(key), sort=False, observed=True).ngroup(), dtype=np.int64)
 
 
-def settle_copies(frame: pd.DataFrame, grid: Grid, duplicates: str) -> pd.DataFrame:
+def settle_copies(frame: pd.DataFrame, grid: Cells, duplicates: str) -> pd.DataFrame:
     """Apply the policy for rows that equal another one in every column.
 
     Parameters
     ----------
     frame : DataFrame
-        Rows of ``grid``, in the same order; the index of what is returned counts the file's rows.
-    grid : Grid
+        Rows of ``grid``, or some of them, in the same order; the index counts the file's rows.
+    grid : Grid or ParquetRows
         The file, for the place of an error.
     duplicates : str
         ``"error"``, ``"keep"``, or ``"drop"`` (the first one stays).
@@ -64,8 +64,31 @@ def settle_copies(frame: pd.DataFrame, grid: Grid, duplicates: str) -> pd.DataFr
     row = int(np.argmax(copies))
     original = int(np.argmax((frame.iloc[: row + 1] == frame.iloc[row]).all(axis=1)))
     column = str(frame.columns[0])
-    line, _ = grid.cell(original, column)
-    raise grid.error(row, column, f"a row that differs from line {line}: all cells are equal", COPY_HINT)
+    where = grid.where([int(frame.index[original])])
+    raise grid.error(int(frame.index[row]), column, f"a row that differs from {where}: all cells are equal", COPY_HINT)
+
+
+def distinct_rows(frame: pd.DataFrame, grid: Cells, duplicates: str) -> pd.DataFrame:
+    """Rows that stay under a policy for copies, which are equal in every cell of the file, not only in the columns of ``frame``.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Typed rows of ``grid``, or some of them; the index counts the file's rows.
+    grid : Grid or ParquetRows
+        The file.
+    duplicates : str
+        As in `settle_copies`, which see for errors.
+    """
+    suspects = np.ones(len(frame), dtype=bool)
+    # Equal cells are equal numbers, so that the texts of few rows have to be compared, and in most tables of none.
+    for name in sorted(map(str, frame), key=lambda name: frame[name].dtype.kind != "f"):
+        suspects[suspects] = frame[name][suspects].duplicated(keep=False).to_numpy()
+    if duplicates in DUPLICATES and (duplicates == "keep" or not suspects.any()):
+        return frame
+    texts = pd.DataFrame(grid.texts(grid.header)).loc[frame.index[suspects]]
+    dropped = texts.index.difference(settle_copies(texts, grid, duplicates).index)
+    return frame.drop(index=dropped)
 
 
 def copied_rows(frame: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.bool_]]:

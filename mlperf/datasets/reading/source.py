@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
+import sys
 import time
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 from mlperf.core.errors import DataError
+from mlperf.datasets.reading.encoding import utf8_text
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
 FRESH_S = 1.0
 SETTLE_S = 0.05
 NEWLINE = b"\n"
+PARQUET_MAGIC = b"PAR1"
+STANDARD_INPUT = Path("<stdin>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +34,44 @@ class Source:
     path : Path
         Where it lies; as the caller wrote it.
     data : bytes
-        Decompressed content in UTF-8, without a byte order mark.
+        Decompressed content in UTF-8, without a byte order mark; of a Parquet file the bytes as they are.
     size_bytes : int
         Size of the file on disk.
     modified_ns : int
         Time of its last change.
+    notes : tuple of str
+        What a user should know about how the bytes were read.
     """
 
     path: Path
     data: bytes
     size_bytes: int
     modified_ns: int
+    notes: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         """The content decoded."""
         return self.data.decode("utf-8")
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the content, 64 hexadecimal digits."""
+        return sha256(self.data).hexdigest()
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether the content is Parquet, not text."""
+        return self.data.startswith(PARQUET_MAGIC)
+
+    def lines(self) -> io.TextIOWrapper:
+        """The content decoded piece by piece, line ends as they are."""
+        return io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8", newline="")
+
+
+def is_standard_input(path: Path | str) -> bool:
+    """Whether a path means what is piped into the program: ``-``."""
+    return str(path) in ("-", str(STANDARD_INPUT))
 
 
 def read_source(path: Path) -> Source:
@@ -54,7 +82,50 @@ def read_source(path: Path) -> Source:
     DataError
         The file is missing, empty, no gzip or cut off, not UTF-8, or grew while it was read.
     """
-    path = Path(path)
+    source = read_bytes(Path(path))
+    data = decompressed(source.path, source.data).removeprefix(BYTE_ORDER_MARK)
+    source = replace(source, data=data)
+    _check_encoding(source)
+    return source
+
+
+def read_foreign(path: Path | str) -> Source:
+    """Read a table that another program wrote, in the encoding that it chose; ``-`` is the standard input.
+
+    Raises
+    ------
+    DataError
+        As `read_source`, but for UTF-16 and UTF-32 with a byte order mark and Windows-1252, which are read.
+    """
+    source = read_standard_input() if is_standard_input(path) else read_bytes(Path(path))
+    if source.is_parquet:
+        return source
+    decoded = utf8_text(source.path, decompressed(source.path, source.data))
+    return replace(source, data=decoded.data, notes=(decoded.note,) if decoded.note else ())
+
+
+def read_standard_input() -> Source:
+    """Everything that is piped into the program; it can be read once.
+
+    Raises
+    ------
+    DataError
+        Nothing came.
+    """
+    raw = sys.stdin.buffer.read()
+    if not raw:
+        raise empty(STANDARD_INPUT)
+    return Source(STANDARD_INPUT, raw, len(raw), 0)
+
+
+def read_bytes(path: Path) -> Source:
+    """A file as it is on disk.
+
+    Raises
+    ------
+    DataError
+        The file is missing or empty, or grew while it was read.
+    """
     try:
         with path.open("rb") as stream:
             before = os.fstat(stream.fileno())
@@ -64,17 +135,20 @@ def read_source(path: Path) -> Source:
             f"cannot be read ({error.strerror})", place=str(path), hint="Check the path and its permissions."
         ) from error
     if not raw:
-        raise DataError("got an empty file, expected a header and rows", place=f"{path}, line 1", hint="See mlperf data template.")
-    data = decompressed(path, raw).removeprefix(BYTE_ORDER_MARK)
-    source = Source(path, data, before.st_size, before.st_mtime_ns)
+        raise empty(path)
+    source = Source(path, raw, before.st_size, before.st_mtime_ns)
     if len(raw) != before.st_size:
         raise changed(source)
-    _check_encoding(source)
     return source
 
 
+def empty(path: Path) -> DataError:
+    """The error for a file without content."""
+    return DataError("got an empty file, expected a header and rows", place=f"{path}, line 1", hint="See mlperf data template.")
+
+
 def decompressed(path: Path, raw: bytes) -> bytes:
-    """Content of the file: gunzipped for ``.gz``.
+    """Content of the file: gunzipped for ``.gz``, and where gzip comes from the standard input.
 
     Raises
     ------
@@ -82,7 +156,7 @@ def decompressed(path: Path, raw: bytes) -> bytes:
         A ``.gz`` that is none or ends early, or a gzip without that suffix.
     """
     zipped = raw.startswith(GZIP_MAGIC)
-    if path.suffix != ".gz":
+    if path.suffix != ".gz" and not (zipped and path == STANDARD_INPUT):
         if zipped:
             raise DataError(
                 "got gzip data, expected plain text", place=str(path), hint="Give the file a name that ends in .csv.gz."
@@ -111,9 +185,10 @@ def encoding_error(source: Source, position: int) -> DataError:
     """The error for a byte that no UTF-8 text has at ``position``."""
     data = source.data
     start = data.rfind(NEWLINE, 0, position) + 1
-    header = data.split(NEWLINE, 1)[0].decode("utf-8", "replace").strip().split(",")
+    header = data.split(NEWLINE, 1)[0].decode("utf-8", "ignore").strip().split(",")
     index = data.count(b",", start, position)
-    column = header[index] if index < len(header) else f"number {index + 1}"
+    # Names of a file that is no text would show its bytes.
+    column = header[index] if index < len(header) and header[index].isprintable() else f"number {index + 1}"
     return DataError(
         f"got byte 0x{data[position]:02x}, expected UTF-8 text",
         place=f"{source.path}, line {data.count(NEWLINE, 0, position) + 1}, column {column}, byte {position}",
@@ -131,13 +206,15 @@ def changed(source: Source) -> DataError:
 
 
 def check_unchanged(source: Source) -> None:
-    """Compare the file with what it was when it was read.
+    """Compare the file with what it was when it was read; the standard input is past.
 
     Raises
     ------
     DataError
         Size or time of change differ, or the file is gone.
     """
+    if source.path == STANDARD_INPUT:
+        return
     try:
         now = source.path.stat()
     except OSError:

@@ -11,6 +11,7 @@ from mlperf.models.formula.syntax import Binary, Call, Expression, Group, Name, 
 
 MAX_LENGTH = 100_000
 MAX_DEPTH = 60
+QUOTE_HINT = "A column whose name has blanks or marks stands in backquotes: log(`size [KiB]`)."
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
@@ -66,7 +67,8 @@ class _Parser:
 
     def _error(self, at: int, expected: str) -> UsageError:
         shown = self.text[at : at + 12].strip() or "the end"
-        return UsageError(f"got {shown!r} at character {at + 1}, expected {expected}", place=f"expression {self.text!r}")
+        got = f"got {shown!r} at character {at + 1}, expected {expected}"
+        return UsageError(got, place=f"expression {self.text!r}", hint=QUOTE_HINT)
 
     def _peek(self) -> tuple[str, str, int]:
         if self.position < len(self.tokens):
@@ -217,7 +219,20 @@ def text(tree: Expression) -> str:
     return lines(tree, ONE_LINE)[0]
 
 
-__all__ = ["Binary", "Call", "Expression", "Group", "Name", "Number", "Signed", "lines", "names", "parse", "text"]
+def column_term(name: str) -> str:
+    """The term that is a column alone: its name, in backquotes where it has blanks or marks (``"`size [KiB]`"``).
+
+    Raises
+    ------
+    UsageError
+        The name has a backquote, which nothing can quote.
+    """
+    if "`" in name:
+        raise UsageError(f"got the column {name!r}, expected a name without backquotes", hint="Rename the column.")
+    return text(Name(name))
+
+
+__all__ = ["Binary", "Call", "Expression", "Group", "Name", "Number", "Signed", "column_term", "lines", "names", "parse", "text"]
 
 
 def names(tree: Expression) -> list[str]:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_feature_names, _check_sample_weight,
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
-from mlperf.models.formula.expressions import Name, names, parse, text
+from mlperf.models.formula.expressions import column_term, names, parse
 from mlperf.models.formula.terms import Columns, Term, Terms
 
 
@@ -149,7 +149,7 @@ def _named_frame(estimator: Any, array: FloatArray) -> pd.DataFrame:
 
 def learn_terms(terms: Sequence[str] | None, frame: pd.DataFrame, *, intercept: bool = True) -> Terms:
     """The terms asked for, or one for every column."""
-    wanted: list[str | Term] = [Term((text(Name(str(column))),)) for column in frame] if terms is None else list(terms)
+    wanted: list[str | Term] = [Term((column_term(str(column)),)) for column in frame] if terms is None else list(terms)
     return Terms.learn(wanted, frame, intercept=intercept)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,8 @@ def test_kinds_and_values(tmp_path: Path) -> None:
     assert frame["time_ms"].tolist() == [0.5, 0.25, 0.1]
     assert frame["device"].tolist() == ["A", "B", "A"]
     assert frame["speed"].dtype == np.float64
-    assert frame.attrs == {"n_rows_read": 3, "n_rows_missing": 0}
+    digest = sha256(TABLE.encode()).hexdigest()
+    assert frame.attrs == {"n_rows_read": 3, "n_rows_missing": 0, "sha256": digest, "aside": {}, "notes": ()}
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,10 @@ def test_missing_cells_are_dropped_on_request_only(tmp_path: Path) -> None:
         read_any_table(path, "y")
     frame = read_any_table(path, "y", na="drop")
     assert frame["x"].tolist() == [2.0, 5.0]
-    assert frame.attrs == {"n_rows_read": 4, "n_rows_missing": 2}
+    assert (frame.attrs["n_rows_read"], frame.attrs["n_rows_missing"]) == (4, 2)
+    assert frame.attrs["notes"] == (
+        f"{path}: left out 2 of 4 rows with a missing cell (lines 3, 4 in column x; line 4 in column note)",
+    )
     assert read_any_table(path, "y", columns=["y"], na="error")["y"].tolist() == [1, 2, 3, 4]
     with pytest.raises(DataError, match="each with a missing cell"):
         read_any_table(write(tmp_path, "y,x\n1,\n2,\n"), "y", na="drop")
@@ -146,3 +151,22 @@ def test_gzip_gives_the_same_table_and_digest(tmp_path: Path) -> None:
     zipped.write_bytes(gzip.compress(TABLE.encode()))
     assert read_any_table(zipped, "time_ms").equals(read_any_table(path, "time_ms"))
     assert table_sha256(zipped) == table_sha256(path)
+
+
+def test_columns_left_out_are_named_with_the_reason(tmp_path: Path) -> None:
+    path = write(tmp_path, ",m,day,note,time_ms\n0,1,2024-01-31,x,1\n1,2,2024-02-01,,2\n")
+    frame = read_any_table(path, "time_ms", others="aside")
+    assert list(frame) == ["m", "time_ms"]
+    assert list(frame.attrs["aside"]) == ["Unnamed: 0", "day", "note"]
+    for note, (name, reason) in zip(frame.attrs["notes"], frame.attrs["aside"].items(), strict=True):
+        assert note == f"{path}, column {name}: left out, it {reason}"
+
+
+def test_columns_that_are_named_are_never_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path, ",m,day,note,time_ms\n0,1,2024-01-31,x,1\n1,2,2024-02-01,,2\n")
+    frame = read_any_table(path, "time_ms", columns=["day", "Unnamed: 0"], others="aside")
+    assert list(frame) == ["Unnamed: 0", "m", "day", "time_ms"]
+    with pytest.raises(DataError, match="line 3, column note: got an empty cell"):
+        read_any_table(path, "time_ms", columns=["note"], others="aside")
+    with pytest.raises(UsageError, match="others='ignore'"):
+        read_any_table(path, "time_ms", others="ignore")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.datasets import TABLES, read_campaign, read_table, repeat_groups
+from mlperf.datasets import TABLES, read_any_table, read_campaign, read_table, repeat_groups
 
 
 @pytest.fixture
@@ -68,3 +68,17 @@ def test_key_columns_exist(name: str) -> None:
     schema = TABLES[name]
     assert set(schema.key) < set(schema.names)
     assert not schema.groups or schema.groups in schema.key
+
+
+def test_copies_behind_a_dropped_row_are_named_by_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "times.csv"
+    path.write_text("m,time_s\n,1\n1,0.5\n2,0.7\n1,0.5\n", encoding="utf-8")
+    with pytest.raises(DataError, match="line 5, column m: got '1', expected a row that differs from line 3"):
+        read_any_table(path, "time_s", na="drop")
+
+
+def test_numbers_written_differently_are_no_copies(tmp_path: Path) -> None:
+    """Rows are compared as they are written: 0.50 was not copied from 0.5."""
+    path = tmp_path / "times.csv"
+    path.write_text("m,time_s\n1,0.5\n1,0.50\n1,0.5\n", encoding="utf-8")
+    assert len(read_any_table(path, "time_s", duplicates="drop")) == 2

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import io
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from mlperf.core.errors import DataError
 from mlperf.datasets import read_any_table, read_campaign, read_table
-from mlperf.datasets.reading.source import check_unchanged, read_source
+from mlperf.datasets.campaigns.digest import table_sha256
+from mlperf.datasets.reading.source import check_unchanged, read_foreign, read_source
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
@@ -142,3 +147,27 @@ def test_replaced_or_removed_file_is_refused(campaign: Path) -> None:
     path.unlink()
     with pytest.raises(DataError, match="changed while it was read"):
         check_unchanged(source)
+
+
+def test_the_standard_input_is_read_once_and_never_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"a,b\n1,2\n")))
+    source = read_foreign("-")
+    assert (str(source.path), source.text) == ("<stdin>", "a,b\n1,2\n")
+    check_unchanged(source)
+    with pytest.raises(DataError, match="<stdin>, line 1: got an empty file"):
+        read_foreign("-")
+
+
+def test_the_digest_is_that_of_the_content_as_utf_8(tmp_path: Path) -> None:
+    """So that packing, byte order marks and encodings do not change which data a model names."""
+    text = "Größe,t_s\n1,2\n"
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    for name, content in {
+        "plain.csv": text.encode(),
+        "marked.csv": text.encode("utf-8-sig"),
+        "wide.csv": text.encode("utf-16"),
+        "western.csv": text.encode("cp1252"),
+        "packed.csv.gz": gzip.compress(text.encode()),
+    }.items():
+        (tmp_path / name).write_bytes(content)
+        assert read_foreign(tmp_path / name).sha256 == table_sha256(tmp_path / name) == digest

@@ -1,0 +1,48 @@
+"""What texts that are no bare numbers stand for: dates, numbers with a unit, numbers written in another country."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pandas as pd
+
+from mlperf.datasets.dictionary.numbers import DECIMAL_COMMA, GROUPED
+
+DAY, MONTH, YEAR = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])", r"(?:19|20)\d\d"
+CLOCK = r"[0-2]?\d:[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"
+WORD_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
+CALENDAR = "|".join(
+    (
+        rf"{YEAR}([-/.]){MONTH}\1{DAY}",
+        rf"{DAY}([-/.]){MONTH}\2{YEAR}",
+        rf"{MONTH}([-/]){DAY}\3{YEAR}",
+        rf"{DAY}[- ]{WORD_MONTH},?[- ]{YEAR}",
+        rf"{WORD_MONTH} {DAY},? {YEAR}",
+    )
+)
+DATE = re.compile(rf"(?:{CALENDAR})(?:[T ]{CLOCK})?|{CLOCK}")
+TIME_UNITS, SIZE_UNITS = "s|sec|ms|us|µs|μs|ns|min|h", "B|[kKMGT]i?B|[kKMGT]bit"
+WITH_UNIT = re.compile(rf"[+-]?[\d.,]+(?:[eE][+-]?\d+)? ?(?:{TIME_UNITS}|{SIZE_UNITS}|[kMG]?Hz|%|[mk]?W|m?J|[GT]?FLOPS?|[€$£])")
+POINT_NUMBER = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?")
+
+
+def are_dates(cells: pd.Series[Any]) -> bool:
+    """Whether every text is a date, a time of day or both."""
+    return all_match(cells, DATE)
+
+
+def have_units(cells: pd.Series[Any]) -> bool:
+    """Whether every text is a number with a unit behind it: ``"0.1 s"``, ``"16GB"``."""
+    return all_match(cells, WITH_UNIT)
+
+
+def are_foreign_numbers(cells: pd.Series[Any], decimal: str) -> bool:
+    """Whether every text is a number with another decimal mark than ``decimal``, or with thousands apart, or a bare one."""
+    other = DECIMAL_COMMA if decimal == "." else POINT_NUMBER
+    return all_match(cells, re.compile(f"{other.pattern}|{GROUPED.pattern}|[+-]?\\d+"))
+
+
+def all_match(cells: pd.Series[Any], pattern: re.Pattern[str]) -> bool:
+    """Whether there are texts, and each is of the pattern as a whole."""
+    return len(cells) > 0 and all(pattern.fullmatch(text) for text in cells)

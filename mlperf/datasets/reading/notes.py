@@ -1,0 +1,82 @@
+"""What a user should know of how a table was read: columns and rows left out, with file, column and line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mlperf.datasets.reading.foreign import ForeignTable
+from mlperf.datasets.reading.grid import MARKS, Grid
+from mlperf.datasets.reading.inference import TypedColumn
+
+MOST_MISSING = 0.5
+"""Share of missing cells above which a column that nobody named is left out, not its rows."""
+
+
+def set_aside(table: ForeignTable, typed: Mapping[str, TypedColumn], na: str) -> dict[str, str]:
+    """Columns that nobody named and that cannot be used, each with the reason.
+
+    Parameters
+    ----------
+    table : ForeignTable
+        Where they come from.
+    typed : mapping of str to TypedColumn
+        The columns in question.
+    na : str
+        ``"error"``: a missing cell is a reason; ``"drop"``: only where most are missing.
+    """
+    return {name: why for name, column in typed.items() if (why := _why_aside(table, column, na))}
+
+
+def _why_aside(table: ForeignTable, column: TypedColumn, na: str) -> str:
+    """Why a column cannot be used; empty where it can, or where its author made a mistake."""
+    rows = np.flatnonzero(column.missing)
+    if len(rows) == len(column.missing):
+        return "has no values"
+    if column.holds == "dates":
+        return f"holds dates or times of day ({_example(column)}), which say nothing about other rows"
+    if len(rows) and (na == "error" or len(rows) > MOST_MISSING * len(column.missing)):
+        advice = "; to leave out these rows instead: na='drop', --na drop" if na == "error" else ""
+        return f"has no value in {len(rows):,} of {len(column.missing):,} rows ({table.cells.where(rows.tolist())}{advice})"
+    return ""
+
+
+def reading_notes(table: ForeignTable, decimal: str, aside: Mapping[str, str]) -> list[str]:
+    """How an unusual file was read, and which columns were left out."""
+    notes = list(table.source.notes)
+    if isinstance(table.cells, Grid) and (table.cells.separator != "," or decimal != "."):
+        commas = " and decimal commas" if decimal == "," else ""
+        notes.append(f"{table.source.path}: read with {MARKS[table.cells.separator]}s between the cells{commas}")
+    return notes + [f"{table.source.path}, column {name}: left out, it {why}" for name, why in aside.items()]
+
+
+def row_notes(table: ForeignTable, used: Mapping[str, TypedColumn], n_copies: int) -> list[str]:
+    """Which rows were left out, and for which cells."""
+    notes = []
+    missing = {name: column.missing for name, column in used.items() if column.missing.any()}
+    if missing:
+        n_rows = int(np.logical_or.reduce(list(missing.values())).sum())
+        places = "; ".join(f"{table.cells.where(np.flatnonzero(rows).tolist())} in column {name}" for name, rows in missing.items())
+        notes.append(f"{table.source.path}: left out {n_rows:,} of {table.cells.n_rows:,} rows with a missing cell ({places})")
+    if n_copies:
+        notes.append(f"{table.source.path}: left out copies of earlier rows: {n_copies:,} of {table.cells.n_rows:,} rows")
+    return notes
+
+
+def label_notes(table: ForeignTable, used: Mapping[str, TypedColumn]) -> list[str]:
+    """Which columns of labels look like something else."""
+    words = {
+        "dates": "holds dates or times of day ({}), read as labels",
+        "units": "holds numbers with units ({}), read as labels: remove the units to use the numbers",
+    }
+    return [
+        f"{table.source.path}, column {name}: {words[column.holds].format(_example(column))}"
+        for name, column in used.items()
+        if column.holds
+    ]
+
+
+def _example(column: TypedColumn) -> str:
+    """The first value of a column of labels."""
+    return repr(str(column.values.iloc[int(np.argmin(column.missing))]))

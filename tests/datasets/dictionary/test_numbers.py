@@ -1,0 +1,29 @@
+"""What is said to the author of a cell that is no number."""
+
+from __future__ import annotations
+
+import pytest
+
+from mlperf.datasets.dictionary.numbers import number_hint, parse_number
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "measure the row again"),
+        ("inf", "are no measurements"),
+        ("0,25", "Write a decimal point, not a comma."),
+        ("0,250", "Write a decimal point, not a comma."),
+        ("1234,500", "Write a decimal point, not a comma."),
+        ("8,000", "remove the comma in the whole column: 8000; if a decimal comma: 8.000"),
+        ("1,234,567", "separators between thousands"),
+        ("1.234,5", "separators between thousands"),
+        ("12\u202f345.5", "separators between thousands"),
+        ("12'345", "separators between thousands"),
+        ("0.1 s", "the unit stands in the column's name"),
+        ("OOM", "nothing else"),
+    ],
+)
+def test_the_hint_is_the_remedy(text: str, words: str) -> None:
+    assert parse_number(text) is None
+    assert words in number_hint(text)

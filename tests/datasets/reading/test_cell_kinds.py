@@ -1,0 +1,80 @@
+"""Dates, units and foreign numbers are told from labels that look a little like them."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from mlperf.datasets.reading.cell_kinds import are_dates, are_foreign_numbers, have_units
+
+
+def column(text: str) -> pd.Series:
+    return pd.Series([text, text], dtype="str")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-01-31",
+        "2024/1/31",
+        "20.12.2024",
+        "31/12/2024",
+        "12/31/2024",
+        "31-Dec-2024",
+        "1 January 2024",
+        "Jan 31, 2024",
+        "2024-01-31T12:30:00Z",
+        "2024-01-31 12:30:00.123+01:00",
+        "31.01.2024 12:30",
+        "12:30",
+        "9:05:01.5 PM",
+    ],
+)
+def test_dates(text: str) -> None:
+    assert are_dates(column(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["11.8.89", "1.2.13", "10.0.0.1", "8/16/32", "2024", "A100", "2024-13-01", "3x3", "1:100", "12-2024", ""]
+)
+def test_no_dates(text: str) -> None:
+    assert not are_dates(column(text))
+
+
+@pytest.mark.parametrize("text", ["0.1 s", "16GB", "4 KiB", "1.5e-3 ms", "3µs", "12%", "1,5 GHz", "250 W", "3$"])
+def test_units(text: str) -> None:
+    assert have_units(column(text))
+
+
+@pytest.mark.parametrize("text", ["3080Ti", "2D", "3x3", "A100", "s", "fp16", "16"])
+def test_no_units(text: str) -> None:
+    assert not have_units(column(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal", "is_number"),
+    [
+        ("8,000", ".", True),
+        ("0,25", ".", True),
+        ("1,234,567.5", ".", True),
+        ("1 234", ".", True),
+        ("1\u00a0234,5", ".", True),
+        ("1'234", ".", True),
+        ("1.234.567", ".", True),
+        ("1.234,5", ".", True),
+        ("0.25", ",", True),
+        ("1.234,5", ",", True),
+        ("1,2,3", ".", False),
+        ("10.0.0.1", ".", False),
+        ("1 2", ".", False),
+        ("A,B", ".", False),
+        ("1234 567", ".", False),
+    ],
+)
+def test_numbers_as_other_countries_write_them(text: str, decimal: str, is_number: bool) -> None:
+    assert are_foreign_numbers(column(text), decimal) == is_number
+
+
+def test_one_other_text_is_enough_to_be_a_column_of_labels() -> None:
+    assert not are_dates(pd.Series(["2024-01-31", "never"], dtype="str"))
+    assert not are_dates(pd.Series([], dtype="str"))
