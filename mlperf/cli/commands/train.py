@@ -13,7 +13,7 @@ from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NameList, TermList, Words
 from mlperf.core.errors import UsageError
 
-TABLE_OPTIONS = ("terms", "formula", "groups", "join", "on", "method", "totals", "direction", "criterion", "k")
+TABLE_OPTIONS = ("terms", "formula", "groups", "join", "on", "method", "totals", "direction", "criterion", "k", "na", "categorical")
 NO_SET = "none"
 TABLE_METHODS = ("auto", "ols", "log", "nonnegative", "quantile", "ratio", "local", "boosted", "boosted-log")
 LIST = "list"
@@ -50,7 +50,10 @@ Examples:
 @click.option("-o", "--output", required=True, type=NEW_FILE, help="Model file to write (JSON).")
 @click.option("--noise", type=Words(("relative", "absolute")), default="relative", help="Weights 1/t^2, or plain least squares.")
 @click.option(
-    "--folds", "n_folds", type=click.IntRange(min=0), help="Folds of the left-out error; 0 leaves out each CNN.  [default: 10]"
+    "--folds",
+    "n_folds",
+    type=click.IntRange(min=0),
+    help="Folds of the left-out error; 0 leaves out each CNN, or group.  [default: 10, of long tables 5]",
 )
 @click.option("--duplicates", type=Words(("keep", "drop", "error")), default="error", help="Fully identical rows.")
 @click.option("--leave-out", multiple=True, metavar="CNN", help="CNN that nothing may be fitted on; may be repeated.")
@@ -101,6 +104,8 @@ Examples:
 @click.option(
     "--k", type=click.FloatRange(min=0.0), help="Penalty for each parameter in the criterion.  [default: 2, of bic log n]"
 )
+@click.option("--na", type=Words(("error", "drop")), help="Rows with a missing cell in a column that is used.  [default: error]")
+@click.option("--categorical", multiple=True, metavar="COLUMN", help="Column of labels that look like numbers; may be repeated.")
 @click.option("--groups", "--group", "groups", metavar="COLUMN", help="Rows with an equal value stay in one fold.")
 @join_options
 @seed_option

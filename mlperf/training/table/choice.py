@@ -22,7 +22,7 @@ from mlperf.training.table.methods import METHODS
 from mlperf.training.table.screening import is_number
 from mlperf.training.table.table_regressor import TableRegressor
 
-MOST_ROWS = 4000
+MOST_ROWS = 3000
 """Rows on which methods are compared; more cost minutes and change no choice."""
 LEAST_ROWS_BEYOND = 40
 SHARE_BEYOND = 0.2
@@ -100,7 +100,7 @@ def choose_method(
     folds : callable
         Splits of the keys.
     seed : int
-        Of the rows that are compared where there are more than 4,000.
+        Of the rows that are compared where there are more than 3,000.
 
     Raises
     ------

@@ -46,8 +46,8 @@ class SetAside(Shown):
 def explaining_columns(frame: pd.DataFrame, target: str, groups: str | None = None) -> tuple[tuple[str, ...], tuple[SetAside, ...]]:
     """Columns that may explain the target where nobody said which.
 
-    Set aside are constants, identifiers and row numbers, texts that differ in nearly every row, other measured times, rates made
-    of the target (``teraflops``), and columns that repeat an earlier one.
+    Set aside are columns with missing cells, constants, identifiers and row numbers, texts that differ in nearly every row, other
+    measured times, rates made of the target (``teraflops``), and columns that repeat an earlier one.
 
     Parameters
     ----------
@@ -85,7 +85,9 @@ def _by_themselves(frame: pd.DataFrame, names: list[str]) -> Iterator[tuple[str,
     for name in names:
         column = frame[name]
         n_levels = int(column.nunique(dropna=False))
-        if n_levels < 2:
+        if column.isna().any():
+            yield name, f"has {int(column.isna().sum())} missing cells"
+        elif n_levels < 2:
             yield name, f"is {column.iloc[0]} in every row"
         elif name.lower() in ORDINAL_NAMES:
             yield name, "numbers the rows or repeats"

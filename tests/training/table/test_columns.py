@@ -59,12 +59,13 @@ def test_identifiers_constants_dates_and_copies_go() -> None:
         name=[f"run-{i}" for i in range(60)],
         day=pd.date_range("2024-01-01", periods=60),
         host="here",
+        gap=[np.nan] + [1.0, 2.0] * 29 + [1.0],
         kilo=lambda rows: rows.m / 1024.0,
         gpu=["A", "B"] * 30,
         device=["x", "y", "z"] * 20,
     )
     found = aside(frame, groups="device")
-    assert set(found) == {"row", "number", "name", "day", "host", "kilo"}
+    assert set(found) == {"row", "number", "name", "day", "host", "kilo", "gap"}
     assert found["kilo"] == "repeats m"
     assert found["host"] == "is here in every row"
     assert explaining_columns(frame, "time_s", "device")[0] == ("m", "n", "gpu")
