@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -34,21 +35,20 @@ def cnn_rows(device: str, folder: Path | None) -> tuple[pd.DataFrame, float]:
     return rows, noise_floor(frame, ["cnn"], "step_time_s").mape
 
 
+def cnn_trial(device: str, folder: Path | None) -> Trial:
+    """Each CNN left out."""
+    rows, floor = cnn_rows(device, folder)
+    keys = rows["cnn"].to_numpy()
+    y = rows["step_time_s"].to_numpy()
+    return Trial("D3", device, rows[list(TERMS)], y, leave_one_group_out(keys), len(TERMS), groups=keys, noise_floor=floor)
+
+
 def score_selections(device: str, folder: Path | None) -> TaskResult:
     """Selection on all CNNs, then leave one CNN out with those terms, and with selection inside each fold."""
-    rows, floor = cnn_rows(device, folder)
-    X, y = rows[list(TERMS)], rows["step_time_s"].to_numpy()
+    trial = cnn_trial(device, folder)
+    X, y = trial.X, trial.y
     whole = StepwiseOLS(terms=list(TERMS)).fit(X, y)
-    trial = Trial(
-        "D3",
-        device,
-        X,
-        y,
-        leave_one_group_out(rows["cnn"].to_numpy()),
-        len(whole.terms_),
-        groups=rows["cnn"].to_numpy(),
-        noise_floor=floor,
-    )
+    trial = replace(trial, n_terms=len(whole.terms_))
     scores = [
         score(Method("selected in each fold", "default", lambda: NamedStepwise(list(TERMS), report="none")), trial),
         score(Method("selected terms, fixed", "linear", lambda: fixed(whole.terms_)), trial),
@@ -63,7 +63,7 @@ def score_selections(device: str, folder: Path | None) -> TaskResult:
         Finding("D3", device, "leave one CNN out, terms fixed: MAPE", scores[1].mape),
         Finding("D3", device, "leave one CNN out, selection inside: MAPE", scores[0].mape),
     )
-    return TaskResult(tuple(scores), findings, selection_notes(device, whole, rows))
+    return TaskResult(tuple(scores), findings, selection_notes(device, whole, X))
 
 
 def fixed(terms: Sequence[str]) -> StepwiseOLS:

@@ -48,13 +48,18 @@ def as_products(frame: pd.DataFrame, out_pixels: pd.Series, filter_elements: pd.
     )
 
 
-def score_square(device: str, folder: Path | None) -> TaskResult:
-    """A5: 3 x 3 convolutions, forward."""
+def square_trial(device: str, folder: Path | None) -> Trial:
+    """3 x 3 convolutions, forward."""
     frame = device_rows(read_open("neusight", "conv", folder), device, list(SQUARE_SIZES))
     pixels = frame["input_size"] ** 2
     rows = as_products(frame, pixels, frame["filter_size"] ** 2, pixels)
     columns = [*SQUARE_SIZES, "m", "n", "k", "n_inputs"]
-    trial = Trial("A5", device, rows[columns], rows["time_s"].to_numpy(), seventy_thirty(len(rows)), len(TERMS))
+    return Trial("A5", device, rows[columns], rows["time_s"].to_numpy(), seventy_thirty(len(rows)), len(TERMS))
+
+
+def score_square(device: str, folder: Path | None) -> TaskResult:
+    """A5: 3 x 3 convolutions, forward."""
+    trial = square_trial(device, folder)
     scores = [score(method, trial) for method in methods(SQUARE, "ratio", {"local": "local"}, FAMILY)]
     return TaskResult(tuple(scores), tuple(figures_of(scores, (("local", "mape"), ("best", "mape")))))
 
@@ -84,10 +89,10 @@ def floor_of(rows: pd.DataFrame) -> float:
     return float((rows["time_std_s"] / rows["time_median_s"]).median())
 
 
-def score_steps(device: str, folder: Path | None) -> TaskResult:
-    """A6: random convolution layers."""
+def step_trial(device: str, folder: Path | None) -> Trial:
+    """Random convolution layers."""
     rows = step_rows(device, folder)
-    trial = Trial(
+    return Trial(
         "A6",
         device,
         rows[STEP_COLUMNS],
@@ -96,18 +101,23 @@ def score_steps(device: str, folder: Path | None) -> TaskResult:
         len(STEP.terms),
         noise_floor=floor_of(rows),
     )
+
+
+def score_steps(device: str, folder: Path | None) -> TaskResult:
+    """A6: random convolution layers."""
+    trial = step_trial(device, folder)
     scores = [score(method, trial) for method in methods(STEP, "ratio", {"local": "local"}, FAMILY)]
     return TaskResult(tuple(scores), tuple(figures_of(scores, (("local", "mape"), ("best", "mape")))))
 
 
-def score_dense(device: str, folder: Path | None) -> TaskResult:
-    """A7: random fully connected layers."""
+def dense_trial(device: str, folder: Path | None) -> Trial:
+    """Random fully connected layers."""
     frame = device_rows(read_open("mlpredict_cdec", "dense", folder), device)
     rows = with_settings(frame, ("activation", "optimizer")).assign(
         m=frame["subbatch_size"].astype(float), n=frame["n_outputs"].astype(float), k=frame["n_inputs"].astype(float)
     )
     columns = [*DENSE_SIZES, "activation", "optimizer", "backward"]
-    trial = Trial(
+    return Trial(
         "A7",
         device,
         rows[columns],
@@ -116,20 +126,30 @@ def score_dense(device: str, folder: Path | None) -> TaskResult:
         len(DENSE.terms),
         noise_floor=floor_of(rows),
     )
+
+
+def score_dense(device: str, folder: Path | None) -> TaskResult:
+    """A7: random fully connected layers."""
+    trial = dense_trial(device, folder)
     family = ("stepwise", *FAMILY)
     scores = [score(method, trial) for method in methods(DENSE, "stepwise", {"local": "local"}, family)]
     return TaskResult(tuple(scores), tuple(figures_of(scores, (("stepwise", "mape"), ("best", "mape")))))
 
 
-def score_small(device: str, folder: Path | None) -> TaskResult:
-    """A9: the forward pass of at most 94 convolutions a device."""
+def small_trial(device: str, folder: Path | None) -> Trial:
+    """The forward pass of at most 94 convolutions a device."""
     frame = device_rows(read_open("deepbench", "conv", folder), device)
     rows = as_products(
         frame, frame["out_w"] * frame["out_h"], frame["filter_w"] * frame["filter_h"], frame["width"] * frame["height"]
     )
     columns = [*SMALL_SIZES, "m", "n", "k", "n_inputs"]
     rows = rows.dropna(subset=["forward_s"]).drop_duplicates(subset=columns).reset_index(drop=True)
-    trial = Trial("A9", device, rows[columns], rows["forward_s"].to_numpy(), shuffled_folds(len(rows)), len(TERMS))
+    return Trial("A9", device, rows[columns], rows["forward_s"].to_numpy(), shuffled_folds(len(rows)), len(TERMS))
+
+
+def score_small(device: str, folder: Path | None) -> TaskResult:
+    """A9: the forward pass of at most 94 convolutions a device."""
+    trial = small_trial(device, folder)
     family = ("WLS", *FAMILY)
     scores = [score(method, trial) for method in methods(SMALL, "ratio", {"local": "local"}, family)]
     return TaskResult(tuple(scores), tuple(figures_of(scores, (("best", "mape"),))))

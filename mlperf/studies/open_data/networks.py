@@ -206,13 +206,18 @@ def series_folds(rows: pd.DataFrame) -> list[Fold]:
     return folds
 
 
-def score_whole_networks(subject: str, folder: Path | None) -> TaskResult:
+def network_trial(subject: str, folder: Path | None) -> Trial:
     """Every series by itself."""
     rows = network_rows(folder)
     if subject != SUBJECTS[0]:
         rows = rows[rows["cnn"] != GOOGLENET].reset_index(drop=True)
     y = (rows["forward_mean_s"] + rows["backward_mean_s"]).to_numpy()
-    trial = Trial("B3", subject, rows[list(FEATURES)], y, series_folds(rows), len(FEATURES))
+    return Trial("B3", subject, rows[list(FEATURES)], y, series_folds(rows), len(FEATURES))
+
+
+def score_whole_networks(subject: str, folder: Path | None) -> TaskResult:
+    """Every series by itself."""
+    trial = network_trial(subject, folder)
     tried = (
         Method("nonnegative", "default", bound("nonnegative", FORM)),
         Method("WLS", "baseline", bound("WLS", FORM)),

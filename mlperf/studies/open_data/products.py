@@ -35,10 +35,15 @@ def linear_rows(device: str, folder: Path | None) -> pd.DataFrame:
     return device_rows(read_open("neusight", "linear", folder), device, list(SIZES))
 
 
+def inside_trial(device: str, folder: Path | None) -> Trial:
+    """Random 70/30 split of linear layers."""
+    rows = linear_rows(device, folder)
+    return Trial("A1", device, rows[list(SIZES)], rows["time_s"].to_numpy(), seventy_thirty(len(rows)), len(TERMS))
+
+
 def score_inside(device: str, folder: Path | None) -> TaskResult:
     """A1: random 70/30 split of linear layers."""
-    rows = linear_rows(device, folder)
-    trial = Trial("A1", device, rows[list(SIZES)], rows["time_s"].to_numpy(), seventy_thirty(len(rows)), len(TERMS))
+    trial = inside_trial(device, folder)
     scores = [score(method, trial) for method in methods(PRODUCT, "ratio", {"local": "local"}, FAMILY)]
     return TaskResult(tuple(scores), (*figures_of(scores, INSIDE), gain_finding(device, gain(scores))))
 
@@ -65,11 +70,16 @@ def largest_products(X: pd.DataFrame) -> list[Fold]:
     return leave_largest_out(X[list(SIZES)].prod(axis=1).to_numpy(dtype=float), 0.2)
 
 
-def score_beyond(device: str, folder: Path | None) -> TaskResult:
-    """A2: the largest products left out."""
+def beyond_trial(device: str, folder: Path | None) -> Trial:
+    """The largest products left out."""
     rows = linear_rows(device, folder)
     X = rows[list(SIZES)]
-    trial = Trial("A2", device, X, rows["time_s"].to_numpy(), largest_products(X), len(TERMS))
+    return Trial("A2", device, X, rows["time_s"].to_numpy(), largest_products(X), len(TERMS))
+
+
+def score_beyond(device: str, folder: Path | None) -> TaskResult:
+    """A2: the largest products left out."""
+    trial = beyond_trial(device, folder)
     scores = [
         score(method, trial) for method in methods(PRODUCT, "ratio", {"local": "local"}, EXTRAPOLATING, split=largest_products)
     ]
@@ -78,19 +88,29 @@ def score_beyond(device: str, folder: Path | None) -> TaskResult:
     return TaskResult(tuple(scores), (*findings, compared))
 
 
-def score_batched(device: str, folder: Path | None) -> TaskResult:
-    """A3: batched products."""
+def batched_trial(device: str, folder: Path | None) -> Trial:
+    """Batched products, most of them to learn from."""
     rows = device_rows(read_open("neusight", "bmm", folder), device, list(BATCHED_SIZES))
     folds = seventy_thirty(len(rows), BATCHED_TESTED)
-    trial = Trial("A3", device, rows[list(BATCHED_SIZES)], rows["time_s"].to_numpy(), folds, len(BATCHED_TERMS))
+    return Trial("A3", device, rows[list(BATCHED_SIZES)], rows["time_s"].to_numpy(), folds, len(BATCHED_TERMS))
+
+
+def score_batched(device: str, folder: Path | None) -> TaskResult:
+    """A3: batched products."""
+    trial = batched_trial(device, folder)
     scores = [score(method, trial) for method in methods(BATCHED, "ratio", {"local": "local"}, FAMILY)]
     return TaskResult(tuple(scores), tuple(figures_of(scores, (("local", "mape"), ("best", "mape")))))
 
 
-def score_transposed(device: str, folder: Path | None) -> TaskResult:
-    """A8: 160 products with transposes a device."""
+def transposed_trial(device: str, folder: Path | None) -> Trial:
+    """160 products with transposes a device."""
     columns = [*SIZES, "trans"]
     rows = device_rows(read_open("deepbench", "gemm", folder), device, columns)
-    trial = Trial("A8", device, rows[columns], rows["time_s"].to_numpy(), shuffled_folds(len(rows)), len(TERMS))
+    return Trial("A8", device, rows[columns], rows["time_s"].to_numpy(), shuffled_folds(len(rows)), len(TERMS))
+
+
+def score_transposed(device: str, folder: Path | None) -> TaskResult:
+    """A8: 160 products with transposes a device."""
+    trial = transposed_trial(device, folder)
     scores = [score(method, trial) for method in methods(TRANSPOSED, "ratio", {"local": "local"}, FAMILY)]
     return TaskResult(tuple(scores), tuple(figures_of(scores, (("ratio", "mape"), ("local", "mape")))))

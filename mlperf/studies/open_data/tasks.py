@@ -13,6 +13,7 @@ from mlperf.datasets import read_open
 from mlperf.studies.open_data.batches import MODES, score_batches
 from mlperf.studies.open_data.collinear import DEVICES as WORKERS
 from mlperf.studies.open_data.collinear import score_selections
+from mlperf.studies.open_data.commands import SUBJECTS_BY_TASK, score_stated, score_unstated, share_near
 from mlperf.studies.open_data.coverage import SETS, narrow_sets, score_intervals
 from mlperf.studies.open_data.layers import CARDS, N_TEST, N_TRAIN, score_dense, score_small, score_square, score_steps
 from mlperf.studies.open_data.networks import DEVICE, SUBJECTS, score_networks, score_whole_networks
@@ -99,6 +100,15 @@ WITH_INTERVALS = (
     ("cmdare", "single_worker"),
 )
 
+COMMANDED = (
+    *(("neusight", name) for name in ("linear", "bmm", "vector_ops", "conv")),
+    *(("mlpredict_cdec", name) for name in ("convolution", "dense")),
+    *(("deepbench", name) for name in ("gemm", "conv")),
+    ("kernel_tuning_gemm", "gemm"),
+    ("cnn_benchmarks", "forward_backward"),
+    ("cmdare", "single_worker"),
+)
+
 SHARES = "70/30 by numpy RandomState(0).permutation; every size is a group"
 LARGEST = "rows above the 80 % quantile of m n k left out, and for the choice of the best so again inside the training rows"
 FILE_ORDER = f"rows 1 to {N_TRAIN} train, the next {N_TEST} test (the file is in random order)"
@@ -127,6 +137,10 @@ _TASKS = (
     Task("B3", "Whole networks from multiply-accumulates and depth: why layer models are needed",
          (("cnn_benchmarks", "forward_backward"),), ONE_OF_SERIES, (), score_whole_networks, sets=SUBJECTS),
     Task("D3", "Selection among collinear features", (("cmdare", "single_worker"),), ONE_CNN, WORKERS, score_selections),
+    Task("T1", "What the command makes of these tables with stated terms", COMMANDED, "those of the tasks named", (), score_stated,
+         sets=SUBJECTS_BY_TASK),
+    Task("T2", "What the command makes of these tables without a word about terms", COMMANDED, "those of the tasks named", (),
+         score_unstated, share_near, SUBJECTS_BY_TASK),
     Task("E1", "95 % prediction intervals on left-out groups", WITH_INTERVALS, GROUPS, CARDS, score_intervals, narrow_sets,
          tuple(SETS)),
 )

@@ -34,13 +34,18 @@ def second_order(names: Sequence[str]) -> tuple[str, ...]:
     return (*names, *(f"{name}*{name}" for name in names), *(f"{first}*{second}" for first, second in combinations(names, 2)))
 
 
-def score_tunings(device: str, folder: Path | None) -> TaskResult:
-    """Main effects, pairs and squares, boosting; what is aliased; the best of the predicted top ten."""
+def tuning_trial(device: str, folder: Path | None) -> Trial:
+    """Random 70/30 split of all configurations, sizes in octaves."""
     rows = device_rows(read_open("kernel_tuning_gemm", "gemm", folder), device, list(PARAMETERS))
     X, y = in_octaves(rows[list(PARAMETERS)].astype(float)), rows["time_median_s"].to_numpy()
-    fold = seventy_thirty(len(rows))[0]
     floor = float((rows["time_std_s"] / rows["time_median_s"]).median())
-    trial = Trial("A10", device, X, y, [fold], len(PARAMETERS), noise_floor=floor)
+    return Trial("A10", device, X, y, seventy_thirty(len(rows)), len(PARAMETERS), noise_floor=floor)
+
+
+def score_tunings(device: str, folder: Path | None) -> TaskResult:
+    """Main effects, pairs and squares, boosting; what is aliased; the best of the predicted top ten."""
+    trial = tuning_trial(device, folder)
+    X, y, fold = trial.X, trial.y, trial.folds[0]
     scores = [score(method, trial) for method in tuning_methods()]
     train, test = X.iloc[fold.train], X.iloc[fold.test]
     full = LogStepwiseOLS(second_order(PARAMETERS), max_steps=0).fit(train, y[fold.train])

@@ -42,7 +42,7 @@ def test_a_power_law_is_left_to_logarithms() -> None:
     found = choose(frame, times)
     assert found.chosen == "log"
     assert found.rows.errors.mape < 0.06
-    assert found.beyond == "log"
+    assert found.beyond == "boosted-log"
 
 
 def test_what_predicts_a_time_below_zero_cannot_win() -> None:
