@@ -13,6 +13,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.models.uncertainty.intervals import Interval
+from mlperf.models.validation.scores import coverage
 from mlperf.studies.open_data.collinear import TERMS as CNN_TERMS
 from mlperf.studies.open_data.collinear import cnn_trial
 from mlperf.studies.open_data.layers import DENSE, SMALL, SQUARE, STEP, dense_trial, small_trial, square_trial, step_trial
@@ -28,11 +29,12 @@ from mlperf.studies.open_data.products import (
     transposed_trial,
 )
 from mlperf.studies.open_data.result import Finding, Score, TaskResult
-from mlperf.studies.open_data.trial import Method, Trial, score
+from mlperf.studies.open_data.trial import Method, Trial, left_out, score_of
 from mlperf.studies.open_data.tuning import PARAMETERS, second_order, tuning_trial
 from mlperf.studies.open_data.vectors import FORM as VECTOR
 from mlperf.studies.open_data.vectors import operation_trial, operator_rows
 from mlperf.training.table.table_model import TableModel
+from mlperf.training.table.table_regressor import TableRegressor
 from mlperf.training.table.train_table import train_table
 
 TARGET, GROUP = "time_s", "left_out_together"
@@ -46,17 +48,14 @@ class TrainedTable:
 
     uses_groups = True
 
-    def __init__(self, terms: Sequence[str] | None = None, method: str = "auto") -> None:
+    def __init__(self, terms: Sequence[str] | None = None) -> None:
         self.terms = terms
-        self.method = method
 
     def fit(self, X: pd.DataFrame, y: FloatArray, groups: Any = None) -> Self:
         """``mlperf train TABLE --target time_s [--terms ...] [--groups ...]``."""
         named = {} if groups is None else {GROUP: np.asarray(groups)}
         table = X.assign(**{TARGET: y}, **named)
-        self.model_: TableModel = train_table(
-            table, TARGET, terms=self.terms, method=self.method, groups=None if groups is None else GROUP
-        )
+        self.model_: TableModel = train_table(table, TARGET, terms=self.terms, groups=None if groups is None else GROUP)
         self.choice_ = self.model_.method
         return self
 
@@ -142,23 +141,28 @@ def score_unstated(subject: str, folder: Path | None) -> TaskResult:
 
 
 def stated_methods(terms: Sequence[str]) -> Iterator[Method]:
-    """Each method by itself, with the stated terms."""
+    """Each method by itself, with the stated terms, nothing compared."""
     for name in STATED_METHODS:
-        yield Method(f"--method {name} --terms", "other", partial(TrainedTable, terms, name), has_interval=False)
+        yield Method(f"--method {name} --terms", "other", partial(TableRegressor, name, terms), has_interval=False)
 
 
 def scored(task: str, subject: str, trial: Trial, method: Method) -> Score:
-    """The score of a method, under the task and the subject that it is judged in."""
-    return replace(score(method, trial), task=task, device=subject)
+    """The score of a method, under the task and the subject that it is judged in; coverage is of the rows in domain."""
+    answers = left_out(method, trial)
+    found = score_of(answers, method.name, method.role, trial)
+    near = answers.inside
+    held = coverage(answers.lower[near], answers.upper[near], answers.measured[near]) if near.any() else float("nan")
+    return replace(found, task=task, device=subject, coverage=held)
 
 
 def command_findings(scores: Sequence[Score]) -> Iterator[Finding]:
     """Error (the largest of several tables), coverage in all, predictions at or below zero."""
     task, subject = scores[0].task, scores[0].device
-    n_tested = np.array([each.n_test for each in scores], dtype=float)
     yield Finding(task, subject, "MAPE", max(each.mape for each in scores))
-    covered = np.array([each.coverage for each in scores])
-    yield Finding(task, subject, "coverage", float(covered @ n_tested / n_tested.sum()))
+    inside = np.array([each.n_test * each.in_domain for each in scores])
+    if inside.sum() > 0.0:
+        covered = np.array([np.nan_to_num(each.coverage) for each in scores])
+        yield Finding(task, subject, "coverage in domain", float(covered @ inside / inside.sum()))
     yield Finding(task, subject, "predictions not positive", max(each.nonpositive for each in scores))
 
 
