@@ -126,8 +126,8 @@ class Active:
     def _surely_free(self) -> set[int]:
         """Terms of one column without which the rank is the same by a wide margin, where every term is one column.
 
-        An aliased column is free, and so is one that an aliased column stands in for: without x, z = c x + ... keeps what is left of
-        c x after projection on the other columns.
+        An aliased column is free, and so is one that an aliased column stands in for: without x, z = c x + ... keeps what is left
+        of c x after projection on the other columns.
         """
         if self.simple or not self._plain() or not self._relations_are_exact():
             return set()
