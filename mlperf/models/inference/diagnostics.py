@@ -213,7 +213,10 @@ def reset(fit: LinearFit, q: FloatArray) -> Test:
     basis = _orthonormal(rest, 1e-7, lengths)
     gain = basis.T @ fit.weighted_residuals()
     explained = float(gain @ gain)
-    statistic = max((explained / df[0]) / ((fit.rss - explained) / df[1]), 0.0)
+    left = fit.rss - explained
+    if not left > 0:
+        return Test(float("nan"), df, float("nan"))
+    statistic = (explained / df[0]) / (left / df[1])
     return Test(statistic, df, float(fdtrc(*df, statistic)))
 
 
