@@ -317,13 +317,14 @@ class FitBlocks(Shown):
 
     def with_left_out_residuals(self, spread: Spread) -> Spread:
         """``spread`` with the residuals of the nested cross-validation, where it is on and they are needed."""
-        if self._extras is None or (spread.noise == "absolute" and self._extras.has_many_rows()):
+        extras = self._extras
+        if extras is None or (spread.noise == "absolute" and extras.has_many_rows()) or extras.has_exact_intervals():
             return spread
-        residuals = left_out_residuals(self._extras, self.nested_cv, spread.noise)
+        residuals = left_out_residuals(extras, self.nested_cv, spread.noise)
         if residuals is None:
             return spread
-        fold_of = self.nested_cv.models.fold_of[self._extras.weighted_rows()]
-        scores, difficulty = left_out_scores(self._rows().matrix, residuals, fold_of)
+        fold_of = self.nested_cv.models.fold_of[extras.weighted_rows()]
+        scores, difficulty = left_out_scores(self._rows().matrix, residuals, fold_of, len(self.coef))
         return replace(spread, residuals=scores, difficulty=difficulty)
 
     @property
