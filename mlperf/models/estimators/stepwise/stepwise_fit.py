@@ -13,7 +13,12 @@ from mlperf.core.threads import one_blas_thread
 from mlperf.models.algebra.aliasing import Relation
 from mlperf.models.estimators.stepwise.fitted import FittedTerms, SearchOutcome, columns_read
 from mlperf.models.estimators.stepwise.problem import Problem, Settings, make_problem, resolve_direction
-from mlperf.models.estimators.stepwise.selection_extras import relation_warnings, selection_extras, twin_warnings
+from mlperf.models.estimators.stepwise.selection_extras import (
+    few_rows_warning,
+    relation_warnings,
+    selection_extras,
+    twin_warnings,
+)
 from mlperf.models.estimators.stepwise.widest_model import WidestModel
 from mlperf.models.formula.evaluate import Frame, evaluate
 from mlperf.models.formula.expressions import Name, text
@@ -269,7 +274,8 @@ def _report(
         forced,
         bool(fit.rss <= floor),
     )
-    found = [*relation_warnings(fit, figures, inference, number, labels, _mape(fit)), *twin_warnings(problem, space.current)]
+    found = few_rows_warning(len(fit.y), fit.rank)
+    found += [*relation_warnings(fit, figures, inference, number, labels, _mape(fit)), *twin_warnings(problem, space.current)]
     if forced:
         found.append("the start had as many parameters as rows: searched forward instead")
     if identity.perfect:
