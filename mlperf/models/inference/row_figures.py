@@ -77,7 +77,9 @@ def _tests(fields: Fields) -> dict[str, Test]:
 
 def _test(fields: Fields) -> Test:
     with fields:
-        return Test(fields.number("statistic", finite=False), fields.integers("df"), fields.number("p_value", finite=False))
+        # Where a test has too few rows its df may be below zero; its p-value is then NaN.
+        df = fields.integers("df", lower=-(2**53))
+        return Test(fields.number("statistic", finite=False), df, fields.number("p_value", finite=False))
 
 
 def moments(residuals: FloatArray) -> tuple[float, float]:

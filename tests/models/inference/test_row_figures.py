@@ -46,7 +46,7 @@ def test_the_printed_numbers_are_those_of_statsmodels() -> None:
 
 
 @pytest.mark.parametrize("noise", ["absolute", "relative"])
-@pytest.mark.parametrize("n_rows", [8, 60])
+@pytest.mark.parametrize("n_rows", [3, 8, 60])
 def test_a_read_report_prints_the_same(noise: str, n_rows: int) -> None:
     frame, y = table(n_rows)
     groups = np.arange(n_rows) // 3 if n_rows == 60 else None
