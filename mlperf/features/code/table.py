@@ -37,8 +37,8 @@ def swc_o(
     functions : sequence of str
         Functions to keep; none: all.
     key : str
-        What names a row: ``"function"``, ``"file"`` (its name up to the first dot; one function in each file) or
-        ``"file:function"``.
+        What names a row: ``"function"``, ``"file"`` (one function in each file) or ``"file:function"``. Files are called by
+        their name up to the first dot; by more of it, and of their path, where two would be called the same.
     loops : bool
         Whether to count the innermost loops besides the whole function.
     syntax : str, optional
@@ -60,7 +60,7 @@ def count_features(
     """Columns of functions that have been counted; see `swc_o`."""
     if key not in KEYS:
         raise UsageError(f"got key {key!r}, expected one of {', '.join(KEYS)}", hint=did_you_mean(key, KEYS))
-    names = [row_name(one, key) for one in counts]
+    names = row_names(counts, key)
     check_keys_once(names, [f"{one.file}, function {one.function}" for one in counts])
     rows = [dict(function_cells(one)) for one in counts]
     columns = tuple(sorted({column for row in rows for column in row}, key=column_order))
@@ -72,10 +72,30 @@ def count_features(
     return FeatureTable("swc-o", frame, columns, dict(inputs or {}), notes)
 
 
-def row_name(counts: FunctionCounts, key: str) -> str:
-    """Name of a function's row."""
-    stem = Path(counts.file).name.partition(".")[0]
-    return {"function": counts.function, "file": stem, "file:function": f"{stem}:{counts.function}"}[key]
+def row_names(counts: Sequence[FunctionCounts], key: str) -> list[str]:
+    """Names of the functions' rows; a file's name is cut at its first dot, unless rows of two files would then share a name.
+
+    Such files are called by their whole name, where that is not enough by as many folders before it as tell them apart.
+    """
+    detail = {one.file: 0 for one in counts}
+    while True:
+        names = [_row_name(one, key, detail[one.file]) for one in counts]
+        files: dict[str, set[str]] = {}
+        for name, one in zip(names, counts, strict=True):
+            files.setdefault(name, set()).add(one.file)
+        shared = {file for own in files.values() if len(own) > 1 for file in own}
+        longer = [file for file in shared if key != "function" and detail[file] < len(Path(file).parts)]
+        if not longer:
+            return names
+        for file in longer:
+            detail[file] += 1
+
+
+def _row_name(counts: FunctionCounts, key: str, detail: int) -> str:
+    """``detail`` is 0 for the file's name up to its first dot, else how many of the last parts of its path are shown."""
+    path = Path(counts.file)
+    label = "/".join(path.parts[-detail:]) if detail else path.name.partition(".")[0]
+    return {"function": counts.function, "file": label, "file:function": f"{label}:{counts.function}"}[key]
 
 
 def column_order(column: FeatureColumn) -> tuple[int, str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from mlperf.core.errors import DataError
 from mlperf.core.extras import require
+from mlperf.core.suggest import did_you_mean
 from mlperf.features.source.c_loops import FunctionLoops
 from mlperf.features.source.c_source import STANDARD_TYPES, preprocess
 from mlperf.features.source.c_statements import STEPS, polynomial_of, walk
@@ -18,11 +20,12 @@ from mlperf.features.source.nest import Array, Loop, Nest, Statement
 _COORDINATES = re.compile(r":(\d+):(\d+): (.*)", re.DOTALL)
 
 
-def read_c(path: Path | str) -> tuple[Nest, ...]:
-    """One nest for every function of a C file that has loops.
+def read_c(path: Path | str, functions: Sequence[str] = ()) -> tuple[Nest, ...]:
+    """One nest for every function of a C file that has loops; of the ``functions`` alone where some are named.
 
     Read are ``for`` loops with constant steps and unchanged bounds, perfectly nested or not, plain statements, arrays and
-    pointers with affine subscripts, ``#define`` constants. Names that nothing defines are open sizes.
+    pointers with affine subscripts, ``#define`` constants. Names that nothing defines are open sizes. Bodies of functions that are
+    not asked for may hold anything.
 
     Raises
     ------
@@ -35,22 +38,33 @@ def read_c(path: Path | str) -> tuple[Nest, ...]:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}", place=str(path), hint="Check the path; the file must be UTF-8.") from error
-    return parse_c(text, str(path))
+    return parse_c(text, str(path), functions)
 
 
-def parse_c(text: str, path: str) -> tuple[Nest, ...]:
+def parse_c(text: str, path: str, functions: Sequence[str] = ()) -> tuple[Nest, ...]:
     """Read loop nests from C text as `read_c` does from a file; ``path`` is for messages."""
     tree, scope = parsed(text, path)
-    nests = []
+    nests: list[Nest] = []
+    names: list[str] = []
     for node in tree.ext:
-        if type(node).__name__ == "FuncDef":
+        if type(node).__name__ != "FuncDef":
+            declare(node, scope)
+            continue
+        names.append(node.decl.name)
+        if not functions or node.decl.name in functions:
             nest = function_nest(node, scope.inner(), path)
             nests += [nest] if nest.loops else []
-        else:
-            declare(node, scope)
+    if functions and not set(functions) & set(names):
+        raise no_function(functions, names, path)
     if not nests:
         raise DataError("got no function with a for loop, expected at least one", place=path, hint="Give a C file with the kernel.")
     return tuple(nests)
+
+
+def no_function(functions: Sequence[str], names: Sequence[str], path: str) -> DataError:
+    """The error for functions that are none of the ``names`` in a file."""
+    message = f"got no function {' or '.join(functions)}, expected it here"
+    return DataError(message, place=path, hint=did_you_mean(functions[0], names))
 
 
 def parsed(text: str, path: str) -> tuple[Any, Scope]:

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.errors import UsageError
 from mlperf.features.network.base import FeatureTable
-from mlperf.features.source.c_reader import read_c
+from mlperf.features.source.c_reader import no_function, read_c
 from mlperf.features.source.caches import DEFAULT_CACHES, CacheLevel
 from mlperf.features.source.description import read_nest
 from mlperf.features.source.nest import Array, Loop, Nest, Reference, Statement
@@ -53,11 +52,16 @@ def pattern_nest(pattern: str, loops: Sequence[str] = "ijkl", element_size: int 
     return Nest(pattern, arrays, outermost, f"pattern {pattern}")
 
 
-def _described(path: Path) -> tuple[Nest, ...]:
-    return (read_nest(path),)
+def _described(path: Path, functions: Sequence[str]) -> tuple[Nest, ...]:
+    nest = read_nest(path)
+    if functions and nest.name not in functions:
+        raise no_function(functions, [nest.name], str(path))
+    return (nest,)
 
 
-READERS: Mapping[str, Callable[[Path], tuple[Nest, ...]]] = MappingProxyType({".c": read_c, ".h": read_c, ".toml": _described})
+READERS: Mapping[str, Callable[[Path, Sequence[str]], tuple[Nest, ...]]] = MappingProxyType(
+    {".c": read_c, ".h": read_c, ".toml": _described}
+)
 
 
 def read_nests(path: Path | str, functions: Sequence[str] = ()) -> tuple[Nest, ...]:
@@ -68,7 +72,7 @@ def read_nests(path: Path | str, functions: Sequence[str] = ()) -> tuple[Nest, .
     path : path
         ``.c`` or ``.toml``.
     functions : sequence of str
-        Names to keep; none: all.
+        Names to keep; none: all. Other functions of a C file are not read.
 
     Raises
     ------
@@ -83,14 +87,7 @@ def read_nests(path: Path | str, functions: Sequence[str] = ()) -> tuple[Nest, .
         raise UsageError(
             f"got {path.name!r}, expected a file ending in {', '.join(READERS)}", hint="Loop nests come from C or TOML."
         )
-    nests = reader(path)
-    kept = tuple(nest for nest in nests if not functions or nest.name in functions)
-    if not kept:
-        names = [nest.name for nest in nests]
-        raise DataError(
-            f"got no function {' or '.join(functions)}, expected it here", place=str(path), hint=did_you_mean(functions[0], names)
-        )
-    return kept
+    return reader(path, functions)
 
 
 def swc_s(

@@ -8,8 +8,10 @@ import numpy as np
 from scipy.special import chdtrc, fdtrc
 
 from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.models.algebra.scaling import powers_of_two
 from mlperf.models.selection.linear import LinearFit
 
+SHAPIRO_ROWS = 5000
 # R takes a leverage this close to 1 for 1: the row determines a coefficient alone.
 FULL_LEVERAGE = 1.0 - 10.0 * float(np.finfo(np.float64).eps)
 
@@ -165,6 +167,20 @@ class Test:
     p_value: float
 
 
+def residual_tests(fit: LinearFit, q: FloatArray) -> dict[str, Test]:
+    """Breusch-Pagan, White, RESET, and below 5000 rows Shapiro-Wilk, of a fit with the orthonormal columns ``q``."""
+    tests = {"breusch_pagan": breusch_pagan(fit, q), "white": white(fit), "reset": reset(fit, q)}
+    if 3 <= len(fit.y) < SHAPIRO_ROWS:
+        from scipy.stats import shapiro
+
+        residuals = fit.weighted_residuals()
+        # The test takes residuals of almost any fit for equal where their unit is large: give it ones of about 1.
+        unit = powers_of_two(np.array([np.ptp(residuals)]))
+        found = shapiro(residuals / unit) if np.ptp(residuals) > 0 else (float("nan"), float("nan"))
+        tests["shapiro"] = Test(float(found[0]), (len(fit.y),), float(found[1]))
+    return tests
+
+
 def breusch_pagan(fit: LinearFit, q: FloatArray) -> Test:
     """Do the squared residuals depend on the columns? Studentised form: ``n R^2`` of that regression.
 
@@ -213,7 +229,10 @@ def reset(fit: LinearFit, q: FloatArray) -> Test:
     basis = _orthonormal(rest, 1e-7, lengths)
     gain = basis.T @ fit.weighted_residuals()
     explained = float(gain @ gain)
-    statistic = max((explained / df[0]) / ((fit.rss - explained) / df[1]), 0.0)
+    left = fit.rss - explained
+    if not left > 0:
+        return Test(float("nan"), df, float("nan"))
+    statistic = (explained / df[0]) / (left / df[1])
     return Test(statistic, df, float(fdtrc(*df, statistic)))
 
 

@@ -17,25 +17,23 @@ from mlperf.models.inference.clustered import ClusterInference, RowGroups, clust
 from mlperf.models.inference.diagnostics import (
     Influence,
     Test,
-    breusch_pagan,
     condition,
     durbin_watson,
     influence,
-    reset,
+    residual_tests,
     robust_std_err,
     variance_inflation,
-    white,
 )
 from mlperf.models.inference.figures import FitFigures, FitIdentity
 from mlperf.models.inference.inference import Inference, statsmodels_results, statsmodels_summary
 from mlperf.models.inference.lack_of_fit import LackOfFit, lack_of_fit
 from mlperf.models.inference.report_extras import Extras, left_out_residuals
+from mlperf.models.inference.row_figures import QUARTERS, RowFigures, moments
 from mlperf.models.selection.linear import LinearFit
 from mlperf.models.uncertainty.difficulty import left_out_scores
 from mlperf.models.uncertainty.draws import bootstrap_coefficients, row_bootstrap
 from mlperf.models.uncertainty.spread import Spread
 
-SHAPIRO_ROWS = 5000
 N_WORST = 5
 
 
@@ -119,6 +117,36 @@ class FitBlocks(Shown):
         return made
 
     @property
+    def has_row_figures(self) -> bool:
+        """Whether `row_figures` is known: not where a file of an earlier release was read."""
+        return self._fit is not None or "row_figures" in self._made
+
+    @property
+    def row_figures(self) -> RowFigures:
+        """Robust errors, inflation, and residuals in a few numbers; stored with the report."""
+        made: RowFigures = self._once("row_figures", self._row_figures)
+        return made
+
+    def _row_figures(self) -> RowFigures:
+        residuals, worst = self._rows().weighted_residuals(), self.worst_rows
+        return RowFigures(
+            self._robust(),
+            self._inflation()[0],
+            np.quantile(residuals, QUARTERS),
+            *moments(residuals),
+            self.residual_tests,
+            self.durbin_watson,
+            self.lag1_autocorrelation,
+            worst.index.to_numpy(dtype=np.int64),
+            worst["cooks_distance"].to_numpy(dtype=np.float64),
+        )
+
+    @property
+    def log_likelihood(self) -> float:
+        """Of normal errors at the estimates, all constants and weights included (R's ``logLik``)."""
+        return self.identity.rank + 1.0 - 0.5 * self.figures.aic_full
+
+    @property
     def coefficients(self) -> pd.DataFrame:
         """One row a coefficient: coef, std_err, t_value, p_value, std_err_hc3, vif, lower, upper.
 
@@ -135,8 +163,8 @@ class FitBlocks(Shown):
             "std_err": inference.std_err,
             "t_value": inference.t_value,
             "p_value": inference.p_value,
-            "std_err_hc3": self._robust(),
-            "vif": self._inflation()[0],
+            "std_err_hc3": self.row_figures.std_err_hc3,
+            "vif": self.row_figures.vif,
             "lower": inference.lower,
             "upper": inference.upper,
         }
@@ -208,20 +236,8 @@ class FitBlocks(Shown):
     @property
     def residual_tests(self) -> Mapping[str, Test]:
         """Breusch-Pagan (studentised), White, RESET, Shapiro-Wilk (below 5000 rows); each with statistic, df, p_value."""
-        made: Mapping[str, Test] = self._once("tests", self._tests)
+        made: Mapping[str, Test] = self._once("tests", lambda: residual_tests(self._rows(), self._basis()))
         return made
-
-    def _tests(self) -> Mapping[str, Test]:
-        fit, q = self._rows(), self._basis()
-        tests = {"breusch_pagan": breusch_pagan(fit, q), "white": white(fit), "reset": reset(fit, q)}
-        if 3 <= len(fit.y) < SHAPIRO_ROWS:
-            from scipy.stats import shapiro
-
-            residuals = fit.weighted_residuals()
-            known = np.ptp(residuals) > 0
-            found = shapiro(residuals) if known else (float("nan"), float("nan"))
-            tests["shapiro"] = Test(float(found[0]), (len(fit.y),), float(found[1]))
-        return tests
 
     @property
     def durbin_watson(self) -> float | None:
@@ -278,7 +294,7 @@ class FitBlocks(Shown):
     @property
     def reasons(self) -> Mapping[str, str]:
         """Why a block of selective, stability, nested_cv is missing though switched on (as far as they were asked for)."""
-        return {} if self._extras is None else dict(self._extras.reasons)
+        return dict(self._made.get("reasons", {})) if self._extras is None else dict(self._extras.reasons)
 
     def _kept(self) -> IntArray:
         stored: IntArray = self._made["kept"] if self._extras is None else self._extras.kept
@@ -315,13 +331,14 @@ class FitBlocks(Shown):
 
     def with_left_out_residuals(self, spread: Spread) -> Spread:
         """``spread`` with the residuals of the nested cross-validation, where it is on and they are needed."""
-        if self._extras is None or (spread.noise == "absolute" and self._extras.has_many_rows()):
+        extras = self._extras
+        if extras is None or (spread.noise == "absolute" and extras.has_many_rows()) or extras.has_exact_intervals():
             return spread
-        residuals = left_out_residuals(self._extras, self.nested_cv, spread.noise)
+        residuals = left_out_residuals(extras, self.nested_cv, spread.noise)
         if residuals is None:
             return spread
-        fold_of = self.nested_cv.models.fold_of[self._extras.weighted_rows()]
-        scores, difficulty = left_out_scores(self._rows().matrix, residuals, fold_of)
+        fold_of = self.nested_cv.models.fold_of[extras.weighted_rows()]
+        scores, difficulty = left_out_scores(self._rows().matrix, residuals, fold_of, len(self.coef))
         return replace(spread, residuals=scores, difficulty=difficulty)
 
     @property
@@ -358,11 +375,13 @@ class FitBlocks(Shown):
             "warnings": list(self.warnings),
             "ordered": self.ordered,
         }
-        later = {name: plain(getattr(self, name)) for name in ("clustered", "lack_of_fit", "statsmodels_summary")}
+        later = {name: plain(getattr(self, name)) for name in ("clustered", "lack_of_fit", "statsmodels_summary", "other_choices")}
+        later["row_figures"] = self.row_figures.to_dict() if self.has_row_figures else None
         document |= {name: value for name, value in later.items() if value is not None}
         blocks = {name: self._extra(name) for name in ("selective", "stability", "nested_cv")}
         document |= {name: None if block is None else block.to_dict() for name, block in blocks.items()}
         made = any(block is not None for block in blocks.values())
+        document |= {"reasons": dict(self.reasons)} if self.reasons else {}
         return document | {
             "kept": self._kept().tolist() if made else [],
             "kept_terms": self._term_of_coefficient().tolist() if made else [],

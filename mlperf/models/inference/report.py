@@ -43,8 +43,19 @@ def _heading(report: FitBlocks) -> list[str]:
     ]
     if identity.n_dropped:
         lines.append(f"{identity.n_dropped} rows with missing values left out")
-    lines += [f"aliased: {relation}" for relation in identity.aliased]
+    constant = [relation for relation in identity.aliased if _is_number(relation.rpartition(" = ")[2])]
+    if constant:
+        lines.append(f"constant, set aside: {', '.join(constant)}")
+    lines += [f"aliased: {relation}" for relation in identity.aliased if relation not in constant]
     return lines
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _coefficients(report: FitBlocks) -> list[str]:
@@ -53,15 +64,16 @@ def _coefficients(report: FitBlocks) -> list[str]:
         "std_err": [format_number(value, 5) for value in report.inference.std_err],
         "t": [format_number(value, 4) for value in report.inference.t_value],
         "p (naive)": [p_text(float(value)) for value in report.inference.p_value],
+        "2.5 %": [format_number(value, 5) for value in report.inference.lower],
+        "97.5 %": [format_number(value, 5) for value in report.inference.upper],
     }
     clustered = report.clustered
     if clustered is not None:
         columns |= _clustered_columns(clustered)
-    if report._fit is not None:
-        table = report.coefficients
-        columns["std_err HC3"] = [format_number(value, 5) for value in table["std_err_hc3"]]
-        columns["VIF"] = [format_number(value, 4) for value in table["vif"]]
-        columns |= _selected_columns(report)
+    if report.has_row_figures:
+        columns["std_err HC3"] = [format_number(value, 5) for value in report.row_figures.std_err_hc3]
+        columns["VIF"] = [format_number(value, 4) for value in report.row_figures.vif]
+    columns |= _selected_columns(report)
     width = max([len(name) for name in report.names], default=0)
     lines = [" " * width]
     rows = [name.ljust(width) for name in report.names]
@@ -69,10 +81,11 @@ def _coefficients(report: FitBlocks) -> list[str]:
         cell_width = max([len(name), *map(len, cells)]) + 2
         lines[0] += name.rjust(cell_width)
         rows = [row + cell.rjust(cell_width) for row, cell in zip(rows, cells, strict=True)]
-    notes = ["p (naive): as if the model had been given; after a selection it is too small"]
+    notes = ["p (naive), 2.5 %, 97.5 %: as if the model had been given; after a selection p is too small and the bounds too narrow"]
     if clustered is not None:
         notes = [
-            "p (naive): as if the model had been given and rows were independent; after a selection it is too small",
+            "p (naive), 2.5 %, 97.5 %: as if the model had been given and rows were independent; "
+            "after a selection p is too small and the bounds too narrow",
             f"(groups): errors may correlate within each of {clustered.n_groups} groups (CR1, t on {clustered.n_groups - 1} df)",
         ]
     return lines + rows + notes
@@ -117,7 +130,8 @@ def _quality(report: FitBlocks) -> list[str]:
         lines.append(f"adjusted R2 on the raw scale, unweighted: {format_number(figures.r2_adj_unweighted, 5)}")
     lines.append(
         f"AIC {format_number(figures.aic)}, AICc {format_number(figures.aicc)}, BIC {format_number(figures.bic)} (scale of step); "
-        f"full AIC {format_number(figures.aic_full)}; condition number {format_number(report.condition_number, 3)}"
+        f"full AIC {format_number(figures.aic_full)}, log-likelihood {format_number(report.log_likelihood)}; "
+        f"condition number {format_number(report.condition_number, 3)}"
     )
     return lines
 
@@ -168,13 +182,20 @@ def _extra_lines(report: FitBlocks) -> list[str]:
 
 
 def _row_lines(report: FitBlocks) -> list[str]:
-    if report._fit is None or report.identity.df_resid < 1:
+    if not report.has_row_figures or report.identity.df_resid < 1:
         return []
-    tests = ", ".join(f"{name} p {p_text(test.p_value)}" for name, test in report.residual_tests.items())
-    lines = [f"residuals: {tests}"]
-    if report.durbin_watson is not None:
-        lines.append(f"Durbin-Watson {report.durbin_watson:.3f}, lag-1 autocorrelation {report.lag1_autocorrelation:.3f}")
-    worst = ", ".join(f"{row} ({value:.2g})" for row, value in report.worst_rows["cooks_distance"].items())
+    figures = report.row_figures
+    unit = "fractions of the measured value" if report.identity.noise == "relative" else "unit of the response"
+    names = ("min", "1Q", "median", "3Q", "max")
+    quarters = ", ".join(f"{name} {format_number(value, 4)}" for name, value in zip(names, figures.residual_quarters, strict=True))
+    tests = ", ".join(f"{name} p {p_text(test.p_value)}" for name, test in figures.tests.items())
+    lines = [
+        f"residuals ({unit}): {quarters}; skewness {figures.skewness:.2f}, kurtosis {figures.kurtosis:.2f} (normal: 0, 3)",
+        f"residual tests: {tests}",
+    ]
+    if figures.durbin_watson is not None:
+        lines.append(f"Durbin-Watson {figures.durbin_watson:.3f}, lag-1 autocorrelation {figures.lag1_autocorrelation:.3f}")
+    worst = ", ".join(f"{row} ({value:.2g})" for row, value in zip(figures.worst_rows, figures.cooks_distance, strict=True))
     return [*lines, f"largest Cook's distances, row (distance): {worst}"]
 
 
@@ -184,7 +205,7 @@ def _notes(report: FitBlocks) -> list[str]:
 
 def report_html(report: FitBlocks) -> str:
     """The report for a notebook."""
-    table: Any = report.coefficients if report._fit is not None else None
+    table: Any = report.coefficients if report.has_row_figures else None
     notes = "".join(f"<li>{escape(warning)}</li>" for warning in report.warnings)
     body = "<br>".join(escape(line) for line in [*_heading(report), *_quality(report), *_extra_lines(report)])
     shown = table.to_html(border=0) if table is not None else f"<pre>{escape(report_text(report))}</pre>"

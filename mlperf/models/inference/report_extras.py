@@ -10,10 +10,12 @@ import numpy as np
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import FitError, UsageError
+from mlperf.models.algebra.aliasing import factor_columns
 from mlperf.models.inference.nested import NestedError, nested_error
 from mlperf.models.inference.selective import selective_inference
 from mlperf.models.inference.stability import SelectionProblem, selection_stability
 from mlperf.models.selection.search import Selection
+from mlperf.models.uncertainty.residual_quantiles import USUAL_LEVEL, has_ranks
 
 EXTRAS = ("selective", "stability", "nested_cv")
 N_RESAMPLES = 1000
@@ -108,6 +110,13 @@ class Extras:
     def has_many_rows(self) -> bool:
         """Whether there are ten rows a column or more."""
         return bool(len(self.problem.y) >= ROWS_A_COLUMN * (self.problem.X.shape[1] + int(self.problem.intercept)))
+
+    def has_exact_intervals(self) -> bool:
+        """Whether rows are few and independent and leave the model with all terms a variance: Student's t then holds."""
+        triangle = self.problem.triangle()
+        if self.row_groups is not None or has_ranks(triangle.n_weighted, USUAL_LEVEL):
+            return False
+        return len(factor_columns(triangle, np.arange(triangle.n_columns), self.problem.tol).columns) < triangle.n_weighted
 
     def kept_terms(self) -> IntArray:
         """Term id of each reported coefficient, shape (rank,); -1 for the constant."""

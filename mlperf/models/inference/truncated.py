@@ -195,7 +195,7 @@ def selective_bounds(pieces: Pieces, observed: FloatArray, df: float, level: flo
             middle = 0.5 * (low + high)
             rises = _tail_share(pieces, seen, middle, widening) < wanted
             low, high = np.where(rises, middle, low), np.where(rises, high, middle)
-        bounds.append(np.where(np.abs(middle - seen) > 0.99 * WIDEST, np.sign(middle - seen) * np.inf, middle) * widening)
+        bounds.append(np.where(np.abs(middle - seen) > 0.99 * WIDEST, np.copysign(np.inf, middle - seen), middle) * widening)
     return bounds[0], bounds[1]
 
 

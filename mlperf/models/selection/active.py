@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,10 @@ MAX_DOWNDATES = 20
 MIN_LEFT = 1e-4
 # A column takes part in a relation where its share of the aliased column is above this.
 RELATION_SHARE = 1e-9
+# What is left of a column must be this many times the limit of aliasing for its term to be free without a second look.
+FREE_MARGIN = 10.0
+# Share of an aliased column below which what its relation leaves of it is rounding.
+EXACT = 1e-13
 
 
 class Scores(NamedTuple):
@@ -105,7 +110,8 @@ class Active:
             gain *= self.rss_unit
             return Scores(self._ones[: len(alive)], gain, all_single=True)
         chosen = range(len(self.groups)) if candidates is None else candidates.tolist()
-        pairs = [self._drop_score(group) for group in chosen]
+        surely_free = self._surely_free()
+        pairs = [(0, self.scaled_rss) if group in surely_free else self._drop_score(group) for group in chosen]
         return Scores(np.array([df for df, _ in pairs], dtype=np.int64), np.array([rss for _, rss in pairs]) * self.rss_unit)
 
     def _drop_score(self, group: int) -> tuple[int, float]:
@@ -116,6 +122,32 @@ class Active:
         rest = self._columns_without(group)
         subset = factor_columns(self.triangle, rest, self.tol)
         return self.rank - len(subset.columns), subset.root_rss**2
+
+    def _surely_free(self) -> set[int]:
+        """Terms of one column without which the rank is the same by a wide margin, where every term is one column.
+
+        An aliased column is free, and so is one that an aliased column stands in for: without x, z = c x + ... keeps what is left
+        of c x after projection on the other columns.
+        """
+        if self.simple or not self._plain() or not self._relations_are_exact():
+            return set()
+        columns = [int(group[0]) for group in self.groups]
+        own = np.maximum(self.triangle.norms[self.subset.aliased], np.finfo(np.float64).tiny)
+        left = self._relation_shares() * own[:, None] / (self.triangle.norms[self.columns] * np.sqrt(self._diagonal))
+        revived = (left > FREE_MARGIN * self.tol * own[:, None]).any(axis=0)
+        free = {*self.subset.aliased.tolist(), *self.columns[revived].tolist()}
+        return {place for place, column in enumerate(columns) if column in free}
+
+    def _plain(self) -> bool:
+        return all(len(group) == 1 for group in self.groups)
+
+    def _relations_are_exact(self) -> bool:
+        """Whether aliased columns are sums of the others but for rounding, so that one in place of another changes no RSS."""
+        if not hasattr(self, "_exact"):
+            triangle, subset = self.triangle, self.subset
+            left = triangle.r[:, subset.aliased] - triangle.r[:, subset.columns] @ relation_coefficients(triangle, subset).T
+            self._exact = bool((np.abs(left) <= EXACT * triangle.norms[subset.aliased]).all())
+        return self._exact
 
     def _in_relation(self, positions: IntArray) -> bool:
         if len(positions) == 0:
@@ -147,6 +179,9 @@ class Active:
 
     def drop(self, group: int) -> None:
         """Take a term out; an O(q^2) downdate where nothing is aliased, a fresh factor otherwise."""
+        if not self.simple and self._plain() and self.groups[group][0] == self.subset.aliased[-1]:
+            self._forget(group)
+            return
         if not self.simple or self.n_downdates >= MAX_DOWNDATES:
             self._afresh(group)
             return
@@ -166,6 +201,15 @@ class Active:
         self.n_downdates += 1
         self.rank -= len(positions)
         self.rss = self.scaled_rss * self.rss_unit
+
+    def _forget(self, group: int) -> None:
+        """Take out the last aliased column, on which the factor of the others does not depend."""
+        del self.groups[group]
+        self.subset = replace(self.subset, aliased=self.subset.aliased[:-1])
+        self.simple = len(self.subset.aliased) == 0
+        if hasattr(self, "_shares"):
+            self._shares = self._shares[:-1]
+        self._place(len(self.groups) + int(self.triangle.intercept))
 
     def _sweep(self, position: int) -> None:
         row = self.inverse[position].copy()

@@ -122,7 +122,7 @@ class Selection:
     criterion : Criterion
     direction : {"backward", "forward", "both"}
     n_candidates : int
-        Models compared.
+        Models compared; terms that left for being aliased were not.
     """
 
     tables: tuple[Table, ...]
@@ -266,7 +266,7 @@ class _Walk:
         stay = self.criterion.value(base.rss, base.rank, base.n)
         best = self.best(stay, found) if taken is None else taken
         self.tables.append(Table(self.space.model, base, stay, *found[:6], best, shown))
-        self.n_candidates += len(found.terms)
+        self.n_candidates += len(found.terms) if shown else 0
         return None if best < 0 else (int(found.signs[best]), int(found.terms[best]))
 
     def candidates(self, sign: int, terms: IntArray, scores: Scores, base: Base) -> _Candidates:

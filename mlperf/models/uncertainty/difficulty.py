@@ -148,7 +148,7 @@ class Difficulty:
 
 
 def left_out_scores(
-    columns: FloatArray, residuals: FloatArray, fold_of: IntArray | None = None
+    columns: FloatArray, residuals: FloatArray, fold_of: IntArray | None = None, n_parameters: int = 1
 ) -> tuple[ResidualQuantiles, Difficulty | None]:
     """Quantiles of left-out residuals, each divided by the size expected at its row where that can be learned.
 
@@ -159,6 +159,8 @@ def left_out_scores(
     residuals : array, shape (n_samples,)
     fold_of : array of int, shape (n_samples,), optional
         Fold that left out each row.
+    n_parameters : int
+        Of the model; see `ResidualQuantiles`.
 
     References
     ----------
@@ -167,8 +169,8 @@ def left_out_scores(
     """
     made = Difficulty.fit(columns, residuals, fold_of)
     if made is None:
-        return ResidualQuantiles.of(residuals), None
-    return ResidualQuantiles.of(residuals / made[1]), made[0]
+        return ResidualQuantiles.of(residuals, n_parameters), None
+    return ResidualQuantiles.of(residuals / made[1], n_parameters), made[0]
 
 
 def _shrunk(total: Any, count: float, typical: float) -> Any:

@@ -32,6 +32,10 @@ class Interval(Shown):
         """One row a prediction."""
         return pd.DataFrame({"lower": np.atleast_1d(self.lower), "upper": np.atleast_1d(self.upper)})
 
+    def including(self, other: Interval) -> Interval:
+        """The smallest interval that holds both, where a bound of ``other`` is known."""
+        return Interval(np.fmin(self.lower, other.lower), np.fmax(self.upper, other.upper), self.level)
+
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> Interval:
         """The interval that `to_dict` wrote; DataError with the JSON path otherwise."""
@@ -96,7 +100,7 @@ def run_std_err(std_err_mean: FloatArray, sigma: float, centre: FloatArray, nois
 def conformal_interval(
     centre: FloatArray, residuals: ResidualQuantiles, noise: str, level: float, shrink: float | FloatArray = 1.0
 ) -> Interval:
-    """Prediction of a run from the residuals of rows that were left out, without a normal assumption.
+    """Prediction of a run from the residuals of rows that were left out; of many without a normal assumption.
 
     Parameters
     ----------
@@ -113,14 +117,15 @@ def conformal_interval(
     Returns
     -------
     Interval
-        On the scale of ``centre``. Covers ``level`` of new rows that come in groups like those of the training rows, up to 1 / n.
+        On the scale of ``centre``. Covers ``level`` of new rows that come in groups like those of the training rows; below
+        2 / (1 - level) residuals (39 for 95 %) under a normal assumption, see `ResidualQuantiles.bounds`.
 
     References
     ----------
     Barber, Candes, Ramdas and Tibshirani (2021), Predictive inference with the jackknife+; the residuals of fold models
     about the final model ("jackknife" there).
     """
-    lower, upper = residuals.at(np.array([0.5 - level / 2.0, 0.5 + level / 2.0]))
+    lower, upper = residuals.bounds(level, fractions=noise == "relative")
     size = shrink * (np.abs(centre) if noise == "relative" else np.ones_like(centre))
     return Interval(centre + size * lower, centre + size * upper, level)
 

@@ -1,4 +1,4 @@
-"""The distribution of left-out residuals, kept as at most 129 quantiles."""
+"""The distribution of left-out residuals, kept as at most 129 quantiles; of few, what Student's t makes of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtrit
 
 from mlperf.core.arrays import FloatArray, rounded
 from mlperf.core.errors import DataError, FitError
@@ -16,6 +16,10 @@ from mlperf.core.json_fields import Fields
 MAX_VALUES = 129
 DIGITS = 6
 WIDEST_NORMAL = 3.5
+USUAL_LEVEL = 0.95
+"""Of the intervals that decide which errors a fit of few rows keeps: 39 residuals have its ranks."""
+LOWEST_FRACTION = -0.99
+"""No measured time is below a hundredth of its prediction for other reasons than a wrong prediction."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,15 +36,18 @@ class ResidualQuantiles:
         Residuals behind them.
     spread : float
         Their standard deviation about the median, tails beyond the outer 1 % cut.
+    n_parameters : int
+        Fitted to the rows that the residuals are of; as many degrees of freedom fewer do their squares have.
     """
 
     probability: FloatArray
     value: FloatArray
     n_samples: int
     spread: float
+    n_parameters: int = 1
 
     @classmethod
-    def of(cls, residuals: FloatArray) -> ResidualQuantiles:
+    def of(cls, residuals: FloatArray, n_parameters: int = 1) -> ResidualQuantiles:
         """Quantiles of residuals, shape (n_samples,); NaN are refused, infinities count as the largest finite one.
 
         Raises
@@ -59,15 +66,44 @@ class ResidualQuantiles:
         value = rounded(np.interp(probability, rank, ordered), DIGITS)
         cut = np.clip(ordered, *np.interp([0.01, 0.99], rank, ordered))
         spread = float(np.sqrt(np.mean(np.square(cut - np.median(ordered)))))
-        return cls(probability, value, n_samples, spread)
+        return cls(probability, value, n_samples, spread, n_parameters)
 
     def at(self, probability: FloatArray) -> FloatArray:
         """Residuals at these probabilities, interpolated; the outermost value beyond the outermost probability."""
         return np.asarray(np.interp(probability, self.probability, self.value), dtype=np.float64)
 
+    def bounds(self, level: float, *, fractions: bool = False) -> tuple[float, float]:
+        """Bounds between which a share ``level`` of new rows' residuals falls, as many below as above.
+
+        Ranks of the residuals need no distribution, but those of n residuals leave at least 1 / (n + 1) on each side. Where that is
+        too much Student's t is taken with the root mean square of the residuals; never less than the outermost.
+
+        Parameters
+        ----------
+        level : float
+        fractions : bool
+            Whether residuals are y / prediction - 1: Student's t is then taken of their log(1 + residual), which is symmetric and
+            leaves times positive.
+        """
+        lower, upper = (float(bound) for bound in self.at(np.array([0.5 - level / 2.0, 0.5 + level / 2.0])))
+        if has_ranks(self.n_samples, level):
+            return lower, upper
+        df = max(self.n_samples - self.n_parameters, 1)
+        half = float(stdtrit(df, 0.5 + level / 2.0)) * self._root_mean_square(fractions)
+        below, above = (np.expm1(-half), np.expm1(half)) if fractions else (-half, half)
+        return min(lower, float(below)), max(upper, float(above))
+
+    def _root_mean_square(self, fractions: bool) -> float:
+        """About zero: a prediction that is always too low is part of the error."""
+        if self.n_samples > MAX_VALUES:
+            return float(np.hypot(self.spread, self.at(np.array(0.5))))
+        values = np.log1p(np.maximum(self.value, LOWEST_FRACTION)) if fractions else self.value
+        return float(np.sqrt(np.mean(np.square(values))))
+
     def to_dict(self) -> dict[str, Any]:
         """The quantiles as JSON types; their probabilities follow from the number of residuals."""
-        return {"value": self.value.tolist(), "n_samples": self.n_samples, "spread": self.spread}
+        kept = {"value": self.value.tolist(), "n_samples": self.n_samples, "spread": self.spread}
+        return kept | {"n_parameters": self.n_parameters}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> ResidualQuantiles:
@@ -76,9 +112,16 @@ class ResidualQuantiles:
             n_samples = fields.integer("n_samples", lower=2)
             value = fields.numbers("value", min(n_samples, MAX_VALUES))
             spread = fields.number("spread", lower=0.0)
+            n_parameters = 1 if fields.missing("n_parameters") else fields.integer("n_parameters")
         if not (np.diff(value) >= 0.0).all():
             raise DataError("got values out of order, expected them to rise", place=f"{path}.value")
-        return cls(_probabilities(n_samples), value, n_samples, spread)
+        return cls(_probabilities(n_samples), value, n_samples, spread, n_parameters)
+
+
+def has_ranks(n_samples: int, level: float) -> bool:
+    """Whether ranks of so many residuals can leave as little as (1 - level) / 2 on each side; 39 can for 95 %."""
+    # Rounding of 1 - level must not ask for one more.
+    return (n_samples + 1) * (1.0 - level) >= 2.0 - 1e-9
 
 
 def _probabilities(n_samples: int) -> FloatArray:

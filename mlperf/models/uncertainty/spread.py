@@ -84,7 +84,7 @@ class Spread:
         Returns
         -------
         Interval
-            In the unit of y.
+            In the unit of y. That of a run holds that of the mean.
 
         Raises
         ------
@@ -101,11 +101,15 @@ class Spread:
         centre = evaluate_fixed_order(matrix, self.coef)
         if kind == "run" and self.residuals is not None and method != "student":
             size = self._shrink(mean_of) * (1.0 if self.difficulty is None else self.difficulty.at(matrix))
-            return self._measured(conformal_interval(centre, self.residuals, self.noise, level, size), kind)
+            found = self._measured(conformal_interval(centre, self.residuals, self.noise, level, size), kind)
+            return found.including(self.interval(matrix, level=level)) if self._knows_the_mean() else found
         std_err = self.std_err(matrix)
         if kind == "run":
             std_err = run_std_err(std_err, self.sigma, centre, self.noise, mean_of)
         return self._measured(student_interval(centre, std_err, self.df, level), kind)
+
+    def _knows_the_mean(self) -> bool:
+        return self.df > 0.0 and (self.factor is not None or self.draws is not None)
 
     def sample(self, matrix: FloatArray, rng: np.random.Generator, size: int, kind: str = "mean") -> FloatArray:
         """Joint draws of the predictions of all rows.

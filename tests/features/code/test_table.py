@@ -49,6 +49,23 @@ def test_a_kernel_twice_is_refused_unless_the_file_is_in_its_name() -> None:
         swc_o([other], key="name")
 
 
+def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """What stands after the first dot, then folders, come into the key where it would otherwise be another file's."""
+    both = swc_o([MISC, MISC.with_suffix(".o")], key="file:function", functions=["matvec"])
+    assert both.frame.kernel.tolist() == ["misc_a.s:matvec", "misc_a.o:matvec"]
+    paths = [tmp_path / folder / "k.s" for folder in ("a", "b")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(MISC.read_text())
+    apart = swc_o(paths, key="file:function", functions=["matvec"]).frame.kernel.tolist()
+    assert apart == ["a/k.s:matvec", "b/k.s:matvec"]
+    assert swc_o(paths, key="file", functions=["matvec"]).frame.kernel.tolist() == ["a/k.s", "b/k.s"]
+    with pytest.raises(DataError, match="a second time"):
+        swc_o([paths[0], paths[0]], key="file:function")
+    with pytest.raises(DataError, match="a second time"):
+        swc_o([MISC], key="file")
+
+
 def test_the_file_and_its_dictionary_are_written(tmp_path: Path) -> None:
     table = swc_o([MISC], functions=["matvec"], loops=False)
     path, beside = write_features(table, tmp_path / "t.csv")

@@ -226,3 +226,15 @@ def test_a_missing_parser_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         read_c(tmp_path / "none.c")
+
+
+def test_functions_that_are_not_asked_for_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "k.c"
+    path.write_text(body("a[i] = b[i];") + "void g(int *c) { for (int i = 0; i < 10; i++) a[c[i]] = 0; }\nvoid h(void) { }\n")
+    assert swc_s([path], functions=["f"]).frame.kernel.tolist() == ["f"]
+    with pytest.raises(DataError, match="not affine"):
+        swc_s([path], functions=["f", "g"])
+    with pytest.raises(DataError, match="got no function ff, expected it here"):
+        swc_s([path], functions=["ff"])
+    with pytest.raises(DataError, match="no function with a for loop"):
+        swc_s([path], functions=["h"])

@@ -138,7 +138,7 @@ class BoostedResidual(ResidualIntervals):
             return None
         folds = grouped_folds(keys, self.n_folds, self.random_state)
         rows = left_out(lambda: clone(self).set_params(n_folds=0), frame, y, keys, folds, domain=False, equal_rows=True)
-        return ResidualQuantiles.of(np.log(y / rows.predicted))
+        return ResidualQuantiles.of(np.log(y / rows.predicted), 1 + np.size(getattr(self.base_, "coef_", ())))
 
     def _query(self, X: Any) -> pd.DataFrame:
         check_is_fitted(self, "trees_")

@@ -20,7 +20,8 @@ from mlperf.core.shown import Shown
 from mlperf.models.estimators.time_regressor import TimeRegressor
 from mlperf.models.formula.inputs import finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.uncertainty.domain import Domain
-from mlperf.models.uncertainty.intervals import Interval, check_kind, cv_plus_interval
+from mlperf.models.uncertainty.intervals import Interval, check_kind, conformal_interval, cv_plus_interval
+from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds
 from mlperf.models.validation.left_out import fold_numbers, over_folds
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
@@ -267,6 +268,8 @@ class LogLearner(TimeRegressor):
     def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
         """CV+ interval of a run on the log scale; a learner has no separate interval of the mean.
 
+        Where the left-out rows are too few for it, Student's t with their error about the learner's own prediction.
+
         Raises
         ------
         FitError
@@ -275,6 +278,10 @@ class LogLearner(TimeRegressor):
         check_kind(kind, level)
         features = self._features(X)[1]
         folds = self._fold_predictions(features)
+        if np.ceil((len(self.left_out_) + 1) * level) > len(self.left_out_):
+            centre = np.asarray(self.learner_.predict(features))
+            logs = conformal_interval(centre, ResidualQuantiles.of(self.left_out_), "log", level)
+            return Interval(np.exp(logs.lower), np.exp(logs.upper), level)
         parts = [
             cv_plus_interval(folds[:, start : start + BATCH_ROWS], self.fold_of_, self.left_out_, level, relative=False)
             for start in range(0, folds.shape[1], BATCH_ROWS)

@@ -64,6 +64,8 @@ class LocalReport(Shown):
 
 
 MAX_TESTED_ROWS = 3000
+LEAST_GROUPS = 3
+"""Of two, the one that stays is a single configuration, which tells nothing of the other."""
 WORTH_IT = 0.2
 """A local model must err by this share less than the global weighted one to be worth its rows."""
 
@@ -148,7 +150,10 @@ class LocalModel(ResidualIntervals, ABC):
         candidates = list(self.candidates) if fixed is None else [fixed]
         self.residuals_ = None
         n_rows = len(self.measured_.y)
-        if self.n_folds < 2 or n_rows < 2 * self.n_folds or len(pd.unique(np.asarray(groups))) < 2:
+        if n_rows < 2 * self.n_folds:
+            # Too few to tell one k from another, but not to see how far rows are missed.
+            candidates = candidates[:1]
+        if self.n_folds < 2 or len(pd.unique(np.asarray(groups))) < LEAST_GROUPS:
             self.k_ = candidates[0]
             self.report_ = LocalReport(n_rows, self.k_, {}, None, None, float("nan"), False)
             return
@@ -158,7 +163,7 @@ class LocalModel(ResidualIntervals, ABC):
         self.k_ = min(candidates, key=lambda k: errors[k].log_ratio)
         overall = relative_errors(simple, actual)
         gain = 1.0 - errors[self.k_].mape / overall.mape if overall.mape > 0 else 0.0
-        self.residuals_ = ResidualQuantiles.of(np.log(actual / rivals[self.k_]))
+        self.residuals_ = ResidualQuantiles.of(np.log(actual / rivals[self.k_]), self.measured_.design.shape[1])
         log_ratios = {k: errors[k].log_ratio for k in candidates}
         self.report_ = LocalReport(n_rows, self.k_, log_ratios, errors[self.k_], overall, gain, gain >= WORTH_IT)
 

@@ -29,7 +29,8 @@ class LogOLS(LinearMember):
     smearing : bool
         Whether predictions are means, exp(fit) times the mean of exp(residual); without it they are medians.
     n_folds : int
-        Grouped folds whose left-out residuals make the intervals of a run; below 2 those are Student's.
+        Grouped folds whose left-out residuals make the intervals of a run; below 2, and below 39 rows without groups, those are
+        Student's.
     seed : int
         Of the folds.
 
@@ -39,6 +40,7 @@ class LogOLS(LinearMember):
     """
 
     member = "log"
+    least_squares = True
 
     terms: Sequence[str] | None = None
     fit_intercept: bool = True

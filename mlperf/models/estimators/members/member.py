@@ -22,7 +22,7 @@ from mlperf.models.formula.terms import Terms
 from mlperf.models.uncertainty.difficulty import Difficulty, left_out_scores
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
+from mlperf.models.uncertainty.residual_quantiles import USUAL_LEVEL, ResidualQuantiles, has_ranks
 from mlperf.models.uncertainty.spread import Spread
 from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds
 from mlperf.models.validation.left_out import fold_numbers, over_folds
@@ -71,6 +71,10 @@ class LinearMember(TimeRegressor, ABC):
     """
 
     member: ClassVar[str]
+    least_squares: ClassVar[bool] = False
+    """Whether Student's t holds for the fit, however few the rows, as long as there are more than coefficients."""
+    folds_of_few: ClassVar[int] = 0
+    """Folds that are made below 39 rows even without ``n_folds``: for fits whose sigma then says nothing."""
     terms: Sequence[str] | None
     fit_intercept: bool
     n_folds: int
@@ -120,17 +124,21 @@ class LinearMember(TimeRegressor, ABC):
     def _left_out(
         self, design: FloatArray, rows: Rows, groups: IntArray | None, spread: Spread
     ) -> tuple[ResidualQuantiles | None, Difficulty | None]:
-        """Residuals of groups that the coefficients had not seen, on the scale of the noise; None without folds."""
+        """Residuals of groups that the coefficients had not seen, on the scale of the noise; None for Student's t."""
         keys = configuration_groups(rows.frame) if groups is None else groups
-        if self.n_folds < 2 or len(pd.unique(keys)) < 2:
+        few = not has_ranks(len(keys), USUAL_LEVEL)
+        n_folds = max(self.n_folds, self.folds_of_few) if few else self.n_folds
+        exact = self.least_squares and few and groups is None and len(keys) > design.shape[1]
+        if exact or n_folds < 2 or len(pd.unique(keys)) < 2:
             return None, None
-        folds = grouped_folds(keys, self.n_folds, self.seed)
+        folds = grouped_folds(keys, n_folds, self.seed)
 
         def answer(fold: Fold) -> FloatArray:
             return design[fold.test] @ self._coefficients(design[fold.train], rows.y[fold.train], rows.weight[fold.train])
 
         linear = over_folds(folds, len(rows.y), answer)
-        return left_out_scores(design, noise_residual(rows.y, linear, spread), fold_numbers(folds, len(rows.y)))
+        left = noise_residual(rows.y, linear, spread)
+        return left_out_scores(design, left, fold_numbers(folds, len(rows.y)), design.shape[1])
 
     def _publish(self, names: Sequence[str]) -> None:
         values = dict(zip(names, self.spread_.coef.tolist(), strict=True))

@@ -38,6 +38,7 @@ class QuantileOLS(LinearMember):
         Whether residuals are divided by the measured time.
     n_folds : int
         Grouped folds whose left-out residuals make the intervals of a run; below 2 those are Student's. Each is one more programme.
+        Below 39 rows there are at least five: such a fit passes through most rows, and its residuals are too small.
     seed : int
         Of the folds.
 
@@ -47,6 +48,7 @@ class QuantileOLS(LinearMember):
     """
 
     member = "quantile"
+    folds_of_few = 5
 
     terms: Sequence[str] | None = None
     fit_intercept: bool = True

@@ -126,6 +126,19 @@ def correlations(left: FloatArray, right: FloatArray) -> FloatArray:
     return np.asarray(np.divide(left.T @ right, lengths, out=np.zeros(lengths.shape), where=lengths > 0))
 
 
+FEW_ROWS, ROWS_A_COEFFICIENT = 10, 3
+
+
+def few_rows_warning(n_rows: int, rank: int) -> list[str]:
+    """One line where rows are fewer than ten, or than three a coefficient; nothing else."""
+    if n_rows >= max(FEW_ROWS, ROWS_A_COEFFICIENT * rank):
+        return []
+    return [
+        f"few rows: {n_rows} rows for {rank} coefficients; tests see only very large effects, intervals are wide, and other rows "
+        f"may well select other terms: measure at least {max(FEW_ROWS, ROWS_A_COEFFICIENT * rank)}"
+    ]
+
+
 def relation_warnings(
     fit: LinearFit, figures: FitFigures, inference: Inference, number: float, terms: tuple[str, ...], mape: float | None
 ) -> list[str]:

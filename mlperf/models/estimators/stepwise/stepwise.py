@@ -347,7 +347,7 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """``spread_`` with the residuals of left-out rows for intervals of runs.
 
         They come from the report's nested cross-validation, so there are none under ``report="none"``, nor for absolute noise with
-        ten rows a column or more: Student's t with the full model's sigma is used then.
+        ten rows a column or more, nor below 39 rows without groups: Student's t with the full model's sigma is used then.
         """
         check_is_fitted(self, "spread_")
         if self.spread_.residuals is None:

@@ -8,11 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.errors import FitError
 from mlperf.core.threads import one_blas_thread
-from mlperf.models.algebra.aliasing import Relation, factor_columns, name_relations
+from mlperf.models.algebra.aliasing import Relation
 from mlperf.models.estimators.stepwise.fitted import FittedTerms, SearchOutcome, columns_read
 from mlperf.models.estimators.stepwise.problem import Problem, Settings, make_problem, resolve_direction
-from mlperf.models.estimators.stepwise.selection_extras import relation_warnings, selection_extras, twin_warnings
+from mlperf.models.estimators.stepwise.selection_extras import (
+    few_rows_warning,
+    relation_warnings,
+    selection_extras,
+    twin_warnings,
+)
+from mlperf.models.estimators.stepwise.widest_model import WidestModel
 from mlperf.models.formula.evaluate import Frame, evaluate
 from mlperf.models.formula.expressions import Name, text
 from mlperf.models.formula.formula import Formula
@@ -24,7 +31,6 @@ from mlperf.models.inference.figures import FitIdentity, fit_figures
 from mlperf.models.inference.inference import infer
 from mlperf.models.inference.report import FitReport
 from mlperf.models.inference.report_extras import Extras
-from mlperf.models.selection.active import Active
 from mlperf.models.selection.criteria import Criterion
 from mlperf.models.selection.formulaspace import FormulaSpace
 from mlperf.models.selection.linear import LinearFit, fit_columns
@@ -84,38 +90,6 @@ def _labels(problem: Problem, space: FormulaSpace) -> tuple[dict[int, str], IntA
         assign[group] = number
         names.update(zip(group.tolist(), term_column_names(term, coding, workspace.variables), strict=True))
     return names, assign
-
-
-def aliased_relations(problem: Problem, tol: float) -> tuple[Relation, ...]:
-    """Columns that R would alias in the model with all terms, each with its relation to the others."""
-    workspace = problem.workspace
-    terms = sorted(problem.terms, key=lambda term: term.order)
-    mask = workspace.complete(terms)
-    if not mask.any():
-        return ()
-    triangle, groups = workspace.place(terms, mask)
-    flags = codings(terms, workspace.variables, intercept=workspace.intercept)
-    names = ["(Intercept)"] * triangle.n_columns
-    for term, coding, group in zip(terms, flags, groups, strict=True):
-        for column, name in zip(group.tolist(), term_column_names(term, coding, workspace.variables), strict=True):
-            names[column] = name
-    columns = np.concatenate([np.zeros(int(workspace.intercept), dtype=np.int64), *groups])
-    subset = factor_columns(triangle, columns, tol)
-    return name_relations(triangle, subset, names) if len(subset.aliased) else ()
-
-
-def full_sigma(problem: Problem, active: Active, tol: float) -> tuple[float, float]:
-    """Residual standard deviation and degrees of freedom of the model with every column of the triangle.
-
-    The selected model's own is too small after a search; where the full model leaves nothing, it is all there is.
-    """
-    triangle = active.triangle
-    subset = factor_columns(triangle, np.arange(triangle.n_columns), tol)
-    df = triangle.n_weighted - len(subset.columns)
-    if df < 1 or problem.direction != "backward":
-        df_own = triangle.n_weighted - active.rank
-        return (float(np.sqrt(active.rss / df_own)), float(df_own)) if df_own > 0 else (float("nan"), 0.0)
-    return float(np.sqrt(subset.root_rss**2 * triangle.rss_unit / df)), float(df)
 
 
 def fit_stepwise(
@@ -186,11 +160,12 @@ def _fit_problem(
         every = range(len(problem.terms))
         space = FormulaSpace(problem.workspace, problem.terms, problem.lower, every, problem.lower, settings.tol)
         direction = "forward"
-    relations = aliased_relations(problem, settings.tol)
-    criterion = _criterion(problem, space, settings)
+    widest = WidestModel.of(problem, settings.tol)
+    criterion = _criterion(space, settings, widest)
     selection = search(space, criterion, direction, settings.max_steps, max_rank)
     searched = SearchOutcome(selection, problem.terms, formula, as_written and not forced)
     fit = _final_fit(problem, space, offset)
+    relations = () if widest is None else widest.relations(fit.names)
     extras = selection_extras(problem, selection, space, settings, groups)
     columns = columns_read(problem.learned, frame)
     belonging = RowGroups(columns, fit.rows, groups)
@@ -198,11 +173,20 @@ def _fit_problem(
     terms = problem.learned.subset(space.current)
     names_of_all = terms_column_names(terms)
     kept = np.array([names_of_all.index(name) for name in fit.names], dtype=np.int64)
-    sigma, df = full_sigma(problem, space.active, settings.tol)
-    spread = Spread(fit.coef, fit.unscaled_factor(), sigma, df, settings.noise)
+    spread = Spread(fit.coef, fit.unscaled_factor(), *_sigma(widest, fit), settings.noise)
     aliased = tuple((relation.column, str(relation)) for relation in relations)
     rows = (columns, fit.rows, fit.matrix)
     return FittedTerms(terms, kept, fit.names, spread, report, aliased, formula.offsets, searched, rows)
+
+
+def _sigma(widest: WidestModel | None, fit: LinearFit) -> tuple[float, float]:
+    """Residual standard deviation and its degrees of freedom, of the widest model where it leaves any.
+
+    After a search the selected model's own is too small.
+    """
+    if widest is not None and widest.df_resid > 0:
+        return float(np.sqrt(widest.variance)), float(widest.df_resid)
+    return fit.sigma, float(max(fit.df_resid, 0))
 
 
 def _interpolating_rank(problem: Problem, space: FormulaSpace) -> int | None:
@@ -233,12 +217,16 @@ def terms_column_names(terms: Terms) -> list[str]:
     return found
 
 
-def _criterion(problem: Problem, space: FormulaSpace, settings: Settings) -> Criterion:
+def _criterion(space: FormulaSpace, settings: Settings, widest: WidestModel | None) -> Criterion:
     triangle = space.active.triangle
     scale = settings.scale
     if settings.criterion == "cp" and scale <= 0:
-        sigma, _ = full_sigma(problem, space.active, settings.tol)
-        scale = sigma**2
+        if widest is None or widest.df_resid < 1:
+            raise FitError(
+                "got no residual degree of freedom in the model with all terms, from which criterion='cp' takes its variance",
+                hint="Give the variance of the noise as scale=, name fewer terms, or use criterion='aicc'.",
+            )
+        scale = widest.variance
     return Criterion(
         settings.criterion,
         k=settings.penalty(triangle.n_samples),
@@ -286,7 +274,8 @@ def _report(
         forced,
         bool(fit.rss <= floor),
     )
-    found = [*relation_warnings(fit, figures, inference, number, labels, _mape(fit)), *twin_warnings(problem, space.current)]
+    found = few_rows_warning(len(fit.y), fit.rank)
+    found += [*relation_warnings(fit, figures, inference, number, labels, _mape(fit)), *twin_warnings(problem, space.current)]
     if forced:
         found.append("the start had as many parameters as rows: searched forward instead")
     if identity.perfect:

@@ -22,6 +22,7 @@ from mlperf.models.inference.inference import Inference
 from mlperf.models.inference.lack_of_fit import LackOfFit
 from mlperf.models.inference.nested import NestedError
 from mlperf.models.inference.report import FitReport
+from mlperf.models.inference.row_figures import RowFigures
 from mlperf.models.inference.selective import SelectiveInference
 from mlperf.models.inference.stability import Stability
 from mlperf.models.uncertainty.domain import Domain
@@ -115,7 +116,16 @@ def _report(fields: Fields, names: tuple[str, ...], path: str) -> FitReport:
 def _later_blocks(fields: Fields, rank: int, path: str) -> dict[str, Any]:
     """Blocks that a file of an earlier release does not have."""
     clustered, lack, summary = "clustered", "lack_of_fit", "statsmodels_summary"
-    return {
+    found: dict[str, Any] = {"other_choices": {}}
+    if not fields.missing("other_choices"):
+        choices = fields.child("other_choices")
+        found["other_choices"] = {name: choices.texts(name) for name in choices.ordered_names}
+    if not fields.missing("row_figures"):
+        found["row_figures"] = RowFigures.from_dict(fields.raw("row_figures"), f"{path}.row_figures", rank)
+    if not fields.missing("reasons"):
+        reasons = fields.child("reasons")
+        found["reasons"] = {name: reasons.text(name) for name in reasons.ordered_names}
+    return found | {
         clustered: None
         if fields.missing(clustered)
         else ClusterInference.from_dict(fields.raw(clustered), f"{path}.{clustered}", rank),
