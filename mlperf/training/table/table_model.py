@@ -23,6 +23,8 @@ from mlperf.training.table.screening import is_number
 from mlperf.training.table.table_fit import TableFit
 
 N_QUANTILES = 21
+NOT_FINITE = {"NaN": float("nan"), "Inf": float("inf"), "-Inf": -float("inf")}
+"""As JSON writes them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -221,7 +223,8 @@ def _untold(fit: Scaled) -> dict[str, Any]:
 
 
 def _table(fields: Fields, key: str) -> pd.DataFrame:
-    return pd.DataFrame([dict(item) for item in fields.items(key)])
+    rows = [dict(item) for item in fields.items(key)]
+    return pd.DataFrame([{name: NOT_FINITE.get(value, value) for name, value in row.items()} for row in rows])
 
 
 def _joined_from_fields(fields: Fields) -> tuple[JoinedTable, ...]:
