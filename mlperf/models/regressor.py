@@ -33,7 +33,7 @@ class Regressor(Protocol):
         ...
 
 
-def fit_in_groups(estimator: Any, X: Any, y: FloatArray, groups: ArrayLike | None) -> Any:
+def fit_in_groups(estimator: Any, X: Any, y: ArrayLike, groups: ArrayLike | None) -> Any:
     """Fit an estimator, and tell it the groups if it is one that uses them.
 
     Parameters

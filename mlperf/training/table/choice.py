@@ -230,14 +230,16 @@ def _table(
     return pd.DataFrame(rows)
 
 
-def left_out_material(choice: Choice, numbers: FloatArray, least: float) -> tuple[ResidualQuantiles | None, Difficulty | None]:
+def left_out_material(
+    choice: Choice, numbers: FloatArray, fitted: TableRegressor
+) -> tuple[ResidualQuantiles | None, Difficulty | None]:
     """What the intervals of a run are made of: left-out log residuals, and where they are larger.
 
-    ``numbers`` (n_rows, n_numeric) are what the sizes may depend on; predictions count as at least ``least``.
+    ``numbers`` (n_rows, n_numeric) are what the sizes may depend on, ``fitted`` is the chosen method on all rows.
     """
     rows = choice.rows
     tested = rows.tested
-    logs = np.log(rows.measured[tested] / np.maximum(rows.predicted[tested], least))
+    logs = np.log(rows.measured[tested] / np.maximum(rows.predicted[tested], fitted.least_))
     if len(logs) < 2:
         return None, None
-    return left_out_scores(numbers[choice.used][tested], logs, rows.fold[tested])
+    return left_out_scores(numbers[choice.used][tested], logs, rows.fold[tested], fitted.n_parameters_)

@@ -99,7 +99,8 @@ class TableRegressor(TimeRegressor):
         pooled = self.levels_.apply(frame).reset_index(drop=True)
         asked = self._question(pooled, times)
         self.terms_ = asked.terms
-        fitted = fit_in_groups(method.make(asked), pooled, times, keys)
+        name = getattr(y, "name", None)
+        fitted = fit_in_groups(method.make(asked), pooled, times if name is None else pd.Series(times, name=str(name)), keys)
         self.member_ = fitted.member_ if isinstance(fitted, SelectedTerms) else fitted
         self.least_ = max(LEAST_SHARE * float(times.min()), 0.0)
         return self
@@ -119,6 +120,12 @@ class TableRegressor(TimeRegressor):
     def columns_(self) -> tuple[str, ...]:
         """Columns that a row to predict must have."""
         return tuple(map(str, self.member_.feature_names_in_))
+
+    @property
+    def n_parameters_(self) -> int:
+        """Coefficients of the fit with its constant; 1 where there are none."""
+        fit = getattr(self.member_, "model_", self.member_)
+        return 1 + int(np.count_nonzero(getattr(fit, "coef_", ())))
 
     def predict(self, X: Any) -> FloatArray:
         """The target of each row, shape (n_rows,); a time is never below a quarter of the smallest that was measured."""

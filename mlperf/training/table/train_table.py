@@ -41,10 +41,12 @@ LEAST_ROWS = 3
 class TableQuestion:
     """What is asked of a table.
 
-    ``frame`` (n_rows, n_columns) are the columns that may explain, ``times`` (n_rows,) the target, ``keys`` (n_rows,) what is left
-    out together, ``groups`` those keys where the user named them; ``terms`` and ``options`` as `TableRegressor` takes them.
+    ``frame`` (n_rows, n_columns) are the columns that may explain, ``times`` (n_rows,) the column called ``target``, ``keys``
+    (n_rows,) what is left out together, ``groups`` those keys where the user named them; ``terms`` and ``options`` as
+    `TableRegressor` takes them.
     """
 
+    target: str
     frame: pd.DataFrame
     times: FloatArray
     keys: Any
@@ -77,7 +79,8 @@ class TableQuestion:
 
     def fitted(self, method: str, **options: Any) -> TableRegressor:
         """That regressor, fitted to all rows."""
-        return self.regressor(method, **options).fit(self.frame, self.times, self.groups)
+        named = pd.Series(self.times, name=self.target)
+        return self.regressor(method, **options).fit(self.frame, named, self.groups)
 
 
 def train_table(
@@ -167,7 +170,7 @@ def train_table(
     times = data.frame[target].to_numpy(float)
     labels = data.frame[groups].to_numpy() if groups else configuration_groups(frame)
     asked = TableQuestion(
-        frame, times, labels, labels if groups else None, wanted, {"noise": noise, "report": "auto", **options}, seed
+        target, frame, times, labels, labels if groups else None, wanted, {"noise": noise, "report": "auto", **options}, seed
     )
     parts = _fitted(asked, method if formula is None else "ols", n_folds, totals)
     parts["notes"] = (*data.frame.attrs.get("notes", ()), *parts["notes"])
@@ -215,7 +218,7 @@ def _chosen_fit(asked: TableQuestion, choice: Choice, explained: TableRegressor,
     scale = total_scale(choice.rows) if totals == "keep" else 1.0
     if not asked.is_relative:
         return TableFit(chosen, beyond, explained, None, None, None, scale)
-    residuals, difficulty = left_out_material(choice, numbers_of(asked.frame[list(chosen.columns_)]), chosen.least_)
+    residuals, difficulty = left_out_material(choice, numbers_of(asked.frame[list(chosen.columns_)]), chosen)
     far = None if choice.residuals_beyond is None else ResidualQuantiles.of(choice.residuals_beyond)
     return TableFit(chosen, beyond, explained, residuals, difficulty, far, scale)
 
