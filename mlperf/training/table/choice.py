@@ -24,6 +24,8 @@ from mlperf.training.table.table_regressor import TableRegressor
 
 MOST_ROWS = 3000
 """Rows on which methods are compared; more cost minutes and change no choice."""
+JUDGED_ROWS = 12_000
+"""Rows on which the error of the chosen method is told, where there are more than were compared."""
 LEAST_ROWS_BEYOND = 40
 SHARES_BEYOND = (0.2, 0.4)
 """Two, since a form that bends may hold a little way and not further."""
@@ -46,9 +48,12 @@ class Choice(Shown):
     beyond : str
         The best on the largest times, learnt from smaller ones: it answers outside the measured domain.
     rows : LeftOutRows
-        Left-out predictions; those of a fold by the method that the other folds choose.
+        Left-out predictions; those of a fold by the method that the other folds choose. Of a table with more rows than are
+        compared those of the chosen method on up to 12,000 rows, where a choice between methods is no gamble any more.
     used : array of int, shape (n_used,)
-        The rows of the table that were compared.
+        The rows of the table that ``rows`` are of.
+    n_compared : int
+        Rows that all methods were compared on.
     residuals_beyond : array or None
         log(measured / predicted) of ``beyond`` on the largest times.
     """
@@ -58,6 +63,7 @@ class Choice(Shown):
     beyond: str
     rows: LeftOutRows
     used: IntArray
+    n_compared: int
     residuals_beyond: FloatArray | None
 
     def to_frame(self) -> pd.DataFrame:
@@ -110,11 +116,10 @@ def choose_method(
     """
     used = compared_rows(keys, seed)
     X, y, own = frame.iloc[used].reset_index(drop=True), times[used], np.asarray(keys)[used]
-    splits = folds(own)
     found, notes = {}, {}
     for name in methods:
         try:
-            found[name] = left_out(partial(_raw, make, name), X, y, own, splits, domain=name == methods[0], equal_rows=True)
+            found[name] = _left_out(partial(_raw, make, name), frame, times, keys, used, folds, domain=name == methods[0])
         except MlperfError as error:
             notes[name] = str(error)
     if not found:
@@ -125,7 +130,26 @@ def choose_method(
     chosen = simplest({name: group_losses(rows, codes) for name, rows in found.items()}, positive(found))
     table["chosen"] = table["method"] == chosen
     extends = min(beyond, key=lambda name: float(np.abs(beyond[name]).mean())) if beyond else chosen
-    return Choice(table, chosen, extends, cross_chosen(found, codes), used, beyond.get(extends))
+    rows, told = cross_chosen(found, codes), used
+    if len(used) < len(times):
+        told = compared_rows(keys, seed, JUDGED_ROWS)
+        rows = _left_out(partial(_raw, make, chosen), frame, times, keys, told, folds)
+    return Choice(table, chosen, extends, rows, told, len(used), beyond.get(extends))
+
+
+def _left_out(
+    make: Callable[[], TableRegressor],
+    frame: pd.DataFrame,
+    times: FloatArray,
+    keys: Any,
+    rows: IntArray,
+    folds: Callable[[Any], Sequence[Fold]],
+    *,
+    domain: bool = True,
+) -> LeftOutRows:
+    """Left-out predictions of some rows of the table."""
+    own = np.asarray(keys)[rows]
+    return left_out(make, frame.iloc[rows].reset_index(drop=True), times[rows], own, folds(own), domain=domain, equal_rows=True)
 
 
 def _raw(make: Callable[[str], TableRegressor], name: str) -> TableRegressor:

@@ -17,6 +17,7 @@ MOST_COLUMNS = 10
 """Columns whose products are formed: a thousand candidates of third order."""
 MOST_TERMS, ROWS_A_TERM = 24, 8
 ORDER = 3
+LEAST_GAIN = 1e-12
 MOST_LEVELS = 12
 """A factor with more levels enters by itself alone."""
 
@@ -83,12 +84,14 @@ def columns_that_matter(values: dict[str, FloatArray], times: FloatArray, most: 
     if len(varying) <= most:
         return list(varying)
     designs = np.column_stack([_bent(each) for each in varying.values()])
-    order = pursued(designs, np.ones(len(times)), most, np.log(times))
+    order = pursued(designs, np.ones(len(times)), most, np.log(times), by_chance=True)
     found = set(order)
     return [name for place, name in enumerate(varying) if place in found]
 
 
-def pursued(design: FloatArray, first: FloatArray, most: int, target: FloatArray | None = None) -> list[int]:
+def pursued(
+    design: FloatArray, first: FloatArray, most: int, target: FloatArray | None = None, *, by_chance: bool = False
+) -> list[int]:
     """Columns of ``design`` by orthogonal matching pursuit after ``first``, as long as the next is better than chance.
 
     Parameters
@@ -100,6 +103,8 @@ def pursued(design: FloatArray, first: FloatArray, most: int, target: FloatArray
         Columns to take.
     target : array, shape (n_rows,), optional
         What is explained; by default ones, the relative errors of a design that was divided by the times.
+    by_chance : bool
+        Whether to go on where the next column is no better than chance.
 
     Returns
     -------
@@ -120,7 +125,9 @@ def pursued(design: FloatArray, first: FloatArray, most: int, target: FloatArray
         gain[chosen] = 0.0
         best = int(np.argmax(gain))
         rss = float(left @ left)
-        if len(chosen) == most or len(left) * np.log(rss / max(rss - gain[best], 1e-12 * rss)) <= 2.0 * np.log(len(gain)):
+        if len(chosen) == most or gain[best] <= LEAST_GAIN * rss:
+            break
+        if not by_chance and len(left) * np.log(rss / max(rss - gain[best], 1e-12 * rss)) <= 2.0 * np.log(len(gain)):
             break
         chosen.append(best)
         axis = rest[:, best] / np.sqrt(own[best])

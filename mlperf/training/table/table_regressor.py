@@ -111,7 +111,8 @@ class TableRegressor(TimeRegressor):
         if not (times > 0.0).all():
             return Question(self.terms or quoted, (), (), (), (), self.options or {}, self.seed)
         factors = [str(name) for name in frame if str(name) not in numbers]
-        telling = numbers if len(numbers) <= MOST_SIZES else columns_that_matter(numbers, times, MOST_SIZES)
+        many = len(numbers) > MOST_SIZES
+        telling = (columns_that_matter(numbers, times, MOST_SIZES) if many else []) or list(numbers)
         terms = self.screen(frame, times, seed=self.seed) if self.terms is None else self.terms
         sizes = tuple(text(Name(name)) for name in (*telling, *factors))
         return Question(terms, *log_terms(frame, times), sizes, quoted, self.options or {}, self.seed)

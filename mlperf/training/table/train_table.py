@@ -264,8 +264,11 @@ def _reason(choice: Choice, method: str) -> str:
 def sampling_notes(choice: Choice, chosen: TableRegressor, n_rows: int) -> list[str]:
     """Where not all rows were looked at."""
     notes = []
-    if len(choice.used) < n_rows:
-        notes.append(f"methods were compared on {len(choice.used):,} of {n_rows:,} rows, in random whole groups")
+    if choice.n_compared < n_rows:
+        notes.append(f"methods were compared on {choice.n_compared:,} of {n_rows:,} rows, in random whole groups")
+        notes.append(
+            f"the error of {choice.chosen} is that of {len(choice.used):,} rows, each left out of one of the fits to the others"
+        )
     if chosen.n_used_ < n_rows:
         notes.append(f"{chosen.method} looks at {chosen.n_used_:,} of {n_rows:,} rows, drawn at random")
     return notes
