@@ -116,6 +116,7 @@ def choose_method(
     """
     used = compared_rows(keys, seed)
     X, y, own = frame.iloc[used].reset_index(drop=True), times[used], np.asarray(keys)[used]
+    folds(own)  # A split that cannot be made is no method's fault.
     found, notes = {}, {}
     for name in methods:
         try:
