@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from mlperf.features.network_engine.geometry import Buffers, Site
@@ -85,7 +84,7 @@ def engine_columns(
     frame = pd.DataFrame(keys, columns=CALL_KEYS).assign(**misses, **own)
     names = [column.name for column in STATIC_S]
     if mix is not None:
-        counted = np.array([mix.executed(nest) for nest in nests])
+        counted = mix.executed(nests)
         names += [column.name for column in STATIC_O]
         frame = frame.assign(**{column.name: counted[:, place] for place, column in enumerate(STATIC_O)})
     return frame[[*CALL_KEYS, *names]]
