@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -203,20 +204,30 @@ def share_time(campaign: Campaign, runs: Sequence[Run]) -> dict[Run, int]:
     How long iterations take is added up from mean rounds; lengths are all that it decides.
     """
     update_s, wanted_s = {}, {}
+    # Rounds are the same on every machine and for every number of GPUs.
+    mean_s = cache(lambda name, n_nodes, subbatch_size: mean_rounds_s(campaign, campaign.cnns[name], n_nodes, subbatch_size))
     for run in dict.fromkeys(runs):
         machine, name, setting = run
-        gpu_s, update_s[run] = iterations_s(campaign, campaign.cnns[name], machine, setting)
+        gpu_s, update_s[run] = iterations_s(mean_s(name, setting[0], setting[2]), campaign.cnns[name], machine, setting)
         wanted_s[run] = max(UPDATES_WANTED * update_s[run], ITERATIONS_WANTED * gpu_s / (setting[0] * setting[1]))
     share = WAITED_S / sum(wanted_s[run] for run in runs)
     return {run: max(LEAST_UPDATES, round(share * wanted_s[run] / update_s[run])) for run in wanted_s}
 
 
-def iterations_s(campaign: Campaign, cnn: CnnSpec, machine: Network, setting: Setting) -> tuple[float, float]:
-    """About how long an iteration of a worker and one of the update thread take: all waits at their mean, nobody in the way."""
-    n_nodes, n_gpus_per_node, subbatch_size = setting
+def mean_rounds_s(campaign: Campaign, cnn: CnnSpec, n_nodes: int, subbatch_size: int) -> dict[str, float]:
+    """Mean seconds of the emulated rounds of every operation on so many nodes, by its name."""
     rounds = gradient_rounds(campaign, cnn, subbatch_size, "numpy") | memory_rounds(campaign, cnn.n_params, n_nodes)
-    mean_s = {name: TIME_SCALE * float(np.mean(each)) for name, each in rounds.items()}
-    gpu_s = sum(mean_s.pop(name) for name in OF_WORKER)
-    sums_s = n_gpus_per_node * mean_s.pop("sum_gradient")
-    update_s = sum(mean_s.values()) + TIME_SCALE * machine.allreduce_s(cnn.n_params, n_nodes)
+    return {name: TIME_SCALE * float(np.mean(each)) for name, each in rounds.items()}
+
+
+def iterations_s(mean_s: Mapping[str, float], cnn: CnnSpec, machine: Network, setting: Setting) -> tuple[float, float]:
+    """About how long an iteration of a worker and one of the update thread take: all waits at their mean, nobody in the way.
+
+    ``mean_s`` are the seconds of `mean_rounds_s`.
+    """
+    n_nodes, n_gpus_per_node, _ = setting
+    gpu_s = sum(mean_s[name] for name in OF_WORKER)
+    sums_s = n_gpus_per_node * mean_s["sum_gradient"]
+    own_s = sum(each for name, each in mean_s.items() if name not in (*OF_WORKER, "sum_gradient"))
+    update_s = own_s + TIME_SCALE * machine.allreduce_s(cnn.n_params, n_nodes)
     return gpu_s, update_s + sums_s * min(1.0, (update_s + sums_s) / gpu_s)
