@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -77,6 +78,14 @@ def engine_columns(
     DataFrame, shape (n_calls, ...)
         ``cnn, subbatch_size, kernel, layer`` and the columns of `mlperf.features.network_engine.sets`; per execution of the call.
     """
+    return _engine_columns(cnn, subbatch_size, tuple(caches), mix, blocking).copy()
+
+
+# Training, its folds and its predictions ask for the same networks.
+@lru_cache(maxsize=1024)
+def _engine_columns(
+    cnn: CnnSpec, subbatch_size: int, caches: tuple[CacheLevel, ...], mix: InstructionMix | None, blocking: Blocking
+) -> pd.DataFrame:
     calls, nests = kernel_calls(cnn, subbatch_size), engine_nests(cnn, subbatch_size, blocking)
     keys = [(cnn.name, subbatch_size, call.kernel, call.layer) for call in calls]
     misses = {f"misses_{cache.name}": column for cache, column in zip(caches, step_misses(nests, caches).T, strict=True)}
