@@ -26,6 +26,9 @@ REFERENCE = Path(__file__).parent / "reference"
 ACCEPTANCE = Path(__file__).parent / "acceptance"
 KEPT = ("alexnet", *(f"cnn{number:02}" for number in range(6)), *(f"res{number:02}" for number in range(4)))
 N_SUBBATCHES = 3
+SPREAD = ("tests/acceptance/test_open_data.py", "tests/models/inference/test_selective.py")
+"""Files so slow that their tests go to the workers one by one; what they share is made once."""
+
 LARGEST_PRODUCT = 10**6
 
 # Tests that run in the background inherit an ignored SIGINT, and so would the programs they interrupt.
@@ -53,6 +56,18 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     free = getattr(option, "numprocesses", 0) is None and not hasattr(config, "workerinput")
     if free and not option.usepdb and not option.collectonly and not named_files(config.args):
         option.numprocesses, option.dist, option.loadscopereorder = "auto", "loadfile", False
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests of one file stay on one worker, which keeps what they share; those of `SPREAD` do not."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduler(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid if nodeid.startswith(SPREAD) else str(super()._split_scope(nodeid))
+
+    return Scheduler(config, log) if config.option.dist == "loadfile" else None
 
 
 def named_files(arguments: list[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,14 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Once:
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "made-once"
     folder.mkdir(exist_ok=True)
+    known: dict[str, Any] = {}
 
     def made(name: str, make: Callable[[], Any]) -> Any:
+        if name not in known:
+            known[name] = shared(re.sub(r"\W", "_", name), make)
+        return known[name]
+
+    def shared(name: str, make: Callable[[], Any]) -> Any:
         path = folder / f"{name}.pickle"
         with (folder / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
