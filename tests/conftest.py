@@ -8,7 +8,7 @@ import shutil
 import signal
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
@@ -16,13 +16,19 @@ import pytest
 import mlperf
 from mlperf.datasets import bundled_path, read_campaign, write_table
 
-pytest_plugins = ("calibrated_machines", "judged_runs", "recorded_run", "simulated_campaigns")
+if TYPE_CHECKING:
+    from made_once import Once
+
+pytest_plugins = ("calibrated_machines", "judged_runs", "made_once", "recorded_run", "simulated_campaigns")
 """Fixtures of several rooms, in tests/plugins."""
 
 REFERENCE = Path(__file__).parent / "reference"
 ACCEPTANCE = Path(__file__).parent / "acceptance"
 KEPT = ("alexnet", *(f"cnn{number:02}" for number in range(6)), *(f"res{number:02}" for number in range(4)))
 N_SUBBATCHES = 3
+SPREAD = ("tests/acceptance/test_open_data.py", "tests/models/inference/test_selective.py")
+"""Files so slow that their tests go to the workers one by one; what they share is made once."""
+
 LARGEST_PRODUCT = 10**6
 
 # Tests that run in the background inherit an ignored SIGINT, and so would the programs they interrupt.
@@ -31,10 +37,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what reads the open data, so that ``-m data`` runs it alone."""
+    """Mark what reads the open data, so that ``-m data`` runs it alone, and begin with files that have slow tests.
+
+    A worker that is left with a slow file at the end would let the others wait.
+    """
     for item in items:
         if "shared_data" in getattr(item, "fixturenames", ()):
             item.add_marker("data")
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -44,7 +55,19 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     # A worker comes by here too, and must not start workers of its own.
     free = getattr(option, "numprocesses", 0) is None and not hasattr(config, "workerinput")
     if free and not option.usepdb and not option.collectonly and not named_files(config.args):
-        option.numprocesses, option.dist = "auto", "loadfile"
+        option.numprocesses, option.dist, option.loadscopereorder = "auto", "loadfile", False
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests of one file stay on one worker, which keeps what they share; those of `SPREAD` do not."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduler(LoadFileScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid if nodeid.startswith(SPREAD) else str(super()._split_scope(nodeid))
+
+    return Scheduler(config, log) if config.option.dist == "loadfile" else None
 
 
 def named_files(arguments: list[str]) -> bool:
@@ -103,11 +126,16 @@ def judgement_limits() -> Any:
 
 
 @pytest.fixture(scope="session")
-def small_campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_campaign(tmp_path_factory: pytest.TempPathFactory, made_once: Once) -> Path:
     """Folder with a few plain, residual and well-known networks of the bundled campaign, and small products only."""
+    folder: Path = made_once("small-campaign", lambda: write_small(tmp_path_factory.mktemp("campaigns") / "small"))
+    return folder
+
+
+def write_small(folder: Path) -> Path:
+    """Copy a part of the bundled campaign."""
     name = "cpu-epyc"
     whole = read_campaign(name)
-    folder = tmp_path_factory.mktemp("campaigns") / "small"
     shutil.copytree(bundled_path(name), folder)
     for file in (folder / "cnns").glob("*.toml"):
         if file.stem not in KEPT:
@@ -129,9 +157,9 @@ def replace(folder: Path, table: str, rows: pd.DataFrame) -> None:
 
 
 @pytest.fixture(scope="session")
-def small_model(small_campaign: Path) -> Any:
+def small_model(small_campaign: Path, made_once: Once) -> Any:
     """A model of the small campaign, ResNet-like ``res03`` and ``cnn05`` held out."""
-    return mlperf.train(small_campaign, leave_out=("cnn05", "res03"), n_folds=2, seed=1)
+    return made_once("small-model", lambda: mlperf.train(small_campaign, leave_out=("cnn05", "res03"), n_folds=2, seed=1))
 
 
 @pytest.fixture(scope="session")
@@ -143,10 +171,10 @@ def open_sweep(shared_data: Path) -> Any:
 
 
 @pytest.fixture(scope="session")
-def shown_demo(small_campaign: Path) -> Any:
+def shown_demo(small_campaign: Path, made_once: Once) -> Any:
     """The demo on the small campaign, with few folds."""
     from mlperf.studies import demo
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "N_FOLDS", 2)
-        return demo.run_demo(small_campaign)
+        return made_once("demo", lambda: demo.run_demo(small_campaign))

@@ -12,6 +12,7 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.specs import JobSpec, load_machine
 
 
+@pytest.mark.slow
 def test_a_compared_step_is_the_gradient_of_a_predicted_epoch(small_model: Any, small_campaign: Path) -> None:
     found = mlperf.compare_runs(small_model, small_campaign, cnns=["res03"])
     row = found.table.iloc[0]

@@ -36,15 +36,9 @@ def unseen(small_campaign: Path) -> CnnSpec:
 
 
 @pytest.fixture(scope="module")
-def few(small_campaign: Path) -> Campaign:
-    """Four plain networks at two sub-batch sizes; cnn04 is left for predictions."""
-    whole = read_campaign(small_campaign)
-    names = [f"cnn{number:02}" for number in range(4)]
-    tables = {}
-    for table in ("kernels", "steps"):
-        rows = getattr(whole, table)
-        tables[table] = rows[rows["cnn"].isin(names) & rows["subbatch_size"].isin([1, 2])].reset_index(drop=True)
-    return replace(whole, cnns={name: whole.cnns[name] for name in names}, **tables)
+def few(few_networks: Campaign) -> Campaign:
+    """Without cnn04, which is left for predictions."""
+    return few_networks
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +65,6 @@ def test_a_counter_that_is_the_time_removes_the_error(few: Campaign, tmp_path: P
     assert any("hw_cache_misses" in note for note in found.notes)
 
 
-@pytest.mark.slow
 def test_every_method_can_be_asked(few: Campaign) -> None:
     """The command's own example names ``learnt``, whose estimator keeps its terms in another shape."""
     found = characteristic_gain(few, ("swc-s",), method="learnt", n_folds=2).table

@@ -29,6 +29,7 @@ def test_same_bytes_for_any_number_of_workers(small_campaign: Path, small_model:
     assert stored(again) == stored(small_model)
 
 
+@pytest.mark.slow
 def test_a_stored_model_predicts_bit_equal(small_model: Any, tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     mlperf.save_model(small_model, path)

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import DataError
@@ -82,11 +83,7 @@ def kernel_table(cnn: CnnSpec, subbatch_size: int, form: Form = EXPLICIT) -> pd.
     ----------
     Oyama et al. (SPRINT), eq. 5 and Table 2.
     """
-    calls = form.calls(cnn, subbatch_size)
-    frame = pd.DataFrame({name: [getattr(call, name) for call in calls] for name in _COLUMNS})
-    frame.insert(0, "cnn", cnn.name)
-    step_bytes = float(sum(call.moved_bytes for call in calls))
-    return frame.join(form.columns(cnn, calls)).assign(step_bytes=step_bytes)
+    return kernel_tables([(cnn, subbatch_size)], form).drop(columns="run")
 
 
 def kernel_tables(runs: Iterable[tuple[CnnSpec, int]], form: Form = EXPLICIT) -> pd.DataFrame:
@@ -97,8 +94,17 @@ def kernel_tables(runs: Iterable[tuple[CnnSpec, int]], form: Form = EXPLICIT) ->
     DataFrame
         As `kernel_table`, with ``run``, the position of the pair.
     """
-    tables = [kernel_table(cnn, subbatch_size, form).assign(run=run) for run, (cnn, subbatch_size) in enumerate(runs)]
-    return pd.concat(tables, ignore_index=True)
+    pairs = list(runs)
+    steps = [form.calls(cnn, subbatch_size) for cnn, subbatch_size in pairs]
+    calls = [call for step in steps for call in step]
+    frame = pd.DataFrame({name: [getattr(call, name) for call in calls] for name in _COLUMNS})
+    n_calls = [len(step) for step in steps]
+    frame.insert(0, "cnn", np.repeat([cnn.name for cnn, _ in pairs], n_calls))
+    further = [form.columns(cnn, step) for (cnn, _), step in zip(pairs, steps, strict=True)]
+    step_bytes = [float(sum(call.moved_bytes for call in step)) for step in steps]
+    return frame.join(pd.concat(further, ignore_index=True)).assign(
+        step_bytes=np.repeat(step_bytes, n_calls), run=np.repeat(np.arange(len(pairs)), n_calls)
+    )
 
 
 def describe_rows(rows: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> pd.DataFrame:

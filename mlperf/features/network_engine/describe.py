@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from mlperf.features.network_engine.geometry import Buffers, Site
@@ -78,6 +78,14 @@ def engine_columns(
     DataFrame, shape (n_calls, ...)
         ``cnn, subbatch_size, kernel, layer`` and the columns of `mlperf.features.network_engine.sets`; per execution of the call.
     """
+    return _engine_columns(cnn, subbatch_size, tuple(caches), mix, blocking).copy()
+
+
+# Training, its folds and its predictions ask for the same networks.
+@lru_cache(maxsize=1024)
+def _engine_columns(
+    cnn: CnnSpec, subbatch_size: int, caches: tuple[CacheLevel, ...], mix: InstructionMix | None, blocking: Blocking
+) -> pd.DataFrame:
     calls, nests = kernel_calls(cnn, subbatch_size), engine_nests(cnn, subbatch_size, blocking)
     keys = [(cnn.name, subbatch_size, call.kernel, call.layer) for call in calls]
     misses = {f"misses_{cache.name}": column for cache, column in zip(caches, step_misses(nests, caches).T, strict=True)}
@@ -85,7 +93,7 @@ def engine_columns(
     frame = pd.DataFrame(keys, columns=CALL_KEYS).assign(**misses, **own)
     names = [column.name for column in STATIC_S]
     if mix is not None:
-        counted = np.array([mix.executed(nest) for nest in nests])
+        counted = mix.executed(nests)
         names += [column.name for column in STATIC_O]
         frame = frame.assign(**{column.name: counted[:, place] for place, column in enumerate(STATIC_O)})
     return frame[[*CALL_KEYS, *names]]

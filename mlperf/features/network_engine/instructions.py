@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.features.code import FunctionCounts, count_instructions
@@ -52,13 +53,28 @@ class InstructionMix(Shown):
         """One row a function."""
         return self.frame
 
-    def executed(self, kernel: KernelNest) -> tuple[float, float, float]:
-        """Instructions of innermost loops, around them, and of the product's micro-kernel, for one execution of a kernel."""
-        table = self.frame.set_index("kernel")
-        inner = sum(count * table["per_element"].get(name, 0.0) for name, count in kernel.elements().items())
-        outside = table["n_insn"] - table["n_inner"]
-        around = sum(count * outside.get(name, 0.0) for name, count in kernel.runs_by_function().items())
-        return float(inner), float(around), float(kernel.tile_flops * table["per_element"].get(MICRO_KERNEL, 1.0))
+    def executed(self, kernels: Iterable[KernelNest]) -> FloatArray:
+        """Instructions of innermost loops, around them, and of the product's micro-kernel, for one execution of each kernel.
+
+        Returns
+        -------
+        array, shape (n_kernels, 3)
+        """
+        names = self.frame["kernel"]
+        per_element = dict(zip(names, self.frame["per_element"].tolist(), strict=True))
+        outside = dict(zip(names, (self.frame["n_insn"] - self.frame["n_inner"]).tolist(), strict=True))
+        micro_kernel = per_element.get(MICRO_KERNEL, 1.0)
+        return np.array(
+            [
+                (
+                    sum(count * per_element.get(name, 0.0) for name, count in kernel.elements().items()),
+                    sum(count * outside.get(name, 0.0) for name, count in kernel.runs_by_function().items()),
+                    kernel.tile_flops * micro_kernel,
+                )
+                for kernel in kernels
+            ],
+            dtype=np.float64,
+        )
 
 
 def library_mix(core: str = "HASWELL") -> InstructionMix:

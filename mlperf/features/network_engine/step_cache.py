@@ -72,7 +72,7 @@ class Reuse:
         if self.first_bytes == self.last_bytes:
             return float(self.first_bytes <= capacity_bytes)
         low, high = sorted((self.first_bytes, self.last_bytes))
-        return float(np.clip((capacity_bytes - low) / (high - low), 0.0, 1.0))
+        return min(max((capacity_bytes - low) / (high - low), 0.0), 1.0)
 
 
 NEVER = Reuse(float("inf"), float("inf"))

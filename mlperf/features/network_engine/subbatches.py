@@ -42,17 +42,16 @@ def columns_between(exact: Callable[[int], pd.DataFrame], subbatch_sizes: Sequen
     DataFrame
         The tables one below the other, in the order of ``subbatch_sizes``.
     """
-    lower, upper = knots_around(np.asarray(subbatch_sizes))
-    tables = {int(knot): exact(int(knot)) for knot in np.union1d(lower, upper)}
-    rows = zip(subbatch_sizes, lower.tolist(), upper.tolist(), strict=True)
-    return pd.concat([_between(tables[low], tables[high], int(size)) for size, low, high in rows], ignore_index=True)
-
-
-def _between(low: pd.DataFrame, high: pd.DataFrame, size: int) -> pd.DataFrame:
-    first, last = int(low["subbatch_size"].iloc[0]), int(high["subbatch_size"].iloc[0])
-    if first == last:
-        return low
-    share = (size - first) / (last - first)
-    numbers = low.columns.difference(CALL_KEYS, sort=False)
-    middle = (1.0 - share) * low[numbers].to_numpy(float) + share * high[numbers].to_numpy(float)
-    return low[CALL_KEYS].assign(subbatch_size=size).join(pd.DataFrame(middle, low.index, numbers))
+    sizes = np.asarray(subbatch_sizes, int)
+    lower, upper = knots_around(sizes)
+    knots = np.union1d(lower, upper)
+    tables = [exact(int(knot)) for knot in knots]
+    calls = tables[0][CALL_KEYS]
+    names = tables[0].columns.difference(CALL_KEYS, sort=False)
+    at_knots = np.array([table[names].to_numpy(float) for table in tables])
+    share = ((sizes - lower) / np.maximum(upper - lower, 1))[:, None, None]
+    between = (1.0 - share) * at_knots[np.searchsorted(knots, lower)] + share * at_knots[np.searchsorted(knots, upper)]
+    keys = calls.iloc[np.tile(np.arange(len(calls)), len(sizes))].reset_index(drop=True)
+    return keys.assign(subbatch_size=np.repeat(sizes, len(calls))).join(
+        pd.DataFrame(between.reshape(-1, len(names)), columns=names)
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
 from math import gcd, prod
 
 import numpy as np
@@ -36,15 +35,57 @@ class Footprint:
     by_set: IntArray
 
 
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """References to one array that move alike and differ in their start only, such as ``a[i][j-1]`` and ``a[i][j+1]``.
+
+    Attributes
+    ----------
+    strides : tuple of (str, int)
+        Elements from one trip to the next of each loop that moves them, by name.
+    element_size : int
+        Bytes.
+    starts : tuple of int
+        Elements from the array's first one to the first that each reference touches, ascending.
+    """
+
+    strides: tuple[tuple[str, int], ...]
+    element_size: int
+    starts: tuple[int, ...]
+
+
+def walks_of(accesses: Iterable[Access]) -> tuple[Walk, ...]:
+    """How references to one array walk it, by strides."""
+    return joined_walks(
+        Walk(
+            tuple(sorted((name, stride) for name, stride in access.strides.items() if stride)),
+            access.element_size,
+            (start_of(access),),
+        )
+        for access in accesses
+    )
+
+
+def joined_walks(walks: Iterable[Walk]) -> tuple[Walk, ...]:
+    """The same references, those that move alike together."""
+    found: dict[tuple[tuple[str, int], ...], Walk] = {}
+    for walk in walks:
+        known = found.get(walk.strides)
+        if known is not None:
+            walk = Walk(walk.strides, walk.element_size, tuple(sorted({*known.starts, *walk.starts})))
+        found[walk.strides] = walk
+    return tuple(found[strides] for strides in sorted(found))
+
+
 def array_footprint(
-    accesses: Sequence[Access], trips: Mapping[str, int], line_bytes: int, n_sets: int, array_bytes: int | None
+    walks: Sequence[Walk], trips: Mapping[str, int], line_bytes: int, n_sets: int, array_bytes: int | None
 ) -> Footprint:
     """Lines that all references to one array touch together.
 
     Parameters
     ----------
-    accesses : sequence of Access
-        References to one array.
+    walks : sequence of Walk
+        Of one array (see `walks_of`).
     trips : mapping
         Trips of each loop that runs, by name; loops that are not named stand still.
     line_bytes : int
@@ -54,7 +95,7 @@ def array_footprint(
     array_bytes : int or None
         Size of the array where it is known: no more lines than it has can be touched.
     """
-    parts = [group_footprint(group, trips, line_bytes, n_sets) for group in uniform_groups(accesses)]
+    parts = [walk_footprint(walk, trips, line_bytes, n_sets) for walk in walks]
     lines = sum(part.lines for part in parts)
     by_set: IntArray = sum((part.by_set for part in parts[1:]), start=parts[0].by_set)
     if array_bytes is None or lines <= -(-array_bytes // line_bytes):
@@ -63,26 +104,33 @@ def array_footprint(
     return Footprint(float(whole), np.minimum(by_set, spread_over_sets(whole, n_sets)))
 
 
-def uniform_groups(accesses: Iterable[Access]) -> list[list[Access]]:
-    """References that move alike and differ in their start only, such as ``a[i][j-1]`` and ``a[i][j+1]``."""
+def walk_footprint(walk: Walk, trips: Mapping[str, int], line_bytes: int, n_sets: int) -> Footprint:
+    """Lines of references that move alike."""
+    size, grain = walk.element_size, line_bytes
+    moves = []
+    for name, stride in walk.strides:
+        n_trips = trips.get(name)
+        if n_trips is None:
+            # Loops that stand still decide where in a line a run of elements begins.
+            grain = gcd(grain, stride * size)
+        elif n_trips > 1:
+            moves.append((abs(stride) * size, n_trips))
+    moves.sort()
+    first = walk.starts[0]
+    starts = tuple((start - first) * size for start in walk.starts) if len(walk.starts) > 1 else (0,)
+    return _footprint_of_runs(tuple(moves), starts, size, line_bytes, grain, n_sets)
 
-    def key(access: Access) -> tuple[tuple[str, int], ...]:
-        return tuple(sorted((name, stride) for name, stride in access.strides.items() if stride))
 
-    return [list(group) for _, group in groupby(sorted(accesses, key=key), key=key)]
-
-
-def group_footprint(group: Sequence[Access], trips: Mapping[str, int], line_bytes: int, n_sets: int) -> Footprint:
-    """Lines of references that move alike: starts that a loop reaches anyway lengthen the loop, near ones the run."""
-    first = group[0]
-    size = first.element_size
-    moves = tuple(sorted((abs(stride) * size, trips[name]) for name, stride in first.strides.items() if stride and name in trips))
-    span, rest = merged_run(tuple(move for move in moves if move[1] > 1), size, line_bytes)
-    # Loops that stand still decide where in a line a run of elements begins.
-    grain = gcd(line_bytes, *(abs(stride) * size for name, stride in first.strides.items() if name not in trips))
-    rest, starts = reached_starts(rest, sorted({start_of(access) * size for access in group}))
+# The inner loops of a kernel are the same at every batch and in every layer of its shape.
+@lru_cache(maxsize=65_536)
+def _footprint_of_runs(
+    moves: Moves, starts: tuple[int, ...], element_size: int, line_bytes: int, grain: int, n_sets: int
+) -> Footprint:
+    """Starts that a loop reaches anyway lengthen the loop, near ones the run."""
+    span, rest = merged_run(moves, element_size, line_bytes)
+    rest, left = reached_starts(rest, starts)
     lines, by_set = 0.0, np.zeros(n_sets, dtype=np.int64)
-    for begin, end in neighbourhoods(starts, span + line_bytes):
+    for begin, end in neighbourhoods(left, span + line_bytes):
         lines += distinct_lines(span + end - begin, rest, line_bytes, grain)
         counts = lines_by_set(span + end - begin, rest, line_bytes, n_sets)
         by_set = by_set + (counts if n_sets == 1 else np.roll(counts, begin // line_bytes % n_sets))

@@ -123,8 +123,8 @@ class Nest:
     @property
     def sizes(self) -> frozenset[str]:
         """Names of sizes that still need a number."""
-        indices = {loop.name for loop in self.all_loops()}
-        return frozenset(name for polynomial in _polynomials(self) for name in polynomial.names if name not in indices)
+        names = {name for polynomial in _polynomials(self) for monomial, _ in polynomial.terms for name in monomial}
+        return frozenset(names.difference(loop.name for loop in self.all_loops()))
 
     def bound(self, values: Mapping[str, int]) -> Nest:
         """The nest with numbers in place of sizes.
@@ -172,10 +172,10 @@ def _renamed_loop(loop: Loop, names: Mapping[str, str]) -> Loop:
     body = tuple(
         _renamed_loop(item, names)
         if isinstance(item, Loop)
-        else replace(item, references=tuple(replace(each, array=names[each.array]) for each in item.references))
+        else replace(item, references=tuple(Reference(names[each.array], each.subscripts, each.access) for each in item.references))
         for item in loop.body
     )
-    return replace(loop, body=body)
+    return Loop(loop.name, loop.start, loop.stop, loop.step, body)
 
 
 def _bound(polynomial: Polynomial | None, values: Mapping[str, int]) -> Polynomial | None:

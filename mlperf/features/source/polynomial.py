@@ -29,7 +29,7 @@ class Polynomial:
     @classmethod
     def number(cls, value: int) -> Polynomial:
         """Make a constant polynomial."""
-        return cls._of({(): value})
+        return cls((((), value),) if value else ())
 
     @classmethod
     def name(cls, name: str) -> Polynomial:
@@ -70,23 +70,31 @@ class Polynomial:
     @property
     def constant(self) -> int | None:
         """Its value where no name is left; None otherwise."""
-        return None if self.names else sum(factor for _, factor in self.terms)
+        return None if any(monomial for monomial, _ in self.terms) else sum(factor for _, factor in self.terms)
 
     def bound(self, values: Mapping[str, int]) -> Polynomial:
         """The polynomial with numbers in place of some names."""
+        if not any(name in values for monomial, _ in self.terms for name in monomial):
+            return self
         factors: Counter[Monomial] = Counter()
         for monomial, factor in self.terms:
             kept = tuple(name for name in monomial if name not in values)
             factors[kept] += factor * prod(values[name] for name in monomial if name in values)
         return self._of(factors)
 
+    def value(self, values: Mapping[str, int]) -> int | None:
+        """Its value with numbers for its names; None where one has none."""
+        if not all(name in values for monomial, _ in self.terms for name in monomial):
+            return None
+        return sum(factor * prod(values[name] for name in monomial) for monomial, factor in self.terms)
+
     def coefficient(self, name: str) -> int:
         """Factor of ``name`` alone; 0 where it does not occur."""
-        return dict(self.terms).get((name,), 0)
+        return next((factor for monomial, factor in self.terms if monomial == (name,)), 0)
 
     def is_affine_in(self, indices: frozenset[str]) -> bool:
         """Whether no term multiplies two of the indices, or one with itself."""
-        return all(sum(name in indices for name in monomial) <= 1 for monomial, _ in self.terms)
+        return all(len(monomial) <= 1 or sum(name in indices for name in monomial) <= 1 for monomial, _ in self.terms)
 
 
 HINT = "Sums and whole multiples of loop indices and sizes, such as i, 2*i+1 or i*n+j."

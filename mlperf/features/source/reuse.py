@@ -2,17 +2,54 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
 from mlperf.features.source.caches import CacheLevel
-from mlperf.features.source.footprint import Footprint, array_footprint
+from mlperf.features.source.footprint import Footprint, Walk, array_footprint, joined_walks, walks_of
+from mlperf.features.source.nest import Array
 from mlperf.features.source.strides import Access, Addresses, Level, Work
 
 Items = tuple[Level | Work, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A sequence of loops and statements of a nest: trips of its loops by name, and how it walks each array, by name."""
+
+    trips: Mapping[str, int]
+    walks: Mapping[str, tuple[Walk, ...]]
+
+
+def part_of(items: Items, known: dict[int, Part] | None = None) -> Part:
+    """Loops and references of a sequence of loops and statements; ``known`` keeps those of each by its identity."""
+    known = {} if known is None else known
+    parts = [_part_of_item(item, known) for item in items]
+    if len(parts) == 1:
+        return parts[0]
+    trips: dict[str, int] = {}
+    walks: dict[str, list[Walk]] = {}
+    for part in parts:
+        trips |= part.trips
+        for array, own in part.walks.items():
+            walks.setdefault(array, []).extend(own)
+    return Part(trips, {array: joined_walks(every) for array, every in walks.items()})
+
+
+def _part_of_item(item: Level | Work, known: dict[int, Part]) -> Part:
+    if id(item) not in known:
+        if isinstance(item, Level):
+            body = part_of(item.body, known)
+            known[id(item)] = Part({item.name: item.trips, **body.trips}, body.walks)
+        else:
+            by_array: dict[str, list[Access]] = {}
+            for access in item.accesses:
+                by_array.setdefault(access.array, []).append(access)
+            known[id(item)] = Part({}, {array: walks_of(accesses) for array, accesses in by_array.items()})
+    return known[id(item)]
 
 
 class NestFootprints:
@@ -25,15 +62,16 @@ class NestFootprints:
     """
 
     def __init__(self, addresses: Addresses) -> None:
-        self.addresses = addresses
+        self._sizes = array_sizes(addresses)
+        self._parts: dict[int, Part] = {}
         self._known: dict[tuple[tuple[int, ...], int, int], dict[str, Footprint]] = {}
 
     def of(self, items: Items, line_bytes: int, n_sets: int = 1) -> dict[str, Footprint]:
         """Footprint by array of a sequence of loops and statements of the nest."""
         # The nest keeps its parts alive, so that no two have one identity.
-        key = (tuple(id(item) for item in items), line_bytes, n_sets)
+        key = tuple(map(id, items)), line_bytes, n_sets
         if key not in self._known:
-            self._known[key] = footprints(items, self.addresses, line_bytes, n_sets)
+            self._known[key] = footprints(part_of(items, self._parts), self._sizes, line_bytes, n_sets)
         return self._known[key]
 
 
@@ -60,27 +98,28 @@ def cache_misses(addresses: Addresses, cache: CacheLevel, known: NestFootprints 
     dict
         Array name to fetched lines. The cache is empty at the start.
     """
-    return dict(_misses_of_sequence(addresses.levels, known or NestFootprints(addresses), cache))
+    return _misses_of_sequence(addresses.levels, known or NestFootprints(addresses), cache)
 
 
-def _misses_of_sequence(items: Items, touched: NestFootprints, cache: CacheLevel) -> Counter[str]:
-    total: Counter[str] = Counter()
+def _misses_of_sequence(items: Items, touched: NestFootprints, cache: CacheLevel) -> dict[str, float]:
+    if len(items) == 1:
+        return _misses(items[0], touched, cache)
+    total: dict[str, float] = {}
     for item in items:
-        total.update(_misses(item, touched, cache))
+        for name, lines in _misses(item, touched, cache).items():
+            total[name] = total.get(name, 0.0) + lines
     return total
 
 
-def _misses(item: Level | Work, touched: NestFootprints, cache: CacheLevel) -> Counter[str]:
-    once = Counter({name: part.lines for name, part in touched.of((item,), cache.line_bytes, cache.n_sets).items()})
+def _misses(item: Level | Work, touched: NestFootprints, cache: CacheLevel) -> dict[str, float]:
+    once = {name: part.lines for name, part in touched.of((item,), cache.line_bytes, cache.n_sets).items()}
     if isinstance(item, Work):
         return once
     share = staying_share(touched.of(item.body, cache.line_bytes, cache.n_sets), cache.set_size)
     if min(share.values(), default=1.0) >= 1.0:
         return once
     again = _misses_of_sequence(item.body, touched, cache)
-    return Counter(
-        {name: share[name] * lines + (1 - share[name]) * max(lines, item.trips * again[name]) for name, lines in once.items()}
-    )
+    return {name: share[name] * lines + (1 - share[name]) * max(lines, item.trips * again[name]) for name, lines in once.items()}
 
 
 def staying_share(body: Mapping[str, Footprint], set_size: int) -> dict[str, float]:
@@ -130,28 +169,20 @@ def nest_lines(addresses: Addresses, line_bytes: int, known: NestFootprints | No
 
 def inner_lines(level: Level, addresses: Addresses, line_bytes: int) -> float:
     """Distinct lines of all arrays while one loop runs through and the loops around it stand still."""
-    return sum(part.lines for part in footprints((level,), addresses, line_bytes).values())
+    return sum(part.lines for part in footprints(part_of((level,)), array_sizes(addresses), line_bytes).values())
 
 
-def footprints(items: Items, addresses: Addresses, line_bytes: int, n_sets: int = 1) -> dict[str, Footprint]:
-    """What a sequence of loops and statements touches when it runs once, by array."""
-    trips: dict[str, int] = {}
-    by_array: dict[str, list[Access]] = {}
-    for item in items:
-        if isinstance(item, Level):
-            trips |= {level.name: level.trips for level in item.levels()}
-        for work in item.works() if isinstance(item, Level) else (item,):
-            for access in work.accesses:
-                by_array.setdefault(access.array, []).append(access)
-    return {
-        name: array_footprint(accesses, trips, line_bytes, n_sets, array_bytes(addresses, name))
-        for name, accesses in by_array.items()
-    }
+def footprints(part: Part, sizes: Mapping[str, int | None], line_bytes: int, n_sets: int = 1) -> dict[str, Footprint]:
+    """What a part of a nest touches when it runs once, by array; ``sizes`` are those of `array_sizes`."""
+    return {name: array_footprint(walks, part.trips, line_bytes, n_sets, sizes[name]) for name, walks in part.walks.items()}
 
 
-def array_bytes(addresses: Addresses, name: str) -> int | None:
-    """Size of an array; None where an extent is unknown."""
-    array = addresses.arrays[name]
+def array_sizes(addresses: Addresses) -> dict[str, int | None]:
+    """Bytes of each array by name; None where an extent is unknown."""
+    return {name: _array_bytes(array) for name, array in addresses.arrays.items()}
+
+
+def _array_bytes(array: Array) -> int | None:
     size = array.element_size
     for extent in array.shape:
         number = None if extent is None else extent.constant

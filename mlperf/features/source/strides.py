@@ -153,7 +153,7 @@ def _access(reference: Reference, around: tuple[Loop, ...], array: Array, place:
         for loop in around
     }
     starts = {loop.name: loop.start.constant or 0 for loop in around}
-    offsets = tuple(subscript.bound(starts).constant or 0 for subscript in reference.subscripts)
+    offsets = tuple(subscript.value(starts) or 0 for subscript in reference.subscripts)
     return Access(array.name, array.element_size, strides, offsets, dimension_strides, reference.access)
 
 

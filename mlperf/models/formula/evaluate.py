@@ -50,6 +50,8 @@ def raw_column(frame: Frame, name: str) -> Any:
     DataError
         Where there is no such column; names the nearest ones.
     """
+    if name in frame:
+        return frame[name]
     available = [str(column) for column in frame]
     if name not in available:
         near = get_close_matches(name, available, n=3) or available[:8]
@@ -65,6 +67,8 @@ def _numeric_column(frame: Frame, name: str) -> FloatArray:
     column = raw_column(frame, name)
     try:
         if hasattr(column, "to_numpy"):
+            if column.dtype == np.float64:
+                return np.asarray(column.to_numpy())
             return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
         return np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError) as cause:

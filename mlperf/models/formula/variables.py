@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError, MlperfError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.models.formula.evaluate import Frame, evaluate, raw_column
@@ -66,14 +66,13 @@ class Variable:
         """
         tree = parse(self.name)
         if self.is_factor:
-            return self._level_numbers(_labels(_categories(tree, frame)), strict=strict)
+            return self._level_numbers(*_labels(_categories(tree, frame)), strict=strict)
         if self.basis is not None and isinstance(tree, Call):
             return self.basis.columns(evaluate(tree.arguments[0], frame))
         return evaluate(tree, frame)
 
-    def _level_numbers(self, labels: list[str | None], *, strict: bool) -> FloatArray:
-        position: dict[str | None, float] = {level: float(number) for number, level in enumerate(self.levels)}
-        position[None] = float("nan")
+    def _level_numbers(self, codes: IntArray, labels: list[str], *, strict: bool) -> FloatArray:
+        position = {level: float(number) for number, level in enumerate(self.levels)}
         unknown = next((label for label in labels if label not in position), None)
         if unknown is not None and strict:
             raise DataError(
@@ -81,7 +80,9 @@ class Variable:
                 place=f"column {self.name}",
                 hint="The model was fitted without this level: measure it, or predict other rows.",
             )
-        return np.array([position.get(label, np.nan) for label in labels], dtype=np.float64)
+        # The last one stands for what is missing, whose code is -1.
+        numbers = np.array([*(position.get(label, np.nan) for label in labels), np.nan], dtype=np.float64)
+        return np.asarray(numbers[codes])
 
     def width(self, *, full: bool) -> int:
         """Number of columns; ``full`` gives a factor a column for every level."""
@@ -199,9 +200,16 @@ def _label(value: Any) -> str:
     return str(value)
 
 
-def _labels(column: Any) -> list[str | None]:
-    missing = pd.isna(column)
-    return [None if gone else _label(value) for value, gone in zip(column, missing, strict=True)]
+def _labels(column: Any) -> tuple[IntArray, list[str]]:
+    """Place of each row's label among the labels, -1 where it is missing; labels in the order in which rows have them."""
+    if pd.api.types.infer_dtype(column, skipna=True) in ("string", "integer", "boolean"):
+        codes, values = pd.factorize(pd.Series(column))
+        return codes, [_label(value) for value in values]
+    # Values of several types may be equal and have labels that are not: 1, 1.0 and True.
+    known: dict[str, int] = {}
+    texts = (None if gone else _label(value) for value, gone in zip(column, pd.isna(column), strict=True))
+    places = [-1 if label is None else known.setdefault(label, len(known)) for label in texts]
+    return np.array(places, dtype=np.int64), list(known)
 
 
 def _sorted_levels(column: Sequence[Any]) -> tuple[str, ...]:

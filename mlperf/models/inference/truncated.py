@@ -187,25 +187,29 @@ def selective_bounds(pieces: Pieces, observed: FloatArray, df: float, level: flo
     """
     tail = 0.5 - level / 2.0
     widening = 1.0 if np.isinf(df) else float(stdtrit(df, 1.0 - tail) / ndtri(1.0 - tail))
-    seen = observed / widening
-    bounds = []
-    for wanted in (tail, 1.0 - tail):
-        low, high = seen - WIDEST, seen + WIDEST
-        for _ in range(N_BISECTIONS):
-            middle = 0.5 * (low + high)
-            rises = _tail_share(pieces, seen, middle, widening) < wanted
-            low, high = np.where(rises, middle, low), np.where(rises, high, middle)
-        bounds.append(np.where(np.abs(middle - seen) > 0.99 * WIDEST, np.copysign(np.inf, middle - seen), middle) * widening)
-    return bounds[0], bounds[1]
+    n_tests = len(observed)
+    # Both bounds of every test are sought at once.
+    wanted = np.repeat([tail, 1.0 - tail], n_tests)
+    seen = np.tile(observed / widening, 2)
+    owner = np.concatenate([pieces.owner, pieces.owner + n_tests])
+    both = Pieces(owner, np.tile(pieces.lower / widening, 2), np.tile(pieces.upper / widening, 2))
+    low, high = seen - WIDEST, seen + WIDEST
+    for _ in range(N_BISECTIONS):
+        middle = 0.5 * (low + high)
+        rises = _tail_share(both, seen, middle) < wanted
+        low, high = np.where(rises, middle, low), np.where(rises, high, middle)
+    bounds = np.where(np.abs(middle - seen) > 0.99 * WIDEST, np.copysign(np.inf, middle - seen), middle) * widening
+    return bounds[:n_tests], bounds[n_tests:]
 
 
-def _tail_share(pieces: Pieces, seen: FloatArray, mean: FloatArray, widening: float) -> FloatArray:
+def _tail_share(pieces: Pieces, seen: FloatArray, mean: FloatArray) -> FloatArray:
     """P(t > seen | t in the pieces) of a normal with this mean and standard deviation 1."""
     centre = mean[pieces.owner]
-    lower, upper = pieces.lower / widening - centre, pieces.upper / widening - centre
+    lower, upper = pieces.lower - centre, pieces.upper - centre
     from_seen = np.maximum(lower, seen[pieces.owner] - centre)
-    whole = _log_normal_mass(lower, upper)
-    beyond = np.where(from_seen < upper, _log_normal_mass(from_seen, np.maximum(upper, from_seen)), -np.inf)
+    # The mass of the pieces, and of what of them lies beyond.
+    masses = _log_normal_mass(np.concatenate([lower, from_seen]), np.concatenate([upper, np.maximum(upper, from_seen)]))
+    whole, beyond = masses[: len(lower)], np.where(from_seen < upper, masses[len(lower) :], -np.inf)
     peak = np.full(len(seen), -np.inf)
     np.maximum.at(peak, pieces.owner, whole)
     shift = peak[pieces.owner]

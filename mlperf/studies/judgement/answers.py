@@ -66,7 +66,28 @@ def answer_rows(split: Split, runs: TrainerRuns, kernels: Model | None) -> pd.Da
 
 
 def paper_prediction(split: Split, runs: TrainerRuns, kernels: Model | None, settings: pd.DataFrame) -> Prediction:
-    """The paper's regressors fitted on the run of the median T_Update of each setting, in the paper's closed form."""
+    """The paper's regressors fitted on the run of the median T_Update of each setting, in the paper's closed form.
+
+    Parameters
+    ----------
+    split : Split
+        What is fitted and what is asked.
+    runs : TrainerRuns
+        Where the split's rows come from.
+    kernels : Model or None
+        Of kernels that were measured alone; without one steps follow from runs.
+    settings : DataFrame, shape (n_settings, ...)
+        What is asked, one row a setting (see `mlperf.datasets.campaigns.trainer_runs.settings_table`).
+
+    Returns
+    -------
+    Prediction
+        One configuration a setting, in their order.
+
+    References
+    ----------
+    Oyama et al. (SPRINT), Tables 3 and 4 (terms), eqs. 4 to 8 (closed form).
+    """
     only = replace(runs, campaigns=tuple(median_runs(campaign) for campaign in runs.campaigns_of(split.train)))
     left = pd.concat([campaign.table("runs").assign(campaign=campaign.name) for campaign in only.campaigns])
     model = train_split(replace(split, train=left), only, kernels)
@@ -74,7 +95,20 @@ def paper_prediction(split: Split, runs: TrainerRuns, kernels: Model | None, set
 
 
 def gradient_epochs(settings: pd.DataFrame, found: Prediction) -> pd.Series:
-    """Samples of an epoch times the predicted gradient time over nodes, GPUs and sub-batch, seconds."""
+    """Samples of an epoch times the predicted gradient time over nodes, GPUs and sub-batch.
+
+    Parameters
+    ----------
+    settings : DataFrame, shape (n_settings, ...)
+        The columns of `CONFIG` and ``dataset_size``, samples.
+    found : Prediction
+        Of these settings.
+
+    Returns
+    -------
+    Series, shape (n_settings,)
+        Seconds of an epoch in which nobody waits.
+    """
     product: pd.Series = settings[CONFIG[1:]].prod(axis=1)
     return settings["dataset_size"] * found.gpu_breakdown_s["compute_gradient"] / product
 
@@ -105,6 +139,20 @@ def most_alike(fitted: pd.DataFrame, asked: Mapping[str, object], cnns: Mapping[
     """Position of the run of the same network, or of the nearest number of parameters; then sub-batch, most nodes, GPUs.
 
     Of equals the first that was made.
+
+    Parameters
+    ----------
+    fitted : DataFrame, shape (n_runs, ...)
+        The columns of `CONFIG` and ``run``.
+    asked : mapping
+        One setting by the names of `CONFIG`.
+    cnns : mapping of str to CnnSpec
+        Every network of both.
+
+    Returns
+    -------
+    int
+        Row of ``fitted``.
     """
     names = fitted["cnn"].to_numpy(str)
     logs = {name: abs(np.log(cnns[name].n_params / cnns[str(asked["cnn"])].n_params)) for name in set(names)}

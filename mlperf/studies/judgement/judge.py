@@ -68,13 +68,38 @@ def is_without(split: Split, cnn: str) -> bool:
 
 
 def judge_splits(splits: Sequence[Split], runs: TrainerRuns, seen: Campaign | None) -> pd.DataFrame:
-    """Answers of some splits, which share their kernels (see `mlperf.studies.judgement.answers.answer_rows`)."""
+    """Answers of some splits, which share their kernels.
+
+    Parameters
+    ----------
+    splits : sequence of Split
+        Trained and asked one after the other.
+    runs : TrainerRuns
+        Where their rows come from.
+    seen : Campaign or None
+        Kernels that all of them know; None: steps follow from runs.
+
+    Returns
+    -------
+    DataFrame
+        The rows of `mlperf.studies.judgement.answers.answer_rows`, split after split.
+    """
     kernels = None if seen is None else train_campaign(seen)
     return pd.concat([answer_rows(split, runs, kernels) for split in splits], ignore_index=True)
 
 
 def judgement_of(runs: TrainerRuns, rows: pd.DataFrame, limits: TrainerLimits) -> Judgement:
-    """Scores, choices and verdict of all answers."""
+    """Scores, choices and verdict of all answers.
+
+    Parameters
+    ----------
+    runs : TrainerRuns
+        What was measured.
+    rows : DataFrame
+        Every answer (see `mlperf.studies.judgement.answers.answer_rows`).
+    limits : TrainerLimits
+        What is asked.
+    """
     networks, intervals, noise = network_errors(rows), interval_table(rows), repeat_noise(runs.table)
     errors, windows = error_table(networks), window_table(rows, noise)
     more = rows[(rows["protocol"] == NODES) & (rows["method"] == MODEL)].groupby("machine")["exchange_told"].all()

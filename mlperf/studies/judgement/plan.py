@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -173,7 +174,13 @@ def plan_judgement(commit: str) -> JudgementPlan:
 
 
 def candidates(campaign: Campaign) -> list[str]:
-    """Names of the networks that may be drawn, sorted: generated, not `SEEN`, parameters and steps inside their bounds."""
+    """Names of the networks that may be drawn, sorted: generated, not `SEEN`, parameters and steps inside their bounds.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        With steps at every sub-batch of `SETTINGS`, seconds.
+    """
     mean_s = campaign.table("steps").groupby(["cnn", "subbatch_size"])["step_s"].mean().unstack()
     sizes = [setting[2] for setting in SETTINGS]
     quick = mean_s[(mean_s[min(sizes)] >= STEP_S[0]) & (mean_s[max(sizes)] <= STEP_S[1])].index
@@ -185,14 +192,35 @@ def candidates(campaign: Campaign) -> list[str]:
 
 
 def draw_machines(rng: np.random.Generator) -> tuple[Network, ...]:
-    """One machine for each form of exchange; bandwidths and latencies lie one in each third of their bounds, dealt at random."""
+    """One machine for each form of exchange; bandwidths and latencies lie one in each third of their bounds, dealt at random.
+
+    Parameters
+    ----------
+    rng : Generator
+        Of the commit's hash.
+
+    Returns
+    -------
+    tuple of Network
+        In the order of `EXCHANGES`; bytes per second and seconds.
+    """
     bytes_per_s, latency_s = (draw_in_parts(rng, bounds, len(EXCHANGES)) for bounds in (BYTES_PER_S, LATENCY_S))
     drawn = zip(latency_s, bytes_per_s, EXCHANGES, strict=True)
     return tuple(Network(*each) for each in drawn)
 
 
 def draw_in_parts(rng: np.random.Generator, bounds: tuple[float, float], n: int) -> list[float]:
-    """``n`` numbers in random order, log-uniform one in each of ``n`` log-equal parts of the bounds, rounded to three digits."""
+    """``n`` numbers in random order, log-uniform one in each of ``n`` log-equal parts of the bounds, rounded to three digits.
+
+    Parameters
+    ----------
+    rng : Generator
+        Draws the order, then the places.
+    bounds : (float, float)
+        Least and greatest, > 0, in any unit.
+    n : int
+        How many.
+    """
     places = (rng.permutation(n) + rng.random(n)) / n
     return [float(f"{bounds[0] * (bounds[1] / bounds[0]) ** place:.3g}") for place in places]
 
@@ -201,22 +229,73 @@ def share_time(campaign: Campaign, runs: Sequence[Run]) -> dict[Run, int]:
     """Updates of each run, so that all together wait about `WAITED_S`.
 
     How long iterations take is added up from mean rounds; lengths are all that it decides.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        Whose rounds are waited for.
+    runs : sequence of (Network, str, (int, int, int))
+        Machine, network and setting of every run, repeats included.
+
+    Returns
+    -------
+    dict
+        Run to its updates, at least `LEAST_UPDATES`.
     """
     update_s, wanted_s = {}, {}
+    # Rounds are the same on every machine and for every number of GPUs.
+    mean_s = cache(lambda name, n_nodes, subbatch_size: mean_rounds_s(campaign, campaign.cnns[name], n_nodes, subbatch_size))
     for run in dict.fromkeys(runs):
         machine, name, setting = run
-        gpu_s, update_s[run] = iterations_s(campaign, campaign.cnns[name], machine, setting)
+        gpu_s, update_s[run] = iterations_s(mean_s(name, setting[0], setting[2]), campaign.cnns[name], machine, setting)
         wanted_s[run] = max(UPDATES_WANTED * update_s[run], ITERATIONS_WANTED * gpu_s / (setting[0] * setting[1]))
     share = WAITED_S / sum(wanted_s[run] for run in runs)
     return {run: max(LEAST_UPDATES, round(share * wanted_s[run] / update_s[run])) for run in wanted_s}
 
 
-def iterations_s(campaign: Campaign, cnn: CnnSpec, machine: Network, setting: Setting) -> tuple[float, float]:
-    """About how long an iteration of a worker and one of the update thread take: all waits at their mean, nobody in the way."""
-    n_nodes, n_gpus_per_node, subbatch_size = setting
+def mean_rounds_s(campaign: Campaign, cnn: CnnSpec, n_nodes: int, subbatch_size: int) -> dict[str, float]:
+    """Mean seconds of the emulated rounds of every operation, by its name.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        Where they were measured.
+    cnn : CnnSpec
+        What is trained.
+    n_nodes, subbatch_size : int
+        Part of the vectors that a node keeps, and samples of a step.
+
+    Returns
+    -------
+    dict of str to float
+        `TIME_SCALE` times the mean of the rounds, seconds.
+    """
     rounds = gradient_rounds(campaign, cnn, subbatch_size, "numpy") | memory_rounds(campaign, cnn.n_params, n_nodes)
-    mean_s = {name: TIME_SCALE * float(np.mean(each)) for name, each in rounds.items()}
-    gpu_s = sum(mean_s.pop(name) for name in OF_WORKER)
-    sums_s = n_gpus_per_node * mean_s.pop("sum_gradient")
-    update_s = sum(mean_s.values()) + TIME_SCALE * machine.allreduce_s(cnn.n_params, n_nodes)
+    return {name: TIME_SCALE * float(np.mean(each)) for name, each in rounds.items()}
+
+
+def iterations_s(mean_s: Mapping[str, float], cnn: CnnSpec, machine: Network, setting: Setting) -> tuple[float, float]:
+    """About how long an iteration of a worker and one of the update thread take: all waits at their mean, nobody in the way.
+
+    Parameters
+    ----------
+    mean_s : mapping of str to float
+        Of `mean_rounds_s`, seconds.
+    cnn : CnnSpec
+        What is exchanged.
+    machine : Network
+        Gives the all-reduce.
+    setting : (int, int, int)
+        Nodes, GPUs of each, sub-batch.
+
+    Returns
+    -------
+    tuple of (float, float)
+        Seconds of T_GPU and of T_Update.
+    """
+    n_nodes, n_gpus_per_node, _ = setting
+    gpu_s = sum(mean_s[name] for name in OF_WORKER)
+    sums_s = n_gpus_per_node * mean_s["sum_gradient"]
+    own_s = sum(each for name, each in mean_s.items() if name not in (*OF_WORKER, "sum_gradient"))
+    update_s = own_s + TIME_SCALE * machine.allreduce_s(cnn.n_params, n_nodes)
     return gpu_s, update_s + sums_s * min(1.0, (update_s + sums_s) / gpu_s)

@@ -64,7 +64,22 @@ def read_judgement(plan: JudgementPlan, folder: Path | str) -> TrainerRuns:
 
 
 def check_runs(plan: JudgementPlan, table: pd.DataFrame, place: str) -> None:
-    """Raise DataError naming the first run that is planned and missing, or there and not planned."""
+    """Compare the runs that were made with those that were planned.
+
+    Parameters
+    ----------
+    plan : JudgementPlan
+        What was to be run.
+    table : DataFrame
+        One row a run: ``machine``, the columns of `CONFIG`, ``n_updates``.
+    place : str
+        What an error names.
+
+    Raises
+    ------
+    DataError
+        Names the first run that is planned and missing, or there and not planned.
+    """
     columns = ["machine", *CONFIG, "n_updates"]
     planned = Counter(plan.to_frame()[columns].itertuples(index=False, name=None))
     found = Counter(table[columns].itertuples(index=False, name=None))

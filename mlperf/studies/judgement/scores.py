@@ -83,13 +83,35 @@ def interval_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def repeat_noise(table: pd.DataFrame) -> dict[str, float]:
-    """Twice the mean relative difference of two runs of a setting, over all settings that were run twice, by quantity."""
+    """Twice the mean relative difference of two runs of a setting, over all settings that were run twice.
+
+    Parameters
+    ----------
+    table : DataFrame, shape (n_runs, ...)
+        The columns of `CONFIG` and the outputs.
+
+    Returns
+    -------
+    dict of str to float
+        By output, fractions.
+    """
     differences = 2.0 * repeat_differences(table)[list(OUTPUTS)].mean()
     return {name: float(differences[name]) for name in OUTPUTS}
 
 
 def asked_errors(errors: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `error_table` that limits hold for: all machines together, but of *more nodes* each by itself."""
+    """The rows that limits hold for: all machines together, but of *more nodes* each by itself.
+
+    Parameters
+    ----------
+    errors : DataFrame
+        Of `error_table`.
+
+    Returns
+    -------
+    DataFrame
+        Its rows of the model.
+    """
     own = errors[errors["method"] == MODEL]
     alone = own["protocol"] == NODES
     return own[alone != (own["machine"] == EVERY)].reset_index(drop=True)

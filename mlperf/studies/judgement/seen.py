@@ -17,7 +17,18 @@ EVERY_NETWORK = "all networks"
 
 
 def judged_splits(table: pd.DataFrame) -> Iterator[Split]:
-    """Every split of runs, machine by machine: each network left out, four nodes from fewer, all others from each network."""
+    """Every split of runs, machine by machine: each network left out, four nodes from fewer, all others from each network.
+
+    Parameters
+    ----------
+    table : DataFrame, shape (n_runs, ...)
+        ``machine``, ``cnn``, ``n_nodes`` and what the runs gave.
+
+    Yields
+    ------
+    Split
+        With rows of ``table``.
+    """
     for name, here in table.groupby("machine", sort=False):
         machine = str(name)
         yield from left_out(machine, here, LEFT_OUT)
@@ -30,6 +41,15 @@ def kernels_without(campaign: Campaign, cnn: str, time_scale: float) -> Campaign
     """Kernels and steps of a campaign without one network, all seconds so many times as long; nothing else of it.
 
     Products that were measured alone belong to no network and stay: every method of kernel times reads them.
+
+    Parameters
+    ----------
+    campaign : Campaign
+        What was measured.
+    cnn : str
+        Name of the network, known to the campaign or not.
+    time_scale : float
+        Factor on every column of seconds, > 0.
     """
     kept: dict[str, Any] = {
         name: None if name not in KERNEL_TABLES else slower(campaign, name, cnn, time_scale) for name in campaign.tables

@@ -47,7 +47,22 @@ def verdict_table(
 
 
 def error_gates(errors: pd.DataFrame, intervals: pd.DataFrame, untold: Mapping[str, bool], limits: TrainerLimits) -> pd.DataFrame:
-    """Mean errors, with the rule that stands in for the limit of *more nodes*."""
+    """Mean errors, with the rule that stands in for the limit of *more nodes*.
+
+    Parameters
+    ----------
+    errors, intervals : DataFrame
+        Of `mlperf.studies.judgement.scores.error_table` and `mlperf.studies.judgement.scores.interval_table`.
+    untold : mapping of str to bool
+        By machine: whether the model says that its rows leave the form of the exchange open.
+    limits : TrainerLimits
+        What is asked; fractions.
+
+    Returns
+    -------
+    DataFrame
+        ``gate, value, least, most, met, instead``, one row a limit.
+    """
     asked = {LEFT_OUT: limits.network_left_out, NODES: limits.more_nodes, ONE: limits.one_network}
     covered = intervals[intervals["nodes"] == EVERY].set_index(["protocol", "machine", "quantity"])["coverage"]
     gates, instead = [], []
@@ -65,7 +80,15 @@ def error_gates(errors: pd.DataFrame, intervals: pd.DataFrame, untold: Mapping[s
 
 
 def coverage_gates(intervals: pd.DataFrame, limits: TrainerLimits) -> Iterator[Gate]:
-    """Coverage and width at every number of nodes, the machines together; of *one network* only the least coverage."""
+    """Coverage and width at every number of nodes, the machines together; of *one network* only the least coverage.
+
+    Parameters
+    ----------
+    intervals : DataFrame
+        Of `mlperf.studies.judgement.scores.interval_table`.
+    limits : TrainerLimits
+        What is asked; fractions, and half-widths in mean errors.
+    """
     together = intervals[(intervals["machine"] == EVERY) & (intervals["nodes"] != EVERY) & intervals["quantity"].isin(JUDGED)]
     for row in records(together):
         one = row["protocol"] == ONE

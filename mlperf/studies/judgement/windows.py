@@ -58,12 +58,35 @@ class Competition:
 
 
 def in_window(sizes: FloatArray, centre: float) -> BoolArray:
-    """Which mini-batch sizes lie in the window around one, shape of ``sizes``."""
+    """Which mini-batch sizes lie in the window of `WINDOW` around one.
+
+    Parameters
+    ----------
+    sizes : array, shape (n_settings,)
+        Samples per update.
+    centre : float
+        Samples per update, > 0.
+
+    Returns
+    -------
+    array of bool, shape (n_settings,)
+    """
     return np.asarray((sizes >= (1.0 - WINDOW) * centre) & (sizes <= (1.0 + WINDOW) * centre))
 
 
 def competitions(rows: pd.DataFrame) -> Iterator[Competition]:
-    """The settings of every machine and network, with the predictions of the split in which it was left out."""
+    """The settings of every machine and network, with the predictions of the split in which it was left out.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of `mlperf.studies.judgement.answers.answer_rows`.
+
+    Yields
+    ------
+    Competition
+        In the order in which the rows come.
+    """
     left_out = rows[rows["protocol"] == LEFT_OUT]
     for (machine, cnn), part in left_out.groupby(["machine", "cnn"], sort=False):
         wide = part.pivot(index=CONFIG[1:], columns=["method", "quantity"], values=["measured", "predicted"]).sort_index()
@@ -122,7 +145,24 @@ def window_table(rows: pd.DataFrame, noise: Mapping[str, float]) -> pd.DataFrame
 
 
 def choose(each: Competition, method: str, centre: int, held: BoolArray) -> int:
-    """Position of the setting that a method takes in a window; of equals the first."""
+    """The setting that a method takes in a window; of equals the first.
+
+    Parameters
+    ----------
+    each : Competition
+        The settings.
+    method : str
+        One of `CHOOSERS`.
+    centre : int
+        Position of the setting around whose measured size the window lies.
+    held : array of bool, shape (n_settings,)
+        What the window holds by measured sizes, which only a method without sizes of its own is told.
+
+    Returns
+    -------
+    int
+        Its position.
+    """
     offered = in_window(each.said_size, each.size[centre]) if method == MODEL else held
     if not offered.any():
         return int(np.argmin(np.abs(each.said_size - each.size[centre])))
@@ -130,7 +170,18 @@ def choose(each: Competition, method: str, centre: int, held: BoolArray) -> int:
 
 
 def overshoot(size: float, centre: float) -> float:
-    """How far a mini-batch size lies outside the window, relative to the bound that it passes; 0 inside."""
+    """How far a mini-batch size lies outside the window around another.
+
+    Parameters
+    ----------
+    size, centre : float
+        Samples per update, > 0.
+
+    Returns
+    -------
+    float
+        A fraction of the bound that it passes; 0 inside.
+    """
     lower, upper = (1.0 - WINDOW) * centre, (1.0 + WINDOW) * centre
     return max(0.0, 1.0 - size / lower, size / upper - 1.0)
 
@@ -164,5 +215,18 @@ def pair_table(rows: pd.DataFrame, noise: Mapping[str, float]) -> pd.DataFrame:
 
 
 def relative_difference(times: FloatArray, first: int, second: int) -> float:
-    """What the second takes longer than the first, over their mean."""
+    """What the second takes longer than the first, over their mean.
+
+    Parameters
+    ----------
+    times : array, shape (n_settings,)
+        In any one unit, > 0.
+    first, second : int
+        Positions.
+
+    Returns
+    -------
+    float
+        A fraction; negative where the second is faster.
+    """
     return float(2.0 * (times[second] - times[first]) / (times[second] + times[first]))

@@ -49,11 +49,11 @@ class RunRows:
     how: str
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def run_rows(material: FigureInputs) -> tuple[RunRows, ...]:
     """The settings of every mode, the mode with most runs first; real and emulated rows are never mixed.
 
-    Three figures ask for the same rows: the last answer is kept.
+    Three figures ask for the same rows: the last answers are kept.
 
     Raises
     ------

@@ -63,7 +63,22 @@ def equation_errors(table: pd.DataFrame, forms: Sequence[str], seed: int = 0) ->
 
 
 def solve(settings: pd.DataFrame, form: str, seed: int = 0) -> pd.DataFrame:
-    """Outputs and waits of settings by one form: a column each, one row a setting."""
+    """Outputs and waits of settings by one form.
+
+    Parameters
+    ----------
+    settings : DataFrame, shape (n_settings, ...)
+        Measured component times and spreads (see `mlperf.datasets.campaigns.trainer_runs.settings_table`), seconds.
+    form : str
+        Of `EVERY_FORM`.
+    seed : int
+        Of recursion and simulation.
+
+    Returns
+    -------
+    DataFrame, shape (n_settings, ...)
+        A column for each of `OUTPUTS` and `WAITS_S`: seconds, and samples per update.
+    """
     times = measured_times(settings)
     nodes, gpus, subbatch = (settings[name].to_numpy(int) for name in CONFIG[1:])
     run = RunGrid(nodes, gpus, subbatch, np.rint(dataset_sizes(settings)).astype(int))

@@ -36,13 +36,32 @@ class Gate:
 
 
 def gates_table(gates: Iterable[Gate]) -> pd.DataFrame:
-    """``gate, value, least, most, met``."""
+    """Gates as a table.
+
+    Parameters
+    ----------
+    gates : iterable of Gate
+        One a row, in this order.
+
+    Returns
+    -------
+    DataFrame
+        ``gate, value, least, most, met``.
+    """
     rows = [(each.gate, each.value, each.least, each.most, each.met) for each in gates]
     return pd.DataFrame(rows, columns=["gate", "value", "least", "most", "met"])
 
 
 def score_gates(scores: pd.DataFrame, limits: TrainerLimits) -> Iterator[Gate]:
-    """Errors by protocol over all nodes, then coverage and width of the intervals by number of nodes."""
+    """Errors by protocol over all nodes, then coverage and width of the intervals by number of nodes.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Of `mlperf.studies.trainer.scores.score_table`.
+    limits : TrainerLimits
+        What is asked; fractions, and half-widths in mean errors.
+    """
     own = scores[scores["method"] == MODEL]
     # With kernels of further networks the left-out network's gradient is predicted by more than runs: there the limits hold.
     protocol = KERNELS if (own["protocol"] == KERNELS).any() else LEFT_OUT
@@ -81,7 +100,15 @@ def gate_name(row: Mapping[str, Any], what: str) -> str:
 
 
 def ranking_gates(windows: pd.DataFrame, limits: TrainerLimits) -> Iterator[Gate]:
-    """The largest regret of each protocol."""
+    """The largest regret of each protocol.
+
+    Parameters
+    ----------
+    windows : DataFrame
+        Of `mlperf.studies.trainer.ranking.rank_windows`.
+    limits : TrainerLimits
+        ``ranking["regret"]``, a fraction; nothing is asked without it.
+    """
     if len(windows) and "regret" in limits.ranking:
         for (protocol, machine), part in windows.groupby(["protocol", "machine"], sort=False):
             name = gate_name({"protocol": protocol, "machine": machine, "quantity": "epoch_s"}, "largest regret in a window")
@@ -89,7 +116,13 @@ def ranking_gates(windows: pd.DataFrame, limits: TrainerLimits) -> Iterator[Gate
 
 
 def wait_gates(equations: pd.DataFrame) -> Iterator[Gate]:
-    """Waits that the equations compute, against those of the paper's form."""
+    """Waits that the equations compute, against those of the paper's form.
+
+    Parameters
+    ----------
+    equations : DataFrame
+        Of `mlperf.studies.trainer.equations.equation_errors`; only machines all of whose waits are emulated are looked at.
+    """
     waited = equations[equations["machine"].str.startswith(ALL_WAITED)]
     errors = waited.set_index(["machine", "quantity", "form"])["mean_error"]
     for machine in waited["machine"].unique():

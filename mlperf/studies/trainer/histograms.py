@@ -43,7 +43,22 @@ class HistogramComparison:
 
 
 def compare_histograms(split: Split, model: Model, runs: TrainerRuns) -> Iterator[HistogramComparison]:
-    """Histograms of every setting of a split beside the predicted distributions."""
+    """Histograms of every setting of a split beside the predicted distributions.
+
+    Parameters
+    ----------
+    split : Split
+        What is asked.
+    model : Model
+        Has not seen it.
+    runs : TrainerRuns
+        With the histograms of the split's runs.
+
+    Yields
+    ------
+    HistogramComparison
+        Setting by setting, of each of `QUANTITIES`.
+    """
     settings = settings_table(split.test)
     found = predict_settings(model, settings, runs.cnns, distributions=True, n_draws=2)
     histograms = runs.histograms.merge(split.test[["campaign", "run", *SETTING]], on=["campaign", "run"])
@@ -76,7 +91,18 @@ def repeat_noise(repeats: Sequence[Distribution]) -> float:
 
 
 def largest_difference(one: Distribution, other: Distribution) -> float:
-    """Kolmogorov-Smirnov distance: the largest difference of the distribution functions."""
+    """Kolmogorov-Smirnov distance: the largest difference of the distribution functions.
+
+    Parameters
+    ----------
+    one, other : Distribution
+        Over values of one unit.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+    """
     values = np.union1d(one.values, other.values)
     return float(np.abs(_cdf(one, values) - _cdf(other, values)).max())
 
@@ -87,7 +113,19 @@ def _cdf(distribution: Distribution, values: FloatArray) -> FloatArray:
 
 
 def distribution_table(found: Sequence[HistogramComparison]) -> pd.DataFrame:
-    """One row a (setting, quantity): errors of mean and deviation, total variation, largest difference, noise of repeats."""
+    """How far predicted distributions are from observed ones.
+
+    Parameters
+    ----------
+    found : sequence of HistogramComparison
+        One a row.
+
+    Returns
+    -------
+    DataFrame
+        The setting, ``quantity``, ``mean_error`` and ``std_error`` (fractions), ``total_variation`` and ``largest_difference``
+        (0 to 1), ``repeat_variation``: total variation of two repeats, NaN with one.
+    """
     return pd.DataFrame(
         [
             {

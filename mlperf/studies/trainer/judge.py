@@ -91,7 +91,17 @@ def judge_trainer(
 
 
 def kernel_model(source: str | Path, names: Iterable[str], seed: int, jobs: int) -> Model:
-    """A model of a campaign's kernels that has seen none of these networks."""
+    """A model of a campaign's kernels that has seen none of these networks.
+
+    Parameters
+    ----------
+    source : str or Path
+        Campaign, by bundled name or folder.
+    names : iterable of str
+        Networks to leave out; those that the campaign does not have are no error.
+    seed, jobs : int
+        As of `mlperf.training.training.train_campaign`.
+    """
     from mlperf.datasets import read_campaign
 
     campaign = read_campaign(source)
@@ -104,7 +114,18 @@ def noise_of_repeats(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def measured_table(runs: TrainerRuns) -> pd.DataFrame:
-    """Settings and repeats by machine and network, and how inexact the waits were (median, of the shortest wait)."""
+    """Settings and repeats by machine and network, and how inexact the waits were.
+
+    Parameters
+    ----------
+    runs : TrainerRuns
+        With the details of every run.
+
+    Returns
+    -------
+    DataFrame
+        ``machine, cnn, n_runs``, ``overshoot_share`` (median, of the shortest wait), least ``cores_per_worker``, ``n_settings``.
+    """
     grouped = runs.table.groupby(["machine", "cnn"], sort=True)
     n_settings = runs.table.drop_duplicates(SETTING).groupby(["machine", "cnn"]).size()
     return (

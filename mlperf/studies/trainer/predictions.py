@@ -30,7 +30,17 @@ RUNS = MachineSpec("runs", max_nodes=1, n_gpus_per_node=1)
 
 
 def train_split(split: Split, runs: TrainerRuns, kernels: Model | None) -> Model:
-    """Train as `mlperf train` does: on runs alone, or on top of a model of kernels that were measured alone."""
+    """Train as `mlperf train` does: on runs alone, or on top of a model of kernels that were measured alone.
+
+    Parameters
+    ----------
+    split : Split
+        Its ``train`` says which runs.
+    runs : TrainerRuns
+        Where they come from.
+    kernels : Model or None
+        Stays as it is; the runs are fitted onto it.
+    """
     campaigns = runs.campaigns_of(split.train)
     if kernels is not None:
         return with_runs(kernels, campaigns, scored=False)
@@ -40,7 +50,26 @@ def train_split(split: Split, runs: TrainerRuns, kernels: Model | None) -> Model
 def predict_settings(
     model: Model, settings: pd.DataFrame, cnns: Mapping[str, CnnSpec], machine: MachineSpec = RUNS, **options: Any
 ) -> Prediction:
-    """Predict as `mlperf predict` does; ``settings`` has the columns of `CONFIG` and an epoch's ``dataset_size`` or outputs."""
+    """Predict as `mlperf predict` does.
+
+    Parameters
+    ----------
+    model : Model
+        Of kernels, of runs or of both.
+    settings : DataFrame, shape (n_settings, ...)
+        The columns of `CONFIG`, and an epoch's ``dataset_size`` (samples) or the outputs from which it follows.
+    cnns : mapping of str to CnnSpec
+        Every network of the settings.
+    machine : MachineSpec
+        Gives the network where the model knows no exchange.
+    **options
+        Of `mlperf.planning.options.PredictionOptions`; distributions only where asked for.
+
+    Returns
+    -------
+    Prediction
+        One configuration a setting, in their order.
+    """
     names = sorted(settings["cnn"].unique())
     sizes = settings["dataset_size"] if "dataset_size" in settings else np.rint(dataset_sizes(settings))
     configs = settings[CONFIG[1:]].assign(
@@ -86,7 +115,22 @@ def split_rows(split: Split, model: Model, cnns: Mapping[str, CnnSpec]) -> pd.Da
 
 
 def model_rows(settings: pd.DataFrame, found: Prediction, runs: pd.DataFrame) -> list[pd.DataFrame]:
-    """What the model says of settings beside their ``runs``, with its intervals: a table of `split_rows` for each output."""
+    """What the model says of settings beside their runs, with its intervals.
+
+    Parameters
+    ----------
+    settings : DataFrame, shape (n_settings, ...)
+        What was asked, and the means that were measured.
+    found : Prediction
+        Of these settings.
+    runs : DataFrame
+        Every run of them.
+
+    Returns
+    -------
+    list of DataFrame
+        Rows of `split_rows`, a table for each output.
+    """
     parts = []
     for name in OUTPUTS:
         interval = found.prediction_interval[name]
@@ -98,7 +142,22 @@ def model_rows(settings: pd.DataFrame, found: Prediction, runs: pd.DataFrame) ->
 
 
 def beside(settings: pd.DataFrame, quantity: str, method: str, predicted: FloatArray) -> pd.DataFrame:
-    """One answer about one quantity beside what was measured: the first columns of `split_rows`."""
+    """One answer about one quantity beside what was measured.
+
+    Parameters
+    ----------
+    settings : DataFrame, shape (n_settings, ...)
+        The columns of `CONFIG` and ``quantity``.
+    quantity, method : str
+        What was asked, and who answers.
+    predicted : array, shape (n_settings,)
+        In the unit of the quantity.
+
+    Returns
+    -------
+    DataFrame, shape (n_settings, ...)
+        The first columns of `split_rows`.
+    """
     measured = settings[quantity].to_numpy(float)
     return settings[CONFIG].assign(
         method=method,

@@ -57,7 +57,20 @@ def splits(table: pd.DataFrame, *, kernels: bool, one: str | None = None) -> Ite
 
 
 def left_out(machine: str, here: pd.DataFrame, protocol: str) -> Iterator[Split]:
-    """Each network from the runs of all others."""
+    """Each network from the runs of all others.
+
+    Parameters
+    ----------
+    machine, protocol : str
+        What the splits are called.
+    here : DataFrame
+        Runs of the machine.
+
+    Yields
+    ------
+    Split
+        By the network's name; none of a single network.
+    """
     names = sorted(here["cnn"].unique())
     for name in names if len(names) > 1 else ():
         own = here["cnn"] == name

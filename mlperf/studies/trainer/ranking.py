@@ -83,7 +83,20 @@ def windows(sizes: FloatArray) -> Iterator[tuple[float, float, FloatArray]]:
 
 
 def reversed_pairs(measured: FloatArray, predicted: FloatArray, noise: float) -> tuple[int, int]:
-    """Pairs whose measured difference is beyond the noise and whose predicted one is 0 or has the other sign; all beyond it."""
+    """How many pairs that are apart are told in the wrong order.
+
+    Parameters
+    ----------
+    measured, predicted : array, shape (n_configs,)
+        Times in one unit, > 0.
+    noise : float
+        Relative difference up to which nobody can tell.
+
+    Returns
+    -------
+    tuple of (int, int)
+        Pairs whose measured difference is beyond the noise and whose predicted one is 0 or has the other sign; all beyond it.
+    """
     first, second = np.triu_indices(len(measured), 1)
     apart = measured[second] / measured[first] - 1.0
     beyond = np.abs(apart) > noise
@@ -91,5 +104,16 @@ def reversed_pairs(measured: FloatArray, predicted: FloatArray, noise: float) ->
 
 
 def regret(measured: FloatArray, predicted: FloatArray) -> float:
-    """Measured time of what was predicted fastest over the least measured time, less 1."""
+    """Measured time of what was predicted fastest over the least measured time, less 1.
+
+    Parameters
+    ----------
+    measured, predicted : array, shape (n_configs,)
+        Times in one unit, > 0.
+
+    Returns
+    -------
+    float
+        A fraction, 0 where the fastest was chosen.
+    """
     return float(measured[int(np.argmin(predicted))] / measured.min() - 1.0)

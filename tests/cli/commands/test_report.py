@@ -34,6 +34,7 @@ def printed(*words: str) -> Any:
     return document["result"]
 
 
+@pytest.mark.slow
 def test_figures_are_listed_and_skips_have_reasons(small_campaign: Path, tmp_path: Path) -> None:
     words = ["report", str(small_campaign), "--figures", str(tmp_path / "figures"), "--only"]
     result = printed(*words, "4,9", "--format", "svg", "--format", "csv")

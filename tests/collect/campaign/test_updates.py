@@ -76,6 +76,7 @@ def test_images_are_read_at_random_and_scaled_to_one() -> None:
     assert seen == set(range(IMAGES_ON_DISK))
 
 
+@pytest.mark.slow
 def test_deformed_images_are_shifted_mirrored_and_dimmed() -> None:
     """Of all (shift, mirror, brightness) exactly one explains each image: a wrong axis, sign or factor explains none."""
     with image_folder() as folder:

@@ -21,6 +21,7 @@ from mlperf.collect.protocol.clocks import (
 from mlperf.core.errors import MissingExtraError, UsageError
 
 
+@pytest.mark.slow
 def test_threads_that_spin_after_their_product_are_waited_for() -> None:
     """A product with every thread just before: they look for more work for a while, whatever the limit says.
 

@@ -29,6 +29,7 @@ NET = CnnSpec.from_sprint("tiny", 14, (1, 4, 5, 6, 7), (2,), 3)
 WAIT_S = 30.0
 
 
+@pytest.mark.slow
 def test_a_killed_rank_is_named_and_what_was_measured_is_kept(tmp_path: Path) -> None:
     """The second rank dies in the middle of a long run."""
     raised: list[BaseException] = []

@@ -21,6 +21,7 @@ def final_weights(run: Any) -> np.ndarray:
         return stored["final"]
 
 
+@pytest.mark.slow
 def test_a_sequential_replay_of_the_record_gives_the_same_weights(real: Any) -> None:
     replayed, final = replay(real.job, real.records, real.folder), final_weights(real)
     assert np.abs(replayed - final).max() <= 1e-5 * np.abs(final).max()

@@ -110,6 +110,7 @@ def test_host_json_says_mode_and_rule(emulated: Any) -> None:
     assert "compute_gradient" in said["waits"]["gradient"]
 
 
+@pytest.mark.slow
 def test_waited_memory_operations_have_the_caches_they_were_measured_with(tmp_path: Path) -> None:
     """cpu-epyc says 1 MiB of L2 a core; terms of vector operations begin where a cache ends."""
     waits = ("gradient", "memory", "network")

@@ -26,6 +26,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_small_campaign:
     return folder
 
 
+@pytest.mark.slow
 def test_every_bundled_campaign_reads() -> None:
     for name in bundled_names():
         found = read_campaign(name)

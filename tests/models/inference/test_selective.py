@@ -82,22 +82,13 @@ def naive_p_value(selection: Selection, groups: Any, term: int) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["numeric", "factor"])
-def test_true_nulls_are_rejected_about_as_often_as_asked(name: str) -> None:
-    """Four standard errors of 500 nulls are 3.9 %; the naive test rejects every third."""
-    selective, naive = null_p_values(name, 500, seed=1)
-    assert (naive < ALPHA).mean() > 0.25
-    assert (selective < ALPHA).mean() == pytest.approx(ALPHA, abs=0.039)
-    assert stats.kstest(selective, "uniform").pvalue > 1e-4
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_true_nulls_are_rejected_as_often_as_asked(name: str) -> None:
-    selective, naive = null_p_values(name, 6000, seed=20)
+    """One per cent is three standard errors of 4000 nulls; the naive test rejects every third."""
+    selective, naive = null_p_values(name, 4000, seed=20)
     assert (naive < ALPHA).mean() > 0.25
     assert 0.04 <= (selective < ALPHA).mean() <= 0.06
-    assert stats.kstest(selective, "uniform").pvalue > 1e-4
+    assert stats.kstest(selective, "uniform").pvalue > 1e-3
 
 
 @pytest.mark.slow

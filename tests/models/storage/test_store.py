@@ -159,6 +159,7 @@ def every_value(document: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ..
     return [path] + [found for key, value in items for found in every_value(value, (*path, key))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["stepwise_ols", "log", "boosted_residual"])
 def test_no_single_damage_gives_anything_but_a_model_or_a_data_error(name: str) -> None:
     """Replace about 80 values in turn by each of five wrong ones: a traceback or a hang would fail."""

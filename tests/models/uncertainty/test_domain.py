@@ -58,6 +58,7 @@ def test_hardly_an_inside_row_is_flagged_and_every_outside_row_is(name: str, n: 
         inside = inside_box(train, queries)
         answer = domain.contains(queries)
         assert not answer[~inside].any()
+        np.testing.assert_array_equal(answer, domain.check(queries).in_domain)
         flagged.append(~answer[inside])
         assert domain.contains(train).mean() >= 0.98
     assert np.concatenate(flagged).mean() <= 0.05

@@ -60,6 +60,7 @@ def test_tau_is_scipys() -> None:
     assert kendall_taus(cost[:1], drawn.cost[:, :1]).tolist() == [1.0] * 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "window",
     [Window(MEAN, 115.0, 172.5), Window(QUANTILE, 115.0, 133.0, 0.9), Window(STALENESS, 0.0, 2.6)],

@@ -89,6 +89,7 @@ def test_time_to_target_ranks_epochs_times_epoch(small_model: Any, quality: Any)
         search(small_model, objective="time_to_target", quality=quality, strict=True)
 
 
+@pytest.mark.slow
 def test_several_machines_are_one_ranking(small_model: Any) -> None:
     slow = load_machine("cpu-cluster")
     fast = replace(slow, name="fast", bandwidth_bytes_per_s=2.5e10, latency_s=1e-6)

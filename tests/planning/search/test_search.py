@@ -64,6 +64,7 @@ def test_what_does_not_fit_the_device_is_left_out(small_model: Any) -> None:
     assert mlperf.search_runs(small_model, cnn, machine, JOB, ignore_memory=True, **arguments).grid["feasible"].all()
 
 
+@pytest.mark.slow
 def test_cost_is_price_times_node_hours(small_model: Any) -> None:
     machine = load_machine("cpu-cluster")
     cheap = mlperf.search_runs(

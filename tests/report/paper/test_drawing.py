@@ -17,6 +17,7 @@ from mlperf.report.text.views import result_text
 from mlperf.studies.paper.figure_inputs import FigureInputs
 
 
+@pytest.mark.slow
 def test_every_figure_of_the_paper_is_drawn_or_skipped_with_the_missing_tables(runs_material: FigureInputs, tmp_path: Path) -> None:
     result = draw_paper_figures(runs_material, tmp_path, ("svg", "csv"))
     assert [item.number for item in result.drawn] == [9, 10, 11, 12]
@@ -49,6 +50,7 @@ def test_the_caption_is_in_the_picture_and_in_the_result(runs_material: FigureIn
     assert str(tmp_path / "figure-10.svg") in text
 
 
+@pytest.mark.slow
 def test_modes_have_files_of_their_own(mixed_material: FigureInputs, tmp_path: Path) -> None:
     names = [Path(item.files[0]).name for item in draw_paper_figures(mixed_material, tmp_path, numbers=[9]).drawn]
     assert names == ["figure-09-emulated-gradient-memory-network-x5.svg", "figure-09-real.svg"]

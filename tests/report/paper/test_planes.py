@@ -73,6 +73,7 @@ def test_emulated_runs_are_named_so(of_runs: Drawing) -> None:
     assert "predicted" in of_runs.caption
 
 
+@pytest.mark.slow
 def test_the_second_machine_is_another_mode_or_campaign(runs_material: FigureInputs, mixed_material: FigureInputs) -> None:
     with pytest.raises(DataError, match="second machine"):
         second_drawings(runs_material)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlperf.datasets import read_campaign
+from mlperf.datasets import Campaign
 from mlperf.datasets.campaigns.trainer_runs import read_runs
 from mlperf.studies.judgement import judge_runs
 from mlperf.studies.judgement.answers import METHODS
@@ -18,11 +18,11 @@ pytestmark = pytest.mark.slow
 
 
 def test_every_split_has_every_answer(
-    simulated_campaign: Path, simulated_others: Path, small_campaign: Path, judgement_limits: TrainerLimits
+    simulated_campaign: Path, simulated_others: Path, few_networks: Campaign, judgement_limits: TrainerLimits
 ) -> None:
     runs = read_runs([simulated_campaign, simulated_others])
     runs.table["dataset_size"] = 100_000
-    found = judge_runs(runs, judgement_limits, kernels=read_campaign(small_campaign), time_scale=1.0)
+    found = judge_runs(runs, judgement_limits, kernels=few_networks, time_scale=1.0)
     counts = found.rows.groupby(["protocol", "trained_on"])["method"].agg(lambda each: set(each) == set(METHODS))
     assert len(counts) == 3 + 1 + 3
     assert counts.all()

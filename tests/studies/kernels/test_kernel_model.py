@@ -28,6 +28,7 @@ def halves(made: KernelTimes) -> tuple[KernelTimes, KernelTimes]:
     return rows.rows(known), rows.rows(~known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["linear", "boosting"])
 def test_unseen_kernels(halves: tuple[KernelTimes, KernelTimes], learner: str, tmp_path: Path) -> None:
     known, unseen = halves

@@ -42,6 +42,7 @@ def rows(runs: TrainerRuns) -> pd.DataFrame:
     return split_rows(split, train_split(split, runs, None), runs.cnns)
 
 
+@pytest.mark.slow
 def test_training_on_other_rows_is_what_leaving_a_network_out_does(
     runs: TrainerRuns, simulated_campaign: Path, simulated_others: Path
 ) -> None:

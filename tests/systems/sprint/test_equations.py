@@ -169,6 +169,7 @@ def test_a_grid_equals_its_rows_one_by_one(closed: str) -> None:
             assert getattr(state, name)[row] == pytest.approx(getattr(alone, name)[0], rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", FORMS)
 def test_the_waits_that_are_shown_are_those_that_were_solved_with(closed: str) -> None:
     """Both iterations are the sum of their parts: 3,000 random systems of 1 to 8 GPUs, saturated locks included."""
@@ -185,6 +186,7 @@ def test_one_more_axis_is_allowed() -> None:
     assert state.flags["clamp"].shape == (2, 6)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32 - 1), closed=st.sampled_from(["paper", "second_moment"]))
 def test_random_systems_have_exactly_one_solution(seed: int, closed: str) -> None:
@@ -198,6 +200,7 @@ def test_three_thousand_random_systems_have_exactly_one_solution() -> None:
         assert not solve_iterations(times, run, closed, check_unique=True).flags["several_roots"].any()
 
 
+@pytest.mark.slow
 def test_random_systems_whose_holds_vary_have_exactly_one_solution() -> None:
     """``phases``, whose uniqueness is argued only where the lock on the weights is not saturated: one in eight is."""
     state = solve_iterations(*varied_case(np.random.default_rng(9), 400), "phases", check_unique=True)

@@ -30,6 +30,7 @@ def test_it_is_within_one_and_a_half_per_cent_of_the_simulation(reference: Any, 
         assert refined.staleness.mean == pytest.approx(case["recursion_staleness"], rel=0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("machine", "nodes", "subbatch"), [("kfc", 8, 4), ("tsubame2", 32, 1)])
 @pytest.mark.parametrize("variation", [0.05, 0.2])
 def test_distributions_are_those_of_the_simulation(

@@ -121,9 +121,22 @@ def learn_without_clock(out: Path, settings: Sequence[LearningSetting], learning
 
 
 def learn_once(setting: LearningSetting, learning: Learning) -> pd.DataFrame:
-    """One run, a row an epoch as in ``asgd/epochs.csv``; the last row is that in which it ended.
+    """One run without a clock.
 
     Weights that are no longer finite stay so: such a run is told as one that went on to the last epoch without learning.
+
+    Parameters
+    ----------
+    setting : LearningSetting
+        What is learnt, and in what company.
+    learning : Learning
+        How, and when it ends.
+
+    Returns
+    -------
+    DataFrame
+        A row an epoch as in ``asgd/epochs.csv`` (epochs, samples, updates; ``elapsed_s`` is 0); the last row is that in which it
+        ended.
     """
     samples = NAMED[setting.data](0)
     job = make_job(setting, learning, samples)
@@ -136,7 +149,17 @@ def learn_once(setting: LearningSetting, learning: Learning) -> pd.DataFrame:
 
 
 def make_job(setting: LearningSetting, learning: Learning, samples: Samples) -> Job:
-    """The job of one run, as the trainer's ranks would get it."""
+    """The job of one run, as the trainer's ranks would get it.
+
+    Parameters
+    ----------
+    setting : LearningSetting
+        What is learnt, and in what company.
+    learning : Learning
+        How, and after how many epochs it is ended.
+    samples : Samples
+        Of the setting's data set; its size is an epoch.
+    """
     return Job(
         cnn=cnn_to_dict(digits_cnn()),
         n_nodes=setting.n_nodes,

@@ -72,7 +72,22 @@ def scheduled_uses(n_nodes: int, n_gpus_per_node: int, n_updates: int, pacing: P
 
 
 def worker_uses(n_updates: int, pacing: Pacing, rng: np.random.Generator) -> pd.DataFrame:
-    """Gradients of one worker: ``iteration, version, update``."""
+    """Gradients of one worker.
+
+    Parameters
+    ----------
+    n_updates : int
+        Length of the run.
+    pacing : Pacing
+        Lengths of its iterations, and the delay of what it reads.
+    rng : Generator
+        Of this worker alone.
+
+    Returns
+    -------
+    DataFrame, shape (n_gradients, 3)
+        ``iteration`` (from 0), ``version`` of the weights that it read, ``update`` that used it.
+    """
     n_draws = int(1.2 * n_updates / pacing.iteration + 10.0 * (1.0 + pacing.variation) + 10.0)
     lengths = iteration_lengths(n_draws, pacing, rng)
     begins = np.concatenate([[0.0], np.cumsum(lengths)]) - rng.uniform() * lengths[0]
@@ -83,7 +98,22 @@ def worker_uses(n_updates: int, pacing: Pacing, rng: np.random.Generator) -> pd.
 
 
 def iteration_lengths(n_draws: int, pacing: Pacing, rng: np.random.Generator) -> np.ndarray:
-    """Lengths of iterations, updates; all alike without variation."""
+    """Lengths of iterations, gamma distributed; all alike without variation.
+
+    Parameters
+    ----------
+    n_draws : int
+        How many.
+    pacing : Pacing
+        Their mean and coefficient of variation.
+    rng : Generator
+        Where they are drawn from.
+
+    Returns
+    -------
+    array, shape (n_draws,)
+        In updates, > 0.
+    """
     if not pacing.variation:
         return np.full(n_draws, pacing.iteration)
     shape = pacing.variation**-2.0

@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 from mlperf.core.arrays import FloatArray
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown, plain
-from mlperf.models.formula.evaluate import evaluate
+from mlperf.models.formula.evaluate import Frame, evaluate
 from mlperf.models.formula.expressions import names, parse
 
 CONSTANT = "1"
@@ -53,11 +53,11 @@ class CostForm(Shown):
 
     def predict(self, frame: Any) -> FloatArray:
         """Costs of the rows of a frame, shape (n_rows,)."""
-        return np.asarray(np.maximum(form_matrix(self.terms, frame) @ self.coef, LEAST_COST))
+        return np.asarray(np.maximum(form_matrix(self.terms, frame, len(frame)) @ self.coef, LEAST_COST))
 
     def log_slopes(self, frame: Any) -> FloatArray:
         """Derivatives of the logarithm of the cost by the coefficients, shape (n_rows, n_terms)."""
-        matrix = form_matrix(self.terms, frame)
+        matrix = form_matrix(self.terms, frame, len(frame))
         return np.asarray(matrix / np.maximum(matrix @ self.coef, LEAST_COST)[:, None])
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,15 +87,17 @@ def form_columns(terms: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for term in terms for name in names(parse(term))))
 
 
-def form_matrix(terms: Sequence[str], frame: Any) -> FloatArray:
+def form_matrix(terms: Sequence[str], frame: Frame, n_rows: int) -> FloatArray:
     """Values of the terms, shape (n_rows, n_terms)."""
-    n_rows = len(frame)
-    return np.column_stack([np.broadcast_to(evaluate(parse(term), frame), (n_rows,)) for term in terms])
+    matrix = np.empty((n_rows, len(terms)))
+    for place, term in enumerate(terms):
+        matrix[:, place] = evaluate(parse(term), frame)
+    return matrix
 
 
-def fit_needed_terms(terms: Sequence[str], frame: Any, y: FloatArray) -> CostForm | None:
+def fit_needed_terms(terms: Sequence[str], frame: Frame, y: FloatArray) -> CostForm | None:
     """`fit_form` of the terms whose coefficients are above zero when all are offered; None where those do not stand."""
-    relative = form_matrix(terms, frame) / y[:, None]
+    relative = form_matrix(terms, frame, len(y)) / y[:, None]
     scale = np.sqrt((relative * relative).sum(axis=0))
     offered = scale > 0.0
     found = np.zeros(len(terms))
@@ -103,7 +105,7 @@ def fit_needed_terms(terms: Sequence[str], frame: Any, y: FloatArray) -> CostFor
     return fit_form([term for term, value in zip(terms, found, strict=True) if value > 0.0], frame, y) if found.any() else None
 
 
-def fit_form(terms: Sequence[str], frame: Any, y: FloatArray) -> CostForm | None:
+def fit_form(terms: Sequence[str], frame: Frame, y: FloatArray) -> CostForm | None:
     """Least squares of relative errors with coefficients >= 0; None where the form does not stand.
 
     It does not where a term is not needed or not told from another, and where a cost is not above zero.
@@ -112,14 +114,14 @@ def fit_form(terms: Sequence[str], frame: Any, y: FloatArray) -> CostForm | None
     ----------
     terms : sequence of str
         At least one.
-    frame : DataFrame
-        Columns of the terms.
+    frame : DataFrame or mapping of str to array
+        Columns of the terms, each of shape (n_rows,).
     y : array, shape (n_rows,)
         Times > 0.
     """
     if len(terms) > len(y):
         return None
-    matrix = form_matrix(terms, frame) / y[:, None]
+    matrix = form_matrix(terms, frame, len(y)) / y[:, None]
     scale = np.sqrt((matrix * matrix).sum(axis=0))
     if not (np.isfinite(scale).all() and (scale > 0.0).all()):
         return None

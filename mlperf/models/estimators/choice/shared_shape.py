@@ -28,9 +28,9 @@ class Lengths:
     times_s: FloatArray
 
     @property
-    def frame(self) -> pd.DataFrame:
+    def columns(self) -> dict[str, FloatArray]:
         """The lengths under their column's name."""
-        return pd.DataFrame({self.column: self.lengths})
+        return {self.column: self.lengths}
 
     @property
     def tells_shape(self) -> bool:
@@ -106,7 +106,7 @@ def _averaged(
             each.append(float(weight))
     model = FormAverage([form.terms for form in forms], floor)
     model.n_features_in_, model.feature_names_in_ = 1, np.array([cost.column], dtype=object)
-    return model.set_forms(forms, np.array(each), cost.frame)
+    return model.set_forms(forms, np.array(each), pd.DataFrame(cost.columns))
 
 
 def _is_power(form: CostForm) -> bool:
@@ -120,7 +120,7 @@ def _bent(form: CostForm, cost: Lengths, deviation: float) -> CostForm:
 
 
 def _through(cost: Lengths, exponent: float) -> CostForm | None:
-    return fit_form((f"{cost.column}^{exponent:.6f}",), cost.frame, cost.times_s)
+    return fit_form((f"{cost.column}^{exponent:.6f}",), cost.columns, cost.times_s)
 
 
 def _complete(costs: Mapping[str, Lengths], fit: Callable[[Lengths], CostForm | None], n_shared: int) -> _Family | None:
@@ -130,7 +130,7 @@ def _complete(costs: Mapping[str, Lengths], fit: Callable[[Lengths], CostForm | 
 
 
 def _proportional(costs: Mapping[str, Lengths]) -> _Family | None:
-    return _complete(costs, lambda cost: fit_form((cost.column,), cost.frame, cost.times_s), 0)
+    return _complete(costs, lambda cost: fit_form((cost.column,), cost.columns, cost.times_s), 0)
 
 
 def _slopes(costs: Mapping[str, Lengths]) -> dict[str, tuple[float, float]]:
@@ -166,9 +166,9 @@ def _powers(costs: Mapping[str, Lengths]) -> list[_Family | None]:
 
 def _with_hinges(cost: Lengths, knots: Sequence[float]) -> CostForm | None:
     if len(cost.lengths) == 1:
-        return fit_form((cost.column,), cost.frame, cost.times_s)
+        return fit_form((cost.column,), cost.columns, cost.times_s)
     terms = (cost.column, *(f"max({cost.column} - {knot:.0f}, 0)" for knot in knots))
-    return fit_needed_terms(terms, cost.frame, cost.times_s)
+    return fit_needed_terms(terms, cost.columns, cost.times_s)
 
 
 def _hinges(costs: Mapping[str, Lengths], knots: Sequence[float]) -> list[_Family | None]:

@@ -146,12 +146,15 @@ class BoostedResidual(ResidualIntervals):
 
     def correction(self, X: Any) -> FloatArray:
         """log(prediction / base) of the trees, within the range seen in training, shape (n_rows,)."""
-        frame = self._query(X)
+        return self._correction(self._query(X))
+
+    def _correction(self, frame: pd.DataFrame) -> FloatArray:
         return np.asarray(np.clip(self.trees_.predict(finite_columns(self.terms_, frame).matrix), *self.correction_range_))
 
     def predict(self, X: Any) -> FloatArray:
         """Times of the rows of X, shape (n_rows,), in the unit of y; beyond the training rows they grow as the base grows."""
-        return self._base_time(self._query(X)) * np.exp(self.correction(X))
+        frame = self._query(X)
+        return self._base_time(frame) * np.exp(self._correction(frame))
 
     def in_domain(self, X: Any) -> BoolArray:
         """Whether columns lie inside the measured domain and the prediction in [min / 4, 4 max] of its times, shape (n_rows,)."""

@@ -92,11 +92,16 @@ class Trees:
 
     def _leaves(self, X: FloatArray) -> IntArray:
         node = np.broadcast_to(self.root, (len(X), len(self.root))).copy()
-        rows = np.arange(len(X))[:, None]
+        first = X.shape[1] * np.arange(len(X))[:, None]
+        # A leaf leads to itself whatever is compared there; it reads the first feature.
+        feature, children = np.maximum(self.feature, 0), np.column_stack([self.right, self.left]).ravel()
+        some_missing = np.isnan(X).any()
         for _ in range(self.depth):
-            values = X[rows, self.feature[node]]
-            goes_left = np.where(np.isnan(values), self.missing_left[node], values <= self.threshold[node])
-            node = np.where(goes_left, self.left[node], self.right[node])
+            values = X.take(first + feature.take(node))
+            goes_left = values <= self.threshold.take(node)
+            if some_missing:
+                goes_left = np.where(np.isnan(values), self.missing_left.take(node), goes_left)
+            node = children.take(2 * node + goes_left)
         return node
 
     def to_dict(self) -> dict[str, Any]:

@@ -53,7 +53,9 @@ def test_slopes_are_difference_quotients() -> None:
     assert form is not None
     step = 1e-6 * form.coef
     for place in range(2):
-        moved = [form_matrix(form.terms, SIZES) @ (form.coef + sign * step * (np.arange(2) == place)) for sign in (1.0, -1.0)]
+        moved = [
+            form_matrix(form.terms, SIZES, len(SIZES)) @ (form.coef + sign * step * (np.arange(2) == place)) for sign in (1.0, -1.0)
+        ]
         quotient = (np.log(moved[0]) - np.log(moved[1])) / (2.0 * step[place])
         assert form.log_slopes(SIZES)[:, place] == pytest.approx(quotient, rel=1e-6)
 
