@@ -41,10 +41,10 @@ def check_whole_steps(kernels: pd.DataFrame, cnns: Mapping[str, CnnSpec], path: 
     lost = missing_calls(kernels, cnns)
     if lost.empty:
         return
-    groups = lost.groupby(CALL, sort=False)["subbatch_size"].agg(lambda sizes: ", ".join(map(str, sizes)))
+    groups = lost.groupby(CALL, sort=False)["subbatch_size"].agg(lambda sizes: ", ".join(map(str, sizes))).reset_index()
     named = "; ".join(
         f"cnn {cnn}, layer {layer}, kernel {kernel}, sub-batch {sizes}"
-        for (cnn, kernel, layer), sizes in groups.head(MOST_NAMED).items()
+        for cnn, kernel, layer, sizes in groups.head(MOST_NAMED).itertuples(index=False, name=None)
     )
     more = f"; and {len(groups) - MOST_NAMED} more kernels" if len(groups) > MOST_NAMED else ""
     rows = "1 row is" if len(lost) == 1 else f"{len(lost):,} rows are"
