@@ -98,7 +98,7 @@ Examples:
 @force_option
 @output_options
 def template(table: str, output: Path | None, force: bool, show: Show) -> None:
-    """Print a header and example rows of TABLE to start from."""
+    """Print a header and example rows of TABLE to start from; stderr says which columns a file may leave out."""
     from mlperf.core.files import write_text_whole
     from mlperf.datasets import table_template
 
@@ -112,6 +112,9 @@ def template(table: str, output: Path | None, force: bool, show: Show) -> None:
         show(made)
     else:
         click.echo(made.text, nl=False)
+    if made.optional and not show.settings.as_json:
+        may_lack = ", ".join(f"{name} ({words})" for name, words in made.optional.items())
+        show.note(f"required: {', '.join(made.required)}; a file may leave out, and its rows then hold: {may_lack}")
 
 
 @data.command(

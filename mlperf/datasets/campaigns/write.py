@@ -27,7 +27,8 @@ def write_table(frame: pd.DataFrame, path: Path | str, schema: TableSchema | str
     Parameters
     ----------
     frame : DataFrame
-        Exactly the table's columns, in any order; 0, NaN or ``""`` where the dictionary has an empty cell.
+        The table's columns, in any order; 0, NaN or ``""`` where the dictionary has an empty cell. One that a file may leave out is
+        left out where the frame does not have it or has no value in it.
     path : path
         ``.csv``, or ``.csv.gz`` for gzip (the same rows give the same bytes at any time).
     schema : TableSchema or str
@@ -39,8 +40,9 @@ def write_table(frame: pd.DataFrame, path: Path | str, schema: TableSchema | str
         A column too many or too few, or a cell that the dictionary does not allow; names row (from 0), column and value.
     """
     schema = schema if isinstance(schema, TableSchema) else table_schema(schema)
-    parsed = parse_frame(frame, Path(path), schema)
-    violation = first_violation(parsed, schema.columns)
+    unknown = [name for name in schema.optional if name in frame and frame[name].isna().all()]
+    parsed = parse_frame(frame.drop(columns=unknown), Path(path), schema)
+    violation = first_violation(parsed, [column for column in schema.columns if column.name in parsed.values])
     if violation is not None:
         value = parsed.values[violation.column][violation.row]
         raise frame_error(Path(path), violation.row, violation.column, value, violation.expected, violation.hint)
@@ -66,18 +68,19 @@ def zipped(content: bytes) -> bytes:
 
 def parse_frame(frame: pd.DataFrame, path: Path, schema: TableSchema) -> ParsedTable:
     """The frame's columns with the dictionary's types, row numbers from 0."""
-    surplus, missing = set(frame.columns) - set(schema.names), set(schema.names) - set(frame.columns)
+    surplus, missing = set(frame.columns) - set(schema.names), set(schema.required) - set(frame.columns)
     if surplus or missing:
         got = ", ".join(str(name) for name in frame.columns)
         raise DataError(
             f"got columns {got}, expected {', '.join(schema.names)}", place=str(path), hint=column_hint(surplus, missing)
         )
     frame = frame.reset_index(drop=True)
+    columns = [column for column in schema.columns if column.name in frame]
     texts: dict[str, Any] = {
-        column.name: frame[column.name].fillna("").astype("str") for column in schema.columns if not column.is_numeric
+        column.name: frame[column.name].fillna("").astype("str") for column in columns if not column.is_numeric
     }
-    empty = {column.name: nothing_to_say(frame, texts, column) for column in schema.columns if may_be_empty(column)}
-    numbers = {column.name: numeric(frame, path, column, empty.get(column.name)) for column in schema.columns if column.is_numeric}
+    empty = {column.name: nothing_to_say(frame, texts, column) for column in columns if may_be_empty(column)}
+    numbers = {column.name: numeric(frame, path, column, empty.get(column.name)) for column in columns if column.is_numeric}
     return ParsedTable({**texts, **numbers}, empty)
 
 

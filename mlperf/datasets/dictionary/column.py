@@ -38,6 +38,28 @@ ALWAYS = RowRule("any row", lambda cells: np.ones(len(next(iter(cells.values()))
 
 
 @dataclass(frozen=True, slots=True)
+class Default:
+    """What a column holds where a file does not have it.
+
+    Attributes
+    ----------
+    words : str
+        What the rows then hold, ``"0"``; stands in the dictionary.
+    values : callable
+        ``values(n_rows)`` gives the column, shape (n_rows,).
+    """
+
+    words: str
+    values: Callable[[int], np.ndarray[Any, Any]]
+
+
+ZERO = Default("0", lambda n_rows: np.zeros(n_rows, dtype=np.int64))
+ZERO_SECONDS = Default("0", lambda n_rows: np.zeros(n_rows))
+ROW_ORDER = Default("the order of the rows, from 0", lambda n_rows: np.arange(n_rows, dtype=np.int64))
+UNKNOWN = Default("NaN: unknown", lambda n_rows: np.full(n_rows, np.nan))
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """One column: one row of the data dictionary.
 
@@ -61,6 +83,8 @@ class Column:
         Empty, or ``"0"`` for counts.
     choices : tuple of str
         The only texts allowed; empty: any text but an empty one.
+    default : Default or None
+        What the rows hold where the file has no such column; None: every file has it.
     """
 
     name: str
@@ -73,6 +97,7 @@ class Column:
     absent_when: RowRule | None = None
     absent_text: str = ""
     choices: tuple[str, ...] = ()
+    default: Default | None = None
 
     @property
     def is_numeric(self) -> bool:
@@ -138,6 +163,16 @@ class TableSchema:
     def names(self) -> tuple[str, ...]:
         """Header of the file."""
         return tuple(column.name for column in self.columns)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Columns that every file has."""
+        return tuple(column.name for column in self.columns if column.default is None)
+
+    @property
+    def optional(self) -> dict[str, Default]:
+        """Columns that a file may leave out, and what its rows then hold."""
+        return {column.name: column.default for column in self.columns if column.default is not None}
 
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)

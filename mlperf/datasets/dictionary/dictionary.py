@@ -27,6 +27,8 @@ class ColumnDescription:
         When a zero is right: ``"never"``, ``"always"``, or the rows.
     empty : str
         Which rows have nothing to say, and what the cell then reads.
+    without : str
+        What the rows hold where a file has no such column: ``"refused"`` where it must have it.
     doc : str
         What it means.
     """
@@ -38,6 +40,7 @@ class ColumnDescription:
     expected: str
     zero: str
     empty: str
+    without: str
     doc: str
 
 
@@ -59,7 +62,7 @@ class DataDictionary(Shown):
 
 
 def describe_columns(table: str | None = None) -> DataDictionary:
-    """Every column of a table: kind, unit, bounds, when zero or empty is right, meaning.
+    """Every column of a table: kind, unit, bounds, when zero or empty is right, whether a file may lack it, meaning.
 
     Parameters
     ----------
@@ -86,6 +89,7 @@ def describe(table: str, column: Column) -> ColumnDescription:
         expected=column.expected,
         zero=zero_words(column),
         empty="never" if column.absent_when is None else f"{column.absent_text or 'empty'} for {column.absent_when.words}",
+        without="refused" if column.default is None else column.default.words,
         doc=column.doc,
     )
 

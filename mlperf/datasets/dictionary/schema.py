@@ -9,7 +9,7 @@ import numpy as np
 from mlperf.core.arrays import BoolArray
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
-from mlperf.datasets.dictionary.column import ALWAYS, Cells, Column, RowRule, TableSchema
+from mlperf.datasets.dictionary.column import ALWAYS, ROW_ORDER, UNKNOWN, ZERO, ZERO_SECONDS, Cells, Column, RowRule, TableSchema
 from mlperf.datasets.dictionary.trainer_schema import DETAILS, LEARNING
 from mlperf.specs.kernels.kernels import FURTHER_KERNELS, GEMM_KERNELS, MEMORY_KERNELS
 from mlperf.specs.network.layer import LAYER_KINDS
@@ -45,9 +45,9 @@ ONE_NODE = RowRule("one node", lambda cells: np.asarray(np.asarray(cells["n_node
 CPU = Column(
     "cpu_s", "number", "s", "CPU time of the measuring thread; on a device its busy time, without the gaps between launches"
 )
-WALL = Column("wall_s", "number", "s", "elapsed time; on a device the time in the stream, launch gaps included")
+WALL = Column("wall_s", "number", "s", "elapsed time; on a device the time in the stream, launch gaps included", default=UNKNOWN)
 KERNEL_CPU = Column("cpu_s", "number", "s", CPU.doc, zero_when=AN_ABSENT_KERNEL)
-KERNEL_WALL = Column("wall_s", "number", "s", WALL.doc, zero_when=AN_ABSENT_KERNEL)
+KERNEL_WALL = Column("wall_s", "number", "s", WALL.doc, zero_when=AN_ABSENT_KERNEL, default=UNKNOWN)
 SAMPLE = (
     Column(
         "round",
@@ -55,10 +55,32 @@ SAMPLE = (
         "",
         "number of the round; in each round every configuration is visited once, in a new random order",
         zero_when=ALWAYS,
+        default=ZERO,
     ),
-    Column("sequence", "integer", "", "position in the whole campaign, in the order of measuring", zero_when=ALWAYS),
-    Column("load", "number", "", "load average of the machine beside the sample (0: idle or not logged)", zero_when=ALWAYS),
-    Column("reference_s", "number", "s", "time of the reference kernel beside the sample (0: none was timed)", zero_when=ALWAYS),
+    Column(
+        "sequence",
+        "integer",
+        "",
+        "position in the whole campaign, in the order of measuring",
+        zero_when=ALWAYS,
+        default=ROW_ORDER,
+    ),
+    Column(
+        "load",
+        "number",
+        "",
+        "load average of the machine beside the sample (0: idle or not logged)",
+        zero_when=ALWAYS,
+        default=UNKNOWN,
+    ),
+    Column(
+        "reference_s",
+        "number",
+        "s",
+        "time of the reference kernel beside the sample (0: none was timed)",
+        zero_when=ALWAYS,
+        default=ZERO_SECONDS,
+    ),
 )
 BACKEND = Column("backend", "text", "", "what executed the work: numpy, torch, cuda, ...")
 CNN = Column("cnn", "text", "", "name of a network; its specification is cnns/<name>.toml")
@@ -99,7 +121,12 @@ KERNELS = TableSchema(
             "name of the kernel, or <layer kind>_forward and _backward of a library layer",
             choices=KERNEL_NAMES,
         ),
-        Column("layer", "text", "", "target layer: the one whose output or gradient the kernel makes"),
+        Column(
+            "layer",
+            "text",
+            "",
+            "layer whose weights, window or function the kernel works with; also for dedx-* and col2im, not the layer below",
+        ),
         Column(
             "m",
             "integer",

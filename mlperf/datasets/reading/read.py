@@ -111,7 +111,7 @@ SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def _check_header(grid: Grid, schema: TableSchema) -> None:
-    """Check that the file has exactly the columns of its table, in any order."""
+    """Check that the file has the columns of its table, in any order, and no other; those with a default it may lack."""
     place = f"{grid.source.path}, line 1, column"
     for name in grid.header:
         if name in schema.names:
@@ -125,7 +125,7 @@ def _check_header(grid: Grid, schema: TableSchema) -> None:
             place=f"{place} {name}",
             hint=f"{separator_hint(grid) or did_you_mean(name, schema.names)} (mlperf data columns {schema.name} describes them)",
         )
-    for name in schema.names:
+    for name in schema.required:
         if name not in grid.header:
             got = ", ".join(grid.header)
             hint = f"mlperf data template {schema.name} writes a header to start from."
@@ -194,7 +194,8 @@ def read_table(path: Path | str, schema: TableSchema | str, duplicates: str = "e
     Returns
     -------
     DataFrame
-        Columns in the dictionary's order; times in seconds; 0 or ``""`` where the dictionary has an empty cell.
+        Columns in the dictionary's order; times in seconds; 0 or ``""`` where the dictionary has an empty cell; the default of a
+        column that the file may lack and lacks.
 
     Raises
     ------
@@ -212,14 +213,21 @@ def read_checked(path: Path, schema: TableSchema, duplicates: str) -> ReadTable:
     """``read_table`` without the wait for a growing file; keeps the cells for later errors."""
     grid = read_grid(read_source(path))
     _check_header(grid, schema)
-    parsed = parse_columns(grid, schema.columns)
-    violation = first_violation(parsed, schema.columns)
+    given = [column for column in schema.columns if column.name in grid.header]
+    parsed = parse_columns(grid, given)
+    violation = first_violation(parsed, given)
     if violation is not None:
         raise grid.error(violation.row, violation.column, violation.expected, violation.hint)
-    frame = frame_of(parsed.values, schema)
-    return ReadTable(settle_copies(frame, grid, duplicates), grid)
+    kept = settle_copies(frame_of(parsed.values, schema), grid, duplicates)
+    return ReadTable(completed(kept, schema), grid)
 
 
 def frame_of(values: Mapping[str, Any], schema: TableSchema) -> pd.DataFrame:
     """Typed columns in the dictionary's order."""
-    return pd.DataFrame({name: values[name] for name in schema.names})
+    return pd.DataFrame({name: values[name] for name in schema.names if name in values})
+
+
+def completed(frame: pd.DataFrame, schema: TableSchema) -> pd.DataFrame:
+    """The frame with the defaults of the columns that it lacks."""
+    lacking = {name: default.values(len(frame)) for name, default in schema.optional.items() if name not in frame}
+    return frame.assign(**lacking)[list(schema.names)] if lacking else frame

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -20,10 +21,16 @@ class Template(Shown):
         Name of the table.
     text : str
         Header and example rows as CSV.
+    required : tuple of str
+        Columns that every such file has.
+    optional : Mapping[str, str]
+        Columns that it may leave out, and what its rows then hold.
     """
 
     table: str
     text: str
+    required: tuple[str, ...]
+    optional: Mapping[str, str]
 
     def to_frame(self) -> pd.DataFrame:
         """The example rows, as texts."""
@@ -41,4 +48,5 @@ def table_template(table: str) -> Template:
     """
     schema = table_schema(table)
     lines = (schema.names, *schema.examples)
-    return Template(table, "".join(f"{','.join(cells)}\n" for cells in lines))
+    text = "".join(f"{','.join(cells)}\n" for cells in lines)
+    return Template(table, text, schema.required, {name: default.words for name, default in schema.optional.items()})

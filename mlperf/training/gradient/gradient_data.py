@@ -14,6 +14,7 @@ from mlperf.core.errors import DataError
 from mlperf.features.network.kernels import describe_rows
 from mlperf.models.validation.scores import noise_floor
 from mlperf.training.gradient.gradient import with_isolated
+from mlperf.training.gradient.whole_steps import check_whole_steps
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
@@ -66,7 +67,7 @@ def gradient_data(
     Raises
     ------
     DataError
-        A table is absent, or the campaign holds several backends and none was named.
+        A table is absent, a step lacks a kernel that it runs, or the campaign holds several backends and none was named.
     """
     tables = {"kernels": campaign.kernels, "steps": campaign.steps}
     for name, table in tables.items():
@@ -74,6 +75,7 @@ def gradient_data(
             raise DataError(f"got no {name}.csv, expected one", place=str(campaign.path), hint=f"Run `mlperf collect {name}`.")
     backend = campaign.backend(backend)
     kernels, steps = (_rows_of(table, backend, leave_out) for table in tables.values())
+    check_whole_steps(kernels, campaign.cnns, campaign.path, backend)
     # Only a kernel that its layer does not run may have taken no time.
     ran = kernels[kernels[CLOCK] > 0]
     medians = ran.groupby(CALL_KEYS, sort=False)[CLOCK].median().rename("time_s").reset_index()

@@ -138,7 +138,9 @@ def test_columns(run: Run) -> None:
 
 @pytest.mark.parametrize("table", list(TABLES))
 def test_template(table: str, run: Run, tmp_path: Path) -> None:
-    assert run("template", table).out == table_template(table).text
+    printed = run("template", table)
+    assert printed.out == table_template(table).text
+    assert ("wall_s (NaN: unknown)" in printed.err) == ("wall_s" in TABLES[table].names)
     path = tmp_path / f"{table}.csv"
     assert run("template", table, "-o", path).code == 0
     assert run("check", path).code == 0

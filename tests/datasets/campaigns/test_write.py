@@ -90,3 +90,14 @@ def test_the_frame_is_not_changed(tmp_path: Path, small_frames: Frames) -> None:
     before = small_frames["kernels"].copy()
     write_table(small_frames["kernels"], tmp_path / "kernels.csv", "kernels")
     pd.testing.assert_frame_equal(small_frames["kernels"], before)
+
+
+def test_what_nobody_looked_at_has_no_column_in_the_file(tmp_path: Path, small_frames: Frames) -> None:
+    path = tmp_path / "steps.csv"
+    write_table(small_frames["steps"].drop(columns=["sequence"]).assign(wall_s=np.nan, load=np.nan), path, "steps")
+    assert path.read_text(encoding="utf-8").splitlines()[0] == "backend,cnn,subbatch_size,step_s,cpu_s,round,reference_s"
+    again = tmp_path / "again.csv"
+    write_table(read_table(path, "steps").drop(columns=["sequence"]), again, "steps")
+    assert again.read_bytes() == path.read_bytes()
+    with pytest.raises(DataError, match="row 1 of the frame, column load"):
+        write_table(small_frames["steps"].assign(load=[0.1, np.nan, 0.2]), path, "steps")

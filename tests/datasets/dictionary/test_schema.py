@@ -8,7 +8,7 @@ import pytest
 
 from mlperf.core.errors import UsageError
 from mlperf.datasets import COMPONENT_NAMES, TABLES, describe_columns, read_table, table_schema, table_template
-from mlperf.specs import GEMM_KERNELS, MEMORY_KERNELS
+from mlperf.specs import GEMM_KERNELS, MEMORY_KERNELS, CnnSpec, kernel_calls
 
 SAMPLE = "cpu_s wall_s round sequence load reference_s"
 SETTING = "run mode cnn n_nodes n_gpus_per_node subbatch_size n_params"
@@ -64,6 +64,7 @@ def test_template_is_a_valid_table(name: str, tmp_path: Path) -> None:
     path.write_text(made.text, encoding="utf-8")
     assert len(read_table(path, name)) == len(made.to_frame()) >= 1
     assert made.text.splitlines()[0] == ",".join(TABLES[name].names)
+    assert {*made.required, *made.optional} == set(TABLES[name].names)
 
 
 def test_dictionary_describes_every_column() -> None:
@@ -75,10 +76,22 @@ def test_dictionary_describes_every_column() -> None:
     assert kernels.loc["trans", "empty"] == "empty for a memory kernel"
     assert kernels.loc["access_bytes", "empty"] == "empty for a matrix product"
     assert kernels.loc["cpu_s", "zero"] == "for an absent kernel"
+    assert kernels.loc["wall_s", "without"] == "NaN: unknown"
+    assert kernels.loc["cpu_s", "without"] == "refused"
     components = describe_columns("components").to_frame().set_index("column")
     assert components.loc["allreduce_s", "zero"] == "for one node"
     assert components.loc["lock_weights_gpu_s", "zero"] == "always"
     assert components.loc["fetch_weights_s", "zero"] == "never"
+
+
+@pytest.mark.parametrize("kernel", ["dedx-conv", "col2im"])
+def test_a_kernel_of_the_way_back_stands_under_the_layer_whose_weights_it_multiplies(kernel: str) -> None:
+    """Its inner length is the number of maps of that layer's output, 5; the layer below, which gets the gradient, has 4."""
+    cnn = CnnSpec.from_sprint("tiny", 12, [3, 4, 5, 6], pools_after=[1], n_conv=2)
+    (call,) = [call for call in kernel_calls(cnn, 1) if call.kernel == kernel]
+    assert call.layer == "conv2"
+    assert call.k in (5, 0)
+    assert "not the layer below" in TABLES["kernels"]["layer"].doc
 
 
 def test_unknown_table() -> None:

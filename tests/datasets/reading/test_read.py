@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -78,11 +78,56 @@ def test_changed_unit_is_named(table: str, column: str, edited: Edit) -> None:
 def test_missing_column_is_named(table: str, tmp_path: Path, small_texts: dict[str, str]) -> None:
     rows = list(csv.reader(io.StringIO(small_texts[table])))
     for index, name in enumerate(rows[0]):
+        if name in TABLES[table].optional:
+            continue
         path = tmp_path / f"{table}.csv"
         path.write_text("".join(",".join(row[:index] + row[index + 1 :]) + "\n" for row in rows), encoding="utf-8")
         with pytest.raises(DataError, match=f"line 1, column {name}: is missing") as caught:
             read_table(path, table)
         assert caught.value.hint
+
+
+def without(text: str, names: Collection[str]) -> str:
+    """The text of a table without the columns of these names."""
+    rows = list(csv.reader(io.StringIO(text)))
+    kept = [index for index, name in enumerate(rows[0]) if name not in names]
+    return "".join(",".join(row[index] for index in kept) + "\n" for row in rows)
+
+
+SAMPLED = ["sgemm", "kernels", "steps", "updates"]
+
+
+@pytest.mark.parametrize("table", SAMPLED)
+def test_what_a_file_may_leave_out_is_filled(table: str, tmp_path: Path, small_texts: dict[str, str]) -> None:
+    """The order of the rows is that of measuring, all are one round; what nobody looked at is unknown, not zero."""
+    path = tmp_path / f"{table}.csv"
+    path.write_text(without(small_texts[table], TABLES[table].optional), encoding="utf-8")
+    found = read_table(path, table)
+    assert tuple(found) == TABLES[table].names
+    assert found["sequence"].tolist() == list(range(len(found)))
+    assert found["round"].dtype.kind == "i"
+    assert (found[["round", "reference_s"]] == 0).all(axis=None)
+    assert found[["wall_s", "load"]].isna().all(axis=None)
+
+
+def test_a_whole_campaign_may_leave_them_out(campaign: Path, small_texts: dict[str, str]) -> None:
+    full = read_campaign(campaign)
+    for table in SAMPLED:
+        path = campaign / f"{table}.csv"
+        path.write_text(without(small_texts[table], TABLES[table].optional), encoding="utf-8")
+    found = read_campaign(campaign)
+    for table in SAMPLED:
+        measured = list(TABLES[table].required)
+        assert found.tables[table][measured].equals(full.tables[table][measured])
+
+
+def test_equal_rows_are_copies_in_a_file_without_rounds_too(tmp_path: Path) -> None:
+    path = tmp_path / "steps.csv"
+    path.write_text("backend,cnn,subbatch_size,step_s,cpu_s\n" + 2 * "mine,a,1,0.5,0.5\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"line 3.*line 2"):
+        read_table(path, "steps")
+    assert read_table(path, "steps", duplicates="keep")["sequence"].tolist() == [0, 1]
+    assert read_table(path, "steps", duplicates="drop")["sequence"].tolist() == [0]
 
 
 ZERO_FORBIDDEN = [
