@@ -91,12 +91,17 @@ class Trees:
         return answers
 
     def _leaves(self, X: FloatArray) -> IntArray:
+        children = np.column_stack([self.left, self.right]).ravel()
         node = np.broadcast_to(self.root, (len(X), len(self.root))).copy()
-        rows = np.arange(len(X))[:, None]
+        cells, first = X.ravel(), X.shape[1] * np.arange(len(X))[:, None]
+        any_missing = bool(np.isnan(X).any())
         for _ in range(self.depth):
-            values = X[rows, self.feature[node]]
-            goes_left = np.where(np.isnan(values), self.missing_left[node], values <= self.threshold[node])
-            node = np.where(goes_left, self.left[node], self.right[node])
+            # A leaf compares with some other cell and stays where it is: it is its own child.
+            values = cells.take(first + self.feature.take(node), mode="wrap")
+            goes_right = values > self.threshold.take(node)
+            if any_missing:
+                goes_right = np.where(np.isnan(values), ~self.missing_left[node], goes_right)
+            node = children.take(2 * node + goes_right)
         return node
 
     def to_dict(self) -> dict[str, Any]:
