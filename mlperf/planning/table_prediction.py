@@ -4,25 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.core.errors import DomainError, UsageError
+from mlperf.core.errors import DataError, DomainError, UsageError
 from mlperf.core.shown import Shown
-from mlperf.datasets.joining.join import KEY, Keys, Table, join_tables
-from mlperf.datasets.reading.any_table import read_any_table
+from mlperf.core.suggest import did_you_mean
+from mlperf.datasets.joining.join import KEY, Keys, Table
 from mlperf.models.uncertainty.intervals import Interval
+from mlperf.planning.table_rows import AskedRows, asked_rows
+from mlperf.planning.table_sums import group_sums
+from mlperf.training.table.table_fit import RowAnswers
 from mlperf.training.table.table_model import TableModel
+
+CHUNK = 50_000
+"""Rows that are predicted at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowPredictions(Shown):
     """Predictions of a table's rows; every array has shape (n_rows,), in the unit of the target.
 
-    ``target`` names the column; ``confidence_interval`` is of the mean, ``prediction_interval`` of a run.
+    Attributes
+    ----------
+    target : str
+        Name of the column.
+    rows : DataFrame
+        The rows with all their columns.
+    predicted : array
+        NaN where a row cannot be predicted.
+    confidence_interval, prediction_interval : Interval
+        Of the mean, and of a run.
+    in_domain : array of bool
+    remark : array of str
+        Which cell is missing, which label the model has not seen; mostly empty.
+    notes : tuple of str
+        The same in sentences, with file and line.
+    sums : DataFrame or None
+        One row a group, where sums were asked for (see `mlperf.planning.table_sums.group_sums`).
     """
 
     target: str
@@ -31,51 +52,70 @@ class RowPredictions(Shown):
     confidence_interval: Interval
     prediction_interval: Interval
     in_domain: BoolArray
+    remark: np.ndarray[tuple[int], np.dtype[np.object_]]
+    notes: tuple[str, ...] = ()
+    sums: pd.DataFrame | None = None
+
+    @property
+    def relative_error(self) -> FloatArray | None:
+        """Prediction over measurement less 1 of each row, NaN where not known; None where the rows have no target."""
+        if self.target not in self.rows:
+            return None
+        measured = pd.to_numeric(self.rows[self.target], errors="coerce").to_numpy(float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(measured > 0.0, self.predicted / measured - 1.0, np.nan)
 
     def to_frame(self) -> pd.DataFrame:
-        """The rows with the prediction, both intervals and the flag."""
-        return self.rows.assign(
-            **{
-                f"predicted_{self.target}": self.predicted,
-                "mean_lower": self.confidence_interval.lower,
-                "mean_upper": self.confidence_interval.upper,
-                "run_lower": self.prediction_interval.lower,
-                "run_upper": self.prediction_interval.upper,
-                "in_domain": self.in_domain,
-            }
-        )
+        """The rows with prediction, error where the target is known, both intervals, flag and remark; units as the target's."""
+        mean, run, error = self.confidence_interval, self.prediction_interval, self.relative_error
+        columns = {
+            "predicted": self.predicted,
+            "mean_lower": mean.lower,
+            "mean_upper": mean.upper,
+            "run_lower": run.lower,
+            "run_upper": run.upper,
+        }
+        made = {f"{name}_{self.target}": values for name, values in columns.items()}
+        found = {} if error is None else {"relative_error": error}
+        remark = {"remark": self.remark} if (self.remark != "").any() else {}
+        return self.rows.assign(**made, **found, in_domain=self.in_domain, **remark)
 
 
 def predict_rows(
     model: TableModel,
-    rows: pd.DataFrame | str | Path,
+    rows: Table,
     *,
     join: Sequence[Table] = (),
     on: Keys | Sequence[Keys] = KEY,
     level: float = 0.95,
     strict: bool = False,
+    by: str | None = None,
 ) -> RowPredictions:
     """Predict the target of each row.
+
+    A row with a missing cell is not predicted, one with a label that the model has not seen is flagged; both are named.
 
     Parameters
     ----------
     model : TableModel
         From ``mlperf.train(table, target=...)``.
     rows : DataFrame, str or Path
-        A frame or CSV file with the columns of the model's terms.
+        A frame or file with the columns of the model's terms, ``-`` for the standard input.
     join, on
         Feature tables that hold the columns that ``rows`` lacks, and their key columns (see `mlperf.join_tables`).
     level : float
         Of the intervals.
     strict : bool
-        Refuse rows outside the measured domain.
+        Refuse rows outside the measured domain, and rows that cannot be predicted.
+    by : str, optional
+        Column of the rows: predictions of equal values are summed.
 
     Raises
     ------
     UsageError
         ``model`` is one of a campaign.
     DataError
-        A column is missing (all that are missing are named), a key has no partner, or a cell is wrong.
+        A column is missing (all that are missing are named), a key has no partner, a cell is wrong, or no row can be predicted.
     DomainError
         ``strict`` and a row lies outside; names the first.
     """
@@ -83,22 +123,97 @@ def predict_rows(
         raise UsageError(
             "got the model of a campaign, expected one trained on a table", hint="Predict a CNN with --cnn, --machine and --job."
         )
-    frame = join_tables(rows, join, on, duplicates="keep").frame if join else _read(rows)
-    model.check_columns(frame, "rows" if isinstance(rows, pd.DataFrame) else f"{rows}, line 1")
-    inside = np.asarray(model.in_domain(frame), bool)
+    asked = asked_rows(model, rows, join, on)
+    if by is not None and by not in asked.frame:
+        known = [str(name) for name in asked.frame]
+        raise DataError(f"has no column {by!r}, expected one of {', '.join(known)}", place=asked.name, hint=did_you_mean(by, known))
+    missing, new = faults(model, asked)
+    possible = ~_any(missing, len(asked.frame))
+    if not model.takes_new_levels:
+        possible &= ~_any(new, len(asked.frame))
+    if not possible.any():
+        raise DataError("got no row that can be predicted", place=asked.name, hint="; ".join(notes_of(asked, missing, new)))
+    found = _answered(model, asked.frame, possible, level)
+    inside = found.in_domain
     if strict and not inside.all():
-        row = int(np.argmin(inside))
-        place = None if isinstance(rows, pd.DataFrame) else str(rows)
-        raise DomainError(f"row {row} lies outside the measured domain", place=place)
+        _refuse(asked, int(np.argmin(inside)), missing)
     return RowPredictions(
         model.target,
-        frame,
-        model.predict(frame),
-        model.predict_interval(frame, "mean", level),
-        model.predict_interval(frame, "run", level),
+        asked.frame,
+        found.predicted,
+        found.mean,
+        found.run,
         inside,
+        _remarks(asked, missing, new),
+        notes_of(asked, missing, new),
+        None if by is None else group_sums(model, asked.frame, by, found.predicted, found.mean, found.run, inside),
     )
 
 
-def _read(rows: Table) -> pd.DataFrame:
-    return rows if isinstance(rows, pd.DataFrame) else read_any_table(rows, duplicates="keep")
+def _answered(model: TableModel, frame: pd.DataFrame, possible: BoolArray, level: float) -> RowAnswers:
+    """Ask the model about distinct rows, piece by piece, so that many rows need little memory; NaN where it is not asked."""
+    read = frame.loc[possible, list(model.columns)]
+    same = read.groupby(list(model.columns), sort=False).ngroup().to_numpy()
+    distinct = read[~pd.Series(same).duplicated().to_numpy()]
+    starts = range(0, len(distinct), CHUNK)
+    found = np.hstack([_numbers(model.answers(distinct.iloc[start : start + CHUNK], level)) for start in starts])
+    numbers = np.full((len(found), len(frame)), np.nan)
+    numbers[:, possible] = found[:, same]
+    predicted, inside, *ends = numbers
+    return RowAnswers(predicted, inside == 1.0, Interval(ends[0], ends[1], level), Interval(ends[2], ends[3], level))
+
+
+def _numbers(said: RowAnswers) -> FloatArray:
+    return np.array([said.predicted, said.in_domain, said.mean.lower, said.mean.upper, said.run.lower, said.run.upper], float)
+
+
+Faults = dict[str, BoolArray]
+
+
+def faults(model: TableModel, asked: AskedRows) -> tuple[Faults, Faults]:
+    """By column that the model reads, rows whose cell is missing, and rows whose label is new; columns with such rows only."""
+    missing = {name: asked.missing(name) for name in model.columns}
+    new = {name: asked.new_labels(name, known) & ~missing[name] for name, known in model.levels.items() if name in missing}
+    return tuple({name: rows for name, rows in each.items() if rows.any()} for each in (missing, new))  # type: ignore[return-value]
+
+
+def _any(found: Faults, n_rows: int) -> BoolArray:
+    return np.asarray(np.logical_or.reduce([np.zeros(n_rows, bool), *found.values()]), bool)
+
+
+def _remarks(asked: AskedRows, missing: Faults, new: Faults) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+    told = np.full(len(asked.frame), "", object)
+    for name, rows in missing.items():
+        told[rows] = [f"{before}; no {name}" if before else f"no {name}" for before in told[rows]]
+    for name, rows in new.items():
+        labels = asked.frame.loc[rows, name]
+        told[rows] = [
+            f"{f'{before}; ' if before else ''}{name} {label} is new" for before, label in zip(told[rows], labels, strict=True)
+        ]
+    return told
+
+
+def notes_of(asked: AskedRows, missing: Faults, new: Faults) -> tuple[str, ...]:
+    """A sentence for each column with missing cells or new labels, with file and line."""
+    told = []
+    for name, rows in missing.items():
+        told.append(
+            f"column {name} is missing in {int(rows.sum()):,} rows, not predicted: {asked.where(np.flatnonzero(rows).tolist())}"
+        )
+    for name, rows in new.items():
+        labels = ", ".join(repr(label) for label in asked.frame.loc[rows, name].astype(str).unique()[:5])
+        told.append(
+            f"column {name} has labels that the model has not seen ({labels}): {asked.where(np.flatnonzero(rows).tolist())}"
+        )
+    return tuple(told)
+
+
+def _refuse(asked: AskedRows, row: int, missing: Faults) -> None:
+    """Raise the error for the first row that `strict` does not allow."""
+    place = asked.where([row])
+    empty = next((name for name, rows in missing.items() if rows[row]), None)
+    if empty is not None:
+        raise DataError(
+            "got an empty cell, expected a value", place=f"{place}, column {empty}", hint="Without --strict the row is left out."
+        )
+    raise DomainError("lies outside the measured domain", place=place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -13,6 +13,7 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.training.model import Model
 from mlperf.training.part_report import PartReport, parts_frame, table_part
 from mlperf.training.table.table_model import TableModel
+from mlperf.training.table.table_report import TableReport, table_report
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,11 +46,14 @@ class ModelReport(Shown):
         Left-out-CNN error of whole steps, one row a method; empty for a table.
     absent : tuple of str
         Components without rows: a prediction takes them from the machine's specification.
+    table : TableReport or None
+        What else a table's model says.
     """
 
     parts: tuple[PartReport, ...]
     accuracy: pd.DataFrame
     absent: tuple[str, ...]
+    table: TableReport | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """One row a part: fit quality beside left-out error and noise floor."""
@@ -85,9 +89,9 @@ def model_report(model: Model | TableModel, names: Sequence[str] | None = None) 
     """
     if isinstance(model, TableModel):
         part = table_part(model.target, model.fitted, model.errors, model.noise_floor)
-        report = ModelReport((part,), pd.DataFrame(), ())
+        report = ModelReport((part,), pd.DataFrame(), (), table_report(model))
     else:
         report = ModelReport(model.parts, model.score.accuracy, model.absent)
     if names is None:
         return report
-    return ModelReport(tuple(report.part(name) for name in names), report.accuracy, report.absent)
+    return replace(report, parts=tuple(report.part(name) for name in names))

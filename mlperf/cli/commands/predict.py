@@ -18,7 +18,8 @@ from mlperf.cli.framework.options import (
 )
 from mlperf.cli.framework.request import Request, request_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, Factors, Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_OR_INPUT, Factors, Words
+from mlperf.core.errors import UsageError
 
 CLOSED_FORMS = ("phases", "convolution", "second_moment", "paper")
 REFINEMENTS = ("recursion",)
@@ -37,12 +38,15 @@ Examples:
   mlperf predict model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --nodes 2 --subbatch 4 --timeline threads.svg
   mlperf predict counters-model.json --cnn alexnet --machine kfc --dataset-size 1281167 --subbatch 4 --profile-run
   mlperf predict table-model.json --rows new.csv
+  mlperf predict table-model.json --rows new.csv -o predicted.csv --by network
   mlperf predict table-model.json --rows new-nests.csv --join new-counts.csv --on kernel
 """
 )
 @model_argument
 @request_options
-@click.option("--rows", type=OLD_FILE, help="CSV to predict with a table's model.")
+@click.option("--rows", type=OLD_OR_INPUT, help="Table to predict with a table's model; - is the standard input.")
+@click.option("-o", "--output", type=NEW_FILE, help="With --rows: write every row with its prediction as CSV.")
+@click.option("--by", metavar="COLUMN", help="With --rows: sum the predictions of rows with an equal value.")
 @join_options
 @counter_options
 @click.option("--closed", type=Words(CLOSED_FORMS), default=CLOSED_FORMS[0], help="Closed form of waits and barrier.")
@@ -76,6 +80,8 @@ def predict(
     model_path: Path,
     request: Request,
     rows: Path | None,
+    output: Path | None,
+    by: str | None,
     join: tuple[Path, ...],
     on: tuple[tuple[str, ...], ...],
     counters_from: str | None,
@@ -88,20 +94,26 @@ def predict(
 
     model = load_model(model_path, "system", "table")
     if rows is not None:
-        predict_table_rows(model, rows, join, on, options, show)
-    else:
-        predict_networks(model, request, counters_from, timeline_path, options, show)
+        asked = {"join": join, "by": by, **({"on": on} if on else {})}
+        predict_table_rows(model, rows, asked, output, (model_path, rows, *join), options, show)
+        return
+    if output is not None or by is not None:
+        raise UsageError("got -o or --by without --rows, expected the rows of a table", hint="For example --rows new.csv.")
+    predict_networks(model, request, counters_from, timeline_path, options, show)
 
 
 def predict_table_rows(
-    model: Any, rows: Path, join: tuple[Path, ...], on: tuple[tuple[str, ...], ...], options: dict[str, Any], show: Show
+    model: Any, rows: Path, asked: dict[str, Any], output: Path | None, read: tuple[Path, ...], options: dict[str, Any], show: Show
 ) -> None:
-    """The target of each row of a table."""
+    """The target of each row of a table, shown or written."""
+    from mlperf.planning.table_output import check_not_input, write_rows
     from mlperf.planning.table_prediction import predict_rows
 
-    keys = {"on": on} if on else {}
-    found = predict_rows(model, rows, level=options["level"], strict=options["strict"], join=join, **keys)
-    show(found, data_sha256=model.provenance["data_sha256"], seed=options["seed"])
+    if output is not None:
+        check_not_input(output, read)
+    found = predict_rows(model, rows, level=options["level"], strict=options["strict"], **asked)
+    result = found if output is None else write_rows(found, output, read)
+    show(result, data_sha256=model.provenance["data_sha256"], seed=options["seed"])
 
 
 def predict_networks(
@@ -109,7 +121,11 @@ def predict_networks(
 ) -> None:
     """Epochs of networks on a cluster, and the threads of one configuration."""
     from mlperf import predict_epoch
+    from mlperf.training.table.table_model import TableModel
 
+    if isinstance(model, TableModel):
+        hint = "A network is predicted with the model of a campaign (mlperf train CAMPAIGN)."
+        raise UsageError(f"got the model of a table ({model.target}) without --rows, expected rows to predict", hint=hint)
     if counters_from is not None:
         model = counted(model, request, counters_from, show)
     chosen = prediction_options(**options)

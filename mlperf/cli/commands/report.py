@@ -95,9 +95,10 @@ def report_model(path: Path, components: tuple[str, ...], html_path: Path | None
     result = whole.statsmodels() if as_statsmodels else whole
     if html_path is not None:
         from mlperf.report.figures.html import write_page
-        from mlperf.report.text.views import result_sections
+        from mlperf.report.text.views import result_page
 
-        write_page(html_path, f"Report of {path.name}", result_sections(result))
+        lead = "" if whole.table is None else f"{whole.table.verdict} {whole.table.reason}"
+        write_page(html_path, f"Report of {path.name}", result_page(result), lead=lead)
         show.note(f"page written to {html_path}")
     show(result, data_sha256=model.provenance["data_sha256"])
 
@@ -129,7 +130,7 @@ def report_figures(
     beside = None if second is None else read_campaign(second)
     material = FigureInputs(
         campaign,
-        given=None if model_path is None else mlperf.load_model(model_path, "system", "table"),
+        given=None if model_path is None else mlperf.load_model(model_path, "system"),
         machines=tuple(find_machine(name) for name in machines),
         second=beside,
         cnns=cnns,

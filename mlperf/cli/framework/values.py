@@ -13,6 +13,7 @@ from mlperf.core.suggest import did_you_mean
 
 NEW_FILE = click.Path(dir_okay=False, path_type=Path)
 OLD_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+OLD_OR_INPUT = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
 

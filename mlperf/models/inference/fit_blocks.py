@@ -11,6 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import FitError
+from mlperf.core.json_fields import frame_from_dict
 from mlperf.core.shown import Shown, plain
 from mlperf.models.inference.anova import TermTable
 from mlperf.models.inference.clustered import ClusterInference, RowGroups, cluster_inference
@@ -86,7 +87,13 @@ class FitBlocks(Shown):
     def stored_path(self) -> pd.DataFrame | None:
         """The selection's path of a fit that was read from a file; None where the fit still has its own."""
         path = self._made.get("path")
-        return None if path is None else pd.DataFrame(path["rows"], columns=path["columns"])
+        return None if path is None else frame_from_dict(path, "path")
+
+    @property
+    def stored_trace(self) -> str | None:
+        """What R's ``step`` printed, of a fit that was read from a file; None where the fit has its own, or in old files."""
+        trace: str | None = self._made.get("trace")
+        return trace
 
     def _once(self, key: str, make: Callable[[], Any]) -> Any:
         if key not in self._made:
@@ -294,7 +301,7 @@ class FitBlocks(Shown):
     @property
     def reasons(self) -> Mapping[str, str]:
         """Why a block of selective, stability, nested_cv is missing though switched on (as far as they were asked for)."""
-        return dict(self._made.get("reasons", {})) if self._extras is None else dict(self._extras.reasons)
+        return dict(sorted((self._made.get("reasons", {}) if self._extras is None else self._extras.reasons).items()))
 
     def _kept(self) -> IntArray:
         stored: IntArray = self._made["kept"] if self._extras is None else self._extras.kept

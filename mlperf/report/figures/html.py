@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Picture:
-    """A figure on the page with its heading and caption."""
+    """A figure on the page with its heading and caption; those ``beside`` each other share a line where it is wide enough."""
 
     title: str
     figure: Figure
     caption: str = ""
+    beside: bool = False
 
 
 def html_page(title: str, parts: Sequence[Section | Picture], *, lead: str = "", footer: str = "", time_unit: str = AUTO) -> str:
@@ -66,10 +67,10 @@ def write_page(path: Path, title: str, parts: Sequence[Section | Picture], *, le
 
 def part_view(part: Section | Picture, time_unit: str) -> dict[str, Any]:
     """What the template needs of one part."""
-    empty = {"title": part.title, "columns": (), "rows": (), "text": "", "svg": "", "caption": ""}
+    empty = {"title": part.title, "columns": (), "rows": (), "text": "", "svg": "", "caption": "", "beside": False}
     if isinstance(part, Picture):
-        return empty | {"svg": figure_svg(part.figure), "caption": part.caption}
+        return empty | {"svg": figure_svg(part.figure), "caption": part.caption, "beside": part.beside}
     if part.frame is None:
         return empty | {"text": part.text}
-    columns = frame_columns(part.frame, time_unit)
+    columns = frame_columns(part.frame, time_unit, part.alike)
     return empty | {"columns": columns, "rows": list(zip(*(column.cells for column in columns), strict=True))}

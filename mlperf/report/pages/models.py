@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 from mlperf.report.figures.figures import PALETTE, new_figure, style
+from mlperf.report.figures.html import Picture
+from mlperf.report.pages.table_models import against_left_out, errors_named, table_page, table_sections
 from mlperf.report.text.views import Section
 from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.training.components.run_fits import ALLREDUCE
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from mlperf.training.model_report import ModelReport, StatsmodelsSummaries
     from mlperf.training.part_report import PartReport
     from mlperf.training.run_model import RunModel
-    from mlperf.training.table.table_model import TableModel
 
 METHODS = {
     "paper": "hand-chosen terms of the paper, plain least squares",
@@ -132,40 +133,10 @@ def absent_text(model: Model) -> str:
     return f"Not measured, taken from the machine's specification when predicting: {', '.join(model.absent)}."
 
 
-def table_model_sections(model: TableModel) -> tuple[Section, ...]:
-    """How good it is in words, the methods that were compared, the explainable fit, what was done with the columns."""
-    from mlperf.training.table.verdict import verdict
-
-    sections = [Section(f"Model of {model.target}: {model.method}", text=f"{verdict(model)}\n{model.reason}")]
-    if len(model.methods) > 1:
-        sections.append(Section("Methods on left-out rows", methods_table(model.methods)))
-    sections.append(Section(f"Terms chosen by AIC for {model.target}", text=str(model.fitted.estimator.report_)))
-    if len(model.by_group):
-        sections.append(Section(f"Left-out error by {model.groups}", model.by_group))
-    remarks = [*(f"{item.name} {item.reason}" for item in model.set_aside), *model.notes]
-    if remarks:
-        sections.append(Section("Left aside and noted", text="\n".join(f"- {remark}" for remark in remarks)))
-    left_out = "too few groups to leave one out" if model.errors is None else errors_text(model.errors)
-    grouped = f"groups of equal {model.groups}" if model.groups else "groups of equal features"
-    return (*sections, Section("", text=f"Left-out error ({grouped}): {left_out}."))
-
-
-def methods_table(methods: pd.DataFrame) -> pd.DataFrame:
-    """The methods compared, errors under names that say what they are."""
-    shown = methods[["method", "mape", "median", "q3", "nonpositive", "beyond", "chosen"]].copy()
-    shown["chosen"] = np.where(shown["chosen"], "predicts", "")
-    names = {"median": "median_error", "q3": "third_quartile_error", "nonpositive": "nonpositive_share"}
-    return shown.rename(columns={**names, "beyond": "log_error_beyond"})
-
-
-def errors_text(left_out: LeftOutError) -> str:
-    """Mean, median and largest relative error in words."""
-    errors = left_out.errors
-    return f"MAPE {100 * errors.mape:.2f} %, median {100 * errors.median:.2f} %, max {100 * errors.max:.1f} %, n = {errors.n}"
-
-
 def report_sections(result: ModelReport) -> tuple[Section, ...]:
     """Overview, errors of whole steps, every part, and what was not measured."""
+    if result.table is not None:
+        return table_sections(result)
     sections = [Section("Parts of the model", overview(result))]
     if len(result.accuracy):
         sections.append(Section("Training steps of CNNs left out of the fit", errors_named(result.accuracy)))
@@ -175,15 +146,14 @@ def report_sections(result: ModelReport) -> tuple[Section, ...]:
     return tuple(sections)
 
 
+def report_page(result: ModelReport) -> tuple[Section | Picture, ...]:
+    """The pictures and tables of a table's model; of a campaign's the sections."""
+    return report_sections(result) if result.table is None else table_page(result)
+
+
 def overview(result: ModelReport) -> pd.DataFrame:
     """One row a part."""
     return result.to_frame().rename(columns={"n": "n_rows", "n_warnings": "warnings"}).dropna(axis="columns", how="all")
-
-
-def errors_named(table: pd.DataFrame) -> pd.DataFrame:
-    """Error columns under names that say what they are."""
-    named = {"median": "median_error", "q3": "third_quartile_error", "max": "max_error", "bias": "mean_error"}
-    return table.rename(columns={**named, "nonpositive": "nonpositive_share"})
 
 
 def part_sections(part: PartReport) -> tuple[Section, ...]:
@@ -205,7 +175,9 @@ def summary_sections(result: StatsmodelsSummaries) -> tuple[Section, ...]:
 
 
 def report_figure(result: ModelReport) -> Figure:
-    """Left-out error of each part as a bar, its noise floor as a mark."""
+    """Left-out error of each part as a bar, its noise floor as a mark; of a table measured against predicted."""
+    if result.table is not None:
+        return against_left_out(result.table)
     table = result.to_frame()
     places = np.arange(len(table))
     with style():

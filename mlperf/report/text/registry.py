@@ -11,10 +11,11 @@ from mlperf.core.shown import Shown
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Where the sections and the figure of a result class are made, as ``"module:function"``; empty where there is none."""
+    """Where the sections, the figure and the page of a result class are made, as ``"module:function"``; empty where nowhere."""
 
     sections: str = ""
     figure: str = ""
+    page: str = ""
 
 
 FEATURES = {"mlperf.features.network.base:FeatureTable": View("mlperf.report.pages.features:feature_sections")}
@@ -51,12 +52,16 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
         },
         "train": {
             "mlperf.training.model:Model": View("mlperf.report.pages.models:model_sections"),
-            "mlperf.training.table.table_model:TableModel": View("mlperf.report.pages.models:table_model_sections"),
+            "mlperf.training.table.table_model:TableModel": View(
+                "mlperf.report.pages.table_models:model_sections", "mlperf.report.pages.table_models:model_figure"
+            ),
             "mlperf.training.quality.quality_model:QualityModel": View("mlperf.report.pages.quality:quality_sections"),
         },
         "report": {
             "mlperf.training.model_report:ModelReport": View(
-                "mlperf.report.pages.models:report_sections", "mlperf.report.pages.models:report_figure"
+                "mlperf.report.pages.models:report_sections",
+                "mlperf.report.pages.models:report_figure",
+                "mlperf.report.pages.models:report_page",
             ),
             "mlperf.training.model_report:StatsmodelsSummaries": View("mlperf.report.pages.models:summary_sections"),
             "mlperf.report.paper.result:PaperFigures": View("mlperf.report.paper.view:figure_sections"),
@@ -66,12 +71,16 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
             "mlperf.planning.run_prediction:Prediction": View(
                 "mlperf.report.pages.predictions:prediction_sections", "mlperf.report.pages.predictions:prediction_figure"
             ),
-            "mlperf.planning.table_prediction:RowPredictions": View(),
+            "mlperf.planning.table_prediction:RowPredictions": View("mlperf.report.pages.table_rows:row_sections"),
+            "mlperf.planning.table_output:RowsWritten": View("mlperf.report.pages.table_rows:written_sections"),
         },
         "compare": {
             "mlperf.planning.compare:Comparison": View(
                 "mlperf.report.pages.predictions:comparison_sections", "mlperf.report.pages.predictions:comparison_figure"
-            )
+            ),
+            "mlperf.planning.table_comparison:TableComparison": View(
+                "mlperf.report.pages.table_rows:comparison_sections", "mlperf.report.pages.table_rows:comparison_figure"
+            ),
         },
         "search": {
             "mlperf.planning.search.result:SearchResult": View(

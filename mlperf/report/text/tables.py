@@ -121,12 +121,18 @@ def plain_text(value: Any) -> str:
     return str(value)
 
 
-def frame_columns(frame: pd.DataFrame, time_unit: str = AUTO) -> tuple[Column, ...]:
-    """Every column of a frame, ready to print."""
-    return tuple(column_view(str(name), list(frame[name]), time_unit) for name in frame.columns)
+def frame_columns(frame: pd.DataFrame, time_unit: str = AUTO, alike: Sequence[str] = ()) -> tuple[Column, ...]:
+    """Every column of a frame, ready to print; the columns named ``alike`` share one unit of time."""
+    shared = common_unit(frame, alike) if time_unit == AUTO and alike else time_unit
+    return tuple(column_view(str(name), list(frame[name]), shared if name in alike else time_unit) for name in frame.columns)
 
 
-def frame_table(frame: pd.DataFrame, time_unit: str = AUTO) -> Table:
+def common_unit(frame: pd.DataFrame, names: Sequence[str]) -> str:
+    """The unit that reads best for all seconds of some columns together."""
+    return best_unit([float(value) for name in names for value in frame[name] if is_number(value)], TIME_UNITS_S, "s")
+
+
+def frame_table(frame: pd.DataFrame, time_unit: str = AUTO, alike: Sequence[str] = ()) -> Table:
     """A frame as a rich table.
 
     Parameters
@@ -135,12 +141,14 @@ def frame_table(frame: pd.DataFrame, time_unit: str = AUTO) -> Table:
         Any frame; units follow from the column names.
     time_unit : str
         ``"auto"`` or a key of ``TIME_UNITS_S``, for every column of seconds.
+    alike : sequence of str
+        Columns of seconds that share one unit.
     """
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    columns = frame_columns(frame, time_unit)
+    columns = frame_columns(frame, time_unit, alike)
     for column in columns:
         table.add_column(
             column.heading,

@@ -25,11 +25,15 @@ WIDE = 10_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """One part of what people see: a titled table, or a titled text where ``frame`` is None."""
+    """One part of what people see: a titled table, or a titled text where ``frame`` is None.
+
+    Columns of seconds that are named ``alike`` share one unit.
+    """
 
     title: str
     frame: pd.DataFrame | None = None
     text: str = ""
+    alike: tuple[str, ...] = ()
 
 
 def result_sections(result: Shown) -> tuple[Section, ...]:
@@ -38,6 +42,13 @@ def result_sections(result: Shown) -> tuple[Section, ...]:
     if not view.sections:
         return (Section("", result.to_frame()),)
     made: tuple[Section, ...] = load(view.sections)(result)
+    return made
+
+
+def result_page(result: Shown) -> tuple[Any, ...]:
+    """Parts of a page (`Section` or `mlperf.report.figures.html.Picture`); the sections where there is no page of its own."""
+    view = view_of(result)
+    made: tuple[Any, ...] = load(view.page)(result) if view.page else result_sections(result)
     return made
 
 
@@ -95,7 +106,7 @@ def section_text(section: Section, console: Console, time_unit: str) -> str:
         if section.title:
             console.print(section.title, style="bold", highlight=False, markup=False)
         if section.frame is not None:
-            console.print(frame_table(section.frame, time_unit))
+            console.print(frame_table(section.frame, time_unit, section.alike))
         else:
             console.print(section.text, highlight=False, markup=False)
     return "\n".join(line.rstrip() for line in captured.get().splitlines()).strip("\n")

@@ -20,6 +20,16 @@ from mlperf.training.table.table_regressor import TableRegressor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RowAnswers:
+    """What is said of some rows: ``predicted`` and ``in_domain``, shape (n_rows,), intervals of the ``mean`` and of a ``run``."""
+
+    predicted: FloatArray
+    in_domain: BoolArray
+    mean: Interval
+    run: Interval
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TableFit:
     """Fitted methods of one column.
 
@@ -58,31 +68,45 @@ class TableFit:
         both = (*self.chosen.columns_, *(() if self.beyond is None else self.beyond.columns_))
         return tuple(dict.fromkeys(both))
 
+    @property
+    def levels(self) -> dict[str, frozenset[str]]:
+        """Labels that the fits have seen, by column."""
+        fits = (self.chosen,) if self.beyond is None else (self.chosen, self.beyond)
+        found: dict[str, frozenset[str]] = {}
+        for name, levels in (item for fit in fits for item in fit.levels_.columns.items() if item[0] in self.columns):
+            found[name] = found.get(name, frozenset()) | {*levels.kept, *levels.pooled}
+        return found
+
     def predict(self, rows: pd.DataFrame) -> FloatArray:
         """The target of each row, shape (n_rows,)."""
-        return self._centre(rows, self.in_domain(rows))
+        return self._located(rows)[0]
 
     def in_domain(self, rows: pd.DataFrame) -> BoolArray:
         """Whether each row lies inside the measured domain."""
         return self.chosen.in_domain(self._own(rows, self.chosen))
 
-    def _centre(self, rows: pd.DataFrame, inside: BoolArray) -> FloatArray:
-        centre = self.chosen.predict(self._own(rows, self.chosen))
-        if self.beyond is not None and not inside.all():
-            centre[~inside] = self.beyond.predict(self._own(rows[~inside], self.beyond))
-        return self.total_scale * centre
-
     def predict_interval(self, rows: pd.DataFrame, kind: str = "run", level: float = 0.95) -> Interval:
         """Interval of the mean or of a run of every row, shape (n_rows,); that of a run holds that of the mean."""
-        inside = self.in_domain(rows)
+        found = self.answers(rows, level)
+        return found.mean if kind == "mean" else found.run
+
+    def answers(self, rows: pd.DataFrame, level: float = 0.95) -> RowAnswers:
+        """Everything that is said of some rows, each method asked once."""
+        centre, inside = self._located(rows)
         mean = self._own_interval(rows, "mean", level)
         if self.residuals is None:
-            return mean if kind == "mean" else self._own_interval(rows, "run", level)
-        run = self._run_interval(rows, inside, level, self.residuals)
+            return RowAnswers(centre, inside, mean, self._own_interval(rows, "run", level))
+        run = self._run_interval(rows, centre, inside, level, self.residuals)
         lower, upper = np.where(inside, mean.lower, np.nan), np.where(inside, mean.upper, np.nan)
-        if kind == "mean":
-            return Interval(np.where(np.isnan(lower), run.lower, lower), np.where(np.isnan(upper), run.upper, upper), level)
-        return Interval(np.fmin(run.lower, lower), np.fmax(run.upper, upper), level)
+        known = Interval(np.where(np.isnan(lower), run.lower, lower), np.where(np.isnan(upper), run.upper, upper), level)
+        return RowAnswers(centre, inside, known, Interval(np.fmin(run.lower, lower), np.fmax(run.upper, upper), level))
+
+    def _located(self, rows: pd.DataFrame) -> tuple[FloatArray, BoolArray]:
+        """Prediction of each row, and whether it lies inside the measured domain."""
+        centre, inside = self.chosen.predict_flagged(self._own(rows, self.chosen))
+        if self.beyond is not None and not inside.all():
+            centre[~inside] = self.beyond.predict(self._own(rows[~inside], self.beyond))
+        return self.total_scale * centre, inside
 
     def _own_interval(self, rows: pd.DataFrame, kind: str, level: float) -> Interval:
         """What the method itself says; NaN where it says nothing."""
@@ -92,10 +116,12 @@ class TableFit:
             return no_interval(len(rows), level)
         return Interval(self.total_scale * found.lower, self.total_scale * found.upper, level)
 
-    def _run_interval(self, rows: pd.DataFrame, inside: BoolArray, level: float, residuals: ResidualQuantiles) -> Interval:
+    def _run_interval(
+        self, rows: pd.DataFrame, centre: FloatArray, inside: BoolArray, level: float, residuals: ResidualQuantiles
+    ) -> Interval:
         """From the errors on left-out rows."""
         size = 1.0 if self.difficulty is None else self.difficulty.at(self._numbers(rows))
-        logs = np.log(self._centre(rows, inside))
+        logs = np.log(centre)
         near = conformal_interval(logs, residuals, "log", level, size)
         if self.residuals_beyond is None or inside.all():
             return Interval(np.exp(near.lower), np.exp(near.upper), level)

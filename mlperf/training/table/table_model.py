@@ -20,11 +20,12 @@ from mlperf.training.fits.left_out import LeftOutError, left_out_from_dict
 from mlperf.training.fits.ratio_model import Scaled
 from mlperf.training.table.columns import SetAside
 from mlperf.training.table.screening import is_number
-from mlperf.training.table.table_fit import TableFit
+from mlperf.training.table.table_fit import RowAnswers, TableFit
 
 N_QUANTILES = 21
 NOT_FINITE = {"NaN": float("nan"), "Inf": float("inf"), "-Inf": -float("inf")}
 """As JSON writes them."""
+SHOWN_ORDER = ("method", "complexity", "group", "measured", "predicted", "n", "mape", "median", "q3", "loss", "behind", "behind_se")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,6 +127,27 @@ class TableModel(Shown):
         """Interval of the mean or of a run of each row, shape (n_rows,), in the table's unit."""
         return self.fitted.predict_interval(self.ordered(rows), kind=kind, level=level)
 
+    def answers(self, rows: pd.DataFrame, level: float = 0.95) -> RowAnswers:
+        """All of that at once: every method is asked once."""
+        own = self.ordered(rows)
+        if isinstance(self.fitted, TableFit):
+            return self.fitted.answers(own, level)
+        mean, run = (self.fitted.predict_interval(own, kind, level) for kind in ("mean", "run"))
+        return RowAnswers(self.fitted.predict(own), self.fitted.in_domain(own), mean, run)
+
+    @property
+    def levels(self) -> dict[str, frozenset[str]]:
+        """Labels that the fit has seen, by column."""
+        if isinstance(self.fitted, TableFit):
+            return self.fitted.levels
+        domain = getattr(self.fitted.estimator, "domain_", None)
+        return {} if domain is None else {name: frozenset(known) for name, known in domain.levels.items()}
+
+    @property
+    def takes_new_levels(self) -> bool:
+        """Whether a label never seen is taken for the most frequent one; else such a row cannot be predicted."""
+        return isinstance(self.fitted, TableFit)
+
     def to_dict(self) -> dict[str, Any]:
         """The document that `mlperf.save_model` writes."""
         if isinstance(self.fitted, Scaled):
@@ -205,7 +227,7 @@ def _told(fields: Fields, fit: TableFit) -> dict[str, Any]:
         "methods": _table(fields, "methods"),
         "left_out": _table(fields, "left_out"),
         "by_group": _table(fields, "by_group"),
-        "profile": {str(name): tuple(values) for name, values in dict(fields.raw("profile")).items()},
+        "profile": _profile(fields, fit.columns),
         "set_aside": tuple(SetAside(str(item["name"]), str(item["reason"])) for item in fields.items("set_aside")),
         "notes": fields.texts("notes"),
     }
@@ -222,9 +244,17 @@ def _untold(fit: Scaled) -> dict[str, Any]:
     }
 
 
+def _profile(fields: Fields, columns: tuple[str, ...]) -> dict[str, tuple[Any, ...]]:
+    """The profile in the order of the training, which a file does not keep."""
+    found = {str(name): tuple(values) for name, values in dict(fields.raw("profile")).items()}
+    return {name: found[name] for name in (*columns, *found) if name in found}
+
+
 def _table(fields: Fields, key: str) -> pd.DataFrame:
-    rows = [dict(item) for item in fields.items(key)]
-    return pd.DataFrame([{name: NOT_FINITE.get(value, value) for name, value in row.items()} for row in rows])
+    """Rows of a table; its columns in the order in which they are shown, which a file does not keep."""
+    rows = [{name: NOT_FINITE.get(value, value) for name, value in dict(item).items()} for item in fields.items(key)]
+    found = pd.DataFrame(rows)
+    return found[sorted(found, key=lambda name: SHOWN_ORDER.index(name) if name in SHOWN_ORDER else len(SHOWN_ORDER))]
 
 
 def _joined_from_fields(fields: Fields) -> tuple[JoinedTable, ...]:

@@ -140,10 +140,15 @@ class TableRegressor(TimeRegressor):
 
     def in_domain(self, X: Any) -> BoolArray:
         """Whether each row lies inside the measured domain, with levels that were seen and a time not cut off; shape (n_rows,)."""
+        return self.predict_flagged(X)[1]
+
+    def predict_flagged(self, X: Any) -> tuple[FloatArray, BoolArray]:
+        """What `predict` and `in_domain` say of each row, shape (n_rows,) each, the member asked once."""
         frame = self._read(X)
         rows = self.levels_.apply(frame)
+        raw = self._raw(rows)
         inside = np.asarray(self.member_.in_domain(rows), bool) & ~self.levels_.unseen(frame)
-        return inside & (self._raw(rows) >= self.least_) if self.least_ > 0.0 else inside
+        return self._floored(raw), inside & (raw >= self.least_) if self.least_ > 0.0 else inside
 
     def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:
         """What the method itself says of each row, shape (n_rows,), not below the floor of predictions.

@@ -295,7 +295,8 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def trace_text_(self) -> str:
         """What R's ``step`` prints."""
-        return self._searched().text()
+        stored = self._fitted.report.stored_trace if hasattr(self, "_fitted") else None
+        return self._searched().text() if stored is None else stored
 
     def _searched(self) -> SearchOutcome:
         if not hasattr(self, "_fitted"):

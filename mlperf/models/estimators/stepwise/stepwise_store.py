@@ -54,7 +54,15 @@ def stepwise_to_dict(model: Any) -> dict[str, Any]:
         "domain": fitted.domain().to_dict(),
         "report": fitted.report.to_dict(),
         "path": selection if selection is not None else fitted.report._made.get("path"),
+        **({} if (trace := _trace(fitted)) is None else {"trace": trace}),
     }
+
+
+def _trace(fitted: FittedTerms) -> str | None:
+    """What R's ``step`` prints, where the fit is reported."""
+    if fitted.searched is None:
+        return fitted.report.stored_trace
+    return None if fitted.report._extras is None else fitted.searched.text()
 
 
 def stepwise_from_dict(cls: type[Any], document: Mapping[str, Any], path: str = "$") -> Any:
@@ -81,6 +89,7 @@ def stepwise_from_dict(cls: type[Any], document: Mapping[str, Any], path: str = 
         offsets = tuple(parse(entry) for entry in fields.texts("offsets"))
         domain = Domain.from_dict(fields.raw("domain"), f"{path}.domain")
         report._made["path"] = fields.raw("path")
+        report._made["trace"] = None if fields.missing("trace") else fields.text("trace")
         if len(spread.coef) != len(names):
             raise DataError(f"got {len(spread.coef)} coefficients, expected {len(names)}", place=f"{path}.spread.coef")
         model._publish(FittedTerms(terms, kept, names, spread, report, relations, offsets, None, None, [domain]))

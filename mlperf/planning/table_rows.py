@@ -1,0 +1,106 @@
+"""Rows to predict as they come: cells may be missing, labels may be new, and every such row is found again in its file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray
+from mlperf.core.errors import DataError
+from mlperf.datasets.joining.join import Keys, Table, join_tables
+from mlperf.datasets.reading.any_table import read_any_table
+from mlperf.datasets.reading.foreign import open_table
+from mlperf.datasets.reading.source import is_standard_input
+from mlperf.training.table.table_model import TableModel
+
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AskedRows:
+    """Rows that a model is asked about.
+
+    Attributes
+    ----------
+    frame : DataFrame, shape (n_rows, ...)
+        Every column of the table; NaN or ``""`` where a cell is missing.
+    path : Path or None
+        The file that they stand in, where it can be read again.
+    name : str
+        What the rows are called in messages.
+    """
+
+    frame: pd.DataFrame
+    path: Path | None
+    name: str
+
+    def where(self, rows: Sequence[int]) -> str:
+        """Places of some rows (from 0, rising), the first few by number: ``"new.csv, lines 3, 7, 9 and 4 more"``."""
+        if self.path is not None:
+            return f"{self.path}, {open_table(self.path).cells.where(rows)}"
+        more = f" and {len(rows) - MOST_NAMED:,} more" if len(rows) > MOST_NAMED else ""
+        return f"{self.name}, row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows[:MOST_NAMED]))}{more}"
+
+    def missing(self, name: str) -> BoolArray:
+        """Rows whose cell of a column is missing, shape (n_rows,)."""
+        column = self.frame[name]
+        return np.asarray(column.isna() | column.astype(object).eq(""), bool)
+
+    def new_labels(self, name: str, known: frozenset[str]) -> BoolArray:
+        """Rows with a label of a column that is not among the known ones, shape (n_rows,)."""
+        return ~self.frame[name].astype(str).isin(known).to_numpy(bool)
+
+
+def asked_rows(model: TableModel, rows: Table, join: Sequence[Table] = (), on: Keys | Sequence[Keys] = ()) -> AskedRows:
+    """Read rows to predict, with the columns of feature tables where some are given.
+
+    Raises
+    ------
+    DataError
+        A column that the model reads is missing, a key has no partner, or a cell is no number where the model needs one.
+    """
+    if isinstance(rows, pd.DataFrame):
+        asked = AskedRows(rows.reset_index(drop=True), None, "rows")
+    else:
+        again = None if is_standard_input(rows) else Path(rows)
+        asked = AskedRows(read_any_table(rows, duplicates="keep", others="keep"), again, str(rows))
+    if join:
+        joined = join_tables(asked.frame if asked.path is None else asked.path, join, on, duplicates="keep")
+        asked = AskedRows(joined.frame, asked.path, asked.name)
+    model.check_columns(asked.frame, asked.name if asked.path is None else f"{asked.path}, line 1")
+    return _typed(model, asked)
+
+
+def _typed(model: TableModel, asked: AskedRows) -> AskedRows:
+    """Labels as texts and numbers as numbers, as the model was trained; DataError: a text among the numbers."""
+    frame, labels = asked.frame, model.levels
+    counted = [name for name in labels if pd.api.types.is_numeric_dtype(frame[name])]
+    texts = [name for name in model.columns if name not in labels and not pd.api.types.is_numeric_dtype(frame[name])]
+    made = {name: _labels(asked, name) for name in counted} | {name: _numbers(asked, name) for name in texts}
+    return AskedRows(frame.assign(**made), asked.path, asked.name) if made else asked
+
+
+def _labels(asked: AskedRows, name: str) -> pd.Series[str]:
+    """A column of labels that look like numbers, as they are written where they stand in a file."""
+    table = None if asked.path is None else open_table(asked.path)
+    if table is None or name not in table.header:
+        return asked.frame[name].astype(str)
+    return table.cells.texts([name])[name].str.strip()
+
+
+def _numbers(asked: AskedRows, name: str) -> pd.Series[float]:
+    """A column of numbers that was read as texts: every cell is missing, or one is none."""
+    column = asked.frame[name].replace("", np.nan)
+    numbers = pd.to_numeric(column, errors="coerce")
+    wrong = np.flatnonzero(numbers.isna() & column.notna())
+    if len(wrong):
+        raise DataError(
+            f"got {column.iloc[wrong[0]]!r}, expected a number",
+            place=f"{asked.where(wrong[:1].tolist())}, column {name}",
+            hint="The model was trained on numbers there; leave the cell empty where none is known.",
+        )
+    return numbers

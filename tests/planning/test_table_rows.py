@@ -1,0 +1,57 @@
+"""Rows to predict are read as the model was trained, and found again in their file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import mlperf
+from mlperf.core.errors import DataError
+from mlperf.planning.table_rows import AskedRows, asked_rows
+from mlperf.training.table.table_model import TableModel
+
+
+@pytest.fixture(scope="module")
+def model() -> TableModel:
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"size": rng.uniform(1.0, 9.0, 60), "code": rng.choice(["01", "2"], 60)})
+    table["time_s"] = (2.0 + table["size"]) * table["code"].map({"01": 1.0, "2": 2.0})
+    return mlperf.train(table, target="time_s", terms=["size", "code", "size:code"], method="ols", report="none")
+
+
+def test_places_are_lines_of_a_file_or_numbers_of_rows(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text('a\n1\n"2"\n3\n4\n5\n', encoding="utf-8")
+    frame = pd.DataFrame({"a": range(5)})
+    assert AskedRows(frame, path, "rows.csv").where([0, 1, 2, 4]) == f"{path}, lines 2, 3, 4 and 1 more"
+    assert AskedRows(frame, None, "rows").where([0, 1, 2, 4]) == "rows, rows 0, 1, 2 and 1 more"
+    assert AskedRows(frame, None, "rows").where([3]) == "rows, row 3"
+
+
+def test_labels_keep_their_zeros_and_numbers_may_be_missing(model: TableModel, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("code,size\n01,\n2,3.5\n,4\n", encoding="utf-8")
+    asked = asked_rows(model, path)
+    assert asked.frame["code"].tolist() == ["01", "2", ""]
+    assert asked.missing("size").tolist() == [True, False, False]
+    assert asked.missing("code").tolist() == [False, False, True]
+    assert asked.new_labels("code", frozenset({"01"})).tolist() == [False, True, True]
+
+
+def test_a_text_among_numbers_of_a_frame_is_named(model: TableModel) -> None:
+    with pytest.raises(DataError, match="got 'big', expected a number") as caught:
+        asked_rows(model, pd.DataFrame({"size": [1.0, "big"], "code": "2"}))
+    assert caught.value.place == "rows, row 1, column size"
+
+
+def test_feature_tables_bring_the_columns_that_rows_lack(model: TableModel, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("kernel,code\nx,01\ny,2\nx,2\n", encoding="utf-8")
+    asked = asked_rows(model, path, [pd.DataFrame({"kernel": ["x", "y"], "size": [1.5, 2.5]})], "kernel")
+    assert asked.frame["size"].tolist() == [1.5, 2.5, 1.5]
+    with pytest.raises(DataError, match="is missing size") as caught:
+        asked_rows(model, path)
+    assert str(caught.value.place).startswith(f"{path}, line 1")
