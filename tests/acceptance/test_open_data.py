@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from made_once import Once
 
 LIMITS = read_limits(Path(__file__).with_name("open_data.toml"), TASKS)
-N_GOALS = 182
+N_GOALS = 380
+COVERAGE = "coverage in domain"
+MISSED = {
+    *(("T1", subject, COVERAGE) for subject in ("A8 KNL", "A9 KNL", "A9 1080Ti", "A9 M40", "D3 P100")),
+    *(("T2", subject, COVERAGE) for subject in ("A9 1080Ti", "D3 K80", "D3 P100")),
+    ("T1", "D3 P100", "MAPE"),
+}
+"""Told on the page: intervals of 16 to 156 rows that hold one row more than 98 %, and 20 CNNs whose terms are chosen in each fold."""
 DOCS = Path(__file__).parents[2] / "docs"
 ACROSS = ("mean", "all")
 """Names of findings over several devices."""
@@ -92,17 +99,19 @@ def test_limits_are_of_devices_that_the_tasks_run_on() -> None:
         assert device in (*TASKS[task].devices, *TASKS[task].sets, *ACROSS)
 
 
-def test_the_published_page_shows_every_goal_with_its_limit_and_none_missed() -> None:
+def test_the_published_page_shows_every_goal_with_its_limit_and_those_that_are_missed() -> None:
     """Rows of the page's goal tables: device, goal, reached, limit, met."""
     page = next(DOCS.rglob("accuracy.md")).read_text(encoding="utf-8")
-    assert f"{N_GOALS} of {N_GOALS} goals met." in page
-    shown, task = {}, ""
+    assert f"{N_GOALS - len(MISSED)} of {N_GOALS} goals met." in page
+    shown, missing, task = {}, set(), ""
     for line in page.splitlines():
         task = line.split(":")[0].removeprefix("## ") if line.startswith("## ") else task
-        row = re.fullmatch(r"\| (.+) \| (.+) \| (.+) \| (.+) \| yes \|", line)
+        row = re.fullmatch(r"\| (.+) \| (.+) \| (.+) \| (.+) \| (yes|\*\*no\*\*) \|", line)
         if row is not None:
             shown[task, row[1], row[2]] = row[4]
+            missing |= {(task, row[1], row[2])} if row[5] != "yes" else set()
     assert set(shown) == set(LIMITS)
+    assert missing == MISSED
     for (task, device, what), limit in LIMITS.items():
         if not isinstance(limit.upper, str):
             kind = "flag" if "yes" in shown[task, device, what] else "fraction" if "%" in shown[task, device, what] else "number"
