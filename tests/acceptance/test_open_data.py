@@ -31,7 +31,7 @@ MISSED = {
     *(("T2", subject, COVERAGE) for subject in ("A9 1080Ti", "D3 K80", "D3 P100")),
     ("T1", "D3 P100", "MAPE"),
 }
-"""Told on the page: intervals of 16 to 156 rows that hold one row more than 98 %, and 20 CNNs whose terms are chosen in each fold."""
+"""Told on the page: intervals of 16 to 156 rows that hold one row more than 98 %, and 20 CNNs, terms chosen in each fold."""
 DOCS = Path(__file__).parents[2] / "docs"
 ACROSS = ("mean", "all")
 """Names of findings over several devices."""
