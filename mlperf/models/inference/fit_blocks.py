@@ -384,7 +384,7 @@ class FitBlocks(Shown):
         }
         later = {name: plain(getattr(self, name)) for name in ("clustered", "lack_of_fit", "statsmodels_summary", "other_choices")}
         later["row_figures"] = self.row_figures.to_dict() if self.has_row_figures else None
-        document |= {name: value for name, value in later.items() if value is not None}
+        document |= {name: value for name, value in later.items() if value not in (None, {})}
         blocks = {name: self._extra(name) for name in ("selective", "stability", "nested_cv")}
         document |= {name: None if block is None else block.to_dict() for name, block in blocks.items()}
         made = any(block is not None for block in blocks.values())

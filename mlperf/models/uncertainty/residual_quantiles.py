@@ -103,7 +103,8 @@ class ResidualQuantiles:
     def to_dict(self) -> dict[str, Any]:
         """The quantiles as JSON types; their probabilities follow from the number of residuals."""
         kept = {"value": self.value.tolist(), "n_samples": self.n_samples, "spread": self.spread}
-        return kept | {"n_parameters": self.n_parameters}
+        # Files of earlier releases say nothing of it, and are written again as they were.
+        return kept if self.n_parameters == 1 else kept | {"n_parameters": self.n_parameters}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> ResidualQuantiles:

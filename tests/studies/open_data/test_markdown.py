@@ -98,4 +98,4 @@ def test_an_unknown_task_names_the_nearest() -> None:
 
 
 def test_every_task_is_there() -> None:
-    assert list(TASKS) == ["A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8", "A9", "A10", "B1", "B2", "B3", "D3", "E1"]
+    assert list(TASKS) == ["A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8", "A9", "A10", "B1", "B2", "B3", "D3", "T1", "T2", "E1"]
