@@ -155,6 +155,11 @@ def train_table(
         raise UsageError(f"got method {method!r}, expected one of auto, {', '.join(METHODS)}", hint=did_you_mean(method, METHODS))
     if totals not in TOTALS:
         raise UsageError(f"got totals {totals!r}, expected one of {', '.join(TOTALS)}")
+    if join and (na != "error" or categorical):
+        raise UsageError(
+            "got na or categorical with joined tables, expected them of one table alone",
+            hint="Put the measurements in order first: rows without missing cells, labels that are no numbers.",
+        )
     place = "table" if isinstance(table, pd.DataFrame) else str(table)
     wanted: Any = formula_terms(formula, target) if formula is not None else (terms,) if isinstance(terms, str) else terms
     read = () if wanted is None else read_columns(wanted)

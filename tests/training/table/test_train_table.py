@@ -102,6 +102,8 @@ def test_names_of_methods_and_totals_are_checked() -> None:
         mlperf.train(law(), target="time_s", method="bosted")
     with pytest.raises(UsageError, match="totals"):
         mlperf.train(law(), target="time_s", totals="some")
+    with pytest.raises(UsageError, match="with joined tables"):
+        mlperf.train(law(), target="time_s", join=[law()], na="drop")
     with pytest.raises(UsageError, match="both terms and a formula"):
         mlperf.train(law(), target="time_s", terms=["m"], formula="time_s ~ m")
 
