@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from mlperf.specs.machine import MachineSpec
 from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR
 from mlperf.training.gradient.gradient_data import gradient_data
+from mlperf.training.measured_on import MeasuredOn
 from mlperf.training.model import Model
 
 if TYPE_CHECKING:
@@ -41,11 +42,17 @@ class Comparison(Shown):
         By quantity.
     coverage : mapping of str to float
         Share of measurements inside their interval, by quantity.
+    measured_on : MeasuredOn or None
+        Where the model's times come from; None where its file does not tell.
+    other_machine : tuple of str
+        How the machine of the measurements differs from that one; nothing is in the domain where it does.
     """
 
     table: pd.DataFrame
     errors: dict[str, ErrorSummary]
     coverage: dict[str, float]
+    measured_on: MeasuredOn | None = None
+    other_machine: tuple[str, ...] = ()
 
     @property
     def mape(self) -> float:
@@ -120,7 +127,11 @@ def compare_runs(
         table = table[table["cnn"].isin(list(cnns))].reset_index(drop=True)
     if table.empty:
         raise DataError("got no measured row of those CNNs, expected at least one", place=str(found.path))
-    return comparison(table)
+    known = model.measured_on
+    differences = () if known is None else known.differences(MeasuredOn.of(found, model.gradient.backend))
+    if differences:
+        table = table.assign(in_domain=False)
+    return replace(comparison(table), measured_on=known, other_machine=differences)
 
 
 def comparison(table: pd.DataFrame) -> Comparison:

@@ -24,7 +24,7 @@ from mlperf.training.model import Model
 from mlperf.training.run_model import KnownSteps
 
 BYTES_PER_PARAM = 4
-MEASURED, ASSUMED = "measured", "assumed"
+FITTED_HERE, OTHER_MACHINE, ASSUMED = "model", "model of another machine", "assumed"
 GRADIENT, ALLREDUCE = "compute_gradient", "allreduce"
 """The component that is the sum of its kernels, and the one that a single node does not have."""
 
@@ -42,13 +42,17 @@ class PredictedTimes:
     in_domain : mapping of str to array, shape (n_configs,)
         By component: whether the configuration lies inside what was measured.
     source : mapping of str to str
-        By component: ``measured`` or ``assumed`` (from the machine's specification, or from the passes of another optimizer).
+        By component: ``model`` (fitted to measurements), ``model of another machine`` (whose processor is not the one asked
+        about) or ``assumed`` (from the machine's specification, or from the passes of another optimizer).
+    other_machine : tuple of str
+        How the machine asked about differs from the one that was measured; nothing is in the domain where it does.
     """
 
     method: str
     times: ComponentTimes
     in_domain: Mapping[str, BoolArray]
     source: Mapping[str, str]
+    other_machine: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,11 +78,15 @@ def predict_times(model: Model, inputs: ConfigurationInputs, method: str = PREDI
     means[ALLREDUCE] = _Mean(np.where(alone, 0.0, payload.seconds), payload.inside | alone, payload.source)
     if inputs.optimizer != MOMENTUM_SGD:
         means |= {name: _other_optimizer(means[name], inputs.optimizer) for name in SHARE_OPERATIONS}
+    differences = () if model.measured_on is None else model.measured_on.differs_from(inputs.machine.processor)
+    if differences:
+        means = {name: _elsewhere(mean) for name, mean in means.items()}
     return PredictedTimes(
         method,
         _times(model, {name: mean.seconds for name, mean in means.items()}),
         {name: mean.inside for name, mean in means.items()},
         {name: mean.source for name, mean in means.items()},
+        differences,
     )
 
 
@@ -110,7 +118,7 @@ def draw_times(
         elif name in _run_costs(model):
             seconds[name] = _drawn_costs(_run_costs(model)[name], inputs.columns, np.random.default_rng(shared), n_draws, kind)
         elif name in model.components:
-            seconds[name] = np.maximum(model.components[name].selected.sample(inputs.columns, rng, n_draws, kind), 0.0)
+            seconds[name] = model.components[name].sample(inputs.columns, rng, n_draws, kind)
         else:
             seconds[name] = mean_s
     if inputs.optimizer != MOMENTUM_SGD:
@@ -180,20 +188,23 @@ def _mean(model: Model, inputs: ConfigurationInputs, name: str, method: str) -> 
     if name == GRADIENT:
         steps = predict_steps(model.gradient, inputs.steps, method)
         known = _known_steps(model, inputs, method)
-        return _Mean(_factor(model, method) * known.ratio * steps.step_s, steps.in_domain | known.measured, MEASURED)
+        return _Mean(_factor(model, method) * known.ratio * steps.step_s, steps.in_domain | known.measured, FITTED_HERE)
     if name in _run_costs(model):
         return _of_runs(name, _run_costs(model)[name], inputs.columns)
     if name not in model.components:
         return _assumed(name, inputs)
     fitted = model.components[name]
-    predicted = fitted.predict(inputs.columns)
-    # A negative time cannot be right: it is shown as zero and flagged as outside the domain.
-    return _Mean(np.maximum(predicted, 0.0), fitted.in_domain(inputs.columns) & (predicted >= 0.0), MEASURED)
+    return _Mean(fitted.predict(inputs.columns), fitted.in_domain(inputs.columns), FITTED_HERE)
 
 
 def _other_optimizer(measured: _Mean, optimizer: str) -> _Mean:
     """The update thread's work on the momentum as so many more or fewer passes over vectors; nobody measured it."""
     return _Mean(pass_ratio(optimizer) * measured.seconds, measured.inside, ASSUMED)
+
+
+def _elsewhere(mean: _Mean) -> _Mean:
+    """What was fitted on another processor: nothing was measured near it."""
+    return mean if mean.source == ASSUMED else _Mean(mean.seconds, np.zeros(len(mean.seconds), bool), OTHER_MACHINE)
 
 
 def _of_runs(name: str, parts: Sequence[FormAverage], columns: pd.DataFrame) -> _Mean:
@@ -203,7 +214,7 @@ def _of_runs(name: str, parts: Sequence[FormAverage], columns: pd.DataFrame) -> 
         rows = columns[asked]
         seconds[asked] = np.sum([part.predict(rows) for part in parts], axis=0)
         inside[asked] = np.logical_and.reduce([part.in_domain(rows) for part in parts])
-    return _Mean(seconds, inside, MEASURED)
+    return _Mean(seconds, inside, FITTED_HERE)
 
 
 def _assumed(name: str, inputs: ConfigurationInputs) -> _Mean:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,9 +15,10 @@ from mlperf.features.network.components import component_columns
 from mlperf.planning.step_prediction import StepCalls, step_calls
 from mlperf.specs.data_types import SINGLE
 from mlperf.specs.job import JobSpec
-from mlperf.specs.machine import MachineSpec
+from mlperf.specs.machine import MachineSpec, find_machine
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.optimizers import MOMENTUM_SGD
+from mlperf.specs.zoo.zoo import find_cnn
 from mlperf.systems.base.times import RunGrid
 from mlperf.training.model import Model
 
@@ -89,7 +91,18 @@ def of_job(job: JobSpec, options: Mapping[str, Any]) -> dict[str, Any]:
             place="job, data_type",
             hint="Memory and traffic in other types: training_memory, bytes_moved and max_subbatch_size of mlperf.specs.",
         )
-    return {"optimizer": job.optimizer, **options}
+    return {"optimizer": job.optimizer, "epochs": job.epochs, **options}
+
+
+def networks(cnn: CnnSpec | str | Path | Iterable[CnnSpec | str | Path]) -> list[CnnSpec]:
+    """The networks asked about: specifications as they are, names and files as `mlperf.specs.find_cnn` finds them."""
+    several = [cnn] if isinstance(cnn, (CnnSpec, str, Path)) else list(cnn)
+    return [each if isinstance(each, CnnSpec) else find_cnn(each) for each in several]
+
+
+def machine_of(machine: MachineSpec | str | Path) -> MachineSpec:
+    """The machine asked about: a specification as it is, a name or file as `mlperf.specs.find_machine` finds it."""
+    return machine if isinstance(machine, MachineSpec) else find_machine(machine)
 
 
 def configurations(

@@ -13,7 +13,8 @@ from mlperf.systems.sprint.solved import RECURSION
 from mlperf.training.gradient.gradient import METHODS, PREDICTOR
 
 N_DRAWS = 400
-MOST_DISTRIBUTIONS = 32
+MOST_DETAILED = 32
+"""Configurations that are described one by one: their distributions, and why they are outside the domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class PredictionOptions:
         Add the table of elasticities, of all forms.
     simulate : int, optional
         GPU iterations to simulate and compare with the equations.
+    epochs : float
+        Passes over the data set, of the whole run's time.
     optimizer : str
         Name among `mlperf.specs.optimizers.OPTIMIZERS`; of others than the measured one the update thread's own work is assumed.
 
@@ -63,6 +66,7 @@ class PredictionOptions:
     compare_forms: bool = False
     simulate: int | None = None
     optimizer: str = MOMENTUM_SGD
+    epochs: float = 1.0
 
     def __post_init__(self) -> None:
         check_method(self.method)
@@ -76,7 +80,7 @@ class PredictionOptions:
 
     def with_distributions(self, n_configs: int) -> bool:
         """Whether so many configurations get their distributions."""
-        return n_configs <= MOST_DISTRIBUTIONS if self.distributions is None else self.distributions
+        return n_configs <= MOST_DETAILED if self.distributions is None else self.distributions
 
 
 def check_method(method: str) -> None:

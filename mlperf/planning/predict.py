@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.planning.additions import with_elasticities, with_forms, with_intervals, with_simulation
-from mlperf.planning.inputs import Counts, configuration_inputs, configurations, of_job
+from mlperf.planning.inputs import Counts, configuration_inputs, configurations, machine_of, networks, of_job
+from mlperf.planning.limits import check_limits
 from mlperf.planning.means import mean_prediction, solve_means
-from mlperf.planning.options import PredictionOptions
+from mlperf.planning.options import MOST_DETAILED, PredictionOptions
+from mlperf.planning.outside import outside_table
 from mlperf.planning.run_prediction import Prediction
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
@@ -21,8 +25,8 @@ from mlperf.training.model import Model
 
 def predict_epoch(
     model: Model,
-    cnn: CnnSpec | Iterable[CnnSpec],
-    machine: MachineSpec,
+    cnn: CnnSpec | str | Path | Iterable[CnnSpec | str | Path],
+    machine: MachineSpec | str | Path,
     job: JobSpec,
     *,
     n_nodes: Counts | None = None,
@@ -36,10 +40,10 @@ def predict_epoch(
     ----------
     model : Model
         From `mlperf.train` or `mlperf.load_model`.
-    cnn : CnnSpec or several
-        Networks to predict.
-    machine : MachineSpec
-        Gives GPUs per node, and the network of a component that was not measured.
+    cnn : CnnSpec, str, Path or several
+        Networks to predict: specifications, or what `mlperf.specs.find_cnn` finds (``"resnet50"``, ``"net.onnx"``).
+    machine : MachineSpec, str or Path
+        Gives GPUs per node, the network of a component that was not measured, and the limits; or its name or file.
     job : JobSpec
         Gives data set size, nodes, sub-batch and optimizer.
     n_nodes, n_gpus_per_node, subbatch_size : int or sequence of int, optional
@@ -56,7 +60,8 @@ def predict_epoch(
     Raises
     ------
     DataError
-        A component or kernel has no model, or the job's data type was not measured.
+        A component or kernel has no model, the job's data type was not measured, or the machine has not so many nodes, devices
+        or so much memory.
     UsageError
         No CNN, an unknown form, or a factor that the recursion or the simulation cannot obey.
     DomainError
@@ -66,7 +71,7 @@ def predict_epoch(
     ----------
     Oyama et al. (SPRINT), eqs. 4 to 10.
     """
-    cnns = [cnn] if isinstance(cnn, CnnSpec) else list(cnn)
+    cnns, machine = networks(cnn), machine_of(machine)
     if not cnns:
         raise UsageError("got no CNN, expected at least one")
     configs = configurations(
@@ -76,6 +81,7 @@ def predict_epoch(
         job.subbatch_size if subbatch_size is None else subbatch_size,
         job.dataset_size,
     )
+    check_limits(machine, cnns, configs)
     return predict_configurations(model, cnns, machine, configs, PredictionOptions(**of_job(job, options)))
 
 
@@ -86,6 +92,9 @@ def predict_configurations(
     inputs = configuration_inputs(model, cnns, machine, configs, options.optimizer)
     means = solve_means(model, inputs, options)
     prediction = with_intervals(mean_prediction(model, inputs, means), model, inputs, means)
+    if len(configs) <= MOST_DETAILED:
+        parts = {**prediction.gpu_breakdown_s, **prediction.update_breakdown_s}
+        prediction = replace(prediction, outside=outside_table(model, inputs, means.predicted, parts))
     if options.elasticities:
         prediction = with_elasticities(prediction, means)
     if options.compare_forms:

@@ -16,6 +16,7 @@ from mlperf.systems.base.times import RunGrid
 from mlperf.systems.sprint.components import BY_NAME
 from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.systems.sprint.simulated import SimulatedRuns
+from mlperf.training.measured_on import MeasuredOn
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -47,7 +48,17 @@ class Prediction(Shown):
     in_domain : mapping of str to array of bool
         By output name and by component.
     source : mapping of str to str
-        By component: ``measured`` or ``assumed``.
+        By component: ``model`` (fitted to measurements), ``model of another machine`` or ``assumed``.
+    machine : str
+        Name of the machine asked about.
+    measured_on : MeasuredOn or None
+        Where the times come from; None where the model's file does not tell.
+    other_machine : tuple of str
+        How the machine asked about differs from that one; nothing is in the domain where it does.
+    epochs : float
+        Passes over the data set that the job asks for.
+    outside : DataFrame or None
+        Of at most 32 configurations, what lies outside the domain and why (see `mlperf.planning.outside.outside_table`).
     flags : mapping of str to array of bool
         Where the equations are not to be trusted (see `mlperf.systems.sprint.equations.sprint_flags`).
     refine : str or None
@@ -81,6 +92,11 @@ class Prediction(Shown):
     prediction_interval: Mapping[str, Interval] = field(default_factory=dict)
     in_domain: Mapping[str, BoolArray]
     source: Mapping[str, str]
+    machine: str = ""
+    measured_on: MeasuredOn | None = None
+    other_machine: tuple[str, ...] = ()
+    epochs: float = 1.0
+    outside: pd.DataFrame | None = None
     flags: Mapping[str, BoolArray]
     refine: str | None = None
     recommended: tuple[str, ...] = ()
@@ -89,6 +105,11 @@ class Prediction(Shown):
     elasticities: pd.DataFrame | None = None
     forms: pd.DataFrame | None = None
     simulation: SimulatedRuns | None = None
+
+    @property
+    def total_s(self) -> FloatArray:
+        """Seconds of all ``epochs``."""
+        return self.epochs * self.epoch_s
 
     def to_frame(self) -> pd.DataFrame:
         """One row a configuration: keys, outputs, the bounds of both intervals, domain flags."""

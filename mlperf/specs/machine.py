@@ -40,6 +40,9 @@ class MachineSpec:
         Nodes there are.
     n_gpus_per_node : int
         Devices (chips, not boards) of a node; on a machine without any, the workers of a node.
+    processor : str, optional
+        What runs the layers, as its maker calls it (``"Tesla K80"``): the device, or the CPU on a machine without any. Times that
+        another processor took are told as such.
     cores : int, optional
         CPU cores of a node.
     memory_bytes : float, optional
@@ -70,6 +73,7 @@ class MachineSpec:
     name: str
     max_nodes: int
     n_gpus_per_node: int
+    processor: str | None = None
     cores: int | None = None
     memory_bytes: float | None = None
     device_memory_bytes: float | None = None
@@ -85,9 +89,12 @@ class MachineSpec:
         place = f"machine {self.name!r}"
         if not isinstance(self.name, str) or not self.name:
             raise DataError(f"got {self.name!r}, expected a name", place="machine, name", hint='As in name = "kfc".')
+        if self.processor is not None and (not isinstance(self.processor, str) or not self.processor.strip()):
+            hint = 'As in processor = "Tesla K80"; leave the line out where nobody knows.'
+            raise DataError(f"got {self.processor!r}, expected a name", place=f"{place}, processor", hint=hint)
         check_figures(self, _FIGURES, place)
         check_texts(self.software, None, f"{place}, software")
-        check_texts(self.sources, tuple(figure.name for figure in _FIGURES), f"{place}, sources")
+        check_texts(self.sources, ("processor", *(figure.name for figure in _FIGURES)), f"{place}, sources")
 
 
 _KEYS = tuple(each.name for each in fields(MachineSpec))
@@ -152,7 +159,7 @@ def load_machine(name: str) -> MachineSpec:
 def find_machine(name_or_path: str | Path) -> MachineSpec:
     """A machine by its file (``*.toml``) or by the name under which it comes with the package."""
     path = Path(name_or_path)
-    return read_machine(path) if path.suffix == ".toml" else load_machine(str(name_or_path))
+    return read_machine(path) if path.suffix == ".toml" or path.is_file() else load_machine(str(name_or_path))
 
 
 def _folder() -> Any:

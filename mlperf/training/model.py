@@ -12,6 +12,7 @@ from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import Shown, plain
 from mlperf.models import GridLocal
 from mlperf.models.storage.store import envelope, model_from_dict, model_to_dict
+from mlperf.models.uncertainty.domain import Domain
 from mlperf.systems.sprint.components import FITTED
 from mlperf.training.characteristics.stored import Characteristics
 from mlperf.training.components.component_fit import ComponentModel
@@ -20,6 +21,7 @@ from mlperf.training.fits.ratio_model import fits_from_dict, fits_to_dict, scale
 from mlperf.training.gradient.gradient import EXPLAINED, GradientModel
 from mlperf.training.gradient.score import GradientScore
 from mlperf.training.gradient.work_model import WorkModel
+from mlperf.training.measured_on import MeasuredOn
 from mlperf.training.part_report import PartReport, component_part, kernel_part, parts_frame
 from mlperf.training.run_model import RunModel
 
@@ -44,6 +46,8 @@ class Model(Shown):
         Settings of the fit.
     provenance : mapping
         Data SHA-256, versions, host, command.
+    measured_on : MeasuredOn or None
+        The machine behind the times of a step; None in files of releases that did not record it.
     """
 
     gradient: GradientModel | WorkModel
@@ -54,6 +58,7 @@ class Model(Shown):
     noise: str
     seed: int
     provenance: Mapping[str, Any]
+    measured_on: MeasuredOn | None = None
 
     @property
     def absent(self) -> tuple[str, ...]:
@@ -85,6 +90,7 @@ class Model(Shown):
             "noise": self.noise,
             "seed": self.seed,
             "provenance": plain(self.provenance),
+            **({} if self.measured_on is None else {"measured_on": self.measured_on.to_dict()}),
         }
 
     @classmethod
@@ -103,6 +109,11 @@ class Model(Shown):
                 noise=fields.text("noise"),
                 seed=fields.integer("seed"),
                 provenance=_object(fields.raw("provenance"), "$.provenance"),
+                measured_on=(
+                    None
+                    if _lacks(fields, "measured_on")
+                    else MeasuredOn.from_dict(fields.raw("measured_on"), f"{path}.measured_on")
+                ),
             )
 
     def to_frame(self) -> pd.DataFrame:
@@ -119,6 +130,7 @@ def _gradient_to_dict(gradient: GradientModel | WorkModel) -> dict[str, Any]:
         "too_few": list(gradient.too_few),
         "sgemm": None if gradient.sgemm is None else model_to_dict(gradient.sgemm),
         "characteristics": None if gradient.characteristics is None else gradient.characteristics.to_dict(),
+        **({"beyond": {kernel: domain.to_dict() for kernel, domain in gradient.beyond.items()}} if gradient.beyond else {}),
     }
 
 
@@ -133,7 +145,15 @@ def _gradient_from_fields(fields: Fields) -> GradientModel | WorkModel:
     kernels = fits_from_dict(fields.raw("kernels"), "$.kernels")
     sgemm = fields.raw("sgemm")
     grid: GridLocal | None = None if sgemm is None else model_from_dict(sgemm, "$.sgemm")
-    return GradientModel(fields.text("backend"), kernels, grid, fields.texts("too_few"), _characteristics(fields))
+    beyond = {} if _lacks(fields, "beyond") else _object(fields.raw("beyond"), "$.beyond")
+    return GradientModel(
+        fields.text("backend"),
+        kernels,
+        grid,
+        fields.texts("too_few"),
+        _characteristics(fields),
+        {kernel: Domain.from_dict(value, f"$.beyond.{kernel}") for kernel, value in beyond.items()},
+    )
 
 
 def _characteristics(fields: Fields) -> Characteristics | None:
@@ -161,6 +181,7 @@ def _component_to_dict(item: ComponentModel) -> dict[str, Any]:
         "paper_errors": plain(item.paper_errors),
         "noise_floor": plain(item.noise_floor),
         "n_rows": item.n_rows,
+        **({"least_s": item.least_s} if item.least_s else {}),
     }
 
 
@@ -174,6 +195,7 @@ def _component_from_dict(name: str, value: Any, path: str) -> ComponentModel:
             left_out_from_dict(fields.raw("paper_errors"), f"{path}.paper_errors"),
             fields.number("noise_floor", finite=False),
             fields.integer("n_rows"),
+            0.0 if _lacks(fields, "least_s") else fields.number("least_s", lower=0.0),
         )
 
 

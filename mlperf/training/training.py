@@ -21,6 +21,7 @@ from mlperf.training.gradient.gradient_characteristics import GradientCharacteri
 from mlperf.training.gradient.gradient_data import CLOCK, GradientData, gradient_data
 from mlperf.training.gradient.score import GradientScore
 from mlperf.training.gradient.work_model import WorkModel
+from mlperf.training.measured_on import MeasuredOn
 from mlperf.training.model import Model
 from mlperf.training.run_model import fit_run_model, fit_steps
 from mlperf.training.table.table_model import TableModel
@@ -151,6 +152,7 @@ def train_campaign(
         noise=noise,
         seed=seed,
         provenance=provenance(data_sha256={part.name: part.sha256 for part in (found, *others)}, seed=seed),
+        measured_on=MeasuredOn.of(found, gradient.backend),
     )
     return with_runs(model, asynchronous, leave_out, scored=scored) if asynchronous else model
 

@@ -47,5 +47,5 @@ def test_differences_are_taken_at_the_closed_solution_of_a_refined_one(small_mod
 
 
 def test_strict_means_nothing_outside(small_model: Any, inputs: Any) -> None:
-    with pytest.raises(DomainError, match=r"1 nodes x 2 GPUs, sub-batch 2: component .compute_gradient"):
+    with pytest.raises(DomainError, match=r"4 nodes x 2 GPUs, sub-batch 2: component .allreduce"):
         solve_means(small_model, inputs, PredictionOptions(strict=True))

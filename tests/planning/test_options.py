@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mlperf.core.errors import UsageError
-from mlperf.planning.options import MOST_DISTRIBUTIONS, PredictionOptions
+from mlperf.planning.options import MOST_DETAILED, PredictionOptions
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,6 @@ def test_the_form_is_the_refinement_where_there_is_one() -> None:
 
 def test_many_configurations_get_distributions_only_when_asked() -> None:
     unasked = PredictionOptions()
-    assert [unasked.with_distributions(n) for n in (MOST_DISTRIBUTIONS, MOST_DISTRIBUTIONS + 1)] == [True, False]
+    assert [unasked.with_distributions(n) for n in (MOST_DETAILED, MOST_DETAILED + 1)] == [True, False]
     assert PredictionOptions(distributions=True).with_distributions(1000)
     assert not PredictionOptions(distributions=False).with_distributions(1)

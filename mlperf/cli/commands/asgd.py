@@ -52,7 +52,10 @@ def shipped_samples() -> tuple[str, ...]:
 @click.command("asgd", epilog=EPILOG)
 @click.option("-o", "--out", type=FOLDER, required=True, help="Folder of the campaign.")
 @click.option(
-    "--cnn", "cnn_named", type=NameOrFile("CNN", shipped_cnns), help="TOML file or a shipped name.  [default: a small one]"
+    "--cnn",
+    "cnn_named",
+    type=NameOrFile("CNN", shipped_cnns, functions=True),
+    help="TOML or ONNX file, a shipped name, module:function.  [default: a small one]",
 )
 @click.option("--data", type=NameOrFile("data set", shipped_samples), help="NumPy file, digits or gratings.  [default: digits]")
 @click.option("--nodes", "n_nodes", type=Counts(), default="2", help="MPI ranks.")
@@ -84,9 +87,9 @@ def shipped_samples() -> tuple[str, ...]:
 def asgd(cnn_named: Path | str | None, latency_s: float, bytes_per_s: float, exchange: str, show: Show, **options: Any) -> None:
     """Train a CNN by asynchronous SGD, nodes as MPI ranks and GPUs as threads, and measure every component."""
     from mlperf.collect.trainer import AsgdRequest, train_asynchronously
-    from mlperf.specs import load_cnn, read_cnn
+    from mlperf.specs import find_cnn
 
-    cnn = cnn_named and (read_cnn(cnn_named) if isinstance(cnn_named, Path) else load_cnn(cnn_named))
+    cnn = cnn_named and find_cnn(cnn_named)
     request = AsgdRequest(cnn=cnn or None, network=Network(latency_s, bytes_per_s, exchange), **options)
     trained = train_asynchronously(request, show_progress=show.progress_shown)
     show.note(f"left out of the means: {trained.rule}")

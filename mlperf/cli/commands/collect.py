@@ -66,9 +66,9 @@ def collect_tables(
     """Measure this machine: matrix products, kernels, whole training steps, memory operations."""
     from mlperf.collect.campaign.run import CollectRequest
     from mlperf.collect.campaign.run import collect as measure
-    from mlperf.specs import load_cnn, make_cnns, make_residual_cnns, read_cnn
+    from mlperf.specs import find_cnn, make_cnns, make_residual_cnns
 
-    named = [read_cnn(each) if isinstance(each, Path) else load_cnn(each) for each in cnns]
+    named = [find_cnn(each) for each in cnns]
     generated = make_cnns(n_generated, seed=seed) if n_generated else []
     generated += make_residual_cnns(n_residual, seed=seed) if n_residual else []
     found = measure(CollectRequest(kinds, cnns=(*generated, *named), seed=seed, **request), show_progress=show.progress_shown)

@@ -130,7 +130,7 @@ def shipped_machines() -> Sequence[str]:
 cnn_option = click.option(
     "--cnn",
     "cnns",
-    type=NameOrFile("CNN", shipped_cnns),
+    type=NameOrFile("CNN", shipped_cnns, functions=True),
     multiple=True,
     help="CNN: a TOML file or a shipped name; may be repeated.",
 )

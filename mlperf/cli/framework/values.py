@@ -36,13 +36,16 @@ class NameOrFile(click.ParamType):  # type: ignore[type-arg]
         What it is, for messages: ``"CNN"``.
     names : callable
         Returns the shipped names; called only when a value is given or completed.
+    functions : bool
+        Whether ``module:function`` is a value, too.
     """
 
     name = "name|file"
 
-    def __init__(self, kind: str, names: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, kind: str, names: Callable[[], Sequence[str]], *, functions: bool = False) -> None:
         self.kind = kind
         self.names = names
+        self.functions = functions
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path | str:
         """Return a Path for an existing file, the name for a shipped one."""
@@ -50,6 +53,8 @@ class NameOrFile(click.ParamType):  # type: ignore[type-arg]
         path = Path(text)
         if path.is_file():
             return path
+        if self.functions and ":" in text and path.suffix != ".toml":
+            return text
         if path.suffix or len(path.parts) > 1:
             self.fail(f"{self.kind} file {text!r} does not exist", param, ctx)
         if text not in self.names():

@@ -22,6 +22,9 @@ from mlperf.systems.sprint.components import IMAGE_OPERATIONS
 
 MOMENTUM = 0.9
 VECTOR_SIZES = (
+    1_024,
+    4_096,
+    16_384,
     65_536,
     131_072,
     262_144,
@@ -37,7 +40,7 @@ VECTOR_SIZES = (
     95_000_000,
     143_667_240,
 )
-"""Parameters: powers of two, then ResNet-50, AlexNet and VGG-19 with steps between."""
+"""Parameters: powers of two from the least network up, then ResNet-50, AlexNet and VGG-19 with steps between."""
 
 SUBBATCH_SIZES = (1, 2, 4, 8, 16)
 IMAGE_SIDES = (24, 48, 100, 160, 224)

@@ -32,6 +32,8 @@ class DomainCheck(Shown):
         ``""``, ``"range"``, ``"level"``, ``"leverage"`` or ``"hull"``.
     column : array of str, shape (n_rows,)
         Column or term farthest outside its range, or with the unknown level; else ``""``.
+    value : array, shape (n_rows,)
+        That column's value in the query; NaN where no range is left.
     range : array, shape (n_rows, 2)
         That column's measured range in its own unit; NaN where no range is left.
     """
@@ -40,6 +42,7 @@ class DomainCheck(Shown):
     distance: FloatArray
     reason: Any
     column: Any
+    value: FloatArray
     range: FloatArray
 
     def to_frame(self) -> pd.DataFrame:
@@ -50,6 +53,7 @@ class DomainCheck(Shown):
                 "distance": self.distance,
                 "reason": self.reason,
                 "column": self.column,
+                "value": self.value,
                 "lower": self.range[:, 0],
                 "upper": self.range[:, 1],
             }
@@ -146,9 +150,11 @@ class Domain:
         column = np.where(outside, np.array([*self.names, ""], dtype=object)[worst], "").astype(object)
         limits = np.full((len(both), 2), np.nan)
         limits[outside] = np.column_stack([self.lower, self.upper])[worst[outside]]
+        asked = np.full(len(both), np.nan)
+        asked[outside] = both[outside, worst[outside]]
         for name, values in labels.items():
             unknown = ~np.isin(values, self.levels[name])
-            reason[unknown], column[unknown], limits[unknown] = "level", name, np.nan
+            reason[unknown], column[unknown], asked[unknown], limits[unknown] = "level", name, np.nan, np.nan
         leverage = self._leverage_of(numbers, terms)
         if self.leverage is not None:
             reason[(reason == "") & ~(leverage <= self.leverage.limit)] = "leverage"
@@ -156,7 +162,7 @@ class Domain:
             inside = np.flatnonzero(reason == "")
             reason[inside[~self.hull.contains(numbers[inside])]] = "hull"
         distance = np.full(len(both), np.nan) if self.leverage is None else self.leverage.distance(leverage)
-        return DomainCheck((reason == "").astype(np.bool_), distance, reason, column, limits)
+        return DomainCheck((reason == "").astype(np.bool_), distance, reason, column, asked, limits)
 
     def contains(self, X: Any, design: FloatArray | None = None) -> BoolArray:
         """Whether each row lies inside the measured domain, shape (n_rows,); see `check`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
-from mlperf.planning.inputs import of_job
+from mlperf.planning.inputs import machine_of, networks, of_job
 from mlperf.planning.search.draws import CandidateDraws, RankStability, first_share, rank_bounds, rank_stability
 from mlperf.planning.search.objectives import objective_column
 from mlperf.planning.search.one_machine import N_CANDIDATES, MachineRanking, in_order, search_once
@@ -55,8 +56,8 @@ class MachineSearch(Shown):
 
 
 def search_machines(
-    models: Sequence[tuple[Model, MachineSpec]],
-    cnn: CnnSpec,
+    models: Sequence[tuple[Model, MachineSpec | str | Path]],
+    cnn: CnnSpec | str | Path,
     job: JobSpec,
     *,
     n_nodes: Sequence[int] | None = None,
@@ -69,7 +70,7 @@ def search_machines(
 
     Parameters
     ----------
-    models : sequence of (Model, MachineSpec)
+    models : sequence of (Model, MachineSpec or name or file)
         A model and the machine it was measured on; prices must be in one currency.
     cnn, job, n_nodes, n_gpus_per_node, subbatch_size, minibatch
         As in `mlperf.search_runs`; sizes that are not given are each machine's.
@@ -86,14 +87,15 @@ def search_machines(
     ----------
     Oyama et al. (SPRINT), Table 10.
     """
-    names = [machine.name for _, machine in models]
+    (cnn,), pairs = networks(cnn), [(model, machine_of(machine)) for model, machine in models]
+    names = [machine.name for _, machine in pairs]
     if not names or len(set(names)) < len(names):
         raise UsageError(f"got machines {', '.join(names) or 'none'}, expected at least one, each once")
     asked = SearchOptions(window_of(job, minibatch), **of_job(job, options))
     sizes = Sizes(n_nodes, n_gpus_per_node, subbatch_size)
     found = [
         search_once(model, cnn, machine, asked, search_configs(cnn, machine, job, sizes, ignore_memory=asked.ignore_memory))
-        for model, machine in models
+        for model, machine in pairs
     ]
     return _merged(found, asked)
 

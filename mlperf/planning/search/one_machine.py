@@ -11,7 +11,7 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError, DomainError
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.planning.component_times import MEASURED, PredictedTimes, draw_times, predict_times, refuse_outside
+from mlperf.planning.component_times import ASSUMED, PredictedTimes, draw_times, predict_times, refuse_outside
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs
 from mlperf.planning.search.draws import CandidateDraws, draw_candidates, first_share, rank_bounds, rank_stability
 from mlperf.planning.search.objectives import epochs_of, objective_column, objective_of, priced, target_columns
@@ -129,13 +129,16 @@ def _result(
         pareto=table.iloc[front].reset_index(drop=True),
         grid=table,
         n_refined=solution.n_refined,
-        assumed=tuple(name for name, source in problem.predicted.source.items() if source != MEASURED),
+        assumed=tuple(name for name, source in problem.predicted.source.items() if source == ASSUMED),
         window_quantile=options.window_quantile,
         max_staleness=options.max_staleness,
         min_probability=options.min_probability,
         target_accuracy=None if options.quality is None else options.quality.target_accuracy,
         stability=rank_stability(draws, cost) if len(rows) else None,
         experimental=None if options.quality is None else options.quality.experimental,
+        epochs=options.epochs,
+        measured_on=problem.model.measured_on,
+        other_machine=problem.predicted.other_machine,
     )
 
 

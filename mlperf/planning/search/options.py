@@ -42,6 +42,8 @@ class SearchOptions:
         Refuse a ranking with a row outside the measured domain.
     optimizer : str
         The job's.
+    epochs : float
+        The job's.
 
     Raises
     ------
@@ -62,6 +64,7 @@ class SearchOptions:
     seed: int = 0
     strict: bool = False
     optimizer: str = MOMENTUM_SGD
+    epochs: float = 1.0
 
     def __post_init__(self) -> None:
         check_method(self.method)

@@ -8,6 +8,7 @@ import pandas as pd
 
 from mlperf.core.shown import Shown, plain
 from mlperf.planning.search.draws import RankStability
+from mlperf.training.measured_on import MeasuredOn
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +52,12 @@ class SearchResult(Shown):
         How far the ranking survives the uncertainty of the component models; None where nothing was found.
     experimental : str or None
         Why epochs and time to the target are experimental; None where they are not, or were not asked for.
+    epochs : float
+        Passes over the data set that the job asks for.
+    measured_on : MeasuredOn or None
+        Where the component times come from; None where the model's file does not tell.
+    other_machine : tuple of str
+        How the machine asked about differs from that one.
     """
 
     cnn: str
@@ -69,6 +76,9 @@ class SearchResult(Shown):
     target_accuracy: float | None = None
     stability: RankStability | None = None
     experimental: str | None = None
+    epochs: float = 1.0
+    measured_on: MeasuredOn | None = None
+    other_machine: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Everything but the grid, of which only the size is told."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from mlperf.planning.inputs import configurations, of_job
+from mlperf.planning.inputs import configurations, machine_of, networks, of_job
 from mlperf.planning.search.objectives import OBJECTIVES
 from mlperf.planning.search.one_machine import largest_subbatch, search_once
 from mlperf.planning.search.options import SearchOptions
@@ -34,8 +35,8 @@ class Sizes:
 
 def search_runs(
     model: Model,
-    cnn: CnnSpec,
-    machine: MachineSpec,
+    cnn: CnnSpec | str | Path,
+    machine: MachineSpec | str | Path,
     job: JobSpec,
     *,
     n_nodes: Sequence[int] | None = None,
@@ -54,7 +55,7 @@ def search_runs(
     model : Model
         From `mlperf.train`.
     cnn, machine, job
-        What to run, on what, with how many samples.
+        What to run, on what, with how many samples; network and machine may be names or files.
     n_nodes : sequence of int, optional
         Default 1 to the machine's ``max_nodes``.
     n_gpus_per_node : int or sequence of int, optional
@@ -80,6 +81,7 @@ def search_runs(
     ----------
     Oyama et al. (SPRINT), section 4.3.
     """
+    (cnn,), machine = networks(cnn), machine_of(machine)
     asked = SearchOptions(window_of(job, minibatch), **of_job(job, options))
     sizes = Sizes(n_nodes, n_gpus_per_node, subbatch_size)
     configs = search_configs(cnn, machine, job, sizes, ignore_memory=asked.ignore_memory)

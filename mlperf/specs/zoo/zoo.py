@@ -8,6 +8,8 @@ from pathlib import Path
 
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
+from mlperf.specs.importers.onnx_import import from_onnx
+from mlperf.specs.importers.torch_function import from_function
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import read_cnn
 from mlperf.specs.zoo.alexnet import alexnet
@@ -79,6 +81,22 @@ def load_cnn(name: str, input_size: int | None = None) -> CnnSpec:
 
 
 def find_cnn(name_or_path: str | Path) -> CnnSpec:
-    """A network by its file (``*.toml``) or by its name in the zoo."""
+    """Find a network by its file, by a function that makes it, or by its name in the zoo.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        ``net.toml``; ``net.onnx``; ``module:function`` for what `mlperf.specs.importers.torch_function.from_function` reads;
+        a name.
+
+    Raises
+    ------
+    DataError
+        The file, the function or the network is not what it should be; an unknown name.
+    """
     path = Path(name_or_path)
-    return read_cnn(path) if path.suffix == ".toml" else load_cnn(str(name_or_path))
+    if path.suffix == ".onnx":
+        return from_onnx(path)
+    if path.suffix == ".toml" or path.is_file():
+        return read_cnn(path)
+    return from_function(str(name_or_path)) if ":" in str(name_or_path) else load_cnn(str(name_or_path))

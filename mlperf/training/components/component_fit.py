@@ -36,6 +36,8 @@ class ComponentModel:
         Odd against even repeats, a fraction; NaN without repeats.
     n_rows : int
         Rows of the fit.
+    least_s : float
+        The shortest time of the fit, seconds; no time is predicted far below it. 0 where a file does not tell it.
     """
 
     name: str
@@ -45,17 +47,30 @@ class ComponentModel:
     paper_errors: LeftOutError | None
     noise_floor: float
     n_rows: int
+    least_s: float = 0.0
+
+    @property
+    def floor_s(self) -> float:
+        """A straight line falls below zero where sizes go to zero; a time does not."""
+        return LEAST_SHARE * self.least_s
 
     def predict(self, inputs: pd.DataFrame) -> FloatArray:
-        """Seconds of one occurrence, shape (n_configs,)."""
-        return self.selected.predict(inputs)
+        """Seconds of one occurrence, at least `floor_s`, shape (n_configs,)."""
+        return np.maximum(self.selected.predict(inputs), self.floor_s)
 
     def in_domain(self, inputs: pd.DataFrame) -> BoolArray:
-        """Whether each configuration lies inside the measured domain."""
-        return self.selected.in_domain(inputs)
+        """Whether each configuration lies inside the measured domain, and its time above `floor_s`."""
+        return self.selected.in_domain(inputs) & (self.selected.predict(inputs) >= self.floor_s)
+
+    def sample(self, inputs: pd.DataFrame, rng: np.random.Generator, size: int, kind: str) -> FloatArray:
+        """Joint draws as of `Scaled.sample`, none below `floor_s`; seconds, shape (size, n_configs)."""
+        return np.maximum(self.selected.sample(inputs, rng, size, kind), self.floor_s)
 
 
 Report = str | tuple[str, ...]
+
+LEAST_SHARE = 0.25
+"""No time is predicted below this share of the shortest one measured, as with any table; where that binds, it is out of domain."""
 
 # A vector operation touches two or three vectors of four bytes a parameter: it leaves the second-level cache at about an eighth
 # of its bytes in parameters, and the last one between a sixteenth and, when old lines must also be written back, a quarter.
@@ -117,6 +132,7 @@ def fit_component(component: Component, rows: pd.DataFrame, noise: str, *, left_
         _errors(paper, paper, rows, times, noise) if left_out else None,
         noise_floor(rows, ["group"], "time_s").mape,
         len(rows),
+        float(times.min()),
     )
 
 

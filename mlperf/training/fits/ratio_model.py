@@ -14,6 +14,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.json_fields import Fields
 from mlperf.models.regressor import fit_in_groups
 from mlperf.models.storage.store import model_from_dict, model_to_dict
+from mlperf.models.uncertainty.domain import DomainCheck
 from mlperf.models.uncertainty.intervals import Interval
 
 
@@ -34,6 +35,11 @@ class Scaled:
     def in_domain(self, rows: pd.DataFrame) -> BoolArray:
         """Whether each row lies inside the measured domain."""
         return np.asarray(self.estimator.in_domain(rows), bool)
+
+    def domain_check(self, rows: pd.DataFrame) -> DomainCheck:
+        """Which rows lie inside the measured domain, and for the others why not."""
+        found: DomainCheck = self.estimator.domain_check(rows)
+        return found
 
     def predict_interval(self, rows: pd.DataFrame, kind: str = "run", level: float = 0.95) -> Interval:
         """Interval of the mean or of a run of each row, shape (n_rows,)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from mlperf.features.network.kernels import MEMORY_TERMS, PAPER_MEMORY_TERMS, fo
 from mlperf.features.network.layer_terms import LIBRARY_FEATURES, LIBRARY_TERMS, PAPER_LIBRARY_TERMS
 from mlperf.features.network.sgemm import CALIBRATED_TERMS, GLOBAL_TERMS
 from mlperf.models import BoostedResidual, GridLocal, NonNegativeOLS, StepwiseOLS
+from mlperf.models.uncertainty.domain import Domain
 from mlperf.specs.kernels.kernels import GEMM_KERNELS
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.characteristics.stored import Characteristics
@@ -118,6 +119,7 @@ class GradientModel:
 
     ``sgemm`` gives the isolated time of a product; a product kernel of the method ``paper`` has no entry of its own. ``too_few``
     are kernels measured on fewer than four sizes, which were not fitted; ``characteristics`` what the terms read beside sizes.
+    ``beyond`` are, by kernel, the sizes of measured calls whose product lies outside the grid of isolated products.
     """
 
     backend: str
@@ -125,6 +127,7 @@ class GradientModel:
     sgemm: GridLocal | None
     too_few: tuple[str, ...] = ()
     characteristics: Characteristics | None = None
+    beyond: Mapping[str, Domain] = field(default_factory=dict)
 
     def call_times(self, calls: pd.DataFrame, method: str = PREDICTOR) -> FloatArray:
         """Seconds of each kernel call.
@@ -161,12 +164,19 @@ class GradientModel:
         return self.kernels[kernel][method].predict(rows)
 
     def calls_in_domain(self, calls: pd.DataFrame) -> BoolArray:
-        """Whether each call lies inside the sizes its kernel was measured on, and its product inside the grid."""
+        """Whether each call lies inside the sizes its kernel was measured on, and its product inside the grid or beside such."""
         inside = np.ones(len(calls), bool)
         for kernel, rows in calls.groupby("kernel", sort=False):
             where = calls.index.get_indexer(rows.index)
-            inside[where] = self.kernels[str(kernel)][EXPLAINED].in_domain(rows)
-        return np.asarray(inside & calls["isolated_in_domain"].to_numpy(bool))
+            inside[where] = self.kernels[str(kernel)][EXPLAINED].in_domain(rows) & self.products_in_domain(str(kernel), rows)
+        return inside
+
+    def products_in_domain(self, kernel: str, rows: pd.DataFrame) -> BoolArray:
+        """Whether the isolated time of the calls of one kernel is known: from the grid, or because such calls were fitted on."""
+        known = rows["isolated_in_domain"].to_numpy(bool).copy()
+        if kernel in self.beyond and not known.all():
+            known[~known] = self.beyond[kernel].contains(_sizes(rows[~known]))
+        return known
 
     def calls(self, runs: Iterable[tuple[CnnSpec, int]]) -> pd.DataFrame:
         """Kernel calls of several (CNN, sub-batch) pairs, ready for `call_times`; ``run`` is the pair's position."""
@@ -233,7 +243,14 @@ def fit_gradient(
         for kernel, rows in by_kernel.items()
         if len(rows) >= LEAST_ROWS
     }
-    return GradientModel(backend, kernels, sgemm, tuple(kernel for kernel in by_kernel if kernel not in kernels))
+    too_few = tuple(kernel for kernel in by_kernel if kernel not in kernels)
+    off_grid = {kernel: rows[~rows["isolated_in_domain"].to_numpy(bool)] for kernel, rows in by_kernel.items() if kernel in kernels}
+    beyond = {kernel: Domain.fit(_sizes(rows)) for kernel, rows in off_grid.items() if len(rows)}
+    return GradientModel(backend, kernels, sgemm, too_few, beyond=beyond)
+
+
+def _sizes(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[["m", "n", "k"]].astype(float)
 
 
 def fit_kernel(

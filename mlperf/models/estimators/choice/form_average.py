@@ -17,7 +17,7 @@ from mlperf.core.json_fields import Fields
 from mlperf.models.estimators.choice.cost_form import CONSTANT, CostForm, fit_form, form_columns
 from mlperf.models.estimators.time_regressor import TimeRegressor
 from mlperf.models.formula.inputs import query_frame, training_rows
-from mlperf.models.uncertainty.domain import Domain
+from mlperf.models.uncertainty.domain import Domain, DomainCheck
 from mlperf.models.uncertainty.intervals import Interval, check_kind
 
 LEAST_WEIGHT = 1e-3
@@ -103,6 +103,10 @@ class FormAverage(TimeRegressor):
     def in_domain(self, X: Any) -> BoolArray:
         """Whether each row lies inside the measured domain, shape (n_rows,)."""
         return self.domain_.contains(self._frame(X)[list(self.domain_.names)])
+
+    def domain_check(self, X: Any) -> DomainCheck:
+        """Which rows lie inside the measured domain, and for the others why not."""
+        return self.domain_.check(self._frame(X)[list(self.domain_.names)])
 
     def sample(self, X: Any, rng: np.random.Generator, size: int, kind: str = "run") -> FloatArray:
         """Joint draws of form and coefficients, shape (size, n_rows); ``kind="run"`` adds the error about the form.

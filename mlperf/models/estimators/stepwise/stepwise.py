@@ -25,7 +25,7 @@ from mlperf.models.formula.expressions import Expression, names, parse
 from mlperf.models.formula.formula import Formula, Term, ordered_terms, parse_formula, parse_term
 from mlperf.models.formula.terms import Terms
 from mlperf.models.inference.report import FitReport
-from mlperf.models.uncertainty.domain import Domain
+from mlperf.models.uncertainty.domain import Domain, DomainCheck
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.spread import Spread
 
@@ -337,6 +337,11 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Whether each row lies inside the measured domain, shape (n_rows,)."""
         frame, design, _ = self._design(X)
         return self.domain_.contains(self._fitted.domain_frame(frame, len(design)), design)
+
+    def domain_check(self, X: Any) -> DomainCheck:
+        """Which rows lie inside the measured domain, and for the others why not."""
+        frame, design, _ = self._design(X)
+        return self.domain_.check(self._fitted.domain_frame(frame, len(design)), design)
 
     def sample(self, X: Any, rng: np.random.Generator, size: int, kind: str = "mean") -> FloatArray:
         """Joint draws of all rows, shape (size, n_rows); see ``Spread.sample``."""

@@ -1,0 +1,146 @@
+"""Why a prediction lies outside the measured domain: which kernel or component, which size, how far, and what share of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.models.uncertainty.domain import DomainCheck
+from mlperf.planning.component_times import ASSUMED, GRADIENT, PredictedTimes
+from mlperf.planning.inputs import ConfigurationInputs
+from mlperf.systems.sprint.components import BY_NAME
+from mlperf.training.gradient.gradient import EXPLAINED, GradientModel, step_times
+from mlperf.training.model import Model
+
+COLUMNS = ("configuration", "component", "kernel", "layer", "column", "value", "lower", "upper", "share", "why")
+MOST_NAMED = 3
+UNUSUAL = "a combination of sizes unlike those measured"
+
+
+def outside_table(
+    model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes, breakdown_s: Mapping[str, FloatArray]
+) -> pd.DataFrame:
+    """List what of each configuration lies outside the measured domain, the largest share first.
+
+    Parameters
+    ----------
+    model : Model
+        What predicts.
+    inputs : ConfigurationInputs
+        The configurations.
+    predicted : PredictedTimes
+        Their component times with the flags to explain.
+    breakdown_s : mapping of str to array, shape (n_configs,)
+        Seconds of each component in one iteration of its thread.
+
+    Returns
+    -------
+    DataFrame
+        ``configuration`` (position), ``component`` (``all`` where the machine is another), ``kernel`` and ``layer`` (kernels and
+        longest call concerned; empty but for the gradient), ``column, value, lower, upper`` (size, asked and measured; NaN where
+        no single size is to blame), ``share`` (of its thread's iteration) and ``why`` (a clause).
+    """
+    shares = _shares(breakdown_s)
+    if predicted.other_machine:
+        parts = [_elsewhere(predicted, len(inputs.configs))]
+    else:
+        parts = [_components(model, inputs, predicted, shares), _calls(model, inputs, predicted, shares[GRADIENT])]
+    table = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+    return table.sort_values(["configuration", "share"], ascending=[True, False], kind="stable", ignore_index=True)
+
+
+def _shares(breakdown_s: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Each component's share of its thread's iteration."""
+    found: dict[str, FloatArray] = {}
+    for activity in ("gpu", "update"):
+        parts = {name: seconds for name, seconds in breakdown_s.items() if BY_NAME[name].activity == activity}
+        total = np.sum(list(parts.values()), axis=0)
+        found |= {name: np.divide(seconds, total, out=np.zeros_like(total), where=total > 0.0) for name, seconds in parts.items()}
+    return found
+
+
+def _elsewhere(predicted: PredictedTimes, n_configs: int) -> pd.DataFrame:
+    """Nothing was measured near another machine, whatever the sizes."""
+    why = "; ".join(predicted.other_machine)
+    return pd.DataFrame([(row, "all", "", "", *_no_size(), 1.0, why) for row in range(n_configs)], columns=list(COLUMNS))
+
+
+def _components(
+    model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes, shares: Mapping[str, FloatArray]
+) -> pd.DataFrame:
+    rows = []
+    for name, inside in predicted.in_domain.items():
+        if name == GRADIENT:
+            continue
+        check = _check(model, inputs, name)
+        for row in map(int, np.flatnonzero(~inside)):
+            share = float(shares[name][row]) if name in shares else 0.0
+            if predicted.source[name] == ASSUMED:
+                why, size = "not measured: assumed from the machine's specification", _no_size()
+            else:
+                why, size = _reason(check, row) if check is not None else (UNUSUAL, _no_size())
+            rows.append((row, name, "", "", *size, share, f"{name}: {why}"))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _check(model: Model, inputs: ConfigurationInputs, name: str) -> DomainCheck | None:
+    """Where the flag of a component comes from one fit, what that fit says."""
+    in_runs = model.runs is not None and name in model.runs.fits.costs
+    return None if in_runs or name not in model.components else model.components[name].selected.domain_check(inputs.columns)
+
+
+def _calls(model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes, share: FloatArray) -> pd.DataFrame:
+    """Calls outside, those with the same size to blame together."""
+    steps, gradient = inputs.steps, model.gradient
+    if not isinstance(gradient, GradientModel) or predicted.in_domain[GRADIENT].all():
+        return pd.DataFrame(columns=list(COLUMNS))
+    calls = steps.calls
+    times = gradient.call_times(calls, predicted.method)
+    outside = calls.assign(of_step=times / step_times(calls, times)[calls["run"].to_numpy(int)])[~gradient.calls_in_domain(calls)]
+    found = [_with_reasons(gradient, str(kernel), rows) for kernel, rows in outside.groupby("kernel", sort=False)]
+    if not found:
+        return pd.DataFrame(columns=list(COLUMNS))
+    by_call = pd.concat(found, ignore_index=True).sort_values("of_step", ascending=False, kind="stable")
+    keys = ["run", "reason", "column"]
+    together = by_call.groupby(keys)
+    first = by_call.drop_duplicates(keys).set_index(keys)
+    first["of_step"], first["kernel"] = together["of_step"].sum(), together["kernel"].unique().map(_listed)
+    first["why"] = first["kernel"] + " (" + first["layer"] + "): " + first["why"]
+    asked = pd.DataFrame({"configuration": range(len(steps.number)), "run": steps.number})
+    asked = asked[~predicted.in_domain[GRADIENT]]
+    table = asked.merge(first.reset_index(), on="run").assign(component=GRADIENT)
+    return table.assign(share=table["of_step"] * share[table["configuration"]])[list(COLUMNS)]
+
+
+def _with_reasons(gradient: GradientModel, kernel: str, rows: pd.DataFrame) -> pd.DataFrame:
+    check = gradient.kernels[kernel][EXPLAINED].domain_check(rows)
+    reasons = [_reason(check, row) for row in range(len(rows))]
+    off_grid = check.in_domain & ~gradient.products_in_domain(kernel, rows)
+    sizes = pd.DataFrame([size for _, size in reasons], columns=["column", "value", "lower", "upper"], index=rows.index)
+    table = rows[["run", "kernel", "layer", "of_step"]].join(sizes)
+    table = table.assign(why=[why for why, _ in reasons], reason=np.where(off_grid, "grid", check.reason))
+    products = [f"product {m:,.0f} x {n:,.0f} x {k:,.0f} outside the grid measured" for m, n, k in rows[["m", "n", "k"]].to_numpy()]
+    return table.assign(why=np.where(off_grid, products, table["why"]))
+
+
+def _listed(kernels: Sequence[str]) -> str:
+    shown = ", ".join(kernels[:MOST_NAMED])
+    return shown if len(kernels) <= MOST_NAMED else f"{shown} and {len(kernels) - MOST_NAMED} more kernels"
+
+
+def _reason(check: DomainCheck, row: int) -> tuple[str, tuple[str, float, float, float]]:
+    """A clause, and the size to blame: name, value, measured from, to."""
+    column, (lower, upper) = str(check.column[row]), check.range[row]
+    if check.reason[row] == "range":
+        value = float(check.value[row])
+        return f"{column} = {value:,.4g}, measured {lower:,.4g} to {upper:,.4g}", (column, value, float(lower), float(upper))
+    if check.reason[row] == "level":
+        return f"{column} has a label never measured", (column, np.nan, np.nan, np.nan)
+    return UNUSUAL, _no_size()
+
+
+def _no_size() -> tuple[str, float, float, float]:
+    return "", np.nan, np.nan, np.nan
