@@ -40,9 +40,6 @@ class MachineSpec:
         Nodes there are.
     n_gpus_per_node : int
         Devices (chips, not boards) of a node; on a machine without any, the workers of a node.
-    processor : str, optional
-        What runs the layers, as its maker calls it (``"Tesla K80"``): the device, or the CPU on a machine without any. Times that
-        another processor took are told as such.
     cores : int, optional
         CPU cores of a node.
     memory_bytes : float, optional
@@ -63,6 +60,9 @@ class MachineSpec:
         Versions of what the measurements depend on.
     sources : Mapping[str, str]
         For every figure, where it is from.
+    processor : str, optional
+        What runs the layers, as its maker calls it (``"Tesla K80"``): the device, or the CPU on a machine without any. Times that
+        another processor took are told as such.
 
     Raises
     ------
@@ -73,7 +73,6 @@ class MachineSpec:
     name: str
     max_nodes: int
     n_gpus_per_node: int
-    processor: str | None = None
     cores: int | None = None
     memory_bytes: float | None = None
     device_memory_bytes: float | None = None
@@ -84,6 +83,7 @@ class MachineSpec:
     power_w: float | None = None
     software: Mapping[str, str] = field(default_factory=dict, hash=False)
     sources: Mapping[str, str] = field(default_factory=dict, hash=False)
+    processor: str | None = None
 
     def __post_init__(self) -> None:
         place = f"machine {self.name!r}"

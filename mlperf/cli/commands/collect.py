@@ -21,10 +21,22 @@ COMMANDS = {
     "kernel-counters": LazyCommand("mlperf.cli.commands.counters:kernel_counters", "Count what the kernels of a campaign do."),
 }
 KINDS = ("sgemm", "kernels", "steps", "updates")
+USUAL: dict[str, Any] = {"n_generated": 40}
+QUICK: dict[str, Any] = {
+    "n_generated": 30,
+    "rounds": 2,
+    "subbatch_sizes": (1, 2, 8),
+    "step": "full",
+    "budget_s": 150.0,
+}
+"""What --quick means; options that are given win."""
+
 
 EPILOG = """\b
 Examples:
-  mlperf collect kernels steps -o campaign --generate 40 --rounds 10
+  mlperf collect -o campaign --quick
+  mlperf collect -o campaign
+  mlperf collect -o campaign --generate 60 --budget 3600
   mlperf collect sgemm updates -o campaign --budget 600
   mlperf collect steps -o campaign --cnn alexnet --cnn my.toml --subbatch 1,2
   mlperf collect kernels steps -o campaign --cnn resnet18 --backend torch
@@ -32,8 +44,11 @@ Examples:
   mlperf collect contraction -o sweep --n 50,100 --subset 100
   mlperf collect counters -o counters.csv -- ./program 1000
 
-kernels and steps share their visits: collect them in one command. The same command continues an interrupted campaign; more
---rounds add to a finished one. Measure on an idle machine.
+Without KINDS everything is measured: matrix products, kernels and whole steps of 40 random networks, memory operations; how long
+it will take is said first. --quick measures a part of it in under three minutes, for a first impression. The same command
+continues an interrupted campaign; more --rounds or a larger --generate add to a finished one. Measure on an idle machine.
+
+The folder gets machine.toml, this machine as predictions read it (mlperf predict ... --machine campaign/machine.toml).
 
 Backends: numpy runs im2col, matrix products and the other kernels of SPRINT one by one; torch runs library layers on one CPU
 thread; cuda runs them on the GPU (times from device events), and takes the products of sgemm and the copies of updates there.
@@ -45,33 +60,51 @@ it does; they have options of their own: mlperf collect asgd --help.
 
 
 @click.command("collect", cls=DefaultCommand, epilog=EPILOG)
-@click.argument("kinds", type=Words(KINDS), nargs=-1, required=True)
+@click.argument("kinds", metavar="[sgemm|kernels|steps|updates]...", type=Words(KINDS), nargs=-1)
 @click.option("-o", "--out", type=FOLDER, required=True, help="Folder of the campaign.")
 @cnn_option
-@click.option("--generate", "n_generated", type=click.IntRange(min=0), default=0, help="Random networks to measure besides --cnn.")
 @click.option(
-    "--generate-residual", "n_residual", type=click.IntRange(min=0), default=0, help="Random residual networks besides them."
+    "--generate",
+    "n_generated",
+    type=click.IntRange(min=0),
+    help="Random networks besides --cnn, three of ten with batch norm and residual branches.  [default: 40; with --cnn 0]",
 )
+@click.option("--generate-residual", "n_residual", type=click.IntRange(min=0), help="How many residual ones, besides the others.")
+@click.option("--quick", is_flag=True, help="30 networks, two rounds, a coarser grid: under three minutes.")
 @click.option("--max-macs", type=click.FloatRange(min=0, min_open=True), help="Leave out steps of more multiply-accumulates.")
-@click.option("--subbatch", "subbatch_sizes", type=Counts(), default="1,2,4,8", help="Samples in a training step.")
+@click.option("--subbatch", "subbatch_sizes", type=Counts(), help="Samples in a training step.  [default: 1,2,4,8]")
 @click.option("--rounds", type=click.IntRange(min=1), help="Visits of each configuration.  [default: 10; sgemm 5]")
 @click.option("--budget", "budget_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop after this time.")
-@click.option("--step", type=Words(("half", "full")), default="half", help="Grid of sgemm: powers of sqrt(2), or of 2.")
+@click.option("--step", type=Words(("half", "full")), help="Grid of sgemm: powers of sqrt(2) (half), or of 2.  [default: half]")
 @click.option("--backend", type=Words(("numpy", "torch", "cuda")), default="numpy", help="What runs products and training steps.")
 @seed_option
 @output_options
 def collect_tables(
-    kinds: tuple[str, ...], cnns: tuple[Path | str, ...], n_generated: int, n_residual: int, seed: int, show: Show, **request: Any
+    kinds: tuple[str, ...],
+    cnns: tuple[Path | str, ...],
+    out: Path,
+    n_generated: int | None,
+    n_residual: int | None,
+    seed: int,
+    show: Show,
+    *,
+    quick: bool,
+    **request: Any,
 ) -> None:
     """Measure this machine: matrix products, kernels, whole training steps, memory operations."""
+    from mlperf.collect.campaign.population import population
     from mlperf.collect.campaign.run import CollectRequest
     from mlperf.collect.campaign.run import collect as measure
-    from mlperf.specs import find_cnn, make_cnns, make_residual_cnns
+    from mlperf.specs import find_cnn
 
     named = [find_cnn(each) for each in cnns]
-    generated = make_cnns(n_generated, seed=seed) if n_generated else []
-    generated += make_residual_cnns(n_residual, seed=seed) if n_residual else []
-    found = measure(CollectRequest(kinds, cnns=(*generated, *named), seed=seed, **request), show_progress=show.progress_shown)
+    kinds = kinds or KINDS
+    usual = QUICK if quick else USUAL
+    asked = {name: value for name, value in request.items() if value is not None}
+    n_random = n_generated if n_generated is not None else 0 if named or n_residual is not None else usual["n_generated"]
+    generated = population(out, n_random, n_residual, seed) if {"kernels", "steps"} & set(kinds) else []
+    settings = {name: value for name, value in usual.items() if name != "n_generated"} | asked
+    found = measure(CollectRequest(kinds, out, cnns=(*generated, *named), seed=seed, **settings), show_progress=show.progress_shown)
     for reason in found.left_out:
         show.note(f"left out: {reason}")
     if not found.complete:

@@ -11,10 +11,11 @@ from typing import Any
 
 from mlperf.collect.backends.backends import BACKENDS, Backend, check_backend
 from mlperf.collect.campaign.device_updates import DEVICE_OPERATIONS
-from mlperf.collect.campaign.sgemm import STEPS, VALIDATION_SHARE, SgemmPlan, grid_points, validation_points
+from mlperf.collect.campaign.machine import store_machine
+from mlperf.collect.campaign.sgemm import STEPS, VALIDATION_SHARE, SgemmPlan, expected_time_s, grid_points, validation_points
 from mlperf.collect.campaign.steps import StepPlan
 from mlperf.collect.campaign.updates import UpdatePlan, image_folder
-from mlperf.collect.protocol.clocks import one_computing_thread, require_clocks
+from mlperf.collect.protocol.clocks import REFERENCE_SIZE, Reference, one_computing_thread, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
 from mlperf.collect.protocol.progress import Bar, Silent
 from mlperf.collect.protocol.protocol import Campaign, Plan, run_plans
@@ -29,6 +30,7 @@ ROUNDS: Mapping[str, int] = {"sgemm": 5, "kernels": 10, "steps": 10, "updates": 
 
 SUBBATCH_SIZES = (1, 2, 4, 8)
 MEMORY_SHARE = 0.6
+NOMINAL_REFERENCE_S = expected_time_s(REFERENCE_SIZE, REFERENCE_SIZE, REFERENCE_SIZE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +113,34 @@ def collect(request: CollectRequest, *, show_progress: bool = False) -> Collecte
         check_same(out / FILE_NAME, record)
         store_cnns(out / "cnns", request.cnns)
         write_host(out / FILE_NAME, record)
+        store_machine(out, backend)
         plans = make_plans(request, backend, configurations, stack)
         progress = stack.enter_context(Bar()) if show_progress else Silent()
+        progress.announce(announcement(plans, request, backend))
         deadline_s = started_s + (float("inf") if request.budget_s is None else request.budget_s)
         complete = run_plans(Campaign(out, request.seed, deadline_s, progress), plans)
     return summarise(out, [table for plan in plans for table in plan.tables], left_out, complete=complete)
+
+
+def announcement(plans: Sequence[Plan], request: CollectRequest, backend: Backend) -> str:
+    """What is planned and how long it takes: on a device nobody can say beforehand."""
+    parts = [f"{' and '.join(plan.tables)}: {plan.rounds} rounds" for plan in plans]
+    reference = Reference()
+    reference.time_s()
+    expected_s = sum(plan.rounds * plan.nominal_s for plan in plans) * reference.time_s() / NOMINAL_REFERENCE_S
+    if request.budget_s is not None and request.budget_s < expected_s:
+        ends = f"stops after {seconds_text(request.budget_s)} of about {seconds_text(expected_s)}"
+    else:
+        ends = f"about {seconds_text(expected_s)}, and less where a part is done"
+    known = "" if backend.on_device is not None else f"; {ends}"
+    return f"{'; '.join(parts)}{known}. Ctrl-C keeps what is finished; the same command continues."
+
+
+def seconds_text(seconds: float) -> str:
+    """``"40 s"``, ``"12 min"``, ``"1.5 h"``."""
+    if seconds < 90.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 90.0 * 60.0 else f"{seconds / 3600.0:.1f} h"
 
 
 def check(request: CollectRequest) -> None:

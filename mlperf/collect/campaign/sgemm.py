@@ -126,6 +126,13 @@ class SgemmPlan:
     tables: tuple[str, ...] = ("sgemm",)
     key: tuple[str, ...] = ("trans", "m", "n", "k", "purpose")
 
+    @property
+    def nominal_s(self) -> float:
+        """One round of all points, roughly; long products come in one round of so many."""
+        every = min(LONG_EVERY, self.rounds)
+        each = [expected_time_s(*point[1:4]) for point in self.points]
+        return sum(time_s / every if time_s > LONG_S else max(time_s, REPEAT_S) + time_s for time_s in each)
+
     def visits(self, number: int, done: frozenset[Key], rng: np.random.Generator) -> list[Visit]:
         """Blocks of points in random order."""
         every = min(LONG_EVERY, self.rounds)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mlperf.collect.backends.backends import Backend, Step
+from mlperf.collect.campaign.sgemm import expected_time_s
 from mlperf.collect.cnn_engine.timers import Timer, Timing
 from mlperf.collect.protocol.protocol import Key, Rows, Visit
 from mlperf.specs.kernels.kernels import KernelCall
@@ -20,6 +21,9 @@ LEAST_ITERATIONS = 3
 MOST_ITERATIONS = 15
 VISIT_S = 0.02
 """Short steps are repeated for about this long in each visit, with timers and without."""
+
+BYTES_PER_S = 2e9
+"""A rough guess for planning only: elements that memory-bound kernels access."""
 
 LONG_STEP_S = 0.5
 """Steps longer than this are their own average: one with timers and one without in each visit."""
@@ -47,6 +51,11 @@ class StepPlan:
     tables: tuple[str, ...] = ("kernels", "steps")
     key: tuple[str, ...] = ("backend", "cnn", "subbatch_size")
 
+    @property
+    def nominal_s(self) -> float:
+        """One round of all pairs, roughly."""
+        return sum(_visit_s(_step_s(self.backend.calls(cnn, size))) for cnn, size in self.configurations)
+
     def visits(self, number: int, done: frozenset[Key], rng: np.random.Generator) -> list[Visit]:  # noqa: ARG002 - all rounds are alike
         """One visit for each pair that is not done, in random order."""
         found = []
@@ -56,6 +65,18 @@ class StepPlan:
             if key not in done:
                 found.append(Visit((key,), partial(measure_step, self.backend, cnn, subbatch_size, self.tables)))
         return found
+
+
+def _step_s(calls: Sequence[KernelCall]) -> float:
+    """A training step of these calls, roughly."""
+    return sum(call.access_bytes / BYTES_PER_S + call.groups * expected_time_s(call.m, call.n, call.k) for call in calls)
+
+
+def _visit_s(step_s: float) -> float:
+    """Warm-up, then with timers and without."""
+    if step_s > LONG_STEP_S:
+        return 3 * step_s
+    return (2 + 2 * min(MOST_ITERATIONS, max(LEAST_ITERATIONS, VISIT_S / step_s))) * step_s
 
 
 def measure_step(backend: Backend, cnn: CnnSpec, subbatch_size: int, tables: Sequence[str]) -> Rows:

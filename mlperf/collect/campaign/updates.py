@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mlperf.collect.backends.backends import Backend
-from mlperf.collect.campaign.device_updates import LEARNING_RATE, device_measures, repeated, vector_row
+from mlperf.collect.campaign.device_updates import LEARNING_RATE, VISIT_S, device_measures, repeated, vector_row
 from mlperf.collect.cnn_engine.builder import Array
 from mlperf.collect.cnn_engine.timers import ThreadTimer
 from mlperf.collect.protocol.protocol import Key, Rows, Visit
@@ -105,6 +105,12 @@ class UpdatePlan:
     vector_sizes: Sequence[int] = VECTOR_SIZES
     tables: tuple[str, ...] = ("updates",)
     key: tuple[str, ...] = ("operation", "n_params", "subbatch_size", "input_size")
+
+    @property
+    def nominal_s(self) -> float:
+        """One round of all operations, roughly: short ones are repeated for a while, long ones pass over vectors twice."""
+        passes = [max(VISIT_S, 2 * 12 * size / 8e9) for size in self.vector_sizes]
+        return len(VECTOR_OPERATIONS) * sum(passes) + len(IMAGE_OPERATIONS) * len(IMAGE_SIDES) * len(SUBBATCH_SIZES) * VISIT_S
 
     def visits(self, number: int, done: frozenset[Key], rng: np.random.Generator) -> list[Visit]:  # noqa: ARG002 - all rounds are alike
         """One visit for each operation and size, in random order."""

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 class Silent:
     """Progress that is shown nowhere."""
 
+    def announce(self, text: str) -> None:
+        """Take note of the plan."""
+
     def start(self, label: str, total: int) -> None:
         """Note that a round begins."""
 
@@ -44,6 +47,10 @@ class Bar:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._bar.stop()
+
+    def announce(self, text: str) -> None:
+        """Say above the bar what will be measured."""
+        self._bar.console.print(text, highlight=False, soft_wrap=True)
 
     def start(self, label: str, total: int) -> None:
         """A round begins: its bar replaces the one before."""

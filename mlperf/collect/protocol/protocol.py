@@ -57,12 +57,19 @@ class Plan(Protocol):
     def rounds(self) -> int:
         """Visits of each configuration."""
 
+    @property
+    def nominal_s(self) -> float:
+        """What one round takes on a core of 50 GFLOP/s, roughly: to tell a person beforehand."""
+
     def visits(self, number: int, done: frozenset[Key], rng: np.random.Generator) -> list[Visit]:
         """All visits of round ``number`` (from 1) in random order, without the configurations in ``done``."""
 
 
 class Progress(Protocol):
     """A receiver of reports on how far the campaign is."""
+
+    def announce(self, text: str) -> None:
+        """What will be measured, and how long it may take."""
 
     def start(self, label: str, total: int) -> None:
         """A round begins with ``total`` visits."""

@@ -15,6 +15,7 @@ from mlperf.core.errors import DataError, DomainError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
+from mlperf.datasets.campaigns.kernel_times import UNNAMED
 from mlperf.features.source import CacheLevel
 from mlperf.models.regressor import fit_in_groups
 from mlperf.models.storage.store import envelope, model_from_dict, model_to_dict
@@ -89,6 +90,8 @@ class KernelModel(Shown):
         Of left-out kernels of the same table.
     provenance : mapping
         Data SHA-256, versions, host, command.
+    builds : tuple of str
+        Compilers with their options whose kernels it learnt from; empty in files of releases that did not record them.
     """
 
     features: str
@@ -99,6 +102,7 @@ class KernelModel(Shown):
     machine: MachineFacts
     score: EstimateScore | None
     provenance: Mapping[str, Any]
+    builds: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """What it is and how it did on left-out kernels."""
@@ -129,6 +133,7 @@ class KernelModel(Shown):
             "machine": plain(self.machine),
             "score": plain(self.score),
             "provenance": plain(self.provenance),
+            **({"builds": list(self.builds)} if self.builds else {}),
         }
 
     @classmethod
@@ -145,7 +150,21 @@ class KernelModel(Shown):
                 machine=machine_from_dict(fields.raw("machine"), "$.machine"),
                 score=score_from_dict(fields.raw("score"), "$.score"),
                 provenance=dict(fields.raw("provenance")),
+                builds=fields.texts("builds") if "builds" in fields.names else (),
             )
+
+    def never_seen(self, rows: pd.DataFrame) -> tuple[BoolArray, tuple[str, ...]]:
+        """Which rows (``machine``, ``build``) are of another machine or build than the kernels learnt from, and how they differ."""
+        other, told = np.zeros(len(rows), bool), []
+        seen = (("machine", (self.machine.name,)), ("build", self.builds))
+        for column, known in seen:
+            names = rows[column].astype(str)
+            if not known or UNNAMED in known:
+                continue
+            differ = ~names.isin([*known, UNNAMED]).to_numpy(bool)
+            told += [f"{column} {name!r}, measured on {' and '.join(map(repr, known))}" for name in names[differ].unique()]
+            other |= differ
+        return other, tuple(told)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,6 +186,10 @@ class KernelPredictions(Shown):
         NaN where the table holds no time.
     score : mapping of str to float
         ``n``, ``r2`` of the time per iteration, ``mape``, ``rank``, ``coverage``; empty where nothing was measured.
+    measured_on : str
+        Machine that the model learnt from.
+    other_machine : tuple of str
+        Machines and builds of the rows that it never saw; these rows are outside the domain.
     """
 
     rows: pd.DataFrame
@@ -176,6 +199,8 @@ class KernelPredictions(Shown):
     clipped: BoolArray
     measured_s: FloatArray
     score: Mapping[str, float]
+    measured_on: str = ""
+    other_machine: tuple[str, ...] = ()
 
     def to_frame(self) -> pd.DataFrame:
         """The rows with prediction, interval and flags; measured times and errors where there are any."""
@@ -233,6 +258,7 @@ def train_kernels(
         machine=times.machine(),
         score=score,
         provenance=provenance(data_sha256=times.data_sha256, seed=seed),
+        builds=tuple(sorted(map(str, times.frame["build"].unique()))),
     )
 
 
@@ -261,7 +287,8 @@ def predict_kernels(model: KernelModel, times: KernelTimes, *, strict: bool = Fa
     raw, (low, high) = np.asarray(model.estimator.predict(X), float), model.range_ns
     ns, cut = clipped(raw, np.array([low, high]))
     interval = model.estimator.predict_interval(X, kind="run", level=level)
-    inside = np.asarray(model.estimator.in_domain(X), bool) & ~cut
+    other, differences = model.never_seen(times.frame)
+    inside = np.asarray(model.estimator.in_domain(X), bool) & ~cut & ~other
     if strict and not inside.all():
         row = int(np.argmin(inside))
         raise DomainError(f"kernel {times.frame['pattern'].iloc[row]} lies outside the measured domain", place=times.name)
@@ -276,6 +303,8 @@ def predict_kernels(model: KernelModel, times: KernelTimes, *, strict: bool = Fa
         clipped=cut,
         measured_s=measured,
         score=scores_of(ns, measured / scale, lower / scale, upper / scale),
+        measured_on=model.machine.name,
+        other_machine=differences,
     )
 
 
