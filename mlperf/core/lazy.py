@@ -15,7 +15,7 @@ def exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any
     package : str
         The package's own ``__name__``, for the message about an unknown name.
     homes : mapping of str to str
-        Public name to the full name of the module that defines it.
+        Public name to the full name of the module that defines it, ``"module"``, or ``"module:name"`` where it has another there.
 
     Returns
     -------
@@ -32,6 +32,7 @@ def exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any
         """Import a public name on first use."""
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(homes[name]), name)
+        module, _, own = homes[name].partition(":")
+        return getattr(import_module(module), own or name)
 
     return load, lambda: sorted(homes), list(homes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,10 @@ MODEL_FILES: Mapping[str, ModelFile] = MappingProxyType(
         ),
     }
 )
+BUNDLED = Path(__file__).parent / "data"
+"""Models that ship with the package, trained by ``mlperf train NAME`` on the bundled campaign of their name."""
+
+DEFAULT_MODEL = "cpu-epyc"
 ESTIMATOR = ModelFile("", "that is a single estimator", "In Python mlperf.load_model reads it.")
 
 
@@ -65,7 +70,7 @@ def load_model(path: str | Path, *expected: str) -> Any:
     Parameters
     ----------
     path : path
-        The file.
+        The file; or the name of a model that ships (`bundled_models`), where there is no such file.
     *expected : str
         Kinds of `MODEL_FILES` that the caller can use; by default every kind, and single estimators.
 
@@ -78,7 +83,7 @@ def load_model(path: str | Path, *expected: str) -> Any:
     """
 
     def read() -> Any:
-        document = document_from_json(text_of(path))
+        document = document_from_json(_text(path))
         kind = kind_in(document, kinds=homes())
         if expected and kind in homes() and kind not in expected:
             found = MODEL_FILES.get(kind, ESTIMATOR)
@@ -87,6 +92,17 @@ def load_model(path: str | Path, *expected: str) -> Any:
         return model_from_dict(document, kinds=homes())
 
     return placed(path, read)
+
+
+def bundled_models() -> tuple[str, ...]:
+    """Names of the models that ship with the package; `load_model` reads them."""
+    return tuple(sorted(path.name.removesuffix(".json.gz") for path in BUNDLED.glob("*.json.gz")))
+
+
+def _text(path: str | Path) -> str:
+    if not Path(path).exists() and str(path) in bundled_models():
+        return gzip.decompress((BUNDLED / f"{path}.json.gz").read_bytes()).decode("utf-8")
+    return text_of(path)
 
 
 def homes() -> dict[str, str]:

@@ -38,7 +38,8 @@ def broken_exports(tree: SourceTree) -> Iterator[str]:
     """Exported names that their home does not define."""
     for package, homes in tree.exports.items():
         for name, home in homes.items():
-            if not tree.defines(home, name):
+            module, _, own = home.partition(":")
+            if not tree.defines(module, own or name):
                 yield f"{package}: {name} in {home}"
 
 

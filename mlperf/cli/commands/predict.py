@@ -10,7 +10,7 @@ import click
 from mlperf.cli.framework.options import (
     counter_options,
     join_options,
-    model_argument,
+    model_or_bundled,
     output_options,
     plot_option,
     seed_option,
@@ -42,7 +42,7 @@ Examples:
   mlperf predict table-model.json --rows new-nests.csv --join new-counts.csv --on kernel
 """
 )
-@model_argument
+@model_or_bundled
 @request_options
 @click.option("--rows", type=OLD_OR_INPUT, help="Table to predict with a table's model; - is the standard input.")
 @click.option("-o", "--output", type=NEW_FILE, help="With --rows: write every row with its prediction as CSV.")

@@ -65,12 +65,13 @@ def search(
 ) -> int:
     """Rank nodes x GPUs x sub-batch where the mini-batch size fits a window, on one or several machines; exit 1 where none does."""
     import mlperf
+    from mlperf.studies.model_files import DEFAULT_MODEL
 
     cnns = request.needed_cnns()
     if len(cnns) > 1:
         raise UsageError(f"got {len(cnns)} CNNs, expected one", hint="Search them one by one.")
     request.needed_machine()
-    paths = paired(model_paths, machines)
+    paths = paired(model_paths or (Path(DEFAULT_MODEL),), machines)
     models = {path: mlperf.load_model(path, "system") for path in dict.fromkeys(paths)}
     options |= {
         "n_nodes": request.n_nodes,

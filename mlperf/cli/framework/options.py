@@ -12,7 +12,7 @@ import click
 
 from mlperf.cli.framework.group import command_words, record_name
 from mlperf.cli.framework.show import Settings, Show
-from mlperf.cli.framework.values import OLD_FILE, Counts, NameOrFile, Window, Words
+from mlperf.cli.framework.values import OLD_FILE, OLD_MODEL, Counts, NameOrFile, Window, Words
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
 
@@ -108,8 +108,9 @@ plot_option = silent_option(
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of every random draw.")
 jobs_option = click.option("--jobs", "n_jobs", type=int, default=1, help="Processes; -1 takes every core.")
 strict_option = click.option("--strict", is_flag=True, help="Refuse (exit 5) what lies outside the measured domain.")
-model_argument = click.argument("model_path", metavar="MODEL", type=OLD_FILE)
-models_argument = click.argument("model_paths", metavar="MODEL...", nargs=-1, required=True, type=OLD_FILE)
+model_argument = click.argument("model_path", metavar="MODEL", type=OLD_MODEL)
+model_or_bundled = click.argument("model_path", metavar="[MODEL]", type=OLD_MODEL, default="cpu-epyc")
+models_argument = click.argument("model_paths", metavar="[MODEL]...", nargs=-1, type=OLD_MODEL)
 minibatch_option = click.option("--minibatch", type=Window(), help="Window of the mean mini-batch size, samples per update.")
 
 

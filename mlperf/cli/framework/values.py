@@ -27,6 +27,23 @@ class Words(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
+class ModelPath(click.Path):
+    """A model's file, or the name of a model that ships."""
+
+    name = "model"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a Path: of a file that exists, or the bare name."""
+        from mlperf.studies.model_files import bundled_models
+
+        if not Path(value).exists() and str(value) in bundled_models():
+            return Path(value)
+        return super().convert(value, param, ctx)
+
+
+OLD_MODEL = ModelPath(exists=True, dir_okay=False, path_type=Path)
+
+
 class NameOrFile(click.ParamType):  # type: ignore[type-arg]
     """A shipped specification's name or a TOML file.
 

@@ -69,6 +69,30 @@ def result_figure(result: Shown) -> Figure:
     return figure
 
 
+def plot(result: Shown) -> Any:
+    """Draw a result with matplotlib.
+
+    Parameters
+    ----------
+    result : prediction, search, comparison, model, ...
+        Anything that has a figure; `with_figure` names the classes.
+
+    Returns
+    -------
+    Axes or list of Axes
+        Of one new figure (``axes.figure``), to add to or to save.
+
+    Raises
+    ------
+    UsageError
+        Results of this kind have no figure.
+    MissingExtraError
+        matplotlib is not installed.
+    """
+    axes = result_figure(result).axes
+    return axes[0] if len(axes) == 1 else list(axes)
+
+
 def with_figure() -> list[str]:
     """Result classes that can be drawn."""
     return [home.partition(":")[2] for home, view in VIEWS.items() if view.figure]

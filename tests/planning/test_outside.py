@@ -1,0 +1,77 @@
+"""Why a prediction is outside the domain: sizes to blame, what was fitted is inside, another machine is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlperf
+from mlperf.core.errors import DomainError
+from mlperf.specs import CnnSpec, JobSpec, load_cnn, load_machine
+
+CLUSTER = load_machine("cpu-cluster")
+
+
+@pytest.fixture(scope="module")
+def told(small_model: Any) -> Any:
+    return mlperf.predict_epoch(small_model, ["alexnet", "resnet18"], CLUSTER, JobSpec(60_000, n_nodes=4), subbatch_size=(2, 64))
+
+
+def test_every_flag_has_a_reason_and_every_reason_a_flag(told: Any) -> None:
+    parts = [name for name in told.in_domain if name in told.source]
+    flagged = {(row, name) for name in parts for row in np.flatnonzero(~told.in_domain[name])}
+    explained = set(zip(told.outside["configuration"], told.outside["component"], strict=True))
+    assert explained == flagged
+
+
+def test_a_size_to_blame_lies_outside_its_measured_range(told: Any) -> None:
+    sizes = told.outside[told.outside["column"] != ""]
+    assert len(sizes)
+    assert ((sizes["value"] < sizes["lower"]) | (sizes["value"] > sizes["upper"])).all()
+    assert all(row.column in row.why and row.kernel in row.why for row in sizes.itertuples())
+    assert told.outside["share"].between(0.0, 1.0).all()
+    by_configuration = told.outside.groupby("configuration")["share"]
+    assert by_configuration.apply(lambda shares: shares.is_monotonic_decreasing).all()
+
+
+def test_rows_that_trained_are_inside(small_model: Any, small_campaign: Path) -> None:
+    table = mlperf.compare_runs(small_model, small_campaign).table
+    assert table.loc[table["in_training"], "in_domain"].all()
+    assert small_model.gradient.beyond, "the small campaign has calls beyond its products"
+
+
+def test_another_processor_is_told_and_nothing_is_inside(small_model: Any) -> None:
+    job = JobSpec(60_000, n_nodes=2)
+    here, there = (
+        mlperf.predict_epoch(small_model, "alexnet", replace(CLUSTER, processor=name), job) for name in ("amd  EPYC", "Tesla K80")
+    )
+    assert here.other_machine == ()
+    assert here.source["compute_gradient"] == "model"
+    assert there.other_machine == ("processor 'Tesla K80', measured on 'AMD EPYC'",)
+    assert there.source["compute_gradient"] == "model of another machine"
+    assert not any(inside.any() for inside in there.in_domain.values())
+    assert there.outside["why"].tolist() == list(there.other_machine)
+    np.testing.assert_array_equal(there.epoch_s, here.epoch_s)
+    with pytest.raises(DomainError):
+        mlperf.predict_epoch(small_model, "alexnet", "kfc", job, strict=True)
+
+
+@pytest.mark.parametrize("n_nodes", [1, 4])
+def test_tiny_networks_have_small_times_that_are_flagged(small_model: Any, n_nodes: int) -> None:
+    tiny = CnnSpec.from_sprint("tiny", 28, (3, 8, 8, 10), (1,), 2, 3)
+    assert tiny.n_params < 20_000
+    found = mlperf.predict_epoch(small_model, tiny, CLUSTER, JobSpec(60_000, n_nodes=n_nodes))
+    vectors = ("fetch_weights", "update_gradient", "sum_gradient", "update_weights", "add_momentum")
+    seconds = {**found.gpu_breakdown_s, **found.update_breakdown_s}
+    assert all(seconds[name][0] > 0.0 for name in vectors)
+    assert not any(found.in_domain[name][0] for name in vectors)
+
+
+def test_names_are_enough(small_model: Any) -> None:
+    job = JobSpec(60_000)
+    named = mlperf.predict_epoch(small_model, "alexnet", "cpu-cluster", job)
+    assert named.epoch_s.tolist() == mlperf.predict_epoch(small_model, load_cnn("alexnet"), CLUSTER, job).epoch_s.tolist()
