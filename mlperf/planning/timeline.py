@@ -147,6 +147,7 @@ def simulated_threads(timeline: Timeline, n_gpus_per_node: int) -> ThreadTimelin
 
 
 N_UPDATES = 40
+N_LEAST_ITERATIONS = 5
 GPU_EVENTS, UPDATE_EVENTS = 3, 4
 """Events of one GPU iteration, and of one update beside its sums."""
 
@@ -189,7 +190,7 @@ def simulated_configuration(
 
 
 def n_events(run: RunGrid, ratio: float) -> int:
-    """Events of `N_UPDATES` updates when T_Update / T_GPU is ``ratio``."""
+    """Events of `N_UPDATES` updates, or of `N_LEAST_ITERATIONS` of a GPU thread, when T_Update / T_GPU is ``ratio``."""
     n_gpus, n_nodes = int(run.n_gpus[0]), int(run.n_nodes[0])
     of_update = n_nodes * UPDATE_EVENTS + n_gpus * min(1.0, ratio) + GPU_EVENTS * n_gpus * ratio
-    return int(N_UPDATES * of_update) + 1
+    return int(max(N_UPDATES, N_LEAST_ITERATIONS / ratio) * of_update) + 1

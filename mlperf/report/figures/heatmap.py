@@ -1,4 +1,4 @@
-"""The search plane: time or price over nodes and sub-batch, window hatched, infeasible blank, optimum framed."""
+"""The search plane: time or price over nodes and sub-batch, pale outside the window, infeasible blank, optimum framed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mlperf.report.text.numbers import TIME_UNITS_S, best_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 FRAME = "#D55E00"
@@ -33,7 +34,7 @@ class Plane:
     values : array, shape (n_rows, n_columns)
         What is minimised: seconds, or a price or energy; NaN where not computed.
     in_window : array, shape (n_rows, n_columns)
-        Windows hold: hatched.
+        Windows hold: in full colour; the others are pale where some hold.
     feasible : array, shape (n_rows, n_columns)
         False (device memory too small): blank.
     best : (n_nodes, subbatch_size) or None
@@ -71,8 +72,24 @@ def search_maps(planes: Sequence[Plane]) -> Figure:
         every = figure.subplots(len(planes), 1, squeeze=False, height_ratios=heights)[:, 0]
         for quantity in dict.fromkeys(plane.quantity for plane in planes):
             draw_quantity(figure, [(axes, plane) for axes, plane in zip(every, planes, strict=True) if plane.quantity == quantity])
-        figure.supxlabel("hatched: every window holds; blank: does not fit the device; framed: best of the hatched", fontsize=7.5)
+        figure.supxlabel(key_text(planes), fontsize=7.5)
     return figure
+
+
+def key_text(planes: Sequence[Plane]) -> str:
+    """What pale, blank and framed cells mean, of those that are there."""
+    seen = {
+        "pale: outside a window": any(window_splits(plane) for plane in planes),
+        "blank: does not fit the device": any(not plane.feasible.all() for plane in planes),
+        "framed: the best": any(plane.best is not None for plane in planes),
+    }
+    return "; ".join(text for text, shown in seen.items() if shown)
+
+
+def window_splits(plane: Plane) -> bool:
+    """Whether some cells lie in every window and some do not."""
+    inside = plane.in_window & plane.feasible
+    return bool(inside.any() and not inside[plane.feasible].all())
 
 
 def draw_quantity(figure: Figure, planes: Sequence[tuple[Axes, Plane]]) -> None:
@@ -106,10 +123,11 @@ def draw_plane(axes: Axes, plane: Plane, size: float, norm: Any) -> Any:
     shown = np.where(plane.feasible, plane.values / size, np.nan)
     axes.grid(visible=False)
     mesh = axes.pcolormesh(
-        shown, norm=norm, cmap="cividis_r", edgecolors="white", linewidth=0.4, rasterized=shown.size > LABELLED_CELLS
+        shown, norm=norm, cmap=light_colors(), edgecolors="white", linewidth=0.4, rasterized=shown.size > LABELLED_CELLS
     )
-    label_cells(axes, shown, norm)
-    hatch_cells(axes, plane.in_window & plane.feasible)
+    label_cells(axes, shown)
+    if window_splits(plane):
+        pale_cells(axes, plane.feasible & ~plane.in_window)
     if plane.best is not None:
         place = [
             int(np.searchsorted(axis, value)) for axis, value in zip((plane.n_nodes, plane.subbatch_size), plane.best, strict=True)
@@ -121,21 +139,34 @@ def draw_plane(axes: Axes, plane: Plane, size: float, norm: Any) -> Any:
     return mesh
 
 
-def label_cells(axes: Axes, shown: FloatArray, norm: Any) -> None:
-    """Write each cell's value while the cells are few enough to read; white on the dark half of the colour scale."""
+def light_colors() -> Colormap:
+    """Yellow to blue as far as black numbers can be read on it."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps["YlGnBu"](np.linspace(0.02, 0.62, 256)))
+
+
+def label_cells(axes: Axes, shown: FloatArray) -> None:
+    """Write each cell's value in three digits while the cells are few enough to read."""
     if shown.size > LABELLED_CELLS:
         return
     for (row, column), value in np.ndenumerate(shown):
         if np.isfinite(value):
-            color = "white" if norm(value) > 0.5 else "black"
-            axes.text(column + 0.5, row + 0.5, f"{value:.3g}", ha="center", va="center", fontsize=6.5, color=color)
+            axes.text(column + 0.5, row + 0.5, three_digits(value), ha="center", va="center", fontsize=6.5, zorder=4)
 
 
-def hatch_cells(axes: Axes, cells: BoolArray) -> None:
-    """Hatch the cells that are True."""
+def three_digits(value: float) -> str:
+    """``9.87``, ``98.7``, ``987``, ``9.9k``."""
+    return f"{value / 1000:.3g}k" if value >= 9999.5 else f"{value:.{max(0, 2 - int(np.floor(np.log10(max(value, 1e-9)))))}f}"
+
+
+def pale_cells(axes: Axes, cells: BoolArray) -> None:
+    """Cover the cells that are True by a veil, under the numbers: a hatch would cross them."""
+    from matplotlib.colors import ListedColormap
+
     if cells.any():
-        shown = np.ma.masked_where(~cells, np.zeros(cells.shape))
-        axes.pcolor(shown, hatch="////", facecolor="none", edgecolor="#333333", linewidth=0.0)
+        axes.pcolor(np.ma.masked_where(~cells, np.zeros(cells.shape)), cmap=ListedColormap(["white"]), alpha=0.72, zorder=2)
 
 
 def frame_cell(axes: Axes, column: int, row: int) -> None:

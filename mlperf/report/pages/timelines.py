@@ -128,12 +128,12 @@ def timeline_figure(timeline: ThreadTimeline, window_s: tuple[float, float] | No
         axes.grid(visible=False)
         draw_bars(axes, drawn, places)
         draw_numbers(axes, drawn, places, width)
-        mark_waits(axes, drawn, places, width)
+        marked = mark_waits(axes, drawn, places, width)
         draw_publications(axes, drawn, places)
         label_lanes(axes, places)
         axes.set(xlim=(0.0, width), xlabel=f"time ({unit})", title=f"Threads of a {timeline.origin} run")
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.4, handlelength=1.4, fontsize=8)
-        add_caption(figure, caption(timeline, lanes))
+        add_caption(figure, caption(timeline, lanes, marked=marked))
     return figure
 
 
@@ -194,13 +194,14 @@ def draw_numbers(axes: Axes, drawn: pd.DataFrame, places: Mapping[tuple[int, int
         axes.text(middle, place, str(update), ha="center", va="center_baseline", fontsize=6.5, color=LOOKS[activity].text, zorder=4)
 
 
-def mark_waits(axes: Axes, drawn: pd.DataFrame, places: Mapping[tuple[int, int], float], width: float) -> None:
-    """Put a triangle over every lock wait that is too narrow to be seen well."""
+def mark_waits(axes: Axes, drawn: pd.DataFrame, places: Mapping[tuple[int, int], float], width: float) -> bool:
+    """Put a triangle over every lock wait that is too narrow to be seen well; whether there is one."""
     length = (drawn["end"] - drawn["begin"]) / width
     narrow = drawn[drawn["activity"].isin(LOCK_WAITS) & (length < NARROW) & (length > INVISIBLE)]
     if len(narrow):
         middle = (narrow["begin"] + narrow["end"]) / 2
         axes.plot(middle, lane_of(narrow, places) + 0.47, "v", color=LOCK.color, markersize=3.2, markeredgewidth=0, zorder=5)
+    return bool(len(narrow))
 
 
 def draw_publications(axes: Axes, drawn: pd.DataFrame, places: Mapping[tuple[int, int], float]) -> None:
@@ -237,13 +238,15 @@ def label_lanes(axes: Axes, places: Mapping[tuple[int, int], float]) -> None:
         )
 
 
-def caption(timeline: ThreadTimeline, lanes: list[tuple[int, int]]) -> str:
+def caption(timeline: ThreadTimeline, lanes: list[tuple[int, int]], *, marked: bool) -> str:
     """What the picture shows and what it does not."""
     every = timeline.lanes
     told = ["Simulated. " if timeline.origin == "simulated" else f"Recorded, mode: {timeline.mode}. "]
     if len(lanes) < len(every):
         told.append(f"{len(lanes)} of {len(every)} threads. ")
-    told.append("Dotted: new weights are published. Triangles point at short waits for a lock. ")
+    told.append("Dotted: new weights are published. ")
+    if marked:
+        told.append("Triangles point at short waits for a lock. ")
     if (timeline.intervals.loc[timeline.intervals["thread"] != UPDATE, "update"] >= 0).any():
         told.append("Numbers: the update that uses the gradient. ")
     else:

@@ -1,4 +1,4 @@
-"""Figures 12 and 13: epoch time and mean mini-batch size over nodes and sub-batch, window hatched, fastest framed."""
+"""Figures 12 and 13: epoch time and mean mini-batch size over nodes and sub-batch, pale outside the window, fastest framed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.report.figures.figures import new_figure
-from mlperf.report.figures.heatmap import frame_cell, hatch_cells, tick
+from mlperf.report.figures.heatmap import frame_cell, label_cells, light_colors, pale_cells, tick
 from mlperf.report.paper.result import Drawing
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, number_text
 from mlperf.studies.paper.figure_inputs import FigureInputs
@@ -16,7 +16,6 @@ from mlperf.studies.paper.planes import Plane, first_plane, second_plane
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 
@@ -52,10 +51,12 @@ def draw_plane(figure: Figure, axes: Axes, table: pd.DataFrame, label: str) -> N
     shown = np.where(flag(table, "feasible"), pivot(table, "value"), np.nan)
     axes.grid(visible=False)
     mesh = axes.pcolormesh(shown, norm=LogNorm(), cmap=light_colors(), rasterized=True)
-    hatch_cells(axes, flag(table, "in_window"))
+    inside = flag(table, "in_window")
+    if inside.any():
+        pale_cells(axes, flag(table, "feasible") & ~inside)
     for row, column in np.argwhere(flag(table, "is_best")):
         frame_cell(axes, int(column), int(row))
-    write_values(axes, shown)
+    label_cells(axes, shown)
     tick(axes.xaxis, np.sort(table["n_nodes"].unique()))
     tick(axes.yaxis, np.sort(table["subbatch_size"].unique()))
     axes.set_ylabel("sub-batch (samples)")
@@ -63,26 +64,6 @@ def draw_plane(figure: Figure, axes: Axes, table: pd.DataFrame, label: str) -> N
     bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     bar.ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     bar.ax.yaxis.set_minor_locator(NullLocator())
-
-
-def light_colors() -> Colormap:
-    """Yellow to blue as far as black numbers and hatches can be read on it."""
-    from matplotlib import colormaps
-    from matplotlib.colors import ListedColormap
-
-    return ListedColormap(colormaps["YlGnBu"](np.linspace(0.02, 0.62, 256)))
-
-
-def write_values(axes: Axes, shown: np.ndarray) -> None:
-    """Each cell's value in three digits."""
-    for (row, column), value in np.ndenumerate(shown):
-        if np.isfinite(value):
-            axes.text(column + 0.5, row + 0.5, three_digits(value), ha="center", va="center", fontsize=6.3)
-
-
-def three_digits(value: float) -> str:
-    """``9.87``, ``98.7``, ``987``, ``9.9k``."""
-    return f"{value / 1000:.3g}k" if value >= 9999.5 else f"{value:.{max(0, 2 - int(np.floor(np.log10(max(value, 1e-9)))))}f}"
 
 
 def pivot(table: pd.DataFrame, column: str) -> np.ndarray:
@@ -107,6 +88,7 @@ def caption(plane: Plane, unit: str) -> str:
     emulated = "" if plane.mode == "measured" else f" Mode of the runs: {plane.mode}."
     blank = "" if plane.table["feasible"].all() else "; blank: does not fit the device"
     return (
-        f"T_Epoch (above) and mean mini-batch size (below), {plane.how}.{emulated} Hatched: mini-batch in {low} to {high} samples; "
+        f"T_Epoch (above) and mean mini-batch size (below), {plane.how}.{emulated} Full colour: mini-batch "
+        f"in {low} to {high} samples; "
         f"{told}{blank}."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import UsageError
@@ -15,7 +16,9 @@ UPDATE = -1
 
 WAITS = (*LOCK_WAITS, "barrier")
 COLUMNS = ("node", "thread", "activity", "begin_s", "end_s", "iteration", "version", "update")
+GRADIENTS = ("gpu_work", "compute_gradient")
 N_UPDATES_SHOWN = 6
+N_ITERATIONS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,13 +76,20 @@ class ThreadTimeline(Shown):
         return replace(self, intervals=self.intervals[touching].reset_index(drop=True))
 
     def middle(self, n_updates: int = N_UPDATES_SHOWN) -> tuple[float, float]:
-        """A stretch in the middle of the run as long as so many updates of the first node (all of a shorter run), seconds."""
+        """A stretch in the middle of the run, seconds: so many updates of the first node and three GPU iterations, or all of it."""
         published = self.intervals[(self.intervals["thread"] == UPDATE) & (self.intervals["activity"] == "update_weights")]
         ends = published.loc[published["node"] == published["node"].min(), "end_s"].to_numpy(float)
-        if len(ends) <= n_updates:
+        shown = max(n_updates, int(np.ceil(N_ITERATIONS_SHOWN * self._updates_an_iteration(len(ends)))))
+        if len(ends) <= shown:
             return self.span_s
-        first = (len(ends) - 1 - n_updates) // 2
-        return float(ends[first]), float(ends[first + n_updates])
+        first = (len(ends) - 1 - shown) // 2
+        return float(ends[first]), float(ends[first + shown])
+
+    def _updates_an_iteration(self, n_updates: int) -> float:
+        """Updates during one iteration of the slowest GPU thread; 0 where no thread has two gradients."""
+        gradients = self.intervals[(self.intervals["thread"] != UPDATE) & self.intervals["activity"].isin(GRADIENTS)]
+        counts = gradients.groupby(["node", "thread"]).size()
+        return n_updates / float(counts.min()) if len(counts) and counts.min() > 1 else 0.0
 
 
 def thread_name(thread: int) -> str:
