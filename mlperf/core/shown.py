@@ -58,5 +58,12 @@ class Shown:
 
         return pd.DataFrame(self.to_dict().items(), columns=["field", "value"])
 
+    def __repr__(self) -> str:
+        """The frame in a few lines; dataclasses that hold whole models or grids are declared with ``repr=False`` for it."""
+        import pandas as pd
+
+        with pd.option_context("display.max_rows", 12, "display.max_columns", 12, "display.width", 120):
+            return f"{type(self).__name__}\n{self.to_frame()!r}"
+
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(index=False, border=0))

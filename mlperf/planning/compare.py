@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mlperf.datasets import Campaign
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison(Shown):
     """Predicted beside measured.
 

@@ -19,7 +19,7 @@ from mlperf.systems.sprint.simulated import SimulatedRuns
 from mlperf.training.measured_on import MeasuredOn
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Prediction(Shown):
     """Epoch time and its parts; every array has shape (n_configs,).
 

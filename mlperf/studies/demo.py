@@ -33,7 +33,7 @@ EVERY = 5
 N_FOLDS = 8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Demo(Shown):
     """Everything the demo computed.
 

@@ -26,7 +26,7 @@ from mlperf.training.part_report import PartReport, component_part, kernel_part,
 from mlperf.training.run_model import RunModel
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Model(Shown):
     """What `mlperf.train` returns for a campaign.
 

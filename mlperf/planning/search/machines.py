@@ -26,7 +26,7 @@ from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.model import Model
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MachineSearch(Shown):
     """One ranking over machines.
 

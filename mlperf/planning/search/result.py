@@ -11,7 +11,7 @@ from mlperf.planning.search.draws import RankStability
 from mlperf.training.measured_on import MeasuredOn
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SearchResult(Shown):
     """A ranking of configurations.
 

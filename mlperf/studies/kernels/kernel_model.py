@@ -70,7 +70,7 @@ STORED = ("linear", "boosting", "linear x boosting")
 """Learners that the model file can hold: plain numbers, no pickles."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class KernelModel(Shown):
     """Time per execution of the innermost statement, from a feature set.
 
@@ -167,7 +167,7 @@ class KernelModel(Shown):
         return other, tuple(told)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class KernelPredictions(Shown):
     """Predicted times of kernels; every array has shape (n_kernels,), seconds of one call.
 

@@ -20,7 +20,7 @@ from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.outputs import epoch_outputs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SolvedEpochs(Shown):
     """Epochs from component times; every array has shape (n_configs,).
 

@@ -28,7 +28,7 @@ NOT_FINITE = {"NaN": float("nan"), "Inf": float("inf"), "-Inf": -float("inf")}
 SHOWN_ORDER = ("method", "complexity", "group", "measured", "predicted", "n", "mape", "median", "q3", "loss", "behind", "behind_se")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TableModel(Shown):
     """What `mlperf.train` returns for a table.
 
