@@ -29,7 +29,7 @@ def with_doubled(campaign: Path, cnn: str, folder: Path) -> Any:
 
 
 def fit_of(demo: Any) -> dict[str, Any]:
-    return {key: value for key, value in demo.model.to_dict().items() if key != "provenance"}
+    return {key: value for key, value in demo.model.to_dict().items() if key not in ("provenance", "measured_on")}
 
 
 @pytest.mark.slow
