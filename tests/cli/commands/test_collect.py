@@ -16,6 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mlperf.cli.main import main
+from mlperf.core.errors import UsageError
 from mlperf.datasets import read_campaign
 from mlperf.report.text.results import command_schema
 from mlperf.specs import CnnSpec, write_cnn
@@ -29,6 +30,7 @@ class NoTorch:
             raise ImportError(name)
 sys.meta_path.insert(0, NoTorch())
 from mlperf.cli.main import main
+from mlperf.core.errors import UsageError
 main()
 """
 LONG = 100_000
@@ -111,9 +113,8 @@ def test_what_is_left_out_is_said_on_stderr(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "Missing argument"),
         (("spped", "--cnn", "tiny.toml"), "no such choice 'spped'"),
-        (("steps",), "Add --generate 40 or --cnn FILE"),
+        (("steps", "--generate", "0"), "Add --generate 40 or --cnn FILE"),
         (("steps", "--cnn", "resnet19"), "Did you mean 'resnet18'?"),
         (("steps", "--cnn", "missing.toml"), "CNN file 'missing.toml' does not exist"),
         (("steps", "--cnn", "tiny.toml", "--cnn", "tiny.toml"), "got two networks called tiny"),
@@ -191,3 +192,31 @@ def wait_until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("words", "n_networks", "asked"),
+    [
+        ((), 40, {"kinds": ("sgemm", "kernels", "steps", "updates"), "rounds": None, "budget_s": None, "step": "half"}),
+        (("--quick",), 30, {"rounds": 2, "budget_s": 150.0, "step": "full", "subbatch_sizes": (1, 2, 8)}),
+        (("--quick", "--rounds", "5", "--generate", "10"), 10, {"rounds": 5, "step": "full"}),
+        (("steps", "--cnn", "alexnet"), 1, {"kinds": ("steps",), "subbatch_sizes": (1, 2, 4, 8)}),
+        (("updates",), 0, {"kinds": ("updates",)}),
+    ],
+)
+def test_what_is_measured_unasked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: tuple[str, ...], n_networks: int, asked: dict[str, Any]
+) -> None:
+    seen = []
+
+    def measure(request: Any, **_: Any) -> Any:
+        seen.append(request)
+        raise UsageError("enough")
+
+    monkeypatch.setattr("mlperf.collect.campaign.run.collect", measure)
+    with pytest.raises(SystemExit):
+        main(["collect", *words, "-o", str(tmp_path / "c")])
+    assert len(seen[0].cnns) == n_networks
+    assert {name: getattr(seen[0], name) for name in asked} == asked
+    residual = sum(cnn.name.startswith("res") for cnn in seen[0].cnns)
+    assert residual == (round(0.3 * n_networks) if n_networks > 1 else 0)
