@@ -75,7 +75,8 @@ class Show:
             return
         from mlperf.report.text.views import result_text
 
-        click.echo(result_text(result, self.settings.time_unit, people_console()), nl=False)
+        everything = self.settings.verbosity > 0
+        click.echo(result_text(result, self.settings.time_unit, people_console(), everything=everything), nl=False)
 
     def draw(self, result: Shown, path: Path) -> None:
         """Write the result's figure to ``path``."""

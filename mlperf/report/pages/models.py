@@ -9,7 +9,8 @@ import pandas as pd
 
 from mlperf.report.figures.figures import PALETTE, new_figure, style
 from mlperf.report.figures.html import Picture
-from mlperf.report.pages.table_models import against_left_out, errors_named, table_page, table_sections
+from mlperf.report.pages.fits import fit_sections
+from mlperf.report.pages.table_models import LESS_OF_ERRORS, against_left_out, errors_named, table_page, table_sections
 from mlperf.report.text.views import Section
 from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.training.components.run_fits import ALLREDUCE
@@ -29,7 +30,13 @@ METHODS = {
     "linear": "terms chosen by AIC, relative errors, calibrated SGEMM",
     "learnt": "non-negative terms and a learnt residual",
 }
+STEPS_LEFT_OUT = "Training steps of CNNs left out of the fit"
 EXPLAINED, PREDICTOR = "linear", "learnt"
+LESS_OF_PARTS = (
+    *("kind", "f_p_value", "f_p_value_groups", "aic", "n_effective", "warnings", "n_rows", "paper_mape", "r2_adj"),
+    *("noise_floor", "terms", "formula"),
+)
+"""What a narrow terminal leaves out of the tables of parts, the first to go first."""
 SHOWN_WEIGHT, LEVEL = 0.05, 0.95
 UNTOLD = (
     "The runs do not tell how the exchange grows with the nodes: several forms fit them equally well. On other numbers of nodes"
@@ -45,7 +52,7 @@ def model_sections(model: Model) -> tuple[Section, ...]:
         Section(f"Trained on {len(model.cnns)} CNNs, backend {backend}", text=names),
         *(kernel_sections(model) if model.gradient.kernels else ()),
         *(() if model.runs is None else run_sections(model.runs, model.score.step_residuals(PREDICTOR))),
-        Section("Components: terms chosen by AIC, beside the paper's", component_table(model)),
+        Section("Components: terms chosen by AIC, beside the paper's", component_table(model), secondary=LESS_OF_PARTS),
         Section("", text=absent_text(model)),
     )
 
@@ -53,8 +60,8 @@ def model_sections(model: Model) -> tuple[Section, ...]:
 def kernel_sections(model: Model) -> tuple[Section, ...]:
     """Errors of steps left out, and the terms of each kernel."""
     return (
-        Section("Training steps of CNNs left out of the fit", accuracy_table(model)),
-        Section("Kernels: terms chosen by AIC", kernel_table(model)),
+        Section(STEPS_LEFT_OUT, accuracy_table(model), secondary=LESS_OF_ERRORS),
+        Section("Kernels: terms chosen by AIC", kernel_table(model), secondary=LESS_OF_PARTS),
     )
 
 
@@ -137,9 +144,9 @@ def report_sections(result: ModelReport) -> tuple[Section, ...]:
     """Overview, errors of whole steps, every part, and what was not measured."""
     if result.table is not None:
         return table_sections(result)
-    sections = [Section("Parts of the model", overview(result))]
+    sections = [Section("Parts of the model", overview(result), secondary=LESS_OF_PARTS)]
     if len(result.accuracy):
-        sections.append(Section("Training steps of CNNs left out of the fit", errors_named(result.accuracy)))
+        sections.append(Section(STEPS_LEFT_OUT, errors_named(result.accuracy), secondary=LESS_OF_ERRORS))
     sections += [section for part in result.parts for section in part_sections(part)]
     if result.absent:
         sections.append(Section("", text=f"Not measured, so not fitted: {', '.join(result.absent)}."))
@@ -158,11 +165,12 @@ def overview(result: ModelReport) -> pd.DataFrame:
 
 def part_sections(part: PartReport) -> tuple[Section, ...]:
     """The fit as text, the path of the selection, left-out errors, warnings."""
-    sections = [Section(f"{part.name} ({part.kind})", text=str(part.fit))]
+    sections = [*fit_sections(f"{part.name} ({part.kind})", part.fit)]
     if len(part.path):
         sections.append(Section("Path of the selection", part.path))
     if len(part.left_out):
-        sections.append(Section("Left-out errors", errors_named(part.left_out).assign(noise_floor=part.noise_floor)))
+        errors = errors_named(part.left_out).assign(noise_floor=part.noise_floor)
+        sections.append(Section("Left-out errors", errors, secondary=LESS_OF_ERRORS))
     if part.warnings:
         sections.append(Section("Warnings", text="\n".join(f"- {warning}" for warning in part.warnings)))
     return tuple(sections)

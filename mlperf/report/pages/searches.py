@@ -30,19 +30,21 @@ QUANTITIES = {
     "time_to_target_s": "time to the target",
     "mean_minibatch_size": "mean mini-batch (samples)",
 }
+PARETO = "Best for each number of GPUs (Pareto front)"
 MOST_OTHERS = 3
+LESS = (
+    *("closed", "feasible", "in_window", "energy_j", "minibatch_std", ("rank_low", "rank_high"), "first_share", "cost"),
+    *("mean_staleness", "window_probability"),
+)
+"""What a narrow terminal leaves out of the rankings, the first to go first."""
 
 
 def search_sections(result: SearchResult) -> tuple[Section, ...]:
     """Ranking and Pareto front inside the window; the nearest misses where it is empty."""
     notes = Section("", text=notes_text(result))
     if not len(result.best):
-        return (Section(f"{heading(result)}: nothing found; nearest to the window", known_columns(result.misses)), notes)
-    return (
-        Section(heading(result), known_columns(result.best)),
-        Section("Best for each number of GPUs (Pareto front)", known_columns(result.pareto)),
-        notes,
-    )
+        return (ranking(f"{heading(result)}: nothing found; nearest to the window", result.misses), notes)
+    return (ranking(heading(result), result.best), ranking(PARETO, result.pareto), notes)
 
 
 def heading(result: SearchResult) -> str:
@@ -61,9 +63,9 @@ def windows_text(result: SearchResult) -> str:
     return f"{text} (in {100 * result.min_probability:g} % of draws)" if result.min_probability else text
 
 
-def known_columns(table: pd.DataFrame) -> pd.DataFrame:
-    """The columns that hold anything (cost and energy need figures of the machine)."""
-    return table.dropna(axis="columns", how="all")
+def ranking(title: str, table: pd.DataFrame) -> Section:
+    """Rows of a search with the columns that hold anything (cost and energy need figures of the machine)."""
+    return Section(title, table.dropna(axis="columns", how="all"), secondary=LESS)
 
 
 def notes_text(result: SearchResult) -> str:
@@ -162,11 +164,7 @@ def machines_sections(result: MachineSearch) -> tuple[Section, ...]:
     if not len(result.best):
         missed = [search_sections(one)[0] for one in result.searches]
         return (*missed, notes_section)
-    return (
-        Section(title, known_columns(result.best)),
-        Section("Best for each number of GPUs (Pareto front)", known_columns(machine_first(result.pareto))),
-        notes_section,
-    )
+    return (ranking(title, result.best), ranking(PARETO, machine_first(result.pareto)), notes_section)
 
 
 def machine_first(table: pd.DataFrame) -> pd.DataFrame:
