@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
+from mlperf.core.progress import tracked
 from mlperf.models import StepwiseOLS
 from mlperf.models.formula.expressions import names, parse
 from mlperf.models.validation.scores import noise_floor
@@ -87,7 +88,7 @@ def fit_components(
     """
     return {
         name: fit_component(_with_cache_terms(BY_NAME[name], cache_bytes), table, noise, left_out=left_out)
-        for name, table in rows.items()
+        for name, table in tracked(rows.items(), "components fitted")
     }
 
 

@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
+from mlperf.core.progress import tracked
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
 from mlperf.training.gradient.gradient import METHODS, GradientModel, Method, fit_gradient, step_times
 from mlperf.training.gradient.gradient_data import STEP_KEYS, GradientData
@@ -97,7 +98,7 @@ def leave_groups_out(
         model, train, test = fit_without(data, fold, methods=methods, table=table, complete=complete, seed=seed)
         return LeftOut(predicted_steps(model, test, methods), predicted_calls(model, train.calls, test.calls, methods))
 
-    parts = Parallel(n_jobs=jobs)(delayed(one)(fold) for fold in folds)
+    parts = Parallel(n_jobs=jobs)(delayed(one)(fold) for fold in tracked(folds, "networks left out, fold"))
     return LeftOut(
         pd.concat([part.steps for part in parts], ignore_index=True), pd.concat([part.calls for part in parts], ignore_index=True)
     )
