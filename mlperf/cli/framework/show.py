@@ -70,8 +70,10 @@ class Show:
         if self.settings.as_json:
             from mlperf.core.provenance import provenance
             from mlperf.report.text.schema import record, record_text
+            from mlperf.report.text.views import result_answer
 
-            click.echo(record_text(record(self.command, provenance(data_sha256=data_sha256, seed=seed), result)), nl=False)
+            made = provenance(data_sha256=data_sha256, seed=seed)
+            click.echo(record_text(record(self.command, made, result, result_answer(result))), nl=False)
             return
         from mlperf.report.text.views import result_text
 

@@ -11,9 +11,12 @@ from mlperf.report.figures.figures import PALETTE, new_figure, style
 from mlperf.report.figures.html import Picture
 from mlperf.report.pages.fits import fit_sections
 from mlperf.report.pages.table_models import LESS_OF_ERRORS, against_left_out, errors_named, table_page, table_sections
+from mlperf.report.text.answer import listed
+from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import Section
 from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.training.components.run_fits import ALLREDUCE
+from mlperf.training.part_report import parts_frame
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,6 +40,8 @@ LESS_OF_PARTS = (
     *("noise_floor", "terms", "formula"),
 )
 """What a narrow terminal leaves out of the tables of parts, the first to go first."""
+MOST_TOLD = 4
+NAMED_PART = "--component NAME shows one"
 SHOWN_WEIGHT, LEVEL = 0.05, 0.95
 UNTOLD = (
     "The runs do not tell how the exchange grows with the nodes: several forms fit them equally well. On other numbers of nodes"
@@ -45,14 +50,16 @@ UNTOLD = (
 
 
 def model_sections(model: Model) -> tuple[Section, ...]:
-    """What it was trained on, its errors on left-out CNNs, the terms of each kernel and component."""
+    """What it was trained on and its errors on left-out CNNs; the terms of each kernel and component are details."""
     names = ", ".join(model.cnns)
     backend = model.gradient.backend
     return (
         Section(f"Trained on {len(model.cnns)} CNNs, backend {backend}", text=names),
         *(kernel_sections(model) if model.gradient.kernels else ()),
         *(() if model.runs is None else run_sections(model.runs, model.score.step_residuals(PREDICTOR))),
-        Section("Components: terms chosen by AIC, beside the paper's", component_table(model), secondary=LESS_OF_PARTS),
+        Section(
+            "Components: terms chosen by AIC, beside the paper's", component_table(model), secondary=LESS_OF_PARTS, is_detail=True
+        ),
         Section("", text=absent_text(model)),
     )
 
@@ -61,7 +68,7 @@ def kernel_sections(model: Model) -> tuple[Section, ...]:
     """Errors of steps left out, and the terms of each kernel."""
     return (
         Section(STEPS_LEFT_OUT, accuracy_table(model), secondary=LESS_OF_ERRORS),
-        Section("Kernels: terms chosen by AIC", kernel_table(model), secondary=LESS_OF_PARTS),
+        Section("Kernels: terms chosen by AIC", kernel_table(model), secondary=LESS_OF_PARTS, is_detail=True),
     )
 
 
@@ -144,7 +151,8 @@ def report_sections(result: ModelReport) -> tuple[Section, ...]:
     """Overview, errors of whole steps, every part, and what was not measured."""
     if result.table is not None:
         return table_sections(result)
-    sections = [Section("Parts of the model", overview(result), secondary=LESS_OF_PARTS)]
+    sections = [Section("", text="\n".join(summary_lines(result)))] if len(result.parts) > 1 else []
+    sections.append(Section("Parts of the model", overview(result), secondary=LESS_OF_PARTS))
     if len(result.accuracy):
         sections.append(Section(STEPS_LEFT_OUT, errors_named(result.accuracy), secondary=LESS_OF_ERRORS))
     sections += [section for part in result.parts for section in part_sections(part)]
@@ -156,6 +164,21 @@ def report_sections(result: ModelReport) -> tuple[Section, ...]:
 def report_page(result: ModelReport) -> tuple[Section | Picture, ...]:
     """The pictures and tables of a table's model; of a campaign's the sections."""
     return report_sections(result) if result.table is None else table_page(result)
+
+
+def summary_lines(result: ModelReport) -> list[str]:
+    """What to know of a model before its tables: which parts err most, which have warnings, what was not measured."""
+    table = parts_frame(result.parts)
+    kinds = ", ".join(f"{n} {kind}s" for kind, n in table["kind"].value_counts(sort=False).items())
+    worst = table.assign(error=table["predictor_mape"].fillna(table["mape"])).nlargest(MOST_TOLD, "error")
+    errors = ", ".join(f"{part} {percent_text(error)}" for part, error in zip(worst["part"], worst["error"], strict=True))
+    warned = [part.name for part in result.parts if part.warnings]
+    lines = [f"Parts: {kinds}.", f"Largest errors of what predicts, on networks and settings left out: {errors}."]
+    if warned:
+        lines.append(f"Warnings on {len(warned)} parts: {listed(warned, MOST_TOLD)}.")
+    if result.absent:
+        lines.append(f"Not measured, so not fitted: {', '.join(result.absent)}.")
+    return [*lines, f"Below: all parts in one table, then each with terms, tests and warnings ({NAMED_PART})."]
 
 
 def overview(result: ModelReport) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,10 +49,10 @@ MOST_LINES = 60
 
 
 def model_sections(model: TableModel) -> tuple[Section, ...]:
-    """The sections of its report."""
+    """The sections of its report, the long ones as details."""
     from mlperf.training.model_report import model_report
 
-    return table_sections(model_report(model))
+    return table_sections(model_report(model), brief=True)
 
 
 def model_figure(model: TableModel) -> Figure:
@@ -61,16 +62,19 @@ def model_figure(model: TableModel) -> Figure:
     return against_left_out(table_report(model))
 
 
-def table_sections(result: ModelReport) -> tuple[Section, ...]:
-    """How good it is in words, the methods that were compared, the explainable fit with its path, errors, formulas, remarks."""
+def table_sections(result: ModelReport, *, brief: bool = False) -> tuple[Section, ...]:
+    """How good it is in words, the methods that were compared, the explainable fit with its path, errors, formulas, remarks.
+
+    ``brief`` makes path, errors and formulas details.
+    """
     table, part = told(result), result.parts[0]
     return (
         Section(f"Model of {table.target}: {table.method}", text=f"{table.verdict}\n{table.reason}"),
         *method_sections(table),
         *fit_sections(f"Terms chosen by AIC for {table.target}", part.fit),
-        *path_sections(part, table, MOST_LINES),
-        *error_sections(part, table),
-        *formula_sections(table),
+        *(replace(section, is_detail=brief) for section in path_sections(part, table, MOST_LINES)),
+        *(replace(section, is_detail=brief) for section in error_sections(part, table)),
+        *(replace(section, is_detail=brief) for section in formula_sections(table)),
         *remark_sections(part, table),
     )
 

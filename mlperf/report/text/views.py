@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mlperf.core.shown import Shown
+    from mlperf.report.text.answer import Answer
 
 WIDE = 10_000
 """Wider than any table: nothing is folded, cut or left out of what goes into a file or a pipe."""
@@ -58,6 +59,15 @@ def result_sections(result: Shown) -> tuple[Section, ...]:
         return (Section("", result.to_frame()),)
     made: tuple[Section, ...] = load(view.sections)(result)
     return made
+
+
+def result_answer(result: Shown) -> str:
+    """The answer that a result gives, in one line; empty for results that give none."""
+    view = view_of(result)
+    if not view.answer:
+        return ""
+    answer: Answer = load(view.answer)(result)
+    return answer.text()
 
 
 def result_page(result: Shown) -> tuple[Any, ...]:
@@ -121,7 +131,7 @@ def load(target: str) -> Callable[..., Any]:
 
 
 def result_text(result: Shown, time_unit: str = AUTO, console: Console | None = None, *, everything: bool = True) -> str:
-    """A result as text: every section, a blank line between them.
+    """A result as text: the answer first, then every section, a blank line between them.
 
     Parameters
     ----------
@@ -137,7 +147,9 @@ def result_text(result: Shown, time_unit: str = AUTO, console: Console | None = 
     from rich.console import Console
 
     console = console or Console(width=WIDE, no_color=True, force_terminal=False)
-    shown = [section for section in result_sections(result) if everything or not section.is_detail]
+    answer = result_answer(result)
+    shown = [Section(answer)] if answer else []
+    shown += [section for section in result_sections(result) if everything or not section.is_detail]
     return "\n\n".join(section_text(section, console, time_unit, everything=everything) for section in shown) + "\n"
 
 
@@ -152,9 +164,9 @@ def section_text(section: Section, console: Console, time_unit: str = AUTO, *, e
     with console.capture() as captured:
         if section.title:
             console.print(wrapped(section.title, console.width), style="bold", **AS_IT_IS)
-        if section.frame is None:
+        if section.frame is None and section.text:
             console.print(wrapped(section.text, console.width), **AS_IT_IS)
-        else:
+        elif section.frame is not None:
             leaving = () if everything else places_of(section.secondary, list(map(str, section.frame.columns)))
             for part in renderables(lay_out(frame_columns(section.frame, time_unit), leaving, console.width), console.width):
                 console.print(part, **AS_IT_IS)
