@@ -56,7 +56,7 @@ class CharacteristicGain(Shown):
         ``mape``, ``median``, ``max`` of left-out steps, ``noise_floor``, and ``gain``: MAPE without minus MAPE with, a fraction,
         negative where they hurt.
     noise_floor : float
-        Odd against even rounds, a fraction.
+        How far odd and even rounds differ, a fraction.
     n_cnns, n_steps : int
         CNNs left out one at a time (or in folds), and pairs of CNN and sub-batch.
     notes : tuple of str

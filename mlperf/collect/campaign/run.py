@@ -88,7 +88,7 @@ def collect(request: CollectRequest, *, show_progress: bool = False) -> Collecte
     Returns
     -------
     Collected
-        Rows, rounds, drift diagnostics and noise floor of every table.
+        Rows, rounds and drift of every table, and how far halves of its rounds differ.
 
     Raises
     ------

@@ -13,10 +13,11 @@ from mlperf.report.figures.html import Picture, write_page
 from mlperf.report.figures.plots import residuals
 from mlperf.report.pages.answers import epoch_answer, search_answer
 from mlperf.report.pages.models import accuracy_table
-from mlperf.report.pages.predictions import comparison_figure, prediction_figure, prediction_sections
+from mlperf.report.pages.predictions import PREDICTED_WORDS, comparison_figure, prediction_figure, prediction_sections
 from mlperf.report.pages.searches import windows_text
 from mlperf.report.text.answer import listed
 from mlperf.report.text.views import Section, result_answer, result_figure, result_sections
+from mlperf.report.text.words import TITLE, words_section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,7 +52,7 @@ def found_lines(result: Demo) -> tuple[str, ...]:
 
 def detail_sections(result: Demo) -> tuple[Section, ...]:
     """Trained on what, how far off, then an epoch and a search."""
-    return (
+    parts = (
         Section(f"Campaign {result.campaign}", text=story(result)),
         Section("Error on CNNs left out of the fit, one at a time or in folds", accuracy_table(result.model)),
         Section("Held-out CNNs: predicted against measured training steps", held_out(result)),
@@ -59,6 +60,8 @@ def detail_sections(result: Demo) -> tuple[Section, ...]:
         *prediction_sections(result.prediction),
         *result_sections(result.search),
     )
+    words = words_section("left out", "mape", "halves differ", *PREDICTED_WORDS, "window", "Pareto front")
+    return (*(part for part in parts if part.title != TITLE), words)
 
 
 def story(result: Demo) -> str:
@@ -106,7 +109,7 @@ def demo_figures(result: Demo) -> dict[str, Figure]:
             table["measured"].to_numpy(float),
             table["predicted"].to_numpy(float),
             groups=[f"sub-batch {size}" for size in table["subbatch_size"]],
-            noise_floor=result.model.score.noise_floor,
+            halves_differ=result.model.score.noise_floor,
             title="Residuals of the held-out CNNs",
         ),
         "breakdown": prediction_figure(result.prediction),

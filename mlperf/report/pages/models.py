@@ -14,6 +14,7 @@ from mlperf.report.pages.table_models import LESS_OF_ERRORS, against_left_out, e
 from mlperf.report.text.answer import listed
 from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import Section
+from mlperf.report.text.words import words_section
 from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.training.components.run_fits import ALLREDUCE
 from mlperf.training.part_report import parts_frame
@@ -37,9 +38,11 @@ STEPS_LEFT_OUT = "Training steps of CNNs left out of the fit"
 EXPLAINED, PREDICTOR = "linear", "learnt"
 LESS_OF_PARTS = (
     *("kind", "f_p_value", "f_p_value_groups", "aic", "n_effective", "warnings", "n_rows", "paper_mape", "r2_adj"),
-    *("noise_floor", "terms", "formula"),
+    *("halves_differ", "terms", "formula"),
 )
 """What a narrow terminal leaves out of the tables of parts, the first to go first."""
+HALVES = {"noise_floor": "halves_differ"}
+"""Between two halves of the rounds of one campaign: no floor of errors, and so not shown under the name of one."""
 MOST_TOLD = 4
 NAMED_PART = "--component NAME shows one"
 SHOWN_WEIGHT, LEVEL = 0.05, 0.95
@@ -61,6 +64,7 @@ def model_sections(model: Model) -> tuple[Section, ...]:
             "Components: terms chosen by AIC, beside the paper's", component_table(model), secondary=LESS_OF_PARTS, is_detail=True
         ),
         Section("", text=absent_text(model)),
+        words_section("left out", "mape", "halves differ", "adjusted R²", "AIC", "component", "assumed"),
     )
 
 
@@ -99,19 +103,20 @@ def left_out_runs(runs: RunModel, steps: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracy_table(model: Model) -> pd.DataFrame:
-    """Left-out errors of each method, fractions, compared with the noise floor."""
+    """Left-out errors of each method, fractions, beside how far halves of the measured rounds differ."""
     table = model.score.accuracy.rename(
         columns={"median": "median_error", "q3": "third_quartile_error", "max": "max_error", "bias": "mean_error"}
     )
+    table = table.rename(columns=HALVES)
     return table.assign(method=[f"{name}: {METHODS.get(name, '')}" for name in table["method"]])
 
 
 def kernel_table(model: Model) -> pd.DataFrame:
-    """One row a kernel: formula, rows and adjusted R² of the explained method, beside its left-out error and the noise floor."""
+    """One row a kernel: formula, rows, adjusted R², left-out error of the explained method, difference of halves of its rounds."""
     scores = model.score.kernels
     left_out = scores[scores["method"] == EXPLAINED].set_index("kernel")[["mape", "noise_floor"]]
     rows = [{"kernel": kernel, **figures(fits[EXPLAINED].estimator)} for kernel, fits in model.gradient.kernels.items()]
-    return pd.DataFrame(rows).join(left_out, on="kernel")
+    return pd.DataFrame(rows).join(left_out.rename(columns=HALVES), on="kernel")
 
 
 def component_table(model: Model) -> pd.DataFrame:
@@ -122,7 +127,7 @@ def component_table(model: Model) -> pd.DataFrame:
             **figures(item.selected.estimator),
             "mape": mape(item.selected_errors),
             "paper_mape": mape(item.paper_errors),
-            "noise_floor": item.noise_floor,
+            "halves_differ": item.noise_floor,
         }
         for name, item in model.components.items()
     ]
@@ -154,10 +159,11 @@ def report_sections(result: ModelReport) -> tuple[Section, ...]:
     sections = [Section("", text="\n".join(summary_lines(result)))] if len(result.parts) > 1 else []
     sections.append(Section("Parts of the model", overview(result), secondary=LESS_OF_PARTS))
     if len(result.accuracy):
-        sections.append(Section(STEPS_LEFT_OUT, errors_named(result.accuracy), secondary=LESS_OF_ERRORS))
+        sections.append(Section(STEPS_LEFT_OUT, errors_named(result.accuracy.rename(columns=HALVES)), secondary=LESS_OF_ERRORS))
     sections += [section for part in result.parts for section in part_sections(part)]
     if result.absent:
         sections.append(Section("", text=f"Not measured, so not fitted: {', '.join(result.absent)}."))
+    sections.append(words_section("left out", "mape", "halves differ", "adjusted R²", "AIC", "component"))
     return tuple(sections)
 
 
@@ -183,7 +189,7 @@ def summary_lines(result: ModelReport) -> list[str]:
 
 def overview(result: ModelReport) -> pd.DataFrame:
     """One row a part."""
-    return result.to_frame().rename(columns={"n": "n_rows", "n_warnings": "warnings"}).dropna(axis="columns", how="all")
+    return result.to_frame().rename(columns={"n": "n_rows", "n_warnings": "warnings", **HALVES}).dropna(axis="columns", how="all")
 
 
 def part_sections(part: PartReport) -> tuple[Section, ...]:
@@ -192,7 +198,7 @@ def part_sections(part: PartReport) -> tuple[Section, ...]:
     if len(part.path):
         sections.append(Section("Path of the selection", part.path))
     if len(part.left_out):
-        errors = errors_named(part.left_out).assign(noise_floor=part.noise_floor)
+        errors = errors_named(part.left_out).assign(halves_differ=part.noise_floor)
         sections.append(Section("Left-out errors", errors, secondary=LESS_OF_ERRORS))
     if part.warnings:
         sections.append(Section("Warnings", text="\n".join(f"- {warning}" for warning in part.warnings)))
@@ -206,7 +212,7 @@ def summary_sections(result: StatsmodelsSummaries) -> tuple[Section, ...]:
 
 
 def report_figure(result: ModelReport) -> Figure:
-    """Left-out error of each part as a bar, its noise floor as a mark; of a table measured against predicted."""
+    """Left-out error of each part as a bar, the difference of halves as a mark; of a table measured against predicted."""
     if result.table is not None:
         return against_left_out(result.table)
     table = result.to_frame()
@@ -216,9 +222,8 @@ def report_figure(result: ModelReport) -> Figure:
         axes = figure.add_subplot()
         axes.barh(places, 100 * table["mape"], color=PALETTE[0], height=0.6, label="terms chosen by AIC")
         axes.plot(100 * table["predictor_mape"], places, "o", color=PALETTE[3], label="with the learnt residual")
-        axes.plot(
-            100 * table["noise_floor"], places, "|", color=PALETTE[7], markersize=11, markeredgewidth=1.6, label="noise floor"
-        )
+        halves = 100 * table["noise_floor"]
+        axes.plot(halves, places, "|", color=PALETTE[7], markersize=11, markeredgewidth=1.6, label="halves of the rounds differ")
         axes.set_yticks(places, labels=table["part"])
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")

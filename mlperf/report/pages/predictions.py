@@ -10,6 +10,7 @@ from mlperf.report.figures.plots import component_bars, measured_predicted
 from mlperf.report.pages.prediction_details import detail_sections, detailed_figure
 from mlperf.report.text.numbers import seconds_alike
 from mlperf.report.text.views import Section
+from mlperf.report.text.words import words_section
 from mlperf.systems.sprint.solved import SIMULATION
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ LESS_OF_ROWS = (
     *("explained", "explained_s", "in_training", "run", "mode", ("lower", "upper"), ("lower_s", "upper_s"), "n_gpus_per_node"),
     *("inside", "in_domain"),
 )
+PREDICTED_WORDS = (
+    *("gpu iteration", "update iteration", "component", "sub-batch", "mean mini-batch", "staleness"),
+    *("assumed", "in domain", "interval of the mean"),
+)
 TIMES = ("epoch_s", "gpu_iteration_s", "update_iteration_s")
 MINIBATCH = "mean_minibatch_size"
 
@@ -40,7 +45,7 @@ def prediction_sections(result: Prediction) -> tuple[Section, ...]:
         if len(result.cnn) == 1
         else (Section("Predictions", configurations(result), secondary=LESS_OF_CONFIGURATIONS),)
     )
-    return (*shown, *detail_sections(result), *notes(result))
+    return (*shown, *detail_sections(result), *notes(result), words_section(*PREDICTED_WORDS))
 
 
 def configurations(result: Prediction) -> pd.DataFrame:

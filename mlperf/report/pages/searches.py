@@ -12,6 +12,7 @@ from mlperf.planning.search.search_grid import GRID_FORM
 from mlperf.report.figures.heatmap import Plane, search_maps
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
+from mlperf.report.text.words import words_section
 from mlperf.systems.sprint.iterations import DEFAULT_FORM
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ QUANTITIES = {
     "mean_minibatch_size": "mean mini-batch (samples)",
 }
 PARETO = "Best for each number of GPUs (Pareto front)"
+SEARCH_WORDS = ("window", "sub-batch", "mean mini-batch", "staleness", "in domain", "Pareto front")
 MOST_OTHERS = 3
 LESS = (
     *("closed", "feasible", "in_window", "energy_j", "minibatch_std", ("rank_low", "rank_high"), "first_share", "cost"),
@@ -44,7 +46,7 @@ def search_sections(result: SearchResult) -> tuple[Section, ...]:
     notes = Section("", text=notes_text(result))
     if not len(result.best):
         return (ranking(f"{heading(result)}: nothing found; nearest to the window", result.misses), notes)
-    return (ranking(heading(result), result.best), ranking(PARETO, result.pareto), notes)
+    return (ranking(heading(result), result.best), ranking(PARETO, result.pareto), notes, words_section(*SEARCH_WORDS))
 
 
 def heading(result: SearchResult) -> str:
@@ -164,7 +166,8 @@ def machines_sections(result: MachineSearch) -> tuple[Section, ...]:
     if not len(result.best):
         missed = [search_sections(one)[0] for one in result.searches]
         return (*missed, notes_section)
-    return (ranking(title, result.best), ranking(PARETO, machine_first(result.pareto)), notes_section)
+    words = words_section(*SEARCH_WORDS)
+    return (ranking(title, result.best), ranking(PARETO, machine_first(result.pareto)), notes_section, words)
 
 
 def machine_first(table: pd.DataFrame) -> pd.DataFrame:

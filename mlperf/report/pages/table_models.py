@@ -22,6 +22,7 @@ from mlperf.report.figures.table_plots import (
 )
 from mlperf.report.pages.fits import fit_sections
 from mlperf.report.text.views import Section
+from mlperf.report.text.words import words_section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +42,7 @@ COEFFICIENTS = (
 )
 LESS_OF_ERRORS = (
     *("outside_share", "n_unpredictable", "kendall_tau", "log_ratio", "log_error_beyond", "third_quartile_error"),
-    *("nonpositive_share", "noise_floor", "mean_error", "n_rows", "n", "median_error", "max_error"),
+    *("nonpositive_share", "noise_floor", "halves_differ", "mean_error", "n_rows", "n", "median_error", "max_error"),
 )
 """What a narrow terminal leaves out of tables of errors, the first to go first."""
 MOST_LINES = 60
@@ -76,6 +77,7 @@ def table_sections(result: ModelReport, *, brief: bool = False) -> tuple[Section
         *(replace(section, is_detail=brief) for section in error_sections(part, table)),
         *(replace(section, is_detail=brief) for section in formula_sections(table)),
         *remark_sections(part, table),
+        words_section("left out", "mape", "noise floor", "adjusted R²", "AIC"),
     )
 
 

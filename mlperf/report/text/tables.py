@@ -28,7 +28,7 @@ FIGURES = frozenset(
     "measured predicted explained simulated equations lower upper low high min max mean median std err run".split()  # noqa: SIM905
 )
 """Words that say which figure of a quantity a column holds, and not of which quantity."""
-PERCENT_ENDINGS = ("mape", "_error", "_error_max", "_fraction", "share", "coverage", "half_width", "noise_floor")
+PERCENT_ENDINGS = ("mape", "_error", "_error_max", "_fraction", "share", "coverage", "half_width", "noise_floor", "halves_differ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,7 +205,7 @@ def errors(predictions: pd.DataFrame, method: str) -> ErrorSummary:
 
 
 def accuracy_table(predictions: pd.DataFrame, data: GradientData, methods: Sequence[str] = tuple(METHODS)) -> pd.DataFrame:
-    """One row a method: MAPE, median, third quartile, maximum and bias (fractions), beside the noise floor."""
+    """One row a method: MAPE, median, third quartile, maximum and bias (fractions), beside how far halves of the rounds differ."""
     rows = []
     for method in methods:
         summary = errors(predictions, method)
