@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,26 +41,33 @@ def epoch_answer(result: Prediction) -> Answer:
         asked, lead = f"{result.cnn[0]} on {where}", ""
     else:
         names = listed(dict.fromkeys(result.cnn))
-        asked, lead = f"{names}, {count_text(len(result.cnn), 'configuration')}", f"fastest is {result.cnn[best]} on {where}, "
+        asked = f"{names}, {count_text(len(result.cnn), 'configuration')}"
+        lead = f"fastest is {result.cnn[best]} on {where}, "
     interval = result.prediction_interval["epoch_s"]
     bounds = (float(interval.lower[best]), float(interval.upper[best]))
     epoch = time_range_text(float(result.epoch_s[best]), *bounds, interval.level, "an epoch")
     assumed = tuple(name for name, source in result.source.items() if source == "assumed")
-    outside = outside_parts(result, best)
+    total = "" if result.epochs == 1.0 else f", {result.epochs:g} epochs in {plain_time(float(result.total_s[best]))}"
+    found = f"{lead}{epoch}{total}, {minibatch_text(float(result.mean_minibatch_size[best]))}"
+    times = TimesFrom.of(result.measured_on, result.machine, result.other_machine, assumed)
     inside = all(bool(result.in_domain[name][best]) for name in OUTPUTS)
-    found = f"{lead}{epoch}, {minibatch_text(float(result.mean_minibatch_size[best]))}"
-    return Answer(asked, found, TimesFrom(assumed=assumed), inside=inside, outside=outside)
+    return Answer(asked, found, times, inside=inside, outside=outside_parts(result, best, assumed))
+
+
+def plain_time(seconds: float) -> str:
+    """A time without interval."""
+    return time_range_text(seconds, float("nan"), float("nan"), 0.95)
 
 
 def configuration_text(result: Prediction, index: int) -> str:
     """Nodes, GPUs and sub-batch of one configuration."""
     run = result.run
-    return run_text(int(run.n_nodes[index]), int(run.n_gpus_per_node[index]), int(run.subbatch_size[index]))
+    return run_text(int(run.n_nodes[index]), int(run.n_gpus_per_node[index]), int(run.subbatch_size[index]), result.machine)
 
 
-def run_text(n_nodes: int, n_gpus_per_node: int, subbatch_size: int) -> str:
-    """Nodes x GPUs and sub-batch."""
-    return f"{n_nodes} x {n_gpus_per_node} GPUs, sub-batch {subbatch_size}"
+def run_text(n_nodes: int, n_gpus_per_node: int, subbatch_size: int, machine: str = "") -> str:
+    """Nodes x GPUs of a machine, and sub-batch."""
+    return f"{n_nodes} x {n_gpus_per_node} GPUs{f' of {machine}' if machine else ''}, sub-batch {subbatch_size}"
 
 
 def minibatch_text(size: float) -> str:
@@ -67,35 +75,53 @@ def minibatch_text(size: float) -> str:
     return f"mean mini-batch {number_text(size, 3)}{BELOW_ONE if size < 1.0 else ''}"
 
 
-def outside_parts(result: Prediction, index: int) -> tuple[Outside, ...]:
-    """Components of a configuration that lie outside of what was measured, with their share of their thread's iteration."""
-    threads = (("a GPU iteration", result.gpu_breakdown_s), ("an update iteration", result.update_breakdown_s))
-    found = []
-    for thread, parts in threads:
+def outside_parts(result: Prediction, index: int, assumed: Sequence[str] = ()) -> tuple[Outside, ...]:
+    """What of a configuration lies outside of what was measured, with its share of its thread's iteration.
+
+    Another machine, which makes everything lie outside, and the ``assumed`` components are told elsewhere in the sentence: they
+    are no reasons, unless nothing else is one.
+    """
+    if result.other_machine:
+        return ()
+    table = result.outside
+    rows = [] if table is None else table[table["configuration"] == index].to_dict("records")
+    found = [(str(row["component"]), str(row["why"]), float(row["share"])) for row in rows]
+    found = found or [(name, name.replace("_", " "), share) for name, share in shares_outside(result, index)]
+    heavy = [each for each in found if each[0] not in assumed] or [(name, name, share) for name, _, share in found]
+    return tuple(Outside(why, share=share, of=thread_of(name)) for name, why, share in heavy)
+
+
+def thread_of(component: str) -> str:
+    """Of which iteration a component's share is."""
+    return "a GPU iteration" if BY_NAME[component].activity == "gpu" else "an update iteration"
+
+
+def shares_outside(result: Prediction, index: int) -> Iterator[tuple[str, float]]:
+    """Components whose flag says that they lie outside, each with its share of its thread's iteration."""
+    for parts in (result.gpu_breakdown_s, result.update_breakdown_s):
         total = sum(float(part[index]) for part in parts.values())
-        found += [
-            Outside(name.replace("_", " "), share=float(part[index]) / total, of=thread)
-            for name, part in parts.items()
-            if BY_NAME[name].kind != "coupling" and not bool(result.in_domain[name][index])
-        ]
-    return tuple(found)
+        for name, part in parts.items():
+            if BY_NAME[name].kind != "coupling" and not bool(result.in_domain[name][index]):
+                yield name, float(part[index]) / total
 
 
 def search_answer(result: SearchResult) -> Answer:
     """The best row, or that there is none."""
     asked = f"{result.cnn} on {result.machine}, by {objective_text(result.objective)}"
-    return Answer(asked, best_text(result), TimesFrom(assumed=result.assumed), inside=best_inside(result.best))
+    times = TimesFrom.of(result.measured_on, result.machine, result.other_machine, result.assumed)
+    return Answer(asked, best_text(result), times, inside=best_inside(result.best))
 
 
 def machines_answer(result: MachineSearch) -> Answer:
     """The best row of all machines, or that there is none."""
     first = result.searches[0]
     asked = f"{first.cnn} on {listed(one.machine for one in result.searches)}, by {objective_text(first.objective)}"
-    assumed = tuple(dict.fromkeys(name for one in result.searches for name in one.assumed))
     if not len(result.best):
-        return Answer(asked, nothing_text(), TimesFrom(assumed=assumed))
-    found = f"best is {result.best['machine'].iloc[0]}, {row_text(result.best.iloc[0])}"
-    return Answer(asked, found, TimesFrom(assumed=assumed), inside=best_inside(result.best))
+        return Answer(asked, nothing_text())
+    winner = str(result.best["machine"].iloc[0])
+    of_it = next(one for one in result.searches if one.machine == winner)
+    times = TimesFrom.of(of_it.measured_on, winner, of_it.other_machine, of_it.assumed)
+    return Answer(asked, f"best is {winner}, {row_text(result.best.iloc[0])}", times, inside=best_inside(result.best))
 
 
 def objective_text(objective: str) -> str:
@@ -120,7 +146,7 @@ def nothing_text() -> str:
 def row_text(row: pd.Series[Any]) -> str:
     """One row of a ranking: the run, its epoch, its mini-batch, and how surely it holds the windows."""
     run = run_text(int(row["n_nodes"]), int(row["n_gpus_per_node"]), int(row["subbatch_size"]))
-    epoch = time_range_text(float(row["epoch_s"]), float("nan"), float("nan"), 0.95, "an epoch")
+    epoch = f"{plain_time(float(row['epoch_s']))} an epoch"
     held = row.get("window_probability")
     surely = "" if held is None or held != held else f", windows hold in {percent_text(float(held))} of draws"
     return f"{run}: {epoch}, {minibatch_text(float(row['mean_minibatch_size']))}{surely}"
@@ -141,7 +167,8 @@ def comparison_answer(result: Comparison) -> Answer:
     ]
     rows = result.table["in_domain"].astype(bool)
     told.append(f"{share_text(int(rows.sum()), len(rows))} inside the measured domain")
-    return Answer(f"{n_rows:,} measurements", ", ".join(told))
+    times = TimesFrom.of(result.measured_on, "the machine that was measured", result.other_machine)
+    return Answer(f"{n_rows:,} measurements", ", ".join(told), times)
 
 
 def rows_comparison_answer(result: TableComparison) -> Answer:

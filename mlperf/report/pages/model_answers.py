@@ -30,12 +30,13 @@ PREDICTOR, EXPLAINED = "learnt", "linear"
 def model_answer(result: Model) -> Answer:
     """Error of steps of networks left out, and of whole runs where there are any."""
     campaigns = listed(result.provenance.get("data_sha256", {}))
+    processor = "" if result.measured_on is None else result.measured_on.processor
     asked = f"model of {count_text(len(result.cnns), 'network')}, {result.gradient.backend}"
     told = [*steps_text(result.score.accuracy)]
     if result.runs is not None and len(result.runs.residuals):
         error = float(np.abs(np.exp(-result.runs.residuals["epoch_s"].to_numpy(float)) - 1.0).mean())
         told.append(f"epochs of {count_text(result.runs.n_networks, 'network')} left out are missed by {percent_text(error)}")
-    return Answer(asked, ", ".join(told) or "nothing was left out", TimesFrom(campaigns, assumed=result.absent))
+    return Answer(asked, ", ".join(told) or "nothing was left out", TimesFrom(campaigns, processor, assumed=result.absent))
 
 
 def steps_text(accuracy: pd.DataFrame) -> list[str]:
@@ -128,12 +129,18 @@ def kernels_answer(result: KernelPredictions) -> Answer:
         interval = result.prediction_interval
         found = time_range_text(float(times[0]), float(interval.lower[0]), float(interval.upper[0]), interval.level)
         asked = f"{result.rows['pattern'].iloc[0]}, N = {int(result.rows['N'].iloc[0])}"
-        return Answer(asked, found, inside=bool(result.in_domain[0]))
+        return Answer(asked, found, kernel_times(result), inside=bool(result.in_domain[0]))
     ends = (time_range_text(float(end), math.nan, math.nan, 0.95) for end in (times.min(), times.max()))
     told = [" to ".join(ends), f"{share_text(int(result.in_domain.sum()), n)} inside the measured domain"]
     if result.score:
         told.append(f"missed by {percent_text(float(result.score['mape']))} on average where it was measured")
-    return Answer(count_text(n, "kernel"), ", ".join(told))
+    return Answer(count_text(n, "kernel"), ", ".join(told), kernel_times(result))
+
+
+def kernel_times(result: KernelPredictions) -> TimesFrom:
+    """The machine that a model of kernels learnt from, and the machines of the rows that it never saw."""
+    others = listed(result.other_machine)
+    return TimesFrom(measured_on=result.measured_on, warning=f"NOT of all rows: {others}" if others else "")
 
 
 def equation_answer(result: PublishedModel) -> Answer:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, number_text, percent_text
 from mlperf.report.text.tables import printable
+from mlperf.training.measured_on import MeasuredOn
 
 MOST_REASONS = 2
 
@@ -58,6 +59,15 @@ class TimesFrom:
     measured_on: str = ""
     assumed: tuple[str, ...] = ()
     warning: str = ""
+
+    @classmethod
+    def of(
+        cls, measured_on: MeasuredOn | None, machine: str = "", other_machine: Sequence[str] = (), assumed: Sequence[str] = ()
+    ) -> TimesFrom:
+        """Of what a prediction knows of its model, of the machine asked about, and of how they differ."""
+        known = ("", "") if measured_on is None else (measured_on.campaign, measured_on.processor)
+        named = machine or "the machine asked about"
+        return cls(*known, tuple(assumed), f"NOT of {named}: {'; '.join(other_machine)}" if other_machine else "")
 
     def text(self) -> str:
         """The same in words; empty where nothing is known."""

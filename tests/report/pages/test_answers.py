@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def predicted(model: Any, **sizes: Any) -> Any:
 def test_the_numbers_are_those_of_the_prediction(small_model: Any) -> None:
     result = predicted(small_model)
     text = epoch_answer(result).text()
-    assert text.startswith("alexnet on 2 x 2 GPUs, sub-batch 2: ")
+    assert text.startswith("alexnet on 2 x 2 GPUs of cpu-cluster, sub-batch 2: ")
     minutes = [
         float(found[0]) / 60.0
         for found in (result.epoch_s, *(result.prediction_interval["epoch_s"].lower, result.prediction_interval["epoch_s"].upper))
@@ -49,7 +50,7 @@ def test_the_numbers_are_those_of_the_prediction(small_model: Any) -> None:
 def test_of_several_the_fastest_is_named(small_model: Any) -> None:
     result = predicted(small_model, n_nodes=[1, 2, 4])
     text = epoch_answer(result).text()
-    assert "3 configurations: fastest is alexnet on 4 x 2 GPUs" in text
+    assert "3 configurations: fastest is alexnet on 4 x 2 GPUs of cpu-cluster, " in text
 
 
 def test_a_minibatch_below_one_is_explained(small_model: Any) -> None:
@@ -59,13 +60,38 @@ def test_a_minibatch_below_one_is_explained(small_model: Any) -> None:
     )
 
 
-def test_reasons_are_the_components_outside_with_their_share_of_the_breakdown(small_model: Any) -> None:
-    result = predicted(small_model)
+def test_reasons_are_those_of_the_prediction_and_assumed_parts_are_none(small_model: Any) -> None:
+    result = mlperf.predict_epoch(small_model, load_cnn("vgg16"), load_machine("cpu-cluster"), JOB)
+    rows = result.outside[result.outside["component"] != "allreduce"]
+    told = outside_parts(result, 0, ("allreduce",))
+    assert [reason.what for reason in told] == rows["why"].tolist()
+    assert [reason.share for reason in told] == pytest.approx(rows["share"].tolist())
+    assert rows["why"].iloc[0] in epoch_answer(result).text()
+
+
+def test_without_a_table_of_reasons_the_flags_are_told_with_their_share_of_the_breakdown(small_model: Any) -> None:
+    result = replace(predicted(small_model), outside=None)
     table = result.breakdown(0)
     outside = table[~table["in_domain"]]
     assert {reason.what for reason in outside_parts(result, 0)} == {name.replace("_", " ") for name in outside["component"]}
     for reason in outside_parts(result, 0):
         assert reason.share == pytest.approx(outside.set_index("component")["share"][reason.what.replace(" ", "_")])
+
+
+def test_times_of_another_machine_are_named_before_all_reasons(small_model: Any) -> None:
+    result = mlperf.predict_epoch(small_model, load_cnn("alexnet"), load_machine("kfc"), JOB)
+    text = epoch_answer(result).text()
+    assert "times: model of " in text
+    assert "NOT of kfc: processor 'Tesla K80', measured on " in text
+    assert text.endswith("; outside the measured domain")
+    found = mlperf.search_runs(small_model, load_cnn("alexnet"), load_machine("kfc"), JOB, n_nodes=[1, 2], subbatch_size=[1])
+    assert "NOT of kfc" in search_answer(found).text()
+
+
+def test_several_epochs_have_a_total(small_model: Any) -> None:
+    job = replace(JOB, epochs=10)
+    result = mlperf.predict_epoch(small_model, load_cnn("alexnet"), load_machine("cpu-cluster"), job)
+    assert ", 10 epochs in " in epoch_answer(result).text()
 
 
 def test_a_search_names_its_best_row_or_that_there_is_none(small_model: Any) -> None:
