@@ -30,7 +30,7 @@ CAPTIONS = {
     "interval of a step. On the line the prediction is exact.",
     "residuals": "The same steps: how far each prediction is off, over the predicted time.",
     "breakdown": "Where the time of one iteration goes, in the thread of a GPU and in the thread that updates the weights.",
-    "search": "Epoch time and mean mini-batch size over nodes and sub-batch; hatched: outside the window of the mini-batch.",
+    "search": "Epoch time and mean mini-batch size over nodes and sub-batch; pale: outside the window of the mini-batch.",
 }
 """What each figure shows, by file name."""
 
