@@ -156,9 +156,9 @@ Mean / median over the trainings / largest of one setting, %; in a training netw
 
 {markdown(rows, ["protocol", "network, B/s", "answer", *(NAMES[quantity] for quantity in JUDGED)])}
 
-With runs on one and two nodes nothing tells how an exchange grows with the nodes: every law that the training offers passes through
-the one point that was measured. Then the laws are averaged and the interval holds all of them; the error of T_Update on four nodes
-is what such an average costs."""
+With runs on one and two nodes nothing tells how an exchange grows with the nodes: every form that the training offers passes
+through the one point that was measured. Then the forms are averaged and the interval holds all of them; the error of T_Update on
+four nodes is what such an average costs."""
 
 
 def score_cell(part: pd.DataFrame, quantity: str) -> str:

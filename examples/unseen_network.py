@@ -25,8 +25,8 @@ model = mlperf.train(campaign, leave_out=held_out, n_folds=8, seed=0)
 model.score.accuracy
 
 # %% [markdown]
-# Each row is a way to model a kernel's time, judged on networks left out of the fit. `noise_floor` is the error that repeating the
-# measurement has: no model can be judged below it.
+# Each row is a way to model a kernel's time, judged on networks left out of the fit. `noise_floor` is how far two halves of the
+# measured rounds differ; a perfect model would err by about half of that.
 #
 # ## Judge
 #

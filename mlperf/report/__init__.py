@@ -8,7 +8,6 @@ __getattr__, __dir__, __all__ = exports(
     __name__,
     {
         "record": "mlperf.report.text.schema",
-        "frame_table": "mlperf.report.text.tables",
         "result_text": "mlperf.report.text.views",
         "html_page": "mlperf.report.figures.html",
     },

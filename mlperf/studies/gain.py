@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
+from mlperf.core.progress import tracked
 from mlperf.core.shown import Shown
 from mlperf.features.network_engine import DYNAMIC_COLUMNS, SETS
 from mlperf.models.formula.terms import Terms
@@ -55,7 +56,7 @@ class CharacteristicGain(Shown):
         ``mape``, ``median``, ``max`` of left-out steps, ``noise_floor``, and ``gain``: MAPE without minus MAPE with, a fraction,
         negative where they hurt.
     noise_floor : float
-        Odd against even rounds, a fraction.
+        How far odd and even rounds differ, a fraction.
     n_cnns, n_steps : int
         CNNs left out one at a time (or in folds), and pairs of CNN and sub-batch.
     notes : tuple of str
@@ -125,7 +126,9 @@ def characteristic_gain(
     cnns = tuple(str(name) for name in data.steps["cnn"].unique())
     folds = cnn_folds(cnns, n_folds, seed)
     work = [(variant, fold) for variant in variants for fold in folds]
-    parts = Parallel(n_jobs=jobs)(delayed(left_out)(further, fold, variant, method, seed) for variant, fold in work)
+    parts = Parallel(n_jobs=jobs)(
+        delayed(left_out)(further, fold, variant, method, seed) for variant, fold in tracked(work, "sets of characteristics, folds")
+    )
     rows = []
     for number, variant in enumerate(variants):
         own = parts[number * len(folds) : (number + 1) * len(folds)]

@@ -56,7 +56,7 @@ class ModelReport(Shown):
     table: TableReport | None = None
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a part: fit quality beside left-out error and noise floor."""
+        """One row a part: fit quality beside left-out error and scatter of repeats."""
         return parts_frame(self.parts)
 
     def statsmodels(self) -> StatsmodelsSummaries:

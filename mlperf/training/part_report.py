@@ -39,7 +39,8 @@ class PartReport(Shown):
     left_out : DataFrame
         One row a method: ``method, n, mape, median, q3, max, bias, nonpositive, outside_share``, fractions.
     noise_floor : float
-        What a repetition of the measurement differs by, a fraction.
+        Of a table what the true model would miss single rows by; of kernels and components how far halves of the rounds differ,
+        which is about twice that of their medians. Fractions.
     warnings : tuple of str
         Plain words; empty where nothing is wrong.
     """
@@ -123,7 +124,7 @@ def left_out_warnings(r2_adj: float, errors: pd.Series | None) -> list[str]:
 
 
 def parts_frame(parts: Sequence[PartReport]) -> pd.DataFrame:
-    """One row a part: fit quality beside left-out error and noise floor."""
+    """One row a part: fit quality beside left-out error and scatter of repeats."""
     return pd.DataFrame([_summary(part) for part in parts])
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.json_fields import Fields, frame_from_dict
+from mlperf.core.progress import tracked
 from mlperf.core.shown import Shown, plain
 from mlperf.features.network.components import component_columns
 from mlperf.features.network.steps import step_columns
@@ -284,7 +285,7 @@ def _left_out_residuals(
     if runs.empty or len(networks) < LEAST_NETWORKS:
         return pd.DataFrame(columns=["cnn", "n_nodes", *OUTPUTS])
     parts = []
-    for name in networks:
+    for name in tracked(networks, "networks left out of the runs"):
         train = settings[settings["cnn"] != name].reset_index(drop=True)
         test = settings[settings["cnn"] == name].reset_index(drop=True)
         step_s = predict(measured_steps(train), test)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from math import prod
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +22,28 @@ def test_table_6():
     assert (tsubame2.max_nodes, tsubame2.n_gpus_per_node, tsubame2.cores, tsubame2.memory_bytes) == (1408, 3, 12, 54e9)
     assert (tsubame2.device_memory_bytes, tsubame2.flop_per_s, tsubame2.bandwidth_bytes_per_s) == (6e9, 3.95e12, 4e9)
     assert kfc.software["cuda"] == tsubame2.software["cuda"] == "7.0"
+
+
+@pytest.mark.parametrize(
+    ("name", "cores", "clock_hz", "flop_per_clock"),
+    [("dgx-h100", 16_896, 1.98e9, 2), ("dgx-a100", 6_912, 1.41e9, 2), ("rtx4090", 16_384, 2.52e9, 2), ("archer2", 64, 2.25e9, 32)],
+)
+def test_peaks_are_cores_times_clock_times_fused_multiply_adds(name, cores, clock_hz, flop_per_clock):
+    """Cores and boost clocks of the vendors' white papers; single precision, no tensor cores."""
+    assert load_machine(name).flop_per_s == pytest.approx(cores * clock_hz * flop_per_clock, rel=2e-3)
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_the_page_of_machines_tells_each_with_its_figures(name):
+    """In the units of the page: counts, TFLOP/s, GB, Gbit/s."""
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "machines.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
+    nodes, gpus, peak, memory, network = (cell.strip() for cell in row.split("|")[3:8])
+    machine = load_machine(name)
+    assert (int(nodes), int(gpus)) == (machine.max_nodes, machine.n_gpus_per_node)
+    assert peak == ("-" if machine.flop_per_s is None else f"{machine.flop_per_s / 1e12:.1f} TFLOP/s")
+    assert memory == ("-" if machine.device_memory_bytes is None else f"{machine.device_memory_bytes / 1e9:.0f} GB")
+    assert prod(map(float, network.removesuffix(" Gbit/s").split(" x "))) == pytest.approx(8 * machine.bandwidth_bytes_per_s / 1e9)
 
 
 @pytest.mark.parametrize("name", machine_names())

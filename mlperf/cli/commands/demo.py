@@ -29,11 +29,11 @@ def demo(show: Show, campaign: str | None, folder: Path, seed: int, n_jobs: int)
     from mlperf.report.pages.demos import write_demo
     from mlperf.studies.demo import run_demo
 
-    found = run_demo(campaign, seed=seed, jobs=n_jobs, tell=show.note)
+    found = run_demo(campaign, seed=seed, jobs=n_jobs, tell=show.detail)
     show(found, data_sha256=found.model.provenance["data_sha256"], seed=seed)
     try:
         written = write_demo(found, folder)
     except MissingExtraError as error:
         show.note(f"no figures: {error}")
         return
-    show.note("written: " + ", ".join(str(path) for path in written))
+    show.note(f"written: {written[0]} and its {len(written) - 1} figures beside it")

@@ -95,9 +95,9 @@ def report_model(path: Path, components: tuple[str, ...], html_path: Path | None
     result = whole.statsmodels() if as_statsmodels else whole
     if html_path is not None:
         from mlperf.report.figures.html import write_page
-        from mlperf.report.text.views import result_page
+        from mlperf.report.text.views import result_answer, result_page
 
-        lead = "" if whole.table is None else f"{whole.table.verdict} {whole.table.reason}"
+        lead = result_answer(result) if whole.table is None else f"{whole.table.verdict} {whole.table.reason}"
         write_page(html_path, f"Report of {path.name}", result_page(result), lead=lead)
         show.note(f"page written to {html_path}")
     show(result, data_sha256=model.provenance["data_sha256"])

@@ -14,6 +14,7 @@ from mlperf.cli.framework.group import command_words, record_name
 from mlperf.cli.framework.show import Settings, Show
 from mlperf.cli.framework.values import OLD_FILE, OLD_MODEL, Counts, NameOrFile, Window, Words
 from mlperf.core.errors import DataError, UsageError
+from mlperf.core.progress import Bar, Silent, progress_shown
 from mlperf.core.suggest import did_you_mean
 
 
@@ -53,7 +54,9 @@ def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def command(*args: Any, **kwargs: Any) -> Any:
         ctx = click.get_current_context()
-        return function(*args, show=Show(record_name(ctx), ctx.ensure_object(Settings)), **kwargs)
+        show = Show(record_name(ctx), ctx.ensure_object(Settings))
+        with progress_shown(Bar() if show.progress_shown else Silent()):
+            return function(*args, show=show, **kwargs)
 
     for option in reversed(OUTPUT_OPTIONS):
         command = option(command)

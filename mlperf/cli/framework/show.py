@@ -70,12 +70,15 @@ class Show:
         if self.settings.as_json:
             from mlperf.core.provenance import provenance
             from mlperf.report.text.schema import record, record_text
+            from mlperf.report.text.views import result_answer
 
-            click.echo(record_text(record(self.command, provenance(data_sha256=data_sha256, seed=seed), result)), nl=False)
+            made = provenance(data_sha256=data_sha256, seed=seed)
+            click.echo(record_text(record(self.command, made, result, result_answer(result))), nl=False)
             return
         from mlperf.report.text.views import result_text
 
-        click.echo(result_text(result, self.settings.time_unit, people_console()), nl=False)
+        everything = self.settings.verbosity > 0
+        click.echo(result_text(result, self.settings.time_unit, people_console(), everything=everything), nl=False)
 
     def draw(self, result: Shown, path: Path) -> None:
         """Write the result's figure to ``path``."""

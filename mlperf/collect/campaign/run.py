@@ -17,10 +17,10 @@ from mlperf.collect.campaign.steps import StepPlan
 from mlperf.collect.campaign.updates import UpdatePlan, image_folder
 from mlperf.collect.protocol.clocks import REFERENCE_SIZE, Reference, one_computing_thread, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
-from mlperf.collect.protocol.progress import Bar, Silent
 from mlperf.collect.protocol.protocol import Campaign, Plan, run_plans
 from mlperf.collect.protocol.summary import Collected, summarise
 from mlperf.core.errors import UsageError
+from mlperf.core.progress import Bar, Silent
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import read_cnn, write_cnn
 
@@ -88,7 +88,7 @@ def collect(request: CollectRequest, *, show_progress: bool = False) -> Collecte
     Returns
     -------
     Collected
-        Rows, rounds, drift diagnostics and noise floor of every table.
+        Rows, rounds and drift of every table, and how far halves of its rounds differ.
 
     Raises
     ------

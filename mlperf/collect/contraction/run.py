@@ -19,10 +19,10 @@ from mlperf.collect.contraction.rounds import Visitor, run_rounds
 from mlperf.collect.contraction.summary import CollectedContractions, summarise_contractions, write_times
 from mlperf.collect.contraction.units import Unit
 from mlperf.collect.protocol.clocks import one_computing_thread, require_clocks
-from mlperf.collect.protocol.progress import Bar, Silent
 from mlperf.collect.protocol.protocol import Campaign
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.core.errors import InterruptedRun
+from mlperf.core.progress import Bar, Silent
 from mlperf.datasets.dictionary.contraction_schema import CONTRACTION_TABLES
 
 

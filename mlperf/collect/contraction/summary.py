@@ -16,7 +16,7 @@ from mlperf.core.shown import Shown, records_frame
 from mlperf.datasets.campaigns.write import write_table
 from mlperf.datasets.dictionary.contraction_schema import CACHEGRIND, KEY, ROUNDS, TIMES
 from mlperf.datasets.reading.read import read_table
-from mlperf.models.validation.scores import noise_floor
+from mlperf.models.validation.scores import halves_difference
 from mlperf.specs.patterns import swap_group
 
 UNIT = ["build", "N", "offset_bytes"]
@@ -86,7 +86,7 @@ class CollectedContractions(Shown):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per build, size and alignment."""
-        return records_frame(UnitSummary, self.units)
+        return records_frame(UnitSummary, self.units).rename(columns={"noise_floor": "halves_differ"})
 
 
 def summarise_contractions(
@@ -115,7 +115,7 @@ def unit_summary(times: pd.DataFrame, rounds: pd.DataFrame) -> UnitSummary:
         time_median_s=float(times["time_mean_s"].median()),
         time_sum_s=float(times["time_mean_s"].sum()),
         operations_per_cycle=float(times["operations_per_cycle"].median()),
-        noise_floor=noise_floor(rounds, KEY, "cpu_s", order="round", by_number=True).mape,
+        noise_floor=halves_difference(rounds, KEY, "cpu_s", order="round", by_number=True).mape,
         check_error=float(times["check_error"].max()),
     )
 

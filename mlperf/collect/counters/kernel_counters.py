@@ -18,10 +18,10 @@ from mlperf.collect.backends.backends import numpy_backend, torch_backend
 from mlperf.collect.cnn_engine.builder import Operation
 from mlperf.collect.counters.perf_event import HARDWARE, READING, SOFTWARE, Event, open_event, refusal
 from mlperf.collect.protocol.clocks import one_computing_thread
-from mlperf.collect.protocol.progress import Bar, Silent
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_bytes_whole
+from mlperf.core.progress import Bar, Silent
 from mlperf.core.shown import Shown
 from mlperf.specs.network.cnn import CnnSpec
 

@@ -1,1 +1,1 @@
-"""How one measures: visits in random order, clocks, noise floor, host."""
+"""How one measures: visits in random order, clocks, drift, host."""

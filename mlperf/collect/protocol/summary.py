@@ -1,4 +1,4 @@
-"""What a campaign holds: rows, rounds, drift and noise floor of each table."""
+"""What a campaign holds: rows, rounds, drift of each table, and how far halves of its rounds differ."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mlperf.collect.protocol.order import Drift, check_order, drift
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.core.shown import Shown
 from mlperf.datasets.reading.read import read_checked
-from mlperf.models.validation.scores import NoiseFloor, noise_floor
+from mlperf.models.validation.scores import HalvesDifference, halves_difference
 
 TARGETS = {"steps": "step_s"}
 
@@ -28,7 +28,7 @@ class TableSummary(Shown):
     cpu_s: float
     wall_s: float
     drift: Drift
-    floor: NoiseFloor
+    floor: HalvesDifference
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Collected(Shown):
                     "rounds": each.n_rounds,
                     "cpu_s": each.cpu_s,
                     "wall_s": each.wall_s,
-                    "noise_floor": each.floor.mape,
+                    "halves_differ": each.floor.mape,
                     "reference_correlation": each.drift.reference_correlation,
                     "round_share": each.drift.round_share,
                     "time_share": each.drift.time_share,
@@ -102,5 +102,5 @@ def summarise_table(folder: Path, name: str) -> TableSummary | None:
         cpu_s=float(frame["cpu_s"].sum()),
         wall_s=float(frame["wall_s"].sum()),
         drift=drift(frame, key, target),
-        floor=noise_floor(frame, key, target, order="round", by_number=True),
+        floor=halves_difference(frame, key, target, order="round", by_number=True),
     )

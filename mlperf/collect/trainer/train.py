@@ -17,7 +17,6 @@ import pandas as pd
 from mlperf.collect.campaign.run import store_cnns
 from mlperf.collect.protocol.clocks import load_average, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
-from mlperf.collect.protocol.progress import Bar, Silent
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.collect.trainer.accuracy import epoch_table
 from mlperf.collect.trainer.job import Job, write_job
@@ -39,6 +38,7 @@ from mlperf.collect.trainer.shards import write_shards
 from mlperf.collect.trainer.summary import RunSummary, Trained
 from mlperf.core.errors import InterruptedRun, UsageError
 from mlperf.core.files import write_text_whole
+from mlperf.core.progress import Bar, Silent
 from mlperf.datasets.campaigns.campaign import Campaign, read_campaign
 from mlperf.datasets.campaigns.write import write_table
 from mlperf.datasets.dictionary.trainer_schema import FOLDER, TRAINER_TABLES

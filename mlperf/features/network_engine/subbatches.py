@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import IntArray
+from mlperf.core.progress import tracked
 
 EXACT_UP_TO = 8
 CALL_KEYS = ["cnn", "subbatch_size", "kernel", "layer"]
@@ -45,7 +46,7 @@ def columns_between(exact: Callable[[int], pd.DataFrame], subbatch_sizes: Sequen
     sizes = np.asarray(subbatch_sizes, int)
     lower, upper = knots_around(sizes)
     knots = np.union1d(lower, upper)
-    tables = [exact(int(knot)) for knot in knots]
+    tables = [exact(int(knot)) for knot in tracked(knots, "sub-batches described")]
     calls = tables[0][CALL_KEYS]
     names = tables[0].columns.difference(CALL_KEYS, sort=False)
     at_knots = np.array([table[names].to_numpy(float) for table in tables])

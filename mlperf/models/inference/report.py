@@ -58,7 +58,8 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _coefficients(report: FitBlocks) -> list[str]:
+def coefficient_cells(report: FitBlocks) -> dict[str, list[str]]:
+    """The table of coefficients as it is printed: heading to the cells of every term, in the order of ``report.names``."""
     columns: dict[str, list[str]] = {
         "coef": [format_number(value, 6) for value in report.coef],
         "std_err": [format_number(value, 5) for value in report.inference.std_err],
@@ -73,22 +74,31 @@ def _coefficients(report: FitBlocks) -> list[str]:
     if report.has_row_figures:
         columns["std_err HC3"] = [format_number(value, 5) for value in report.row_figures.std_err_hc3]
         columns["VIF"] = [format_number(value, 4) for value in report.row_figures.vif]
-    columns |= _selected_columns(report)
+    return columns | _selected_columns(report)
+
+
+def _coefficients(report: FitBlocks) -> list[str]:
     width = max([len(name) for name in report.names], default=0)
     lines = [" " * width]
     rows = [name.ljust(width) for name in report.names]
-    for name, cells in columns.items():
+    for name, cells in coefficient_cells(report).items():
         cell_width = max([len(name), *map(len, cells)]) + 2
         lines[0] += name.rjust(cell_width)
         rows = [row + cell.rjust(cell_width) for row, cell in zip(rows, cells, strict=True)]
-    notes = ["p (naive), 2.5 %, 97.5 %: as if the model had been given; after a selection p is too small and the bounds too narrow"]
-    if clustered is not None:
-        notes = [
-            "p (naive), 2.5 %, 97.5 %: as if the model had been given and rows were independent; "
-            "after a selection p is too small and the bounds too narrow",
-            f"(groups): errors may correlate within each of {clustered.n_groups} groups (CR1, t on {clustered.n_groups - 1} df)",
+    return lines + rows + _coefficient_notes(report)
+
+
+def _coefficient_notes(report: FitBlocks) -> list[str]:
+    clustered = report.clustered
+    if clustered is None:
+        return [
+            "p (naive), 2.5 %, 97.5 %: as if the model had been given; after a selection p is too small and the bounds too narrow"
         ]
-    return lines + rows + notes
+    return [
+        "p (naive), 2.5 %, 97.5 %: as if the model had been given and rows were independent; "
+        "after a selection p is too small and the bounds too narrow",
+        f"(groups): errors may correlate within each of {clustered.n_groups} groups (CR1, t on {clustered.n_groups - 1} df)",
+    ]
 
 
 def _clustered_columns(clustered: ClusterInference) -> dict[str, list[str]]:
@@ -219,6 +229,11 @@ class FitReport(FitBlocks):
     def text(self) -> str:
         """The report for people."""
         return report_text(self)
+
+    def parts(self) -> tuple[str, dict[str, list[str]], str]:
+        """The report for people who lay out its table themselves: the lines above it, its cells by heading, the lines below."""
+        below = [line for block in (_coefficient_notes, _quality, _extra_lines, _row_lines, _notes) for line in block(self)]
+        return "\n".join(_heading(self)), {"term": list(self.names), **coefficient_cells(self)}, "\n".join(below)
 
     def __str__(self) -> str:
         """The same as ``text``."""

@@ -1,4 +1,4 @@
-"""What an error of a predicted time is: relative errors, R², ranks, intervals, the noise floor, regret."""
+"""What an error of a predicted time is: relative errors, R², ranks, intervals, how far halves of the repeats differ, regret."""
 
 from __future__ import annotations
 
@@ -46,8 +46,11 @@ class ErrorSummary(Shown):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NoiseFloor(Shown):
-    """Error of the median over odd rounds as a prediction of the median over even rounds.
+class HalvesDifference(Shown):
+    """How far the medians over odd and over even rounds are from each other.
+
+    It is no floor of errors: a model that knows the truth misses the median over all rounds by half of it where rounds are
+    independent, since a half has twice the variance of the whole and a difference has that of both halves.
 
     Attributes
     ----------
@@ -144,10 +147,10 @@ def half_width(lower: FloatArray, upper: FloatArray, size: FloatArray) -> float:
     return float(np.median(((upper - lower) / (2.0 * size))[known])) if known.any() else float("nan")
 
 
-def noise_floor(
+def halves_difference(
     frame: pd.DataFrame, keys: Sequence[str], value: str, *, order: str | None = None, by_number: bool = False
-) -> NoiseFloor:
-    """Compare the medians of odd and of even repeats of every configuration.
+) -> HalvesDifference:
+    """Compare the medians of odd and of even repeats of every configuration (see `HalvesDifference`).
 
     Parameters
     ----------
@@ -170,9 +173,9 @@ def noise_floor(
     both = pd.concat(halves, axis=1, keys=["odd", "even"], join="inner")
     n_rounds = int(ordered[order].nunique() if order else repeats.max() + 1)
     if both.empty:
-        return NoiseFloor(float("nan"), float("nan"), float("nan"), 0, n_rounds)
+        return HalvesDifference(float("nan"), float("nan"), float("nan"), 0, n_rounds)
     errors = (both["odd"] / both["even"] - 1).abs().to_numpy(float)
-    return NoiseFloor(float(errors.mean()), float(np.median(errors)), float(np.quantile(errors, 0.9)), len(errors), n_rounds)
+    return HalvesDifference(float(errors.mean()), float(np.median(errors)), float(np.quantile(errors, 0.9)), len(errors), n_rounds)
 
 
 def regret(predicted: ArrayLike, actual: ArrayLike, groups: ArrayLike | None = None) -> FloatArray:

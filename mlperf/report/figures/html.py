@@ -72,5 +72,5 @@ def part_view(part: Section | Picture, time_unit: str) -> dict[str, Any]:
         return empty | {"svg": figure_svg(part.figure), "caption": part.caption, "beside": part.beside}
     if part.frame is None:
         return empty | {"text": part.text}
-    columns = frame_columns(part.frame, time_unit, part.alike)
+    columns = frame_columns(part.frame, time_unit)
     return empty | {"columns": columns, "rows": list(zip(*(column.cells for column in columns), strict=True))}

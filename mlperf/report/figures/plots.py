@@ -96,10 +96,10 @@ def residuals(
     predicted_s: FloatArray,
     *,
     groups: Sequence[str] | None = None,
-    noise_floor: float | None = None,
+    halves_differ: float | None = None,
     title: str = "",
 ) -> Figure:
-    """Relative error against predicted time, with the noise floor as a band.
+    """Relative error against predicted time, with the difference between halves of the measured rounds as a band.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def residuals(
         Seconds, > 0.
     groups : sequence of str, optional
         As in ``measured_predicted``.
-    noise_floor : float, optional
-        Fraction: the error a repetition of the measurement has.
+    halves_differ : float, optional
+        Fraction: how far the medians of odd and of even rounds differ.
     title : str
         Heading.
     """
@@ -116,8 +116,9 @@ def residuals(
     with style():
         figure = new_figure(6.4, 3.8)
         axes = figure.add_subplot()
-        if noise_floor is not None:
-            axes.axhspan(-100 * noise_floor, 100 * noise_floor, color="#EEEEEE", zorder=0, label="noise floor")
+        if halves_differ is not None:
+            band = 100 * halves_differ
+            axes.axhspan(-band, band, color="#EEEEEE", zorder=0, label="halves of the rounds differ")
         axes.axhline(0.0, color=GREY, linewidth=0.9, zorder=1)
         scatter_groups(axes, predicted_s / TIME_UNITS_S[unit], 100 * (predicted_s / measured_s - 1.0), groups)
         axes.set(xscale="log", xlabel=f"predicted time ({unit})", ylabel="predicted / measured - 1 (%)", title=title)

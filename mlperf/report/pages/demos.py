@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,13 @@ import pandas as pd
 from mlperf.report.figures.figures import save_figure
 from mlperf.report.figures.html import Picture, write_page
 from mlperf.report.figures.plots import residuals
+from mlperf.report.pages.answers import epoch_answer, search_answer
 from mlperf.report.pages.models import accuracy_table
-from mlperf.report.pages.predictions import comparison_figure, prediction_figure, prediction_sections
-from mlperf.report.text.views import Section, result_figure, result_sections
+from mlperf.report.pages.predictions import PREDICTED_WORDS, comparison_figure, prediction_figure, prediction_sections
+from mlperf.report.pages.searches import windows_text
+from mlperf.report.text.answer import listed
+from mlperf.report.text.views import Section, result_answer, result_figure, result_sections
+from mlperf.report.text.words import TITLE, words_section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,9 +25,34 @@ if TYPE_CHECKING:
     from mlperf.studies.demo import Demo
 
 
+CAPTIONS = {
+    "measured_predicted": "Training steps of networks that nothing was fitted on: measured against predicted, with the 95 % "
+    "interval of a step. On the line the prediction is exact.",
+    "residuals": "The same steps: how far each prediction is off, over the predicted time.",
+    "breakdown": "Where the time of one iteration goes, in the thread of a GPU and in the thread that updates the weights.",
+    "search": "Epoch time and mean mini-batch size over nodes and sub-batch; pale: outside the window of the mini-batch.",
+}
+"""What each figure shows, by file name."""
+
+
 def demo_sections(result: Demo) -> tuple[Section, ...]:
-    """Trained on what, how far off, then an epoch and a search."""
+    """What was done and found in a few lines; the tables are details."""
+    return (Section("", text="\n".join(found_lines(result))), *(replace(part, is_detail=True) for part in detail_sections(result)))
+
+
+def found_lines(result: Demo) -> tuple[str, ...]:
+    """What else was asked, and what came out."""
     return (
+        f"Held out: {listed(result.held_out, 6)}.",
+        f"One of them asked: {epoch_answer(result.prediction).brief()}.",
+        f"Its fastest run, {windows_text(result.search)}: {search_answer(result.search).brief()}.",
+        "Next: mlperf collect --help (measure this machine); -v shows every table.",
+    )
+
+
+def detail_sections(result: Demo) -> tuple[Section, ...]:
+    """Trained on what, how far off, then an epoch and a search."""
+    parts = (
         Section(f"Campaign {result.campaign}", text=story(result)),
         Section("Error on CNNs left out of the fit, one at a time or in folds", accuracy_table(result.model)),
         Section("Held-out CNNs: predicted against measured training steps", held_out(result)),
@@ -30,6 +60,8 @@ def demo_sections(result: Demo) -> tuple[Section, ...]:
         *prediction_sections(result.prediction),
         *result_sections(result.search),
     )
+    words = words_section("left out", "mape", "halves differ", *PREDICTED_WORDS, "window", "Pareto front")
+    return (*(part for part in parts if part.title != TITLE), words)
 
 
 def story(result: Demo) -> str:
@@ -77,7 +109,7 @@ def demo_figures(result: Demo) -> dict[str, Figure]:
             table["measured"].to_numpy(float),
             table["predicted"].to_numpy(float),
             groups=[f"sub-batch {size}" for size in table["subbatch_size"]],
-            noise_floor=result.model.score.noise_floor,
+            halves_differ=result.model.score.noise_floor,
             title="Residuals of the held-out CNNs",
         ),
         "breakdown": prediction_figure(result.prediction),
@@ -95,9 +127,10 @@ def write_demo(result: Demo, folder: Path) -> list[Path]:
     """
     figures = demo_figures(result)
     written = [folder / f"{name}.svg" for name in figures]
-    pictures = [Picture("", figure) for figure in figures.values()]
+    found, *rest = demo_sections(result)
+    pictures = [Picture("", figure, CAPTIONS[name]) for name, figure in figures.items()]
     page = folder / "demo.html"
-    write_page(page, f"mlperf demo: {result.campaign}", [*pictures, *demo_sections(result)])
+    write_page(page, f"mlperf demo: {result.campaign}", [pictures[0], found, *pictures[1:], *rest], lead=result_answer(result))
     for path, figure in zip(written, figures.values(), strict=True):
         save_figure(figure, path)
     return [page, *written]

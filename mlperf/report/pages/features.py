@@ -31,9 +31,12 @@ def feature_sections(table: FeatureTable) -> tuple[Section, ...]:
     return (Section("", shown),)
 
 
+NAMES = {"median": "median_error", "max": "max_error", "gain": "gain_mape", "noise_floor": "halves_differ"}
+
+
 def gain_sections(result: CharacteristicGain) -> tuple[Section, ...]:
     """Left-out errors without and with each set, then what the figures mean."""
-    table = result.table.rename(columns={"median": "median_error", "max": "max_error", "gain": "gain_mape"})
+    table = result.table.rename(columns=NAMES)
     text = (
         f"Gradient time of {result.n_cnns} left-out CNNs ({result.n_steps} pairs of CNN and sub-batch) of {result.campaign}, "
         f"method {result.method}; terms chosen by AIC inside each fold. The gain is the mean error without characteristics minus "

@@ -44,6 +44,24 @@ ESTIMATES = {
     "half_width": "half_width",
     "fit_s": "fit_s",
 }
+LESS = (
+    *(
+        "fit_s",
+        "R²_ceiling_of_noise",
+        "noise_mape",
+        "R²_ceiling_of_features",
+        "half_width",
+        "coverage",
+        "columns",
+        "in_domain_share",
+    ),
+    *("nonpositive_share", "CV_third_quartile_error", "CV_median_error", "R²_adj_in_sample", "terms", "CV_rank"),
+    *("largest_vif", "condition_number", "largest_p_value", "f_p_value", "n_terms"),
+    *("rank_of_twins", "rank_of_repeats", "R²_of_twins", "twins_mape", "R²_of_repeats", "programs"),
+    *("ceiling_kappa", "majority_accuracy", "quartile_1", "quartile_3", "min", "count"),
+    *("clock_s", "n_groups", "n_rows", "n", "rank", "median", "q3", "max", "mean_error", "half_width", "kendall_tau"),
+)
+"""What a narrow terminal leaves out of the tables, the first to go first."""
 OPTIONAL = ("coverage", "half_width")
 TESTS = ("features", "n_terms", "r2_adj", "cv_r2", "mape", "f_p_value", "largest_p_value", "condition_number", "largest_vif")
 SIGNIFICANCE = """\
@@ -53,9 +71,14 @@ half. Signs and sizes of single counts mean nothing where VIF is above 10."""
 
 def study_sections(result: KernelStudy) -> tuple[Section, ...]:
     """Every table of the study that has rows."""
-    parts = [Section("Kernels", about(result)), *estimate_sections(result), *group_sections(result), *physical_sections(result)]
+    parts = [
+        Section("Kernels", about(result), secondary=LESS),
+        *estimate_sections(result),
+        *group_sections(result),
+        *physical_sections(result),
+    ]
     parts += [*speedup_sections(result), *size_sections(result), *transfer_sections(result), *published_sections(result)]
-    parts.append(Section("Operations per clock cycle", operations_summary(result)))
+    parts.append(Section("Operations per clock cycle", operations_summary(result), secondary=LESS))
     parts.append(Section("", text=f"Clock cycles: {result.clock}."))
     if result.notes:
         parts.append(Section("Notes", text="\n".join(f"- {note}" for note in result.notes)))
@@ -89,13 +112,17 @@ def estimate_sections(result: KernelStudy) -> list[Section]:
     frame = result.to_frame().assign(noise=result.noise.r2, noise_mape=result.noise.mape)
     tests = frame[frame["r2_adj"].notna()][list(TESTS)].rename(columns=ESTIMATES)
     title = f"Estimate: folds keep programs that differ in names only together; best: {result.best}"
-    parts = [Section(title, estimate_table(frame))]
+    parts = [Section(title, estimate_table(frame), secondary=LESS)]
     if result.counted and result.counted_noise is not None:
         beside = {"noise": result.counted_noise.r2, "noise_mape": result.counted_noise.mape}
         counted = frame_of(result.counted).assign(**beside)
-        parts.append(Section(f"Counters of a finished run beside static sets: {result.counted_setting}", estimate_table(counted)))
+        title = f"Counters of a finished run beside static sets: {result.counted_setting}"
+        parts.append(Section(title, estimate_table(counted), secondary=LESS))
     if len(tests):
-        parts += [Section("Linear models in sample, beside their left-out error", tests), Section("", text=SIGNIFICANCE)]
+        parts += [
+            Section("Linear models in sample, beside their left-out error", tests, secondary=LESS),
+            Section("", text=SIGNIFICANCE),
+        ]
     return parts
 
 
@@ -117,7 +144,7 @@ def group_sections(result: KernelStudy) -> list[Section]:
         frame = frame.assign(ceiling_accuracy=ceiling.accuracy, ceiling_kappa=ceiling.kappa)
     best = max(result.groups, key=lambda one: one.scores.accuracy)
     return [
-        Section("Performance groups of left-out kernels; edges are those of each fold's training rows", frame),
+        Section("Performance groups of left-out kernels; edges are those of each fold's training rows", frame, secondary=LESS),
         Section(f"Confusion: {best.features}, {best.method}, {best.way}", confusion(best)),
     ]
 
@@ -146,7 +173,9 @@ def speedup_sections(result: KernelStudy) -> list[Section]:
     """Is vectorising worth it."""
     if not result.speedups:
         return []
-    return [Section("Speed-up over scalar code, left-out patterns: is vectorising worth it", frame_of(result.speedups))]
+    return [
+        Section("Speed-up over scalar code, left-out patterns: is vectorising worth it", frame_of(result.speedups), secondary=LESS)
+    ]
 
 
 def size_sections(result: KernelStudy) -> list[Section]:
@@ -155,7 +184,7 @@ def size_sections(result: KernelStudy) -> list[Section]:
         return []
     frame = frame_of(result.sizes).rename(columns={"bias": "mean_error", "in_domain": "in_domain_share"})
     frame["trained_sizes"] = [", ".join(map(str, one.trained_sizes)) for one in result.sizes]
-    return [Section("New size, time per iteration", frame)]
+    return [Section("New size, time per iteration", frame, secondary=LESS)]
 
 
 def transfer_sections(result: KernelStudy) -> list[Section]:
@@ -167,8 +196,8 @@ def transfer_sections(result: KernelStudy) -> list[Section]:
     price = price_of_generality(result.transfers).rename(columns={"rise_of_mape": "rise_of_error"})
     every = frame_of(result.transfers).rename(columns={"bias": "mean_error", "in_domain": "in_domain_share"})
     return [
-        Section("Special and general models, means over builds or machines: the price of generality", price),
-        Section("Special and general models, each build or machine left out", every),
+        Section("Special and general models, means over builds or machines: the price of generality", price, secondary=LESS),
+        Section("Special and general models, each build or machine left out", every, secondary=LESS),
     ]
 
 
@@ -208,7 +237,10 @@ def study_figure(result: KernelStudy) -> Figure:
 def model_sections(result: KernelModel) -> tuple[Section, ...]:
     """What the model is, and how it did on left-out kernels."""
     frame = result.to_frame().rename(columns={"cv_r2": "CV_R²", "mape": "CV_mape", "rank": "CV_rank"})
-    return (Section("Model of kernels", frame), Section("", text=f"Caches: {result.machine.name} ({result.machine.source})."))
+    return (
+        Section("Model of kernels", frame, secondary=LESS),
+        Section("", text=f"Caches: {result.machine.name} ({result.machine.source})."),
+    )
 
 
 def prediction_sections(result: KernelPredictions) -> tuple[Section, ...]:

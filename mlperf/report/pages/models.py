@@ -9,10 +9,15 @@ import pandas as pd
 
 from mlperf.report.figures.figures import PALETTE, new_figure, style
 from mlperf.report.figures.html import Picture
-from mlperf.report.pages.table_models import against_left_out, errors_named, table_page, table_sections
+from mlperf.report.pages.fits import fit_sections
+from mlperf.report.pages.table_models import LESS_OF_ERRORS, against_left_out, errors_named, table_page, table_sections
+from mlperf.report.text.answer import listed
+from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import Section
+from mlperf.report.text.words import words_section
 from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.training.components.run_fits import ALLREDUCE
+from mlperf.training.part_report import parts_frame
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +34,17 @@ METHODS = {
     "linear": "terms chosen by AIC, relative errors, calibrated SGEMM",
     "learnt": "non-negative terms and a learnt residual",
 }
+STEPS_LEFT_OUT = "Training steps of CNNs left out of the fit"
 EXPLAINED, PREDICTOR = "linear", "learnt"
+LESS_OF_PARTS = (
+    *("kind", "f_p_value", "f_p_value_groups", "aic", "n_effective", "warnings", "n_rows", "paper_mape", "r2_adj"),
+    *("halves_differ", "terms", "formula"),
+)
+"""What a narrow terminal leaves out of the tables of parts, the first to go first."""
+HALVES = {"noise_floor": "halves_differ"}
+"""Between two halves of the rounds of one campaign: no floor of errors, and so not shown under the name of one."""
+MOST_TOLD = 4
+NAMED_PART = "--component NAME shows one"
 SHOWN_WEIGHT, LEVEL = 0.05, 0.95
 UNTOLD = (
     "The runs do not tell how the exchange grows with the nodes: several forms fit them equally well. On other numbers of nodes"
@@ -38,23 +53,26 @@ UNTOLD = (
 
 
 def model_sections(model: Model) -> tuple[Section, ...]:
-    """What it was trained on, its errors on left-out CNNs, the terms of each kernel and component."""
+    """What it was trained on and its errors on left-out CNNs; the terms of each kernel and component are details."""
     names = ", ".join(model.cnns)
     backend = model.gradient.backend
     return (
         Section(f"Trained on {len(model.cnns)} CNNs, backend {backend}", text=names),
         *(kernel_sections(model) if model.gradient.kernels else ()),
         *(() if model.runs is None else run_sections(model.runs, model.score.step_residuals(PREDICTOR))),
-        Section("Components: terms chosen by AIC, beside the paper's", component_table(model)),
+        Section(
+            "Components: terms chosen by AIC, beside the paper's", component_table(model), secondary=LESS_OF_PARTS, is_detail=True
+        ),
         Section("", text=absent_text(model)),
+        words_section("left out", "mape", "halves differ", "adjusted R²", "AIC", "component", "assumed"),
     )
 
 
 def kernel_sections(model: Model) -> tuple[Section, ...]:
     """Errors of steps left out, and the terms of each kernel."""
     return (
-        Section("Training steps of CNNs left out of the fit", accuracy_table(model)),
-        Section("Kernels: terms chosen by AIC", kernel_table(model)),
+        Section(STEPS_LEFT_OUT, accuracy_table(model), secondary=LESS_OF_ERRORS),
+        Section("Kernels: terms chosen by AIC", kernel_table(model), secondary=LESS_OF_PARTS, is_detail=True),
     )
 
 
@@ -85,19 +103,20 @@ def left_out_runs(runs: RunModel, steps: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracy_table(model: Model) -> pd.DataFrame:
-    """Left-out errors of each method, fractions, compared with the noise floor."""
+    """Left-out errors of each method, fractions, beside how far halves of the measured rounds differ."""
     table = model.score.accuracy.rename(
         columns={"median": "median_error", "q3": "third_quartile_error", "max": "max_error", "bias": "mean_error"}
     )
+    table = table.rename(columns=HALVES)
     return table.assign(method=[f"{name}: {METHODS.get(name, '')}" for name in table["method"]])
 
 
 def kernel_table(model: Model) -> pd.DataFrame:
-    """One row a kernel: formula, rows and adjusted R² of the explained method, beside its left-out error and the noise floor."""
+    """One row a kernel: formula, rows, adjusted R², left-out error of the explained method, difference of halves of its rounds."""
     scores = model.score.kernels
     left_out = scores[scores["method"] == EXPLAINED].set_index("kernel")[["mape", "noise_floor"]]
     rows = [{"kernel": kernel, **figures(fits[EXPLAINED].estimator)} for kernel, fits in model.gradient.kernels.items()]
-    return pd.DataFrame(rows).join(left_out, on="kernel")
+    return pd.DataFrame(rows).join(left_out.rename(columns=HALVES), on="kernel")
 
 
 def component_table(model: Model) -> pd.DataFrame:
@@ -108,7 +127,7 @@ def component_table(model: Model) -> pd.DataFrame:
             **figures(item.selected.estimator),
             "mape": mape(item.selected_errors),
             "paper_mape": mape(item.paper_errors),
-            "noise_floor": item.noise_floor,
+            "halves_differ": item.noise_floor,
         }
         for name, item in model.components.items()
     ]
@@ -137,12 +156,14 @@ def report_sections(result: ModelReport) -> tuple[Section, ...]:
     """Overview, errors of whole steps, every part, and what was not measured."""
     if result.table is not None:
         return table_sections(result)
-    sections = [Section("Parts of the model", overview(result))]
+    sections = [Section("", text="\n".join(summary_lines(result)))] if len(result.parts) > 1 else []
+    sections.append(Section("Parts of the model", overview(result), secondary=LESS_OF_PARTS))
     if len(result.accuracy):
-        sections.append(Section("Training steps of CNNs left out of the fit", errors_named(result.accuracy)))
+        sections.append(Section(STEPS_LEFT_OUT, errors_named(result.accuracy.rename(columns=HALVES)), secondary=LESS_OF_ERRORS))
     sections += [section for part in result.parts for section in part_sections(part)]
     if result.absent:
         sections.append(Section("", text=f"Not measured, so not fitted: {', '.join(result.absent)}."))
+    sections.append(words_section("left out", "mape", "halves differ", "adjusted R²", "AIC", "component"))
     return tuple(sections)
 
 
@@ -151,18 +172,34 @@ def report_page(result: ModelReport) -> tuple[Section | Picture, ...]:
     return report_sections(result) if result.table is None else table_page(result)
 
 
+def summary_lines(result: ModelReport) -> list[str]:
+    """What to know of a model before its tables: which parts err most, which have warnings, what was not measured."""
+    table = parts_frame(result.parts)
+    kinds = ", ".join(f"{n} {kind}s" for kind, n in table["kind"].value_counts(sort=False).items())
+    worst = table.assign(error=table["predictor_mape"].fillna(table["mape"])).nlargest(MOST_TOLD, "error")
+    errors = ", ".join(f"{part} {percent_text(error)}" for part, error in zip(worst["part"], worst["error"], strict=True))
+    warned = [part.name for part in result.parts if part.warnings]
+    lines = [f"Parts: {kinds}.", f"Largest errors of what predicts, on networks and settings left out: {errors}."]
+    if warned:
+        lines.append(f"Warnings on {len(warned)} parts: {listed(warned, MOST_TOLD)}.")
+    if result.absent:
+        lines.append(f"Not measured, so not fitted: {', '.join(result.absent)}.")
+    return [*lines, f"Below: all parts in one table, then each with terms, tests and warnings ({NAMED_PART})."]
+
+
 def overview(result: ModelReport) -> pd.DataFrame:
     """One row a part."""
-    return result.to_frame().rename(columns={"n": "n_rows", "n_warnings": "warnings"}).dropna(axis="columns", how="all")
+    return result.to_frame().rename(columns={"n": "n_rows", "n_warnings": "warnings", **HALVES}).dropna(axis="columns", how="all")
 
 
 def part_sections(part: PartReport) -> tuple[Section, ...]:
     """The fit as text, the path of the selection, left-out errors, warnings."""
-    sections = [Section(f"{part.name} ({part.kind})", text=str(part.fit))]
+    sections = [*fit_sections(f"{part.name} ({part.kind})", part.fit)]
     if len(part.path):
         sections.append(Section("Path of the selection", part.path))
     if len(part.left_out):
-        sections.append(Section("Left-out errors", errors_named(part.left_out).assign(noise_floor=part.noise_floor)))
+        errors = errors_named(part.left_out).assign(halves_differ=part.noise_floor)
+        sections.append(Section("Left-out errors", errors, secondary=LESS_OF_ERRORS))
     if part.warnings:
         sections.append(Section("Warnings", text="\n".join(f"- {warning}" for warning in part.warnings)))
     return tuple(sections)
@@ -175,7 +212,7 @@ def summary_sections(result: StatsmodelsSummaries) -> tuple[Section, ...]:
 
 
 def report_figure(result: ModelReport) -> Figure:
-    """Left-out error of each part as a bar, its noise floor as a mark; of a table measured against predicted."""
+    """Left-out error of each part as a bar, the difference of halves as a mark; of a table measured against predicted."""
     if result.table is not None:
         return against_left_out(result.table)
     table = result.to_frame()
@@ -185,9 +222,8 @@ def report_figure(result: ModelReport) -> Figure:
         axes = figure.add_subplot()
         axes.barh(places, 100 * table["mape"], color=PALETTE[0], height=0.6, label="terms chosen by AIC")
         axes.plot(100 * table["predictor_mape"], places, "o", color=PALETTE[3], label="with the learnt residual")
-        axes.plot(
-            100 * table["noise_floor"], places, "|", color=PALETTE[7], markersize=11, markeredgewidth=1.6, label="noise floor"
-        )
+        halves = 100 * table["noise_floor"]
+        axes.plot(halves, places, "|", color=PALETTE[7], markersize=11, markeredgewidth=1.6, label="halves of the rounds differ")
         axes.set_yticks(places, labels=table["part"])
         axes.invert_yaxis()
         axes.grid(visible=False, axis="y")

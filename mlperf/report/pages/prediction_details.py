@@ -10,7 +10,7 @@ import pandas as pd
 
 from mlperf.report.figures.figures import GREY, PALETTE, new_figure, style
 from mlperf.report.figures.plots import draw_component_bars
-from mlperf.report.text.numbers import Seconds
+from mlperf.report.text.numbers import seconds_alike
 from mlperf.report.text.views import Section
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from mlperf.systems.base.distributions import Distribution
 
 KEYS = ("cnn", "n_nodes", "n_gpus_per_node", "subbatch_size")
+LESS = (
+    *("by", ("q25", "q75"), "std", "kind", "activity", "recommended", "mean_staleness", "minibatch_std"),
+    *("update_iteration_elasticity", "std_err", ("q05", "q95"), "n_gpus_per_node"),
+)
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 COUNTED = {"minibatch": "mini-batch size (samples)", "staleness": "staleness (updates)"}
 
@@ -31,9 +35,11 @@ def detail_sections(result: Prediction) -> tuple[Section, ...]:
         ("Distributions", distributions(result)),
         ("Forms of the equations", forms(result)),
         (simulation_title(result), simulation(result)),
-        ("Elasticities: change of the outputs in % when a component becomes 1 % slower", elasticities(result)),
+        ("Elasticities: change of the outputs in % when a component becomes 1 % slower", result.elasticities),
     )
-    return tuple(Section(title, keyed(result, frame)) for title, frame in tables if frame is not None and len(frame))
+    return tuple(
+        Section(title, keyed(result, frame), secondary=LESS) for title, frame in tables if frame is not None and len(frame)
+    )
 
 
 def keyed(result: Prediction, frame: pd.DataFrame) -> pd.DataFrame:
@@ -101,25 +107,17 @@ def simulation_title(result: Prediction) -> str:
 
 
 def simulation(result: Prediction) -> pd.DataFrame | None:
-    """The table of the simulation; times as `Seconds`, each with a unit of its own."""
+    """The table of the simulation; times as `Seconds`, each row with a unit of its own."""
     if result.simulation is None:
         return None
     table = result.simulation.table.copy()
     is_time = table["quantity"].str.endswith("_s")
-    for column in ("equations", "simulated", "std_err"):
-        units = [Seconds if timed and known else float for timed, known in zip(is_time, table[column].notna(), strict=True)]
-        table[column] = pd.Series([unit(value) for unit, value in zip(units, table[column], strict=True)], dtype=object)
+    columns = ["equations", "simulated", "std_err"]
+    rows = [seconds_alike(row) if timed else row for timed, row in zip(is_time, table[columns].to_numpy(float), strict=True)]
+    for place, column in enumerate(columns):
+        table[column] = pd.Series([row[place] for row in rows], dtype=object, index=table.index)
     table["quantity"] = [name.removesuffix("_s").replace("_", " ") for name in table["quantity"]]
     return table
-
-
-def elasticities(result: Prediction) -> pd.DataFrame | None:
-    """The table of elasticities; times as `Seconds`, each with a unit of its own."""
-    if result.elasticities is None:
-        return None
-    table = result.elasticities.copy()
-    table["time_s"] = pd.Series([Seconds(value) for value in table["time_s"]], dtype=object)
-    return table.rename(columns={"time_s": "time"})
 
 
 def detailed_figure(result: Prediction, bars: dict[str, dict[str, float]], title: str) -> Figure:

@@ -8,8 +8,9 @@ import pandas as pd
 
 from mlperf.report.figures.plots import component_bars, measured_predicted
 from mlperf.report.pages.prediction_details import detail_sections, detailed_figure
-from mlperf.report.text.numbers import Seconds
+from mlperf.report.text.numbers import seconds_alike
 from mlperf.report.text.views import Section
+from mlperf.report.text.words import words_section
 from mlperf.systems.sprint.solved import SIMULATION
 
 if TYPE_CHECKING:
@@ -19,14 +20,32 @@ if TYPE_CHECKING:
     from mlperf.planning.run_prediction import Prediction
 
 KEYS = ("cnn", "n_nodes", "n_gpus_per_node", "subbatch_size")
+LESS_OF_CONFIGURATIONS = (
+    *(("mean_minibatch_size_low", "mean_minibatch_size_high"), "mean_staleness", "update_iteration_s", "gpu_iteration_s"),
+    ("epoch_low_s", "epoch_high_s"),
+)
+LESS_OF_OUTPUTS = ("linear_model", ("mean_low", "mean_high"))
+LESS_OF_ERRORS = ("bias", "q3", "third_quartile_error", "median", "median_error", "mean_error", "n", "log_ratio", "kendall_tau")
+LESS_OF_ROWS = (
+    *("explained", "explained_s", "in_training", "run", "mode", ("lower", "upper"), ("lower_s", "upper_s"), "n_gpus_per_node"),
+    *("inside", "in_domain"),
+)
+PREDICTED_WORDS = (
+    *("gpu iteration", "update iteration", "component", "sub-batch", "mean mini-batch", "staleness"),
+    *("assumed", "in domain", "interval of the mean"),
+)
 TIMES = ("epoch_s", "gpu_iteration_s", "update_iteration_s")
 MINIBATCH = "mean_minibatch_size"
 
 
 def prediction_sections(result: Prediction) -> tuple[Section, ...]:
     """One configuration in full, with both breakdowns; several as one row each; then what else was asked for."""
-    shown = one_configuration(result) if len(result.cnn) == 1 else (Section("Predictions", configurations(result)),)
-    return (*shown, *detail_sections(result), *notes(result))
+    shown = (
+        one_configuration(result)
+        if len(result.cnn) == 1
+        else (Section("Predictions", configurations(result), secondary=LESS_OF_CONFIGURATIONS),)
+    )
+    return (*shown, *detail_sections(result), *notes(result), words_section(*PREDICTED_WORDS))
 
 
 def configurations(result: Prediction) -> pd.DataFrame:
@@ -54,7 +73,7 @@ def one_configuration(result: Prediction) -> tuple[Section, ...]:
         Section(f"{label} iteration", parts[parts["activity"] == activity].drop(columns="activity"))
         for activity, label in (("gpu", "GPU thread, one"), ("update", "Update thread, one"))
     ]
-    return (Section(title, outputs(result)), *threads)
+    return (Section(title, outputs(result), secondary=LESS_OF_OUTPUTS), *threads)
 
 
 def outputs(result: Prediction) -> pd.DataFrame:
@@ -62,19 +81,12 @@ def outputs(result: Prediction) -> pd.DataFrame:
     rows = []
     for name in (*TIMES, MINIBATCH):
         mean, one_run = result.confidence_interval[name], result.prediction_interval[name]
-        number = Seconds if name.endswith("_s") else float
-        rows.append(
-            {
-                "output": name.removesuffix("_s").replace("_", " "),
-                "value": number(getattr(result, name)[0]),
-                "linear_model": number(result.explained[name][0]),
-                "mean_low": number(mean.lower[0]),
-                "mean_high": number(mean.upper[0]),
-                "run_low": number(one_run.lower[0]),
-                "run_high": number(one_run.upper[0]),
-                "in_domain": bool(result.in_domain[name][0]),
-            }
-        )
+        figures = (getattr(result, name), result.explained[name], mean.lower, mean.upper, one_run.lower, one_run.upper)
+        numbers = [float(figure[0]) for figure in figures]
+        shown = seconds_alike(numbers) if name.endswith("_s") else numbers
+        named = dict(zip(("value", "linear_model", "mean_low", "mean_high", "run_low", "run_high"), shown, strict=True))
+        label = name.removesuffix("_s").replace("_", " ")
+        rows.append({"output": label, **named, "in_domain": bool(result.in_domain[name][0])})
     return pd.DataFrame(rows, dtype=object)
 
 
@@ -128,8 +140,11 @@ MEASURES = ("measured", "predicted", "explained", "lower", "upper")
 def comparison_sections(result: Comparison) -> tuple[Section, ...]:
     """Errors of each quantity, then its rows."""
     summary = result.summary().rename(columns={"max": "max_error", "bias": "mean_error"})
-    rows = [Section(quantity_title(quantity), quantity_rows(quantity, table)) for quantity, table in quantities(result)]
-    return (Section("Predicted against measured", summary), *rows)
+    rows = [
+        Section(quantity_title(quantity), quantity_rows(quantity, table), secondary=LESS_OF_ROWS)
+        for quantity, table in quantities(result)
+    ]
+    return (Section("Predicted against measured", summary, secondary=LESS_OF_ERRORS), *rows)
 
 
 def quantities(result: Comparison) -> list[tuple[str, pd.DataFrame]]:

@@ -12,6 +12,7 @@ from mlperf.planning.search.search_grid import GRID_FORM
 from mlperf.report.figures.heatmap import Plane, search_maps
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
+from mlperf.report.text.words import words_section
 from mlperf.systems.sprint.iterations import DEFAULT_FORM
 
 if TYPE_CHECKING:
@@ -30,19 +31,22 @@ QUANTITIES = {
     "time_to_target_s": "time to the target",
     "mean_minibatch_size": "mean mini-batch (samples)",
 }
+PARETO = "Best for each number of GPUs (Pareto front)"
+SEARCH_WORDS = ("window", "sub-batch", "mean mini-batch", "staleness", "in domain", "Pareto front")
 MOST_OTHERS = 3
+LESS = (
+    *("closed", "feasible", "in_window", "energy_j", "minibatch_std", ("rank_low", "rank_high"), "first_share", "cost"),
+    *("mean_staleness", "window_probability"),
+)
+"""What a narrow terminal leaves out of the rankings, the first to go first."""
 
 
 def search_sections(result: SearchResult) -> tuple[Section, ...]:
     """Ranking and Pareto front inside the window; the nearest misses where it is empty."""
     notes = Section("", text=notes_text(result))
     if not len(result.best):
-        return (Section(f"{heading(result)}: nothing found; nearest to the window", known_columns(result.misses)), notes)
-    return (
-        Section(heading(result), known_columns(result.best)),
-        Section("Best for each number of GPUs (Pareto front)", known_columns(result.pareto)),
-        notes,
-    )
+        return (ranking(f"{heading(result)}: nothing found; nearest to the window", result.misses), notes)
+    return (ranking(heading(result), result.best), ranking(PARETO, result.pareto), notes, words_section(*SEARCH_WORDS))
 
 
 def heading(result: SearchResult) -> str:
@@ -61,9 +65,9 @@ def windows_text(result: SearchResult) -> str:
     return f"{text} (in {100 * result.min_probability:g} % of draws)" if result.min_probability else text
 
 
-def known_columns(table: pd.DataFrame) -> pd.DataFrame:
-    """The columns that hold anything (cost and energy need figures of the machine)."""
-    return table.dropna(axis="columns", how="all")
+def ranking(title: str, table: pd.DataFrame) -> Section:
+    """Rows of a search with the columns that hold anything (cost and energy need figures of the machine)."""
+    return Section(title, table.dropna(axis="columns", how="all"), secondary=LESS)
 
 
 def notes_text(result: SearchResult) -> str:
@@ -162,11 +166,8 @@ def machines_sections(result: MachineSearch) -> tuple[Section, ...]:
     if not len(result.best):
         missed = [search_sections(one)[0] for one in result.searches]
         return (*missed, notes_section)
-    return (
-        Section(title, known_columns(result.best)),
-        Section("Best for each number of GPUs (Pareto front)", known_columns(machine_first(result.pareto))),
-        notes_section,
-    )
+    words = words_section(*SEARCH_WORDS)
+    return (ranking(title, result.best), ranking(PARETO, machine_first(result.pareto)), notes_section, words)
 
 
 def machine_first(table: pd.DataFrame) -> pd.DataFrame:

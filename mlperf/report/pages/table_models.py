@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,9 @@ from mlperf.report.figures.table_plots import (
     group_figure,
     path_figure,
 )
+from mlperf.report.pages.fits import fit_sections
 from mlperf.report.text.views import Section
+from mlperf.report.text.words import words_section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,15 +40,20 @@ COEFFICIENTS = (
     "Coefficients of the explainable fit over their standard errors: terms have units of their own, so that only the distance "
     "from zero compares. Tested as if the model had been given."
 )
+LESS_OF_ERRORS = (
+    *("outside_share", "n_unpredictable", "kendall_tau", "log_ratio", "log_error_beyond", "third_quartile_error"),
+    *("nonpositive_share", "noise_floor", "halves_differ", "mean_error", "n_rows", "n", "median_error", "max_error"),
+)
+"""What a narrow terminal leaves out of tables of errors, the first to go first."""
 MOST_LINES = 60
 """Of the selection's tables in a terminal; the page has all of them."""
 
 
 def model_sections(model: TableModel) -> tuple[Section, ...]:
-    """The sections of its report."""
+    """The sections of its report, the long ones as details."""
     from mlperf.training.model_report import model_report
 
-    return table_sections(model_report(model))
+    return table_sections(model_report(model), brief=True)
 
 
 def model_figure(model: TableModel) -> Figure:
@@ -55,17 +63,21 @@ def model_figure(model: TableModel) -> Figure:
     return against_left_out(table_report(model))
 
 
-def table_sections(result: ModelReport) -> tuple[Section, ...]:
-    """How good it is in words, the methods that were compared, the explainable fit with its path, errors, formulas, remarks."""
+def table_sections(result: ModelReport, *, brief: bool = False) -> tuple[Section, ...]:
+    """How good it is in words, the methods that were compared, the explainable fit with its path, errors, formulas, remarks.
+
+    ``brief`` makes path, errors and formulas details.
+    """
     table, part = told(result), result.parts[0]
     return (
         Section(f"Model of {table.target}: {table.method}", text=f"{table.verdict}\n{table.reason}"),
         *method_sections(table),
-        Section(f"Terms chosen by AIC for {table.target}", text=str(part.fit)),
-        *path_sections(part, table, MOST_LINES),
-        *error_sections(part, table),
-        *formula_sections(table),
+        *fit_sections(f"Terms chosen by AIC for {table.target}", part.fit),
+        *(replace(section, is_detail=brief) for section in path_sections(part, table, MOST_LINES)),
+        *(replace(section, is_detail=brief) for section in error_sections(part, table)),
+        *(replace(section, is_detail=brief) for section in formula_sections(table)),
         *remark_sections(part, table),
+        words_section("left out", "mape", "noise floor", "adjusted R²", "AIC"),
     )
 
 
@@ -82,7 +94,8 @@ def method_sections(table: TableReport) -> tuple[Section, ...]:
         return ()
     shown = table.methods[["method", "mape", "median", "q3", "nonpositive", "beyond", "chosen"]].copy()
     shown["chosen"] = np.where(shown["chosen"], "predicts", "")
-    return (Section("Methods on left-out rows", errors_named(shown.rename(columns={"beyond": "log_error_beyond"}))),)
+    named = errors_named(shown.rename(columns={"beyond": "log_error_beyond"}))
+    return (Section("Methods on left-out rows", named, secondary=LESS_OF_ERRORS),)
 
 
 def path_sections(part: PartReport, table: TableReport, most_lines: int) -> tuple[Section, ...]:
@@ -103,13 +116,10 @@ def error_sections(part: PartReport, table: TableReport) -> tuple[Section, ...]:
     what = f"groups of equal {table.groups}" if table.groups else "groups of equal features"
     if not len(part.left_out):
         return (Section("Left-out errors", text="Too few groups to leave one out."),)
-    sections = [
-        Section(
-            f"Left-out errors ({what})", errors_named(part.left_out.drop(columns="method")).assign(noise_floor=part.noise_floor)
-        )
-    ]
+    errors = errors_named(part.left_out.drop(columns="method")).assign(noise_floor=part.noise_floor)
+    sections = [Section(f"Left-out errors ({what})", errors, secondary=LESS_OF_ERRORS)]
     if len(table.by_group):
-        sections.append(Section(f"Left-out error by {table.groups}", errors_named(table.by_group)))
+        sections.append(Section(f"Left-out error by {table.groups}", errors_named(table.by_group), secondary=LESS_OF_ERRORS))
     return tuple(sections)
 
 
@@ -177,7 +187,7 @@ def table_page(result: ModelReport) -> tuple[Section | Picture, ...]:
     return (
         *pictures,
         *method_sections(table),
-        Section(f"Terms chosen by AIC for {table.target}", text=str(part.fit)),
+        *fit_sections(f"Terms chosen by AIC for {table.target}", part.fit),
         *path_sections(part, table, 10**9),
         *error_sections(part, table),
         *formula_sections(table),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from mlperf.report.pages.table_models import LESS_OF_ERRORS
 from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import Section
 
@@ -25,7 +26,9 @@ MOST_ROWS = 40
 def row_sections(result: RowPredictions) -> tuple[Section, ...]:
     """Sums where they were asked for, the first rows, what was noted."""
     frame = result.to_frame()
-    shown = Section("" if result.sums is None else "Rows", frame.head(MOST_ROWS), alike=alike(frame, result.target))
+    of_mean, of_run = (tuple(f"{kind}_{end}_{result.target}" for end in ("lower", "upper")) for kind in ("mean", "run"))
+    features = [name for name in map(str, frame) if not name.endswith(result.target) and name != "in_domain"]
+    shown = Section("" if result.sums is None else "Rows", frame.head(MOST_ROWS), secondary=(of_mean, *reversed(features), of_run))
     more = [f"{len(frame) - MOST_ROWS:,} further rows: -o FILE writes all of them as CSV."] if len(frame) > MOST_ROWS else []
     level = 100 * result.prediction_interval.level
     told = [*more, f"mean and run: {level:g} % interval of the mean and of a single run, in the unit of {result.target}."]
@@ -60,7 +63,7 @@ def sums_sections(sums: pd.DataFrame | None, target: str) -> tuple[Section, ...]
     if len(sums) > MOST_ROWS:
         told = f"{told} {len(sums) - MOST_ROWS:,} further groups: --json has all of them."
     return (
-        Section(f"Sums of {target} by {by}", sums.head(MOST_ROWS).assign(**{by: sums[by].astype(str)}), alike=alike(sums, target)),
+        Section(f"Sums of {target} by {by}", sums.head(MOST_ROWS).assign(**{by: sums[by].astype(str)})),
         Section("", text=told),
     )
 
@@ -68,11 +71,6 @@ def sums_sections(sums: pd.DataFrame | None, target: str) -> tuple[Section, ...]
 def notes(found: tuple[str, ...]) -> list[str]:
     """Notes as a list."""
     return [f"- {note}" for note in found]
-
-
-def alike(frame: pd.DataFrame, target: str) -> tuple[str, ...]:
-    """Columns in the unit of the target, which share one when they are printed."""
-    return tuple(str(name) for name in frame if str(name) == target or str(name).endswith(f"_{target}"))
 
 
 def errors_sentence(errors: ErrorSummary, target: str) -> str:
@@ -86,14 +84,20 @@ def errors_sentence(errors: ErrorSummary, target: str) -> str:
 def comparison_sections(result: TableComparison) -> tuple[Section, ...]:
     """Errors of all rows, by domain and by group, then the rows that are missed most."""
     named = {"median": "median_error", "q3": "third_quartile_error", "max": "max_error", "bias": "mean_error"}
-    sections = [Section(f"{result.target}: predicted against measured", result.parts.rename(columns=named))]
+    sections = [
+        Section(f"{result.target}: predicted against measured", result.parts.rename(columns=named), secondary=LESS_OF_ERRORS)
+    ]
     if len(result.by_group):
         by = str(result.by_group.columns[0])
-        sections.append(Section(f"By {by}, the worst first", result.by_group.head(MOST_ROWS).rename(columns=named)))
+        sections.append(
+            Section(f"By {by}, the worst first", result.by_group.head(MOST_ROWS).rename(columns=named), secondary=LESS_OF_ERRORS)
+        )
     order = np.argsort(-result.table["relative_error"].abs().to_numpy(), kind="stable")
     worst = result.table.iloc[order[:MOST_ROWS]].reset_index(drop=True)
     title = "Rows" if len(result.table) <= MOST_ROWS else f"The {MOST_ROWS} rows that are missed most of {len(result.table):,}"
-    sections.append(Section(title, worst, alike=alike(worst, result.target)))
+    features = [name for name in map(str, worst) if not name.endswith((result.target, "relative_error", "in_domain"))]
+    bounds = tuple(f"run_{end}_{result.target}" for end in ("lower", "upper"))
+    sections.append(Section(title, worst, secondary=(bounds, *reversed(features))))
     if result.notes:
         sections.append(Section("", text="\n".join(notes(result.notes))))
     return tuple(sections)

@@ -11,6 +11,7 @@ import pandas as pd
 from mlperf.report.figures.figures import GREY, PALETTE, new_figure, style
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
+from mlperf.report.text.words import words_section
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +43,7 @@ def watched_sections(result: Watched) -> tuple[Section, ...]:
     if result.command_exit_code is not None:
         rows.append(("exit code", str(result.command_exit_code)))
     summary = pd.DataFrame(rows, columns=["what", "value"])
-    return (Section("Forecast", summary), Section("Who forecasts", result.members))
+    return (Section("Forecast", summary), Section("Who forecasts", result.members), words_section("persistence", "MASE"))
 
 
 def study_sections(result: OnlineStudy) -> tuple[Section, ...]:

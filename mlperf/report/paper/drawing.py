@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.extras import require
+from mlperf.core.progress import tracked
 from mlperf.datasets.campaigns.write import write_csv
 from mlperf.report.figures.figures import FILE_TYPES, add_caption, save_figure, style
 from mlperf.report.paper.registry import PAPER_FIGURES, FigureKind
@@ -52,7 +53,7 @@ def draw_paper_figures(
     require("matplotlib", "report")
     drawn: list[DrawnFigure] = []
     skipped: list[SkippedFigure] = []
-    for kind in kinds:
+    for kind in tracked(kinds, "figures drawn"):
         reason, drawings = made(kind, material)
         if reason:
             skipped.append(SkippedFigure(kind.number, kind.title, reason))

@@ -69,10 +69,29 @@ def best_unit(values: Iterable[float], units: Mapping[str, float], default: str)
 
 
 class Seconds(float):
-    """A time that is shown with a unit of its own, for columns that mix epochs and microseconds."""
+    """A time that is shown with its unit, for columns that mix epochs and microseconds; ``unit`` is ``"auto"`` or a given one."""
+
+    unit: str = AUTO
+
+
+def seconds_alike(values: Iterable[float]) -> list[Seconds]:
+    """Times of one quantity, which share the unit that reads best for them all."""
+    times = [Seconds(value) for value in values]
+    unit = best_unit(times, TIME_UNITS_S, "s")
+    for time in times:
+        time.unit = unit
+    return times
+
+
+class Written(str):
+    """A number that is written already, and stands at the right of its column."""
+
+    __slots__ = ()
 
 
 def seconds_text(value: float, unit: str) -> str:
     """A time with its unit: ``"37.10 min"``; ``unit`` is ``"auto"`` or a key of ``TIME_UNITS_S``."""
+    if math.isnan(value):
+        return ABSENT
     name = best_unit([value], TIME_UNITS_S, "s") if unit == AUTO else unit
     return f"{number_text(value / TIME_UNITS_S[name])} {name}"

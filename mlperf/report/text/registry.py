@@ -11,11 +11,12 @@ from mlperf.core.shown import Shown
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Where the sections, the figure and the page of a result class are made, as ``"module:function"``; empty where nowhere."""
+    """Where sections, figure, page and first line of a result class are made, as ``"module:function"``; empty where nowhere."""
 
     sections: str = ""
     figure: str = ""
     page: str = ""
+    answer: str = ""
 
 
 FEATURES = {"mlperf.features.network.base:FeatureTable": View("mlperf.report.pages.features:feature_sections")}
@@ -23,7 +24,11 @@ FEATURES = {"mlperf.features.network.base:FeatureTable": View("mlperf.report.pag
 RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
     {
         "demo": {
-            "mlperf.studies.demo:Demo": View("mlperf.report.pages.demos:demo_sections", "mlperf.report.pages.demos:demo_figure")
+            "mlperf.studies.demo:Demo": View(
+                "mlperf.report.pages.demos:demo_sections",
+                "mlperf.report.pages.demos:demo_figure",
+                answer="mlperf.report.pages.model_answers:demo_answer",
+            )
         },
         "collect": {
             "mlperf.collect.protocol.summary:Collected": View(),
@@ -47,21 +52,30 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
         "features dwc-o": FEATURES,
         "watch": {
             "mlperf.forecast.result:Watched": View(
-                "mlperf.report.pages.watched:watched_sections", "mlperf.report.pages.watched:watched_figure"
+                "mlperf.report.pages.watched:watched_sections",
+                "mlperf.report.pages.watched:watched_figure",
+                answer="mlperf.report.pages.model_answers:watched_answer",
             )
         },
         "train": {
-            "mlperf.training.model:Model": View("mlperf.report.pages.models:model_sections"),
-            "mlperf.training.table.table_model:TableModel": View(
-                "mlperf.report.pages.table_models:model_sections", "mlperf.report.pages.table_models:model_figure"
+            "mlperf.training.model:Model": View(
+                "mlperf.report.pages.models:model_sections", answer="mlperf.report.pages.model_answers:model_answer"
             ),
-            "mlperf.training.quality.quality_model:QualityModel": View("mlperf.report.pages.quality:quality_sections"),
+            "mlperf.training.table.table_model:TableModel": View(
+                "mlperf.report.pages.table_models:model_sections",
+                "mlperf.report.pages.table_models:model_figure",
+                answer="mlperf.report.pages.model_answers:table_answer",
+            ),
+            "mlperf.training.quality.quality_model:QualityModel": View(
+                "mlperf.report.pages.quality:quality_sections", answer="mlperf.report.pages.model_answers:quality_answer"
+            ),
         },
         "report": {
             "mlperf.training.model_report:ModelReport": View(
                 "mlperf.report.pages.models:report_sections",
                 "mlperf.report.pages.models:report_figure",
                 "mlperf.report.pages.models:report_page",
+                answer="mlperf.report.pages.model_answers:report_answer",
             ),
             "mlperf.training.model_report:StatsmodelsSummaries": View("mlperf.report.pages.models:summary_sections"),
             "mlperf.report.paper.result:PaperFigures": View("mlperf.report.paper.view:figure_sections"),
@@ -69,45 +83,69 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
         },
         "predict": {
             "mlperf.planning.run_prediction:Prediction": View(
-                "mlperf.report.pages.predictions:prediction_sections", "mlperf.report.pages.predictions:prediction_figure"
+                "mlperf.report.pages.predictions:prediction_sections",
+                "mlperf.report.pages.predictions:prediction_figure",
+                answer="mlperf.report.pages.answers:epoch_answer",
             ),
-            "mlperf.planning.table_prediction:RowPredictions": View("mlperf.report.pages.table_rows:row_sections"),
-            "mlperf.planning.table_output:RowsWritten": View("mlperf.report.pages.table_rows:written_sections"),
+            "mlperf.planning.table_prediction:RowPredictions": View(
+                "mlperf.report.pages.table_rows:row_sections", answer="mlperf.report.pages.answers:rows_answer"
+            ),
+            "mlperf.planning.table_output:RowsWritten": View(
+                "mlperf.report.pages.table_rows:written_sections", answer="mlperf.report.pages.answers:written_answer"
+            ),
         },
         "compare": {
             "mlperf.planning.compare:Comparison": View(
-                "mlperf.report.pages.predictions:comparison_sections", "mlperf.report.pages.predictions:comparison_figure"
+                "mlperf.report.pages.predictions:comparison_sections",
+                "mlperf.report.pages.predictions:comparison_figure",
+                answer="mlperf.report.pages.answers:comparison_answer",
             ),
             "mlperf.planning.table_comparison:TableComparison": View(
-                "mlperf.report.pages.table_rows:comparison_sections", "mlperf.report.pages.table_rows:comparison_figure"
+                "mlperf.report.pages.table_rows:comparison_sections",
+                "mlperf.report.pages.table_rows:comparison_figure",
+                answer="mlperf.report.pages.answers:rows_comparison_answer",
             ),
         },
         "search": {
             "mlperf.planning.search.result:SearchResult": View(
-                "mlperf.report.pages.searches:search_sections", "mlperf.report.pages.searches:search_figure"
+                "mlperf.report.pages.searches:search_sections",
+                "mlperf.report.pages.searches:search_figure",
+                answer="mlperf.report.pages.answers:search_answer",
             ),
             "mlperf.planning.search.machines:MachineSearch": View(
-                "mlperf.report.pages.searches:machines_sections", "mlperf.report.pages.searches:machines_figure"
+                "mlperf.report.pages.searches:machines_sections",
+                "mlperf.report.pages.searches:machines_figure",
+                answer="mlperf.report.pages.answers:machines_answer",
             ),
         },
         "kernels study": {
             "mlperf.studies.kernels.study:KernelStudy": View(
-                "mlperf.report.pages.kernel_study:study_sections", "mlperf.report.pages.kernel_study:study_figure"
+                "mlperf.report.pages.kernel_study:study_sections",
+                "mlperf.report.pages.kernel_study:study_figure",
+                answer="mlperf.report.pages.model_answers:study_answer",
             )
         },
         "kernels train": {
-            "mlperf.studies.kernels.kernel_model:KernelModel": View("mlperf.report.pages.kernel_study:model_sections")
+            "mlperf.studies.kernels.kernel_model:KernelModel": View(
+                "mlperf.report.pages.kernel_study:model_sections", answer="mlperf.report.pages.model_answers:kernel_model_answer"
+            )
         },
         "kernels predict": {
             "mlperf.studies.kernels.kernel_model:KernelPredictions": View(
-                "mlperf.report.pages.kernel_study:prediction_sections", "mlperf.report.pages.kernel_study:prediction_figure"
+                "mlperf.report.pages.kernel_study:prediction_sections",
+                "mlperf.report.pages.kernel_study:prediction_figure",
+                answer="mlperf.report.pages.model_answers:kernels_answer",
             )
         },
         "kernels equation": {
-            "mlperf.studies.kernels.published:PublishedModel": View("mlperf.report.pages.kernel_study:equation_sections")
+            "mlperf.studies.kernels.published:PublishedModel": View(
+                "mlperf.report.pages.kernel_study:equation_sections", answer="mlperf.report.pages.model_answers:equation_answer"
+            )
         },
         "accuracy": {
-            "mlperf.studies.open_data.result:OpenAccuracy": View("mlperf.report.pages.open_data:accuracy_sections"),
+            "mlperf.studies.open_data.result:OpenAccuracy": View(
+                "mlperf.report.pages.open_data:accuracy_sections", answer="mlperf.report.pages.model_answers:accuracy_answer"
+            ),
             "mlperf.studies.trainer.result:TrainerAccuracy": View(
                 "mlperf.report.pages.trainer_accuracy:trainer_sections", "mlperf.report.pages.trainer_accuracy:distribution_figure"
             ),

@@ -16,10 +16,11 @@ INTRODUCTION = """\
 With `--json` a command prints one JSON document on stdout and nothing else there:
 
 ```json
-{"format": "mlperf-record", "version": 1, "command": "predict", "provenance": {}, "result": {}}
+{"format": "mlperf-record", "version": 1, "command": "predict", "provenance": {}, "answer": "", "result": {}}
 ```
 
 - `provenance`: `created_utc`, `command_line`, `seed`, `data_sha256` (what was read), `versions`, `host`.
+- `answer`: the answer in one sentence, the first line that people see; absent where a command answers nothing.
 - `result`: what the public Python function returns, as its `to_dict()` gives it.
 - Times are in seconds, sizes in bytes, errors are fractions; a number's unit is in its name. `--time-unit` changes tables only.
 - JSON has no NaN and no infinity: they are the strings `"NaN"`, `"Inf"`, `"-Inf"`.
@@ -38,7 +39,8 @@ def result_classes(command: str) -> list[Any]:
 
 def command_schema(command: str) -> dict[str, Any]:
     """JSON Schema of a command's record."""
-    return record_schema(command, *result_classes(command))
+    n_answers = sum(bool(view.answer) for view in RESULTS[command].values())
+    return record_schema(command, *result_classes(command), n_answers=n_answers)
 
 
 def schema_text(command: str) -> str:

@@ -18,10 +18,11 @@ import pandas as pd
 from mlperf.core.shown import Shown, plain
 
 FORMAT = "mlperf-record"
+HEAD = ("format", "version", "command", "provenance")
 VERSION = 1
 
 
-def record(command: str, provenance: Mapping[str, Any], result: Any) -> dict[str, Any]:
+def record(command: str, provenance: Mapping[str, Any], result: Any, answer: str = "") -> dict[str, Any]:
     """Wrap the result of a command.
 
     Parameters
@@ -32,13 +33,16 @@ def record(command: str, provenance: Mapping[str, Any], result: Any) -> dict[str
         As made by ``mlperf.core.provenance.provenance``.
     result : Shown or JSON types
         What the public function returned; times in seconds, NaN and infinities as ``"NaN"``, ``"Inf"``, ``"-Inf"``.
+    answer : str
+        The answer in one sentence; empty for none.
 
     Returns
     -------
     dict
         JSON types only.
     """
-    return {"format": FORMAT, "version": VERSION, "command": command, "provenance": plain(provenance), "result": plain(result)}
+    head = {"format": FORMAT, "version": VERSION, "command": command, "provenance": plain(provenance)}
+    return {**head, **({"answer": answer} if answer else {}), "result": plain(result)}
 
 
 def record_text(document: Mapping[str, Any]) -> str:
@@ -152,7 +156,7 @@ DIFFERENCES: Mapping[str, Difference] = types.MappingProxyType(
 )
 
 
-def record_schema(command: str, *results: type) -> dict[str, Any]:
+def record_schema(command: str, *results: type, n_answers: int = 0) -> dict[str, Any]:
     """JSON Schema of the record that ``mlperf COMMAND --json`` prints.
 
     Parameters
@@ -161,6 +165,8 @@ def record_schema(command: str, *results: type) -> dict[str, Any]:
         Its name, ``"predict"``.
     *results : type
         Classes its result may be of: dataclasses with ``Shown``.
+    n_answers : int
+        How many of them give an answer in one sentence.
     """
     schemas = [type_schema(result) for result in results]
     return {
@@ -172,9 +178,10 @@ def record_schema(command: str, *results: type) -> dict[str, Any]:
             "version": {"const": VERSION},
             "command": {"const": command},
             "provenance": {"$ref": "#/$defs/provenance"},
+            **({"answer": {"type": "string", "description": "The answer in one sentence."}} if n_answers else {}),
             "result": schemas[0] if len(schemas) == 1 else {"anyOf": schemas},
         },
-        "required": ["format", "version", "command", "provenance", "result"],
+        "required": [*HEAD, *(["answer"] if n_answers == len(results) else []), "result"],
         "additionalProperties": False,
         "$defs": dict(DEFINITIONS),
     }

@@ -1,4 +1,4 @@
-"""A data frame as an aligned table for people; headings and digits follow from the column names."""
+"""The columns of a data frame as text for people; headings, units and digits follow from the column names."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mlperf.report.text.numbers import (
     BYTE_UNITS,
     TIME_UNITS_S,
     Seconds,
+    Written,
     best_unit,
     number_text,
     percent_text,
@@ -22,10 +23,12 @@ from mlperf.report.text.numbers import (
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.table import Table
 
-SENTENCE_WIDTH = 64
-PERCENT_ENDINGS = ("mape", "_error", "_error_max", "_fraction", "share", "coverage", "half_width", "noise_floor")
+FIGURES = frozenset(
+    "measured predicted explained simulated equations lower upper low high min max mean median std err run".split()  # noqa: SIM905
+)
+"""Words that say which figure of a quantity a column holds, and not of which quantity."""
+PERCENT_ENDINGS = ("mape", "_error", "_error_max", "_fraction", "share", "coverage", "half_width", "noise_floor", "halves_differ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +38,6 @@ class Column:
     heading: str
     cells: tuple[str, ...]
     is_number: bool
-
-    @property
-    def is_prose(self) -> bool:
-        """Whether a cell holds words enough to wrap; names without spaces are never broken."""
-        return not self.is_number and any(len(cell) > SENTENCE_WIDTH and " " in cell for cell in self.cells)
 
 
 def column_view(name: str, values: Sequence[Any], time_unit: str = AUTO) -> Column:
@@ -58,10 +56,11 @@ def column_view(name: str, values: Sequence[Any], time_unit: str = AUTO) -> Colu
     numbers = [float(value) for value in values if is_number(value)]
     label = name.replace("_", " ")
     if not numbers:
-        return Column(label, tuple(plain_text(value) for value in values), is_number=False)
+        written = any(isinstance(value, Written) for value in values)
+        return Column(label, tuple(plain_text(value) for value in values), is_number=written)
     if any(isinstance(value, Seconds) for value in values):
         return Column(label, tuple(own_unit_text(value, time_unit) for value in values), is_number=True)
-    if name.endswith("_s") and not name.endswith("_per_s"):
+    if is_seconds(name):
         unit = best_unit(numbers, TIME_UNITS_S, "s") if time_unit == AUTO else time_unit
         return Column(f"{label[:-2]} ({unit})", cells(values, scaled(TIME_UNITS_S[unit])), is_number=True)
     if name.endswith("_bytes"):
@@ -82,7 +81,7 @@ def cells(values: Sequence[Any], text: Callable[[float], str]) -> tuple[str, ...
 def own_unit_text(value: Any, time_unit: str) -> str:
     """A time with its unit, any other number with four digits."""
     if isinstance(value, Seconds):
-        return seconds_text(value, time_unit)
+        return seconds_text(value, value.unit if time_unit == AUTO else time_unit)
     return number_text(float(value)) if is_number(value) else plain_text(value)
 
 
@@ -102,6 +101,11 @@ def scaled(size: float) -> Callable[[float], str]:
     return lambda value: number_text(value / size)
 
 
+def is_seconds(name: str) -> bool:
+    """Whether a column of this name holds seconds."""
+    return name.endswith("_s") and not name.endswith("_per_s")
+
+
 def is_number(value: Any) -> bool:
     """Whether a cell holds a number (booleans are words)."""
     return isinstance(value, Real) and not is_flag(value)
@@ -118,44 +122,34 @@ def plain_text(value: Any) -> str:
         return ABSENT
     if is_flag(value):
         return "yes" if value else "no"
-    return str(value)
+    return printable(str(value))
 
 
-def frame_columns(frame: pd.DataFrame, time_unit: str = AUTO, alike: Sequence[str] = ()) -> tuple[Column, ...]:
-    """Every column of a frame, ready to print; the columns named ``alike`` share one unit of time."""
-    shared = common_unit(frame, alike) if time_unit == AUTO and alike else time_unit
-    return tuple(column_view(str(name), list(frame[name]), shared if name in alike else time_unit) for name in frame.columns)
+def printable(text: str) -> str:
+    """Text in which what would move the cursor of a terminal is written out."""
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
+def frame_columns(frame: pd.DataFrame, time_unit: str = AUTO) -> tuple[Column, ...]:
+    """Every column of a frame, ready to print; columns of seconds that tell of one quantity share a unit."""
+    units = quantity_units(frame) if time_unit == AUTO else {}
+    return tuple(column_view(str(name), list(frame[name]), units.get(str(name), time_unit)) for name in frame.columns)
+
+
+def quantity_units(frame: pd.DataFrame) -> dict[str, str]:
+    """Column of seconds to the unit that reads best for all columns of its quantity together."""
+    quantities: dict[str, list[str]] = {}
+    for name in map(str, frame.columns):
+        if is_seconds(name):
+            quantities.setdefault(quantity_of(name), []).append(name)
+    return {name: common_unit(frame, names) for names in quantities.values() for name in names}
+
+
+def quantity_of(name: str) -> str:
+    """What a column tells of, without the words that say which figure of it: ``epoch`` of ``epoch_low_s``."""
+    return " ".join(word for word in name.removesuffix("_s").split("_") if word not in FIGURES)
 
 
 def common_unit(frame: pd.DataFrame, names: Sequence[str]) -> str:
     """The unit that reads best for all seconds of some columns together."""
     return best_unit([float(value) for name in names for value in frame[name] if is_number(value)], TIME_UNITS_S, "s")
-
-
-def frame_table(frame: pd.DataFrame, time_unit: str = AUTO, alike: Sequence[str] = ()) -> Table:
-    """A frame as a rich table.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Any frame; units follow from the column names.
-    time_unit : str
-        ``"auto"`` or a key of ``TIME_UNITS_S``, for every column of seconds.
-    alike : sequence of str
-        Columns of seconds that share one unit.
-    """
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    columns = frame_columns(frame, time_unit, alike)
-    for column in columns:
-        table.add_column(
-            column.heading,
-            justify="right" if column.is_number else "left",
-            overflow="fold",
-            max_width=SENTENCE_WIDTH if column.is_prose else None,
-        )
-    for row in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*row)
-    return table

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mlperf.core.errors import UsageError
+from mlperf.report.text.layout import lay_out, places_of, renderables, wrapped
 from mlperf.report.text.numbers import AUTO
 from mlperf.report.text.registry import VIEWS, view_of
-from mlperf.report.text.tables import frame_table
+from mlperf.report.text.tables import frame_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,22 +20,36 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mlperf.core.shown import Shown
+    from mlperf.report.text.answer import Answer
 
-# Wider than any table: rich must not fold or cut what goes into a file or a pipe.
 WIDE = 10_000
+"""Wider than any table: nothing is folded, cut or left out of what goes into a file or a pipe."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
     """One part of what people see: a titled table, or a titled text where ``frame`` is None.
 
-    Columns of seconds that are named ``alike`` share one unit.
+    Attributes
+    ----------
+    title : str
+        Heading; empty for none.
+    frame : DataFrame or None
+        The table.
+    text : str
+        Shown where there is no table.
+    secondary : tuple of str, or of tuples of str
+        Columns of the table that a narrow terminal leaves out, the first to go first; those in one tuple go together. Names that
+        the table does not have do no harm.
+    is_detail : bool
+        Whether a terminal shows the part only when asked for everything.
     """
 
     title: str
     frame: pd.DataFrame | None = None
     text: str = ""
-    alike: tuple[str, ...] = ()
+    secondary: tuple[str | tuple[str, ...], ...] = ()
+    is_detail: bool = False
 
 
 def result_sections(result: Shown) -> tuple[Section, ...]:
@@ -43,6 +59,15 @@ def result_sections(result: Shown) -> tuple[Section, ...]:
         return (Section("", result.to_frame()),)
     made: tuple[Section, ...] = load(view.sections)(result)
     return made
+
+
+def result_answer(result: Shown) -> str:
+    """The answer that a result gives, in one line; empty for results that give none."""
+    view = view_of(result)
+    if not view.answer:
+        return ""
+    answer: Answer = load(view.answer)(result)
+    return answer.text()
 
 
 def result_page(result: Shown) -> tuple[Any, ...]:
@@ -105,8 +130,8 @@ def load(target: str) -> Callable[..., Any]:
     return found
 
 
-def result_text(result: Shown, time_unit: str = AUTO, console: Console | None = None) -> str:
-    """A result as text: every section, a blank line between them.
+def result_text(result: Shown, time_unit: str = AUTO, console: Console | None = None, *, everything: bool = True) -> str:
+    """A result as text: the answer first, then every section, a blank line between them.
 
     Parameters
     ----------
@@ -116,21 +141,33 @@ def result_text(result: Shown, time_unit: str = AUTO, console: Console | None = 
         ``"auto"`` or one of ``us``, ``ms``, ``s``, ``min``, ``h``.
     console : rich Console, optional
         Whose width and styles to use; by default plain text, as wide as it needs to be.
+    everything : bool
+        False leaves out details, and secondary columns of tables for which the console is too narrow.
     """
     from rich.console import Console
 
     console = console or Console(width=WIDE, no_color=True, force_terminal=False)
-    blocks = [section_text(section, console, time_unit) for section in result_sections(result)]
-    return "\n\n".join(blocks) + "\n"
+    answer = result_answer(result)
+    shown = [Section(answer)] if answer else []
+    shown += [section for section in result_sections(result) if everything or not section.is_detail]
+    return "\n\n".join(section_text(section, console, time_unit, everything=everything) for section in shown) + "\n"
 
 
-def section_text(section: Section, console: Console, time_unit: str) -> str:
+AS_IT_IS: Mapping[str, Any] = MappingProxyType(
+    {"highlight": False, "markup": False, "no_wrap": True, "overflow": "ignore", "crop": False}
+)
+"""How rich is told to leave alone what is laid out already."""
+
+
+def section_text(section: Section, console: Console, time_unit: str = AUTO, *, everything: bool = True) -> str:
     """One section as text without blank ends."""
     with console.capture() as captured:
         if section.title:
-            console.print(section.title, style="bold", highlight=False, markup=False)
-        if section.frame is not None:
-            console.print(frame_table(section.frame, time_unit, section.alike))
-        else:
-            console.print(section.text, highlight=False, markup=False)
+            console.print(wrapped(section.title, console.width), style="bold", **AS_IT_IS)
+        if section.frame is None and section.text:
+            console.print(wrapped(section.text, console.width), **AS_IT_IS)
+        elif section.frame is not None:
+            leaving = () if everything else places_of(section.secondary, list(map(str, section.frame.columns)))
+            for part in renderables(lay_out(frame_columns(section.frame, time_unit), leaving, console.width), console.width):
+                console.print(part, **AS_IT_IS)
     return "\n".join(line.rstrip() for line in captured.get().splitlines()).strip("\n")

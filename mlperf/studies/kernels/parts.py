@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import DataError
+from mlperf.core.progress import tracked
 from mlperf.models.validation.scores import r2, rank_correlation, relative_errors
 from mlperf.studies.kernels.feature_sets import kernel_features, varying
 from mlperf.studies.kernels.published import published_times
@@ -41,7 +42,7 @@ def speedups(times: KernelTimes, learner_name: str, n_folds: int, seed: int, not
     if not pairs:
         notes.append("speed-up: no scalar build beside a vectorising one in the table")
     scores = []
-    for vector, scalar in pairs:
+    for vector, scalar in tracked(pairs, "builds compared with scalar code"):
         fast, slow = paired_rows(times, vector, scalar)
         for features in SPEEDUP_SETS:
             X = columns_or_none(fast, features)
@@ -65,7 +66,7 @@ def sizes(times: KernelTimes, learners: Sequence[str], seed: int, notes: list[st
     if not series:
         notes.append("new size: one size in the table, not estimated")
     scores = []
-    for sweeps in series:
+    for sweeps in tracked(series, "series of sizes"):
         for features in ("swc-s", "swc-s + swc-o"):
             if columns_or_none(times.sweep(sweeps[-1]), features) is not None:
                 scores += [size_score(times, sweeps, features, name, seed=seed) for name in learners or SIZE_LEARNERS]
@@ -75,7 +76,7 @@ def sizes(times: KernelTimes, learners: Sequence[str], seed: int, notes: list[st
 def generality(times: KernelTimes, learner_name: str, seed: int, notes: list[str]) -> tuple[TransferScore, ...]:
     """Special and general models over builds, and over machines."""
     scores: list[TransferScore] = []
-    for axis in AXES:
+    for axis in tracked(AXES, "special and general models"):
         rows = comparable(times, axis)
         if rows is None:
             notes.append(f"one {axis}: not estimated")

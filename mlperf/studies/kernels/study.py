@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
+from mlperf.core.progress import tracked
 from mlperf.core.shown import Shown, records_frame
 from mlperf.core.suggest import did_you_mean
 from mlperf.models.estimators.learning.groups import GroupScores, group_edges
@@ -236,11 +237,18 @@ def half_times(rows: KernelTimes) -> tuple[FloatArray, FloatArray]:
 def estimated(work: _Work) -> tuple[EstimateScore, ...]:
     """Every feature set with every learner."""
     ns = 1e9 * work.rows.time_s / work.rows.iterations
-    for name, X in work.sets.items():
-        for kind in work.plan.learners or tuple(LEARNERS):
-            work.found[name, kind] = estimate(
-                name, X, ns, work.rows.groups, work.folds, learner(kind), seed=work.plan.seed, intervals=work.plan.intervals
-            )
+    pairs = [(name, kind) for name in work.sets for kind in work.plan.learners or tuple(LEARNERS)]
+    for name, kind in tracked(pairs, "feature sets and learners"):
+        work.found[name, kind] = estimate(
+            name,
+            work.sets[name],
+            ns,
+            work.rows.groups,
+            work.folds,
+            learner(kind),
+            seed=work.plan.seed,
+            intervals=work.plan.intervals,
+        )
     return tuple(one.score for one in work.found.values())
 
 
@@ -280,7 +288,7 @@ def grouped(work: _Work) -> tuple[tuple[GroupScore, ...], GroupScores | None]:
         return (), None
     how: dict[str, Any] = {"n_groups": plan.n_groups, "edges": plan.edges}
     scores = []
-    for name in [one for one in GROUP_SETS if one in work.sets]:
+    for name in tracked([one for one in GROUP_SETS if one in work.sets], "feature sets, performance groups"):
         for kind in GROUP_METHODS:
             found, majority = classified(kind, work.sets[name], rows.time_s, work.folds, seed=plan.seed, **how)
             scores.append(GroupScore(name, kind, "classify", found, majority))

@@ -11,7 +11,7 @@ import pandas as pd
 from mlperf.datasets import read_open
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.folds import leave_one_group_out
-from mlperf.models.validation.scores import noise_floor
+from mlperf.models.validation.scores import halves_difference
 from mlperf.studies.open_data.result import Finding, TaskResult
 from mlperf.studies.open_data.trial import Method, Trial, device_rows, score
 
@@ -32,7 +32,7 @@ def cnn_rows(device: str, folder: Path | None) -> tuple[pd.DataFrame, float]:
     """Features and mean step time of each CNN on a device, and the error that its repetitions leave."""
     frame = device_rows(read_open("cmdare", "single_worker", folder), device)
     rows = frame.groupby("cnn", sort=True)[[*TERMS, "step_time_s"]].mean().reset_index()
-    return rows, noise_floor(frame, ["cnn"], "step_time_s").mape
+    return rows, halves_difference(frame, ["cnn"], "step_time_s").mape
 
 
 def cnn_trial(device: str, folder: Path | None) -> Trial:

@@ -25,7 +25,8 @@ chooses inside its training rows. A missed goal stays in the table.
 - R² adj: of the left-out rows, about their mean, adjusted for the number of terms. MAPE, med, q3, max: mean, median, third
   quartile and largest of |predicted - measured| / measured; negative predictions count as 0 (their share and the MAPE with them
   as they are stand in the last column).
-- floor: error that no method can go below, where repeats tell it. in domain: share of the left-out rows inside the measured domain.
+- repeats: how far repeats of one measurement scatter, where they were kept. in domain: share of the left-out rows inside the
+  measured domain.
 - T1 and T2 run `mlperf train` and `mlperf predict` on their defaults on the tables of other tasks; their coverage is of rows in
   domain. Rounds of boosting and the forms of terms that are tried were set with these rows in view.
   The best method with terms is that of five: ols, log, ratio, local, boosted.
@@ -95,7 +96,7 @@ COLUMNS: Mapping[str, Callable[[Score], str]] = {
     "med": lambda one: percent(one.median),
     "q3": lambda one: percent(one.q3),
     "max": lambda one: percent(one.max),
-    "floor": lambda one: percent(one.noise_floor),
+    "repeats": lambda one: percent(one.noise_floor),
     "in domain": lambda one: percent(one.in_domain),
     "covered": lambda one: percent(one.coverage),
     "width": lambda one: percent(one.half_width),

@@ -60,7 +60,7 @@ class Score(Shown):
     mape_unclipped, nonpositive : float
         MAPE with negative predictions as they are, and the share of predictions that are not positive.
     noise_floor : float
-        Error that no method can go below, where repeats tell it.
+        How far repeats of one measurement scatter, a fraction, where they were kept.
     in_domain : float
         Share of the left-out rows inside the measured domain.
     coverage, half_width : float

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from mlperf.core.errors import DataError
+from mlperf.core.progress import tracked
 from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED, SETTING, TrainerRuns, read_runs, repeat_differences
 from mlperf.studies.trainer.equations import CLOSED, equation_errors
 from mlperf.studies.trainer.gates import NEARER, PAPERS, gates_table, ranking_gates, score_gates, wait_gates
@@ -65,7 +66,7 @@ def judge_trainer(
         raise DataError(f"got no run of {trained_on!r}, expected one of {', '.join(sorted(emulated.table['cnn'].unique()))}")
     kernels = None if rounds_from is None else kernel_model(rounds_from, emulated.table["cnn"].unique(), seed, jobs)
     parts, histograms = [], []
-    for split in splits(emulated.table, kernels=kernels is not None, one=trained_on):
+    for split in tracked(list(splits(emulated.table, kernels=kernels is not None, one=trained_on)), "trainings judged"):
         model = train_split(split, emulated, kernels if split.protocol == KERNELS else None)
         parts.append(split_rows(split, model, emulated.cnns))
         if split.protocol == (LEFT_OUT if kernels is None else KERNELS):

@@ -10,6 +10,7 @@ import numpy as np
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError, UsageError
+from mlperf.core.progress import tracked
 from mlperf.core.shown import Shown
 from mlperf.systems.base.times import SPREADS, WAITS, ComponentTimes, RunGrid
 from mlperf.systems.coupling.locks import lock_wait
@@ -213,7 +214,7 @@ def _by_chunk(threads: CoupledThreads, solve: Callable[[CoupledThreads], Solved]
     """Solve groups of equal GPUs per node (sums over buffers have that many terms) in chunks that fit a cache."""
     rows_of = [np.flatnonzero(threads.n_gpus_per_node == n) for n in np.unique(threads.n_gpus_per_node)]
     chunks = [rows[start : start + CHUNK] for rows in rows_of for start in range(0, rows.size, CHUNK)]
-    parts = [solve(threads.take(rows)) for rows in chunks]
+    parts = [solve(threads.take(rows)) for rows in tracked(chunks, "equations solved")]
     order = np.argsort(np.concatenate(chunks), kind="stable")
     kind = type(parts[0])
     return kind(*(np.concatenate([getattr(part, name) for part in parts])[order] for name in kind.__slots__))

@@ -9,6 +9,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
+from mlperf.core.progress import tracked
 from mlperf.core.shown import Shown
 from mlperf.systems.base.distributions import Distribution
 from mlperf.systems.base.times import WAITS_S, ComponentTimes, RunGrid
@@ -86,7 +87,7 @@ def simulate_beside(
     ratio = solved.state.ratio.ravel()
     found = [
         simulate_iterations(times.take([row]), run.take([row]), seed, plan_for(n_iterations, float(ratio[row])))
-        for row in range(ratio.size)
+        for row in tracked(range(ratio.size), "configurations simulated")
     ]
     tables = [_beside(solved, run, row, simulation) for row, simulation in enumerate(found)]
     return SimulatedRuns(

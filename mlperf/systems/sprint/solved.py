@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
+from mlperf.core.progress import tracked
 from mlperf.systems.base.distributions import Distribution
 from mlperf.systems.base.times import WAITS_S, ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import State, solve_iterations
@@ -168,7 +169,8 @@ def _recursion(times: ComponentTimes, run: RunGrid, closed: str, seed: int) -> S
     refuse_scaled_waits(times, "recursion")
     n_configs = int(np.prod(np.broadcast_shapes(times.shape, run.shape)))
     found: list[Refinement] = [
-        refine_by_recursion(times.take([row]), run.take([row]), seed, closed=closed) for row in range(n_configs)
+        refine_by_recursion(times.take([row]), run.take([row]), seed, closed=closed)
+        for row in tracked(range(n_configs), "configurations refined")
     ]
     return Solved(
         RECURSION,

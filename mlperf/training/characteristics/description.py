@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from mlperf.core.errors import DataError
+from mlperf.core.progress import tracked
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.features.network_engine import DYNAMIC_COLUMNS, caches_of, engine_columns
 from mlperf.features.network_engine.instructions import InstructionMix
@@ -80,8 +81,11 @@ def describe_calls(calls: pd.DataFrame, cnns: Mapping[str, CnnSpec], description
         A call that the engine does not make.
     """
     pairs = calls[["cnn", "subbatch_size"]].drop_duplicates()
-    sizes = pairs.groupby("cnn", sort=False)["subbatch_size"]
-    parts = [description.columns_at(cnns[str(name)], own.astype(int).tolist()) for name, own in sizes]
+    sizes = tracked(list(pairs.groupby("cnn", sort=False)["subbatch_size"]), "networks described")
+    parts = [
+        description.columns_at(cnns[str(name)], own.astype(int).tolist())
+        for name, own in tracked(list(sizes), "networks described")
+    ]
     return joined_columns(calls, pd.concat(parts, ignore_index=True), "the engine's own list of kernels")
 
 

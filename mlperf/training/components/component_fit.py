@@ -10,9 +10,10 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
+from mlperf.core.progress import tracked
 from mlperf.models import StepwiseOLS
 from mlperf.models.formula.expressions import names, parse
-from mlperf.models.validation.scores import noise_floor
+from mlperf.models.validation.scores import halves_difference
 from mlperf.systems.sprint.components import BY_NAME, Component
 from mlperf.training.fits.left_out import LeftOutError, left_out_error
 from mlperf.training.fits.ratio_model import Scaled, TotalKeeping
@@ -33,7 +34,8 @@ class ComponentModel:
     selected_errors, paper_errors : LeftOutError or None
         Of left-out groups, selection repeated inside each fold; None with fewer than three groups.
     noise_floor : float
-        Odd against even repeats, a fraction; NaN without repeats.
+        How far odd and even repeats differ, a fraction (see `mlperf.models.validation.scores.HalvesDifference`); NaN without
+        repeats.
     n_rows : int
         Rows of the fit.
     least_s : float
@@ -87,7 +89,7 @@ def fit_components(
     """
     return {
         name: fit_component(_with_cache_terms(BY_NAME[name], cache_bytes), table, noise, left_out=left_out)
-        for name, table in rows.items()
+        for name, table in tracked(rows.items(), "components fitted")
     }
 
 
@@ -130,7 +132,7 @@ def fit_component(component: Component, rows: pd.DataFrame, noise: str, *, left_
         _fit(paper, paper, rows, times, noise),
         _errors(offered, (), rows, times, noise) if left_out else None,
         _errors(paper, paper, rows, times, noise) if left_out else None,
-        noise_floor(rows, ["group"], "time_s").mape,
+        halves_difference(rows, ["group"], "time_s").mape,
         len(rows),
         float(times.min()),
     )

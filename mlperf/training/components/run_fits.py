@@ -145,11 +145,11 @@ def _fit_exchange(columns: pd.DataFrame, variation: Mapping[str, float]) -> tupl
 
 
 def exchange_forms(*, one_network: bool) -> tuple[tuple[str, ...], ...]:
-    """Forms of an all-reduce: the vector by one law of the nodes, alone or with a latency by another.
+    """Forms of an all-reduce: the vector by one function of the nodes, alone or with a latency by another.
 
     With one network a latency cannot be told from a vector that never changes: forms of latency alone are not offered.
     """
-    sent = tuple(f"n_params * {law}" if law != "1" else "n_params" for law in BY_NODES)
+    sent = tuple(f"n_params * {factor}" if factor != "1" else "n_params" for factor in BY_NODES)
     latencies = BY_NODES[1:]
     alone = tuple((term,) for term in sent)
     both = tuple((term, latency) for term in sent for latency in latencies)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
+from mlperf.core.progress import tracked
 from mlperf.datasets.dictionary.schema import LIBRARY_GEMMS
 from mlperf.features.network.kernels import MEMORY_TERMS, PAPER_MEMORY_TERMS, form_of, kernel_tables
 from mlperf.features.network.layer_terms import LIBRARY_FEATURES, LIBRARY_TERMS, PAPER_LIBRARY_TERMS
@@ -240,7 +241,7 @@ def fit_gradient(
     by_kernel = {str(kernel): rows for kernel, rows in calls.groupby("kernel", sort=True)}
     kernels = {
         kernel: fit_kernel(kernel, rows, [(name, table[name]) for name in methods], seed=seed, report=report)
-        for kernel, rows in by_kernel.items()
+        for kernel, rows in tracked(by_kernel.items(), "kernels fitted")
         if len(rows) >= LEAST_ROWS
     }
     too_few = tuple(kernel for kernel in by_kernel if kernel not in kernels)

@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
+from mlperf.core.progress import tracked
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
 from mlperf.training.gradient.gradient import METHODS, GradientModel, Method, fit_gradient, step_times
 from mlperf.training.gradient.gradient_data import STEP_KEYS, GradientData
@@ -97,7 +98,7 @@ def leave_groups_out(
         model, train, test = fit_without(data, fold, methods=methods, table=table, complete=complete, seed=seed)
         return LeftOut(predicted_steps(model, test, methods), predicted_calls(model, train.calls, test.calls, methods))
 
-    parts = Parallel(n_jobs=jobs)(delayed(one)(fold) for fold in folds)
+    parts = Parallel(n_jobs=jobs)(delayed(one)(fold) for fold in tracked(folds, "networks left out, fold"))
     return LeftOut(
         pd.concat([part.steps for part in parts], ignore_index=True), pd.concat([part.calls for part in parts], ignore_index=True)
     )
@@ -204,7 +205,7 @@ def errors(predictions: pd.DataFrame, method: str) -> ErrorSummary:
 
 
 def accuracy_table(predictions: pd.DataFrame, data: GradientData, methods: Sequence[str] = tuple(METHODS)) -> pd.DataFrame:
-    """One row a method: MAPE, median, third quartile, maximum and bias (fractions), beside the noise floor."""
+    """One row a method: MAPE, median, third quartile, maximum and bias (fractions), beside how far halves of the rounds differ."""
     rows = []
     for method in methods:
         summary = errors(predictions, method)

@@ -12,7 +12,7 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.features.network.kernels import describe_rows
-from mlperf.models.validation.scores import noise_floor
+from mlperf.models.validation.scores import halves_difference
 from mlperf.training.gradient.gradient import with_isolated
 from mlperf.training.gradient.whole_steps import check_whole_steps
 
@@ -41,7 +41,8 @@ class GradientData:
     step_cv : float
         Spread of one step around its configuration's median, as a fraction (robust: scaled median absolute deviation).
     noise_floor : float
-        Mean relative error between the medians of odd and of even rounds of whole steps, a fraction; NaN with one round.
+        How far the medians of odd and of even rounds of whole steps differ, a fraction (see
+        `mlperf.models.validation.scores.HalvesDifference`); NaN with one round.
     kernel_floor : mapping of str to float
         The same for single calls, by kernel.
     """
@@ -84,9 +85,9 @@ def gradient_data(
         with_isolated(describe_rows(medians, campaign.cnns), sgemm),
         steps.groupby(STEP_KEYS)["step_s"].agg(step_s="median", n_rounds="size").reset_index(),
         _step_cv(steps),
-        noise_floor(steps, STEP_KEYS, "step_s", order="round").mape,
+        halves_difference(steps, STEP_KEYS, "step_s", order="round").mape,
         {
-            str(kernel): noise_floor(rows, CALL_KEYS, CLOCK, order="round").mape
+            str(kernel): halves_difference(rows, CALL_KEYS, CLOCK, order="round").mape
             for kernel, rows in kernels.groupby("kernel", sort=True)
         },
     )

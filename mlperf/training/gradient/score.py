@@ -23,11 +23,11 @@ class GradientScore(Shown):
         One row a method, fractions (see `mlperf.training.gradient.gradient_accuracy.accuracy_table`).
     kernels : DataFrame
         Left-out errors by kernel and method, fractions (see `mlperf.training.gradient.gradient_accuracy.kernel_accuracy`), and
-        ``noise_floor`` of the kernel.
+        ``noise_floor`` of the kernel: how far halves of its rounds differ.
     step_cv : float
         Spread of one step around the median of its configuration, fraction.
     noise_floor : float
-        Odd against even rounds, fraction.
+        How far odd and even rounds differ, a fraction (see `mlperf.models.validation.scores.HalvesDifference`).
     """
 
     predictions: pd.DataFrame

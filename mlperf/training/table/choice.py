@@ -12,6 +12,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import FitError, MlperfError
+from mlperf.core.progress import tracked
 from mlperf.core.shown import Shown
 from mlperf.models.uncertainty.difficulty import Difficulty, left_out_scores
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
@@ -118,7 +119,7 @@ def choose_method(
     X, y, own = frame.iloc[used].reset_index(drop=True), times[used], np.asarray(keys)[used]
     folds(own)  # A split that cannot be made is no method's fault.
     found, notes = {}, {}
-    for name in methods:
+    for name in tracked(methods, "methods compared on left-out rows"):
         try:
             found[name] = _left_out(partial(_raw, make, name), frame, times, keys, used, folds, domain=name == methods[0])
         except MlperfError as error:
@@ -217,7 +218,7 @@ def beyond_losses(
     if len(times) < LEAST_ROWS_BEYOND or not any(is_number(frame[name]) for name in frame):
         return {}
     found: dict[str, FloatArray] = {}
-    for name in methods:
+    for name in tracked(methods, "methods compared on the largest rows"):
         try:
             found[name] = np.concatenate([_missed_beyond(frame, times, make, name, share) for share in SHARES_BEYOND])
         except MlperfError:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from mlperf.cli.main import cli
 from mlperf.report.pages.demos import write_demo
+from mlperf.report.text.views import result_answer, result_text
 
 pytestmark = pytest.mark.slow
 
@@ -43,8 +46,25 @@ def test_people_see_how_many_lie_inside_their_interval(shown_demo: Any, tmp_path
     done = invoke(shown_demo, tmp_path / "out", monkeypatch)
     assert done.exit_code == 0
     inside = int(shown_demo.comparison.table["inside"].sum())
-    assert f"{inside} of {len(shown_demo.comparison.table)} measurements lie inside their 95 % interval" in done.stdout
+    assert f"{inside} of {len(shown_demo.comparison.table)} lie in their 95 % interval" in done.stdout
     assert "demo.html" in done.stderr
+
+
+def test_all_that_it_says_fits_in_fifteen_lines(shown_demo: Any) -> None:
+    """The note on the files, and an empty line before it, come on top."""
+    text = result_text(shown_demo, console=Console(width=80, no_color=True), everything=False)
+    assert len(text.splitlines()) <= 13
+    for word in ("trained on", "Held out", "an epoch (95 %", "Its fastest run", "Next: mlperf"):
+        assert word in text
+    everything = result_text(shown_demo, console=Console(width=80, no_color=True))
+    assert f"measurements lie inside their 95 % interval; MAPE {100 * shown_demo.comparison.mape:.2f} %." in everything
+
+
+def test_the_page_begins_with_the_answer_and_every_figure_has_a_caption(shown_demo: Any, tmp_path: Path) -> None:
+    write_demo(shown_demo, tmp_path)
+    page = (tmp_path / "demo.html").read_text(encoding="utf-8")
+    assert escape(result_answer(shown_demo)) in page.partition("<svg")[0]
+    assert page.count("<figcaption>") == page.count("<svg") == 4
 
 
 def test_without_matplotlib_it_says_so_and_ends_well(shown_demo: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

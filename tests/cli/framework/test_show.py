@@ -70,3 +70,28 @@ def test_data_check_prints_what_its_function_returns(tmp_path: Path) -> None:
     file = tmp_path / "steps.csv"
     file.write_text(table_template("steps").text, encoding="utf-8")
     hold("data check", printed("data", "check", str(file)), check_data(file))
+
+
+@pytest.mark.parametrize(("is_terminal", "quiet", "shown"), [(True, False, True), (True, True, False), (False, False, False)])
+def test_progress_is_shown_on_a_terminal_that_was_not_asked_to_be_quiet(
+    *, is_terminal: bool, quiet: bool, shown: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlperf.core import progress
+
+    monkeypatch.setattr(progress, "PATIENCE_S", 0.0)
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: is_terminal)
+    rows = [f"{size},{1.5 * size + size % 7}" for size in range(1, 40)]
+    (tmp_path / "times.csv").write_text("\n".join(["size,time_s", *rows]), encoding="utf-8")
+    words = [
+        "train",
+        str(tmp_path / "times.csv"),
+        "--target",
+        "time_s",
+        "-o",
+        str(tmp_path / "model.json"),
+        *(["-q"] if quiet else []),
+    ]
+    done = CliRunner().invoke(cli, words, standalone_mode=False)
+    assert done.exception is None
+    assert ("methods compared on left-out rows" in done.stderr) == shown
+    assert "methods compared on left-out rows ━" not in done.stdout

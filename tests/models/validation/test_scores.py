@@ -1,4 +1,4 @@
-"""Errors, R², ranks, intervals and noise floors against formulas and other packages."""
+"""Errors, R², ranks, intervals and differences of halves against formulas and other packages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mlperf.models.validation.scores import (
     adjusted_r2,
     coverage,
     half_width,
-    noise_floor,
+    halves_difference,
     r2,
     rank_correlation,
     regret,
@@ -51,16 +51,16 @@ def test_errors_need_positive_measurements() -> None:
         relative_errors([1.0, 1.0], [1.0])
 
 
-def test_noise_floor_is_odd_against_even_repeats() -> None:
+def test_halves_difference_is_odd_against_even_repeats() -> None:
     """Medians of five odd and five even repeats with 4 % noise: the difference of two such medians, by 20,000 draws."""
     rng = np.random.default_rng(2)
     frame = pd.DataFrame({"cnn": np.repeat(np.arange(400), 10), "round": np.tile(np.arange(10), 400)})
     frame["time_s"] = (1.0 + frame["cnn"]) * rng.lognormal(0, 0.04, 4000)
     odd, even = (np.median(rng.lognormal(0, 0.04, (20_000, 5)), axis=1) for _ in range(2))
-    floor = noise_floor(frame.sample(frac=1.0, random_state=0), ["cnn"], "time_s", order="round")
-    assert floor.mape == pytest.approx(np.mean(np.abs(odd / even - 1)), rel=0.1)
-    assert floor.n_configurations == 400
-    alone = noise_floor(frame[frame["round"] == 0], ["cnn"], "time_s")
+    found = halves_difference(frame.sample(frac=1.0, random_state=0), ["cnn"], "time_s", order="round")
+    assert found.mape == pytest.approx(np.mean(np.abs(odd / even - 1)), rel=0.1)
+    assert found.n_configurations == 400
+    alone = halves_difference(frame[frame["round"] == 0], ["cnn"], "time_s")
     assert np.isnan(alone.mape)
     assert (alone.n_configurations, alone.n_rounds) == (0, 1)
 
@@ -70,25 +70,34 @@ def test_regret_of_a_choice() -> None:
     assert regret([2.0, 1.0, 3.0, 1.0], [5.0, 6.0, 7.0, 9.0], ["a", "a", "b", "b"]).tolist() == pytest.approx([0.2, 9 / 7 - 1])
 
 
-def test_noise_floor_by_number_equals_the_hand_computed_difference_of_odd_and_even_medians() -> None:
+def test_halves_difference_by_number_equals_the_hand_computed_difference_of_odd_and_even_medians() -> None:
     frame = pd.DataFrame(
         {"cnn": ["a"] * 4 + ["b"] * 4, "round": [1, 2, 3, 4] * 2, "step_s": [1.0, 1.0, 1.2, 1.0, 3.0, 4.0, 3.0, 4.0]}
     )
-    found = noise_floor(frame, ["cnn"], "step_s", order="round", by_number=True)
+    found = halves_difference(frame, ["cnn"], "step_s", order="round", by_number=True)
     assert found.mape == pytest.approx((0.1 + 0.25) / 2)
     assert (found.n_configurations, found.n_rounds) == (2, 4)
 
 
-def test_noise_floor_of_independent_noise_follows_from_its_spread() -> None:
+def test_halves_difference_of_independent_noise_follows_from_its_spread() -> None:
     """Two five-round medians of 5 % normal noise: standard error 1.198 * 5 % / sqrt 5 each, mean absolute difference 3.0 %."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"cnn": np.repeat(np.arange(2000), 10), "round": np.tile(np.arange(1, 11), 2000)})
     frame["step_s"] = rng.normal(1, 0.05, len(frame))
-    assert noise_floor(frame, ["cnn"], "step_s", order="round", by_number=True).mape == pytest.approx(0.030, abs=0.0015)
+    assert halves_difference(frame, ["cnn"], "step_s", order="round", by_number=True).mape == pytest.approx(0.030, abs=0.0015)
 
 
-def test_one_round_has_no_noise_floor() -> None:
-    found = noise_floor(
+def test_a_model_that_knows_the_truth_errs_by_half_of_it() -> None:
+    """4,000 configurations, 22 rounds, 5 % normal noise: drawn errors of the truth against the median over all rounds."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"cnn": np.repeat(np.arange(4000), 22), "round": np.tile(np.arange(22), 4000)})
+    frame["step_s"] = rng.normal(1, 0.05, len(frame))
+    error = np.abs(1.0 / frame.groupby("cnn")["step_s"].median() - 1.0).mean()
+    assert error == pytest.approx(halves_difference(frame, ["cnn"], "step_s", order="round").mape / 2.0, rel=0.05)
+
+
+def test_one_round_has_no_halves() -> None:
+    found = halves_difference(
         pd.DataFrame({"cnn": ["a"], "round": [1], "step_s": [1.0]}), ["cnn"], "step_s", order="round", by_number=True
     )
     assert np.isnan(found.mape)

@@ -33,8 +33,8 @@ def test_points_bars_and_error_are_where_they_belong() -> None:
 
 def test_each_group_has_its_own_colour_up_to_eight() -> None:
     measured, predicted = times()
-    axes = residuals(measured, predicted, groups=["a", "b", "a", "c"], noise_floor=0.02).axes[0]
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["noise floor", "a", "b", "c"]
+    axes = residuals(measured, predicted, groups=["a", "b", "a", "c"], halves_differ=0.02).axes[0]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["halves of the rounds differ", "a", "b", "c"]
 
 
 def test_bars_add_up_and_small_parts_are_gathered() -> None:

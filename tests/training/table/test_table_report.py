@@ -43,7 +43,10 @@ def test_train_and_report_print_the_same(table: pd.DataFrame, method: str, tmp_p
         assert words in trained
     for words in ("noise floor", "lm(time_s ~ ", "smf.wls(", "weights = 1/time_s^2"):
         assert words in trained
-    assert trained.startswith(f"Model of time_s: {method}\ntime_s of groups of net that it had not seen is typically missed by ")
+    assert trained.startswith(f"time_s by {method}: rows that it had not seen are missed by ")
+    assert trained.partition("\n\n")[2].startswith(
+        f"Model of time_s: {method}\ntime_s of groups of net that it had not seen is typically missed by "
+    )
 
 
 def test_the_formula_predicts_what_the_model_predicts_where_it_is_the_model(table: pd.DataFrame) -> None:
