@@ -20,6 +20,7 @@ def test_a_writer_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path
 
 
 def test_text_written_in_pieces_is_one_file_and_gzipped_where_named_so(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
     for name in ("out.csv", "out.csv.gz", "again.csv.gz"):
         with writing_whole(tmp_path / "new" / name) as stream:
             for piece in ("a,b\n", "ä,2\n"):
