@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
+from mlperf.core.children import tied
 from mlperf.core.shown import Shown
 from mlperf.features.network_engine import DYNAMIC_COLUMNS, SETS
 from mlperf.models.formula.terms import Terms
@@ -125,7 +126,7 @@ def characteristic_gain(
     cnns = tuple(str(name) for name in data.steps["cnn"].unique())
     folds = cnn_folds(cnns, n_folds, seed)
     work = [(variant, fold) for variant in variants for fold in folds]
-    parts = Parallel(n_jobs=jobs)(delayed(left_out)(further, fold, variant, method, seed) for variant, fold in work)
+    parts = Parallel(n_jobs=jobs)(delayed(tied(left_out))(further, fold, variant, method, seed) for variant, fold in work)
     rows = []
     for number, variant in enumerate(variants):
         own = parts[number * len(folds) : (number + 1) * len(folds)]

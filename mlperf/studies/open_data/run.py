@@ -9,6 +9,7 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
+from mlperf.core.children import tied
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.open.open_data import open_file
@@ -47,7 +48,7 @@ def run_tasks(
     known = {} if limits is None else read_limits(limits, TASKS)
     home = None if folder is None else Path(folder)
     parts = [(name, device) for name in TASKS if name in names for device in TASKS[name].subjects(home)]
-    results = Parallel(n_jobs=jobs)(delayed(run_part)(name, device, home) for name, device in parts)
+    results = Parallel(n_jobs=jobs)(delayed(tied(run_part))(name, device, home) for name, device in parts)
     absent = {name: absent_notes(name, home) for name in names}
     asked = {key: limit for key, limit in known.items() if key[0] in names}
     return collected(parts, results, data_sha256(names, home), absent, asked)

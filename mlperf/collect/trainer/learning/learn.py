@@ -18,6 +18,7 @@ from mlperf.collect.trainer.learning.schedule import Pacing, scheduled_uses
 from mlperf.collect.trainer.samples import NAMED, Samples, digits_cnn
 from mlperf.collect.trainer.sequential import State, states
 from mlperf.collect.trainer.shards import write_shards
+from mlperf.core.children import tied
 from mlperf.core.errors import UsageError
 from mlperf.core.places import make_folder
 from mlperf.core.suggest import did_you_mean
@@ -114,7 +115,7 @@ def learn_without_clock(out: Path, settings: Sequence[LearningSetting], learning
     make_folder(out / FOLDER)
     known = {_key(row) for row in _rows(out, LEARNING).to_dict("records")}
     todo = [each for each in settings if _key(_about(each, learning)) not in known]
-    runs = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(learn_once)(each, learning) for each in todo)
+    runs = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(tied(learn_once))(each, learning) for each in todo)
     for setting, epochs in zip(todo, runs, strict=True):
         named = {"run": _next_run(out), "mode": MODE}
         _append(out, EPOCHS, epochs.assign(**named))
