@@ -94,6 +94,27 @@ def check_folder_place(path: Path) -> None:
     _check_writable(path)
 
 
+def check_file_places(path: Path, *beside: Path) -> tuple[Path, ...]:
+    """Accept the places of a file and of those that stand beside it, before any of them is written.
+
+    Returns
+    -------
+    tuple of Path
+        All of them; the first alone where it is a device or a pipe, which nothing stands beside.
+
+    Raises
+    ------
+    UsageError
+        As `check_file_place`.
+    """
+    found = check_file_place(path)
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        return (path,)
+    for each in beside:
+        check_file_place(each)
+    return (path, *beside)
+
+
 def make_folder(path: Path | str, *, above: bool = False) -> Path:
     """Make the last folder of a path where it is not there yet, but none above it: those a mistyped path would ask for.
 

@@ -182,8 +182,11 @@ class Recording:
 
     def _write(self, cells: Sequence[str]) -> None:
         # One call for the whole line: a kill or a reader meets whole lines only.
+        line = (",".join(cells) + "\n").encode("utf-8", "backslashreplace")
         try:
-            os.write(self._file, (",".join(cells) + "\n").encode())
+            # A disk that becomes full takes a part first, and says so the second time.
+            while line:
+                line = line[os.write(self._file, line) :]
         except OSError as error:
             raise place_error(self.path, error) from error
 
