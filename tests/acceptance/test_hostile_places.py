@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
-import json
 import os
 import resource
 import stat
@@ -23,12 +22,11 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from writing_commands import COMMANDS, Writing
+from writing_commands import COMMANDS, OLD, Writing, is_whole
 
 from mlperf.cli.main import main
 
 LONG = os.environ.get("MLPERF_LONG") == "1"
-OLD = b"old content\n"
 ESCAPE = "\x1b"
 BYTE = os.fsdecode(b"\xff\xfe")
 WRITTEN, WRONG_USE, BAD_DISK = 0, 2, 3
@@ -318,14 +316,6 @@ def cases() -> Iterator[Any]:
             if writing.is_slow and place not in FOR_SLOW and not LONG:
                 continue
             yield pytest.param(command, place, marks=[pytest.mark.slow] if writing.is_slow else [], id=f"{command}-{place}")
-
-
-def is_whole(content: bytes, suffix: str) -> bool:
-    """Whether the content of a file is all that belongs to a file of its kind."""
-    if suffix == ".json":
-        return isinstance(json.loads(content), dict)
-    end = {".html": b"</html>", ".svg": b"</svg>"}.get(suffix, b"")
-    return content != OLD and len(content) > len(OLD) and content.rstrip().endswith(end)
 
 
 def digests(folder: Path) -> dict[Path, str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +16,9 @@ from gpu_runs import write_run
 import mlperf
 from mlperf.specs import CnnSpec, write_cnn
 from mlperf.specs.patterns import RULES, make_patterns, sample_patterns
+
+OLD = b"old content\n"
+"""What a file holds that is there already."""
 
 OUT = "OUT"
 """Stands for the output in a command's words."""
@@ -111,6 +117,19 @@ COMMANDS = {
     "collect contraction": writing("collect contraction -o OUT --n 4 --subset 1 --rounds 1 --build gcc", is_slow=True),
     "collect asgd": writing("collect asgd -- -o OUT --nodes 1 --gpus-per-node 1 --subbatch 8 --repeats 1 --epochs 1", is_slow=True),
 }
+
+
+def is_whole(content: bytes, suffix: str) -> bool:
+    """Whether the content of a file is all that belongs to a file of its kind."""
+    if suffix == ".json":
+        return isinstance(json.loads(content), dict)
+    if suffix.endswith(".gz"):
+        content = gzip.decompress(content)
+    if suffix.startswith(".csv"):
+        rows = list(csv.reader(content.decode().splitlines()))
+        return content.endswith(b"\n") and len(rows) > 1 and {len(row) for row in rows} == {len(rows[0])}
+    end = {".html": b"</html>", ".svg": b"</svg>"}.get(suffix, b"")
+    return content != OLD and len(content) > len(OLD) and content.rstrip().endswith(end)
 
 
 def write_inputs(folder: Path) -> Path:
