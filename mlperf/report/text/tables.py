@@ -8,6 +8,7 @@ from math import isfinite
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from mlperf.core.printable import printable
 from mlperf.report.text.numbers import (
     ABSENT,
     AUTO,
@@ -56,7 +57,7 @@ def column_view(name: str, values: Sequence[Any], time_unit: str = AUTO) -> Colu
         ``"auto"`` or a key of ``TIME_UNITS_S``.
     """
     numbers = [float(value) for value in values if is_number(value)]
-    label = name.replace("_", " ")
+    label = printable(name.replace("_", " "))
     if not numbers:
         return Column(label, tuple(plain_text(value) for value in values), is_number=False)
     if any(isinstance(value, Seconds) for value in values):
@@ -118,7 +119,7 @@ def plain_text(value: Any) -> str:
         return ABSENT
     if is_flag(value):
         return "yes" if value else "no"
-    return str(value)
+    return printable(str(value))
 
 
 def frame_columns(frame: pd.DataFrame, time_unit: str = AUTO, alike: Sequence[str] = ()) -> tuple[Column, ...]:
@@ -146,16 +147,18 @@ def frame_table(frame: pd.DataFrame, time_unit: str = AUTO, alike: Sequence[str]
     """
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     columns = frame_columns(frame, time_unit, alike)
     for column in columns:
         table.add_column(
-            column.heading,
+            Text(column.heading),
             justify="right" if column.is_number else "left",
             overflow="fold",
             max_width=SENTENCE_WIDTH if column.is_prose else None,
         )
     for row in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*row)
+        # Not as markup: a name may hold brackets.
+        table.add_row(*map(Text, row))
     return table

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mlperf.core.errors import UsageError
+from mlperf.core.printable import printable_lines
 from mlperf.report.text.numbers import AUTO
 from mlperf.report.text.registry import VIEWS, view_of
 from mlperf.report.text.tables import frame_table
@@ -128,9 +129,9 @@ def section_text(section: Section, console: Console, time_unit: str) -> str:
     """One section as text without blank ends."""
     with console.capture() as captured:
         if section.title:
-            console.print(section.title, style="bold", highlight=False, markup=False)
+            console.print(printable_lines(section.title), style="bold", highlight=False, markup=False)
         if section.frame is not None:
             console.print(frame_table(section.frame, time_unit, section.alike))
         else:
-            console.print(section.text, highlight=False, markup=False)
+            console.print(printable_lines(section.text), highlight=False, markup=False)
     return "\n".join(line.rstrip() for line in captured.get().splitlines()).strip("\n")
