@@ -104,7 +104,7 @@ def template(table: str, output: Path | None, force: bool, show: Show) -> None:
 
     made = table_template(table)
     if output is not None:
-        if output.exists() and not force:
+        if output.is_file() and not force:
             raise UsageError("exists already", place=str(output), hint="Name another file, or say --force to overwrite it.")
         write_text_whole(output, made.text)
         show.note(f"template written to {output}")
