@@ -19,7 +19,7 @@ from mlperf.datasets import bundled_path, read_campaign, write_table
 if TYPE_CHECKING:
     from made_once import Once
 
-pytest_plugins = ("calibrated_machines", "judged_runs", "made_once", "recorded_run", "simulated_campaigns")
+pytest_plugins = ("calibrated_machines", "judged_runs", "made_once", "recorded_run", "simulated_campaigns", "writing_commands")
 """Fixtures of several rooms, in tests/plugins."""
 
 REFERENCE = Path(__file__).parent / "reference"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mlperf.core.printable import printable, printable_lines
+
 
 class MlperfError(Exception):
     """An error a user can act on.
@@ -25,9 +27,9 @@ class MlperfError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        """``place: message`` and the hint on a line of its own."""
-        head = f"{self.place}: {self.message}" if self.place else self.message
-        return f"{head}\n  hint: {self.hint}" if self.hint else head
+        """``place: message`` and the hint on a line of its own, fit for any terminal."""
+        head = f"{printable(self.place)}: {self.message}" if self.place else self.message
+        return printable_lines(f"{head}\n  hint: {self.hint}" if self.hint else head)
 
 
 class UsageError(MlperfError):

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mlperf.core.errors import UsageError
 from mlperf.core.files import writing_whole
+from mlperf.core.places import check_not_input
 from mlperf.core.shown import Shown
 from mlperf.models.validation.scores import ErrorSummary, coverage, relative_errors
 from mlperf.planning.table_prediction import RowPredictions
@@ -68,7 +68,7 @@ def write_rows(found: RowPredictions, path: Path | str, inputs: Sequence[Path | 
     UsageError
         ``path`` is one of the inputs.
     """
-    check_not_input(path, inputs)
+    check_not_input(Path(path), inputs)
     frame = whole_numbers(found.to_frame())
     with writing_whole(Path(path)) as stream:
         for start in range(0, len(frame), CHUNK):
@@ -96,10 +96,3 @@ def error_summary(found: RowPredictions) -> tuple[ErrorSummary | None, float]:
     measured = pd.to_numeric(found.rows.loc[known, found.target], errors="coerce").to_numpy(float)
     run = found.prediction_interval
     return relative_errors(found.predicted[known], measured), coverage(run.lower[known], run.upper[known], measured)
-
-
-def check_not_input(path: Path | str, inputs: Sequence[Path | str]) -> None:
-    """UsageError: the output is one of the files that are read."""
-    for given in map(Path, inputs):
-        if given.exists() and Path(path).exists() and given.samefile(path):
-            raise UsageError(f"got -o {path}, which is read, expected another file", hint="Name a new file.")

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
+from mlperf.core.children import tied
 from mlperf.core.progress import tracked
 from mlperf.core.shown import Shown
 from mlperf.features.network_engine import DYNAMIC_COLUMNS, SETS
@@ -127,7 +128,8 @@ def characteristic_gain(
     folds = cnn_folds(cnns, n_folds, seed)
     work = [(variant, fold) for variant in variants for fold in folds]
     parts = Parallel(n_jobs=jobs)(
-        delayed(left_out)(further, fold, variant, method, seed) for variant, fold in tracked(work, "sets of characteristics, folds")
+        delayed(tied(left_out))(further, fold, variant, method, seed)
+        for variant, fold in tracked(work, "sets of characteristics, folds")
     )
     rows = []
     for number, variant in enumerate(variants):

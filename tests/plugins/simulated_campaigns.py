@@ -179,6 +179,7 @@ Write = Callable[[Path, tuple[str, ...], float], Path]
 def write_campaign(folder: Path, names: tuple[str, ...], bytes_per_s: float, n_repeats: int = 2) -> Path:
     """A campaign's folder as the trainer writes it, SIMULATED."""
     (folder / "cnns").mkdir(parents=True)
+    (folder / "asgd").mkdir()
     for name in names:
         write_cnn(NETWORKS[name], folder / "cnns" / f"{name}.toml")
     runs = [each for _ in range(n_repeats) for each in settings(names)]

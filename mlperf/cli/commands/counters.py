@@ -140,7 +140,8 @@ def write(counted: Counted, output: Path, show: Show, *, append: bool) -> None:
     from mlperf.collect.counters import write_counted
 
     written = write_counted(counted, output, append=append)
-    show.note(f"{len(counted.runs)} rows written to {written[0]}; beside it {', '.join(path.name for path in written[1:])}")
+    beside = f"; beside it {', '.join(path.name for path in written[1:])}" if written[1:] else ""
+    show.note(f"{len(counted.runs)} rows written to {written[0]}{beside}")
 
 
 @click.command(

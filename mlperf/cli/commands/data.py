@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_FILE, Words
+from mlperf.cli.framework.values import FOLDER, NEW_FILE, Words
 from mlperf.core.errors import DataError, UsageError
 
 TABLES = ("sgemm", "kernels", "steps", "updates", "components", "runs", "details", "learning")
@@ -104,7 +104,7 @@ def template(table: str, output: Path | None, force: bool, show: Show) -> None:
 
     made = table_template(table)
     if output is not None:
-        if output.exists() and not force:
+        if output.is_file() and not force:
             raise UsageError("exists already", place=str(output), hint="Name another file, or say --force to overwrite it.")
         write_text_whole(output, made.text)
         show.note(f"template written to {output}")
@@ -124,7 +124,7 @@ Example (NAME as mlperf data list prints it):
 """
 )
 @click.argument("name", shell_complete=complete_bundled)
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=FOLDER)
 @gz_option
 @force_option
 @output_options
@@ -148,7 +148,7 @@ IMPORTERS: dict[str, Callable[..., Any]] = {"gpu_campaign": import_gpu_campaign}
 @data.command("import", epilog="Example: mlperf data import gpu_campaign seed1/ seed2/ -o campaign/")
 @click.argument("source_format", metavar="FORMAT", type=Words(FORMATS))
 @click.argument("folders", metavar="DIR...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new campaign.")
+@click.option("-o", "--output", required=True, type=FOLDER, help="Folder of the new campaign.")
 @gz_option
 @force_option
 @output_options

@@ -186,11 +186,14 @@ def deliver(table: FeatureTable, output: Path | None, show: Show) -> None:
         show.note(note)
     if output is not None:
         written = write_features(table, output)
-        show.note(
-            f"{len(table.frame)} rows, {len(table.columns)} columns written to {written[0]}; units and sources to {written[1]}"
-        )
+        show.note(f"{len(table.frame)} rows, {len(table.columns)} columns written to {places_text(written)}")
     if output is None or show.settings.as_json:
         show(table, data_sha256=table.inputs)
+
+
+def places_text(written: tuple[Path, ...]) -> str:
+    """Where the table went, and its dictionary where it has one."""
+    return "; units and sources to ".join(map(str, written))
 
 
 SETS = ("swc-s", "swc-o", "dwc-b")
@@ -227,7 +230,7 @@ def engine_command(campaign: str | None, output: Path | None, libraries: bool, s
     table = library_table() if campaign is None else campaign_table(campaign)
     if output is not None:
         written = write_features(table, output)
-        show.note(f"{len(table.frame)} rows written to {written[0]}; units and sources to {written[1]}")
+        show.note(f"{len(table.frame)} rows written to {places_text(written)}")
     if output is None or show.settings.as_json:
         show(table, data_sha256=table.inputs)
 

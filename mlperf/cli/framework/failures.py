@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import click
 
 from mlperf.cli.framework.group import ReaderGoneError
+from mlperf.cli.framework.process import mute_stdout
 from mlperf.cli.framework.show import Settings
 from mlperf.core.errors import InterruptedRun, MlperfError
+from mlperf.core.places import is_about_places, place_error
+from mlperf.core.printable import printable_lines
 
 FAULT = 70
 BROKEN_PIPE = 141
@@ -43,18 +47,42 @@ def exit_code(settings: Settings) -> Iterator[Outcome]:
         tell(str(error))
         outcome.code = error.exit_code
     except click.ClickException as error:
-        error.show()
+        said = io.StringIO()
+        error.show(said)
+        tell(said.getvalue().rstrip("\n"))
         outcome.code = error.exit_code
     except (KeyboardInterrupt, click.Abort):
         tell("interrupted")
         outcome.code = InterruptedRun.exit_code
     except (BrokenPipeError, ReaderGoneError):
-        # Python flushes stdout once more at exit: let that go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        mute_stdout()
         outcome.code = BROKEN_PIPE
+    except OSError as error:
+        outcome.code = tell_of_system(error, settings)
     except Exception as error:  # noqa: BLE001 - the last line of defence: a user never meets a bare traceback
-        tell(traceback.format_exc() if settings.verbosity > 0 else fault_text(error))
-        outcome.code = FAULT
+        outcome.code = tell_of_fault(error, settings)
+
+
+def tell_of_system(error: OSError, settings: Settings) -> int:
+    """Say what the system has against a place; the exit code."""
+    if not is_about_places(error):
+        return tell_of_fault(error, settings)
+    place = "an intermediate file" if error.filename is None else os.fsdecode(error.filename)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # What could not be written is still there to be written.
+        place = "the standard output"
+        mute_stdout()
+    found = place_error(place, error)
+    tell(str(found))
+    return found.exit_code
+
+
+def tell_of_fault(error: Exception, settings: Settings) -> int:
+    """Say that the program failed; the exit code."""
+    tell(traceback.format_exc() if settings.verbosity > 0 else fault_text(error))
+    return FAULT
 
 
 def fault_text(error: Exception) -> str:
@@ -63,5 +91,6 @@ def fault_text(error: Exception) -> str:
 
 
 def tell(text: str) -> None:
-    """Write ``text`` to stderr."""
-    click.echo(text, err=True)
+    """Write ``text`` to stderr; where nobody can read it, the exit code says it."""
+    with suppress(OSError):
+        click.echo(printable_lines(text), err=True)

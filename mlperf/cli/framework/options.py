@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 import click
 
 from mlperf.cli.framework.group import command_words, record_name
+from mlperf.cli.framework.outputs import CONFIG, check_outputs
 from mlperf.cli.framework.show import Settings, Show
-from mlperf.cli.framework.values import OLD_FILE, OLD_MODEL, Counts, NameOrFile, Window, Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, OLD_MODEL, Counts, NameOrFile, Window, Words
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.progress import Bar, Silent, progress_shown
 from mlperf.core.suggest import did_you_mean
@@ -39,6 +40,7 @@ def load_config(ctx: click.Context, param: click.Parameter, path: Path | None) -
     """Make the file's values the command's defaults."""
     if path is None:
         return
+    ctx.meta[CONFIG] = path
     known = {name.lstrip("-").replace("-", "_"): str(option.name) for option in ctx.command.params for name in option.opts}
     ctx.default_map = {**(ctx.default_map or {}), **_read_config(path, command_words(ctx), known)}
 
@@ -54,7 +56,9 @@ def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def command(*args: Any, **kwargs: Any) -> Any:
         ctx = click.get_current_context()
-        show = Show(record_name(ctx), ctx.ensure_object(Settings))
+        settings = ctx.ensure_object(Settings)
+        check_outputs(ctx, settings.plot_path)
+        show = Show(record_name(ctx), settings)
         with progress_shown(Bar() if show.progress_shown else Silent()):
             return function(*args, show=show, **kwargs)
 
@@ -104,7 +108,7 @@ OUTPUT_OPTIONS = (
 plot_option = silent_option(
     "--plot",
     metavar="FILE",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    type=NEW_FILE,
     callback=setting("plot_path", Path),
     help="Draw the result into FILE (.svg, .png or .pdf).",
 )

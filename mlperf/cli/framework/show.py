@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mlperf.core.printable import printable_lines
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -91,12 +93,12 @@ class Show:
     def note(self, text: str) -> None:
         """Note something that is not the result; silent with ``-q``."""
         if self.settings.verbosity >= 0:
-            click.echo(text, err=True)
+            click.echo(printable_lines(text), err=True)
 
     def detail(self, text: str) -> None:
         """Note something that only ``-v`` asks for."""
         if self.settings.verbosity > 0:
-            click.echo(text, err=True)
+            click.echo(printable_lines(text), err=True)
 
     @property
     def progress_shown(self) -> bool:

@@ -9,12 +9,13 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from mlperf.cli.framework.outputs import OutputFile, OutputFolder
 from mlperf.core.suggest import did_you_mean
 
-NEW_FILE = click.Path(dir_okay=False, path_type=Path)
+NEW_FILE = OutputFile()
 OLD_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 OLD_OR_INPUT = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
+FOLDER = OutputFolder()
 
 
 class Words(click.Choice[str]):

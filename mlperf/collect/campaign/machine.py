@@ -8,6 +8,7 @@ from typing import Any
 
 from mlperf.collect.backends.backends import Backend
 from mlperf.collect.protocol.host import memory_bytes
+from mlperf.core.printable import printable
 from mlperf.core.provenance import processor_name
 from mlperf.specs.machine import MachineSpec, write_machine
 
@@ -28,7 +29,7 @@ def store_machine(folder: Path, backend: Backend) -> Path:
     """
     path = folder / FILE_NAME
     if not path.exists():
-        write_machine(this_machine(folder.resolve().name, backend), path)
+        write_machine(this_machine(printable(folder.resolve().name), backend), path)
     return path
 
 

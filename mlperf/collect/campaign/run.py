@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -20,6 +21,7 @@ from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, wri
 from mlperf.collect.protocol.protocol import Campaign, Plan, run_plans
 from mlperf.collect.protocol.summary import Collected, summarise
 from mlperf.core.errors import UsageError
+from mlperf.core.places import make_folder
 from mlperf.core.progress import Bar, Silent
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import read_cnn, write_cnn
@@ -31,6 +33,8 @@ ROUNDS: Mapping[str, int] = {"sgemm": 5, "kernels": 10, "steps": 10, "updates": 
 SUBBATCH_SIZES = (1, 2, 4, 8)
 MEMORY_SHARE = 0.6
 NOMINAL_REFERENCE_S = expected_time_s(REFERENCE_SIZE, REFERENCE_SIZE, REFERENCE_SIZE)
+LONGEST_NAME = 240
+"""Bytes of a network's name: with its ending it must be one of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,13 +224,20 @@ def _too_large(cnn: CnnSpec, subbatch_size: int, backend: Backend, max_macs: flo
 
 
 def store_cnns(folder: Path, cnns: Sequence[CnnSpec]) -> None:
-    """Write each specification; one of the same name must be the same network.
+    """Write each specification into a folder of the campaign's; one of the same name must be the same network.
 
     Raises
     ------
     UsageError
-        The folder holds another network of that name.
+        The folder holds another network of that name, or the name cannot be that of a file; nothing is written then.
     """
+    for cnn in cnns:
+        if set(cnn.name) & set("/\\\0") or cnn.name.startswith(".") or len(os.fsencode(cnn.name)) > LONGEST_NAME:
+            hint = "Its specification becomes cnns/NAME.toml: use a short name without / and without a dot in front."
+            raise UsageError(f"got a network called {cnn.name!r}, expected the name of a file", place="network", hint=hint)
+    make_folder(folder.parent)
+    if cnns:
+        make_folder(folder)
     for cnn in cnns:
         path = folder / f"{cnn.name}.toml"
         if not path.exists():

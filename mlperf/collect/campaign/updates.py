@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from mlperf.collect.campaign.device_updates import LEARNING_RATE, VISIT_S, devic
 from mlperf.collect.cnn_engine.builder import Array
 from mlperf.collect.cnn_engine.timers import ThreadTimer
 from mlperf.collect.protocol.protocol import Key, Rows, Visit
+from mlperf.core.temporaries import scratch_folder
 from mlperf.systems.sprint.components import IMAGE_OPERATIONS
 
 MOMENTUM = 0.9
@@ -181,10 +181,10 @@ class Images:
 def image_folder() -> Iterator[Path]:
     """A temporary folder with raw images of every side, removed afterwards."""
     rng = np.random.default_rng(0)
-    with tempfile.TemporaryDirectory(prefix="mlperf-images-") as name:
+    with scratch_folder() as folder:
         for side in IMAGE_SIDES:
-            (Path(name) / f"{side}.raw").write_bytes(rng.bytes(side * side * IMAGE_MAPS * IMAGES_ON_DISK))
-        yield Path(name)
+            (folder / f"{side}.raw").write_bytes(rng.bytes(side * side * IMAGE_MAPS * IMAGES_ON_DISK))
+        yield folder
 
 
 def measure_vector(name: str, vectors: Vectors, n_params: int) -> Rows:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -16,7 +15,9 @@ from mlperf.collect.contraction.units import Unit
 from mlperf.collect.counters.cachegrind import Simulation, check_geometry, read_simulation
 from mlperf.collect.protocol.protocol import Progress
 from mlperf.collect.protocol.tables import GrowingTable
+from mlperf.core.children import ended_with_parent
 from mlperf.core.errors import DataError
+from mlperf.core.temporaries import scratch_folder
 from mlperf.datasets.dictionary.contraction_schema import CACHEGRIND, CONTRACTION_TABLES
 
 KERNELS_AT_ONCE = 64
@@ -91,10 +92,12 @@ def simulate(unit: Unit, patterns: Sequence[str], simulation: CacheSimulation) -
     """
     valgrind = find_program("valgrind")
     numbers = [str(unit.patterns.index(pattern)) for pattern in patterns]
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "counts"
+    with scratch_folder() as folder:
+        out = folder / "counts"
         command = [valgrind, *simulation.options(), f"--cachegrind-out-file={out}", str(unit.program.resolve()), *numbers]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - valgrind on our program
+        done = subprocess.run(  # noqa: S603 - valgrind on our program
+            command, capture_output=True, text=True, check=False, preexec_fn=ended_with_parent()
+        )
         if done.returncode or not out.is_file():
             raise refused(unit, done)
         counts = function_counts(read_simulation(out))

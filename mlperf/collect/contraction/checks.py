@@ -16,6 +16,7 @@ from mlperf.collect.protocol.protocol import Progress
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
+from mlperf.core.places import make_folder
 from mlperf.specs.patterns import check_pattern
 
 ARRAY_STEP = 40
@@ -84,6 +85,7 @@ def expected_checksums(
         missing = [pattern for pattern in patterns if pattern not in known]
         if missing:
             known |= computed(missing, loops, n, n_jobs, progress)
+            make_folder(path.parent)
             write_text_whole(path, json.dumps(known, indent=0, sort_keys=True) + "\n")
         found |= {(n, pattern): known[pattern] for pattern in patterns}
     return found

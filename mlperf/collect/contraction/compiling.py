@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -13,6 +14,7 @@ from mlperf.collect.contraction.builds import find_program
 from mlperf.collect.contraction.sources import kernel_name, kernel_source, table_source
 from mlperf.collect.contraction.units import Unit
 from mlperf.collect.protocol.protocol import Progress
+from mlperf.core.children import ended_with_parent
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
 
@@ -72,8 +74,10 @@ def write_sources(unit: Unit) -> None:
     unit.objects.mkdir(parents=True)
     for pattern in unit.patterns:
         path = unit.sources / f"{kernel_name(pattern)}.c"
-        if not path.exists():
-            path.write_text(kernel_source(pattern, unit.loops, unit.n, unit.offset_bytes), encoding="ascii")
+        text = kernel_source(pattern, unit.loops, unit.n, unit.offset_bytes)
+        # A killed run may have left half a text.
+        if not path.exists() or path.read_text(encoding="ascii") != text:
+            path.write_text(text, encoding="ascii")
     (unit.objects / "table.c").write_text(table_source(unit.patterns, unit.n, unit.offset_bytes), encoding="ascii")
 
 
@@ -111,7 +115,9 @@ def call(unit: Unit, arguments: Sequence[str], folder: Path) -> None:
         It failed.
     """
     command = [find_program(unit.build.compiler), *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 - the user's compiler
+    done = subprocess.run(  # noqa: S603 - the user's compiler
+        command, cwd=folder, capture_output=True, text=True, check=False, preexec_fn=ended_with_parent(signal.SIGTERM)
+    )
     if done.returncode:
         complaints = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["no message"]
         raise UsageError(

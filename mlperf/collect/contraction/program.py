@@ -9,6 +9,7 @@ from types import TracebackType
 
 from mlperf.collect.contraction.sources import kernel_name
 from mlperf.collect.contraction.units import Unit
+from mlperf.core.children import ended_with_parent
 from mlperf.core.errors import DataError
 
 NS = 1e-9
@@ -44,7 +45,12 @@ class Program:
         self.unit = unit
         # A group of its own: Ctrl-C is for the campaign, which then ends its programs.
         self._process = subprocess.Popen(  # noqa: S603 - compiled by us
-            [str(unit.program.resolve())], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+            [str(unit.program.resolve())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=ended_with_parent(),
         )
 
     def __enter__(self) -> Program:

@@ -13,6 +13,7 @@ from mlperf.collect.contraction.request import ContractionRequest
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
+from mlperf.core.places import make_folder
 from mlperf.datasets.dictionary.contraction_schema import ROUNDS
 from mlperf.datasets.reading.folder import read_host
 from mlperf.datasets.reading.read import read_table
@@ -64,7 +65,7 @@ def begin_record(request: ContractionRequest, builds: Sequence[Build], n_pattern
     UsageError
         Another machine, version, seed, family or compiler began the campaign.
     """
-    path = Path(request.out) / FILE_NAME
+    path = make_folder(request.out) / FILE_NAME
     record = host_record(
         {
             "seed": request.seed,

@@ -11,6 +11,7 @@ import pandas as pd
 from mlperf.collect.counters.offers import Probe
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
+from mlperf.core.places import check_file_places
 from mlperf.core.shown import Shown
 from mlperf.datasets.dictionary.counters import COUNTERS
 from mlperf.datasets.reading.any_table import read_typed_table
@@ -98,6 +99,8 @@ def write_counted(counted: Counted, path: Path | str, *, append: bool = False) -
         The file that rows should be added to is no table of counters.
     """
     path = Path(path)
+    further = [] if counted.functions is None else [beside(path, "functions")]
+    places = check_file_places(path, *further, beside(path, "columns"))
     labels = counted.runs.columns[: list(counted.runs.columns).index(RUN_COLUMNS[0])]
     tables = {path: counted.runs}
     if counted.functions is not None:
@@ -107,9 +110,10 @@ def write_counted(counted: Counted, path: Path | str, *, append: bool = False) -
         tables[beside(path, "functions")] = named
     if append:
         tables = {target: joined(target, rows) if target.exists() else rows for target, rows in tables.items()}
-    for target, rows in (tables | {beside(path, "columns"): dictionary(list(tables[path].columns))}).items():
-        write_csv(target, rows)
-    return (*tables, beside(path, "columns"))
+    tables[beside(path, "columns")] = dictionary(list(tables[path].columns))
+    for place in places:
+        write_csv(place, tables[place])
+    return places
 
 
 def joined(path: Path, rows: pd.DataFrame) -> pd.DataFrame:

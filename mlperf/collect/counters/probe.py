@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from mlperf.collect.counters.process_files import probe_process, probe_usage, wa
 from mlperf.collect.protocol.clocks import require_clocks
 from mlperf.core.errors import MissingExtraError, UsageError
 from mlperf.core.suggest import did_you_mean
+from mlperf.core.temporaries import scratch_folder
 from mlperf.datasets.dictionary.counters import counters_of
 
 Watch = Callable[[Child], Readings]
@@ -112,8 +112,8 @@ def probe_counters(sources: Sequence[str] = SOURCE_NAMES) -> Probe:
 
 def offer_of(source: Source) -> SourceOffer:
     """Probe one source in a folder of its own."""
-    with tempfile.TemporaryDirectory(prefix="mlperf-probe-") as folder:
-        return source.probe(columns_of(source.name), Path(folder))
+    with scratch_folder() as folder:
+        return source.probe(columns_of(source.name), folder)
 
 
 def check_names(sources: Sequence[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from mlperf.collect.counters.perf_stat import command_line as perf_line
 from mlperf.collect.counters.perf_stat import counters_from as perf_counters
 from mlperf.collect.counters.probe import ALL, SOURCE_NAMES, Watch, chosen_sources, named_source, probe_counters
 from mlperf.core.errors import DataError, UsageError
+from mlperf.core.temporaries import scratch_folder
 from mlperf.datasets.dictionary.counters import LIMITED
 
 SIMULATION, TOOL = "cachegrind", "perf-stat"
@@ -176,8 +176,8 @@ def watched_run(command: Sequence[str], columns: Mapping[str, Sequence[str]], st
 
 def perf_run(command: Sequence[str], names: Sequence[str], stdout: int | None) -> tuple[Readings, int]:
     """One run under ``perf stat``."""
-    with tempfile.TemporaryDirectory(prefix="mlperf-perf-") as folder:
-        output = Path(folder) / "counts.txt"
+    with scratch_folder() as folder:
+        output = folder / "counts.txt"
         code = tool_run(perf_line(command, names, output), stdout)
         if not output.exists():
             raise DataError("perf stat wrote no counts", place=TOOL, hint="Leave it out of --sources.")
@@ -186,9 +186,9 @@ def perf_run(command: Sequence[str], names: Sequence[str], stdout: int | None) -
 
 def simulated_run(request: CounterRequest, stdout: int | None) -> tuple[dict[str, float], pd.DataFrame, int]:
     """One run under cachegrind: totals, functions, exit code."""
-    with tempfile.TemporaryDirectory(prefix="mlperf-cachegrind-") as folder:
-        code = tool_run(cachegrind_line(request.command, request.caches, Path(folder)), stdout)
-        simulation = read_folder(Path(folder))
+    with scratch_folder() as folder:
+        code = tool_run(cachegrind_line(request.command, request.caches, folder), stdout)
+        simulation = read_folder(folder)
     return cachegrind_counters(simulation), function_table(simulation), code
 
 

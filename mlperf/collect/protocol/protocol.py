@@ -198,16 +198,21 @@ def flush(campaign: Campaign, tables: Iterable[GrowingTable]) -> None:
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Deliver a Ctrl-C after the block."""
+    """Deliver a Ctrl-C, or another request to end, after the block."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     caught: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: caught.append(number))
+    before = {
+        number: signal.signal(number, lambda number, _: caught.append(number))
+        for number in signal.Signals
+        if signal.getsignal(number) is signal.default_int_handler
+    }
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     if caught:
         raise KeyboardInterrupt
 

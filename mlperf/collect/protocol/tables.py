@@ -89,5 +89,6 @@ class GrowingTable:
 
 
 def cell(value: Any) -> str:
-    """Text of one cell: five significant digits are far below the noise of any time."""
-    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+    """Text of one cell: five significant digits are far below the noise of any time; quotes where a name needs them."""
+    text = f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+    return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text

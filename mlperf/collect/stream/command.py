@@ -10,6 +10,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any
 
+from mlperf.collect.stream.guardian import Guardian
 from mlperf.core.errors import UsageError
 
 OWN_END_S, PATIENCE_S = 1.0, 5.0
@@ -17,7 +18,7 @@ SIGNALLED = 128
 
 
 class WatchedCommand:
-    """A running command; leaving the block ends it where it has not ended.
+    """A running command; leaving the block ends it where it has not ended. It does not outlive this process, killed or not.
 
     Parameters
     ----------
@@ -41,17 +42,20 @@ class WatchedCommand:
     ) -> None:
         if not command:
             raise UsageError("got no command, expected -- COMMAND [ARGUMENT ...]", hint="For example -- ./program 1000.")
+        self._guardian = Guardian()
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the user's own command
                 list(command), env={**os.environ, **environment}, pass_fds=tuple(handles), stdout=stdout
             )
         except OSError as error:
+            self._guardian.dismiss()
             raise UsageError(
                 f"got {command[0]!r}, which cannot be run: {error.strerror}",
                 place="command",
                 hint="Name a program on the PATH, or ./NAME for one in this folder.",
             ) from error
         self.pid = self._process.pid
+        self._guardian.guard(self.pid)
 
     def __enter__(self) -> WatchedCommand:
         return self
@@ -81,6 +85,7 @@ class WatchedCommand:
             self._process.send_signal(number)
             send(others, number)
         self._process.wait()
+        self._guardian.dismiss()
         send(others, signal.SIGTERM)
 
     @property

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from mlperf.core.children import ended_with_parent
 from mlperf.core.errors import InterruptedRun, MissingExtraError
 from mlperf.core.extras import require
 from mlperf.core.threads import ONE_THREAD
@@ -56,7 +57,13 @@ def run_ranks(launcher: list[str], n_nodes: int, folder: Path) -> None:
     command = [*launcher, "-n", str(n_nodes), sys.executable, "-m", "mlperf.collect.trainer.rank.rank", str(folder)]
     with (folder / LOG).open("wb") as log:
         ranks = subprocess.Popen(  # noqa: S603 - our own module under the launcher that the user named
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **ONE_THREAD}, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **ONE_THREAD},
+            start_new_session=True,
+            preexec_fn=ended_with_parent(signal.SIGTERM),
         )
         try:
             code = ranks.wait()

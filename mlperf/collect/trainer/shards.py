@@ -11,7 +11,8 @@ import numpy as np
 from mlperf.collect.cnn_engine.builder import Array
 from mlperf.collect.trainer.samples import Samples
 from mlperf.core.arrays import IntArray
-from mlperf.core.files import write_bytes_whole, write_text_whole
+from mlperf.core.files import replacing, write_bytes_whole, write_text_whole
+from mlperf.core.places import make_folder
 
 FILE_NAME = "shards.json"
 
@@ -30,10 +31,12 @@ def write_shards(samples: Samples, n_nodes: int, folder: Path, seed: int) -> Non
     seed : int
         Of the deal.
     """
+    make_folder(folder, above=True)
     order = np.random.default_rng(seed).permutation(samples.size)
     for node, indices in enumerate(np.array_split(order, n_nodes)):
         write_bytes_whole(folder / f"node-{node}.images", samples.images[indices].tobytes())
-        np.save(folder / f"node-{node}.npy", np.stack([indices, samples.labels[indices]]))
+        with replacing(folder / f"node-{node}.npy") as stream:
+            np.save(stream, np.stack([indices, samples.labels[indices]]))
     about = {"shape": samples.images.shape[1:], "dtype": samples.images.dtype.str, "factor": samples.factor}
     write_text_whole(folder / FILE_NAME, json.dumps(about) + "\n")
 

@@ -38,6 +38,7 @@ from mlperf.collect.trainer.shards import write_shards
 from mlperf.collect.trainer.summary import RunSummary, Trained
 from mlperf.core.errors import InterruptedRun, UsageError
 from mlperf.core.files import write_text_whole
+from mlperf.core.places import make_folder
 from mlperf.core.progress import Bar, Silent
 from mlperf.datasets.campaigns.campaign import Campaign, read_campaign
 from mlperf.datasets.campaigns.write import write_table
@@ -176,7 +177,8 @@ def run_setting(study: Study, setting: Setting) -> RunSummary:
     """One run: shards, ranks, records, rows."""
     run = next_run(study.folder)
     folder = study.folder / f"run-{run:04d}"
-    folder.mkdir(parents=True)
+    make_folder(study.folder)
+    make_folder(folder)
     job = make_job(study, setting, run)
     if study.samples is not None:
         write_shards(study.samples, job.n_nodes, folder / job.shards, study.request.seed)

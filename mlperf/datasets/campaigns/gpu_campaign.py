@@ -12,6 +12,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.files import write_text_whole
+from mlperf.core.places import make_folder
 from mlperf.core.shown import Shown
 from mlperf.datasets.campaigns.gpu_tables import FILES, ONE_THREAD, OPERATIONS, kernel_rows, sgemm_rows, step_rows, update_rows
 from mlperf.datasets.campaigns.write import write_table
@@ -96,10 +97,11 @@ def import_gpu_campaign(folders: Sequence[Path | str], out: Path | str, *, gz: b
     for run in runs[1:]:
         check_same(runs[0], run)
     frames = campaign_tables(runs)
+    specifications = make_folder(make_folder(out) / "cnns")
     for name, frame in frames.items():
         write_table(frame, Path(out) / f"{name}.csv{'.gz' if gz else ''}", name)
     for cnn in runs[0].cnns.values():
-        write_cnn(cnn, Path(out) / "cnns" / f"{cnn.name}.toml")
+        write_cnn(cnn, specifications / f"{cnn.name}.toml")
     write_text_whole(Path(out) / "host.json", json.dumps(host_facts(runs), indent=1, sort_keys=True) + "\n")
     return Imported(
         path=Path(out),

@@ -14,6 +14,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_bytes_whole
+from mlperf.core.places import make_folder
 from mlperf.datasets.dictionary.column import Column, TableSchema
 from mlperf.datasets.dictionary.numbers import NOT_FINITE_HINT, WHOLE_HINT
 from mlperf.datasets.dictionary.schema import table_schema
@@ -30,7 +31,7 @@ def write_table(frame: pd.DataFrame, path: Path | str, schema: TableSchema | str
         The table's columns, in any order; 0, NaN or ``""`` where the dictionary has an empty cell. One that a file may leave out is
         left out where the frame does not have it or has no value in it.
     path : path
-        ``.csv``, or ``.csv.gz`` for gzip (the same rows give the same bytes at any time).
+        ``.csv``, or ``.csv.gz`` for gzip (the same rows give the same bytes at any time); the campaign's folder is made if need be.
     schema : TableSchema or str
         The table, or its name.
 
@@ -49,6 +50,7 @@ def write_table(frame: pd.DataFrame, path: Path | str, schema: TableSchema | str
     cells = frame_of(parsed.values, schema).astype(object)
     for name, empty in parsed.empty.items():
         cells.loc[empty, name] = ""
+    make_folder(Path(path).parent, above=True)
     write_csv(cells, Path(path))
 
 

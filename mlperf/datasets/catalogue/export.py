@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_bytes_whole
+from mlperf.core.places import make_folder
 from mlperf.core.shown import Shown
 from mlperf.datasets.campaigns.bundled import bundled_path
 from mlperf.datasets.campaigns.contractions import bundled_contractions, contraction_path, is_contractions
@@ -66,10 +67,12 @@ def export_campaign(name: str, folder: Path | str, *, gz: bool = False, force: b
         raise UsageError(
             f"holds {taken[0]} already", place=str(target), hint="Name a new folder, or say force=True (--force) to overwrite it."
         )
+    make_folder(target)
+    for file, data in content.items():
+        make_folder((target / file).parent)
+        write_bytes_whole(target / file, data)
     for file in twins(content):
         (target / file).unlink(missing_ok=True)
-    for file, data in content.items():
-        write_bytes_whole(target / file, data)
     return Exported(name, target, tuple(content))
 
 

@@ -13,7 +13,8 @@ from types import TracebackType
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import DataError, UsageError
+from mlperf.core.errors import DataError
+from mlperf.core.places import check_file_place, place_error
 from mlperf.datasets.dictionary.numbers import number_hint, parse_number
 from mlperf.datasets.reading.source import read_source
 from mlperf.datasets.streams.columns import COLUMNS, COUNTER, GAUGE, column_of
@@ -154,18 +155,18 @@ class Recording:
 
     Raises
     ------
-    UsageError
-        The file cannot be written.
+    UsageError, DataError
+        The file cannot be written; the disk is full.
     """
 
     def __init__(self, path: Path | str, columns: Sequence[str]) -> None:
         self.path = Path(path)
         self.n_lines = 0
+        check_file_place(self.path)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         except OSError as error:
-            raise UsageError(f"cannot be written ({error.strerror})", place=str(self.path)) from error
+            raise place_error(self.path, error) from error
         self._write(columns)
 
     def __enter__(self) -> Recording:
@@ -181,7 +182,13 @@ class Recording:
 
     def _write(self, cells: Sequence[str]) -> None:
         # One call for the whole line: a kill or a reader meets whole lines only.
-        os.write(self._file, (",".join(cells) + "\n").encode())
+        line = (",".join(cells) + "\n").encode("utf-8", "backslashreplace")
+        try:
+            # A disk that becomes full takes a part first, and says so the second time.
+            while line:
+                line = line[os.write(self._file, line) :]
+        except OSError as error:
+            raise place_error(self.path, error) from error
 
 
 def number_text(value: float) -> str:

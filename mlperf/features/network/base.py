@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
+from mlperf.core.places import check_file_places
 from mlperf.core.shown import Shown
 
 KEY = "kernel"
@@ -71,8 +72,8 @@ class FeatureTable(Shown):
         return pd.DataFrame(rows, columns=["column", "unit", "source", "meaning"])
 
 
-def write_features(table: FeatureTable, path: Path | str) -> tuple[Path, Path]:
-    """Write a feature table as CSV, and its dictionary next to it.
+def write_features(table: FeatureTable, path: Path | str) -> tuple[Path, ...]:
+    """Write a feature table as CSV, and its dictionary next to it; a device or pipe gets the table alone.
 
     Parameters
     ----------
@@ -83,14 +84,15 @@ def write_features(table: FeatureTable, path: Path | str) -> tuple[Path, Path]:
 
     Returns
     -------
-    tuple of two paths
-        Of the table and of the dictionary.
+    tuple of paths
+        Of the table, and of the dictionary.
     """
     path = Path(path)
-    beside = path.with_name(path.name.removesuffix(".csv") + ".columns.csv")
-    write_text_whole(path, table.frame.to_csv(index=False, float_format="%.17g", lineterminator="\n"))
-    write_text_whole(beside, table.dictionary().to_csv(index=False, lineterminator="\n"))
-    return path, beside
+    places = check_file_places(path, path.with_name(path.name.removesuffix(".csv") + ".columns.csv"))
+    frames = (table.frame, table.dictionary())
+    for place, frame in zip(places, frames, strict=False):
+        write_text_whole(place, frame.to_csv(index=False, float_format="%.17g", lineterminator="\n"))
+    return places
 
 
 def check_keys_once(keys: Sequence[str], places: Sequence[str]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from textwrap import fill
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mlperf.core.errors import UsageError
 from mlperf.core.extras import require
 from mlperf.core.files import write_bytes_whole
+from mlperf.core.printable import printable_lines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,6 +44,7 @@ STYLE: Mapping[str, Any] = MappingProxyType(
         "savefig.dpi": 160.0,
         "hatch.linewidth": 0.6,
         "svg.fonttype": "path",
+        "text.parse_math": False,
         "svg.hashsalt": "mlperf",
     }
 )
@@ -62,12 +65,31 @@ def new_figure(width_in: float = 6.4, height_in: float = 4.2) -> Figure:
 def figure_bytes(figure: Figure, file_type: str) -> bytes:
     """The figure as a file's content; the same figure gives the same bytes."""
     stream = BytesIO()
+    _take_literally(figure)
     with style():
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file_type)
         figure.savefig(stream, format=file_type, metadata=metadata)
-    content = stream.getvalue()
-    # Indentation is a tenth of an SVG with many numbers.
-    return b"\n".join(line.lstrip(b" ") for line in content.split(b"\n")) if file_type == "svg" else content
+    if file_type != "svg":
+        return stream.getvalue()
+    # Indentation is a tenth of an SVG with many numbers; control characters are no XML.
+    return b"\n".join(line.lstrip(b" ") for line in printable_lines(stream.getvalue().decode("utf-8")).encode("utf-8").split(b"\n"))
+
+
+def _take_literally(figure: Figure) -> None:
+    """Show labels as they are: a name that holds dollar signs is no formula, and control characters are seen."""
+    for text in figure.findobj(require("matplotlib.text", "report").Text):
+        text.set_parse_math(False)
+        shown = printable_lines(text.get_text())
+        if shown != text.get_text():
+            text.set_text(shown)
+    # Labels of ticks are made anew whenever the figure is drawn.
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        made = axis.get_major_formatter()
+        setattr(made, "format_ticks", partial(_format_ticks, made.format_ticks))  # noqa: B010 - a method of one object
+
+
+def _format_ticks(label: Callable[[Any], list[str]], places: Any) -> list[str]:
+    return [printable_lines(text) for text in label(places)]
 
 
 def figure_svg(figure: Figure) -> str:

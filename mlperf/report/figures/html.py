@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlperf.core.extras import require
 from mlperf.core.files import write_text_whole
+from mlperf.core.printable import printable_lines
 from mlperf.report.figures.figures import figure_svg
 from mlperf.report.text.numbers import AUTO
 from mlperf.report.text.tables import frame_columns
@@ -57,7 +58,7 @@ def html_page(title: str, parts: Sequence[Section | Picture], *, lead: str = "",
     source = files("mlperf.report").joinpath("templates/page.html.j2").read_text(encoding="utf-8")
     template = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(source)
     page: str = template.render(title=title, lead=lead, footer=footer, parts=[part_view(part, time_unit) for part in parts])
-    return page
+    return printable_lines(page)
 
 
 def write_page(path: Path, title: str, parts: Sequence[Section | Picture], *, lead: str = "", footer: str = "") -> None:

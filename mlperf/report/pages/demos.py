@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from mlperf.core.places import make_folder
 from mlperf.report.figures.figures import save_figure
 from mlperf.report.figures.html import Picture, write_page
 from mlperf.report.figures.plots import residuals
@@ -126,6 +127,7 @@ def write_demo(result: Demo, folder: Path) -> list[Path]:
         matplotlib or jinja2 is not installed; nothing is written.
     """
     figures = demo_figures(result)
+    make_folder(folder)
     written = [folder / f"{name}.svg" for name in figures]
     found, *rest = demo_sections(result)
     pictures = [Picture("", figure, CAPTIONS[name]) for name, figure in figures.items()]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.extras import require
+from mlperf.core.places import make_folder
 from mlperf.core.progress import tracked
 from mlperf.datasets.campaigns.write import write_csv
 from mlperf.report.figures.figures import FILE_TYPES, add_caption, save_figure, style
@@ -92,6 +93,7 @@ def write_drawing(kind: FigureKind, drawing: Drawing, folder: Path, formats: Seq
     with style():
         add_caption(drawing.figure, caption)
     paths = [folder / f"{stem}.{name}" for name in formats]
+    make_folder(folder)
     for path in paths:
         if path.suffix == ".csv":
             write_csv(drawing.data, path)

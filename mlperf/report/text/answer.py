@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from mlperf.core.printable import printable
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, number_text, percent_text
-from mlperf.report.text.tables import printable
 from mlperf.training.measured_on import MeasuredOn
 
 MOST_REASONS = 2

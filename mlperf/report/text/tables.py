@@ -8,6 +8,7 @@ from math import isfinite
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from mlperf.core.printable import printable
 from mlperf.report.text.numbers import (
     ABSENT,
     AUTO,
@@ -54,7 +55,7 @@ def column_view(name: str, values: Sequence[Any], time_unit: str = AUTO) -> Colu
         ``"auto"`` or a key of ``TIME_UNITS_S``.
     """
     numbers = [float(value) for value in values if is_number(value)]
-    label = name.replace("_", " ")
+    label = printable(name.replace("_", " "))
     if not numbers:
         written = any(isinstance(value, Written) for value in values)
         return Column(label, tuple(plain_text(value) for value in values), is_number=written)
@@ -123,11 +124,6 @@ def plain_text(value: Any) -> str:
     if is_flag(value):
         return "yes" if value else "no"
     return printable(str(value))
-
-
-def printable(text: str) -> str:
-    """Text in which what would move the cursor of a terminal is written out."""
-    return text if text.isprintable() else "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def frame_columns(frame: pd.DataFrame, time_unit: str = AUTO) -> tuple[Column, ...]:

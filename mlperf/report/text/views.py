@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mlperf.core.errors import UsageError
+from mlperf.core.printable import printable_lines
 from mlperf.report.text.layout import lay_out, places_of, renderables, wrapped
 from mlperf.report.text.numbers import AUTO
 from mlperf.report.text.registry import VIEWS, view_of
@@ -163,9 +164,9 @@ def section_text(section: Section, console: Console, time_unit: str = AUTO, *, e
     """One section as text without blank ends."""
     with console.capture() as captured:
         if section.title:
-            console.print(wrapped(section.title, console.width), style="bold", **AS_IT_IS)
+            console.print(wrapped(printable_lines(section.title), console.width), style="bold", **AS_IT_IS)
         if section.frame is None and section.text:
-            console.print(wrapped(section.text, console.width), **AS_IT_IS)
+            console.print(wrapped(printable_lines(section.text), console.width), **AS_IT_IS)
         elif section.frame is not None:
             leaving = () if everything else places_of(section.secondary, list(map(str, section.frame.columns)))
             for part in renderables(lay_out(frame_columns(section.frame, time_unit), leaving, console.width), console.width):

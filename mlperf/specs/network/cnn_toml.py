@@ -8,6 +8,7 @@ from typing import Any
 
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
+from mlperf.core.places import make_folder
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.fields import check_keys, placed
 from mlperf.specs.network.layer import DEFAULTS, KIND_FIELDS, Layer
@@ -37,6 +38,7 @@ def read_cnn(path: str | Path) -> CnnSpec:
 
 def write_cnn(cnn: CnnSpec, path: str | Path) -> None:
     """Write ``cnn`` as TOML; `read_cnn` gives an equal network back."""
+    make_folder(Path(path).parent, above=True)
     write_text_whole(Path(path), cnn_text(cnn))
 
 

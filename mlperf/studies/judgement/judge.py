@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 from joblib import Parallel, delayed
 
+from mlperf.core.children import tied
 from mlperf.datasets.campaigns.campaign import Campaign, read_campaign
 from mlperf.datasets.campaigns.trainer_runs import TrainerRuns
 from mlperf.studies.judgement.answers import answer_rows
@@ -58,7 +59,7 @@ def judge_runs(
     others = [[split] for split in every if split.protocol != LEFT_OUT]
     seen = [kernels_without(measured, name, time_scale) for name in names]
     tasks = [*zip(by_network, seen, strict=True), *((splits, None) for splits in others)]
-    found = Parallel(n_jobs=jobs)(delayed(judge_splits)(splits, runs, campaign) for splits, campaign in tasks)
+    found = Parallel(n_jobs=jobs)(delayed(tied(judge_splits))(splits, runs, campaign) for splits, campaign in tasks)
     return judgement_of(runs, pd.concat(found, ignore_index=True), limits)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
+from mlperf.core.children import tied
 from mlperf.core.errors import UsageError
 from mlperf.core.progress import tracked
 from mlperf.core.suggest import did_you_mean
@@ -48,7 +49,9 @@ def run_tasks(
     known = {} if limits is None else read_limits(limits, TASKS)
     home = None if folder is None else Path(folder)
     parts = [(name, device) for name in TASKS if name in names for device in TASKS[name].subjects(home)]
-    results = Parallel(n_jobs=jobs)(delayed(run_part)(name, device, home) for name, device in tracked(parts, "tasks and devices"))
+    results = Parallel(n_jobs=jobs)(
+        delayed(tied(run_part))(name, device, home) for name, device in tracked(parts, "tasks and devices")
+    )
     absent = {name: absent_notes(name, home) for name in names}
     asked = {key: limit for key, limit in known.items() if key[0] in names}
     return collected(parts, results, data_sha256(names, home), absent, asked)

@@ -10,6 +10,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.children import tied
 from mlperf.core.errors import FitError
 from mlperf.core.progress import tracked
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
@@ -98,7 +99,7 @@ def leave_groups_out(
         model, train, test = fit_without(data, fold, methods=methods, table=table, complete=complete, seed=seed)
         return LeftOut(predicted_steps(model, test, methods), predicted_calls(model, train.calls, test.calls, methods))
 
-    parts = Parallel(n_jobs=jobs)(delayed(one)(fold) for fold in tracked(folds, "networks left out, fold"))
+    parts = Parallel(n_jobs=jobs)(delayed(tied(one))(fold) for fold in tracked(folds, "networks left out, fold"))
     return LeftOut(
         pd.concat([part.steps for part in parts], ignore_index=True), pd.concat([part.calls for part in parts], ignore_index=True)
     )
@@ -194,7 +195,7 @@ def train_on_one_cnn(
         others = [other for other in data.steps["cnn"].unique() if other != name]
         return predicted_steps(model, data.only(others), methods).assign(trained_on=name)
 
-    parts: list[pd.DataFrame] = Parallel(n_jobs=jobs)(delayed(one)(name) for name in data.steps["cnn"].unique())
+    parts: list[pd.DataFrame] = Parallel(n_jobs=jobs)(delayed(tied(one))(name) for name in data.steps["cnn"].unique())
     return pd.concat(parts, ignore_index=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlperf.core.printable import printable
 from mlperf.training.table.table_model import TableModel
 
 POOR = 0.3
@@ -50,7 +51,7 @@ def range_sentence(model: TableModel) -> str:
         for name, values in model.profile.items()
         if isinstance(values[0], str)
     ]
-    told = [*ranges, *levels]
+    told = [printable(words) for words in (*ranges, *levels)]
     if not told:
         return ""
     more = f" and {len(told) - MOST_COLUMNS} further columns as measured" if len(told) > MOST_COLUMNS else ""

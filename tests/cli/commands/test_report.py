@@ -49,6 +49,7 @@ def test_figures_are_listed_and_skips_have_reasons(small_campaign: Path, tmp_pat
 def run_folder(tmp_path: Path) -> Path:
     """One node, one worker, two iterations of a tenth of a second a part."""
     folder = tmp_path / "asgd" / "run-0001"
+    folder.mkdir(parents=True)
     gpu = pd.DataFrame({name: [0.1, 0.1] for name in GPU_TIMES} | {"start_s": [0.0, 0.9], "node": 0, "gpu": 0, "iteration": [0, 1]})
     updates = pd.DataFrame({name: [0.1, 0.1] for name in UPDATE_TIMES} | {"start_s": [0.0, 1.0], "node": 0, "update": [0, 1]})
     write_csv(gpu.assign(version=0, update=-1), folder / "gpu.csv.gz")

@@ -72,6 +72,7 @@ def runs(mode: str, settings: tuple[tuple[int, int, int], ...], n_repeats: int, 
 def write_runs(folder: Path, rows: list[tuple[dict[str, Any], ...]]) -> Path:
     """A campaign's folder."""
     write_cnn(NET, folder / "cnns" / "net.toml")
+    (folder / "asgd").mkdir()
     for position, name in enumerate(("components", "runs")):
         write_table(pd.DataFrame([row[position] for row in rows]), folder / f"{name}.csv", name)
     write_csv(pd.DataFrame([row[2] for row in rows]), folder / "asgd" / "details.csv")

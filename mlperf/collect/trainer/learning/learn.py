@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,15 @@ from mlperf.collect.trainer.learning.schedule import Pacing, scheduled_uses
 from mlperf.collect.trainer.samples import NAMED, Samples, digits_cnn
 from mlperf.collect.trainer.sequential import State, states
 from mlperf.collect.trainer.shards import write_shards
+from mlperf.core.children import tied
 from mlperf.core.errors import UsageError
+from mlperf.core.places import make_folder
 from mlperf.core.suggest import did_you_mean
+from mlperf.core.temporaries import scratch_folder
 from mlperf.core.threads import one_blas_thread
 from mlperf.datasets.campaigns.write import write_table
 from mlperf.datasets.dictionary.column import TableSchema
-from mlperf.datasets.dictionary.trainer_schema import EPOCHS, LEARNING
+from mlperf.datasets.dictionary.trainer_schema import EPOCHS, FOLDER, LEARNING
 from mlperf.datasets.reading.read import read_table
 from mlperf.specs.network.cnn_toml import cnn_to_dict
 
@@ -110,9 +112,10 @@ def learn_without_clock(out: Path, settings: Sequence[LearningSetting], learning
         if name not in NAMED:
             raise UsageError(f"got data set {name!r}, expected one of {', '.join(NAMED)}", hint=did_you_mean(name, NAMED))
     store_cnns(out / "cnns", [digits_cnn()])
+    make_folder(out / FOLDER)
     known = {_key(row) for row in _rows(out, LEARNING).to_dict("records")}
     todo = [each for each in settings if _key(_about(each, learning)) not in known]
-    runs = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(learn_once)(each, learning) for each in todo)
+    runs = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(tied(learn_once))(each, learning) for each in todo)
     for setting, epochs in zip(todo, runs, strict=True):
         named = {"run": _next_run(out), "mode": MODE}
         _append(out, EPOCHS, epochs.assign(**named))
@@ -143,9 +146,9 @@ def learn_once(setting: LearningSetting, learning: Learning) -> pd.DataFrame:
     n_updates = int(learning.epochs * samples.size / setting.mean_minibatch_size + 2.0 * setting.pacing.staleness) + 2
     uses = scheduled_uses(setting.n_nodes, setting.n_gpus_per_node, n_updates, setting.pacing, setting.seed)
     # A run may diverge: that is told in its rows.
-    with TemporaryDirectory() as folder, one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-        write_shards(samples, setting.n_nodes, Path(folder) / SHARDS, 0)
-        return _until_enough(job, uses, n_updates, samples, Path(folder), learning)
+    with scratch_folder() as folder, one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        write_shards(samples, setting.n_nodes, folder / SHARDS, 0)
+        return _until_enough(job, uses, n_updates, samples, folder, learning)
 
 
 def make_job(setting: LearningSetting, learning: Learning, samples: Samples) -> Job:

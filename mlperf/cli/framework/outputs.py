@@ -1,0 +1,103 @@
+"""Files and folders that a command writes: refused before it works where they cannot be written, or are what it reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mlperf.core.errors import UsageError
+from mlperf.core.places import check_file_place, check_folder_place, check_not_input
+from mlperf.core.printable import printable
+
+STDIN = 0
+CONFIG = "configuration file"
+"""Under which a run keeps the path of its configuration file."""
+
+
+class OutputFile(click.Path):
+    """A file to write: its folder must be there, and writable."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
+        """Return the path; UsageError where no file can be written there."""
+        path = Path(os.fsdecode(value))
+        check_file_place(path)
+        return path
+
+
+class OutputFolder(click.Path):
+    """A folder to write into: it is there, or the one above it is."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
+        """Return the path; UsageError where there can be no such folder."""
+        path = Path(os.fsdecode(value))
+        check_folder_place(path)
+        return path
+
+
+def check_outputs(ctx: click.Context, plot_path: Path | None = None) -> None:
+    """Refuse outputs that are among the inputs of the same line, or that are one file.
+
+    Parameters
+    ----------
+    ctx : click Context
+        Of the command, its values read.
+    plot_path : Path or None
+        Where its figure goes.
+
+    Raises
+    ------
+    UsageError
+        Names both.
+    """
+    written, read = [plot_path] if plot_path is not None else [], []
+    for param in ctx.command.params:
+        values = list(_each(ctx.params.get(str(param.name))))
+        if isinstance(param.type, OutputFile):
+            written += values
+        elif not isinstance(param.type, OutputFolder):
+            read += values
+    read += [ctx.meta[CONFIG]] if CONFIG in ctx.meta else []
+    for place, path in enumerate(written):
+        check_not_input(path, (each for value in read for each in _read_files(Path(value), path)))
+        _check_not_stdin(path)
+        if any(path.absolute() == other.absolute() for other in written[:place]):
+            raise UsageError("is to be written twice, expected a file for each output", place=printable(path))
+
+
+def _each(value: Any) -> Iterator[Any]:
+    """Paths and words of an option's value."""
+    if isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _each(each)
+    elif isinstance(value, (str, Path)) and str(value):
+        yield value
+
+
+def _read_files(given: Path, output: Path) -> Iterator[Path]:
+    """The file that was named; of a campaign's folder its tables and specifications, where the output lies in it."""
+    yield given
+    folder = output.absolute().parent
+    top = given.absolute()
+    inside = {top: (".csv", ".csv.gz", "host.json"), top / "cnns": (".toml",), top / "asgd": (".csv",)}
+    if output.name.endswith(inside.get(folder, ())) and given.is_dir():
+        yield output
+
+
+def _check_not_stdin(path: Path) -> None:
+    """Refuse to replace the file that the shell gives as standard input."""
+    try:
+        is_input = path.is_file() and os.path.samestat(path.stat(), os.fstat(STDIN))
+    except OSError:
+        return
+    if is_input:
+        raise UsageError("is the standard input, expected another file to write", place=printable(path), hint="Name a new file.")

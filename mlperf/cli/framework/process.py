@@ -1,0 +1,54 @@
+"""How the process meets the system: standard streams that are closed or that cannot show a letter, and requests to end."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+def open_streams() -> None:
+    """Put the null device where a standard stream is closed: else the next file to be opened would take its place.
+
+    Letters that a stream's encoding lacks are shown as escapes.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the process ends
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def ended_like_ctrl_c() -> Iterator[None]:
+    """Within the block a request to end (SIGTERM, a closed terminal) is a KeyboardInterrupt, so that everything is tidied up."""
+    before: dict[int, Any] = {}
+    try:
+        for number in ENDING:
+            # What the caller has decided to ignore stays so: nohup.
+            if signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, signal.default_int_handler)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def mute_stdout() -> None:
+    """Let what is still to be written to stdout go nowhere: Python writes it once more at the end."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        # A stdout without a number needs none.
+        return

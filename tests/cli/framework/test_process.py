@@ -1,0 +1,70 @@
+"""Closed streams, streams that take nothing, and requests to end: what the shell and the system may do to a command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mlperf.cli.framework.process import ended_like_ctrl_c
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
+def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = line.replace("mlperf ", f"{sys.executable} -m mlperf ")
+    return subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("mlperf data template steps -o steps.csv <&- >&- 2>&-", 0),
+        ("mlperf data columns steps >&-", 0),
+        ("mlperf data columns steps > /dev/full", 3),
+        ("mlperf data columns steps 2> /dev/full > /dev/full", 3),
+        ("mlperf data columns nonsense 2> /dev/full", 2),
+        ("set -o pipefail; mlperf data columns steps | true", 141),
+        ("mlperf data template steps -o /dev/stdout | grep -q cnn", 0),
+        ("mlperf data template steps --force -o /dev/stdout > steps.csv; grep -q cnn steps.csv", 0),
+        ("mlperf data template steps -o >(cat > steps.csv); sleep 0.5; grep -q cnn steps.csv", 0),
+        ("LC_ALL=C PYTHONUTF8=0 PYTHONIOENCODING=ascii mlperf data columns steps", 0),
+    ],
+)
+def test_streams_that_are_closed_or_full(line: str, code: int, tmp_path: Path) -> None:
+    done = shell(line, tmp_path)
+    # A pipe may take everything before its reader is gone.
+    assert done.returncode == code or (code == 141 and done.returncode == 0), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    written = tmp_path / "steps.csv"
+    assert not written.exists() or written.read_text(encoding="utf-8").startswith(("backend", "cnn"))
+
+
+def end_this_process(number: signal.Signals) -> None:
+    os.kill(os.getpid(), number)
+    time.sleep(5.0)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_request_to_end_is_like_ctrl_c(name: str) -> None:
+    number = getattr(signal, name)
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt), ended_like_ctrl_c():
+        end_this_process(number)
+    assert signal.getsignal(number) is before
+
+
+def test_what_the_caller_ignores_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with ended_like_ctrl_c():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
