@@ -17,6 +17,7 @@ from mlperf.training.model import Model
 
 COLUMNS = ("configuration", "component", "kernel", "layer", "column", "value", "lower", "upper", "share", "why")
 MOST_NAMED = 3
+BYTE_UNITS = ("kB", "MB", "GB", "TB")
 UNUSUAL = "a combination of sizes unlike those measured"
 
 
@@ -136,10 +137,19 @@ def _reason(check: DomainCheck, row: int) -> tuple[str, tuple[str, float, float,
     column, (lower, upper) = str(check.column[row]), check.range[row]
     if check.reason[row] == "range":
         value = float(check.value[row])
-        return f"{column} = {value:,.4g}, measured {lower:,.4g} to {upper:,.4g}", (column, value, float(lower), float(upper))
+        told = f"{column} = {_size(column, value)}, measured {_size(column, lower)} to {_size(column, upper)}"
+        return told, (column, value, float(lower), float(upper))
     if check.reason[row] == "level":
         return f"{column} has a label never measured", (column, np.nan, np.nan, np.nan)
     return UNUSUAL, _no_size()
+
+
+def _size(column: str, value: float) -> str:
+    """Three digits; bytes in the unit that reads best."""
+    if not column.endswith("_bytes") or abs(value) < 1e3:
+        return f"{value:,.3g}" if abs(value) < 1e3 or abs(value) >= 1e7 else f"{value:,.0f}"
+    power = min(int(np.log10(abs(value)) // 3), len(BYTE_UNITS))
+    return f"{value / 1e3**power:.3g} {BYTE_UNITS[power - 1]}"
 
 
 def _no_size() -> tuple[str, float, float, float]:

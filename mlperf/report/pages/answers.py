@@ -33,6 +33,10 @@ MEASURED = {
 }
 
 
+LEAST_SHARE = 0.01
+"""What takes less of an iteration is not worth a word in the first line."""
+
+
 def epoch_answer(result: Prediction) -> Answer:
     """Epoch and mini-batch of the one configuration, or of the fastest of several."""
     best = int(np.argmin(result.epoch_s))
@@ -88,7 +92,8 @@ def outside_parts(result: Prediction, index: int, assumed: Sequence[str] = ()) -
     found = [(str(row["component"]), str(row["why"]), float(row["share"])) for row in rows]
     found = found or [(name, name.replace("_", " "), share) for name, share in shares_outside(result, index)]
     heavy = [each for each in found if each[0] not in assumed] or [(name, name, share) for name, _, share in found]
-    return tuple(Outside(why, share=share, of=thread_of(name)) for name, why, share in heavy)
+    told = [each for each in heavy if each[2] >= LEAST_SHARE] or heavy
+    return tuple(Outside(why, share=share, of=thread_of(name)) for name, why, share in told)
 
 
 def thread_of(component: str) -> str:
