@@ -137,7 +137,9 @@ def objective_text(objective: str) -> str:
 def best_text(result: SearchResult) -> str:
     """The best row in words."""
     if len(result.best):
-        return f"best is {row_text(result.best.iloc[0])}"
+        row = result.best.iloc[0]
+        total = "" if result.epochs == 1.0 else f", {result.epochs:g} epochs in {plain_time(result.epochs * float(row['epoch_s']))}"
+        return f"best is {row_text(row)}{total}"
     if not len(result.misses):
         return nothing_text()
     return f"{nothing_text()}, nearest is {row_text(result.misses.iloc[0])}"
