@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,18 +12,19 @@ import click
 from mlperf.cli.framework.group import command_words, record_name
 from mlperf.cli.framework.show import Settings, Show
 from mlperf.cli.framework.values import OLD_FILE, OLD_MODEL, Counts, NameOrFile, Window, Words
+from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
 
 
 def _read_config(path: Path, command: str, known: Mapping[str, str]) -> dict[str, Any]:
     """Parameter values that a TOML file gives a command, at top level or in a table named after it; ``-`` and ``_`` alike."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(str(error), place=str(path), hint="write options as TOML: nodes = 8") from error
+    content = read_toml(path)
     outside_tables = {key: value for key, value in content.items() if not isinstance(value, Mapping)}
     found = content.get(command, content.get(command.split()[-1], outside_tables))
+    if not isinstance(found, Mapping):
+        got = f"got {found!r} under the command's name, expected a table of its options"
+        raise DataError(got, place=str(path), hint=f"Write [{command.split()[-1]}] and below it options: nodes = 8")
     options = {key.replace("-", "_"): value for key, value in found.items()}
     for key in options:
         if key not in known:

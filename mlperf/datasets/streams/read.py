@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
@@ -15,6 +14,7 @@ import numpy as np
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets.dictionary.numbers import number_hint, parse_number
+from mlperf.datasets.reading.grid import csv_rows
 from mlperf.datasets.reading.source import read_source
 from mlperf.datasets.streams.columns import COLUMNS, COUNTER, GAUGE, column_of
 
@@ -79,14 +79,13 @@ def read_stream(path: Path | str) -> Stream:
     """
     path = Path(path)
     source = read_source(path)
-    text = source.text
-    notes = []
-    if not text.endswith("\n"):
-        whole, _, rest = text.rpartition("\n")
-        if whole and rest.count(",") < whole.partition("\n")[0].count(","):
-            text = whole + "\n"
+    data, notes = source.data, []
+    if not data.endswith(b"\n"):
+        whole, _, rest = data.rpartition(b"\n")
+        if whole and rest.count(b",") < whole.partition(b"\n")[0].count(b","):
+            data = whole + b"\n"
             notes.append("the last line was cut off and is left out")
-    header, *lines = [line for line in csv.reader(text.splitlines()) if line]
+    header, *lines = [cells for _, cells in csv_rows(replace(source, data=data)) if cells]
     if len(set(header)) != len(header):
         raise DataError("got a column name twice, expected every name once", place=f"{path}, line 1")
     if TIME not in header:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
 from mlperf.features.source.nest import ACCESSES, LAYOUTS, Array, Loop, Nest, Reference, Statement
 from mlperf.features.source.polynomial import parse_expression
 from mlperf.specs.network.fields import check_keys
-from mlperf.specs.network.toml import read_toml
 
 ELEMENT_TYPES: Mapping[str, tuple[int, bool]] = {
     "float": (4, True),
