@@ -190,7 +190,8 @@ class ListingReader:
         """The address before a line's colon; DataError: it is no hexadecimal number."""
         if _ADDRESS.fullmatch(text) is None:
             got = f"got {text[:40]!r} before an instruction, expected its address as a hexadecimal number"
-            raise DataError(got, place=f"{self.path}, function {function.name}", hint="Give the output of objdump -d as it was written.")
+            hint = "Give the output of objdump -d as it was written."
+            raise DataError(got, place=f"{self.path}, function {function.name}", hint=hint)
         return int(text, 16)
 
 
