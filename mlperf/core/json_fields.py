@@ -208,5 +208,6 @@ def frame_from_dict(value: Any, path: str) -> pd.DataFrame:
     """A table as `mlperf.core.shown.plain` wrote it."""
     with Fields(value, path) as fields:
         columns = fields.texts("columns")
-        rows = [list(row) for row in fields.items("rows")]
+        items = [Fields({"row": row}, f"{path}.rows[{at}]") for at, row in enumerate(fields.items("rows"))]
+        rows = [item.items("row", len(columns)) for item in items]
     return pd.DataFrame(rows, columns=list(columns)).replace({"NaN": np.nan, "Inf": np.inf, "-Inf": -np.inf}).infer_objects()

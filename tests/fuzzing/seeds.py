@@ -43,7 +43,10 @@ def campaign() -> Files:
     folder, cnn = HOME / "cpu-epyc", "cnn00"
     found = {path.name: first_rows(path, 8) for path in folder.glob("[su][gp]*.csv.gz")}
     found |= {path.name: first_rows(path, 12, lambda row: row["cnn"] == cnn) for path in folder.glob("[ks][et]*.csv.gz")}
-    return found | {f"cnns/{cnn}.toml": (folder / "cnns" / f"{cnn}.toml").read_bytes(), "host.json": (folder / "host.json").read_bytes()}
+    return found | {
+        f"cnns/{cnn}.toml": (folder / "cnns" / f"{cnn}.toml").read_bytes(),
+        "host.json": (folder / "host.json").read_bytes(),
+    }
 
 
 @cache
@@ -180,7 +183,9 @@ Disassembly of section .text:
 """
 MACHINE = (SHIPPED / "machines" / "kfc.toml").read_bytes()
 JOB = b"dataset_size = 1281167\nn_nodes = 8\nsubbatch_size = 4\nminibatch = [100.0, 172.5]\nepochs = 90\n"
-CONFIG = b'nodes = "1,2"\nsubbatch = 4\nclosed = "phases"\nlevel = 0.9\n[predict]\nwhat-if = ["sum_gradient=0.5"]\niterations = 500\n'
+CONFIG = (
+    b'nodes = "1,2"\nsubbatch = 4\nclosed = "phases"\nlevel = 0.9\n[predict]\nwhat-if = ["sum_gradient=0.5"]\niterations = 500\n'
+)
 NETWORK = """\
 name = "tiny"
 input_maps = 3
@@ -231,7 +236,12 @@ def job() -> dict[str, object]:
 def finished_run() -> Files:
     """The records of a finished run: two workers and an update thread of one node, three iterations each."""
     worker = [(gpu, iteration) for gpu in (0, 1) for iteration in range(3)]
-    gpu = {"node": [0] * 6, "gpu": [gpu for gpu, _ in worker], "iteration": [at for _, at in worker], "start_s": [0.1 * at for _, at in worker]}
+    gpu = {
+        "node": [0] * 6,
+        "gpu": [gpu for gpu, _ in worker],
+        "iteration": [at for _, at in worker],
+        "start_s": [0.1 * at for _, at in worker],
+    }
     gpu |= {name: [0.01] * 6 for name in GPU_TIMES} | {"version": [0] * 6, "update": [at for _, at in worker]}
     updates = {"node": [0] * 3, "update": range(3), "start_s": [0.0, 0.1, 0.2]} | {name: [0.01] * 3 for name in UPDATE_TIMES}
     tables = {"gpu": gpu, "updates": updates | {"iteration_s": [0.1] * 3}}

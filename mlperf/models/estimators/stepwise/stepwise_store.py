@@ -11,8 +11,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import plain
 from mlperf.models.estimators.stepwise.fitted import FittedTerms
-from mlperf.models.estimators.stepwise.stepwise_fit import terms_column_names
-from mlperf.models.estimators.time_regressor import parameters_of
+from mlperf.models.estimators.time_regressor import parameters_of, read_fitted_columns
 from mlperf.models.formula.expressions import parse, text
 from mlperf.models.formula.terms import Terms
 from mlperf.models.inference.anova import TermTable
@@ -75,12 +74,10 @@ def stepwise_from_dict(cls: type[Any], document: Mapping[str, Any], path: str = 
     """
     with Fields(document, path) as fields:
         model = cls(**parameters_of(cls, fields.child("parameters")))
-        if not fields.absent("columns"):
-            model.feature_names_in_ = np.array(fields.texts("columns"), dtype=object)
-        model.n_features_in_ = fields.integer("n_features", lower=1)
+        read_fitted_columns(model, fields, "columns")
         terms = Terms.from_dict(fields.raw("terms"), f"{path}.terms")
         names = fields.texts("names")
-        n_columns = len(terms_column_names(terms))
+        n_columns = len(terms.column_names)
         kept = np.array(fields.integers("kept", len(names), upper=n_columns - 1), dtype=np.int64)
         spread = Spread.from_dict(fields.raw("spread"), f"{path}.spread")
         report = _report(fields.child("report"), names, f"{path}.report")
