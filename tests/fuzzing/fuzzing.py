@@ -110,7 +110,7 @@ def judged(reader: Reader, files: Mapping[str, bytes], folder: Path) -> Verdict:
 
 def implausible(reader: Reader, found: Any) -> Verdict:
     """Whether what was accepted is finite, and what the reader's own check says."""
-    wrong = next((path for path, value in numbers_of(found, "result") if not fine(value, reader.may_be_missing)), None)
+    wrong = next((path for path, value in numbers_of(found, "result") if not fine(value, reader)), None)
     if wrong is not None:
         return Verdict("wrong", f"not finite: {wrong}")
     try:
@@ -121,8 +121,8 @@ def implausible(reader: Reader, found: Any) -> Verdict:
     return Verdict("accepted")
 
 
-def fine(value: float, may_be_missing: bool) -> bool:
-    return math.isfinite(value) or (may_be_missing and math.isnan(value))
+def fine(value: float, reader: Reader) -> bool:
+    return math.isfinite(value) or (reader.may_be_missing and math.isnan(value)) or (reader.endless and value == math.inf)
 
 
 def numbers_of(value: Any, path: str) -> Iterator[tuple[str, float]]:

@@ -41,6 +41,8 @@ class Reader:
         Raises AssertionError where what was read is not plausible, beyond being finite.
     may_be_missing : bool
         Whether NaN is a value: an empty cell that the format allows.
+    endless : bool
+        Whether infinity is one: an open end.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Reader:
     weight: float = 1.0
     check: Callable[[Any], None] | None = None
     may_be_missing: bool = False
+    endless: bool = False
 
 
 def one(name: str, content: bytes | str | Callable[[], bytes]) -> Callable[[], Mapping[str, bytes]]:
@@ -384,10 +387,10 @@ READERS: tuple[Reader, ...] = (
     Reader("images", one("images.npz", seeds.images), sample_file),
     Reader("run's threads", functools.cache(seeds.finished_run), run_threads, weight=2),
     Reader("run's records", functools.cache(seeds.running), running_records),
-    Reader("campaign", seeds.campaign, campaign),
-    Reader("trainer's campaign", seeds.trainer_campaign, trainer_runs),
+    Reader("campaign", seeds.campaign, campaign, may_be_missing=True),
+    Reader("trainer's campaign", seeds.trainer_campaign, trainer_runs, may_be_missing=True),
     Reader("contractions", seeds.contractions, kernel_times, may_be_missing=True),
-    Reader("table of the dictionary", one("sgemm.csv", lambda: gzip.decompress(seeds.campaign()["sgemm.csv.gz"])), dictionary_table),
+    Reader("table of the dictionary", one("sgemm.csv", lambda: gzip.decompress(seeds.campaign()["sgemm.csv.gz"])), dictionary_table, may_be_missing=True),
     Reader("any table", one("times.csv", seeds.times), any_table),
     Reader("any table, trained", one("times.csv", seeds.times), trained_table, weight=0.2),
     Reader("joined tables", functools.cache(seeds.joined_sides), joined),
@@ -400,7 +403,7 @@ READERS: tuple[Reader, ...] = (
     Reader("limits of open data", one("limits.toml", seeds.LIMITS), open_limits),
     Reader("limits of trainer", one("gates.toml", seeds.GATES), trainer_limits),
     Reader("option, counts", one("value.txt", "8,1:64:3"), option(counts)),
-    Reader("option, window", one("value.txt", "103.5:172.5"), option(window)),
+    Reader("option, window", one("value.txt", "103.5:172.5"), option(window), endless=True),
     Reader("option, factor", one("value.txt", "sum_gradient=0.25"), option(factors)),
     Reader("option, network", one("value.txt", "vgg16"), option(name_or_file)),
     Reader("option, terms", one("value.txt", "m*n, log2(n), poly(m, 2)"), option(term_list)),

@@ -21,6 +21,7 @@ from mlperf.datasets.streams.columns import COLUMNS, COUNTER, GAUGE, column_of
 TIME = "t_s"
 RATES_TABLE = "dt_s"
 MIN_ROWS = 2
+SETTINGS_S = ("interval_s", "horizon_s")
 SETTINGS: tuple[str, ...] = ("interval_s", "horizon_s", "performance")
 
 
@@ -97,9 +98,18 @@ def read_stream(path: Path | str) -> Stream:
     table = cells(path, header, lines, (TIME, *columns))
     _check_time(path, table[:, 0])
     settings: dict[str, str] = {name: lines[0][header.index(name)] for name in SETTINGS if name in header}
+    check_settings(path, settings)
     digest = hashlib.sha256(source.data).hexdigest()
     name = path.name.removesuffix(".gz").removesuffix(".csv")
     return Stream(name, columns, table[:, 0], table[:, 1:], settings, RATES_TABLE in header, digest, tuple(notes))
+
+
+def check_settings(path: Path, settings: Mapping[str, str]) -> None:
+    """Accept times among the settings that are seconds > 0, or not said; DataError: names the column."""
+    for name in SETTINGS_S:
+        said = settings.get(name, "")
+        if said and not (parse_number(said) or 0.0) > 0.0:
+            raise DataError(f"got {said!r}, expected seconds > 0", place=f"{path}, line 2, column {name}", hint=number_hint(said))
 
 
 def numeric_columns(header: list[str], first: list[str]) -> tuple[tuple[str, ...], list[str]]:

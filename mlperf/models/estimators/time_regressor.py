@@ -59,8 +59,8 @@ def _parameter(fields: Fields, name: str, default: Any) -> Any:
     value = fields.raw(name)
     several = isinstance(value, list)
     if isinstance(default, tuple) and default and isinstance(default[0], (int, float)):
-        numbers = fields.numbers(name, len(default) if isinstance(default[0], float) else None)
-        return tuple(value) if len(numbers) else ()
+        fields.numbers(name, len(default) if isinstance(default[0], float) else None)
+        return tuple(value)
     if isinstance(default, bool):
         return fields.boolean(name)
     if isinstance(default, (int, float)) and value is not None:
