@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from mlperf.core.errors import DataError
 
+KINDS = {"dict": "an object", "list": "a list", "str": "a text", "NoneType": "null"}
 TOML_LIMIT = 2**63
 MAX_BYTES = 256 * 2**20
 UTF8_HINT = "Save the file as UTF-8."
@@ -69,9 +70,8 @@ def read_json(path: Path | str, kind: type[Kind], hint: str = "") -> Kind:
     text = file_text(path, hint or UTF8_HINT)
     found = parsed(partial(json.loads, parse_int=whole_number), text, str(path), hint)
     if not isinstance(found, kind):
-        words = {dict: "an object", list: "a list"}
-        got = words.get(type(found), type(found).__name__)
-        raise DataError(f"got {got}, expected {words.get(kind, kind.__name__)}", place=f"{path}, line 1", hint=hint or None)
+        got, expected = (KINDS.get(each.__name__, each.__name__) for each in (type(found), kind))
+        raise DataError(f"got {got}, expected {expected}", place=f"{path}, line 1", hint=hint or None)
     return found
 
 

@@ -15,6 +15,9 @@ from mlperf.core.errors import DataError
 
 NOT_FINITE = {"NaN": math.nan, "Inf": math.inf, "-Inf": -math.inf}
 
+SHORTEST, LONGEST = 1e-100, 1e100
+"""Of times in any unit."""
+
 
 class Fields:
     """One JSON object under inspection; use it as a context manager so that left-over keys are found.
@@ -133,6 +136,14 @@ class Fields:
             ],
             dtype=np.float64,
         )
+
+    def times(self, key: str, length: int | None = None) -> FloatArray:
+        """A list of measured times as an array, shape (length,): numbers > 0 whose squares a float can hold, in any unit."""
+        values = self.numbers(key, length)
+        wrong = np.flatnonzero((values < SHORTEST) | (values > LONGEST))
+        if len(wrong):
+            self._refuse(f"{self.path}.{key}[{wrong[0]}]", float(values[wrong[0]]), f"a time in [{SHORTEST:g}, {LONGEST:g}]")
+        return values
 
     def integers(self, key: str, length: int | None = None, *, lower: int = 0, upper: int = 2**53) -> tuple[int, ...]:
         """A list of whole numbers in [lower, upper]."""

@@ -51,22 +51,22 @@ class Verdict:
 
 @contextmanager
 def limits() -> Iterator[None]:
-    """A time limit, and an address space that grows by some gigabytes at most: what asks for more gets a MemoryError."""
+    """A limit of processor time, and an address space that grows by some gigabytes at most: what asks for more gets a MemoryError."""
 
     def over(_: int, frame: FrameType | None) -> None:
         raise HangError("".join(traceback.format_stack(frame)[-3:]))
 
     before = resource.getrlimit(resource.RLIMIT_AS)
     used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-    handler = signal.signal(signal.SIGALRM, over)
+    handler = signal.signal(signal.SIGPROF, over)
     resource.setrlimit(resource.RLIMIT_AS, (used + MORE_BYTES, before[1]))
-    signal.setitimer(signal.ITIMER_REAL, LIMIT_S)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         resource.setrlimit(resource.RLIMIT_AS, before)
-        signal.signal(signal.SIGALRM, handler)
+        signal.signal(signal.SIGPROF, handler)
 
 
 def damaged(reader: Reader, seed: int) -> dict[str, bytes]:

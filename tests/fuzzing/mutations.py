@@ -8,7 +8,6 @@ import json
 import random
 import re
 import tomllib
-import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -220,7 +219,7 @@ def toml_value(value: Any) -> str:
         return "{" + ", ".join(f"{json.dumps(str(key))} = {toml_value(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(toml_value, value)) + "]"
-    if isinstance(value, float) and value != value or value in (float("inf"), float("-inf")):
+    if (isinstance(value, float) and value != value) or value in (float("inf"), float("-inf")):
         return str(value)
     return json.dumps(value)
 

@@ -186,7 +186,7 @@ JOB = b"dataset_size = 1281167\nn_nodes = 8\nsubbatch_size = 4\nminibatch = [100
 CONFIG = (
     b'nodes = "1,2"\nsubbatch = 4\nclosed = "phases"\nlevel = 0.9\n[predict]\nwhat-if = ["sum_gradient=0.5"]\niterations = 500\n'
 )
-NETWORK = """\
+NETWORK = b"""\
 name = "tiny"
 input_maps = 3
 input_size = 28
@@ -195,7 +195,7 @@ layers = [
  { name = "p1", kind = "pool", filter_size = 2 }, { name = "n1", kind = "batch_norm" }, { name = "s1", kind = "add", inputs = ["n1", "p1"] },
  { name = "f", kind = "fc", n_maps = 10 }, { name = "s", kind = "softmax" },
 ]
-""".encode()
+"""
 LIMITS = b'[A1."ratio: MAPE"]\nat_most = { V100 = 0.07, T4 = "WLS: MAPE" }\nat_least = { V100 = 0.0 }\n'
 GATES = b"[network_left_out]\nepoch_s = 0.02\n[intervals]\nleast_coverage = 0.9\n[missed]\nepoch_s = 0.03\n"
 EXTRA_P = {

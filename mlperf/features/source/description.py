@@ -10,7 +10,7 @@ from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
 from mlperf.features.source.nest import ACCESSES, LAYOUTS, Array, Loop, Nest, Reference, Statement
-from mlperf.features.source.polynomial import parse_expression
+from mlperf.features.source.polynomial import Polynomial, parse_expression
 from mlperf.specs.network.fields import check_keys
 
 ELEMENT_TYPES: Mapping[str, tuple[int, bool]] = {
@@ -67,6 +67,8 @@ def read_nest(path: Path | str) -> Nest:
     ]
     nest = Nest(str(table["name"]), arrays, (_nested(loops, references, _counts(table, place)),), place)
     sizes = table.get("sizes", {})
+    if not isinstance(sizes, Mapping):
+        raise DataError(f"got {sizes!r:.60}, expected a table of sizes", place=f"{place}, sizes", hint="Write [sizes] and n = 100.")
     for name, value in sizes.items():
         _whole(value, 1, f"{place}, sizes, {name}")
     return nest.with_sizes(sizes)
@@ -96,8 +98,15 @@ def _array(row: Mapping[str, Any], place: str) -> Array:
     check_keys(row, ("name", "type", "element_size", "shape", "layout", "may_alias"), ("name", "shape"), place)
     size, floating = _element(row, place)
     layout = _word(row.get("layout", "row"), LAYOUTS, f"{place}, layout")
-    shape = tuple(parse_expression(extent, f"{place}, shape") for extent in row["shape"])
+    shape = _expressions(row, "shape", place)
     return Array(str(row["name"]), size, shape, layout, bool(row.get("may_alias", False)), floating)
+
+
+def _expressions(row: Mapping[str, Any], key: str, place: str) -> tuple[Polynomial, ...]:
+    """The expressions of a list; DataError: it is none."""
+    if not isinstance(row[key], list):
+        raise DataError(f"got {row[key]!r:.60}, expected a list", place=f"{place}, {key}", hint='As in ["n", "2*i+1"].')
+    return tuple(parse_expression(each, f"{place}, {key}") for each in row[key])
 
 
 def _element(row: Mapping[str, Any], place: str) -> tuple[int, bool]:
@@ -135,7 +144,7 @@ def _reference(row: Mapping[str, Any], arrays: tuple[Array, ...], loops: list[Lo
     check_keys(row, ("array", "subscripts", "access", "depth"), ("array", "subscripts"), place)
     known = {array.name: array for array in arrays}
     array = known[_word(row["array"], tuple(known), f"{place}, array")]
-    subscripts = tuple(parse_expression(text, f"{place}, subscripts") for text in row["subscripts"])
+    subscripts = _expressions(row, "subscripts", place)
     if len(subscripts) != len(array.shape):
         raise DataError(
             f"got {len(subscripts)} subscripts, expected {len(array.shape)} as {array.name} has dimensions",

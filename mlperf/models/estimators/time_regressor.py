@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, Self
 
 import numpy as np
@@ -49,15 +49,17 @@ def parameters_of(estimator: type[BaseEstimator], fields: Fields) -> dict[str, A
     DataError
         Names one that is missing or unknown, or of another kind than the parameter's default.
     """
-    defaults = {name: each.default for name, each in signature(estimator.__init__).parameters.items()}
+    declared = signature(estimator.__init__).parameters
     with fields:
-        return {name: _parameter(fields, name, defaults[name]) for name in estimator._get_param_names() if name != BASE}
+        return {name: _parameter(fields, declared[name]) for name in estimator._get_param_names() if name != BASE}
 
 
-def _parameter(fields: Fields, name: str, default: Any) -> Any:
-    """One parameter: a truth value, a number or a list where its default is one, else a text, a number or texts."""
-    value = fields.raw(name)
+def _parameter(fields: Fields, declared: Parameter) -> Any:
+    """One parameter: a truth value, a number or a list where its default or its type is one, else a text, a number or texts."""
+    name, default, value = declared.name, declared.default, fields.raw(declared.name)
     several = isinstance(value, list)
+    if str(declared.annotation).startswith("Sequence") and not (several or value is None or isinstance(value, str)):
+        raise DataError(f"got {value!r:.60}, expected a list", place=f"{fields.path}.{name}")
     if isinstance(default, tuple) and default and isinstance(default[0], (int, float)):
         fields.numbers(name, len(default) if isinstance(default[0], float) else None)
         return tuple(value)

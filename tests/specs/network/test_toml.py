@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlperf.core.errors import DataError
 from mlperf.core.documents import read_toml
+from mlperf.core.errors import DataError
 from mlperf.specs.network.toml import toml_text
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

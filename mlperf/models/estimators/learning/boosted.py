@@ -201,8 +201,7 @@ class BoostedResidual(ResidualIntervals):
             read_fitted_columns(model, fields, "feature_names")
             model.base_ = base
             model.terms_ = Terms.from_dict(fields.raw("terms"), f"{path}.terms")
-            width = sum(variable.width(full=True) for variable in model.terms_.variables.values())
-            model.trees_ = Trees.from_dict(fields.raw("trees"), width, f"{path}.trees")
+            model.trees_ = Trees.from_dict(fields.raw("trees"), len(model.terms_.column_names), f"{path}.trees")
             model.time_range_ = _pair(fields, "time_range")
             model.correction_range_ = _pair(fields, "correction_range")
             model.domain_ = Domain.from_dict(fields.raw("domain"), f"{path}.domain")

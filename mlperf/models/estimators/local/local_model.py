@@ -234,7 +234,7 @@ class LocalModel(ResidualIntervals, ABC):
         """
         with Fields(document, path) as fields:
             model = cls.from_parameters(fields.child("parameters"))
-            y = fields.numbers("y")
+            y = fields.times("y")
             frame = stored_frame(fields, len(y))
             model.n_features_in_ = frame.shape[1]
             if fields.boolean("has_names"):
