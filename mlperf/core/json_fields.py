@@ -15,8 +15,8 @@ from mlperf.core.errors import DataError
 
 NOT_FINITE = {"NaN": math.nan, "Inf": math.inf, "-Inf": -math.inf}
 
-SHORTEST, LONGEST = 1e-100, 1e100
-"""Of times in any unit."""
+SHORTEST, LONGEST = 1e-30, 1e30
+"""Of times in any unit; sizes are smaller than the longest, too."""
 
 
 class Fields:
@@ -138,7 +138,7 @@ class Fields:
         )
 
     def times(self, key: str, length: int | None = None) -> FloatArray:
-        """A list of measured times as an array, shape (length,): numbers > 0 whose squares a float can hold, in any unit."""
+        """A list of measured times as an array, shape (length,): numbers > 0 with whose squares and products one can count, in any unit."""
         values = self.numbers(key, length)
         wrong = np.flatnonzero((values < SHORTEST) | (values > LONGEST))
         if len(wrong):

@@ -99,6 +99,25 @@ def table_name(file: Path) -> str | None:
     return None
 
 
+def told(host: Mapping[str, Any], folder: Path, *names: str) -> Mapping[str, Any]:
+    """An object inside ``host.json`` by the names that lead to it; empty where it does not tell.
+
+    Raises
+    ------
+    DataError
+        Something on the way is no object.
+    """
+    found: Any = host
+    for depth, name in enumerate(names, start=1):
+        found = found.get(name)
+        if found is None:
+            return {}
+        if not isinstance(found, Mapping):
+            place = f"{folder / HOST}: $.{'.'.join(names[:depth])}"
+            raise DataError(f"got {found!r:.60}, expected an object", place=place, hint=HOST_HINT)
+    return dict(found)
+
+
 def read_host(folder: Path) -> Mapping[str, Any]:
     """Content of the ``host.json`` in a folder; empty where there is none.
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.json_fields import Fields
+from mlperf.core.json_fields import LONGEST, Fields
 from mlperf.core.shown import Shown
 from mlperf.models.algebra.small_system import RelativeFit
 from mlperf.models.estimators.local.neighbours import Neighbours, SizeScale, nearest
@@ -270,5 +270,8 @@ def stored_frame(fields: Fields, n_rows: int) -> pd.DataFrame:
         if all(isinstance(value, str) for value in column):
             table[name] = column
         else:
-            table[name] = Fields({"values": column}, f"{fields.path}.columns[{place}]").numbers("values", n_rows)
+            numbers = Fields({"values": column}, f"{fields.path}.columns[{place}]").numbers("values", n_rows)
+            if (np.abs(numbers) > LONGEST).any():
+                raise DataError(f"expected numbers up to {LONGEST:g}", place=f"{fields.path}.columns[{place}]")
+            table[name] = numbers
     return pd.DataFrame(table)
