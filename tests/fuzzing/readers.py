@@ -352,8 +352,10 @@ def stored(name: str) -> Callable[[Path], Any]:
 
     def read(folder: Path) -> Any:
         from mlperf import load_model, save_model
+        from mlperf.models.storage.store import KINDS, read_model
 
-        model = load_model(folder / f"{name}.json")
+        path = folder / f"{name}.json"
+        model = read_model(path) if name in KINDS else load_model(path)
         repr(model)
         save_model(model, folder / "again.json")
         load_model(folder / "again.json")
@@ -368,10 +370,50 @@ def stored(name: str) -> Callable[[Path], Any]:
     return read
 
 
-def model_file(name: str) -> Callable[[], bytes]:
-    return functools.partial(seeds.model, name)
+def model_file(name: str, folder: str = "models") -> Callable[[], bytes]:
+    return functools.partial(seeds.model, name, folder)
 
 
+def table_of_today(name: str) -> Callable[[Path], Any]:
+    """Read a model of a table, write and read it again, and predict a few rows."""
+
+    def read(folder: Path) -> Any:
+        from mlperf import load_model, save_model
+        from mlperf.planning.table_prediction import predict_rows
+
+        model = load_model(folder / f"{name}.json", "table")
+        save_model(model, folder / "again.json")
+        load_model(folder / "again.json")
+        rows = pd.DataFrame({"n": [10.0, 300.0], "device": ["a", "b"], "lot": ["lot1", "lot2"]})
+        with np.errstate(over="ignore"):
+            return predict_rows(model, rows).predicted
+
+    return read
+
+
+def quality_of_today(folder: Path) -> Any:
+    from mlperf import load_model
+
+    return np.asarray(load_model(folder / "quality_nodes.json", "mlperf-quality").epochs([8.0, 20.0], [1.2, 1.8], 4.0))
+
+
+def part(home: str) -> Callable[[Path], Any]:
+    """Read a part of a model as the whole would."""
+
+    def read(folder: Path) -> Any:
+        from mlperf.models.registry import load_class
+        from mlperf.models.storage.document import document_from_json, text_of
+        from mlperf.models.storage.store import as_document_error
+
+        document = document_from_json(text_of(folder / "part.json"))
+        with as_document_error("system", "$"):
+            found = load_class(home).from_dict(document, "$")
+        return len(str(found.to_dict()))
+
+    return read
+
+
+PARTS = {"runs": "mlperf.training.run_model:RunModel", "characteristics": "mlperf.training.characteristics.stored:Characteristics"}
 MODELS = tuple(sorted(path.name.partition(".")[0] for path in (seeds.REFERENCE / "models").glob("*.xz")))
 """Names of the files of every kind; another test holds them to the registry."""
 
@@ -419,4 +461,8 @@ READERS: tuple[Reader, ...] = (
     Reader("build", one("build.txt", "fast=gcc -O2 -msse3"), build),
     *(Reader(f"model, {name}", one(f"{name}.json", model_file(name)), stored(name), (), 0.05 if name == "system" else 2.0, endless=True)
       for name in MODELS),
+    *(Reader(f"model of today, {name}", one(f"{name}.json", model_file(name, "model_parts")), table_of_today(name), endless=True)
+      for name in ("table_grouped", "table_chosen")),
+    Reader("model of today, quality", one("quality_nodes.json", model_file("quality_nodes", "model_parts")), quality_of_today),
+    *(Reader(f"model's {name}", one("part.json", model_file(name, "model_parts")), part(home)) for name, home in PARTS.items()),
 )  # fmt: skip

@@ -212,9 +212,9 @@ EXTRA_P_IDS = {
 EXTRA_P_LINES = b'{"params": {"p": 2}, "callpath": "a", "metric": "time", "value": 3.5}\n{"params": {"p": 4}, "value": [1, 2]}\n'
 
 
-def model(name: str) -> bytes:
-    """A model file of an earlier release."""
-    return lzma.decompress((REFERENCE / "models" / f"{name}.json.xz").read_bytes())
+def model(name: str, folder: str = "models") -> bytes:
+    """A stored model file, or a part of one."""
+    return lzma.decompress((REFERENCE / folder / f"{name}.json.xz").read_bytes())
 
 
 def images() -> bytes:

@@ -34,11 +34,34 @@ READING = re.compile(r"(read|load|parse|import|from|stored|recorded)_\w+|\w+_fro
 """Names of functions that read what others wrote."""
 
 ELSEWHERE = {
+    "cli/commands/": "commands around the readers",
     "collect/trainer/rank/": "runs inside the ranks, on what the trainer wrote a moment before",
     "collect/stream/": "reads /proc of a program that runs",
     "collect/protocol/": "reads /proc, /sys and the package's own tables while they grow",
 }
-NOT_FED: dict[str, str] = {}
+"""Files that read what nobody else writes."""
+
+NOT_FED = {
+    "collect/counters/perf_event.py:read_event": "reads what the kernel writes",
+    "datasets/campaigns/campaign.py:load_campaign": "takes the name of a bundled campaign",
+    "datasets/open/open_data.py:read_open": "reads by read_typed_table, as the counter table, and renames",
+    "datasets/reading/cells.py:parse_cell": "runs on damaged cells only",
+    "datasets/reading/cells.py:parse_one_by_one": "runs on damaged cells only",
+    "datasets/reading/source.py:read_standard_input": "the bytes go where those of a file go",
+    "models/estimators/learning/learner_store.py:read_learner": "its archive is read by skops, which need not be installed",
+    "models/estimators/local/grid_local.py:GridLocal.from_table": "fits",
+    "models/estimators/stepwise/stepwise.py:StepwiseOLS.from_formula": "takes a formula, as parse_formula",
+    "models/formula/terms.py:Terms.read_lenient": "takes a frame",
+    "models/inference/fit_blocks.py:FitBlocks.stored_path": "keeps what was read",
+    "models/storage/store.py:Storable.from_dict": "a protocol",
+    "models/uncertainty/intervals.py:Interval.from_dict": "no file holds an interval by itself",
+    "specs/importers/torch_import.py:from_torch": "takes a module of torch, which need not be installed",
+    "specs/zoo/zoo.py:load_cnn": "takes the name of a shipped network",
+    "studies/judgement/runs.py:read_judgement": "reads by read_runs, as the trainer's campaign, and compares with a plan",
+    "systems/base/distributions.py:Distribution.from_counts": "takes an array",
+    "systems/base/distributions.py:Distribution.from_sample": "takes an array",
+}
+"""Functions of such a name that no row of the table calls, with the reason."""
 
 
 def n_cases(reader: Reader) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -126,12 +127,24 @@ def model_from_dict(document: Any, path: str = "$", kinds: Mapping[str, str] = K
     kind = kind_in(document, path, kinds)
     owner = class_of(kind, f"{path}.kind", kinds)
     body = {key: value for key, value in document.items() if key not in ENVELOPE}
-    try:
+    with as_document_error(kind, path):
         return owner.from_dict(body, path)
+
+
+@contextmanager
+def as_document_error(kind: str, path: str) -> Iterator[None]:
+    """Turn what a reader trips over into an error of the document that it reads.
+
+    Raises
+    ------
+    DataError
+        A value is of another kind or shape than a model of this kind has.
+    """
+    try:
+        yield
     except MlperfError:
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        # A reader that trips over a hostile document is still an error of the document.
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"not a model of kind {kind}: {type(error).__name__}: {error}", place=path) from error
 
 
