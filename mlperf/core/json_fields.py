@@ -138,7 +138,7 @@ class Fields:
         )
 
     def times(self, key: str, length: int | None = None) -> FloatArray:
-        """A list of measured times as an array, shape (length,): numbers > 0 with whose squares and products one can count, in any unit."""
+        """A list of measured times in any unit as an array, shape (length,): numbers in [`SHORTEST`, `LONGEST`]."""
         values = self.numbers(key, length)
         wrong = np.flatnonzero((values < SHORTEST) | (values > LONGEST))
         if len(wrong):

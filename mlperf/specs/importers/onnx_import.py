@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mlperf.core.errors import DataError, MissingExtraError
-from mlperf.specs.importers.imported import Imported, unknown_operation
+from mlperf.specs.importers.imported import Imported, sample_shape, unknown_operation
 from mlperf.specs.importers.onnx_nodes import NODES, OnnxNode
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.shape import Shape
@@ -100,7 +100,7 @@ def _input(path: Path, graph: Any, constants: dict[str, Any]) -> Any:
 
 def _input_shape(path: Path, graph: Any, constants: dict[str, Any], given: tuple[int, int, int] | None) -> Shape:
     if given is not None:
-        return Shape(*given)
+        return sample_shape(given, str(path))
     dims = [dim.dim_value for dim in _input(path, graph, constants).type.tensor_type.shape.dim]
     if len(dims) != 4 or min(dims[1:]) < 1:
         hint = "Give input_shape = (maps, height, width), or export with fixed sizes (the batch may stay open)."
