@@ -52,11 +52,11 @@ def file_text(path: Path | str, hint: str = UTF8_HINT) -> str:
         if path.stat().st_size > MAX_BYTES:
             raise DataError(f"got {path.stat().st_size} bytes, expected at most {MAX_BYTES}", place=str(path), hint=hint)
         return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", place=str(path), hint=PATH_HINT) from error
     except UnicodeDecodeError as error:
         got = f"is not UTF-8: got byte {error.object[error.start]:#04x} at offset {error.start}"
         raise DataError(got, place=str(path), hint=hint) from error
+    except (OSError, ValueError) as error:  # a ValueError: a name with a character zero
+        raise DataError(f"cannot be read: {getattr(error, 'strerror', error)}", place=str(path), hint=PATH_HINT) from error
 
 
 def read_json(path: Path | str, kind: type[Kind], hint: str = "") -> Kind:

@@ -13,6 +13,7 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
+from mlperf.planning.inputs import check_kind
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.predict import predict_configurations
 from mlperf.planning.step_prediction import predict_steps, step_calls, step_interval, step_seconds
@@ -113,10 +114,11 @@ def compare_runs(
     DataError
         Nothing to compare with; or the model needs a network's speed and nobody said it.
     UsageError
-        Unknown method.
+        Unknown method, or a model of a table.
     """
     from mlperf.datasets import read_campaign
 
+    check_kind(model)
     found = read_campaign(campaign) if isinstance(campaign, (str, Path)) else campaign
     options = PredictionOptions(method=method, level=level, seed=seed)
     if found.runs is not None:

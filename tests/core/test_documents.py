@@ -28,7 +28,7 @@ from mlperf.core.errors import DataError
 def test_what_is_no_json_object_is_refused_with_its_place(content: bytes, words: str, tmp_path: Path) -> None:
     path = tmp_path / "host.json"
     path.write_bytes(content)
-    with pytest.raises(DataError, match="host.json") as caught:
+    with pytest.raises(DataError, match=r"host\.json") as caught:
         read_json(path, dict)
     assert words in str(caught.value)
 
@@ -47,7 +47,7 @@ def test_what_is_no_json_object_is_refused_with_its_place(content: bytes, words:
 def test_what_is_no_toml_is_refused(content: bytes, words: str, tmp_path: Path) -> None:
     path = tmp_path / "job.toml"
     path.write_bytes(content)
-    with pytest.raises(DataError, match="job.toml") as caught:
+    with pytest.raises(DataError, match=r"job\.toml") as caught:
         read_toml(path)
     assert words in str(caught.value)
 

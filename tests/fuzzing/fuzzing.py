@@ -51,7 +51,7 @@ class Verdict:
 
 @contextmanager
 def limits() -> Iterator[None]:
-    """A limit of processor time, and an address space that grows by some gigabytes at most: what asks for more gets a MemoryError."""
+    """Limit processor time, and memory: what asks for gigabytes more gets a MemoryError."""
 
     def over(_: int, frame: FrameType | None) -> None:
         raise HangError("".join(traceback.format_stack(frame)[-3:]))

@@ -1,4 +1,4 @@
-"""Small damages to valid inputs that know the input's structure: cells, keys, types, lines, tensors, bytes; the same seed, the same damage."""
+"""Damages to valid inputs that know the structure: cells, keys, types, lines, tensors, bytes; one seed, one damage."""
 
 from __future__ import annotations
 

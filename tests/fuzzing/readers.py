@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gzip
 import json
 import runpy
 import tempfile
@@ -374,6 +373,11 @@ def model_file(name: str, folder: str = "models") -> Callable[[], bytes]:
     return functools.partial(seeds.model, name, folder)
 
 
+def weight_of(model: str) -> float:
+    """The model of a campaign takes seconds."""
+    return 0.05 if model == "system" else 2.0
+
+
 def table_of_today(name: str) -> Callable[[Path], Any]:
     """Read a model of a table, write and read it again, and predict a few rows."""
 
@@ -401,11 +405,12 @@ def part(home: str) -> Callable[[Path], Any]:
     """Read a part of a model as the whole would."""
 
     def read(folder: Path) -> Any:
+        from mlperf.core.documents import file_text
         from mlperf.models.registry import load_class
-        from mlperf.models.storage.document import document_from_json, text_of
+        from mlperf.models.storage.document import document_from_json
         from mlperf.models.storage.store import as_document_error
 
-        document = document_from_json(text_of(folder / "part.json"))
+        document = document_from_json(file_text(folder / "part.json"))
         with as_document_error("system", "$"):
             found = load_class(home).from_dict(document, "$")
         return len(str(found.to_dict()))
@@ -425,8 +430,8 @@ READERS: tuple[Reader, ...] = (
     Reader("loop nest", one("nest.toml", seeds.NEST), static_source("nest.toml", {}), weight=2),
     Reader("C source", one("kernel.c", seeds.C_SOURCE), static_source("kernel.c", {"n": 20}), weight=2),
     Reader("listing", one("k.txt", seeds.LISTING), static_code("k.txt"), weight=2),
-    Reader("assembler, AT&T", one("k.s", lambda: (seeds.ASSEMBLY / "gcc12_O2" / "misc_a.s").read_bytes()), static_code("k.s")),
-    Reader("object file", one("k.o", lambda: (seeds.ASSEMBLY / "gcc12_O2" / "misc_a.o").read_bytes()), static_code("k.o"), weight=2),
+    Reader("assembler, AT&T", one("k.s", seeds.compiled("misc_a.s")), static_code("k.s")),
+    Reader("object file", one("k.o", seeds.compiled("misc_a.o")), static_code("k.o"), weight=2),
     Reader("counter table", one("counters.csv", seeds.COUNTERS), counter_table, may_be_missing=True),
     Reader("stream, windows", one("stream.csv", seeds.STREAM), stream_windows, may_be_missing=True),
     Reader("stream, replayed", one("stream.csv", seeds.STREAM), stream_replay, weight=0.5),
@@ -438,7 +443,7 @@ READERS: tuple[Reader, ...] = (
     Reader("campaign", seeds.campaign, campaign, may_be_missing=True),
     Reader("trainer's campaign", seeds.trainer_campaign, trainer_runs, may_be_missing=True),
     Reader("contractions", seeds.contractions, kernel_times, may_be_missing=True),
-    Reader("table of the dictionary", one("sgemm.csv", lambda: gzip.decompress(seeds.campaign()["sgemm.csv.gz"])), dictionary_table, may_be_missing=True),
+    Reader("table of the dictionary", one("sgemm.csv", seeds.products), dictionary_table, may_be_missing=True),
     Reader("any table", one("times.csv", seeds.times), any_table),
     Reader("any table, trained", one("times.csv", seeds.times), trained_table, weight=0.2),
     Reader("joined tables", functools.cache(seeds.joined_sides), joined),
@@ -455,14 +460,15 @@ READERS: tuple[Reader, ...] = (
     Reader("option, factor", one("value.txt", "sum_gradient=0.25"), option(factors)),
     Reader("option, network", one("value.txt", "vgg16"), option(name_or_file)),
     Reader("option, terms", one("value.txt", "m*n, log2(n), poly(m, 2)"), option(term_list)),
-    Reader("configuration", lambda: {"predict.toml": seeds.CONFIG, "model.json": b"{}"}, configuration, spared=("model.json",), weight=2),
+    Reader("configuration", lambda: {"predict.toml": seeds.CONFIG, "model.json": b"{}"}, configuration, ("model.json",), weight=2),
     Reader("cache", one("cache.txt", "l1=32K/64/8"), cache_level),
     Reader("cache of cachegrind", one("cache.txt", "32768,8,64"), cache_geometry),
     Reader("build", one("build.txt", "fast=gcc -O2 -msse3"), build),
-    *(Reader(f"model, {name}", one(f"{name}.json", model_file(name)), stored(name), (), 0.05 if name == "system" else 2.0, endless=True)
+    *(Reader(f"model, {name}", one(f"{name}.json", model_file(name)), stored(name), weight=weight_of(name), endless=True)
       for name in MODELS),
     *(Reader(f"model of today, {name}", one(f"{name}.json", model_file(name, "model_parts")), table_of_today(name), endless=True)
       for name in ("table_grouped", "table_chosen")),
     Reader("model of today, quality", one("quality_nodes.json", model_file("quality_nodes", "model_parts")), quality_of_today),
     *(Reader(f"model's {name}", one("part.json", model_file(name, "model_parts")), part(home)) for name, home in PARTS.items()),
+    Reader("model's machine", one("part.json", seeds.MEASURED_ON), part("mlperf.training.measured_on:MeasuredOn"), weight=0.5),
 )  # fmt: skip

@@ -49,6 +49,16 @@ def campaign() -> Files:
     }
 
 
+def products() -> bytes:
+    """Its table of isolated products, unpacked."""
+    return gzip.decompress(campaign()["sgemm.csv.gz"])
+
+
+def compiled(name: str) -> Callable[[], bytes]:
+    """A stored output of a compiler."""
+    return (ASSEMBLY / "gcc12_O2" / name).read_bytes
+
+
 @cache
 def trainer_campaign() -> Files:
     """Three runs of the asynchronous trainer."""
@@ -95,8 +105,16 @@ def joined_sides() -> Files:
 
 COUNTERS = csv_text({"kernel": ["a", "b"], "exit_code": [0, 0], "cg_Ir": [1000, 2000], "cg_Dr": [300, 500], "cg_Dw": [100, 90],
                      "cg_D1mr": [30, 3], "cg_D1mw": [10, 1], "ru_cpu_s": [0.1, 0.2]})  # fmt: skip
-STREAM = csv_text({"t_s": [round(0.25 * at, 2) for at in range(24)], "interval_s": [0.25] * 24, "performance": ["units"] * 24,
-                   "units": [3 * at for at in range(24)], "cpu_ns": [at * 10**8 for at in range(24)], "load1": [1.5] * 24})  # fmt: skip
+STREAM = csv_text(
+    {
+        "t_s": [round(0.25 * at, 2) for at in range(24)],
+        "interval_s": [0.25] * 24,
+        "performance": ["units"] * 24,
+        "units": [3 * at for at in range(24)],
+        "cpu_ns": [at * 10**8 for at in range(24)],
+        "load1": [1.5] * 24,
+    }
+)
 SIMULATED = """\
 desc: I1 cache:         32768 B, 64 B, 8-way associative
 desc: D1 cache:         32768 B, 64 B, fully associative
@@ -181,6 +199,7 @@ Disassembly of section .text:
 \t\t\t67: R_X86_64_32S\t.rodata
   6b:\te8 00 00 00 00       \tcall   70 <g+0x10>
 """
+MEASURED_ON = b'{"campaign": "c", "processor": "AMD EPYC", "caches": "L1d 48 KiB", "engine": "numpy", "build": "openblas Haswell"}'
 MACHINE = (SHIPPED / "machines" / "kfc.toml").read_bytes()
 JOB = b"dataset_size = 1281167\nn_nodes = 8\nsubbatch_size = 4\nminibatch = [100.0, 172.5]\nepochs = 90\n"
 CONFIG = (
@@ -192,7 +211,8 @@ input_maps = 3
 input_size = 28
 layers = [
  { name = "c1", kind = "conv", n_maps = 8, filter_size = 5, stride = 2, padding = 1 }, { name = "r1", kind = "activation" },
- { name = "p1", kind = "pool", filter_size = 2 }, { name = "n1", kind = "batch_norm" }, { name = "s1", kind = "add", inputs = ["n1", "p1"] },
+ { name = "p1", kind = "pool", filter_size = 2 }, { name = "n1", kind = "batch_norm" },
+ { name = "s1", kind = "add", inputs = ["n1", "p1"] },
  { name = "f", kind = "fc", n_maps = 10 }, { name = "s", kind = "softmax" },
 ]
 """

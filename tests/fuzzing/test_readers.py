@@ -30,7 +30,9 @@ TOTAL_WEIGHT = sum(reader.weight for reader in READERS)
 PACKAGE = Path(mlperf.__file__).parent
 BY_NAME = pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
 
-READING = re.compile(r"(read|load|parse|import|from|stored|recorded)_\w+|\w+_from_(dict|text|json|toml|fields|host)|find_(cnn|machine)")
+READING = re.compile(
+    r"(read|load|parse|import|from|stored|recorded)_\w+|\w+_from_(dict|text|json|toml|fields|host)|find_(cnn|machine)"
+)
 """Names of functions that read what others wrote."""
 
 ELSEWHERE = {
@@ -55,6 +57,7 @@ NOT_FED = {
     "models/inference/fit_blocks.py:FitBlocks.stored_path": "keeps what was read",
     "models/storage/store.py:Storable.from_dict": "a protocol",
     "models/uncertainty/intervals.py:Interval.from_dict": "no file holds an interval by itself",
+    "specs/importers/torch_function.py:from_function": "calls the user's own program",
     "specs/importers/torch_import.py:from_torch": "takes a module of torch, which need not be installed",
     "specs/zoo/zoo.py:load_cnn": "takes the name of a shipped network",
     "studies/judgement/runs.py:read_judgement": "reads by read_runs, as the trainer's campaign, and compares with a plan",

@@ -40,7 +40,7 @@ class ModelPath(click.Path):
         """Return a Path: of a file that exists, or the bare name."""
         from mlperf.studies.model_files import bundled_models
 
-        if not Path(value).exists() and str(value) in bundled_models():
+        if str(value) in bundled_models() and not Path(value).exists():
             return Path(value)
         return super().convert(value, param, ctx)
 

@@ -19,8 +19,10 @@ from mlperf.specs.network.cnn import CnnSpec
 TEST_SHARE = 0.2
 FULL_BYTE = 255.0
 N_GRATINGS, N_ORIENTATIONS, NOISE = 1800, 10, 0.15
-DAMAGED = (OSError, EOFError, ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError, RuntimeError)
-DAMAGED += (zipfile.BadZipFile, zlib.error, struct.error, SyntaxError)
+DAMAGED: tuple[type[Exception], ...] = (
+    *(OSError, EOFError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, SyntaxError),
+)
 """What NumPy and zipfile raise on archives that were cut off, overwritten, packed otherwise or never were any."""
 
 LAYOUT_HINT = "Save with np.savez(path, images=..., labels=...); images (n, height, width) or (n, height, width, maps)."

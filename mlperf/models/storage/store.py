@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from mlperf.core.documents import file_text
 from mlperf.core.errors import DataError, MlperfError, UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import plain
 from mlperf.models.registry import STORED, load_class
-from mlperf.models.storage.document import document_from_json, document_to_json, placed, text_of
+from mlperf.models.storage.document import document_from_json, document_to_json, placed
 
 FORMAT = "mlperf-model"
 VERSION = 1
@@ -194,4 +195,4 @@ def read_model(path: str | Path, kinds: Mapping[str, str] = KINDS) -> Any:
     DataError
         Where the file cannot be read or holds no model.
     """
-    return model_from_json(text_of(path), path, kinds)
+    return model_from_json(file_text(path), path, kinds)

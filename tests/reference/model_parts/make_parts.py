@@ -31,7 +31,8 @@ def grouped_table() -> pd.DataFrame:
     device = rng.choice(list("abcd"), len(sizes))
     device[:2] = "e"
     time_s = (1e-6 * sizes**1.5 + 1e-4) * np.where(device == "b", 2.0, 1.0) * rng.lognormal(0.0, 0.05, len(sizes))
-    return pd.DataFrame({"n": sizes, "device": device, "lot": [f"lot{number % 9}" for number in range(len(sizes))], "time_s": time_s})
+    lots = [f"lot{number % 9}" for number in range(len(sizes))]
+    return pd.DataFrame({"n": sizes, "device": device, "lot": lots, "time_s": time_s})
 
 
 def documents() -> dict[str, Any]:
