@@ -10,13 +10,10 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import LONGEST, SHORTEST, FloatArray
 from mlperf.core.errors import DataError
 
 NOT_FINITE = {"NaN": math.nan, "Inf": math.inf, "-Inf": -math.inf}
-
-SHORTEST, LONGEST = 1e-30, 1e30
-"""Of times in any unit; sizes are smaller than the longest, too."""
 
 
 class Fields:

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 from sklearn.utils.validation import check_is_fitted
 
-from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.arrays import LONGEST, BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.json_fields import LONGEST, Fields
+from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
 from mlperf.models.algebra.small_system import RelativeFit
 from mlperf.models.estimators.local.neighbours import Neighbours, SizeScale, nearest
