@@ -445,7 +445,7 @@ READERS: tuple[Reader, ...] = (
     Reader("contractions", seeds.contractions, kernel_times, may_be_missing=True),
     Reader("table of the dictionary", one("sgemm.csv", seeds.products), dictionary_table, may_be_missing=True),
     Reader("any table", one("times.csv", seeds.times), any_table),
-    Reader("any table, trained", one("times.csv", seeds.times), trained_table, weight=0.2),
+    Reader("any table, trained", one("times.csv", seeds.times), trained_table, weight=0.5),
     Reader("joined tables", functools.cache(seeds.joined_sides), joined),
     Reader("GPU campaign", gpu_run, gpu_import),
     Reader("Extra-P", one("experiment.json", lambda: json.dumps(seeds.EXTRA_P).encode()), extra_p),
