@@ -65,6 +65,11 @@ def read_nest(path: Path | str) -> Nest:
         _reference(row, arrays, loops, f"{place}, reference {number}")
         for number, row in enumerate(_rows(table, "references", place), 1)
     ]
+    check_names_once("array", [array.name for array in arrays], place)
+    check_names_once("loop", [loop.name for loop in loops], place)
+    idle = {array.name for array in arrays} - {reference.array for _, reference in references}
+    if idle:
+        raise DataError(f"got array {min(idle)!r} without a reference, expected one", place=place, hint="Remove the array.")
     nest = Nest(str(table["name"]), arrays, (_nested(loops, references, _counts(table, place)),), place)
     sizes = table.get("sizes", {})
     if not isinstance(sizes, Mapping):
@@ -72,6 +77,13 @@ def read_nest(path: Path | str) -> Nest:
     for name, value in sizes.items():
         _whole(value, 1, f"{place}, sizes, {name}")
     return nest.with_sizes(sizes)
+
+
+def check_names_once(kind: str, names: list[str], place: str) -> None:
+    """Accept names only if each occurs once; DataError: names the second one."""
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise DataError(f"got {kind} {name!r} twice, expected every {kind} once", place=place, hint="Rename one of them.")
 
 
 def _rows(table: Mapping[str, Any], key: str, place: str) -> list[Mapping[str, Any]]:
