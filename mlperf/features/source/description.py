@@ -61,12 +61,12 @@ def read_nest(path: Path | str) -> Nest:
     )
     arrays = tuple(_array(row, f"{place}, array {number}") for number, row in enumerate(_rows(table, "arrays", place), 1))
     loops = [_loop_row(row, f"{place}, loop {number}") for number, row in enumerate(_rows(table, "loops", place), 1)]
+    check_names_once("array", [array.name for array in arrays], place)
+    check_names_once("loop", [loop.name for loop in loops], place)
     references = [
         _reference(row, arrays, loops, f"{place}, reference {number}")
         for number, row in enumerate(_rows(table, "references", place), 1)
     ]
-    check_names_once("array", [array.name for array in arrays], place)
-    check_names_once("loop", [loop.name for loop in loops], place)
     idle = {array.name for array in arrays} - {reference.array for _, reference in references}
     if idle:
         raise DataError(f"got array {min(idle)!r} without a reference, expected one", place=place, hint="Remove the array.")
