@@ -16,13 +16,15 @@ from mlperf.core.documents import read_json
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
 from mlperf.datasets.campaigns.write import write_csv
+from mlperf.datasets.dictionary.numbers import EMPTY_HINT
 from mlperf.datasets.reading.any_table import read_typed_table
 
 LEAST_WARM_UP = 5
 WARM_UP_SHARE = 0.1
 NOT_USED = -1
 GPU_COLUMNS = ("node", "gpu", "iteration", "start_s", *GPU_TIMES, "version", "update")
-UPDATE_COLUMNS = ("node", "update", "start_s", *UPDATE_TIMES, "iteration_s")
+NEXT_START = "iteration_s"
+UPDATE_COLUMNS = ("node", "update", "start_s", *UPDATE_TIMES, NEXT_START)
 RULE = (
     f"the first tenth of a run's updates, at least {LEAST_WARM_UP}, and the last update are left out; GPU iterations count when "
     "they begin and end between the first and the last counted update of their node"
@@ -128,8 +130,15 @@ def stored_records(folder: Path) -> Records:
     DataError
         A column is missing, or a cell is no number: names file, line, column and value.
     """
-    gpu, updates = (
-        read_typed_table(folder / f"{name}.csv.gz", needed, numbers=lambda _: True, signed=("start_s",)).frame
-        for name, needed in (("gpu", GPU_COLUMNS), ("updates", UPDATE_COLUMNS))
-    )
+    gpu, updates = (_whole_table(folder, *table) for table in (("gpu", GPU_COLUMNS), ("updates", UPDATE_COLUMNS)))
     return Records(gpu, updates, tuple(read_json(folder / "end.json", list)))
+
+
+def _whole_table(folder: Path, name: str, needed: tuple[str, ...]) -> pd.DataFrame:
+    """A table of records in which no needed cell is missing, but the time to an update that never came."""
+    table = read_typed_table(folder / f"{name}.csv.gz", needed, numbers=lambda _: True, signed=("start_s",))
+    for column in (each for each in needed if each != NEXT_START):
+        missing = table.frame[column].isna().to_numpy()
+        if missing.any():
+            raise table.grid.error(int(missing.argmax()), column, "a number", EMPTY_HINT)
+    return table.frame
