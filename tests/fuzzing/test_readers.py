@@ -56,7 +56,6 @@ NOT_FED = {
     "models/estimators/local/grid_local.py:GridLocal.from_table": "fits",
     "models/estimators/stepwise/stepwise.py:StepwiseOLS.from_formula": "takes a formula, as parse_formula",
     "models/formula/terms.py:Terms.read_lenient": "takes a frame",
-    "models/inference/fit_blocks.py:FitBlocks.stored_path": "keeps what was read",
     "models/storage/store.py:Storable.from_dict": "a protocol",
     "models/uncertainty/intervals.py:Interval.from_dict": "no file holds an interval by itself",
     "specs/importers/torch_function.py:from_function": "calls the user's own program",
