@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import LONGEST, SHORTEST, FloatArray
 from mlperf.core.errors import DataError
 
 NOT_FINITE = {"NaN": math.nan, "Inf": math.inf, "-Inf": -math.inf}
@@ -134,6 +134,14 @@ class Fields:
             dtype=np.float64,
         )
 
+    def times(self, key: str, length: int | None = None) -> FloatArray:
+        """A list of measured times in any unit as an array, shape (length,): numbers in [`SHORTEST`, `LONGEST`]."""
+        values = self.numbers(key, length)
+        wrong = np.flatnonzero((values < SHORTEST) | (values > LONGEST))
+        if len(wrong):
+            self._refuse(f"{self.path}.{key}[{wrong[0]}]", float(values[wrong[0]]), f"a time in [{SHORTEST:g}, {LONGEST:g}]")
+        return values
+
     def integers(self, key: str, length: int | None = None, *, lower: int = 0, upper: int = 2**53) -> tuple[int, ...]:
         """A list of whole numbers in [lower, upper]."""
         values = self.items(key, length)
@@ -208,5 +216,6 @@ def frame_from_dict(value: Any, path: str) -> pd.DataFrame:
     """A table as `mlperf.core.shown.plain` wrote it."""
     with Fields(value, path) as fields:
         columns = fields.texts("columns")
-        rows = [list(row) for row in fields.items("rows")]
+        items = [Fields({"row": row}, f"{path}.rows[{at}]") for at, row in enumerate(fields.items("rows"))]
+        rows = [item.items("row", len(columns)) for item in items]
     return pd.DataFrame(rows, columns=list(columns)).replace({"NaN": np.nan, "Inf": np.inf, "-Inf": -np.inf}).infer_objects()

@@ -13,6 +13,7 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
+from mlperf.planning.inputs import check_kind
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.predict import predict_configurations
 from mlperf.planning.step_prediction import predict_steps, step_calls, step_interval, step_seconds
@@ -98,11 +99,11 @@ def compare_runs(
     model : Model
         From `mlperf.train`.
     campaign : Campaign, str or Path
-        Whose ``runs.csv`` (with ``machine``) or ``steps.csv`` holds the measurements.
+        Whose ``runs.csv`` or ``steps.csv`` holds the measurements.
     cnns : sequence of str, optional
         Only these CNNs; default all.
     machine : MachineSpec, optional
-        Needed for ``runs.csv``.
+        Of asynchronous runs; by default as large as they were, with the network that their ``host.json`` says was waited for.
     method : str
         A key of `mlperf.training.gradient.gradient.METHODS`.
     level, seed
@@ -111,16 +112,17 @@ def compare_runs(
     Raises
     ------
     DataError
-        Nothing to compare with.
+        Nothing to compare with; or the model needs a network's speed and nobody said it.
     UsageError
-        Unknown method.
+        Unknown method, or a model of a table.
     """
     from mlperf.datasets import read_campaign
 
+    check_kind(model)
     found = read_campaign(campaign) if isinstance(campaign, (str, Path)) else campaign
     options = PredictionOptions(method=method, level=level, seed=seed)
-    if found.runs is not None and machine is not None:
-        table = _runs_table(model, found, machine, options)
+    if found.runs is not None:
+        table = _runs_table(model, found, machine or machine_of_runs(found), options)
     else:
         table = _steps_table(model, found, options)
     if cnns is not None:
@@ -141,6 +143,26 @@ def comparison(table: pd.DataFrame) -> Comparison:
         errors[str(quantity)] = relative_errors(rows["predicted"], rows["measured"])
         coverage[str(quantity)] = float(rows["inside"].mean())
     return Comparison(table, errors, coverage)
+
+
+def machine_of_runs(campaign: Campaign) -> MachineSpec:
+    """The machine that asynchronous runs tell of: their nodes and GPUs, and the network they waited for where none was real.
+
+    Raises
+    ------
+    DataError
+        ``host.json`` holds another thing than numbers in the place of the network's latency and speed.
+    """
+    runs = campaign.table("runs")
+    is_waited = "network" in campaign.told("protocol", "asgd", "waits")
+    waited = campaign.told("protocol", "asgd", "network") if is_waited else {}
+    return MachineSpec(
+        campaign.name,
+        max_nodes=int(runs["n_nodes"].max()),
+        n_gpus_per_node=int(runs["n_gpus_per_node"].max()),
+        latency_s=waited.get("latency_s"),
+        bandwidth_bytes_per_s=waited.get("bytes_per_s"),
+    )
 
 
 def _steps_table(model: Model, campaign: Campaign, options: PredictionOptions) -> pd.DataFrame:

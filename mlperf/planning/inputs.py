@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from mlperf.core.arrays import IntArray
-from mlperf.core.errors import DataError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.features.network.components import component_columns
 from mlperf.planning.step_prediction import StepCalls, step_calls
 from mlperf.specs.data_types import SINGLE
@@ -23,6 +24,7 @@ from mlperf.systems.base.times import RunGrid
 from mlperf.training.model import Model
 
 Counts = int | Sequence[int]
+MOST_CONFIGURATIONS = 10**7
 RUN_COLUMNS = ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")
 
 
@@ -72,9 +74,31 @@ def configuration_inputs(
     ------
     DataError
         The model reads counters of kernels, and nobody said where those of an unseen network come from.
+    UsageError
+        The model is one of a table.
     """
+    check_kind(model)
     columns = component_columns(configs, cnns)
     return ConfigurationInputs(tuple(cnns), machine, configs, columns, step_calls(model.gradient, cnns, configs), optimizer)
+
+
+def check_kind(model: object) -> None:
+    """Accept the model of a campaign.
+
+    Raises
+    ------
+    UsageError
+        It is one of a table, or of something else; says what it can be asked.
+    """
+    if isinstance(model, Model):
+        return
+    target = getattr(model, "target", None)
+    if target is None:
+        raise UsageError(f"got {type(model).__name__}, expected the model of a campaign", hint="mlperf.train(campaign) makes one.")
+    hint = (
+        "Rows of a table: mlperf predict --rows, or predict_rows and compare_rows of mlperf.planning. Networks: train a campaign."
+    )
+    raise UsageError(f"got the model of a table ({target}), expected one of a campaign", hint=hint)
 
 
 def of_job(job: JobSpec, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,8 +132,11 @@ def machine_of(machine: MachineSpec | str | Path) -> MachineSpec:
 def configurations(
     cnns: Iterable[int], n_nodes: Counts, n_gpus_per_node: Counts, subbatch_size: Counts, dataset_size: int
 ) -> pd.DataFrame:
-    """Every combination as the rows that `configuration_inputs` takes."""
+    """Every combination as the rows that `configuration_inputs` takes; UsageError: more of them than memory takes."""
     axes = [list(cnns), _several(n_nodes), _several(n_gpus_per_node), _several(subbatch_size)]
+    if (n_configs := prod(map(len, axes))) > MOST_CONFIGURATIONS:
+        got = f"got {n_configs:,} configurations, expected at most {MOST_CONFIGURATIONS:,}"
+        raise UsageError(got, hint="Name fewer nodes, GPUs and sub-batches, or a step: 1:1024:16.")
     names = ["cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
     return pd.MultiIndex.from_product(axes, names=names).to_frame(index=False).assign(dataset_size=dataset_size)
 

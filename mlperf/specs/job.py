@@ -7,11 +7,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
 from mlperf.specs.data_types import SINGLE, data_type
 from mlperf.specs.network.fields import Figure, check_figures, check_keys, placed
-from mlperf.specs.network.toml import read_toml, toml_text
+from mlperf.specs.network.toml import toml_text
 from mlperf.specs.optimizers import MOMENTUM_SGD, optimizer
 
 _FIGURES = (

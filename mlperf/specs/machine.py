@@ -8,11 +8,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
 from mlperf.core.suggest import did_you_mean
 from mlperf.specs.network.fields import Figure, check_figures, check_keys, check_texts, placed
-from mlperf.specs.network.toml import read_toml, toml_text
+from mlperf.specs.network.toml import toml_text
 
 _FIGURES = (
     Figure("max_nodes", whole=True, least=1),

@@ -19,7 +19,7 @@ from mlperf.models.formula.terms import Terms
 from mlperf.models.validation.scores import r2
 from mlperf.training.characteristics.stored import RUN, SURROGATE, stand_in_name
 from mlperf.training.gradient.gradient import EXPLAINED
-from mlperf.training.gradient.gradient_accuracy import errors, fit_without, predicted_steps
+from mlperf.training.gradient.gradient_accuracy import check_predictable, errors, fit_without, predicted_steps
 from mlperf.training.gradient.gradient_characteristics import GradientCharacteristics, terms_of
 from mlperf.training.gradient.gradient_data import gradient_data
 from mlperf.training.training import cnn_folds, fit_sgemm
@@ -135,6 +135,7 @@ def characteristic_gain(
     for number, variant in enumerate(variants):
         own = parts[number * len(folds) : (number + 1) * len(folds)]
         steps = pd.concat([part.steps for part in own], ignore_index=True)
+        check_predictable(steps, data.calls)
         summary = errors(steps, method)
         rows.append(
             {

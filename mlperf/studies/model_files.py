@@ -9,8 +9,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from mlperf.core.documents import file_text
 from mlperf.core.errors import UsageError
-from mlperf.models.storage.document import document_from_json, placed, text_of
+from mlperf.models.storage.document import document_from_json, placed
 from mlperf.models.storage.store import KINDS, kind_in, model_from_dict, write_model
 
 
@@ -100,9 +101,9 @@ def bundled_models() -> tuple[str, ...]:
 
 
 def _text(path: str | Path) -> str:
-    if not Path(path).exists() and str(path) in bundled_models():
+    if str(path) in bundled_models() and not Path(path).exists():
         return gzip.decompress((BUNDLED / f"{path}.json.gz").read_bytes()).decode("utf-8")
-    return text_of(path)
+    return file_text(path)
 
 
 def homes() -> dict[str, str]:

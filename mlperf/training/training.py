@@ -16,7 +16,7 @@ from mlperf.models import GridLocal
 from mlperf.training.components.component_fit import fit_components
 from mlperf.training.components.component_rows import operation_rows, run_rows
 from mlperf.training.gradient.gradient import METHODS, GradientModel, fit_gradient
-from mlperf.training.gradient.gradient_accuracy import LeftOut, accuracy_table, kernel_accuracy, leave_groups_out
+from mlperf.training.gradient.gradient_accuracy import LeftOut, accuracy_table, check_predictable, kernel_accuracy, leave_groups_out
 from mlperf.training.gradient.gradient_characteristics import GradientCharacteristics
 from mlperf.training.gradient.gradient_data import CLOCK, GradientData, gradient_data
 from mlperf.training.gradient.score import GradientScore
@@ -186,7 +186,7 @@ def with_runs(model: Model, campaigns: Sequence[Campaign], leave_out: Sequence[s
 
 def _cache_bytes(campaigns: Sequence[Campaign]) -> Mapping[str, int]:
     """Caches of the first host that is known, by level."""
-    known = (campaign.host.get("host", {}).get("cache_bytes", {}) for campaign in campaigns)
+    known = (campaign.cache_bytes for campaign in campaigns)
     return next((found for found in known if found), {})
 
 
@@ -230,6 +230,7 @@ def cnn_folds(cnns: Sequence[str], n_folds: int, seed: int) -> list[list[str]]:
 
 
 def _score(left_out: LeftOut, data: GradientData) -> GradientScore:
+    check_predictable(left_out.steps, data.calls)
     kernels = kernel_accuracy(left_out.calls)
     return GradientScore(
         left_out.steps,

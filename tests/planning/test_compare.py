@@ -9,6 +9,7 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import DataError, UsageError
+from mlperf.planning.compare import machine_of_runs
 from mlperf.specs import JobSpec, load_machine
 
 
@@ -31,3 +32,42 @@ def test_what_cannot_be_compared_is_refused(small_model: Any, small_campaign: Pa
         mlperf.compare_runs(small_model, small_campaign, method="lerant")
     with pytest.raises(DataError, match="no measured row of those CNNs"):
         mlperf.compare_runs(small_model, small_campaign, cnns=["vgg19"])
+
+
+@pytest.mark.slow
+def test_asynchronous_runs_are_compared_on_the_machine_that_they_tell_of(simulated_campaign: Path) -> None:
+    """Measured is what runs.csv holds, predicted what the same setting is predicted to take; no machine need be named."""
+    model, campaign = mlperf.train(simulated_campaign), mlperf.read_campaign(simulated_campaign)
+    found = mlperf.compare_runs(model, simulated_campaign)
+    runs = campaign.table("runs")
+    assert set(found.errors) == {"epoch_s", "gpu_iteration_s", "update_iteration_s", "mean_minibatch_size"}
+    for quantity, rows in found.table.groupby("quantity"):
+        assert rows.set_index("run")["measured"].to_dict() == runs.set_index("run")[quantity].to_dict()
+        assert found.errors[quantity].mape < 0.1
+    row = found.table[found.table["quantity"] == "update_iteration_s"].iloc[0]
+    sizes = {name: int(row[name]) for name in ("n_nodes", "n_gpus_per_node", "subbatch_size")}
+    job = JobSpec(dataset_size=100_000)
+    alone = mlperf.predict_epoch(model, campaign.cnns["one"], load_machine("kfc"), job, **sizes)
+    assert row["predicted"] == pytest.approx(alone.update_iteration_s[0], rel=1e-9)
+    assert not found.table["predicted"].equals(found.table["measured"])
+
+
+def test_the_machine_of_runs_has_the_network_they_waited_for() -> None:
+    """asgd-slow-network waited for 1 GB/s and 20 us; the digits ran on a real network that nobody described."""
+    slow, real = (machine_of_runs(mlperf.read_campaign(name)) for name in ("asgd-slow-network", "asgd-digits"))
+    assert (slow.bandwidth_bytes_per_s, slow.latency_s) == (1e9, 2e-5)
+    assert (slow.max_nodes, real.max_nodes) == (4, 2)
+    assert (real.bandwidth_bytes_per_s, real.latency_s) == (None, None)
+
+
+@pytest.mark.slow
+def test_a_model_that_needs_the_network_of_real_runs_says_so(small_model: Any) -> None:
+    with pytest.raises(DataError, match="component 'allreduce' was not measured") as caught:
+        mlperf.compare_runs(small_model, "asgd-digits")
+    assert "latency_s" in str(caught.value.hint)
+
+
+def test_a_file_in_the_place_of_a_campaign_is_refused(small_model: Any, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(DataError, match="got a file, expected the folder of a campaign"):
+        mlperf.compare_runs(small_model, tmp_path / "t.csv")

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
+import mlperf
+from mlperf.core.errors import UsageError
 from mlperf.planning.inputs import configuration_inputs, configurations
-from mlperf.specs import load_cnn, load_machine
+from mlperf.specs import JobSpec, load_cnn, load_machine
 
 
 def test_every_combination_stands_once_the_last_axis_fastest() -> None:
@@ -25,3 +28,24 @@ def test_some_configurations_read_what_they_would_alone(small_model: Any) -> Non
     pd.testing.assert_frame_equal(taken.columns, alone.columns)
     pd.testing.assert_frame_equal(taken.steps.calls, alone.steps.calls, check_dtype=False)
     assert taken.run.subbatch_size.tolist() == configs["subbatch_size"].iloc[rows].tolist()
+
+
+def test_more_configurations_than_memory_takes_are_refused_before_they_are_made() -> None:
+    with pytest.raises(UsageError, match="got 1,000,000,000,000 configurations, expected at most 10,000,000"):
+        configurations(range(1), range(1, 10_001), range(1, 10_001), range(1, 10_001), 1000)
+
+
+def test_the_model_of_a_table_is_told_what_it_can_be_asked() -> None:
+    table = pd.DataFrame({"m": np.arange(1.0, 31.0), "time_s": np.arange(1.0, 31.0) * 1.01})
+    model: Any = mlperf.train(table, target="time_s", terms=["m"], method="ols")
+    machine, job = load_machine("kfc"), JobSpec(dataset_size=1000)
+    for ask in (
+        lambda: mlperf.predict_epoch(model, load_cnn("alexnet"), machine, job),
+        lambda: mlperf.search_runs(model, load_cnn("alexnet"), machine, job),
+        lambda: mlperf.compare_runs(model, "asgd-emulated"),
+    ):
+        with pytest.raises(UsageError, match=r"got the model of a table \(time_s\), expected one of a campaign") as caught:
+            ask()
+        assert "mlperf predict --rows" in str(caught.value.hint)
+    with pytest.raises(UsageError, match="got str, expected the model of a campaign"):
+        mlperf.compare_runs("model.json", "asgd-emulated")  # type: ignore[arg-type]

@@ -42,6 +42,17 @@ def test_an_old_file_is_read_predicts_alike_and_is_written_as_it_was(name: str, 
     assert MAKER["said_by"](name, model) == pytest.approx(said[name], rel=1e-12)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_an_old_model_is_shown(name: str, tmp_path: Path) -> None:
+    """At the prompt, and as a frame where it has one; a figure that the file lacks is missing there."""
+    model = load_model(unpacked(name, tmp_path))
+    assert type(model).__name__ in repr(model)
+    if name == "table":
+        shown = model.to_frame()
+        assert shown["coef"].notna().all()
+        assert shown["vif"].isna().all()
+
+
 def test_every_home_is_a_class_that_reads_and_writes() -> None:
     for home in homes().values():
         module, _, name = home.partition(":")

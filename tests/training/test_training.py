@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import pandas as pd
 import pytest
 
 import mlperf
-from mlperf.core.errors import DataError, UsageError
+from mlperf.core.errors import DataError, FitError, UsageError
+from mlperf.datasets import write_table
 from mlperf.models.storage.document import document_to_json
 from mlperf.specs import load_cnn
 from mlperf.training.gradient.gradient import METHODS
@@ -94,3 +96,24 @@ def test_any_table_is_trained_by_formula_or_terms(tmp_path: Path) -> None:
     assert by_terms.errors.errors.mape < 0.03
     np.testing.assert_allclose(by_terms.predict(table), by_formula.predict(table), rtol=1e-9)
     np.testing.assert_allclose(by_terms.predict(table), truth, rtol=0.03)
+
+
+def test_too_few_networks_are_told_what_is_missing(small_campaign: Path, tmp_path: Path) -> None:
+    """Two networks at two sub-batch sizes: without one of them there are two calls of a softmax, and a fit needs four."""
+    folder = tmp_path / "two"
+    shutil.copytree(small_campaign, folder)
+    whole = mlperf.read_campaign(folder)
+    for file in (folder / "cnns").glob("*.toml"):
+        if file.stem not in ("cnn00", "cnn01"):
+            file.unlink()
+    for table in ("kernels", "steps"):
+        rows = getattr(whole, table)
+        (folder / f"{table}.csv").unlink()
+        kept = rows[rows["cnn"].isin(("cnn00", "cnn01")) & (rows["subbatch_size"] <= 2)]
+        write_table(kept.reset_index(drop=True), folder / f"{table}.csv", table)
+    with pytest.raises(FitError, match="no CNN can be predicted from the others") as caught:
+        mlperf.train(folder)
+    assert "without cnn00 there are 2 calls of" in caught.value.message
+    assert "2 of softmax" in caught.value.message
+    assert "expected at least 4 of each" in caught.value.message
+    assert "mlperf collect" in str(caught.value.hint)

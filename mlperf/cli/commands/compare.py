@@ -19,6 +19,7 @@ from mlperf.core.errors import UsageError
 Examples:
   mlperf compare model.json campaign/
   mlperf compare model.json campaign/ --only vgg11 --max-error 0.08 --plot compare.svg
+  mlperf compare model.json asgd-networks
   mlperf compare table-model.json measured.csv --by device
 """
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,27 +12,46 @@ import click
 from mlperf.cli.framework.group import command_words, record_name
 from mlperf.cli.framework.outputs import CONFIG, check_outputs
 from mlperf.cli.framework.show import Settings, Show
-from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, OLD_MODEL, Counts, NameOrFile, Window, Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, OLD_MODEL, Counts, NameList, NameOrFile, TermList, Window, Words
+from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.progress import Bar, Silent, progress_shown
 from mlperf.core.suggest import did_you_mean
 
 
-def _read_config(path: Path, command: str, known: Mapping[str, str]) -> dict[str, Any]:
+def _read_config(path: Path, command: str, known: Mapping[str, click.Parameter]) -> dict[str, Any]:
     """Parameter values that a TOML file gives a command, at top level or in a table named after it; ``-`` and ``_`` alike."""
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(str(error), place=str(path), hint="write options as TOML: nodes = 8") from error
+    content = read_toml(path)
     outside_tables = {key: value for key, value in content.items() if not isinstance(value, Mapping)}
     found = content.get(command, content.get(command.split()[-1], outside_tables))
+    if not isinstance(found, Mapping):
+        got = f"got {found!r} under the command's name, expected a table of its options"
+        raise DataError(got, place=str(path), hint=f"Write [{command.split()[-1]}] and below it options: nodes = 8")
     options = {key.replace("-", "_"): value for key, value in found.items()}
     for key in options:
         if key not in known:
             raise UsageError(
                 f"got option {key!r}, expected one of mlperf {command}", place=str(path), hint=did_you_mean(key, known)
             )
-    return {known[key]: value for key, value in options.items()}
+    return {str(known[key].name): given_value(known[key], value, f"{path}, {key}") for key, value in options.items()}
+
+
+def given_value(option: click.Parameter, value: Any, place: str) -> Any:
+    """A value of a configuration as the command line would give it: a text, several of them for an option that may be repeated.
+
+    Raises
+    ------
+    UsageError
+        A table or a date, or a list where the option takes one value.
+    """
+    parts = value if isinstance(value, list) else [value]
+    takes_list = getattr(option, "multiple", False) or isinstance(option.type, (Counts, TermList, NameList))
+    if not all(isinstance(part, (str, int, float)) for part in parts) or (parts is value and not takes_list):
+        raise UsageError(f"got {value!r:.60}, expected a text or a number", place=place, hint="As on the command line: nodes = 8.")
+    if isinstance(value, bool):
+        return value
+    texts = [str(part) for part in parts]
+    return texts if parts is value or getattr(option, "multiple", False) else texts[0]
 
 
 def load_config(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:  # noqa: ARG001 - click's signature
@@ -41,7 +59,7 @@ def load_config(ctx: click.Context, param: click.Parameter, path: Path | None) -
     if path is None:
         return
     ctx.meta[CONFIG] = path
-    known = {name.lstrip("-").replace("-", "_"): str(option.name) for option in ctx.command.params for name in option.opts}
+    known = {name.lstrip("-").replace("-", "_"): option for option in ctx.command.params for name in option.opts}
     ctx.default_map = {**(ctx.default_map or {}), **_read_config(path, command_words(ctx), known)}
 
 

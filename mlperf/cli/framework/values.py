@@ -18,6 +18,10 @@ OLD_OR_INPUT = click.Path(exists=True, dir_okay=False, allow_dash=True, path_typ
 FOLDER = OutputFolder()
 
 
+MOST_COUNTS = 100_000
+LARGEST_COUNT = 10**12
+
+
 class Words(click.Choice[str]):
     """One of a few words; a wrong one is answered with the nearest."""
 
@@ -37,7 +41,7 @@ class ModelPath(click.Path):
         """Return a Path: of a file that exists, or the bare name."""
         from mlperf.studies.model_files import bundled_models
 
-        if not Path(value).exists() and str(value) in bundled_models():
+        if str(value) in bundled_models() and not Path(value).exists():
             return Path(value)
         return super().convert(value, param, ctx)
 
@@ -69,7 +73,7 @@ class NameOrFile(click.ParamType):  # type: ignore[type-arg]
         """Return a Path for an existing file, the name for a shipped one."""
         text = str(value)
         path = Path(text)
-        if path.is_file():
+        if is_file(path):
             return path
         if self.functions and ":" in text and path.suffix != ".toml":
             return text
@@ -83,6 +87,14 @@ class NameOrFile(click.ParamType):  # type: ignore[type-arg]
         """Shipped names that begin like this, then files."""
         known = [CompletionItem(name) for name in self.names() if name.startswith(incomplete)]
         return [*known, CompletionItem(incomplete, type="file")]
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; a name that no file system takes is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 class Window(click.ParamType):  # type: ignore[type-arg]
@@ -114,8 +126,11 @@ class Counts(click.ParamType):  # type: ignore[type-arg]
         if isinstance(value, tuple):
             return value
         entries = value if isinstance(value, list) else str(value).split(",")
-        numbers = {number for entry in entries for number in self.entry(str(entry), param, ctx)}
-        return tuple(sorted(numbers))
+        ranges = [self.entry(str(entry), param, ctx) for entry in entries]
+        n_counts = sum(map(len, ranges))
+        if n_counts > MOST_COUNTS:
+            self.fail(f"got {n_counts:,} counts, expected at most {MOST_COUNTS:,}: name a step, as in 1:64:3", param, ctx)
+        return tuple(sorted({number for each in ranges for number in each}))
 
     def entry(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> range:
         """The numbers of one comma-separated entry."""
@@ -123,8 +138,10 @@ class Counts(click.ParamType):  # type: ignore[type-arg]
             parts = [int(part) for part in text.split(":")]
         except ValueError:
             parts = []
+        if any(part > LARGEST_COUNT for part in parts):
+            self.fail(f"got {text[:40]!r}, expected counts up to {LARGEST_COUNT:,}", param, ctx)
         if not 1 <= len(parts) <= 3 or min(parts) < 1 or parts[0] > parts[min(1, len(parts) - 1)]:
-            self.fail(f"got {text!r}, expected counts from 1 such as 8, 1,2,4 or 1:64", param, ctx)
+            self.fail(f"got {text[:40]!r}, expected counts from 1 such as 8, 1,2,4 or 1:64", param, ctx)
         first, last, step = [*parts, parts[0], 1][:3] if len(parts) == 1 else [*parts, 1][:3]
         return range(first, last + 1, step)
 

@@ -74,13 +74,16 @@ def read_simulation(path: Path) -> Simulation:
             elif line.startswith("events:"):
                 events = tuple(line.split()[1:])
             elif line.startswith("summary:"):
-                totals = tuple(int(word) for word in line.split()[1:])
+                totals = tuple(map(count, line.split()[1:]))
             elif found := CACHE.match(line):
                 caches[found[1]] = cache(found)
         except (ValueError, KeyError, IndexError) as error:
             raise DataError(f"got {line[:60]!r}, expected a line of cachegrind", place=f"{path}, line {number}") from error
     if not totals:
         raise DataError("breaks off before its summary", place=str(path), hint="Was the command killed? Run it again.")
+    if len(totals) != len(events) or len(set(events)) < len(events):
+        got = f"got {len(totals)} totals of the events {' '.join(events)}, expected one of each"
+        raise DataError(got, place=str(path), hint="Run the command again.")
     named = {key: tuple(counts) for key, counts in functions.items() if any(counts)}
     return Simulation(events, totals, named, caches)
 
@@ -88,20 +91,34 @@ def read_simulation(path: Path) -> Simulation:
 def add(counts: list[int], words: Iterable[str]) -> None:
     """Add the counts of one line; what is left out at its end is zero."""
     for at, word in enumerate(words):
-        counts[at] += int(word)
+        counts[at] += count(word)
+
+
+def count(word: str) -> int:
+    """A count; ValueError: it is none, or more than a counter of 64 bits holds."""
+    if not (word.isascii() and word.isdigit() and int(word) < 2**64):
+        raise ValueError(word)
+    return int(word)
 
 
 def cache(found: re.Match[str]) -> Cache:
     """Geometry of one description."""
-    size_bytes, line_bytes, kind = int(found[2]), int(found[3]), found[4]
+    size_bytes, line_bytes, kind = count(found[2]), count(found[3]), found[4]
+    if not 0 < line_bytes <= size_bytes:
+        raise ValueError(found[0])
     ways = {"direct-mapped": 1, "fully associative": size_bytes // line_bytes}
-    return Cache(size_bytes, line_bytes, ways[kind] if kind in ways else int(kind.partition("-")[0]))
+    n_ways = ways[kind] if kind in ways else count(kind.partition("-")[0])
+    if not 0 < n_ways <= size_bytes // line_bytes:
+        raise ValueError(found[0])
+    return Cache(size_bytes, line_bytes, n_ways)
 
 
 def whole_run(simulations: Iterable[Simulation]) -> Simulation:
     """All processes of a command added up."""
     every = tuple(simulations)
     first = every[0]
+    if any(one.events != first.events for one in every):
+        raise DataError("counted other events in one process than in another, expected the same", place="cachegrind")
     functions: dict[tuple[str, str], list[int]] = {}
     for one in every:
         for key, counts in one.functions.items():

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from mlperf.collect.counters.capacity import events_at_once
 from mlperf.collect.counters.offers import ABSENT, DEGRADED, OK, CounterOffer, Readings, SourceOffer, absent_source, source_offer
+from mlperf.core.errors import DataError
+from mlperf.datasets.dictionary.numbers import parse_number
 
 PACKAGE = "linux-perf (Debian), linux-tools-generic (Ubuntu), perf (Fedora)"
 PATIENCE_S = 20.0
@@ -43,6 +45,9 @@ NAMES: Mapping[str, str] = {
     "perf_cpu_migrations": "cpu-migrations",
     "perf_alignment_faults": "alignment-faults",
 }
+ALL_OF_THE_TIME = 100.5
+"""Percent, as rounding may print it."""
+
 NO_TURN = "not counted"
 ALWAYS_ZERO = ("context-switches:u", "cpu-migrations:u")
 SCALES = {"perf_task_clock_s": MILLISECOND_S}
@@ -74,11 +79,13 @@ def read_output(text: str, names: Sequence[str]) -> dict[str, Line]:
 
 def counted(fields: Sequence[str], scale: float) -> Line:
     """One line: value, unit, event, time, percentage of it; decimals as the locale writes them."""
-    try:
-        value, share = (float(fields[at].replace(",", ".")) for at in (0, 4))
-    except ValueError:
+    value, share = (parse_number(fields[at].replace(",", ".")) for at in (0, 4))
+    if value is None or share is None:
         return Line(None, 0.0, fields[0].strip("<> ") or "no value")
-    return Line(value * scale, share / 100.0, "")
+    if value < 0.0 or not 0.0 <= share <= ALL_OF_THE_TIME:
+        got = f"got {fields[0]!r} in {fields[4]!r} % of the time, expected a count >= 0 and a share of 0 to 100 %"
+        raise DataError(got, place=f"perf stat, {fields[2]}", hint="Count again: the tool's output is damaged.")
+    return Line(value * scale, min(share / 100.0, 1.0), "")
 
 
 def counters_from(text: str, names: Sequence[str]) -> Readings:

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.core.provenance import host_facts, installed_versions
-from mlperf.datasets.reading.folder import read_host
+from mlperf.datasets.reading.folder import read_host, told
 
 FILE_NAME = "host.json"
 FORMAT = 1
@@ -100,5 +100,5 @@ def write_host(path: Path, record: Mapping[str, Any]) -> None:
     """Write ``record``; what earlier runs said of their own protocol stays."""
     merged = dict(record)
     if path.exists():
-        merged["protocol"] = {**read_host(path.parent).get("protocol", {}), **record["protocol"]}
+        merged["protocol"] = {**told(read_host(path.parent), path.parent, "protocol"), **record["protocol"]}
     write_text_whole(path, json.dumps(merged, indent=2, sort_keys=True) + "\n")

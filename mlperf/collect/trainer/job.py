@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mlperf.core.documents import read_json
 from mlperf.core.files import write_text_whole
+from mlperf.core.json_fields import Fields
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import cnn_from_dict
 
@@ -85,5 +87,34 @@ def write_job(job: Job, folder: Path) -> None:
 
 
 def read_job(folder: Path) -> Job:
-    """Read what `write_job` wrote."""
-    return Job(**json.loads((folder / FILE_NAME).read_text(encoding="utf-8")))
+    """Read what `write_job` wrote.
+
+    Raises
+    ------
+    DataError
+        It is missing or no JSON, a key is missing or unknown, or a value is not what it should be.
+    """
+    path = folder / FILE_NAME
+    hint = f"{FILE_NAME} is written by mlperf collect asgd."
+    with Fields({"exchange": "", "delay": 0} | read_json(path, dict, hint), f"{path}: $") as told:
+        cnn, waits = told.child("cnn"), told.child("waits")
+        return Job(
+            cnn={name: cnn.raw(name) for name in cnn.ordered_names},
+            n_nodes=told.integer("n_nodes", lower=1),
+            n_gpus_per_node=told.integer("n_gpus_per_node", lower=1),
+            subbatch_size=told.integer("subbatch_size", lower=1),
+            seed=told.integer("seed"),
+            learning_rate=told.number("learning_rate"),
+            momentum=told.number("momentum"),
+            max_updates=told.integer("max_updates"),
+            max_samples=told.integer("max_samples"),
+            dataset_size=told.integer("dataset_size", lower=1),
+            shift=told.number("shift"),
+            scale=told.number("scale"),
+            lockstep=told.boolean("lockstep"),
+            waits={name: waits.numbers(name, lower=0.0).tolist() for name in waits.ordered_names},
+            shards=told.text("shards"),
+            limit_s=told.number("limit_s", lower=0.0),
+            exchange=told.text("exchange"),
+            delay=told.integer("delay"),
+        )

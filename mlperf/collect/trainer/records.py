@@ -12,15 +12,19 @@ import pandas as pd
 
 from mlperf.collect.trainer.job import Job
 from mlperf.collect.trainer.ledger import GPU_RECORD, GPU_TIMES, UPDATE_RECORD, UPDATE_TIMES, USE_RECORD, read_ledger
+from mlperf.core.documents import read_json
+from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
 from mlperf.datasets.campaigns.write import write_csv
+from mlperf.datasets.dictionary.numbers import EMPTY_HINT
 from mlperf.datasets.reading.any_table import read_typed_table
 
 LEAST_WARM_UP = 5
 WARM_UP_SHARE = 0.1
 NOT_USED = -1
 GPU_COLUMNS = ("node", "gpu", "iteration", "start_s", *GPU_TIMES, "version", "update")
-UPDATE_COLUMNS = ("node", "update", "start_s", *UPDATE_TIMES, "iteration_s")
+NEXT_START = "iteration_s"
+UPDATE_COLUMNS = ("node", "update", "start_s", *UPDATE_TIMES, NEXT_START)
 RULE = (
     f"the first tenth of a run's updates, at least {LEAST_WARM_UP}, and the last update are left out; GPU iterations count when "
     "they begin and end between the first and the last counted update of their node"
@@ -68,7 +72,7 @@ def read_records(job: Job, folder: Path) -> Records:
         uses = pd.DataFrame(read_ledger(folder / f"use-{node}.bin", USE_RECORD))
         parts += [read_gpu(folder, node, gpu, uses, window) for gpu in range(job.n_gpus_per_node)]
     ends = [folder / f"rank-{node}.end" for node in range(job.n_nodes)]
-    said = tuple(json.loads(path.read_text(encoding="utf-8")) for path in ends if path.exists())
+    said = tuple(read_json(path, dict) for path in ends if path.exists())
     return Records(pd.concat(parts, ignore_index=True), updates, said)
 
 
@@ -96,8 +100,12 @@ def read_gpu(folder: Path, node: int, gpu: int, uses: pd.DataFrame, window: tupl
     frame.insert(0, "node", node)
     frame.insert(1, "gpu", gpu)
     frame.insert(2, "iteration", range(len(frame)))
-    own = uses[uses["gpu"] == gpu].set_index("iteration")["update"]
-    frame["update"] = frame["iteration"].map(own).fillna(NOT_USED).astype(int)
+    used = uses[uses["gpu"] == gpu].set_index("iteration")["update"]
+    if used.index.has_duplicates:
+        twice = used.index[used.index.duplicated()][0]
+        got = f"got the gradient of iteration {twice} of worker {gpu} twice, expected every gradient to be used once"
+        raise DataError(got, place=str(folder / f"use-{node}.bin"), hint="The record is damaged: run the setting again.")
+    frame["update"] = frame["iteration"].map(used).fillna(NOT_USED).astype(int)
     frame["iteration_s"] = -frame["start_s"].diff(-1)
     inside = (frame["start_s"] >= window[0]) & (frame["start_s"] + frame["iteration_s"] <= window[1])
     frame["counted"] = inside.astype(int)
@@ -122,8 +130,15 @@ def stored_records(folder: Path) -> Records:
     DataError
         A column is missing, or a cell is no number: names file, line, column and value.
     """
-    gpu, updates = (
-        read_typed_table(folder / f"{name}.csv.gz", needed, numbers=lambda _: True, signed=("start_s",)).frame
-        for name, needed in (("gpu", GPU_COLUMNS), ("updates", UPDATE_COLUMNS))
-    )
-    return Records(gpu, updates, tuple(json.loads((folder / "end.json").read_text(encoding="utf-8"))))
+    gpu, updates = (_whole_table(folder, *table) for table in (("gpu", GPU_COLUMNS), ("updates", UPDATE_COLUMNS)))
+    return Records(gpu, updates, tuple(read_json(folder / "end.json", list)))
+
+
+def _whole_table(folder: Path, name: str, needed: tuple[str, ...]) -> pd.DataFrame:
+    """A table of records in which no needed cell is missing, but the time to an update that never came."""
+    table = read_typed_table(folder / f"{name}.csv.gz", needed, numbers=lambda _: True, signed=("start_s",))
+    for column in (each for each in needed if each != NEXT_START):
+        missing = table.frame[column].isna().to_numpy()
+        if missing.any():
+            raise table.grid.error(int(missing.argmax()), column, "a number", EMPTY_HINT)
+    return table.frame

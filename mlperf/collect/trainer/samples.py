@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,12 @@ from mlperf.specs.network.cnn import CnnSpec
 TEST_SHARE = 0.2
 FULL_BYTE = 255.0
 N_GRATINGS, N_ORIENTATIONS, NOISE = 1800, 10, 0.15
+DAMAGED: tuple[type[Exception], ...] = (
+    *(OSError, EOFError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, SyntaxError),
+)
+"""What NumPy and zipfile raise on archives that were cut off, overwritten, packed otherwise or never were any."""
+
 LAYOUT_HINT = "Save with np.savez(path, images=..., labels=...); images (n, height, width) or (n, height, width, maps)."
 
 
@@ -107,7 +115,7 @@ def read_samples(path: Path, seed: int = 0) -> Samples:
     try:
         with np.load(path, allow_pickle=False) as stored:
             found = {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, zipfile.BadZipFile, AttributeError) as error:
+    except DAMAGED as error:
         raise DataError(f"is no NumPy archive ({error})", place=str(path), hint=LAYOUT_HINT) from error
     for part in ("", "test_"):
         if part == "test_" and not {"test_images", "test_labels"} & set(found):

@@ -43,7 +43,7 @@ from mlperf.core.progress import Bar, Silent
 from mlperf.datasets.campaigns.campaign import Campaign, read_campaign
 from mlperf.datasets.campaigns.write import write_table
 from mlperf.datasets.dictionary.trainer_schema import FOLDER, TRAINER_TABLES
-from mlperf.datasets.reading.folder import read_host
+from mlperf.datasets.reading.folder import read_host, told
 from mlperf.datasets.reading.read import read_table
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import cnn_to_dict
@@ -149,7 +149,7 @@ def check_same_network(folder: Path, network: Network) -> None:
     UsageError
         Says both. A record without the name of an exchange means the default.
     """
-    record = read_host(folder).get("protocol", {}).get(FOLDER, {})
+    record = told(read_host(folder), folder, "protocol", FOLDER)
     before = Network(**record["network"]) if "network" in record.get("waits", ()) else network
     if before != network:
         raise UsageError(
@@ -283,7 +283,7 @@ def machine_record(study: Study) -> dict[str, Any]:
     """What host.json says; where memory operations are waited for, caches are those of the machine that they were measured on."""
     record = host_record({"seed": study.request.seed, FOLDER: protocol(study)}, {})
     if study.rounds is not None and "memory" in study.request.waits:
-        measured = study.rounds.host.get("host", {})
+        measured = study.rounds.told("host")
         record["host"] |= {"cache_bytes": measured.get("cache_bytes", record["host"]["cache_bytes"])}
     return record
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from mlperf.core.errors import DataError
+from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.campaigns.bundled import bundled_names, bundled_path
 from mlperf.datasets.campaigns.digest import content_sha256
 from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.consistency import check_cnns, check_kernels
-from mlperf.datasets.reading.folder import CampaignFolder, find_campaign, read_host
+from mlperf.datasets.reading.folder import HOST, CampaignFolder, find_campaign, read_host, told
 from mlperf.datasets.reading.read import ReadTable, read_checked
 from mlperf.datasets.reading.source import check_settled
 from mlperf.specs import read_cnn
@@ -78,6 +79,16 @@ class Campaign(Shown):
             hint = f"Measure it (mlperf collect), or start from mlperf data template {name}."
             raise DataError(f"got {got}, expected also {stem}.csv or {stem}.csv.gz", place=str(self.path), hint=hint)
         return self.tables[name]
+
+    def told(self, *names: str) -> Mapping[str, Any]:
+        """An object inside ``host.json`` by the names that lead to it, empty where there is none: see `told`."""
+        return told(self.host, self.path, *names)
+
+    @property
+    def cache_bytes(self) -> dict[str, int]:
+        """Capacities of the host's caches by level, as ``host.json`` tells them; DataError: one is no number of bytes."""
+        fields = Fields(self.told("host", "cache_bytes"), f"{self.path / HOST}: $.host.cache_bytes")
+        return {level: fields.integer(level) for level in fields.ordered_names}
 
     def backend(self, name: str | None = None) -> str:
         """The backend of that name whose kernels were measured; without a name the only one.

@@ -10,8 +10,10 @@ from typing import Any
 
 import pandas as pd
 
+from mlperf.core.documents import read_json
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.files import write_text_whole
+from mlperf.core.json_fields import Fields
 from mlperf.core.places import make_folder
 from mlperf.core.shown import Shown
 from mlperf.datasets.campaigns.gpu_tables import FILES, ONE_THREAD, OPERATIONS, kernel_rows, sgemm_rows, step_rows, update_rows
@@ -26,6 +28,9 @@ RUN_HINT = (
     + ", ".join(f"{file.name}.csv" for file in FILES)
     + "."
 )
+
+POOLED = 2
+"""Width of a pool behind a layer that has one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,10 +136,11 @@ def check_empty(out: Path, *, force: bool) -> None:
 
 def _read_gpu_run(folder: Path) -> GpuRun:
     """Read one folder strictly; DataError: a file is missing or wrong."""
-    meta = _read_json(folder / "meta.json", dict)
+    meta = read_json(folder / "meta.json", dict, RUN_HINT)
     if "device" not in meta:
         raise DataError("has no 'device'", place=str(folder / "meta.json"), hint=RUN_HINT)
-    cnns = {str(cnn.get("name")): _sprint_cnn(cnn, folder / "cnns.json") for cnn in _read_json(folder / "cnns.json", list)}
+    entries = read_json(folder / "cnns.json", list, RUN_HINT)
+    cnns = {cnn.name: cnn for cnn in (_sprint_cnn(entry, f"{folder / 'cnns.json'}: $[{n}]") for n, entry in enumerate(entries))}
     tables = {file.name: read_table(folder / f"{file.name}.csv", file, duplicates="keep") for file in FILES}
     for name, table in tables.items():
         unknown = sorted(set(table.get("cnn", ())) - set(cnns))
@@ -145,26 +151,12 @@ def _read_gpu_run(folder: Path) -> GpuRun:
     return GpuRun(folder, tables, cnns, meta)
 
 
-def _read_json(path: Path, kind: type) -> Any:
-    """Content of a JSON file that holds one ``kind``; DataError: it is missing or holds something else."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"cannot be read ({error})", place=str(path), hint=RUN_HINT) from error
-    if not isinstance(content, kind):
-        raise DataError(f"got {type(content).__name__}, expected {kind.__name__}", place=str(path), hint=RUN_HINT)
-    return content
-
-
-def _sprint_cnn(entry: Mapping[str, Any], path: Path) -> CnnSpec:
-    """A network of cnns.json: input size x0, maps m, pools p, L_c convolutions of 3 x 3."""
-    try:
-        pools = [number for number, pool in enumerate(entry["p"], start=1) if pool == 2]
-        return CnnSpec.from_sprint(
-            str(entry["name"]), int(entry["x0"]), [int(maps) for maps in entry["m"]], pools, int(entry["Lc"])
-        )
-    except KeyError as error:
-        raise DataError(f"a network has no {error}", place=str(path), hint=RUN_HINT) from error
+def _sprint_cnn(entry: Any, place: str) -> CnnSpec:
+    """A network of cnns.json: input size x0, maps m, pools p, L_c convolutions of 3 x 3; what else it says is not needed."""
+    fields = Fields(entry, place)
+    name, size, n_conv = fields.text("name"), fields.integer("x0", lower=1), fields.integer("Lc")
+    pools = [number for number, pool in enumerate(fields.integers("p"), start=1) if pool == POOLED]
+    return CnnSpec.from_sprint(name, size, fields.integers("m", lower=1), pools, n_conv)
 
 
 def check_same(first: GpuRun, other: GpuRun) -> None:

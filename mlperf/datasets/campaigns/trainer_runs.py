@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from mlperf.core.errors import DataError
+from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
 from mlperf.datasets.dictionary.trainer_schema import TRAINER_TABLES
-from mlperf.datasets.reading.folder import table_file
+from mlperf.datasets.reading.folder import HOST, table_file
 from mlperf.datasets.reading.read import read_table
 from mlperf.systems.sprint.outputs import OUTPUTS
 
@@ -129,11 +130,12 @@ def _runs_of(campaign: Campaign) -> pd.DataFrame:
 
 def _network(campaign: Campaign, mode: str) -> str:
     """The network that was waited for, where one was: it is part of the emulated machine."""
-    network = campaign.host.get("protocol", {}).get("asgd", {}).get("network", {})
+    network = campaign.told("protocol", "asgd", "network")
     if "network" not in mode or not network:
         return ""
     exchange = f", {network['exchange']}" if "exchange" in network else ""
-    return f", {network['bytes_per_s']:g} B/s{exchange}"
+    bytes_per_s = Fields(network, f"{campaign.path / HOST}: $.protocol.asgd.network").number("bytes_per_s", lower=0.0)
+    return f", {bytes_per_s:g} B/s{exchange}"
 
 
 def trainer_table(campaign: Campaign, name: str) -> pd.DataFrame:

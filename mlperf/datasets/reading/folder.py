@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mlperf.core.documents import read_json
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.schema import TABLES
 
 SUFFIXES = (".csv", ".csv.gz")
 HOST = "host.json"
+HOST_HINT = f"{HOST} holds one object with the machine, versions and protocol."
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,25 @@ def table_name(file: Path) -> str | None:
     return None
 
 
+def told(host: Mapping[str, Any], folder: Path, *names: str) -> Mapping[str, Any]:
+    """An object inside ``host.json`` by the names that lead to it; empty where it does not tell.
+
+    Raises
+    ------
+    DataError
+        Something on the way is no object.
+    """
+    found: Any = host
+    for depth, name in enumerate(names, start=1):
+        found = found.get(name)
+        if found is None:
+            return {}
+        if not isinstance(found, Mapping):
+            place = f"{folder / HOST}: $.{'.'.join(names[:depth])}"
+            raise DataError(f"got {found!r:.60}, expected an object", place=place, hint=HOST_HINT)
+    return dict(found)
+
+
 def read_host(folder: Path) -> Mapping[str, Any]:
     """Content of the ``host.json`` in a folder; empty where there is none.
 
@@ -107,17 +127,4 @@ def read_host(folder: Path) -> Mapping[str, Any]:
         It is no JSON object.
     """
     path = folder / HOST
-    if not path.is_file():
-        return {}
-    hint = f"{HOST} holds one object with the machine, versions and protocol."
-    try:
-        host = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"is no JSON ({error.msg})", place=f"{path}, line {error.lineno}, column {error.colno}", hint=hint
-        ) from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"is not UTF-8 (byte {error.start})", place=str(path), hint=hint) from error
-    if not isinstance(host, dict):
-        raise DataError(f"got {type(host).__name__}, expected an object", place=f"{path}, line 1", hint=hint)
-    return host
+    return read_json(path, dict, HOST_HINT) if path.is_file() else {}

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from mlperf.core.errors import DataError
 from mlperf.datasets.reading.source import Source
 
 RAGGED_HINT = "Every row has as many cells as the header: look for a {mark} too many, a missing one, or a line that was cut off."
+QUOTE_HINT = "A quotation mark opens a cell and closes it; inside, it is doubled."
 ABOVE_HINT = "The first line names the columns: remove what stands above them."
 DECIMAL_HINT = " Numbers with decimal commas need semicolons or tabs between the cells."
 MARKS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -51,10 +53,9 @@ class Grid:
 
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Line number of its last line and cells of each row below the header."""
-        reader = csv.reader(self.source.lines(), delimiter=self.separator)
-        next(reader)
-        for cells in reader:
-            yield reader.line_num, cells
+        rows = csv_rows(self.source, self.separator)
+        next(rows)
+        yield from rows
 
     def cell(self, row: int, column: str) -> tuple[int, str]:
         """Line number and text of one cell; ``row`` counts from 0."""
@@ -124,6 +125,22 @@ def cell_error(source: Source, line: int, column: str, text: str, expected: str,
     return DataError(f"got {got}, expected {expected}", place=f"{source.path}, line {line}, column {column}", hint=hint)
 
 
+def csv_rows(source: Source, separator: str = ",", *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+    """Number of its last line and cells of every row of a file, the header's first, by the rules of quoting.
+
+    Raises
+    ------
+    DataError
+        While iterating: a quotation that never ends (with ``strict``), or a cell longer than Python's reader takes.
+    """
+    reader = csv.reader(source.lines(), delimiter=separator, strict=strict)
+    try:
+        for cells in reader:
+            yield reader.line_num, cells
+    except csv.Error as error:
+        raise DataError(f"is no CSV ({error})", place=f"{source.path}, line {reader.line_num}", hint=QUOTE_HINT) from error
+
+
 def read_grid(source: Source) -> Grid:
     """Split a file of ours into header and rows.
 
@@ -139,11 +156,8 @@ def read_grid(source: Source) -> Grid:
 
 def first_cells(source: Source, separator: str = ",") -> tuple[str, ...]:
     """Cells of the first line."""
-    try:
-        return tuple(next(csv.reader(source.lines(), delimiter=separator), []))
-    except csv.Error as error:
-        hint = "The first line names every column, separated by commas."
-        raise DataError(f"is no table as text ({error})", place=f"{source.path}, line 1", hint=hint) from error
+    _, cells = next(csv_rows(source, separator), (1, []))
+    return tuple(cells)
 
 
 def grid_of(source: Source, header: tuple[str, ...], separator: str = ",") -> Grid:
@@ -205,20 +219,13 @@ def plain_widths(data: bytes, separator: str = ",") -> np.ndarray[tuple[int], np
 
 def quoted_widths(source: Source, separator: str = ",") -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Cells in each row below the header, by the rules of quoting."""
-    reader = csv.reader(source.lines(), delimiter=separator, strict=True)
-    try:
-        return np.fromiter((len(cells) for cells in reader), dtype=np.int64)[1:]
-    except csv.Error as error:
-        hint = "A quotation mark opens a cell and closes it; inside, it is doubled."
-        raise DataError(f"is no CSV ({error})", place=f"{source.path}, line {reader.line_num}", hint=hint) from error
+    return np.fromiter((len(cells) for _, cells in csv_rows(source, separator, strict=True)), dtype=np.int64)[1:]
 
 
 def ragged(source: Source, header: tuple[str, ...], row: int, separator: str = ",") -> DataError:
     """The error for row number ``row`` (from 0) below the header."""
-    reader = csv.reader(source.lines(), delimiter=separator)
-    for _ in range(row + 2):
-        cells = next(reader)
-    place = f"{source.path}, line {reader.line_num}"
+    line, cells = next(islice(csv_rows(source, separator), row + 1, None))
+    place = f"{source.path}, line {line}"
     if not cells:
         return DataError("got a blank line, expected a row", place=f"{place}, column {header[0]}", hint="Remove the line.")
     got = f"got {len(cells)} cells, expected {len(header)}"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from itertools import islice
 
 from mlperf.core.errors import DataError
-from mlperf.datasets.reading.grid import MARKS, first_cells
+from mlperf.datasets.reading.grid import MARKS, csv_rows, first_cells
 from mlperf.datasets.reading.source import Source
 
 SAMPLE = 1000
@@ -53,6 +52,6 @@ def _n_fitting_rows(source: Source, mark: str) -> int:
 def _widths(source: Source, mark: str, n_rows: int | None) -> list[int]:
     """Cells of the header and of the rows below it; blank lines left out."""
     try:
-        return [len(cells) for cells in islice(csv.reader(source.lines(), delimiter=mark), n_rows) if cells]
-    except csv.Error:
+        return [len(cells) for _, cells in islice(csv_rows(source, mark), n_rows) if cells]
+    except DataError:
         return [0, 1]

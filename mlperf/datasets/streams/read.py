@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 
@@ -16,12 +15,14 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.places import check_file_place, place_error
 from mlperf.datasets.dictionary.numbers import number_hint, parse_number
+from mlperf.datasets.reading.grid import csv_rows
 from mlperf.datasets.reading.source import read_source
 from mlperf.datasets.streams.columns import COLUMNS, COUNTER, GAUGE, column_of
 
 TIME = "t_s"
 RATES_TABLE = "dt_s"
 MIN_ROWS = 2
+SETTINGS_S = ("interval_s", "horizon_s")
 SETTINGS: tuple[str, ...] = ("interval_s", "horizon_s", "performance")
 
 
@@ -80,14 +81,13 @@ def read_stream(path: Path | str) -> Stream:
     """
     path = Path(path)
     source = read_source(path)
-    text = source.text
-    notes = []
-    if not text.endswith("\n"):
-        whole, _, rest = text.rpartition("\n")
-        if whole and rest.count(",") < whole.partition("\n")[0].count(","):
-            text = whole + "\n"
+    data, notes = source.data, []
+    if not data.endswith(b"\n"):
+        whole, _, rest = data.rpartition(b"\n")
+        if whole and rest.count(b",") < whole.partition(b"\n")[0].count(b","):
+            data = whole + b"\n"
             notes.append("the last line was cut off and is left out")
-    header, *lines = [line for line in csv.reader(text.splitlines()) if line]
+    header, *lines = [cells for _, cells in csv_rows(replace(source, data=data)) if cells]
     if len(set(header)) != len(header):
         raise DataError("got a column name twice, expected every name once", place=f"{path}, line 1")
     if TIME not in header:
@@ -99,9 +99,18 @@ def read_stream(path: Path | str) -> Stream:
     table = cells(path, header, lines, (TIME, *columns))
     _check_time(path, table[:, 0])
     settings: dict[str, str] = {name: lines[0][header.index(name)] for name in SETTINGS if name in header}
+    check_settings(path, settings)
     digest = hashlib.sha256(source.data).hexdigest()
     name = path.name.removesuffix(".gz").removesuffix(".csv")
     return Stream(name, columns, table[:, 0], table[:, 1:], settings, RATES_TABLE in header, digest, tuple(notes))
+
+
+def check_settings(path: Path, settings: Mapping[str, str]) -> None:
+    """Accept times among the settings that are seconds > 0, or not said; DataError: names the column."""
+    for name in SETTINGS_S:
+        said = settings.get(name, "")
+        if said and not (parse_number(said) or 0.0) > 0.0:
+            raise DataError(f"got {said!r}, expected seconds > 0", place=f"{path}, line 2, column {name}", hint=number_hint(said))
 
 
 def numeric_columns(header: list[str], first: list[str]) -> tuple[tuple[str, ...], list[str]]:

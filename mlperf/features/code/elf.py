@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -140,10 +141,12 @@ def read_elf(content: bytes, path: str, *, with_loops: bool = True, functions: C
     try:
         elf = require("elftools.elf.elffile", "asm").ELFFile(io.BytesIO(content))
         yield from functions_of(elf, path, with_loops=with_loops, functions=functions)
-    except errors.ELFError as error:
-        raise DataError(
-            f"not an ELF file: {error}", place=path, hint="Give an object file, a program or assembler text."
-        ) from error
+    except DataError:
+        raise
+    except (errors.ELFError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError, struct.error) as error:
+        # Offsets, sizes and numbers of sections in a damaged file lead anywhere.
+        hint = "Give an object file, a program or assembler text."
+        raise DataError(f"not an ELF file, or a damaged one: {error}", place=path, hint=hint) from error
 
 
 def functions_of(elf: Any, path: str, *, with_loops: bool, functions: Collection[str] = ()) -> Iterator[FunctionCounts]:

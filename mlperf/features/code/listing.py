@@ -10,6 +10,7 @@ from operator import itemgetter
 import numpy as np
 
 from mlperf.core.arrays import IntArray
+from mlperf.core.errors import DataError
 from mlperf.features.code.counts import FunctionCounts, function_counts
 from mlperf.features.code.flow import Exit
 from mlperf.features.code.placed import PlacedBranch, may_loop, placed_exits
@@ -23,6 +24,8 @@ _SECTION = re.compile(r"Disassembly of section (\S+):")
 # After the address and its colon: raw bytes or words where the listing has them, a tab, the instruction.
 _INSTRUCTION = re.compile(r"(?:\s*(?:[0-9a-f]{2} )*[0-9a-f]{2}\s*|\s*[0-9a-f]{8} +|\s*)\t(?P<text>\S.*)")
 _RAW = re.compile(r"(?:[0-9a-f]{2} ?)+\s*")  # bytes of a long instruction go on in a line of their own
+_ADDRESS = re.compile(r"\s*[0-9a-fA-F]+\s*")
+_OFFSET = re.compile(r"0x[0-9a-fA-F]+")
 _RELOCATION = re.compile(r"\s+R_\w+")
 _DATA = (
     ".data",
@@ -135,7 +138,7 @@ class ListingReader:
                     self.function.branches.append((parts[place][0], code, parts[place][2], following(parts, codes, place)))
             elif code == RELOCATION:
                 if self.function is not None:
-                    self.function.relocated.append(int(parts[place][0], 16))
+                    self.function.relocated.append(self.address(parts[place][0], self.function))
             elif lines[place]:
                 header, section = _HEADER.match(lines[place]), _SECTION.match(lines[place])
                 if header or section:
@@ -169,19 +172,27 @@ class ListingReader:
 
     def exits(self, function: ListedFunction, n: int) -> list[Exit]:
         """Where control leaves the straight line; nothing where no branch leads back."""
-        branches = [self.placed(branch, function.start) for branch in function.branches]
+        branches = [self.placed(branch, function) for branch in function.branches]
         if not may_loop(branches):
             return []
-        addresses = [int(address, 16) for address in function.addresses[:n]]
+        addresses = [self.address(address, function) for address in function.addresses[:n]]
         return placed_exits(function.start, addresses, branches, sorted(function.relocated), {})
 
-    def placed(self, branch: tuple[str, int, str, str], start: int) -> PlacedBranch:
+    def placed(self, branch: tuple[str, int, str, str], function: ListedFunction) -> PlacedBranch:
         """A branch with its addresses as numbers."""
         address, code, text, after = branch
         flow = self.vocabulary[code].flow
-        here = int(address, 16)
-        target = target_address(text, start, self.dialect.comment) if flow in ("jump", "branch") else None
+        here = self.address(address, function)
+        target = target_address(text, function.start, self.dialect.comment) if flow in ("jump", "branch") else None
         return PlacedBranch(here, flow, target, hexadecimal(after, here + 4))
+
+    def address(self, text: str, function: ListedFunction) -> int:
+        """The address before a line's colon; DataError: it is no hexadecimal number."""
+        if _ADDRESS.fullmatch(text) is None:
+            got = f"got {text[:40]!r} before an instruction, expected its address as a hexadecimal number"
+            hint = "Give the output of objdump -d as it was written."
+            raise DataError(got, place=f"{self.path}, function {function.name}", hint=hint)
+        return int(text, 16)
 
 
 def following(parts: list[tuple[str, str, str]], codes: IntArray, place: int) -> str:
@@ -189,7 +200,9 @@ def following(parts: list[tuple[str, str, str]], codes: IntArray, place: int) ->
     if place + 1 == len(parts):
         return ""
     after = parts[place + 1][0]
-    return f"{int(after, 16) + 1:x}" if codes[place + 1] == RELOCATION else after
+    if codes[place + 1] != RELOCATION:
+        return after
+    return f"{int(after, 16) + 1:x}" if _ADDRESS.fullmatch(after) else ""
 
 
 def hexadecimal(text: str, default: int) -> int:
@@ -210,7 +223,7 @@ def target_address(text: str, start: int, mark: str) -> int | None:
         except ValueError:
             pass
     offset = words[2].rpartition("+")[2].rstrip("> \t")
-    return start + int(offset, 16) if offset.startswith("0x") else None
+    return start + int(offset, 16) if _OFFSET.fullmatch(offset) else None
 
 
 def without_trap_padding(codes: IntArray, vocabulary: Vocabulary) -> IntArray:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mlperf.core.documents import bounded_depth, file_text
 from mlperf.core.errors import DataError
 from mlperf.core.extras import require
 from mlperf.core.suggest import did_you_mean
@@ -34,15 +35,16 @@ def read_c(path: Path | str, functions: Sequence[str] = ()) -> tuple[Nest, ...]:
     MissingExtraError
         pycparser is not installed.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot be read: {error}", place=str(path), hint="Check the path; the file must be UTF-8.") from error
-    return parse_c(text, str(path), functions)
+    return parse_c(file_text(path), str(path), functions)
 
 
 def parse_c(text: str, path: str, functions: Sequence[str] = ()) -> tuple[Nest, ...]:
     """Read loop nests from C text as `read_c` does from a file; ``path`` is for messages."""
+    with bounded_depth(path):
+        return _nests(text, path, functions)
+
+
+def _nests(text: str, path: str, functions: Sequence[str]) -> tuple[Nest, ...]:
     tree, scope = parsed(text, path)
     nests: list[Nest] = []
     names: list[str] = []

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from mlperf.core.errors import UsageError
 
-_SPELLING = re.compile(r"(?P<name>[a-z]\w*)=(?P<size>\d+)(?P<unit>[KMG]?)/(?P<line>\d+)(?:/(?P<ways>\d+))?", re.ASCII)
+_SPELLING = re.compile(
+    r"(?P<name>[a-z]\w*)=(?P<size>\d{1,12})(?P<unit>[KMG]?)/(?P<line>\d{1,12})(?:/(?P<ways>\d{1,12}))?", re.ASCII
+)
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 
 

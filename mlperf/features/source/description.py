@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
 from mlperf.features.source.nest import ACCESSES, LAYOUTS, Array, Loop, Nest, Reference, Statement
-from mlperf.features.source.polynomial import parse_expression
+from mlperf.features.source.polynomial import Polynomial, parse_expression
 from mlperf.specs.network.fields import check_keys
-from mlperf.specs.network.toml import read_toml
 
 ELEMENT_TYPES: Mapping[str, tuple[int, bool]] = {
     "float": (4, True),
@@ -61,15 +61,29 @@ def read_nest(path: Path | str) -> Nest:
     )
     arrays = tuple(_array(row, f"{place}, array {number}") for number, row in enumerate(_rows(table, "arrays", place), 1))
     loops = [_loop_row(row, f"{place}, loop {number}") for number, row in enumerate(_rows(table, "loops", place), 1)]
+    check_names_once("array", [array.name for array in arrays], place)
+    check_names_once("loop", [loop.name for loop in loops], place)
     references = [
         _reference(row, arrays, loops, f"{place}, reference {number}")
         for number, row in enumerate(_rows(table, "references", place), 1)
     ]
+    idle = {array.name for array in arrays} - {reference.array for _, reference in references}
+    if idle:
+        raise DataError(f"got array {min(idle)!r} without a reference, expected one", place=place, hint="Remove the array.")
     nest = Nest(str(table["name"]), arrays, (_nested(loops, references, _counts(table, place)),), place)
     sizes = table.get("sizes", {})
+    if not isinstance(sizes, Mapping):
+        raise DataError(f"got {sizes!r:.60}, expected a table of sizes", place=f"{place}, sizes", hint="Write [sizes] and n = 100.")
     for name, value in sizes.items():
         _whole(value, 1, f"{place}, sizes, {name}")
     return nest.with_sizes(sizes)
+
+
+def check_names_once(kind: str, names: list[str], place: str) -> None:
+    """Accept names only if each occurs once; DataError: names the second one."""
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise DataError(f"got {kind} {name!r} twice, expected every {kind} once", place=place, hint="Rename one of them.")
 
 
 def _rows(table: Mapping[str, Any], key: str, place: str) -> list[Mapping[str, Any]]:
@@ -96,8 +110,15 @@ def _array(row: Mapping[str, Any], place: str) -> Array:
     check_keys(row, ("name", "type", "element_size", "shape", "layout", "may_alias"), ("name", "shape"), place)
     size, floating = _element(row, place)
     layout = _word(row.get("layout", "row"), LAYOUTS, f"{place}, layout")
-    shape = tuple(parse_expression(extent, f"{place}, shape") for extent in row["shape"])
+    shape = _expressions(row, "shape", place)
     return Array(str(row["name"]), size, shape, layout, bool(row.get("may_alias", False)), floating)
+
+
+def _expressions(row: Mapping[str, Any], key: str, place: str) -> tuple[Polynomial, ...]:
+    """The expressions of a list; DataError: it is none."""
+    if not isinstance(row[key], list):
+        raise DataError(f"got {row[key]!r:.60}, expected a list", place=f"{place}, {key}", hint='As in ["n", "2*i+1"].')
+    return tuple(parse_expression(each, f"{place}, {key}") for each in row[key])
 
 
 def _element(row: Mapping[str, Any], place: str) -> tuple[int, bool]:
@@ -135,7 +156,7 @@ def _reference(row: Mapping[str, Any], arrays: tuple[Array, ...], loops: list[Lo
     check_keys(row, ("array", "subscripts", "access", "depth"), ("array", "subscripts"), place)
     known = {array.name: array for array in arrays}
     array = known[_word(row["array"], tuple(known), f"{place}, array")]
-    subscripts = tuple(parse_expression(text, f"{place}, subscripts") for text in row["subscripts"])
+    subscripts = _expressions(row, "subscripts", place)
     if len(subscripts) != len(array.shape):
         raise DataError(
             f"got {len(subscripts)} subscripts, expected {len(array.shape)} as {array.name} has dimensions",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from types import MappingProxyType
 
+from mlperf.core.documents import bounded_depth
 from mlperf.core.errors import DataError
 
 Monomial = tuple[str, ...]
@@ -99,6 +100,7 @@ class Polynomial:
 
 HINT = "Sums and whole multiples of loop indices and sizes, such as i, 2*i+1 or i*n+j."
 
+LONGEST = 10_000
 OPERATORS: Mapping[type[ast.operator], Callable[[Polynomial, Polynomial], Polynomial]] = MappingProxyType(
     {ast.Add: Polynomial.__add__, ast.Sub: Polynomial.__sub__, ast.Mult: Polynomial.__mul__}
 )
@@ -112,11 +114,17 @@ def parse_expression(text: str | int, place: str) -> Polynomial:
     DataError
         Not a sum of products of names and whole numbers; names the place and the column in the text.
     """
+    if len(str(text)) > LONGEST:
+        raise DataError(f"got {len(str(text)):,} characters, expected at most {LONGEST:,}", place=place, hint=HINT)
     try:
-        tree = ast.parse(str(text).strip(), mode="eval").body
+        with bounded_depth(place, HINT):
+            return _polynomial(ast.parse(str(text).strip(), mode="eval").body, str(text), place)
     except SyntaxError as error:
         raise DataError(f"got {text!r}, expected an expression", place=f"{place}, column {error.offset}", hint=HINT) from error
-    return _polynomial(tree, str(text), place)
+    except DataError:
+        raise
+    except (ValueError, MemoryError) as error:
+        raise DataError(f"got {text!r:.60}, expected an expression ({error})", place=place, hint=HINT) from error
 
 
 def _polynomial(node: ast.expr, text: str, place: str) -> Polynomial:

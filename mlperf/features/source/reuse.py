@@ -152,7 +152,8 @@ def staying_share(body: Mapping[str, Footprint], set_size: int) -> dict[str, flo
                 others = np.convolve(others, occupancy[other])
         room = set_size - part.by_set
         fits = np.where(room < 0, 0.0, np.cumsum(others)[np.clip(room, 0, len(others) - 1)])
-        share[name] = float(np.average(fits, weights=part.by_set))
+        # An array without a line has none to lose.
+        share[name] = float(np.average(fits, weights=part.by_set)) if part.by_set.any() else 1.0
     return share
 
 

@@ -16,6 +16,7 @@ from mlperf.features.source.strides import KINDS, Access, Addresses, Level, Work
 from mlperf.features.source.vectorise import innermost_levels, judge_loop
 
 Cell = tuple[FeatureColumn, float]
+MOST_COUNTED = 2.0**53
 SOURCE = "loop nest in the source"
 
 
@@ -60,7 +61,7 @@ def loop_features(
     check_keys_once([nest.name for nest in nests], [nest.source for nest in nests])
     placed = [nest_addresses(nest, sizes) for nest in nests]
     shared, notes = share_names(placed, per_array)
-    rows = [dict(nest_cells(addresses, caches, per_array=shared, reassociate=reassociate)) for addresses in placed]
+    rows = [_row(addresses, caches, per_array=shared, reassociate=reassociate) for addresses in placed]
     columns = tuple(dict.fromkeys(column for row in rows for column in row))
     frame = pd.DataFrame(
         [[row.get(column, 0.0) for column in columns] for row in rows], columns=[column.name for column in columns]
@@ -69,6 +70,19 @@ def loop_features(
     keys = pd.DataFrame({KEY: [nest.name for nest in nests]})
     frame = pd.concat([keys, frame.astype(dict.fromkeys(whole, "int64"))], axis=1)
     return FeatureTable("swc-s", frame, columns, dict(inputs or {}), notes)
+
+
+def _row(addresses: Addresses, caches: Sequence[CacheLevel], **options: bool) -> dict[FeatureColumn, float]:
+    """The cells of one nest; DataError: its counts are too large to be counted one by one."""
+    try:
+        row = dict(nest_cells(addresses, caches, **options))
+        largest = max(map(abs, row.values()))
+    except OverflowError:
+        largest = float("inf")
+    if largest > MOST_COUNTED:
+        hint = "Give sizes of a kernel that somebody can run."
+        raise DataError(f"got counts beyond {MOST_COUNTED:.0e}", place=addresses.nest.source, hint=hint)
+    return row
 
 
 def share_names(placed: Sequence[Addresses], per_array: bool | None) -> tuple[bool, tuple[str, ...]]:

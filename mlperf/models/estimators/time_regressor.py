@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from inspect import Parameter, signature
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import FitError
+from mlperf.core.errors import DataError, FitError
 from mlperf.core.json_fields import Fields
+from mlperf.models.formula.terms import Terms
 from mlperf.models.uncertainty.intervals import Interval, check_kind, conformal_interval
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 
@@ -40,10 +42,58 @@ class TimeRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def parameters_of(estimator: type[BaseEstimator], fields: Fields) -> dict[str, Any]:
-    """Parameters of an estimator's constructor that JSON holds, lists as tuples; DataError names a missing or unknown one."""
+    """Parameters of an estimator's constructor that JSON holds, lists as tuples.
+
+    Raises
+    ------
+    DataError
+        Names one that is missing or unknown, or of another kind than the parameter's default.
+    """
+    declared = signature(estimator.__init__).parameters
     with fields:
-        values = {name: fields.raw(name) for name in estimator._get_param_names() if name != BASE}
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        return {name: _parameter(fields, declared[name]) for name in estimator._get_param_names() if name != BASE}
+
+
+def _parameter(fields: Fields, declared: Parameter) -> Any:
+    """One parameter: a truth value, a number or a list where its default or its type is one, else a text, a number or texts."""
+    name, default, value = declared.name, declared.default, fields.raw(declared.name)
+    several = isinstance(value, list)
+    if str(declared.annotation).startswith("Sequence") and not (several or value is None or isinstance(value, str)):
+        raise DataError(f"got {value!r:.60}, expected a list", place=f"{fields.path}.{name}")
+    if isinstance(default, tuple) and default and isinstance(default[0], (int, float)):
+        fields.numbers(name, len(default) if isinstance(default[0], float) else None)
+        return tuple(value)
+    if isinstance(default, bool):
+        return fields.boolean(name)
+    if isinstance(default, (int, float)) and value is not None:
+        fields.number(name)
+    elif any(isinstance(part, (dict, list)) for part in (value if several else [value])):
+        raise DataError("got an object, expected a text, a number or a list of texts", place=f"{fields.path}.{name}")
+    return tuple(value) if several else value
+
+
+def read_fitted_columns(model: Any, fields: Fields, key: str) -> None:
+    """Set what scikit-learn keeps of the columns of a fit, ``n_features_in_`` and, where they had names, ``feature_names_in_``.
+
+    Raises
+    ------
+    DataError
+        As many names as columns were expected, each once.
+    """
+    model.n_features_in_ = fields.integer("n_features", lower=1)
+    if fields.absent(key):
+        return
+    names = fields.texts(key, model.n_features_in_)
+    if len(set(names)) < len(names):
+        raise DataError(f"got {', '.join(names)}, expected every name once", place=f"{fields.path}.{key}")
+    model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def check_coefficients(terms: Terms, coef: FloatArray, path: str) -> None:
+    """Accept as many coefficients as the terms have columns; DataError: another number of them."""
+    expected = len(terms.column_names)
+    if len(coef) != expected:
+        raise DataError(f"got {len(coef)} coefficients, expected {expected}", place=f"{path}.spread.coef")
 
 
 class ResidualIntervals(TimeRegressor):

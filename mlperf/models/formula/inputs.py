@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,7 +100,28 @@ def query_frame(estimator: Any, X: Any, *, terms: Sequence[str] | None = None) -
         return _named_frame(estimator, array)
     if is_mixed(chosen):
         return _whole_frame(estimator, chosen, reset=False)
-    return _named_frame(estimator, validate_data(estimator, chosen, reset=False, dtype=np.float64))
+    with as_data_error(estimator):
+        array = validate_data(estimator, chosen, reset=False, dtype=np.float64)
+    return _named_frame(estimator, array)
+
+
+@contextmanager
+def as_data_error(estimator: Any) -> Iterator[None]:
+    """Turn what scikit-learn finds wrong with rows into an error of the data, and say which columns the fit had.
+
+    Raises
+    ------
+    DataError
+        Names or numbers of columns differ from the fit's, or a value is no finite number.
+    """
+    try:
+        yield
+    except DataError:
+        raise
+    except ValueError as error:
+        known = getattr(estimator, "feature_names_in_", None)
+        hint = None if known is None else f"The model was fitted on the columns {', '.join(map(str, known))}."
+        raise DataError(str(error).strip(), hint=hint) from error
 
 
 def _columns_of_fit(estimator: Any, X: Any) -> FloatArray | None:
@@ -138,7 +160,8 @@ def is_mixed(X: Any) -> bool:
 
 def mixed_frame(estimator: Any, X: pd.DataFrame, *, reset: bool) -> pd.DataFrame:
     """A frame with categories: names checked, values left alone."""
-    _check_feature_names(estimator, X, reset=reset)
+    with as_data_error(estimator):
+        _check_feature_names(estimator, X, reset=reset)
     if reset:
         estimator.n_features_in_ = X.shape[1]
     return X.reset_index(drop=True)

@@ -140,6 +140,15 @@ class Terms:
         """Labels of the terms."""
         return tuple(term.name for term in self.terms)
 
+    @property
+    def column_names(self) -> list[str]:
+        """R's names of all columns of the terms."""
+        flags = codings(self.terms, self.variables, intercept=self.intercept)
+        found = ["(Intercept)"] if self.intercept else []
+        for term, coding in zip(self.terms, flags, strict=True):
+            found += term_column_names(term, coding, self.variables)
+        return found
+
     def read(self, frame: Frame) -> dict[str, FloatArray]:
         """Values of every variable (see ``Variable.read``)."""
         return {name: variable.read(frame) for name, variable in self.variables.items()}
@@ -179,14 +188,12 @@ class Terms:
         n_samples = len(next(iter(values.values()))) if values else n_rows(frame)
         flags = codings(self.terms, self.variables, intercept=self.intercept)
         blocks = [np.ones((n_samples, 1))] if self.intercept else []
-        labels = ["(Intercept)"] if self.intercept else []
         assign = [0] if self.intercept else []
         for position, (term, coding) in enumerate(zip(self.terms, flags, strict=True)):
             blocks.append(term_columns(term, coding, self.variables, values))
-            labels += term_column_names(term, coding, self.variables)
             assign += [position + 1] * blocks[-1].shape[1]
         matrix = np.hstack(blocks) if blocks else np.empty((n_samples, 0))
-        return Columns(matrix, labels, np.asarray(assign, dtype=np.int64))
+        return Columns(matrix, self.column_names, np.asarray(assign, dtype=np.int64))
 
     def to_dict(self) -> dict[str, Any]:
         """JSON types; ``Terms.from_dict`` reads them back."""

@@ -158,20 +158,22 @@ class FitBlocks(Shown):
         """One row a coefficient: coef, std_err, t_value, p_value, std_err_hc3, vif, lower, upper.
 
         The p-value is naive: as if the model had been given and rows were independent. Where groups of rows are known, also
-        std_err_cluster, t_value_cluster, p_value_cluster (see ``ClusterInference``).
+        std_err_cluster, t_value_cluster, p_value_cluster (see ``ClusterInference``). What a file of an earlier release does not
+        hold, std_err_hc3 and vif, is NaN there.
         """
         made: pd.DataFrame = self._once("coefficients", self._coefficients)
         return made
 
     def _coefficients(self) -> pd.DataFrame:
         inference = self.inference
+        unknown = np.full(len(self.names), np.nan)
         table = {
             "coef": self.coef,
             "std_err": inference.std_err,
             "t_value": inference.t_value,
             "p_value": inference.p_value,
-            "std_err_hc3": self.row_figures.std_err_hc3,
-            "vif": self.row_figures.vif,
+            "std_err_hc3": self.row_figures.std_err_hc3 if self.has_row_figures else unknown,
+            "vif": self.row_figures.vif if self.has_row_figures else unknown,
             "lower": inference.lower,
             "upper": inference.upper,
         }

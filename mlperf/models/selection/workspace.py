@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.arrays import LARGEST, BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError
 from mlperf.models.algebra.triangle import Triangle, triangle
 from mlperf.models.formula.formula import Term
@@ -119,12 +119,16 @@ class Workspace:
     def _block(self, term: Term, coding: Coding, mask: BoolArray | None) -> FloatArray:
         values = {name: self.values[name] if mask is None else self.values[name][mask] for name in term.variables}
         block = term_columns(term, coding, self.variables, values)
-        if not np.isfinite(block).all():
+        largest = np.abs(block).max(axis=0, initial=0.0)
+        if not np.isfinite(largest).all():
             raise DataError(
                 "got an infinite value, expected finite numbers",
                 place=f"term {term.name}",
                 hint="log(0) and 1/0 are infinite: shift or drop those rows.",
             )
+        if (((largest < 1.0 / LARGEST) & (largest > 0.0)) | (largest > LARGEST)).any():
+            got = f"got values up to {largest.max():.3g}, expected some between {1.0 / LARGEST:g} and {LARGEST:g}"
+            raise DataError(got, place=f"term {term.name}", hint="A fit counts with their squares: choose another unit.")
         return block
 
     def matrix(self, rows: Rows) -> FloatArray:

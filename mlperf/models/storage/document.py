@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from mlperf.core.documents import MAX_BYTES, bounded_depth
 from mlperf.core.errors import DataError
 
-MAX_BYTES = 256 * 2**20
 MAX_DEPTH = 64
 
 
@@ -29,9 +29,8 @@ def document_from_json(text: str) -> Any:
     if len(text) > MAX_BYTES:
         raise DataError(f"got {len(text)} characters, expected at most {MAX_BYTES}", place="$")
     try:
-        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
-    except RecursionError:
-        raise DataError(f"got brackets nested too deeply, expected at most {MAX_DEPTH}", place="$") from None
+        with bounded_depth("$"):
+            document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         raise DataError(f"not JSON: {error.msg}", place=f"line {error.lineno}, column {error.colno}") from None
     except ValueError as error:
@@ -43,25 +42,14 @@ def document_from_json(text: str) -> Any:
     return document
 
 
-def text_of(path: str | Path) -> str:
-    """Text of a file; DataError where it is missing, too large or not UTF-8."""
-    path = Path(path)
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise DataError(f"got {path.stat().st_size} bytes, expected at most {MAX_BYTES}", place=str(path))
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", place=str(path)) from None
-    except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 at byte {error.start}", place=str(path)) from None
-
-
 def placed(path: str | Path | None, read: Callable[[], Any]) -> Any:
     """Call ``read()`` and put the file's name before the place of its DataError."""
     try:
         return read()
     except DataError as error:
         if path is None:
+            raise
+        if (error.place or "").startswith(str(path)):
             raise
         raise DataError(error.message, place=f"{path}: {error.place}" if error.place else str(path), hint=error.hint) from None
 

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mlperf.core.documents import file_text
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
-from mlperf.models.storage.document import document_from_json, placed, text_of
+from mlperf.models.storage.document import document_from_json, placed
 
 LONG_COLUMNS = ("component", "metric", "run", "value")
 DEFAULT_COMPONENT = "<root>"
@@ -61,7 +62,7 @@ def read_extrap(path: str | Path) -> Experiment:
     DataError
         With file and JSON path (or line): not such a file, a missing key, a parameter that is not a number.
     """
-    experiment: Experiment = placed(path, lambda: experiment_from_text(text_of(path)))
+    experiment: Experiment = placed(path, lambda: experiment_from_text(file_text(path)))
     return experiment
 
 

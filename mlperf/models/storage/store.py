@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from mlperf.core.documents import file_text
 from mlperf.core.errors import DataError, MlperfError, UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import plain
 from mlperf.models.registry import STORED, load_class
-from mlperf.models.storage.document import document_from_json, document_to_json, placed, text_of
+from mlperf.models.storage.document import document_from_json, document_to_json, placed
 
 FORMAT = "mlperf-model"
 VERSION = 1
@@ -126,12 +128,24 @@ def model_from_dict(document: Any, path: str = "$", kinds: Mapping[str, str] = K
     kind = kind_in(document, path, kinds)
     owner = class_of(kind, f"{path}.kind", kinds)
     body = {key: value for key, value in document.items() if key not in ENVELOPE}
-    try:
+    with as_document_error(kind, path):
         return owner.from_dict(body, path)
+
+
+@contextmanager
+def as_document_error(kind: str, path: str) -> Iterator[None]:
+    """Turn what a reader trips over into an error of the document that it reads.
+
+    Raises
+    ------
+    DataError
+        A value is of another kind or shape than a model of this kind has.
+    """
+    try:
+        yield
     except MlperfError:
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        # A reader that trips over a hostile document is still an error of the document.
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise DataError(f"not a model of kind {kind}: {type(error).__name__}: {error}", place=path) from error
 
 
@@ -181,4 +195,4 @@ def read_model(path: str | Path, kinds: Mapping[str, str] = KINDS) -> Any:
     DataError
         Where the file cannot be read or holds no model.
     """
-    return model_from_json(text_of(path), path, kinds)
+    return model_from_json(file_text(path), path, kinds)

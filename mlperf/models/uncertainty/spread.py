@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import FitError, UsageError
+from mlperf.core.arrays import LARGEST, FloatArray
+from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.models.algebra.fixed_order import evaluate_fixed_order, squared_length_fixed_order
 from mlperf.models.uncertainty.difficulty import Difficulty
@@ -171,11 +171,13 @@ class Spread:
         """What `to_dict` wrote; DataError with the JSON path otherwise."""
         with Fields(document, path) as fields:
             coef = fields.numbers("coef")
+            n_factors = len(coef) * (len(coef) + 1) // 2
+            factor = None if fields.absent("factor") else fields.numbers("factor", n_factors)
+            if factor is not None and (np.abs(factor) > LARGEST).any():
+                raise DataError(f"expected numbers up to {LARGEST:g}", place=f"{path}.factor")
             return cls(
                 coef,
-                None
-                if fields.absent("factor")
-                else _triangle(fields.numbers("factor", len(coef) * (len(coef) + 1) // 2), len(coef)),
+                None if factor is None else _triangle(factor, len(coef)),
                 fields.number("sigma", finite=False),
                 fields.number("df", lower=0.0, finite=False),
                 fields.text("noise", NOISES),

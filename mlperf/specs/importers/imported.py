@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from operator import index
 from typing import Any
 
 from mlperf.core.errors import DataError
@@ -16,6 +17,35 @@ MAPS_FIRST, FLAT = "bchw", "bc"
 MAPS_LAST = ("bhwc", "btc")
 LAYOUTS = (MAPS_FIRST, FLAT, "bct", *MAPS_LAST)
 """Orders in which a foreign tensor may hold maps or tokens."""
+
+SHAPE_HINT = "As in (3, 224, 224); the size of a batch may stand before them, and an example batch in their place."
+
+
+def sample_shape(given: Any, place: str) -> Shape:
+    """Shape of one sample: maps, height and width.
+
+    Parameters
+    ----------
+    given : sequence of int, or array
+        Maps, height and width; or the size of a batch and these; or something with such a ``shape``, of which nothing else is read.
+    place : str
+        For messages.
+
+    Raises
+    ------
+    DataError
+        Not three or four whole numbers >= 1.
+    """
+    sizes = getattr(given, "shape", given)
+    try:
+        numbers = tuple(index(size) for size in sizes)
+    except TypeError:
+        numbers = ()
+    if len(numbers) not in (3, 4) or min(numbers) < 1:
+        got = tuple(sizes) if hasattr(given, "shape") else given
+        raise DataError(f"got {got!r:.60}, expected (maps, height, width)", place=f"{place}, input_shape", hint=SHAPE_HINT)
+    return Shape(*numbers[-3:])
+
 
 _LAYOUTS = {"flatten": FLAT, "fc": FLAT, "select_token": FLAT, "tokens": "bct", "embedding": "btc"}
 """Order of what a kind of layer writes; other kinds keep that of what they read."""

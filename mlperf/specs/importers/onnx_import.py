@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from mlperf.core.errors import DataError, MissingExtraError
-from mlperf.specs.importers.imported import Imported, unknown_operation
+from mlperf.specs.importers.imported import Imported, sample_shape, unknown_operation
 from mlperf.specs.importers.onnx_nodes import NODES, OnnxNode
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.shape import Shape
@@ -35,13 +36,33 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
     """
     path = Path(path)
     graph = _load(path).graph
-    constants = _constants(graph)
+    with _as_onnx_says(str(path)):
+        constants = _constants(graph)
     imported = Imported(name or path.stem, _input_shape(path, graph, constants, input_shape))
     imported.aliases[_input(path, graph, constants).name] = "input"
     for proto in graph.node:
-        _add_node(imported, constants, OnnxNode.read(proto, constants))
+        with _as_onnx_says(f"network {imported.name!r}, node {proto.name!r} ({proto.op_type})"):
+            _add_node(imported, constants, OnnxNode.read(proto, constants))
     _check_output(path, imported, [output.name for output in graph.output])
     return imported.finish()
+
+
+@contextmanager
+def _as_onnx_says(place: str) -> Iterator[None]:
+    """Read what the format promises: inputs, attributes and tensors of the kinds that an operator has.
+
+    Raises
+    ------
+    DataError
+        The file breaks that promise, which the reading then trips over.
+    """
+    try:
+        yield
+    except DataError:
+        raise
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        words = f"is not what ONNX says of such a node: {type(error).__name__}: {error}"
+        raise DataError(words, place=place, hint="onnx.checker.check_model tells more; export the network again.") from error
 
 
 def _load(path: Path) -> Any:
@@ -79,7 +100,7 @@ def _input(path: Path, graph: Any, constants: dict[str, Any]) -> Any:
 
 def _input_shape(path: Path, graph: Any, constants: dict[str, Any], given: tuple[int, int, int] | None) -> Shape:
     if given is not None:
-        return Shape(*given)
+        return sample_shape(given, str(path))
     dims = [dim.dim_value for dim in _input(path, graph, constants).type.tensor_type.shape.dim]
     if len(dims) != 4 or min(dims[1:]) < 1:
         hint = "Give input_shape = (maps, height, width), or export with fixed sizes (the batch may stay open)."

@@ -71,7 +71,7 @@ class OnnxNode:
     def values(self, place: int) -> list[float]:
         """Numbers of a constant input; empty where it is absent or not constant."""
         tensor = self.constants.get(self.inputs[place]) if self.has_input(place) else None
-        if tensor is None:
+        if tensor is None or tensor.data_location:  # what lies in files beside the model is not read
             return []
         from onnx.numpy_helper import to_array
 

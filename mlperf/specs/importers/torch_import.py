@@ -6,14 +6,13 @@ from operator import attrgetter
 from typing import Any
 
 from mlperf.core.errors import DataError, MissingExtraError
-from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, Imported, unknown_operation
+from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, Imported, sample_shape, unknown_operation
 from mlperf.specs.importers.torch_calls import CALLS, SAME_CONSTANT, SCALARS
 from mlperf.specs.importers.torch_modules import MODULES, READS_MAPS_FIRST
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.specs.network.shape import Shape
 
 
-def from_torch(module: Any, input_shape: tuple[int, int, int], name: str | None = None) -> CnnSpec:
+def from_torch(module: Any, input_shape: Any, name: str | None = None) -> CnnSpec:
     """The layer table of a torch module.
 
     Parameters
@@ -24,7 +23,8 @@ def from_torch(module: Any, input_shape: tuple[int, int, int], name: str | None 
         modules, functions or methods. Maps may change from the second to the last dimension and back; stochastic depth counts
         as nothing. Control flow must not depend on data.
     input_shape : (int, int, int)
-        Maps, height and width of one sample; (1, tokens, 1) where an embedding reads indices of shape [batch, tokens].
+        Maps, height and width of one sample; (1, tokens, 1) where an embedding reads indices of shape [batch, tokens]. The size of
+        a batch may stand before them, or an example batch in their place.
     name : str, optional
         What reports call the network; by default the module's class in lower case.
 
@@ -33,7 +33,8 @@ def from_torch(module: Any, input_shape: tuple[int, int, int], name: str | None 
     MissingExtraError
         torch is not installed.
     DataError
-        The module cannot be traced, or an operation has no layer (names the node and the operation), or shapes do not fit.
+        No module, or one that cannot be traced; ``input_shape`` is no shape; an operation has no layer (names the node and the
+        operation), or shapes do not fit.
     """
     try:
         from torch import fx
@@ -42,12 +43,16 @@ def from_torch(module: Any, input_shape: tuple[int, int, int], name: str | None 
             "torch is not installed", hint="Install the extra: pip install 'mlperf-estimator[torch]'."
         ) from error
     called = name or type(module).__name__.lower()
+    if not hasattr(module, "named_modules"):
+        hint = "Give the network itself, not its class, weights or file."
+        raise DataError(f"got {type(module).__name__}, expected a torch.nn.Module", place=f"network {called!r}", hint=hint)
+    shape = sample_shape(input_shape, f"network {called!r}")
     try:
         graph = fx.Tracer().trace(module)
     except (fx.proxy.TraceError, TypeError, RuntimeError) as error:
         hint = "Control flow must not depend on data: remove it, or write the network as a TOML file."
         raise DataError(f"cannot be traced: {error}", place=f"network {called!r}", hint=hint) from error
-    imported = Imported(called, Shape(*input_shape))
+    imported = Imported(called, shape)
     scalars: set[str] = set()
     for node in graph.nodes:
         _add_node(imported, scalars, module, node)

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
 from mlperf.core.places import make_folder
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.fields import check_keys, placed
 from mlperf.specs.network.layer import DEFAULTS, KIND_FIELDS, Layer
-from mlperf.specs.network.toml import read_toml, toml_text
+from mlperf.specs.network.toml import toml_text
 
 _LAYER_KEYS = tuple(DEFAULTS)
 _SPRINT_KEYS = ("input_size", "n_maps", "pools_after", "n_conv", "filter_size", "floor")

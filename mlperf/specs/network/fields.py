@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import math
+import sys
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -32,7 +32,9 @@ class Figure:
         """Whether ``value`` is such a number."""
         if value is None:
             return self.optional
-        if isinstance(value, bool) or not isinstance(value, int if self.whole else (int, float)) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int if self.whole else (int, float)):
+            return False
+        if not abs(value) <= sys.float_info.max:  # NaN, infinities, and whole numbers that no float can hold
             return False
         return value > self.least if self.above else value >= self.least
 

@@ -1,43 +1,16 @@
-"""TOML out (tomllib reads): enough of the language for specifications, laid out for people."""
+"""TOML out: enough of the language for specifications, laid out for people."""
 
 from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from mlperf.core.errors import DataError
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
-
-
-def read_toml(path: str | Path) -> dict[str, Any]:
-    """The table in a TOML file.
-
-    Raises
-    ------
-    DataError
-        No such file, not UTF-8, or not TOML; names the file and the line.
-    """
-    path = Path(path)
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(error.strerror or "cannot be read", place=str(path), hint="Check the path and its permissions.") from error
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"got byte {error.object[error.start]:#04x} at offset {error.start}, expected UTF-8",
-            place=str(path),
-            hint="Save the file as UTF-8.",
-        ) from error
-    except tomllib.TOMLDecodeError as error:
-        raise DataError(
-            f"not valid TOML: {error}", place=str(path), hint="Strings need quotes, every key its own line: key = value."
-        ) from error
 
 
 def toml_text(table: Mapping[str, Any], comment: str = "") -> str:

@@ -55,7 +55,7 @@ def read_judgement(plan: JudgementPlan, folder: Path | str) -> TrainerRuns:
     runs.table["machine"] = runs.table["campaign"]
     runs.table["dataset_size"] = IMAGENET_SIZE
     for machine, campaign in zip(plan.machines, runs.campaigns, strict=True):
-        told = campaign.host.get("protocol", {}).get("asgd", {}).get("network", {})
+        told = campaign.told("protocol", "asgd", "network")
         wanted = {"bytes_per_s": machine.bytes_per_s, "latency_s": machine.latency_s, "exchange": machine.exchange}
         if told != wanted:
             raise DataError(f"got the network {told}, expected {wanted}", place=str(campaign.path), hint=HINT)

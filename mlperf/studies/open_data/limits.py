@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
-from mlperf.specs.network.toml import read_toml
 from mlperf.studies.open_data.result import NAN, Finding, Goal, judged
 
 BOUNDS = ("at_least", "at_most")

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mlperf.core.documents import read_toml
 from mlperf.core.json_fields import Fields
-from mlperf.specs.network.toml import read_toml
 from mlperf.systems.sprint.outputs import OUTPUTS
 
 INTERVALS = ("least_coverage", "most_coverage", "half_widths")

@@ -56,11 +56,10 @@ class EngineDescription:
 
 def description_of(campaign: Campaign, *, instructions: bool = True) -> EngineDescription:
     """Caches and libraries that ``host.json`` names, and with ``instructions`` the mix of them stored with the tables."""
-    host = campaign.host
     path = campaign.path / FOLDER / MIX_FILE
     mix = InstructionMix(read_any_table(path, duplicates="keep")) if instructions and path.is_file() else None
-    blas = str(host.get("versions", {}).get("blas", ""))
-    return EngineDescription(caches_of(host.get("host", {})), blocking_of(blas), mix)
+    blas = str(campaign.told("versions").get("blas", ""))
+    return EngineDescription(caches_of({"cache_bytes": campaign.cache_bytes}), blocking_of(blas), mix)
 
 
 def describe_calls(calls: pd.DataFrame, cnns: Mapping[str, CnnSpec], description: EngineDescription) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from mlperf.core.children import tied
 from mlperf.core.errors import FitError
 from mlperf.core.progress import tracked
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
-from mlperf.training.gradient.gradient import METHODS, GradientModel, Method, fit_gradient, step_times
+from mlperf.training.gradient.gradient import LEAST_ROWS, METHODS, GradientModel, Method, fit_gradient, step_times
 from mlperf.training.gradient.gradient_data import STEP_KEYS, GradientData
 from mlperf.training.gradient.work_model import WorkModel
 
@@ -197,6 +197,39 @@ def train_on_one_cnn(
 
     parts: list[pd.DataFrame] = Parallel(n_jobs=jobs)(delayed(tied(one))(name) for name in data.steps["cnn"].unique())
     return pd.concat(parts, ignore_index=True)
+
+
+def check_predictable(predictions: pd.DataFrame, calls: pd.DataFrame) -> None:
+    """Accept left-out predictions of which there is at least one.
+
+    Parameters
+    ----------
+    predictions : DataFrame
+        As `predicted_steps` gives them, of every CNN left out.
+    calls : DataFrame
+        All measured kernel calls: ``cnn``, ``kernel``.
+
+    Raises
+    ------
+    FitError
+        Every CNN runs a kernel that the others were measured with too rarely; names them.
+    """
+    if predictions.filter(regex="_s$").drop(columns="measured_s").notna().to_numpy().any():
+        return
+    lacking = {cnn: few for cnn in predictions["cnn"].unique() if (few := too_few(calls, str(cnn)))}
+    words = "; ".join(f"without {cnn} there are {few}" for cnn, few in lacking.items())
+    raise FitError(
+        f"no CNN can be predicted from the others, so that no error is known: {words}; expected at least {LEAST_ROWS} of each",
+        hint="Measure further CNNs that run these kernels, or more sizes: mlperf collect --generate 4 --subbatch 1,2,4,8.",
+    )
+
+
+def too_few(calls: pd.DataFrame, cnn: str) -> str:
+    """Kernels of a CNN of which the others have fewer calls than a fit needs: ``"2 calls of softmax, 3 of pool"``."""
+    others = calls.loc[calls["cnn"] != cnn, "kernel"].value_counts()
+    own = calls.loc[calls["cnn"] == cnn, "kernel"].unique()
+    few = [(int(others.get(kernel, 0)), kernel) for kernel in own if others.get(kernel, 0) < LEAST_ROWS]
+    return ", ".join(f"{number} {'calls ' if place == 0 else ''}of {kernel}" for place, (number, kernel) in enumerate(sorted(few)))
 
 
 def errors(predictions: pd.DataFrame, method: str) -> ErrorSummary:

@@ -143,7 +143,7 @@ def check_library_sets(sets: Sequence[str], backend: str) -> None:
 
 def default_sets(campaign: Campaign, backend: str) -> tuple[str, ...]:
     """Sets that need no run and no tool: static ones of the NumPy engine, on a machine whose caches are known."""
-    known = campaign.host.get("host", {}).get("cache_bytes")
+    known = campaign.cache_bytes
     return DEFAULT_SETS if backend == ENGINE and known else ()
 
 

@@ -113,7 +113,7 @@ def _runs_of(campaign: Campaign) -> pd.DataFrame:
     if campaign.learning is not None:
         learnt: pd.DataFrame = campaign.learning[columns]
         return learnt
-    data = campaign.host.get("protocol", {}).get("asgd", {}).get("data") or "unknown"
+    data = campaign.told("protocol", "asgd").get("data") or "unknown"
     details = campaign.table("details")[["run", *TRAINING]]
     timed: pd.DataFrame = campaign.table("runs").assign(data=data).merge(details, on="run")[columns]
     return timed

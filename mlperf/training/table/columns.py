@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import LONGEST, SHORTEST, FloatArray
+from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.training.table.screening import is_number
 
@@ -30,6 +31,9 @@ RATE_CORRELATION = 0.8
 """A rate moves with the time beside the sizes that it was divided by."""
 MANY_LEVELS = 0.2
 """A text column with more levels than this share of the rows tells nothing about a new row."""
+NO_ZERO = 1e-100
+"""What is closer to zero has no reciprocal to count with."""
+
 MOST_ROWS = 2000
 COUNTED_ROWS = 10
 LOOK_ALIKE = 1e-9
@@ -77,6 +81,29 @@ def explaining_columns(frame: pd.DataFrame, target: str, groups: str | None = No
     aside |= _copies(frame, [name for name in offered if name not in aside])
     kept = tuple(name for name in offered if name not in aside)
     return kept, tuple(SetAside(name, aside[name]) for name in offered if name in aside)
+
+
+def check_magnitudes(frame: pd.DataFrame, target: str, place: str) -> None:
+    """Accept numbers with whose squares and products one can count.
+
+    Raises
+    ------
+    DataError
+        A number beyond `LONGEST`, or closer to zero than `NO_ZERO`, of the target than `SHORTEST`; names column, row and value.
+    """
+    for name in frame:
+        if not is_number(frame[name]):
+            continue
+        sizes = np.abs(frame[name].to_numpy(float))
+        least = SHORTEST if name == target else NO_ZERO
+        wrong = (sizes > LONGEST) | ((sizes > 0.0) & (sizes < least))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise DataError(
+                f"got {float(frame[name].iloc[row])!r} in row {row + 1}, expected numbers between {least:g} and {LONGEST:g}",
+                place=f"{place}, column {name}",
+                hint="A fit counts with squares and products: choose another unit, or check how the table was exported.",
+            )
 
 
 def _by_themselves(frame: pd.DataFrame, names: list[str]) -> Iterator[tuple[str, str]]:

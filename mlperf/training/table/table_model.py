@@ -113,6 +113,7 @@ class TableModel(Shown):
 
     def ordered(self, rows: pd.DataFrame) -> pd.DataFrame:
         """The columns that the model reads, in the order of the training, whatever that of ``rows``."""
+        self.check_columns(rows, "rows")
         return rows[list(self.columns)]
 
     def predict(self, rows: pd.DataFrame) -> FloatArray:

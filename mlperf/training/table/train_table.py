@@ -21,7 +21,7 @@ from mlperf.models.validation.folds import Fold, configuration_groups, grouped_f
 from mlperf.models.validation.left_out import LeftOutRows
 from mlperf.training.fits.left_out import LEAST_GROUPS, LeftOutError
 from mlperf.training.table.choice import Choice, choose_method, left_out_material
-from mlperf.training.table.columns import explaining_columns
+from mlperf.training.table.columns import check_magnitudes, explaining_columns
 from mlperf.training.table.methods import AUTO, METHODS
 from mlperf.training.table.screening import screened_terms
 from mlperf.training.table.table_fit import TableFit, numbers_of
@@ -172,6 +172,7 @@ def train_table(
     frame = data.frame[list(read) if formula is not None else list(dict.fromkeys([*read, *offered]))]
     if frame.shape[1] == 0 or len(frame) < LEAST_ROWS:
         raise _nothing_to_fit(frame, aside, place)
+    check_magnitudes(frame.assign(**{target: data.frame[target]}), target, place)
     times = data.frame[target].to_numpy(float)
     labels = data.frame[groups].to_numpy() if groups else configuration_groups(frame)
     asked = TableQuestion(

@@ -102,6 +102,33 @@ def test_a_result_without_a_figure_says_so(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("answer = 3", "got 3 under the command's name, expected a table of its options"),
+        ("seed = [1, 2]", "got [1, 2], expected a text or a number"),
+        ("nodes = [[1]]", "got [[1]], expected a text or a number"),
+        ("seed = 2026-11-22", "expected a text or a number"),
+        ("seed = inf", "'inf' is not a valid integer"),
+        ("jobs = 1.5", "'1.5' is not a valid integer"),
+        ("nodes = 1e400", "expected counts from 1"),
+        ("seed = " + "[" * 3000, "nested too deeply"),
+    ],
+)
+def test_a_value_that_no_option_takes_is_named(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "answer.toml"
+    file.write_text(text, encoding="utf-8")
+    done = run("--config", str(file))
+    assert isinstance(done.exception, (DataError, UsageError, SystemExit))
+    assert words in str(done.exception) + done.stderr
+
+
+def test_a_list_gives_an_option_of_counts_all_of_them(tmp_path: Path) -> None:
+    file = tmp_path / "answer.toml"
+    file.write_text('nodes = [1, "4:6"]\njobs = 2\n', encoding="utf-8")
+    assert "nodes (1, 4, 5, 6) jobs 2" in run("--config", str(file)).stderr
+
+
 def test_the_config_file_of_the_documents_is_read(tmp_path: Path) -> None:
     from mlperf.cli.commands.predict import predict
 

@@ -65,3 +65,15 @@ def test_names_complete() -> None:
 def test_words_name_the_nearest() -> None:
     with pytest.raises(click.BadParameter, match="Did you mean 'convolution'"):
         value(Words(["paper", "second_moment", "convolution"]), "convoluton")
+
+
+@pytest.mark.parametrize("text", ["1:10000000", "1:1000000000000", "99999999999999999999", "9" * 5000, "1:100000,1:100000:3"])
+def test_counts_beyond_all_memory_are_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match=r"expected (at most|counts)"):
+        Counts().convert(text, None, None)
+
+
+@pytest.mark.parametrize("text", ["y" * 5000, "vgg\x00", "-" * 300])
+def test_a_name_that_no_file_system_takes_is_no_file(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="no CNN is called"):
+        NameOrFile("CNN", lambda: ["vgg16"]).convert(text, None, None)

@@ -83,3 +83,32 @@ def test_a_simulation_that_breaks_off_is_bad_data(tmp_path: Path) -> None:
     path.write_text("fn=f\n3 x\n", encoding="utf-8")
     with pytest.raises(DataError, match="line 2"):
         read_simulation(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("summary: 170 28 6", "summary: -170 28 6", "line 17"),
+        ("10 100 20 3", "10 -100 20 3", "line 8"),
+        ("10 100 20 3", "10 ١ 20 3", "line 8"),
+        ("10 100 20 3", "10 99999999999999999999 20 3", "line 8"),
+        ("10 100 20 3", "10 1 2 3 4", "line 8"),
+        ("32768 B, 64 B", "32768 B, 0 B", "line 1"),
+        ("32768 B, 64 B, 8-way", "32 B, 64 B, 8-way", "line 1"),
+        ("8-way associative", "0-way associative", "line 1"),
+    ],
+)
+def test_counts_and_caches_that_no_simulation_has_are_refused(old: str, new: str, place: str, tmp_path: Path) -> None:
+    assert old in SIMULATED
+    path = tmp_path / "cachegrind.1"
+    path.write_text(SIMULATED.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(DataError, match=f"{place}$|{place}: ") as caught:
+        read_simulation(path)
+    assert "expected a line of cachegrind" in caught.value.message
+
+
+def test_as_many_totals_as_events_are_expected(tmp_path: Path) -> None:
+    path = tmp_path / "cachegrind.1"
+    path.write_text(SIMULATED.replace("summary: 170 28 6", "summary: 170 28"), encoding="utf-8")
+    with pytest.raises(DataError, match="got 2 totals of the events Ir Dr Dw"):
+        read_simulation(path)

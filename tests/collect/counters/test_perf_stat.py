@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from mlperf.collect.counters import perf_stat
 from mlperf.collect.counters.perf_stat import command_line, read_output
 from mlperf.collect.counters.perf_stat import counters_from as perf_counters
+from mlperf.core.errors import DataError
 
 PERF = """\
 # started on Sat Nov 21 2026
@@ -36,3 +39,14 @@ def test_every_column_of_perf_stat_has_an_event(tmp_path: Path) -> None:
     names = [counter.name for counter in counters_of("perf-stat")]
     assert list(perf_stat.NAMES) == names
     assert command_line(["x", "-y"], names[:2], tmp_path)[-3:] == ["--", "x", "-y"]
+
+
+@pytest.mark.parametrize(("old", "new"), [("1234567;", "-1;"), (";50.00;", ";-1.00;"), (";50.00;", ";173.00;")])
+def test_negative_counts_and_shares_of_no_time_are_refused(old: str, new: str) -> None:
+    with pytest.raises(DataError, match="expected a count >= 0 and a share of 0 to 100 %") as caught:
+        perf_counters(PERF.replace(old, new, 1), ("perf_instructions",))
+    assert caught.value.place == "perf stat, instructions:u"
+
+
+def test_a_number_that_is_none_counts_as_not_counted() -> None:
+    assert perf_counters(PERF.replace("1234567;", "nan;", 1), ("perf_instructions",)).values == {}

@@ -74,3 +74,26 @@ def test_a_set_that_does_not_fit_the_network_is_refused(tmp_path: Path) -> None:
         check_fits(read_samples(path), digits_cnn(), 1)
     with pytest.raises(DataError, match="one for each of 2000 nodes"):
         check_fits(digits_samples(), digits_cnn(), 2000)
+
+
+@pytest.mark.parametrize("length", [1, 40, 100, 400, 600, 900])
+def test_an_archive_that_was_cut_off_is_a_data_error(length: int, tmp_path: Path) -> None:
+    path = tmp_path / "mine.npz"
+    np.savez(path, images=images(10, 9, 7, 1), labels=np.arange(10))
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(DataError, match="no NumPy archive"):
+        read_samples(path)
+
+
+def test_an_archive_of_another_packing_is_a_data_error(tmp_path: Path) -> None:
+    """Bytes 8 and 9 of an entry say how it is packed, 4 and 5 which version of zip unpacks it."""
+    path = tmp_path / "mine.npz"
+    np.savez(path, images=images(10, 9, 7, 1), labels=np.arange(10))
+    content = bytearray(path.read_bytes())
+    entry = content.index(b"PK\x01\x02")
+    for place in (entry + 10, entry + 6):
+        damaged = bytearray(content)
+        damaged[place] = 120
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match="no NumPy archive"):
+            read_samples(path)

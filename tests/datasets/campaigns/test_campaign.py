@@ -103,7 +103,7 @@ def test_host_that_is_no_json_object(campaign: Path) -> None:
     with pytest.raises(DataError, match=r"host.json, line 2, column \d+: is no JSON"):
         read_campaign(campaign)
     (campaign / "host.json").write_text("[1]", encoding="utf-8")
-    with pytest.raises(DataError, match="got list, expected an object"):
+    with pytest.raises(DataError, match="got a list, expected an object"):
         read_campaign(campaign)
     (campaign / "host.json").unlink()
     assert read_campaign(campaign).host == {}

@@ -124,7 +124,21 @@ FAULTS: dict[str, tuple[Spoil, str]] = {
         r"cnn_explicit.csv, line \d+, column kernel: got 'poling'",
     ),
     "unknown network": (lambda run: replace(run / "cnn_library.csv", "G00", "G01"), r"cnn_library.csv, column cnn: got 'G01'"),
-    "network without maps": (lambda run: replace(run / "cnns.json", '"m"', '"maps"'), r"cnns.json: a network has no 'm'"),
+    "network without maps": (lambda run: replace(run / "cnns.json", '"m"', '"maps"'), r"cnns.json: \$\[0\].m: missing key"),
+    "network that is a text": (
+        lambda run: (run / "cnns.json").write_text('["G00"]'),
+        r"cnns.json: \$\[0\]: got 'G00', expected an object",
+    ),
+    "maps that are no numbers": (
+        lambda run: replace(run / "cnns.json", "[3, 4", '["N", 4'),
+        r"m\[0\]: got 'N', expected a whole",
+    ),
+    "size that is a list": (
+        lambda run: replace(run / "cnns.json", '"x0": 12', '"x0": {}'),
+        r"x0: got \{\}, expected a whole",
+    ),
+    "another document": (lambda run: (run / "cnns.json").write_text("{}"), r"cnns.json, line 1: got an object, expected a list"),
+    "brackets": (lambda run: (run / "meta.json").write_text("[" * 100_000), r"meta.json: is nested too deeply"),
     "layer that is not there": (
         lambda run: replace(run / "cnn_explicit.csv", "pooling,1", "pooling,2"),
         r"no 'pool' on layer 'pool2'",

@@ -31,6 +31,8 @@ def grid_of(tmp_path: Path, text: str) -> tuple[str, ...]:
         ("a,a\n1,2\n", "line 1, column a", "got 'a' twice"),
         ("a,\n1,2\n", "line 1, column 2", "got an empty column name"),
         ('a,b\n"1,2\n', "line 2", "is no CSV"),
+        ('a,b\n"1",2\n3,' + "4" * 140_000 + "\n", "line 3", "is no CSV (field larger than field limit"),
+        ("a" * 140_000 + ",b\n1,2\n", "line 1", "is no CSV (field larger than field limit"),
     ],
 )
 def test_faults_of_form(text: str, place: str, words: str, tmp_path: Path) -> None:
@@ -82,3 +84,8 @@ def test_other_separators_are_recognised(mark: str, word: str, tmp_path: Path, s
     with pytest.raises(DataError) as caught:
         read_table(path, "steps")
     assert word in str(caught.value.hint)
+
+
+def test_a_cell_beyond_the_reader_s_limit_in_a_plain_file_is_refused_when_rows_are_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"line 3: is no CSV \(field larger than field limit"):
+        grid_of(tmp_path, "a,b\n1,2\n3," + "x" * 140_000 + "\n")

@@ -83,3 +83,18 @@ def test_progress_is_the_best_witness_only_if_it_moved() -> None:
     assert choose_performance({"units": [0, 0, 0], "cpu_ns": [1, 2, 3]}).column == "cpu_ns"
     assert choose_performance({"units": [0, 0], "cpu_ns": [1, 2], "instructions": [5, 6]}).column == "instructions"
     assert choose_performance({"load1": [1.0]}) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (GOOD + "0.5,0.25,1,units,3,9," + "1" * 140_000 + ",a\n", "field larger than field limit"),
+        (GOOD.replace(",0.25,", ",x,"), "line 2, column interval_s: got 'x', expected seconds > 0"),
+        (GOOD.replace(",0.25,", ",0,"), "line 2, column interval_s: got '0', expected seconds > 0"),
+        (GOOD.replace(",1,units", ",-1,units"), "line 2, column horizon_s: got '-1', expected seconds > 0"),
+    ],
+)
+def test_settings_and_cells_that_no_recording_has_are_refused(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        read_stream(file(tmp_path, text))
+    assert words in str(caught.value)

@@ -46,3 +46,17 @@ def test_text_needs_neither_package(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("capstone", "elftools"):
         monkeypatch.setitem(sys.modules, name, None)
     assert len(count_instructions(OBJECT.with_suffix(".s"))) == 11
+
+
+def test_offsets_and_sizes_that_lead_anywhere_are_bad_data() -> None:
+    """Every eight bytes of the section headers, which hold addresses, offsets and sizes, set to the largest number."""
+    content = OBJECT.read_bytes()
+    start = int.from_bytes(content[40:48], "little")
+    refused = 0
+    for place in range(start, len(content) - 8, 8):
+        damaged = content[:place] + b"\xff" * 8 + content[place + 8 :]
+        try:
+            list(read_elf(damaged, "x.o"))
+        except DataError as error:
+            refused += "not an ELF file, or a damaged one" in error.message or "function symbols" in error.message
+    assert refused > 20

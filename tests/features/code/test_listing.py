@@ -6,6 +6,7 @@ import io
 
 import pytest
 
+from mlperf.core.errors import DataError
 from mlperf.features.code import FunctionCounts
 from mlperf.features.code.listing import target_address
 from mlperf.features.code.read import read_text
@@ -107,3 +108,13 @@ def test_names_of_functions_may_hold_anything() -> None:
 )  # fmt: skip
 def test_where_a_branch_leads(text: str, address: int | None) -> None:
     assert target_address(text, 0x50, "//") == address
+
+
+@pytest.mark.parametrize("address", ["-1  0", "---25", "{{{", "5g", ""])
+def test_an_address_that_is_no_hexadecimal_number_is_refused_with_its_function(address: str) -> None:
+    """Whether it stands before an instruction of the loop, the branch that closes it, or a relocation."""
+    text = FORMS["gnu"].format(target="50").replace("  52:", f"  {address}:", 1)
+    for damaged in (text, text.replace("  58:", f"  {address}:"), text.replace("  5a:", f"  {address}:\tR_X86_64_PC32\tx\n  5a:")):
+        with pytest.raises(DataError, match="expected its address as a hexadecimal number") as caught:
+            functions(damaged)
+        assert caught.value.place == "k.txt, function f"

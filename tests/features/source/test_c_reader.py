@@ -238,3 +238,10 @@ def test_functions_that_are_not_asked_for_are_not_read(tmp_path: Path) -> None:
         swc_s([path], functions=["ff"])
     with pytest.raises(DataError, match="no function with a for loop"):
         swc_s([path], functions=["h"])
+
+
+def test_brackets_without_end_are_an_error_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "k.c"
+    path.write_text(body(f"a[i] = {'(' * 3000}b[i]{')' * 3000};"))
+    with pytest.raises(DataError, match=r"k\.c: is nested too deeply to be read"):
+        read_c(path)

@@ -97,6 +97,14 @@ def test_layout_step_and_start(tmp_path: Path) -> None:
         ("operations = 2", "operations = -2", "whole number >= 0"),
         ('name = "matvec"', "", "got no key 'name'"),
         ('access = "update"', 'access = "update"\ndepth = 3', "got depth 3"),
+        ('name = "matvec"', 'name = "matvec"\nsizes = [1]', "expected a table of sizes"),
+        ('name = "matvec"', 'name = "matvec"\nsizes = { n = 10000000000000000000 }', "whole number of 64 bits"),
+        ('["i", "j"]', "3", "got 3, expected a list"),
+        ('array = "x"', 'array = "y"', "got array 'x' without a reference, expected one"),
+        ('[[arrays]]\nname = "x"', '[[arrays]]\nname = "y"', "got array 'y' twice"),
+        ('name = "j"', 'name = "i"', "got loop 'i' twice"),
+        ('["i", "j"]', f'["i", "{"-" * 5000}j"]', "nested too deeply"),
+        ('["i", "j"]', f'["i", "{"j+" * 9000}j"]', "got 18,001 characters, expected at most 10,000"),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:

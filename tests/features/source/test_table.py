@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.features.source import CacheLevel, loop_features, pattern_nest, read_nests, swc_s
+from mlperf.features.source import CacheLevel, loop_features, parse_cache, pattern_nest, read_nests, swc_s
 
 SOURCES = Path(__file__).parents[2] / "reference" / "assembly" / "sources"
 
@@ -73,3 +73,20 @@ def test_files_are_told_by_their_ending(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"expected a file ending in \.c, \.h, \.toml"):
         read_nests(tmp_path / "x.f90")
     assert set(swc_s([SOURCES / "k_ij_jlk_kil.c"]).inputs) == {str(SOURCES / "k_ij_jlk_kil.c")}
+
+
+def test_counts_that_nobody_could_run_are_refused(tmp_path: Path) -> None:
+    """10^9 x 10^9 trips need more than 2^53 executions, of which a float forgets single ones."""
+    path = tmp_path / "k.c"
+    path.write_text("void f(int n, float a[n][n]) { for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) a[i][j] = 0; }\n")
+    assert swc_s([path], {"n": 10**6}).frame["iterations"].tolist() == [10**12]
+    for size in (10**9, 10**18, 10**200):
+        with pytest.raises(DataError, match=r"got counts beyond 9e\+15") as caught:
+            swc_s([path], {"n": size})
+        assert str(path) in str(caught.value.place)
+
+
+@pytest.mark.parametrize("text", ["l1=" + "9" * 5000 + "/64/8", "l1=32K/" + "9" * 20, "l1=32K/0/8", "l1=32K/64/-1"])
+def test_a_cache_that_no_machine_has_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="got cache"):
+        parse_cache(text)

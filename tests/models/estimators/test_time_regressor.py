@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError, FitError
 from mlperf.core.json_fields import Fields
-from mlperf.models.estimators.time_regressor import ResidualIntervals, TimeRegressor
+from mlperf.models.estimators.time_regressor import ResidualIntervals, TimeRegressor, check_coefficients, read_fitted_columns
+from mlperf.models.formula.terms import Terms
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 
 
@@ -59,3 +62,72 @@ def test_times_are_positive() -> None:
     tags = TimeRegressor().__sklearn_tags__()
     assert tags.target_tags.positive_only
     assert tags.regressor_tags.poor_score
+
+
+class Weighted(TimeRegressor):
+    """Parameters of every kind."""
+
+    def __init__(
+        self,
+        terms: Sequence[str] | None = None,
+        clip: tuple[float, float] = (0.25, 4.0),
+        counts: Sequence[int] = (8, 12),
+        n_folds: int = 5,
+        k: int | str = "auto",
+        keep: bool = True,
+    ) -> None:
+        self.terms, self.clip, self.counts, self.n_folds, self.k, self.keep = terms, clip, counts, n_folds, k, keep
+
+
+def test_parameters_come_back() -> None:
+    model = Weighted(("m", "n"), (0.5, 2.0), (3,), 7, 4, False)
+    again = Weighted.from_parameters(Fields(model.parameters_to_dict()))
+    assert again.get_params() == model.get_params()
+    assert Weighted.from_parameters(Fields(Weighted().parameters_to_dict())).get_params() == Weighted().get_params()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("terms", 3, "got 3, expected a list"),
+        ("terms", [{"a": 1}], "got an object"),
+        ("clip", 0.5, "expected a list"),
+        ("clip", [0.5], "got 1 values, expected 2"),
+        ("clip", [0.5, "x"], "expected a finite number"),
+        ("counts", [[8]], "expected a finite number"),
+        ("n_folds", "5", "expected a finite number"),
+        ("n_folds", {}, "expected a finite number"),
+        ("k", {"a": 1}, "got an object"),
+        ("keep", 1, "expected true or false"),
+    ],
+)
+def test_a_parameter_of_another_kind_is_named(name: str, value: Any, words: str) -> None:
+    stored = Weighted().parameters_to_dict() | {name: value}
+    with pytest.raises(DataError) as caught:
+        Weighted.from_parameters(Fields(stored, "$.parameters"))
+    assert words in caught.value.message
+    assert str(caught.value.place).startswith(f"$.parameters.{name}")
+
+
+@pytest.mark.parametrize(
+    ("stored", "words"),
+    [
+        ({"n_features": 3, "columns": ["m", "n"]}, "got 2 values, expected 3"),
+        ({"n_features": 2, "columns": ["m", "m"]}, "expected every name once"),
+        ({"n_features": 0, "columns": None}, "expected a whole number"),
+        ({"n_features": 1, "columns": "m"}, "expected a list"),
+    ],
+)
+def test_columns_of_a_fit_are_as_many_as_it_had_each_once(stored: dict[str, Any], words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        read_fitted_columns(Weighted(), Fields(stored), "columns")
+    model = Weighted()
+    read_fitted_columns(model, Fields({"n_features": 2, "columns": ["m", "n"]}), "columns")
+    assert (model.n_features_in_, list(model.feature_names_in_)) == (2, ["m", "n"])
+
+
+def test_as_many_coefficients_as_columns_are_expected() -> None:
+    terms = Terms.learn(["m", "m*n"], pd.DataFrame({"m": [1.0, 2.0], "n": [3.0, 5.0]}))
+    check_coefficients(terms, np.zeros(3), "$")
+    with pytest.raises(DataError, match="got 2 coefficients, expected 3"):
+        check_coefficients(terms, np.zeros(2), "$")

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from mlperf.core.documents import file_text
 from mlperf.core.errors import DataError
-from mlperf.models.storage.document import document_from_json, document_to_json, placed, text_of
+from mlperf.models.storage.document import document_from_json, document_to_json, placed
 
 
 def test_documents_are_parsed_strictly() -> None:
@@ -28,10 +29,10 @@ def test_the_text_is_canonical() -> None:
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
-        text_of(tmp_path / "none.json")
+        file_text(tmp_path / "none.json")
     (tmp_path / "odd.json").write_bytes(b"\xff")
     with pytest.raises(DataError, match="not UTF-8"):
-        text_of(tmp_path / "odd.json")
+        file_text(tmp_path / "odd.json")
 
 
 def test_errors_get_the_name_of_the_file() -> None:

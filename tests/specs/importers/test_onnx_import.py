@@ -280,3 +280,26 @@ def test_without_onnx_the_extra_is_named(monkeypatch, tmp_path):
 def test_exported_files_carry_no_numbers(tmp_path):
     """The oracle itself: 138 million parameters in a file of a few kilobytes."""
     assert math.log10(exported(load_cnn("vgg16"), tmp_path).stat().st_size) < 4.5
+
+
+CLIP = [constant("low", 0.0, np.float32), constant("high", 6.0, np.float32)]
+
+
+@pytest.mark.parametrize(
+    ("node", "known"),
+    [
+        (helper.make_node("MaxPool", ["c"], ["y"]), []),
+        (helper.make_node("MaxPool", ["c"], ["y"], kernel_shape=3), []),
+        (helper.make_node("MaxPool", ["c"], ["y"], kernel_shape=[2, 2], pads=[1]), []),
+        (helper.make_node("Concat", ["c"], ["y"], axis=9), []),
+        (helper.make_node("Concat", ["c"], ["y"]), []),
+        (helper.make_node("Resize", ["c"], ["y"], mode=["linear"]), []),
+        (helper.make_node("Relu", ["c"], []), []),
+        (helper.make_node("Clip", ["c", "low", "high"], ["y"]), [TensorProto(name="low", data_type=99, dims=(1,)), CLIP[1]]),
+        (helper.make_node("Clip", ["c", "low", "high"], ["y"]), [TensorProto(name="low", dims=(2**40, 2**40)), CLIP[1]]),
+    ],
+)
+def test_a_node_that_breaks_the_format_s_promise_is_named(node, known, tmp_path):
+    with pytest.raises(DataError, match=rf"network 'net', node .*\({node.op_type}\): is not what ONNX says") as caught:
+        from_onnx(saved(tmp_path, [CONV, node], [W, *known], "y"))
+    assert "onnx.checker" in caught.value.hint

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
-from mlperf.specs.network.toml import read_toml, toml_text
+from mlperf.specs.network.toml import toml_text
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 scalars = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | texts

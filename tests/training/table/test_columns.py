@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
+import pytest
 
-from mlperf.training.table.columns import correlation_beside, explaining_columns
+import mlperf
+from mlperf.core.errors import DataError
+from mlperf.training.table.columns import check_magnitudes, correlation_beside, explaining_columns
 
 
 def table(n_rows: int = 60) -> pd.DataFrame:
@@ -79,3 +84,25 @@ def test_correlation_beside_others_is_that_of_the_residuals() -> None:
     r = np.corrcoef([one, other, third])
     expected = (r[0, 1] - r[0, 2] * r[1, 2]) / np.sqrt((1 - r[0, 2] ** 2) * (1 - r[1, 2] ** 2))
     np.testing.assert_allclose(correlation_beside(one, other, [third]), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("m", 1e308), ("m", -1e31), ("m", 1e-320), ("time_s", 1e31), ("time_s", 1e-31)],
+)
+def test_numbers_with_whose_squares_nobody_can_count_are_refused(column: str, value: float) -> None:
+    """Such a cell ends in an overflow, a singular matrix or hundreds of warnings, by the method that meets it first."""
+    rows = pd.DataFrame({"m": np.arange(1.0, 41.0), "n": np.tile([2.0, 3.0, 5.0, 8.0], 10)})
+    rows["time_s"] = 1e-6 * rows["m"] * rows["n"]
+    rows.loc[3, column] = value
+    asked: tuple[dict[str, Any], ...] = ({}, {"method": "ols", "terms": ["m*n"]}, {"noise": "absolute", "terms": ["m", "n"]})
+    for options in asked:
+        with pytest.raises(DataError, match=rf"table, column {column}: got .* in row 4, expected numbers between") as caught:
+            mlperf.train(rows, target="time_s", **options)
+        assert "another unit" in str(caught.value.hint)
+
+
+def test_the_smallest_and_largest_units_are_taken() -> None:
+    check_magnitudes(
+        pd.DataFrame({"flop": [0.0, 1e30, -1e-90], "time": [1e-30, 1e3, 0.0], "gpu": ["a", "b", "c"]}), "time", "table"
+    )

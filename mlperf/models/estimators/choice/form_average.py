@@ -15,7 +15,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import FitError
 from mlperf.core.json_fields import Fields
 from mlperf.models.estimators.choice.cost_form import CONSTANT, CostForm, fit_form, form_columns
-from mlperf.models.estimators.time_regressor import TimeRegressor
+from mlperf.models.estimators.time_regressor import TimeRegressor, read_fitted_columns
 from mlperf.models.formula.inputs import query_frame, training_rows
 from mlperf.models.uncertainty.domain import Domain, DomainCheck
 from mlperf.models.uncertainty.intervals import Interval, check_kind
@@ -192,9 +192,7 @@ class FormAverage(TimeRegressor):
             model = cls([form.terms for form in forms], fields.number("floor", lower=0.0), noise)
             model.forms_, model.weights_ = forms, fields.numbers("weights", len(forms))
             model.sigma_, model.n_points_ = fields.number("sigma", lower=0.0), fields.integer("n_points", lower=1)
-            model.n_features_in_ = fields.integer("n_features", lower=1)
-            if not fields.absent("names"):
-                model.feature_names_in_ = np.array(fields.texts("names"), dtype=object)
+            read_fitted_columns(model, fields, "names")
             model.domain_ = Domain.from_dict(fields.raw("domain"), f"{path}.domain")
             return model
 

@@ -18,7 +18,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.json_fields import Fields
 from mlperf.models.estimators.learning.trees import Trees
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
-from mlperf.models.estimators.time_regressor import ResidualIntervals
+from mlperf.models.estimators.time_regressor import ResidualIntervals, read_fitted_columns
 from mlperf.models.formula.expressions import names, parse
 from mlperf.models.formula.inputs import finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.formula.terms import Terms
@@ -198,13 +198,10 @@ class BoostedResidual(ResidualIntervals):
         with Fields(document, path) as fields:
             model = cls.from_parameters(fields.child("parameters"))
             model.base = base = model_from_dict(fields.raw("base"), f"{path}.base")
-            if not fields.absent("feature_names"):
-                model.feature_names_in_ = np.array(fields.texts("feature_names"), dtype=object)
-            model.n_features_in_ = fields.integer("n_features", lower=1)
+            read_fitted_columns(model, fields, "feature_names")
             model.base_ = base
             model.terms_ = Terms.from_dict(fields.raw("terms"), f"{path}.terms")
-            width = sum(variable.width(full=True) for variable in model.terms_.variables.values())
-            model.trees_ = Trees.from_dict(fields.raw("trees"), width, f"{path}.trees")
+            model.trees_ = Trees.from_dict(fields.raw("trees"), len(model.terms_.column_names), f"{path}.trees")
             model.time_range_ = _pair(fields, "time_range")
             model.correction_range_ = _pair(fields, "correction_range")
             model.domain_ = Domain.from_dict(fields.raw("domain"), f"{path}.domain")

@@ -141,6 +141,8 @@ class Trees:
                 value=fields.numbers("value", count),
                 depth=fields.integer("depth", upper=1000),
             )
+        if not (count and len(trees.root)):
+            raise DataError("got no tree, expected at least one", place=f"{path}.root")
         own = np.arange(count)
         inner = trees.feature >= 0
         if np.any((trees.left <= own)[inner] | (trees.right <= own)[inner]) or np.any((trees.left != own)[~inner]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 
 DIMENSIONS = ("m", "n", "k")
+MOST_NODES = 10**7
 CORNERS = np.array(list(product((0, 1), repeat=3)), dtype=np.int64)
 MAX_WIDENING = 2
 """How many nodes a cell with an unmeasured corner may grow by on each of its six sides."""
@@ -205,12 +207,14 @@ def lattice_from_dict(fields: Fields) -> Lattice:
     with fields:
         axes = tuple(fields.numbers(d, lower=1.0) for d in DIMENSIONS)
         shape = tuple(len(axis) for axis in axes)
-        nodes = np.array(fields.integers("node", upper=int(np.prod(shape)) - 1), dtype=np.int64)
+        if not 0 < prod(shape) <= MOST_NODES:
+            raise DataError(f"got {prod(shape):,} nodes, expected 1 to {MOST_NODES:,}", place=fields.path)
+        nodes = np.array(fields.integers("node", upper=prod(shape) - 1), dtype=np.int64)
         tables = [np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape)]
-        tables[0].flat[nodes] = fields.numbers("time_s", len(nodes), lower=0.0)
+        tables[0].flat[nodes] = fields.times("time_s", len(nodes))
         tables[1].flat[nodes] = [np.nan if value is None else float(value) for value in fields.items("run_std_s", len(nodes))]
         tables[2].flat[nodes] = fields.integers("n_repeats", len(nodes))
     m, n, k = axes
-    if any(len(axis) == 0 or np.any(np.diff(axis) <= 0) for axis in axes):
-        raise DataError("got an axis that is empty or not ascending", place=fields.path)
+    if any(np.any(np.diff(axis) <= 0) for axis in axes):
+        raise DataError("got an axis that is not ascending", place=fields.path)
     return Lattice((m, n, k), tables[0], tables[1], tables[2].astype(np.int64))

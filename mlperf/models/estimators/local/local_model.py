@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial import cKDTree
 from sklearn.utils.validation import check_is_fitted
 
-from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.arrays import LONGEST, BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
@@ -234,7 +234,7 @@ class LocalModel(ResidualIntervals, ABC):
         """
         with Fields(document, path) as fields:
             model = cls.from_parameters(fields.child("parameters"))
-            y = fields.numbers("y")
+            y = fields.times("y")
             frame = stored_frame(fields, len(y))
             model.n_features_in_ = frame.shape[1]
             if fields.boolean("has_names"):
@@ -270,5 +270,8 @@ def stored_frame(fields: Fields, n_rows: int) -> pd.DataFrame:
         if all(isinstance(value, str) for value in column):
             table[name] = column
         else:
-            table[name] = Fields({"values": column}, f"{fields.path}.columns[{place}]").numbers("values", n_rows)
+            numbers = Fields({"values": column}, f"{fields.path}.columns[{place}]").numbers("values", n_rows)
+            if (np.abs(numbers) > LONGEST).any():
+                raise DataError(f"expected numbers up to {LONGEST:g}", place=f"{fields.path}.columns[{place}]")
+            table[name] = numbers
     return pd.DataFrame(table)

@@ -19,7 +19,7 @@ from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import Shown, plain
 from mlperf.models.algebra.censored_fit import CensoredFit, fit_censored
 from mlperf.models.algebra.fixed_order import evaluate_fixed_order
-from mlperf.models.estimators.time_regressor import parameters_of
+from mlperf.models.estimators.time_regressor import check_coefficients, parameters_of, read_fitted_columns
 from mlperf.models.formula.inputs import finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.formula.terms import Term, Terms
 from mlperf.models.uncertainty.domain import Domain
@@ -182,11 +182,10 @@ class CensoredNormal(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         with Fields(document, path) as fields:
             model = cls(**parameters_of(cls, fields.child("parameters")))
-            if not fields.absent("columns"):
-                model.feature_names_in_ = np.array(fields.texts("columns"), dtype=object)
-            model.n_features_in_ = fields.integer("n_features", lower=1)
+            read_fitted_columns(model, fields, "columns")
             model.terms_ = Terms.from_dict(fields.raw("terms"), f"{path}.terms")
             model.spread_ = Spread.from_dict(fields.raw("spread"), f"{path}.spread")
+            check_coefficients(model.terms_, model.spread_.coef, path)
             model.domain_ = Domain.from_dict(fields.raw("domain"), f"{path}.domain")
             model._figures = (
                 list(fields.texts("names", len(model.spread_.coef))),

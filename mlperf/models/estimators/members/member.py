@@ -16,7 +16,7 @@ from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
 from mlperf.models.algebra.fixed_order import evaluate_fixed_order
-from mlperf.models.estimators.time_regressor import TimeRegressor
+from mlperf.models.estimators.time_regressor import TimeRegressor, check_coefficients, read_fitted_columns
 from mlperf.models.formula.inputs import Rows, finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.formula.terms import Terms
 from mlperf.models.uncertainty.difficulty import Difficulty, left_out_scores
@@ -217,11 +217,10 @@ class LinearMember(TimeRegressor, ABC):
         """
         with Fields(document, path) as fields:
             model = cls.from_parameters(fields.child("parameters"))
-            if not fields.absent("columns"):
-                model.feature_names_in_ = np.array(fields.texts("columns"), dtype=object)
-            model.n_features_in_ = fields.integer("n_features", lower=1)
+            read_fitted_columns(model, fields, "columns")
             model.terms_ = Terms.from_dict(fields.raw("terms"), f"{path}.terms")
             model.spread_ = Spread.from_dict(fields.raw("spread"), f"{path}.spread")
+            check_coefficients(model.terms_, model.spread_.coef, path)
             model.domain_ = Domain.from_dict(fields.raw("domain"), f"{path}.domain")
             model.report_ = _read_report(fields.child("report"), cls.member, model.spread_)
             model._publish(list(model.report_.coef))

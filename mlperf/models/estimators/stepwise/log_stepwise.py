@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.json_fields import Fields
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
-from mlperf.models.estimators.time_regressor import TimeRegressor
+from mlperf.models.estimators.time_regressor import TimeRegressor, read_fitted_columns
 from mlperf.models.formula.inputs import query_frame, training_rows
 from mlperf.models.uncertainty.intervals import Interval
 
@@ -112,9 +112,7 @@ class LogStepwiseOLS(TimeRegressor):
 
         with Fields(document, path) as fields:
             model = cls.from_parameters(fields.child("parameters"))
-            if not fields.absent("feature_names"):
-                model.feature_names_in_ = np.array(fields.texts("feature_names"), dtype=object)
-            model.n_features_in_ = fields.integer("n_features", lower=1)
+            read_fitted_columns(model, fields, "feature_names")
             model.model_ = model_from_dict(fields.raw("model"), f"{path}.model")
             model.smearing_ = fields.number("smearing", lower=0.0)
             model.choice_ = fields.text("choice")

@@ -14,7 +14,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
 from mlperf.models.formula.evaluate import Frame
 from mlperf.models.formula.expressions import Name, text
-from mlperf.models.formula.inputs import is_mixed, mixed_frame
+from mlperf.models.formula.inputs import as_data_error, is_mixed, mixed_frame
 
 MIN_ROWS = 2
 
@@ -85,7 +85,9 @@ def query(estimator: Any, X: Any, wanted: Sequence[str] | None) -> Frame:
     if is_mixed(chosen):
         return mixed_frame(estimator, chosen, reset=False)
     finite: Any = "allow-nan" if getattr(estimator, "na", "raise") == "drop" else True
-    return _named(estimator, validate_data(estimator, chosen, reset=False, dtype=np.float64, ensure_all_finite=finite))
+    with as_data_error(estimator):
+        array = validate_data(estimator, chosen, reset=False, dtype=np.float64, ensure_all_finite=finite)
+    return _named(estimator, array)
 
 
 def relative_weights(y: FloatArray, weights: FloatArray | None) -> FloatArray:

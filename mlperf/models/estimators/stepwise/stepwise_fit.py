@@ -23,7 +23,7 @@ from mlperf.models.estimators.stepwise.widest_model import WidestModel
 from mlperf.models.formula.evaluate import Frame, evaluate
 from mlperf.models.formula.expressions import Name, text
 from mlperf.models.formula.formula import Formula
-from mlperf.models.formula.terms import Terms, codings, term_column_names
+from mlperf.models.formula.terms import codings, term_column_names
 from mlperf.models.inference.anova import drop_table, sequential_anova
 from mlperf.models.inference.clustered import RowGroups, group_numbers
 from mlperf.models.inference.diagnostics import condition
@@ -171,7 +171,7 @@ def _fit_problem(
     belonging = RowGroups(columns, fit.rows, groups)
     report = _report(problem, space, searched, fit, settings, relations, extras, belonging, forced=forced)
     terms = problem.learned.subset(space.current)
-    names_of_all = terms_column_names(terms)
+    names_of_all = terms.column_names
     kept = np.array([names_of_all.index(name) for name in fit.names], dtype=np.int64)
     spread = Spread(fit.coef, fit.unscaled_factor(), *_sigma(widest, fit), settings.noise)
     aliased = tuple((relation.column, str(relation)) for relation in relations)
@@ -206,15 +206,6 @@ def _n_distinct(problem: Problem, space: FormulaSpace) -> int:
     weights = problem.workspace.weights
     used = matrix if weights is None else matrix[weights[space.mask] > 0]
     return len(np.unique(used, axis=0))
-
-
-def terms_column_names(terms: Terms) -> list[str]:
-    """R's names of all columns of the terms."""
-    flags = codings(terms.terms, terms.variables, intercept=terms.intercept)
-    found = ["(Intercept)"] if terms.intercept else []
-    for term, coding in zip(terms.terms, flags, strict=True):
-        found += term_column_names(term, coding, terms.variables)
-    return found
 
 
 def _criterion(space: FormulaSpace, settings: Settings, widest: WidestModel | None) -> Criterion:

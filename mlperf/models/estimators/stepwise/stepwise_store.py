@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,8 +12,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import plain
 from mlperf.models.estimators.stepwise.fitted import FittedTerms
-from mlperf.models.estimators.stepwise.stepwise_fit import terms_column_names
-from mlperf.models.estimators.time_regressor import parameters_of
+from mlperf.models.estimators.time_regressor import parameters_of, read_fitted_columns
 from mlperf.models.formula.expressions import parse, text
 from mlperf.models.formula.terms import Terms
 from mlperf.models.inference.anova import TermTable
@@ -28,6 +28,7 @@ from mlperf.models.inference.stability import Stability
 from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.spread import Spread
 
+Record = TypeVar("Record", FitIdentity, FitFigures)
 _BLOCKS: dict[str, Callable[[Any, str], Any]] = {
     "selective": SelectiveInference.from_dict,
     "stability": Stability.from_dict,
@@ -75,12 +76,10 @@ def stepwise_from_dict(cls: type[Any], document: Mapping[str, Any], path: str = 
     """
     with Fields(document, path) as fields:
         model = cls(**parameters_of(cls, fields.child("parameters")))
-        if not fields.absent("columns"):
-            model.feature_names_in_ = np.array(fields.texts("columns"), dtype=object)
-        model.n_features_in_ = fields.integer("n_features", lower=1)
+        read_fitted_columns(model, fields, "columns")
         terms = Terms.from_dict(fields.raw("terms"), f"{path}.terms")
         names = fields.texts("names")
-        n_columns = len(terms_column_names(terms))
+        n_columns = len(terms.column_names)
         kept = np.array(fields.integers("kept", len(names), upper=n_columns - 1), dtype=np.int64)
         spread = Spread.from_dict(fields.raw("spread"), f"{path}.spread")
         report = _report(fields.child("report"), names, f"{path}.report")
@@ -98,7 +97,9 @@ def stepwise_from_dict(cls: type[Any], document: Mapping[str, Any], path: str = 
 
 def _report(fields: Fields, names: tuple[str, ...], path: str) -> FitReport:
     with fields:
-        parts = {part: _numbers(fields.raw(part)) for part in ("identity", "figures", "inference")}
+        identity = _record(FitIdentity, fields.child("identity"))
+        figures = _record(FitFigures, fields.child("figures"))
+        found = _numbers(fields.raw("inference"))
         coef = fields.numbers("coef", len(names))
         fields.texts("names", len(names))
         number = float(_numbers(fields.raw("condition_number")))
@@ -111,9 +112,7 @@ def _report(fields: Fields, names: tuple[str, ...], path: str) -> FitReport:
         blocks |= _later_blocks(fields, len(names), path)
         kept = {name: np.array(fields.integers(name, lower=-1), dtype=np.int64) for name in ("kept", "kept_terms")}
     try:
-        identity = FitIdentity(**{key: _frozen(value) for key, value in parts["identity"].items()})
-        figures = FitFigures(**{key: _frozen(value) for key, value in parts["figures"].items()})
-        inference = Inference(**{key: _array(value) for key, value in parts["inference"].items()})
+        inference = Inference(**{key: _array(value) for key, value in found.items()})
         anova, drop1 = (TermTable.from_dict(tables[part]) for part in ("anova", "drop1"))
     except (KeyError, TypeError, ValueError, AttributeError) as cause:
         raise DataError("got a report that cannot be read, expected what to_dict writes", place=path) from cause
@@ -143,8 +142,19 @@ def _later_blocks(fields: Fields, rank: int, path: str) -> dict[str, Any]:
     }
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _record(kind: type[Record], stored: Fields) -> Record:
+    """A record of texts, truth values, whole numbers, numbers (which may not exist) and tuples, each as its field declares it."""
+    readers: dict[str, Callable[[str], Any]] = {
+        "str": stored.text,
+        "bool": stored.boolean,
+        "int": lambda name: stored.integer(name),
+        "float": lambda name: stored.number(name, finite=False),
+        "float | None": lambda name: None if stored.absent(name) else stored.number(name, finite=False),
+        "tuple[str, ...]": stored.texts,
+        "tuple[int, int]": lambda name: stored.integers(name, 2),
+    }
+    with stored:
+        return kind(**{each.name: readers[str(each.type)](each.name) for each in dataclasses.fields(kind)})
 
 
 def _array(value: Any) -> Any:

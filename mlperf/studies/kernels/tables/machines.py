@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
 from mlperf.datasets.campaigns.kernel_times import UNNAMED
+from mlperf.datasets.reading.folder import HOST
 from mlperf.features.source import DEFAULT_CACHES, CacheLevel
 
 NAN = float("nan")
@@ -84,11 +86,11 @@ def machine_from_host(name: str, host: Mapping[str, Any]) -> MachineFacts:
     last = levels.get("l3")
     clock = host.get("clock")
     clock = clock if isinstance(clock, Mapping) else {}
-    frequency = float(clock.get("frequency_hz") or NAN)
+    frequency = told_number(clock, "frequency_hz") or NAN
     return MachineFacts(
         name,
         (first, second, TLB),
-        int(last.get("size_bytes", 0)) if isinstance(last, Mapping) else 0,
+        int(told_number(last, "size_bytes")) if isinstance(last, Mapping) else 0,
         frequency,
         str(clock.get("source", "unknown")),
         "host.json" if levels else ASSUMED.source,
@@ -99,6 +101,12 @@ def cache_from(told: Any, assumed: CacheLevel) -> CacheLevel:
     """A cache level as host.json tells it, in the place of an assumed one."""
     if not isinstance(told, Mapping) or not told.get("size_bytes"):
         return assumed
-    return CacheLevel(
-        assumed.name, int(told["size_bytes"]), int(told.get("line_bytes") or assumed.line_bytes), int(told.get("ways") or 0)
-    )
+    size_bytes, line_bytes, ways = (int(told_number(told, name)) for name in ("size_bytes", "line_bytes", "ways"))
+    return CacheLevel(assumed.name, size_bytes, line_bytes or assumed.line_bytes, ways)
+
+
+def told_number(told: Mapping[str, Any], name: str) -> float:
+    """A number that host.json may tell, 0 where it does not; DataError: it is another thing than a number >= 0."""
+    if told.get(name) is None:
+        return 0.0
+    return Fields(told, HOST).number(name, lower=0.0)

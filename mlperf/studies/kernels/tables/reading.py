@@ -22,6 +22,11 @@ def _count_compiled(frame: pd.DataFrame, folder: Path, stored: pd.DataFrame | No
     counts = counted_files(frame, folder) if stored is None else stored
     if counts is None:
         return frame
+    repeated = counts.duplicated(list(STATIC_KEY))
+    if repeated.any():
+        row = counts[repeated].iloc[0]
+        got = f"got static counts of {row['kernel']} ({row['build']}, N = {row['N']}) twice, expected them once"
+        raise DataError(got, place=str(folder), hint="Remove one of the two rows.")
     fresh = [name for name in counts.columns if name not in frame.columns or name in STATIC_KEY]
     joined = frame.merge(counts[fresh], on=list(STATIC_KEY), how="left", validate="many_to_one")
     return frame if joined[[name for name in fresh if name not in STATIC_KEY]].isna().any(axis=None) else joined

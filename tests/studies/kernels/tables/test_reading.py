@@ -142,3 +142,32 @@ def test_the_bundled_campaign_and_the_open_sweep_count_the_same_code(open_sweep:
     common = parts[0].index.intersection(parts[1].index)
     assert len(common) == 648
     pd.testing.assert_frame_equal(parts[0].loc[common], parts[1].loc[common], check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("host", "words"),
+    [
+        ({"clock": {"frequency_hz": "fast"}}, "frequency_hz: got 'fast', expected a finite number"),
+        ({"clock": {"frequency_hz": -1.0}}, "frequency_hz: got -1.0, expected a finite number"),
+        ({"caches": {"l1d": {"size_bytes": "\x00"}}}, "size_bytes: got '\\x00', expected a finite number"),
+        ({"caches": {"l2": {"size_bytes": 1024, "ways": []}}}, "ways: got [], expected a finite number"),
+        ({"caches": {"l3": {"size_bytes": {}}}}, "size_bytes: got {}, expected a finite number"),
+    ],
+)
+def test_a_host_that_tells_no_numbers_is_refused(made_folder: Path, host: dict[str, object], words: str, tmp_path: Path) -> None:
+    (tmp_path / "times.csv").write_bytes((made_folder / "times.csv").read_bytes())
+    (tmp_path / "host.json").write_text(json.dumps(host), encoding="utf-8")
+    with pytest.raises(DataError, match=r"host\.json") as caught:
+        read_kernel_times(tmp_path)
+    assert words in str(caught.value)
+
+
+def test_static_counts_that_stand_twice_are_refused(tmp_path: Path) -> None:
+    rows = "pattern,N,build,time_s\nij-jlk-kil,10,gcc_O2,0.001\n"
+    (tmp_path / "times.csv").write_text(rows, encoding="utf-8")
+    counts = "kernel,N,build,cnt_add\nk_ij_jlk_kil,10,gcc_O2,5\n"
+    (tmp_path / "swc-o.csv").write_text(counts, encoding="utf-8")
+    assert len(read_kernel_times(tmp_path).frame) == 1
+    (tmp_path / "swc-o.csv").write_text(counts + "k_ij_jlk_kil,10,gcc_O2,6\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"got static counts of k_ij_jlk_kil \(gcc_O2, N = 10\) twice"):
+        read_kernel_times(tmp_path)

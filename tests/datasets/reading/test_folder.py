@@ -1,0 +1,41 @@
+"""What host.json tells: an object by the names that lead to it, and nothing else in its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mlperf.core.errors import DataError
+from mlperf.datasets import read_campaign
+from mlperf.datasets.reading.folder import read_host, told
+
+HOST = {"host": {"cache_bytes": {"L1d": 49152}}, "protocol": {"asgd": 3, "none": None}}
+
+
+def test_objects_are_found_by_name_and_missing_ones_are_empty() -> None:
+    folder = Path("campaign")
+    assert told(HOST, folder, "host", "cache_bytes") == {"L1d": 49152}
+    for names in (("versions",), ("host", "device", "name"), ("protocol", "none", "x"), ("protocol", "other")):
+        assert told(HOST, folder, *names) == {}
+
+
+def test_another_thing_in_the_place_of_an_object_is_named() -> None:
+    with pytest.raises(DataError, match=r"host\.json: \$\.protocol\.asgd: got 3, expected an object"):
+        told(HOST, Path("campaign"), "protocol", "asgd", "network")
+
+
+def test_caches_of_a_host_are_numbers_of_bytes() -> None:
+    campaign = read_campaign("cpu-epyc")
+    assert campaign.cache_bytes == {"L1d": 49152, "L2": 1048576, "L3": 33554432}
+
+
+@pytest.mark.parametrize("content", [b"[]", b"{", b"\xff", b'{"a": ' + b"9" * 400 + b"}", b"[" * 100_000])
+def test_a_host_that_is_none_is_named(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "host.json").write_bytes(content)
+    with pytest.raises(DataError, match=r"host\.json"):
+        read_host(tmp_path)
+
+
+def test_a_folder_without_a_host_tells_nothing(tmp_path: Path) -> None:
+    assert read_host(tmp_path) == {}

@@ -1,0 +1,474 @@
+"""The one table of everything that reads what others wrote, each with a small valid input and what is done with what was read."""
+
+from __future__ import annotations
+
+import functools
+import json
+import runpy
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+
+from . import seeds
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One way in.
+
+    Attributes
+    ----------
+    name : str
+        For reports.
+    files : callable
+        The valid input: name to content.
+    read : callable
+        Reads the folder that holds the files, and uses what was read as a command would.
+    spared : tuple of str
+        Files that are left whole: others need them to mean something.
+    weight : float
+        Share of the cases; less where reading takes long.
+    check : callable, optional
+        Raises AssertionError where what was read is not plausible, beyond being finite.
+    may_be_missing : bool
+        Whether NaN is a value: an empty cell that the format allows.
+    endless : bool
+        Whether infinity is one: an open end.
+    """
+
+    name: str
+    files: Callable[[], Mapping[str, bytes]]
+    read: Callable[[Path], Any]
+    spared: tuple[str, ...] = ()
+    weight: float = 1.0
+    check: Callable[[Any], None] | None = None
+    may_be_missing: bool = False
+    endless: bool = False
+
+
+def one(name: str, content: bytes | str | Callable[[], bytes]) -> Callable[[], Mapping[str, bytes]]:
+    """A folder with one file."""
+    made = content if callable(content) else functools.partial(bytes, content if isinstance(content, bytes) else content.encode())
+    return functools.cache(lambda: {name: made()})
+
+
+def not_negative(values: Mapping[str, float]) -> None:
+    assert all(value >= 0 for value in values.values()), values
+
+
+def read_cnn(folder: Path) -> Any:
+    from mlperf.specs import find_cnn
+    from mlperf.specs.kernels.memory import training_memory
+
+    cnn = find_cnn(folder / "cnn.toml")
+    return cnn.n_params, training_memory(cnn, 4)
+
+
+def read_machine(folder: Path) -> Any:
+    from mlperf.specs import find_machine
+
+    return find_machine(folder / "machine.toml")
+
+
+def read_job(folder: Path) -> Any:
+    from mlperf.specs.job import read_job as read
+
+    return read(folder / "job.toml")
+
+
+def read_onnx(folder: Path) -> Any:
+    from mlperf.specs.importers.onnx_import import from_onnx
+
+    return from_onnx(folder / "net.onnx").n_params
+
+
+def static_source(name: str, sizes: Mapping[str, int]) -> Callable[[Path], Any]:
+    def read(folder: Path) -> Any:
+        from mlperf.features.source import swc_s
+
+        return swc_s([folder / name], sizes).frame
+
+    return read
+
+
+def static_code(name: str) -> Callable[[Path], Any]:
+    def read(folder: Path) -> Any:
+        from mlperf.features.code import swc_o
+
+        return swc_o([folder / name], key="file:function").frame
+
+    return read
+
+
+def counter_table(folder: Path) -> Any:
+    from mlperf.features.counters import dwc_b
+
+    return dwc_b([folder / "counters.csv"], times=True).frame
+
+
+def stream_windows(folder: Path) -> Any:
+    from mlperf.features.streams import dwc_o, future_targets
+
+    return dwc_o([folder / "stream.csv"]).frame, future_targets([folder / "stream.csv"], 1.0)
+
+
+def stream_replay(folder: Path) -> Any:
+    from mlperf.forecast import replay
+
+    return replay(folder / "stream.csv").n_samples
+
+
+def cachegrind(folder: Path) -> Any:
+    from mlperf.collect.counters.cachegrind import counters_from, function_table, read_folder
+
+    simulation = read_folder(folder)
+    table = function_table(simulation)
+    not_negative({name: table[name].min() for name in table.select_dtypes("number")} if len(table) else {})
+    return counters_from(simulation)
+
+
+def perf_stat(folder: Path) -> Any:
+    from mlperf.collect.counters.perf_stat import NAMES, counters_from
+
+    return counters_from((folder / "perf.txt").read_text(encoding="utf-8", errors="replace"), list(NAMES)).values
+
+
+def process_files(folder: Path) -> Any:
+    from mlperf.collect.counters.process_files import process_counters
+
+    return process_counters(folder)
+
+
+def sample_file(folder: Path) -> Any:
+    from mlperf.collect.trainer.samples import find_samples
+
+    samples = find_samples(folder / "images.npz")
+    return samples.images, samples.labels, samples.test_images, samples.test_labels, samples.size
+
+
+def run_threads(folder: Path) -> Any:
+    from mlperf.planning.timeline import recorded_threads
+    from mlperf.traces.timeline.chrome import chrome_text
+
+    timeline = recorded_threads(folder / "run-0001")
+    return timeline.intervals, chrome_text(timeline)
+
+
+def running_records(folder: Path) -> Any:
+    from mlperf.collect.trainer.job import read_job as read
+    from mlperf.collect.trainer.records import read_records
+
+    return read_records(read(folder), folder).end
+
+
+def campaign(folder: Path) -> Any:
+    from mlperf.datasets import check_data, read_campaign
+
+    check_data(folder)
+    found = read_campaign(folder)
+    return found.to_frame(), found.host
+
+
+def trainer_runs(folder: Path) -> Any:
+    from mlperf.datasets.campaigns.trainer_runs import read_runs
+
+    return read_runs([folder]).table
+
+
+def kernel_times(folder: Path) -> Any:
+    from mlperf.datasets import read_contractions
+    from mlperf.studies.kernels import read_all_kernels
+
+    return read_contractions(folder).to_frame(), read_all_kernels([folder]).frame
+
+
+def dictionary_table(folder: Path) -> Any:
+    from mlperf.datasets import read_table
+
+    return read_table(folder / "sgemm.csv", "sgemm")
+
+
+def any_table(folder: Path) -> Any:
+    from mlperf.datasets import check_data, read_any_table
+
+    check_data(folder / "times.csv", target="time_s")
+    return read_any_table(folder / "times.csv", "time_s", others="aside")
+
+
+def trained_table(folder: Path) -> Any:
+    import mlperf
+    from mlperf.planning.table_prediction import predict_rows
+
+    model = mlperf.train(folder / "times.csv", target="time_s", terms=("m*n", "m", "device"), method="ols", n_folds=2)
+    return predict_rows(model, folder / "times.csv").to_frame()
+
+
+def joined(folder: Path) -> Any:
+    import mlperf
+
+    return mlperf.join_tables(folder / "times.csv", folder / "features.csv", target="time_s").to_frame()
+
+
+@functools.cache
+def write_gpu_run() -> Callable[[Path], Path]:
+    made: Callable[[Path], Path] = runpy.run_path(str(ROOT / "datasets" / "campaigns" / "test_gpu_campaign.py"))["write_run"]
+    return made
+
+
+@functools.cache
+def gpu_run() -> Mapping[str, bytes]:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = write_gpu_run()(Path(scratch) / "run")
+        return {f"run/{path.name}": path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def gpu_import(folder: Path) -> Any:
+    from mlperf.datasets import import_gpu_campaign
+
+    return import_gpu_campaign([folder / "run"], folder / "out").n_rows
+
+
+def extra_p(folder: Path) -> Any:
+    from mlperf.models.storage.extra_p import experiment_to_json, read_extrap
+
+    return experiment_to_json(read_extrap(folder / "experiment.json"))
+
+
+def formula(folder: Path) -> Any:
+    from mlperf.models.formula.formula import parse_formula
+
+    return str(parse_formula((folder / "formula.txt").read_text(encoding="utf-8", errors="surrogateescape"), ("a", "b", "c")))
+
+
+def terms(folder: Path) -> Any:
+    from mlperf import StepwiseOLS
+
+    text = (folder / "terms.txt").read_text(encoding="utf-8", errors="surrogateescape")
+    rows = pd.DataFrame({"m": [2.0, 3.0, 5.0], "n": [1.0, 4.0, 9.0]})
+    return StepwiseOLS(terms=tuple(text.splitlines())).fit(rows, [1.0, 2.0, 4.0]).predict(rows)
+
+
+def open_limits(folder: Path) -> Any:
+    from mlperf.studies.open_data.limits import read_limits
+
+    return len(read_limits(folder / "limits.toml", ("A1", "A2")))
+
+
+def trainer_limits(folder: Path) -> Any:
+    from mlperf.studies.trainer import read_trainer_limits
+
+    return read_trainer_limits(folder / "gates.toml")
+
+
+def option(kind: Callable[[], click.ParamType[Any]]) -> Callable[[Path], Any]:
+    """The text of a file as an option's value."""
+
+    def read(folder: Path) -> Any:
+        text = (folder / "value.txt").read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
+        return kind().convert(text, None, None)
+
+    return read
+
+
+def counts() -> click.ParamType[Any]:
+    from mlperf.cli.framework.values import Counts
+
+    return Counts()
+
+
+def window() -> click.ParamType[Any]:
+    from mlperf.cli.framework.values import Window
+
+    return Window()
+
+
+def factors() -> click.ParamType[Any]:
+    from mlperf.cli.framework.values import Factors
+
+    return Factors()
+
+
+def name_or_file() -> click.ParamType[Any]:
+    from mlperf.cli.framework.options import shipped_cnns
+    from mlperf.cli.framework.values import NameOrFile
+
+    return NameOrFile("CNN", shipped_cnns)
+
+
+def term_list() -> click.ParamType[Any]:
+    from mlperf.cli.framework.values import TermList
+
+    return TermList()
+
+
+def configuration(folder: Path) -> Any:
+    """The options that a file gives ``mlperf predict``, without running it."""
+    from mlperf.cli.commands.predict import predict
+    from mlperf.cli.framework.show import Settings
+
+    arguments = [str(folder / "model.json"), "--config", str(folder / "predict.toml")]
+    return sorted(predict.make_context("predict", arguments, obj=Settings()).params)
+
+
+def cache_level(folder: Path) -> Any:
+    from mlperf.features.source import parse_cache
+
+    return parse_cache((folder / "cache.txt").read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")).n_sets
+
+
+def cache_geometry(folder: Path) -> Any:
+    from mlperf.collect.counters.cachegrind import check_geometry
+
+    return check_geometry((folder / "cache.txt").read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n"))
+
+
+def build(folder: Path) -> Any:
+    from mlperf.collect.contraction.builds import parse_build
+
+    return parse_build((folder / "build.txt").read_text(encoding="utf-8", errors="surrogateescape"))
+
+
+@functools.cache
+def maker() -> dict[str, Any]:
+    return runpy.run_path(str(seeds.REFERENCE / "models" / "make_models.py"))
+
+
+@functools.cache
+def sizes_of_kernels() -> Any:
+    return maker()["sweep"]().rows(range(3))
+
+
+def stored(name: str) -> Callable[[Path], Any]:
+    """Read a model, show and write it, and ask it for what it was made for."""
+
+    def read(folder: Path) -> Any:
+        from mlperf import load_model, save_model
+        from mlperf.models.storage.store import KINDS, read_model
+
+        path = folder / f"{name}.json"
+        model = read_model(path) if name in KINDS else load_model(path)
+        repr(model)
+        save_model(model, folder / "again.json")
+        load_model(folder / "again.json")
+        if name == "kernels":
+            from mlperf.studies.kernels import predict_kernels
+
+            return np.asarray(predict_kernels(model, sizes_of_kernels()).predicted_s)
+        # Coefficients blown up by 150 digits overflow, as numbers do; nothing may come out that is no number.
+        with np.errstate(over="ignore"):
+            return maker()["said_by"](name, model)
+
+    return read
+
+
+def model_file(name: str, folder: str = "models") -> Callable[[], bytes]:
+    return functools.partial(seeds.model, name, folder)
+
+
+def weight_of(model: str) -> float:
+    """The model of a campaign takes seconds."""
+    return 0.05 if model == "system" else 2.0
+
+
+def table_of_today(name: str) -> Callable[[Path], Any]:
+    """Read a model of a table, write and read it again, and predict a few rows."""
+
+    def read(folder: Path) -> Any:
+        from mlperf import load_model, save_model
+        from mlperf.planning.table_prediction import predict_rows
+
+        model = load_model(folder / f"{name}.json", "table")
+        save_model(model, folder / "again.json")
+        load_model(folder / "again.json")
+        rows = pd.DataFrame({"n": [10.0, 300.0], "device": ["a", "b"], "lot": ["lot1", "lot2"]})
+        with np.errstate(over="ignore"):
+            return predict_rows(model, rows).predicted
+
+    return read
+
+
+def quality_of_today(folder: Path) -> Any:
+    from mlperf import load_model
+
+    return np.asarray(load_model(folder / "quality_nodes.json", "mlperf-quality").epochs([8.0, 20.0], [1.2, 1.8], 4.0))
+
+
+def part(home: str) -> Callable[[Path], Any]:
+    """Read a part of a model as the whole would."""
+
+    def read(folder: Path) -> Any:
+        from mlperf.core.documents import file_text
+        from mlperf.models.registry import load_class
+        from mlperf.models.storage.document import document_from_json
+        from mlperf.models.storage.store import as_document_error
+
+        document = document_from_json(file_text(folder / "part.json"))
+        with as_document_error("system", "$"):
+            found = load_class(home).from_dict(document, "$")
+        return len(str(found.to_dict()))
+
+    return read
+
+
+PARTS = {"runs": "mlperf.training.run_model:RunModel", "characteristics": "mlperf.training.characteristics.stored:Characteristics"}
+MODELS = tuple(sorted(path.name.partition(".")[0] for path in (seeds.REFERENCE / "models").glob("*.xz")))
+"""Names of the files of every kind; another test holds them to the registry."""
+
+READERS: tuple[Reader, ...] = (
+    Reader("network", one("cnn.toml", seeds.NETWORK), read_cnn, weight=2),
+    Reader("machine", one("machine.toml", seeds.MACHINE), read_machine),
+    Reader("job", one("job.toml", seeds.JOB), read_job),
+    Reader("ONNX network", one("net.onnx", seeds.network_graph), read_onnx, weight=2),
+    Reader("loop nest", one("nest.toml", seeds.NEST), static_source("nest.toml", {}), weight=2),
+    Reader("C source", one("kernel.c", seeds.C_SOURCE), static_source("kernel.c", {"n": 20}), weight=2),
+    Reader("listing", one("k.txt", seeds.LISTING), static_code("k.txt"), weight=2),
+    Reader("assembler, AT&T", one("k.s", seeds.compiled("misc_a.s")), static_code("k.s")),
+    Reader("object file", one("k.o", seeds.compiled("misc_a.o")), static_code("k.o"), weight=2),
+    Reader("counter table", one("counters.csv", seeds.COUNTERS), counter_table, may_be_missing=True),
+    Reader("stream, windows", one("stream.csv", seeds.STREAM), stream_windows, may_be_missing=True),
+    Reader("stream, replayed", one("stream.csv", seeds.STREAM), stream_replay, weight=0.5),
+    Reader("cachegrind", one("cachegrind.1", seeds.SIMULATED), cachegrind, check=not_negative),
+    Reader("perf stat", one("perf.txt", seeds.PERF), perf_stat, check=not_negative),
+    Reader("images", one("images.npz", seeds.images), sample_file),
+    Reader("run's threads", functools.cache(seeds.finished_run), run_threads, weight=2),
+    Reader("run's records", functools.cache(seeds.running), running_records),
+    Reader("campaign", seeds.campaign, campaign, may_be_missing=True),
+    Reader("trainer's campaign", seeds.trainer_campaign, trainer_runs, may_be_missing=True),
+    Reader("contractions", seeds.contractions, kernel_times, may_be_missing=True),
+    Reader("table of the dictionary", one("sgemm.csv", seeds.products), dictionary_table, may_be_missing=True),
+    Reader("any table", one("times.csv", seeds.times), any_table),
+    Reader("any table, trained", one("times.csv", seeds.times), trained_table, weight=0.5),
+    Reader("joined tables", functools.cache(seeds.joined_sides), joined),
+    Reader("GPU campaign", gpu_run, gpu_import),
+    Reader("Extra-P", one("experiment.json", lambda: json.dumps(seeds.EXTRA_P).encode()), extra_p),
+    Reader("Extra-P with ids", one("experiment.json", lambda: json.dumps(seeds.EXTRA_P_IDS).encode()), extra_p),
+    Reader("Extra-P in lines", one("experiment.json", seeds.EXTRA_P_LINES), extra_p),
+    Reader("formula", one("formula.txt", "time ~ a * b + poly(c, 2) - 1 + I(log2(a)) / `b`"), formula, weight=2),
+    Reader("terms", one("terms.txt", "m*n\nlog2(n)\n(m + 1)**2 / sqrt(n)\n-m + 3.5e2\n"), terms, weight=2),
+    Reader("limits of open data", one("limits.toml", seeds.LIMITS), open_limits),
+    Reader("limits of trainer", one("gates.toml", seeds.GATES), trainer_limits),
+    Reader("option, counts", one("value.txt", "8,1:64:3"), option(counts)),
+    Reader("option, window", one("value.txt", "103.5:172.5"), option(window), endless=True),
+    Reader("option, factor", one("value.txt", "sum_gradient=0.25"), option(factors)),
+    Reader("option, network", one("value.txt", "vgg16"), option(name_or_file)),
+    Reader("option, terms", one("value.txt", "m*n, log2(n), poly(m, 2)"), option(term_list)),
+    Reader("configuration", lambda: {"predict.toml": seeds.CONFIG, "model.json": b"{}"}, configuration, ("model.json",), weight=2),
+    Reader("cache", one("cache.txt", "l1=32K/64/8"), cache_level),
+    Reader("cache of cachegrind", one("cache.txt", "32768,8,64"), cache_geometry),
+    Reader("build", one("build.txt", "fast=gcc -O2 -msse3"), build),
+    *(Reader(f"model, {name}", one(f"{name}.json", model_file(name)), stored(name), weight=weight_of(name), endless=True)
+      for name in MODELS),
+    *(Reader(f"model of today, {name}", one(f"{name}.json", model_file(name, "model_parts")), table_of_today(name), endless=True)
+      for name in ("table_grouped", "table_chosen")),
+    Reader("model of today, quality", one("quality_nodes.json", model_file("quality_nodes", "model_parts")), quality_of_today),
+    *(Reader(f"model's {name}", one("part.json", model_file(name, "model_parts")), part(home)) for name, home in PARTS.items()),
+    Reader("model's machine", one("part.json", seeds.MEASURED_ON), part("mlperf.training.measured_on:MeasuredOn"), weight=0.5),
+)  # fmt: skip
