@@ -238,7 +238,7 @@ def test_the_python_of_the_readme_runs_as_printed(capsys: pytest.CaptureFixture[
     for block in blocks("python", README):
         exec(compile(block, "README.md", "exec"), {"__name__": "readme"})  # noqa: S102 - running our own document is the test
     shown = capsys.readouterr().out
-    assert "vgg16" in shown
+    assert "resnet50" in shown
     assert "epoch_s" in shown
 
 
