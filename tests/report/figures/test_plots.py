@@ -45,12 +45,12 @@ def test_bars_add_up_and_small_parts_are_gathered() -> None:
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["part 10", "part 9", "part 8", "other"]
 
 
-def hatched_cells(axes) -> list[tuple[float, float]]:
-    """Lower left corners of the hatched cells."""
-    return sorted(tuple(path.vertices.min(axis=0)) for cells in axes.collections if cells.get_hatch() for path in cells.get_paths())
+def pale_cells(axes) -> list[tuple[float, float]]:
+    """Lower left corners of the cells under a veil."""
+    return sorted(tuple(path.vertices.min(axis=0)) for cells in axes.collections if cells.get_alpha() for path in cells.get_paths())
 
 
-def test_search_map_blanks_hatches_and_frames() -> None:
+def test_search_map_blanks_veils_and_frames() -> None:
     nodes, subbatch = np.array([1, 2, 4]), np.array([1, 2])
     epoch_s = np.array([[6.0, 3.0, 2.0], [5.0, 2.5, 1.5]])
     feasible = np.array([[True, True, True], [True, True, False]])
@@ -58,7 +58,7 @@ def test_search_map_blanks_hatches_and_frames() -> None:
     axes = search_maps([Plane(nodes, subbatch, epoch_s, window, feasible, best=(2, 1))]).axes[0]
     drawn = axes.collections[0].get_array()
     assert np.ma.getmaskarray(drawn).sum() + np.isnan(np.ma.getdata(drawn)).sum() >= 1
-    assert hatched_cells(axes) == [(1, 0)]
+    assert pale_cells(axes) == [(0, 0), (0, 1), (1, 1), (2, 0)]
     assert [patch.get_xy() for patch in axes.patches] == [(1, 0)]
 
 

@@ -61,6 +61,6 @@ def test_an_empty_window_shows_the_nearest() -> None:
 def test_the_plane_frames_the_best_and_blanks_what_does_not_fit() -> None:
     axes = result_figure(found(2)).axes[0]
     assert [patch.get_xy() for patch in axes.patches] == [(1, 0)]
-    assert [len(cells.get_paths()) for cells in axes.collections if cells.get_hatch()] == [2]
+    assert [len(cells.get_paths()) for cells in axes.collections if cells.get_alpha()] == [1]
     assert len(axes.texts) == 3
     assert not result_figure(found(0)).axes[0].patches
