@@ -158,8 +158,7 @@ class FitBlocks(Shown):
         """One row a coefficient: coef, std_err, t_value, p_value, std_err_hc3, vif, lower, upper.
 
         The p-value is naive: as if the model had been given and rows were independent. Where groups of rows are known, also
-        std_err_cluster, t_value_cluster, p_value_cluster (see ``ClusterInference``). What a file of an earlier release does not
-        hold, std_err_hc3 and vif, is NaN there.
+        std_err_cluster, t_value_cluster, p_value_cluster (see ``ClusterInference``). What an old file lacks is NaN.
         """
         made: pd.DataFrame = self._once("coefficients", self._coefficients)
         return made
