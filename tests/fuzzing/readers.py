@@ -174,7 +174,7 @@ def campaign(folder: Path) -> Any:
 
     check_data(folder)
     found = read_campaign(folder)
-    return found.to_frame(), found.host
+    return found.to_frame()
 
 
 def trainer_runs(folder: Path) -> Any:

@@ -77,7 +77,9 @@ def _row(addresses: Addresses, caches: Sequence[CacheLevel], **options: bool) ->
     try:
         row = dict(nest_cells(addresses, caches, **options))
         largest = max(map(abs, row.values()))
-    except OverflowError:
+    except DataError:
+        raise
+    except (OverflowError, ValueError):  # a ValueError: 64 bits ran over, and lines became negative
         largest = float("inf")
     if largest > MOST_COUNTED:
         hint = "Give sizes of a kernel that somebody can run."

@@ -115,7 +115,7 @@ class X86:
 
     def shape(self, text: str) -> str:
         """Text without digits in its operands, except where an immediate decides about the name."""
-        name, *rest = text.split(None, 1)
+        name, *rest = text.split(None, 1) or [""]
         if not rest or name in PREFIXES:
             return text
         if "mov" in name or "cmp" in name:
