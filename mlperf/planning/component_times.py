@@ -24,7 +24,7 @@ from mlperf.training.model import Model
 from mlperf.training.run_model import KnownSteps
 
 BYTES_PER_PARAM = 4
-FITTED_HERE, OTHER_MACHINE, ASSUMED = "model", "model of another machine", "assumed"
+FITTED_HERE, OTHER_MACHINE, ASSUMED, NONE_NEEDED = "model", "model of another machine", "assumed", "not needed"
 GRADIENT, ALLREDUCE = "compute_gradient", "allreduce"
 """The component that is the sum of its kernels, and the one that a single node does not have."""
 
@@ -43,7 +43,8 @@ class PredictedTimes:
         By component: whether the configuration lies inside what was measured.
     source : mapping of str to str
         By component: ``model`` (fitted to measurements), ``model of another machine`` (whose processor is not the one asked
-        about) or ``assumed`` (from the machine's specification, or from the passes of another optimizer).
+        about), ``assumed`` (from the machine's specification, or from the passes of another optimizer) or ``not needed`` (the
+        exchange of one node with itself).
     other_machine : tuple of str
         How the machine asked about differs from the one that was measured; nothing is in the domain where it does.
     """
@@ -204,7 +205,7 @@ def _other_optimizer(measured: _Mean, optimizer: str) -> _Mean:
 
 def _elsewhere(mean: _Mean) -> _Mean:
     """What was fitted on another processor: nothing was measured near it."""
-    return mean if mean.source == ASSUMED else _Mean(mean.seconds, np.zeros(len(mean.seconds), bool), OTHER_MACHINE)
+    return mean if mean.source in (ASSUMED, NONE_NEEDED) else _Mean(mean.seconds, np.zeros(len(mean.seconds), bool), OTHER_MACHINE)
 
 
 def _of_runs(name: str, parts: Sequence[FormAverage], columns: pd.DataFrame) -> _Mean:
@@ -219,6 +220,8 @@ def _of_runs(name: str, parts: Sequence[FormAverage], columns: pd.DataFrame) -> 
 
 def _assumed(name: str, inputs: ConfigurationInputs) -> _Mean:
     machine, columns = inputs.machine, inputs.columns
+    if name == ALLREDUCE and (inputs.configs["n_nodes"] == 1).all():
+        return _Mean(np.zeros(len(columns)), np.ones(len(columns), bool), NONE_NEEDED)
     if name != ALLREDUCE or machine.latency_s is None or machine.bandwidth_bytes_per_s is None:
         raise DataError(
             f"component {name!r} was not measured and the machine's specification does not give it",

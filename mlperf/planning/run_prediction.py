@@ -48,7 +48,7 @@ class Prediction(Shown):
     in_domain : mapping of str to array of bool
         By output name and by component.
     source : mapping of str to str
-        By component: ``model`` (fitted to measurements), ``model of another machine`` or ``assumed``.
+        By component: ``model`` (fitted to measurements), ``model of another machine``, ``assumed`` or ``not needed``.
     machine : str
         Name of the machine asked about.
     measured_on : MeasuredOn or None

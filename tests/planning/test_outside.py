@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mlperf
-from mlperf.core.errors import DomainError
+from mlperf.core.errors import DataError, DomainError
 from mlperf.specs import CnnSpec, JobSpec, load_cnn, load_machine
 
 CLUSTER = load_machine("cpu-cluster")
@@ -75,3 +75,12 @@ def test_names_are_enough(small_model: Any) -> None:
     job = JobSpec(60_000)
     named = mlperf.predict_epoch(small_model, "alexnet", "cpu-cluster", job)
     assert named.epoch_s.tolist() == mlperf.predict_epoch(small_model, load_cnn("alexnet"), CLUSTER, job).epoch_s.tolist()
+
+
+def test_one_node_needs_no_network(small_model: Any) -> None:
+    lonely = replace(CLUSTER, latency_s=None, bandwidth_bytes_per_s=None)
+    found = mlperf.predict_epoch(small_model, "alexnet", lonely, JobSpec(60_000))
+    assert found.source["allreduce"] == "not needed"
+    assert found.update_breakdown_s["allreduce"].tolist() == [0.0]
+    with pytest.raises(DataError, match="'allreduce' was not measured"):
+        mlperf.predict_epoch(small_model, "alexnet", lonely, JobSpec(60_000, n_nodes=2))
