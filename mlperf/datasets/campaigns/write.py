@@ -50,12 +50,12 @@ def write_table(frame: pd.DataFrame, path: Path | str, schema: TableSchema | str
     cells = frame_of(parsed.values, schema).astype(object)
     for name, empty in parsed.empty.items():
         cells.loc[empty, name] = ""
-    make_folder(Path(path).parent, above=True)
     write_csv(cells, Path(path))
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    """Write any frame as CSV, gzipped where the name ends in ``.gz``; numbers keep every digit."""
+    """Write any frame as CSV, gzipped where the name ends in ``.gz``; numbers keep every digit, missing folders are made."""
+    make_folder(path.parent, above=True)
     text = frame.to_csv(index=False, lineterminator="\n").encode("utf-8")
     write_bytes_whole(path, zipped(text) if path.suffix == ".gz" else text)
 
