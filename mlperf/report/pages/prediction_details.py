@@ -142,12 +142,12 @@ def draw_distributions(axes: Axes, result: Prediction, name: str) -> None:
     highest = max(float(found.probabilities.max()) for _, found in drawn)
     for (source, found), color, filled in zip(drawn, PALETTE, (True, False), strict=False):
         if filled:
-            axes.bar(found.values, found.probabilities, width=0.9 * width, color=color, alpha=0.75, linewidth=0, label=source)
+            axes.bar(found.values, found.probabilities, width=0.9 * width, color=color, alpha=0.75, linewidth=0, label=f"equations ({source})")
         else:
             axes.plot(found.values, found.probabilities, color=color, marker="o", markersize=3.0, linewidth=1.0, label=source)
         axes.plot([found.mean] * 2, [0.0, highest], color=color, linewidth=1.0, linestyle="--")
     low, high = (min(found.quantile(0.001) for _, found in drawn), max(found.quantile(0.999) for _, found in drawn))
-    axes.set(xlim=(low - 1.5 * width, high + 1.5 * width), ylim=(0.0, highest * (1.05 + 0.15 * len(drawn))))
+    axes.set(xlim=(low - 0.75 * width, high + 1.5 * width), ylim=(0.0, highest * (1.05 + 0.15 * len(drawn))))
     axes.set(xlabel=f"{COUNTED[name]}; dashed: mean", ylabel="probability")
     axes.set_title(COUNTED[name].partition(" (")[0].capitalize(), fontsize=9)
     axes.legend(loc="upper right", fontsize=7.5, ncols=len(drawn))

@@ -124,8 +124,8 @@ def prediction_figure(result: Prediction) -> Figure:
     """Bars of both threads' components, for at most eight configurations; of one configuration its distributions as well."""
     bars = {}
     for index in range(min(8, len(result.cnn))):
-        label = f"{result.cnn[index]}, {int(result.run.n_nodes[index])} x {int(result.run.n_gpus_per_node[index])}"
-        label = f"{label}, b {int(result.run.subbatch_size[index])}"
+        label = f"{result.cnn[index]}, {int(result.run.n_nodes[index])} x {int(result.run.n_gpus_per_node[index])} GPUs"
+        label = f"{label}, sub-batch {int(result.run.subbatch_size[index])}"
         for thread, parts in (("GPU", result.gpu_breakdown_s), ("update", result.update_breakdown_s)):
             bars[f"{label}: {thread}"] = {name: float(part[index]) for name, part in parts.items()}
     if len(result.cnn) > 1 or result.minibatch is None:

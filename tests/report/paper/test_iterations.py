@@ -62,9 +62,9 @@ def test_real_and_emulated_runs_do_not_share_a_figure(mixed_material: FigureInpu
 
 def test_too_few_settings_are_drawn_without_a_prediction(mixed_material: FigureInputs) -> None:
     real = gpu_drawings(mixed_material)[1]
-    assert real.data["predicted_s"].isna().all()
-    assert "no prediction of any" in real.caption
-    assert not real.figure.legends[0].get_texts()[-1].get_text().startswith("predicted")
+    alone = real.data["predicted_s"].isna()
+    assert alone.sum() >= 2, "two settings of one node each teach nothing of the third's sub-batch or GPUs"
+    assert "no prediction of some" in real.caption
 
 
 def test_a_network_that_was_not_run_is_an_error(runs_material: FigureInputs) -> None:
