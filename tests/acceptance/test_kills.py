@@ -30,8 +30,13 @@ N_BETWEEN = 3
 
 PATIENCE_S = 60.0
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-ENDED = {signal.SIGKILL: {0, -signal.SIGKILL}, signal.SIGTERM: {0, 130, -signal.SIGTERM}, signal.SIGINT: {0, 130, -signal.SIGINT}}
-"""Exit codes: done before the signal came; told by us; by the system, while Python had not begun yet."""
+ENDED = {
+    signal.SIGKILL: {0, -signal.SIGKILL},
+    signal.SIGTERM: {0, 130, -signal.SIGTERM, -signal.SIGINT},
+    signal.SIGINT: {0, 130, -signal.SIGINT},
+}
+"""Exit codes: done before the signal came; told by us; by the system, while Python had not begun yet. SIGTERM is handled as Ctrl-C,
+by which Python ends itself where it comes while nothing of ours can catch it any more."""
 
 KILLED = {
     name: COMMANDS[name] for name in ("train table", "kernels page", "report page", "features dwc-o", "data export", "collect asgd")

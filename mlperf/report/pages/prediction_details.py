@@ -142,7 +142,15 @@ def draw_distributions(axes: Axes, result: Prediction, name: str) -> None:
     highest = max(float(found.probabilities.max()) for _, found in drawn)
     for (source, found), color, filled in zip(drawn, PALETTE, (True, False), strict=False):
         if filled:
-            axes.bar(found.values, found.probabilities, width=0.9 * width, color=color, alpha=0.75, linewidth=0, label=f"equations ({source})")
+            axes.bar(
+                found.values,
+                found.probabilities,
+                width=0.9 * width,
+                color=color,
+                alpha=0.75,
+                linewidth=0,
+                label=f"equations ({source})",
+            )
         else:
             axes.plot(found.values, found.probabilities, color=color, marker="o", markersize=3.0, linewidth=1.0, label=source)
         axes.plot([found.mean] * 2, [0.0, highest], color=color, linewidth=1.0, linestyle="--")
