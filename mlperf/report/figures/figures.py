@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
@@ -65,7 +66,7 @@ def new_figure(width_in: float = 6.4, height_in: float = 4.2) -> Figure:
 def figure_bytes(figure: Figure, file_type: str) -> bytes:
     """The figure as a file's content; the same figure gives the same bytes."""
     stream = BytesIO()
-    _take_literally(figure)
+    take_literally(figure)
     with style():
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(file_type)
         figure.savefig(stream, format=file_type, metadata=metadata)
@@ -75,7 +76,7 @@ def figure_bytes(figure: Figure, file_type: str) -> bytes:
     return b"\n".join(line.lstrip(b" ") for line in printable_lines(stream.getvalue().decode("utf-8")).encode("utf-8").split(b"\n"))
 
 
-def _take_literally(figure: Figure) -> None:
+def take_literally(figure: Figure) -> None:
     """Show labels as they are: a name that holds dollar signs is no formula, and control characters are seen."""
     for text in figure.findobj(require("matplotlib.text", "report").Text):
         text.set_parse_math(False)
@@ -84,12 +85,22 @@ def _take_literally(figure: Figure) -> None:
             text.set_text(shown)
     # Labels of ticks are made anew whenever the figure is drawn.
     for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
-        made = axis.get_major_formatter()
-        setattr(made, "format_ticks", partial(_format_ticks, made.format_ticks))  # noqa: B010 - a method of one object
+        for made in (axis.get_major_formatter(), axis.get_minor_formatter()):
+            setattr(made, "format_ticks", partial(_format_ticks, made.format_ticks))  # noqa: B010 - a method of one object
 
 
 def _format_ticks(label: Callable[[Any], list[str]], places: Any) -> list[str]:
-    return [printable_lines(text) for text in label(places)]
+    return [printable_lines(_POWER.sub(_in_letters, text)) for text in label(places)]
+
+
+_POWER = re.compile(r"^\$\\mathdefault\{(?P<shown>.*)\}\$$")
+_SUPERSCRIPTS = str.maketrans("0123456789-\N{MINUS SIGN}", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻")
+
+
+def _in_letters(formula: re.Match[str]) -> str:
+    """The label of a logarithmic axis without a formula: ``10²``."""
+    plain = formula["shown"].replace(r"\times", "×")
+    return re.sub(r"\^\{(.*?)\}", lambda power: power[1].translate(_SUPERSCRIPTS), plain)
 
 
 def figure_svg(figure: Figure) -> str:

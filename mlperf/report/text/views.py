@@ -92,6 +92,7 @@ def result_figure(result: Shown) -> Figure:
     if not view.figure:
         raise UsageError(f"a {type(result).__name__} has no figure", hint=f"figures exist for {', '.join(with_figure())}")
     figure: Figure = load(view.figure)(result)
+    load("mlperf.report.figures.figures:take_literally")(figure)
     return figure
 
 

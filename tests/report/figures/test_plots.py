@@ -86,3 +86,13 @@ def test_a_page_fetches_nothing_and_escapes_names() -> None:
     assert "<link" not in page
     assert "<script" not in page
     assert figure_svg(residuals(measured, predicted)).startswith("<svg")
+
+
+def test_ticks_of_logarithmic_axes_are_letters(tmp_path: Path) -> None:
+    """No text is a formula, because names are not; so powers are not either."""
+    figure = measured_predicted(np.array([1e-6, 1e-3, 10.0]), np.array([2e-6, 2e-3, 9.0]))
+    save_figure(figure, tmp_path / "a.png")
+    figure.draw_without_rendering()
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert "10\N{SUPERSCRIPT TWO}" in labels or "10\N{SUPERSCRIPT MINUS}\N{SUPERSCRIPT TWO}" in labels
+    assert not [label for label in labels if "$" in label or "\\" in label]
