@@ -119,7 +119,9 @@ def save_figure(figure: Figure, path: Path) -> None:
     """
     file_type = path.suffix.lower().lstrip(".")
     if file_type not in FILE_TYPES:
-        raise UsageError(f"got ending {path.suffix!r}, expected one of .{', .'.join(FILE_TYPES)}", place=str(path))
+        raise UsageError(
+            f"got ending {path.suffix!r}, expected one of .{', .'.join(FILE_TYPES)}", place=str(path), hint="As in plot.svg."
+        )
     write_bytes_whole(path, figure_bytes(figure, file_type))
 
 
