@@ -12,8 +12,9 @@ import pytest
 
 from mlperf import load_model, save_model
 from mlperf.core.errors import DataError, UsageError
+from mlperf.datasets import load_campaign
 from mlperf.models.storage.store import KINDS
-from mlperf.studies.model_files import MODEL_FILES, homes
+from mlperf.studies.model_files import MODEL_FILES, bundled_models, homes
 
 KEPT = Path(__file__).parents[1] / "reference" / "models"
 MAKER = runpy.run_path(str(KEPT / "make_models.py"))
@@ -96,3 +97,12 @@ def test_a_strange_envelope_is_refused_with_its_place(change: dict[str, Any], pl
 def test_what_is_no_model_cannot_be_stored(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected one of"):
         save_model(tmp_path, tmp_path / "x.json")
+
+
+@pytest.mark.parametrize("name", bundled_models())
+def test_a_bundled_model_is_of_the_bundled_measurements(name: str) -> None:
+    """``python docs/make_model.py`` makes it anew where they have changed."""
+    model = load_model(name, "system")
+    assert model.provenance["data_sha256"] == {name: load_campaign(name).sha256}
+    assert model.measured_on.campaign == name
+    assert model.provenance["host"] == {}

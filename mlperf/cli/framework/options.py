@@ -133,8 +133,17 @@ plot_option = silent_option(
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of every random draw.")
 jobs_option = click.option("--jobs", "n_jobs", type=int, default=1, help="Processes; -1 takes every core.")
 strict_option = click.option("--strict", is_flag=True, help="Refuse (exit 5) what lies outside the measured domain.")
+
+
+def default_model() -> str:
+    """Name of the shipped model that answers where none is given."""
+    from mlperf.studies.model_files import DEFAULT_MODEL
+
+    return DEFAULT_MODEL
+
+
 model_argument = click.argument("model_path", metavar="MODEL", type=OLD_MODEL)
-model_or_bundled = click.argument("model_path", metavar="[MODEL]", type=OLD_MODEL, default="cpu-epyc")
+model_or_bundled = click.argument("model_path", metavar="[MODEL]", type=OLD_MODEL, default=default_model)
 models_argument = click.argument("model_paths", metavar="[MODEL]...", nargs=-1, type=OLD_MODEL)
 minibatch_option = click.option("--minibatch", type=Window(), help="Window of the mean mini-batch size, samples per update.")
 
