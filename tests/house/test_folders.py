@@ -11,21 +11,33 @@ from .source_tree import PACKAGE, SourceTree, planted
 
 FOLDERS = {
     "cli": ("framework", ".", "commands"),
-    "collect": ("cnn_engine", "protocol", "backends", "campaign", "counters", "contraction", "stream", "trainer"),
+    "collect": (
+        "cnn_engine",
+        "protocol",
+        "backends",
+        "campaign",
+        "counters",
+        "contraction",
+        "stream",
+        "trainer",
+        "canonical",
+        "servers",
+        "synchronous",
+    ),
     "collect/trainer": (".", "learning", "rank"),
     "datasets": ("dictionary", "reading", "open", "campaigns", "joining", "catalogue", "streams"),
     "features": ("network", "code", "counters", "source", ".", "network_engine", "streams"),
     "features/code": ("processors", "."),
     "models": (".", "formula", "algebra", "online", "selection", "storage", "uncertainty", "validation", "inference", "estimators"),
     "models/estimators": (".", "members", "learning", "local", "stepwise", "choice"),
-    "planning": (".", "search"),
+    "planning": (".", "search", "systems", "partition", "whole_run"),
     "report": ("text", "figures", "pages", "paper"),
     "specs": ("network", ".", "importers", "kernels", "zoo"),
-    "studies": (".", "kernels", "open_data", "trainer", "judgement", "paper"),
+    "studies": (".", "kernels", "open_data", "trainer", "judgement", "paper", "parallel"),
     "studies/kernels": ("tables", "."),
-    "systems": ("base", "coupling", "sprint"),
+    "systems": ("base", "coupling", "sprint", "parameter_server", "data_parallel", "model_parallel", "."),
     "traces": ("timeline",),
-    "training": ("fits", "table", "characteristics", "gradient", "components", ".", "quality"),
+    "training": ("fits", "table", "collectives", "characteristics", "gradient", "components", ".", "quality", "systems"),
 }
 """Folders of each folder that has some, from the ground up; ``"."`` are its own files."""
 MOST_MODULES = 20

@@ -1,0 +1,1 @@
+"""Training with parameter servers, run for real over MPI."""

@@ -1,0 +1,1 @@
+"""Synchronous data-parallel training, run for real."""

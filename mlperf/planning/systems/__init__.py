@@ -1,0 +1,1 @@
+"""Any system asked: component times from a model, its equations, intervals, search."""

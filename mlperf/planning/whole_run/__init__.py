@@ -1,0 +1,1 @@
+"""From a step to the whole run: epochs, validation, checkpoints, failures, deadline, price."""

@@ -1,0 +1,1 @@
+"""Parallel training runs of our own, predicted before they ran."""

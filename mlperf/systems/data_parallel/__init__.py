@@ -1,0 +1,1 @@
+"""Synchronous training: exchange, overlap, shards, pipelines, memory."""

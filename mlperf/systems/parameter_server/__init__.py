@@ -1,0 +1,1 @@
+"""Workers that queue at shared servers: asynchronous, bulk-synchronous, stale-synchronous."""

@@ -1,0 +1,63 @@
+"""Systems by name, and from a user's own module."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from mlperf.core.errors import UsageError
+from mlperf.core.suggest import did_you_mean
+from mlperf.systems.base.system import System
+
+DEFAULT_SYSTEM = "sprint"
+SYSTEMS: Mapping[str, str] = MappingProxyType(
+    {
+        "sprint": "mlperf.systems.sprint.system:SPRINT",
+    }
+)
+"""Name to ``"module:OBJECT"``; a new system is one line here."""
+
+
+def find_system(name: str) -> System:
+    """The system of a name, or a user's own as ``"module:object"`` (of an installed module or one in the working folder).
+
+    Raises
+    ------
+    UsageError
+        No such system, module or object; or the object is no `System`.
+    """
+    home = SYSTEMS.get(name, name)
+    if ":" not in home:
+        known = ", ".join(SYSTEMS)
+        hint = did_you_mean(name, SYSTEMS) or "Your own: module:OBJECT."
+        raise UsageError(f"got system {name!r}, expected one of {known}, or module:OBJECT", hint=hint)
+    module, _, attribute = home.partition(":")
+    found = getattr(_imported(module, name), attribute, None)
+    if found is None:
+        raise UsageError(f"got system {name!r}, but {module} has no {attribute!r}")
+    if not isinstance(found, System):
+        wanted = "name, title, components, settings, outputs and solve"
+        raise UsageError(f"got {name!r}, a {type(found).__name__}, expected a system: an object with {wanted}")
+    return found
+
+
+def _imported(module: str, name: str) -> object:
+    # A user's own module lies in the folder they work in; console scripts do not look there.
+    here = str(Path.cwd())
+    added = here not in sys.path
+    if added:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0] and error.name != module:
+            raise
+        raise UsageError(
+            f"got system {name!r}, but there is no module {module!r}", hint="module:OBJECT, as in mine:MINE."
+        ) from None
+    finally:
+        if added:
+            sys.path.remove(here)

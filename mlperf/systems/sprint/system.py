@@ -1,0 +1,78 @@
+"""SPRINT as one system among others: the same equations, nothing left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlperf.core.arrays import FloatArray
+from mlperf.systems.base.system import Setting, Solution, SystemComponent, checked_run, checked_times
+from mlperf.systems.base.times import ComponentTimes, RunGrid
+from mlperf.systems.sprint.components import COMPONENTS
+from mlperf.systems.sprint.equations import solve_iterations
+from mlperf.systems.sprint.iterations import DEFAULT_FORM
+from mlperf.systems.sprint.outputs import epoch_outputs
+
+OUTPUTS = ("epoch_s", "mean_minibatch_size", "gpu_iteration_s", "update_iteration_s", "mean_staleness")
+SPREADS = {"gpu_work": "gpu_work_std_s"} | {
+    name: f"{name}_std_s" for name in ("fetch_weights", "update_gradient", "sum_gradient", "update_weights", "update_work")
+}
+EXTRA = (
+    SystemComponent("gpu_work", "gpu", "coupling", "the GPU thread's work outside locks; only its spread is given"),
+    SystemComponent("update_work", "update", "coupling", "the update thread's work outside locks; only its spread is given"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SprintSystem:
+    """Asynchronous SGD on nodes of several GPUs (Oyama et al., Tables 3 and 4, eqs. 4 to 10).
+
+    Attributes
+    ----------
+    closed : str
+        Closed form of waits and barrier.
+    """
+
+    closed: str = DEFAULT_FORM
+    name: str = "sprint"
+    title: str = "SPRINT: asynchronous SGD, an all-reduce between nodes"
+    settings: tuple[Setting, ...] = ()
+    outputs: tuple[str, ...] = OUTPUTS
+
+    @property
+    def components(self) -> tuple[SystemComponent, ...]:
+        """Tables 3 and 4 of the paper, and the two activities whose spread the equations read."""
+        rows = tuple(
+            SystemComponent(
+                each.name,
+                each.activity,
+                each.kind,
+                f"{each.name.replace('_', ' ')} (Table {3 if each.activity == 'gpu' else 4})",
+                each.terms,
+            )
+            for each in COMPONENTS
+        )
+        return rows + EXTRA
+
+    def solve(self, times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
+        """The SPRINT equations; see `mlperf.systems.base.system.System.solve`."""
+        seconds, sizes = checked_times(self, times), checked_run(self, run)
+        spreads = {field: seconds[f"{name}_std"] for name, field in SPREADS.items() if f"{name}_std" in seconds}
+        fields = {f"{each.name}_s": seconds[each.name] for each in COMPONENTS if each.kind != "coupling"}
+        components = ComponentTimes(**fields, **{"gpu_work_std_s": np.zeros(())} | spreads)
+        grid = RunGrid(*(sizes[name].astype(int) for name in ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")))
+        state = solve_iterations(components, grid, self.closed)
+        found = epoch_outputs(components, state, grid)
+        outputs = {
+            "epoch_s": found.epoch_s,
+            "mean_minibatch_size": found.mean_minibatch_size,
+            "gpu_iteration_s": state.gpu_iteration_s,
+            "update_iteration_s": state.update_iteration_s,
+            "mean_staleness": found.mean_staleness,
+        }
+        return Solution(outputs, {"gpu": found.gpu_breakdown_s, "update": found.update_breakdown_s}, state.flags)
+
+
+SPRINT = SprintSystem()

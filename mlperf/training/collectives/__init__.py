@@ -1,0 +1,1 @@
+"""The form of an exchange between devices, chosen by the data."""

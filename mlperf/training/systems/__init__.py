@@ -1,0 +1,1 @@
+"""A system fitted to a table of steps: physical terms that are never negative."""
