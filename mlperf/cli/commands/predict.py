@@ -14,7 +14,9 @@ from mlperf.cli.framework.options import (
     output_options,
     plot_option,
     seed_option,
+    settings_option,
     strict_option,
+    system_option,
 )
 from mlperf.cli.framework.request import Request, request_options
 from mlperf.cli.framework.show import Show
@@ -25,6 +27,7 @@ CLOSED_FORMS = ("phases", "convolution", "second_moment", "paper")
 REFINEMENTS = ("recursion",)
 METHODS = ("learnt", "linear", "ols", "paper")
 N_ITERATIONS = 5000
+SPRINT = "sprint"
 
 
 @click.command(
@@ -37,12 +40,15 @@ Examples:
   mlperf predict model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --nodes 8 --what-if sum_gradient=0.25
   mlperf predict model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --nodes 2 --subbatch 4 --timeline threads.svg
   mlperf predict counters-model.json --cnn alexnet --machine kfc --dataset-size 1281167 --subbatch 4 --profile-run
+  mlperf predict --system data-parallel --cnn resnet50 --machine dgx-h100 --dataset-size 1281167 --nodes 1,2,4 --subbatch 32
   mlperf predict table-model.json --rows new.csv
   mlperf predict table-model.json --rows new.csv -o predicted.csv --by network
   mlperf predict table-model.json --rows new-nests.csv --join new-counts.csv --on kernel
 """
 )
 @model_or_bundled
+@system_option
+@settings_option
 @request_options
 @click.option("--rows", type=OLD_OR_INPUT, help="Table to predict with a table's model; - is the standard input.")
 @click.option("-o", "--output", type=NEW_FILE, help="With --rows: write every row with its prediction as CSV.")
@@ -78,6 +84,8 @@ Examples:
 @output_options
 def predict(
     model_path: Path,
+    system: str | None,
+    settings: tuple[tuple[str, tuple[float, ...]], ...],
     request: Request,
     rows: Path | None,
     output: Path | None,
@@ -99,7 +107,46 @@ def predict(
         return
     if output is not None or by is not None:
         raise UsageError("got -o or --by without --rows, expected the rows of a table", hint="For example --rows new.csv.")
+    if system not in (None, SPRINT):
+        refuse_of_sprint({"--timeline": timeline_path, **of_sprint(options)}, str(system))
+        predict_systems(counted(model, request, counters_from, show), str(system), settings, request, options, show)
+        return
+    if settings:
+        raise UsageError(
+            f"got --set {settings[0][0]}, but sprint has no settings", hint="Name another system: --system data-parallel."
+        )
     predict_networks(model, request, counters_from, timeline_path, options, show)
+
+
+def of_sprint(options: dict[str, Any]) -> dict[str, Any]:
+    """The flags that only the SPRINT equations understand, as given."""
+    flags = ("refine", "compare_forms", "simulate", "distributions", "elasticities")
+    return {f"--{name.replace('_', '-')}": options[name] for name in flags}
+
+
+def refuse_of_sprint(given: dict[str, Any], system: str) -> None:
+    """Refuse flags that another system than SPRINT does not understand."""
+    for flag, value in given.items():
+        if value:
+            raise UsageError(f"got {flag} with --system {system}, which only sprint understands", hint="Leave it out.")
+
+
+def predict_systems(
+    model: Any,
+    system: str,
+    settings: tuple[tuple[str, tuple[float, ...]], ...],
+    request: Request,
+    options: dict[str, Any],
+    show: Show,
+) -> None:
+    """Epochs of networks under another system than SPRINT."""
+    from mlperf import predict_system
+
+    chosen = {name: options[name] for name in ("method", "level", "seed", "strict")} | {"factors": dict(options["factors"])}
+    sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
+    cnns, machine, job = request.needed_cnns(), request.needed_machine(), request.needed_job()
+    result = predict_system(model, system, cnns, machine, job, settings=dict(settings), **sizes, **chosen)
+    show(result, data_sha256=model.provenance["data_sha256"], seed=options["seed"])
 
 
 def predict_table_rows(
@@ -124,8 +171,7 @@ def predict_networks(
     if isinstance(model, TableModel):
         hint = "A network is predicted with the model of a campaign (mlperf train CAMPAIGN)."
         raise UsageError(f"got the model of a table ({model.target}) without --rows, expected rows to predict", hint=hint)
-    if counters_from is not None:
-        model = counted(model, request, counters_from, show)
+    model = counted(model, request, counters_from, show)
     chosen = prediction_options(**options)
     sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
     cnns, machine = request.needed_cnns(), request.needed_machine()
@@ -140,8 +186,10 @@ def predict_networks(
     show(result, data_sha256=model.provenance["data_sha256"], seed=chosen["seed"])
 
 
-def counted(model: Any, request: Request, counters_from: str, show: Show) -> Any:
-    """The model with counters of the networks to predict."""
+def counted(model: Any, request: Request, counters_from: str | None, show: Show) -> Any:
+    """The model with counters of the networks to predict, where they were asked for."""
+    if counters_from is None:
+        return model
     from mlperf.training.with_counters import with_counters
 
     sizes = request.subbatch_size or request.needed_job().subbatch_size

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mlperf.cli.commands.predict import METHODS
-from mlperf.cli.framework.options import minibatch_option, models_argument, output_options, plot_option, seed_option, strict_option
+from mlperf.cli.commands.predict import METHODS, SPRINT, refuse_of_sprint
+from mlperf.cli.framework.options import (
+    minibatch_option,
+    models_argument,
+    output_options,
+    plot_option,
+    seed_option,
+    settings_option,
+    strict_option,
+    system_option,
+)
 from mlperf.cli.framework.request import Request, machines_request_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import OLD_FILE, Factors, Words
@@ -33,6 +42,8 @@ Examples:
 """
 )
 @models_argument
+@system_option
+@settings_option
 @machines_request_options
 @minibatch_option
 @click.option("--window-quantile", type=FRACTION, help="The window bounds this quantile of the mini-batch size, not its mean.")
@@ -55,6 +66,8 @@ Examples:
 @output_options
 def search(
     model_paths: tuple[Path, ...],
+    system: str | None,
+    settings: tuple[tuple[str, tuple[float, ...]], ...],
     request: Request,
     machines: tuple[MachineSpec, ...],
     quality: Path | None,
@@ -83,7 +96,18 @@ def search(
     }
     job = request.needed_job()
     result: Any
-    if len(machines) == 1:
+    if system not in (None, SPRINT):
+        only = {"--quality": quality, "--window-quantile": options.pop("window_quantile")}
+        refuse_of_sprint({**only, "--min-probability": options.pop("min_probability")}, str(system))
+        if len(machines) > 1:
+            raise UsageError(f"got {len(machines)} machines with --system {system}, expected one", hint="Search them one by one.")
+        del options["quality"]
+        result = mlperf.search_system(models[paths[0]], system, cnns[0], machines[0], job, settings=dict(settings), **options)
+    elif settings:
+        raise UsageError(
+            f"got --set {settings[0][0]}, but sprint has no settings", hint="Name another system: --system data-parallel."
+        )
+    elif len(machines) == 1:
         result = mlperf.search_runs(models[paths[0]], cnns[0], machines[0], job, **options)
     else:
         pairs = [(models[path], machine) for path, machine in zip(paths, machines, strict=True)]

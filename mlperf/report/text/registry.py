@@ -87,6 +87,11 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.pages.predictions:prediction_figure",
                 answer="mlperf.report.pages.answers:epoch_answer",
             ),
+            "mlperf.planning.systems.prediction:SystemPrediction": View(
+                "mlperf.report.pages.systems:prediction_sections",
+                "mlperf.report.pages.systems:prediction_figure",
+                answer="mlperf.report.pages.systems:prediction_answer",
+            ),
             "mlperf.planning.table_prediction:RowPredictions": View(
                 "mlperf.report.pages.table_rows:row_sections", answer="mlperf.report.pages.answers:rows_answer"
             ),
@@ -111,6 +116,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.pages.searches:search_sections",
                 "mlperf.report.pages.searches:search_figure",
                 answer="mlperf.report.pages.answers:search_answer",
+            ),
+            "mlperf.planning.systems.search:SystemSearch": View(
+                "mlperf.report.pages.systems:search_sections", answer="mlperf.report.pages.systems:search_answer"
             ),
             "mlperf.planning.search.machines:MachineSearch": View(
                 "mlperf.report.pages.searches:machines_sections",
