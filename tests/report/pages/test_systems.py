@@ -33,10 +33,12 @@ class Plain:
 
     def solve(self, times, run):
         times, run = checked_times(self, times), checked_run(self, run)
-        parts = {"compute": run["n_nodes"] * times["compute"] / run["pace"], "exchange": 1e-3 * run["n_nodes"] + 0.0 * times["compute"]}
+        compute = run["n_nodes"] * times["compute"] / run["pace"]
+        parts = {"compute": compute, "exchange": 1e-3 * run["n_nodes"] + 0.0 * compute}
         turn = parts["compute"] + parts["exchange"]
         size = run["n_nodes"] * run["subbatch_size"] + 0.0 * turn
-        return Solution({"epoch_s": run["dataset_size"] / size * turn, "mean_minibatch_size": size, "turn_s": turn}, {"turn": parts})
+        epoch = run["dataset_size"] / size * turn
+        return Solution({"epoch_s": epoch, "mean_minibatch_size": size, "turn_s": turn}, {"turn": parts})
 
 PLAIN = Plain()
 """
