@@ -13,6 +13,8 @@ from mlperf.datasets import read_open
 from mlperf.studies.open_data.batches import MODES, score_batches
 from mlperf.studies.open_data.collinear import DEVICES as WORKERS
 from mlperf.studies.open_data.collinear import score_selections
+from mlperf.studies.open_data.collectives import BEYOND, INSIDE, RANKS, score_machines, score_ranks
+from mlperf.studies.open_data.collectives import score_inside as score_one_machine
 from mlperf.studies.open_data.commands import SUBJECTS_BY_TASK, score_stated, score_unstated, share_near
 from mlperf.studies.open_data.coverage import SETS, narrow_sets, score_intervals
 from mlperf.studies.open_data.layers import CARDS, N_TEST, N_TRAIN, score_dense, score_small, score_square, score_steps
@@ -117,6 +119,9 @@ TEN_LAYERS = "10 folds, shuffled, seed 0; repeated layers dropped"
 ONE_NETWORK = "leave one network out (AlexNet, Overfeat, VGG-A); a network is a group"
 FACTORS = "every network by itself: factors 1, 4, 16 of its smallest batch train, 2, 8 and 32 test"
 ONE_OF_SERIES = "leave one network out within device and library; repeated measurements merged"
+ROWS_AND_COUNT = "each row left out; the largest count of ranks left out"
+EACH_ROW = "half precision, median over campaigns; each row left out"
+TO_64 = "up to 32 GPUs train, 64 test; eight GPUs a machine"
 ONE_CNN = "mean over the repetitions of each of 20 CNNs; leave one CNN out; unweighted"
 GROUPS = "convolution: 10 folds, shuffled, seed 0; epochs: each submitter left out; iterations: each model size; CNNs: each CNN"
 
@@ -136,6 +141,11 @@ _TASKS = (
     Task("B2", "Step time is a N + b", (("mxnet_perf", "throughput_vs_batch"),), FACTORS, (), score_batches, sets=MODES),
     Task("B3", "Whole networks from multiply-accumulates and depth: why layer models are needed",
          (("cnn_benchmarks", "forward_backward"),), ONE_OF_SERIES, (), score_whole_networks, sets=SUBJECTS),
+    Task("C1", "The form of an all-reduce is chosen by the data", (("deepbench", "allreduce"),), ROWS_AND_COUNT, RANKS, score_ranks),
+    Task("C7", "All-reduce inside one machine: the paper's form is rejected", (("aiconfigurator", "nccl"),), EACH_ROW, INSIDE,
+         score_one_machine),
+    Task("C8", "All-reduce over more machines than were measured", (("echo_nccl", "all_reduce"),), TO_64, (), score_machines,
+         sets=tuple(BEYOND)),
     Task("D3", "Selection among collinear features", (("cmdare", "single_worker"),), ONE_CNN, WORKERS, score_selections),
     Task("T1", "What the command makes of these tables with stated terms", COMMANDED, "those of the tasks named", (), score_stated,
          sets=SUBJECTS_BY_TASK),
