@@ -11,6 +11,8 @@ import pandas as pd
 
 from mlperf.datasets import read_open
 from mlperf.studies.open_data.batches import MODES, score_batches
+from mlperf.studies.open_data.calibrated import SUBJECT as SIMULATOR
+from mlperf.studies.open_data.calibrated import score_calibration
 from mlperf.studies.open_data.collinear import DEVICES as WORKERS
 from mlperf.studies.open_data.collinear import score_selections
 from mlperf.studies.open_data.commands import SUBJECTS_BY_TASK, score_stated, score_unstated, share_near
@@ -118,6 +120,7 @@ ONE_NETWORK = "leave one network out (AlexNet, Overfeat, VGG-A); a network is a 
 FACTORS = "every network by itself: factors 1, 4, 16 of its smallest batch train, 2, 8 and 32 test"
 ONE_OF_SERIES = "leave one network out within device and library; repeated measurements merged"
 ONE_CNN = "mean over the repetitions of each of 20 CNNs; leave one CNN out; unweighted"
+ONE_ROW = "leave one row out, the choice of groups repeated without it; each layout of a model left out"
 GROUPS = "convolution: 10 folds, shuffled, seed 0; epochs: each submitter left out; iterations: each model size; CNNs: each CNN"
 
 # fmt: off
@@ -136,6 +139,8 @@ _TASKS = (
     Task("B2", "Step time is a N + b", (("mxnet_perf", "throughput_vs_batch"),), FACTORS, (), score_batches, sets=MODES),
     Task("B3", "Whole networks from multiply-accumulates and depth: why layer models are needed",
          (("cnn_benchmarks", "forward_backward"),), ONE_OF_SERIES, (), score_whole_networks, sets=SUBJECTS),
+    Task("C13", "A foreign predictor calibrated on a few measured rows", (("simumax", "a100_pcie"),), ONE_ROW, (), score_calibration,
+         sets=(SIMULATOR,)),
     Task("D3", "Selection among collinear features", (("cmdare", "single_worker"),), ONE_CNN, WORKERS, score_selections),
     Task("T1", "What the command makes of these tables with stated terms", COMMANDED, "those of the tasks named", (), score_stated,
          sets=SUBJECTS_BY_TASK),
