@@ -48,6 +48,8 @@ class RatioCalibration(Shown):
         Mean |prediction / measured - 1| without factors; and of left-out rows with them, the choice of groups repeated without each.
     error_by_depth : array, shape (n_columns + 2,)
         Mean left-out error of no factor, one factor, groups by one column, by two, ...
+    left_out : array, shape (n_rows,)
+        log(measured / calibrated) of each row, calibrated without it, its grouping chosen without it; as predicted where nothing helps.
     of_rows : ResidualQuantiles
         Of log(measured / calibrated) of left-out rows.
     of_groups : ResidualQuantiles or None
@@ -59,6 +61,7 @@ class RatioCalibration(Shown):
     error_before: float
     error_after: float
     error_by_depth: FloatArray
+    left_out: FloatArray
     of_rows: ResidualQuantiles
     of_groups: ResidualQuantiles | None = None
 
@@ -93,10 +96,11 @@ class RatioCalibration(Shown):
             groups = fields.raw("of_groups")
             return cls(
                 factors=RatioFactors.from_dict(fields.raw("factors"), f"{path}.factors"),
-                n_rows=fields.integer("n_rows", lower=LEAST_ROWS),
+                n_rows=(n_rows := fields.integer("n_rows", lower=LEAST_ROWS)),
                 error_before=fields.number("error_before", lower=0.0),
                 error_after=fields.number("error_after", lower=0.0),
                 error_by_depth=fields.numbers("error_by_depth", lower=0.0),
+                left_out=fields.numbers("left_out", n_rows),
                 of_rows=ResidualQuantiles.from_dict(fields.raw("of_rows"), f"{path}.of_rows"),
                 of_groups=None if groups is None else ResidualQuantiles.from_dict(groups, f"{path}.of_groups"),
             )
@@ -133,15 +137,16 @@ def calibrate_ratios(log_ratio: FloatArray, labels: Labels) -> RatioCalibration:
     by_depth = [left_out_residuals(log_ratio, groups, depth, folds) for depth in range(UNCHANGED, labels.shape[1] + 1)]
     before = mean_error(log_ratio)
     depth = best_depth(log_ratio, groups)
-    after = mean_error(chosen_left_out(log_ratio, groups) if n_rows >= LEAST_NESTED else by_depth[depth - UNCHANGED])
-    if after >= before:
-        depth, after = UNCHANGED, before
+    left_out = chosen_left_out(log_ratio, groups) if n_rows >= LEAST_NESTED else by_depth[depth - UNCHANGED]
+    if mean_error(left_out) >= before:
+        depth, left_out = UNCHANGED, log_ratio
     return RatioCalibration(
         factors=fit_factors(log_ratio, labels, depth),
         n_rows=n_rows,
         error_before=before,
-        error_after=after,
+        error_after=mean_error(left_out),
         error_by_depth=np.array([mean_error(residuals) for residuals in by_depth]),
+        left_out=left_out,
         of_rows=ResidualQuantiles.of(by_depth[depth - UNCHANGED]),
         of_groups=_group_residuals(log_ratio, groups, depth),
     )

@@ -19,7 +19,7 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.joining.join import Table, read_side
 from mlperf.models.storage.store import envelope
 from mlperf.models.uncertainty.ratio_calibration import RatioCalibration, calibrate_ratios
-from mlperf.models.uncertainty.ratio_factors import chosen_left_out, group_columns, group_numbers
+from mlperf.models.uncertainty.ratio_factors import group_numbers
 from mlperf.planning.calibration.pairs import MEASURED, PREDICTED, Pairs, check_positive, group_labels, read_pairs
 
 KIND = "mlperf-calibration"
@@ -203,10 +203,8 @@ def _factor_table(pairs: Pairs, fit: RatioCalibration, level: float) -> pd.DataF
 
 def _row_table(pairs: Pairs, fit: RatioCalibration) -> pd.DataFrame:
     """Every measurement beside its prediction as it was and as factors without the row make it."""
-    ratio = pairs.log_ratio
-    rest = chosen_left_out(ratio, group_columns(pairs.labels)) if fit.helps else ratio
     measured, predicted = pairs.frame[MEASURED].to_numpy(float), pairs.frame[PREDICTED].to_numpy(float)
-    calibrated = measured * np.exp(-rest)
+    calibrated = measured * np.exp(-fit.left_out)
     frame = pairs.frame[[*pairs.on, *(name for name in pairs.by if name not in pairs.on)]]
     values = {PREDICTED: predicted, MEASURED: measured, "calibrated": calibrated}
     return frame.assign(**values, predicted_error=predicted / measured - 1.0, calibrated_error=calibrated / measured - 1.0)
