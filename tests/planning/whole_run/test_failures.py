@@ -56,8 +56,10 @@ def test_draws_are_those_of_a_walk_through_the_events(
     assert abs(drawn.mean() - walked[:, 0].mean()) < 4.0 * error
     assert abs(found.n_failures.mean() - walked[:, 1].mean()) < 4.0 * walked[:, 1].std() / np.sqrt(len(walked))
     levels = [0.1, 0.5, 0.9]
-    shares = [(walked[:, 0] <= bound).mean() for bound in np.quantile(drawn, levels)]
-    assert_allclose(shares, levels, atol=4.0 * 0.5 / np.sqrt(len(walked)) + 0.002)
+    # Runs without any failure all take equally long.
+    bounds = np.quantile(drawn, levels) * (1.0 + 1e-12)
+    shares = [(walked[:, 0] <= bound).mean() for bound in bounds]
+    assert_allclose(shares, [(drawn <= bound).mean() for bound in bounds], atol=4.0 * 0.5 / np.sqrt(len(walked)) + 0.002)
 
 
 def test_the_mean_is_dalys() -> None:
