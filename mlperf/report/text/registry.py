@@ -111,6 +111,16 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 answer="mlperf.report.pages.answers:rows_comparison_answer",
             ),
         },
+        "calibrate": {
+            "mlperf.planning.calibration.foreign:Calibration": View(
+                "mlperf.report.pages.calibrations:calibration_sections",
+                answer="mlperf.report.pages.calibrations:calibration_answer",
+            ),
+            "mlperf.planning.calibration.foreign:CalibratedRows": View(
+                "mlperf.report.pages.calibrations:calibrated_sections",
+                answer="mlperf.report.pages.calibrations:calibrated_answer",
+            ),
+        },
         "search": {
             "mlperf.planning.search.result:SearchResult": View(
                 "mlperf.report.pages.searches:search_sections",

@@ -11,6 +11,8 @@ import pandas as pd
 
 from mlperf.datasets import read_open
 from mlperf.studies.open_data.batches import MODES, score_batches
+from mlperf.studies.open_data.calibrated import SUBJECT as SIMULATOR
+from mlperf.studies.open_data.calibrated import score_calibration
 from mlperf.studies.open_data.collinear import DEVICES as WORKERS
 from mlperf.studies.open_data.collinear import score_selections
 from mlperf.studies.open_data.collectives import BEYOND, INSIDE, RANKS, score_machines, score_ranks
@@ -123,6 +125,7 @@ ROWS_AND_COUNT = "each row left out; the largest count of ranks left out"
 EACH_ROW = "half precision, median over campaigns; each row left out"
 TO_64 = "up to 32 GPUs train, 64 test; eight GPUs a machine"
 ONE_CNN = "mean over the repetitions of each of 20 CNNs; leave one CNN out; unweighted"
+ONE_ROW = "leave one row out, the choice of groups repeated without it; each layout of a model left out"
 GROUPS = "convolution: 10 folds, shuffled, seed 0; epochs: each submitter left out; iterations: each model size; CNNs: each CNN"
 
 # fmt: off
@@ -146,6 +149,8 @@ _TASKS = (
          score_one_machine),
     Task("C8", "All-reduce over more machines than were measured", (("echo_nccl", "all_reduce"),), TO_64, (), score_machines,
          sets=tuple(BEYOND)),
+    Task("C13", "A foreign predictor calibrated on a few measured rows", (("simumax", "a100_pcie"),), ONE_ROW, (), score_calibration,
+         sets=(SIMULATOR,)),
     Task("D3", "Selection among collinear features", (("cmdare", "single_worker"),), ONE_CNN, WORKERS, score_selections),
     Task("T1", "What the command makes of these tables with stated terms", COMMANDED, "those of the tasks named", (), score_stated,
          sets=SUBJECTS_BY_TASK),
