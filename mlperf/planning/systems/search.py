@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from mlperf.planning.search.search import Sizes, search_configs, window_of
 from mlperf.planning.search.search_grid import pareto_front
 from mlperf.planning.systems.configurations import Settings, run_of, with_settings
 from mlperf.planning.systems.predict import SystemOptions, refuse_outside, solved
-from mlperf.planning.systems.times import NOT_MEASURED, draw_system_times, system_times
+from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
@@ -166,18 +166,18 @@ def search_configurations(
     model: Model, system: System, cnn: CnnSpec, machine: MachineSpec, configs: pd.DataFrame, asked: SearchAsked
 ) -> SystemSearch:
     """Rank the rows of ``configs``."""
-    grid = pd.concat([_solved_part(model, system, cnn, machine, part, asked) for part in _parts(configs)], ignore_index=True)
-    reasons = [name for name in grid.columns if name.startswith("refused: ")]
-    can_run = ~grid[reasons].any(axis=1).to_numpy(bool) if reasons else np.ones(len(grid), bool)
-    holds = can_run & _in_windows(grid, asked)
-    cost = grid[asked.objective].to_numpy(float)
-    n_gpus = (grid["n_nodes"] * grid["n_gpus_per_node"]).to_numpy(int)
+    options = asked.predict
+    inputs = configuration_inputs(model, [cnn], machine, configs, options.optimizer)
+    means = system_times(model, inputs, system, options.method).scaled(options.factors)
+    reasons = refusals(system, run_of(inputs, system))
+    can_run = ~np.logical_or.reduce([np.zeros(len(configs), bool), *reasons.values()])
+    table = _solved_table(system, inputs, means, can_run)
+    holds = can_run & _in_windows(table, asked)
+    cost = table[asked.objective].to_numpy(float)
+    n_gpus = (table["n_nodes"] * table["n_gpus_per_node"]).to_numpy(int)
     order = np.flatnonzero(holds)
     order = order[np.lexsort((n_gpus[order], cost[order]))]
-    table = grid.drop(columns=reasons)
-    refused = {name.removeprefix("refused: "): int(grid[name].sum()) for name in reasons if grid[name].any()}
-    candidates = order[: max(asked.top, N_CANDIDATES)]
-    ranked, stability, sources, differences = _ranked(model, system, cnn, machine, table, configs, candidates, asked)
+    ranked, stability = _ranked(model, system, inputs, table, order[: max(asked.top, N_CANDIDATES)], asked)
     return SystemSearch(
         system=system.name,
         cnn=cnn.name,
@@ -187,47 +187,40 @@ def search_configurations(
         best=ranked.iloc[: asked.top].reset_index(drop=True),
         misses=table.iloc[:0] if len(order) else _nearest(table[can_run], asked),
         pareto=table.iloc[pareto_front(cost, n_gpus, order)].reset_index(drop=True),
-        refused=refused,
+        refused={why: int(mask.sum()) for why, mask in reasons.items() if mask.any()},
         n_configs=len(configs),
         settings=tuple(setting.name for setting in system.settings),
-        assumed=tuple(name for name, source in sources.items() if source == ASSUMED),
-        left_out=tuple(name for name, source in sources.items() if source == NOT_MEASURED),
+        assumed=tuple(name for name, source in means.source.items() if source == ASSUMED),
+        left_out=tuple(name for name, source in means.source.items() if source == NOT_MEASURED),
         stability=stability,
-        epochs=asked.predict.epochs,
+        epochs=options.epochs,
         measured_on=model.measured_on,
-        other_machine=differences,
+        other_machine=means.other_machine,
     )
 
 
-def _parts(configs: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    starts = range(0, len(configs), CHUNK)
+def _solved_table(system: System, inputs: ConfigurationInputs, means: SystemTimes, can_run: BoolArray) -> pd.DataFrame:
+    """Sizes, settings, outputs, prices and the domain flag of every configuration; no outputs where it cannot run."""
+    configs, run = inputs.configs, run_of(inputs, system)
+    outputs = {name: np.full(len(configs), np.nan) for name in system.outputs}
+    rows = np.flatnonzero(can_run)
+    starts = range(0, len(rows), CHUNK)
     for start in tracked(starts, "parts of the grid") if len(starts) > 1 else starts:
-        yield configs.iloc[start : start + CHUNK].reset_index(drop=True)
-
-
-def _solved_part(
-    model: Model, system: System, cnn: CnnSpec, machine: MachineSpec, configs: pd.DataFrame, asked: SearchAsked
-) -> pd.DataFrame:
-    """Sizes, settings, outputs, prices, reasons of refusal and the domain flag of some configurations."""
-    inputs = configuration_inputs(model, [cnn], machine, configs, asked.predict.optimizer)
-    run = run_of(inputs, system)
-    reasons = refusals(system, run)
-    wrong = np.logical_or.reduce([np.zeros(len(configs), bool), *reasons.values()])
-    names = [*SIZES, *(setting.name for setting in system.settings)]
-    columns: dict[str, Any] = {name: configs[name].to_numpy() for name in names}
-    columns |= {name: np.full(len(configs), np.nan) for name in system.outputs}
-    inside = np.zeros(len(configs), bool)
-    rows = np.flatnonzero(~wrong)
-    if len(rows):
-        kept = inputs if len(rows) == len(configs) else inputs.take(rows)
-        means = system_times(model, kept, system, asked.predict.method).scaled(asked.predict.factors)
-        solution = solved(system, means.seconds, {name: value[rows] for name, value in run.items()})
+        part = rows[start : start + CHUNK]
+        seconds = {name: value[part] if np.ndim(value) else value for name, value in means.seconds.items()}
+        solution = solved(system, seconds, {name: value[part] for name, value in run.items()})
         for name in system.outputs:
-            columns[name][rows] = solution.outputs[name]
-        known = [part for name, part in means.in_domain.items() if means.source[name] != NOT_MEASURED]
-        inside[rows] = np.logical_and.reduce(known)
-    columns |= priced(columns[EPOCH], configs["n_nodes"].to_numpy(int), machine)
-    return pd.DataFrame({**columns, "in_domain": inside, **{f"refused: {why}": mask for why, mask in reasons.items()}})
+            outputs[name][part] = solution.outputs[name]
+    inside = np.logical_and.reduce([part for name, part in means.in_domain.items() if means.source[name] != NOT_MEASURED])
+    names = [*SIZES, *(setting.name for setting in system.settings)]
+    return pd.DataFrame(
+        {
+            **{name: configs[name].to_numpy() for name in names},
+            **outputs,
+            **priced(outputs[EPOCH], configs["n_nodes"].to_numpy(int), inputs.machine),
+            "in_domain": inside,
+        }
+    )
 
 
 def _in_windows(grid: pd.DataFrame, asked: SearchAsked) -> BoolArray:
@@ -248,32 +241,22 @@ def _nearest(rows: pd.DataFrame, asked: SearchAsked) -> pd.DataFrame:
 
 
 def _ranked(
-    model: Model,
-    system: System,
-    cnn: CnnSpec,
-    machine: MachineSpec,
-    table: pd.DataFrame,
-    configs: pd.DataFrame,
-    rows: IntArray,
-    asked: SearchAsked,
-) -> tuple[pd.DataFrame, RankStability | None, Mapping[str, str], tuple[str, ...]]:
+    model: Model, system: System, inputs: ConfigurationInputs, table: pd.DataFrame, rows: IntArray, asked: SearchAsked
+) -> tuple[pd.DataFrame, RankStability | None]:
     """The candidates with interval of the epoch, share of draws in which each is the first, and bounds of its rank."""
     if not len(rows):
-        return table.iloc[:0], None, {}, ()
-    options = asked.predict
-    inputs: ConfigurationInputs = configuration_inputs(
-        model, [cnn], machine, configs.iloc[rows].reset_index(drop=True), options.optimizer
-    )
-    means = system_times(model, inputs, system, options.method).scaled(options.factors)
+        return table.iloc[:0], None
+    options, asked_of = asked.predict, inputs.take(rows)
+    means = system_times(model, asked_of, system, options.method).scaled(options.factors)
     if options.strict:
-        refuse_outside(means, inputs)
+        refuse_outside(means, asked_of)
     rng = np.random.default_rng(options.seed)
     draws = Draws("mean", N_RANKING_DRAWS, int(rng.integers(2**63)), rng, options.method)
-    drawn = draw_system_times(model, inputs, system, means, draws)
-    moved = solved(system, drawn, run_of(inputs, system))
+    drawn = draw_system_times(model, asked_of, system, means, draws)
+    moved = solved(system, drawn, run_of(asked_of, system))
     shape = (N_RANKING_DRAWS, len(rows))
     seconds: FloatArray = np.array(np.broadcast_to(moved.outputs[EPOCH], shape))
-    cost = priced(seconds, inputs.configs["n_nodes"].to_numpy(int), machine).get(asked.objective, seconds)
+    cost = priced(seconds, asked_of.configs["n_nodes"].to_numpy(int), asked_of.machine).get(asked.objective, seconds)
     found = CandidateDraws(cost, np.ones(shape, bool))
     low, high = np.quantile(seconds, (0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)), axis=0)
     rank_low, rank_high = rank_bounds(found)
@@ -282,5 +265,4 @@ def _ranked(
     chosen = chosen.assign(
         epoch_low_s=low, epoch_high_s=high, first_share=first_share(found), rank_low=rank_low, rank_high=rank_high
     )
-    stability = rank_stability(found, chosen[asked.objective].to_numpy(float))
-    return chosen, stability, means.source, means.other_machine
+    return chosen, rank_stability(found, chosen[asked.objective].to_numpy(float))

@@ -17,6 +17,7 @@ from mlperf.planning.component_times import (
     FITTED_HERE,
     GRADIENT,
     OTHER_MACHINE,
+    ComponentMean,
     Draws,
     PredictedTimes,
     component_draws,
@@ -125,6 +126,7 @@ def system_times(model: Model, inputs: ConfigurationInputs, system: System, meth
     seconds: dict[str, FloatArray] = {}
     in_domain: dict[str, BoolArray] = {}
     source: dict[str, str] = {}
+    known: dict[str, ComponentMean] = {}
     asked, forward = of_system(inputs), forward_share(model, inputs.steps, method)
     for component in system.components:
         name = component.name
@@ -140,7 +142,10 @@ def system_times(model: Model, inputs: ConfigurationInputs, system: System, meth
             in_domain[name] = (inputs.configs[["n_nodes", "n_gpus_per_node"]] == 1).all(axis=1).to_numpy(bool)
             source[name] = ASSUMED if name in FROM_NETWORK else NOT_MEASURED
             continue
-        means = [component_mean(model, asked, part, method) for part in parts]
+        for part in parts:
+            if part not in known:
+                known[part] = component_mean(model, asked, part, method)
+        means = [known[part] for part in parts]
         seconds[name] = _share(name, forward) * np.sum(
             [optimizer_ratio(part, inputs.optimizer) * mean.seconds for part, mean in zip(parts, means, strict=True)], axis=0
         )

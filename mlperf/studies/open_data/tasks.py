@@ -13,10 +13,10 @@ from mlperf.datasets import read_open
 from mlperf.studies.open_data.batches import MODES, score_batches
 from mlperf.studies.open_data.calibrated import SUBJECT as SIMULATOR
 from mlperf.studies.open_data.calibrated import score_calibration
-from mlperf.studies.open_data.collinear import DEVICES as WORKERS
-from mlperf.studies.open_data.collinear import score_selections
 from mlperf.studies.open_data.collectives import BEYOND, INSIDE, RANKS, score_machines, score_ranks
 from mlperf.studies.open_data.collectives import score_inside as score_one_machine
+from mlperf.studies.open_data.collinear import DEVICES as WORKERS
+from mlperf.studies.open_data.collinear import score_selections
 from mlperf.studies.open_data.commands import SUBJECTS_BY_TASK, score_stated, score_unstated, share_near
 from mlperf.studies.open_data.coverage import SETS, narrow_sets, score_intervals
 from mlperf.studies.open_data.layers import CARDS, N_TEST, N_TRAIN, score_dense, score_small, score_square, score_steps

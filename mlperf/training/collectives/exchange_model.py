@@ -145,9 +145,7 @@ class ExchangeModel(Shown):
                 operation=fields.text("operation"),
                 measured=FittedForm.from_dict(fields.raw("measured"), f"{path}.measured"),
                 other=FittedForm.from_dict(fields.raw("other"), f"{path}.other"),
-                forms=tuple(
-                    FormScore.from_dict(one, f"{path}.forms[{place}]") for place, one in enumerate(fields.items("forms"))
-                ),
+                forms=tuple(FormScore.from_dict(one, f"{path}.forms[{place}]") for place, one in enumerate(fields.items("forms"))),
                 rows=frame_from_dict(fields.raw("rows"), f"{path}.rows"),
                 notes=fields.texts("notes"),
                 provenance=dict(fields.raw("provenance")),

@@ -129,9 +129,7 @@ def try_forms(forms: tuple[ExchangeForm, ...], columns: Columns, time_s: FloatAr
         forms,
         tuple(fit_exchange_form(form, columns, time_s) for form in forms),
         tuple(left_out_log_ratios(form, columns, time_s, by_rows) for form in forms),
-        tuple(
-            left_out_log_ratios(form, columns, time_s, by_counts) if by_counts and form.physical else nothing for form in forms
-        ),
+        tuple(left_out_log_ratios(form, columns, time_s, by_counts) if by_counts and form.physical else nothing for form in forms),
     )
 
 
