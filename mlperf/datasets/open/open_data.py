@@ -116,9 +116,7 @@ OPEN_DATA: dict[str, tuple[OpenTable, ...]] = {
         OpenTable("llvm_mca19_gcc_O2_sse3_fast_N100", "static throughput estimates: mca_s"),
     ),
     "aiconfigurator": (
-        OpenTable(
-            "nccl", "one collective inside a machine: device, operation, dtype, n_gpus, size_bytes, run, time_s", MESSAGE
-        ),
+        OpenTable("nccl", "one collective inside a machine: device, operation, dtype, n_gpus, size_bytes, run, time_s", MESSAGE),
     ),
     "echo_nccl": (OpenTable("all_reduce", "one all-reduce on 1 to 64 GPUs: n_gpus, size_bytes, time_s, in_place_s", MESSAGE),),
     "dwc_online": (
