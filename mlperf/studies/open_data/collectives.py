@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.datasets import read_open
-from mlperf.models.uncertainty.intervals import Interval
+from mlperf.models.uncertainty.intervals import Interval, check_kind
 from mlperf.models.validation.folds import Fold
 from mlperf.studies.open_data.result import Finding, Score, TaskResult, percent
 from mlperf.studies.open_data.trial import Method, Trial, device_rows, score
@@ -63,7 +63,8 @@ class ChosenForm:
         return self.model_.in_domain(X["n_gpus"], X["size_bytes"])
 
     def predict_interval(self, X: pd.DataFrame, kind: str = "run", level: float = 0.95) -> Interval:
-        """The model's interval of a run."""
+        """The model's interval of a run; it has none of a mean."""
+        check_kind(kind, level)
         return self.model_.predict_interval(X["n_gpus"], X["size_bytes"], level=level)
 
 

@@ -11,10 +11,10 @@ import pandas as pd
 
 from mlperf.datasets import read_open
 from mlperf.studies.open_data.batches import MODES, score_batches
-from mlperf.studies.open_data.collinear import DEVICES as WORKERS
-from mlperf.studies.open_data.collinear import score_selections
 from mlperf.studies.open_data.collectives import BEYOND, INSIDE, RANKS, score_machines, score_ranks
 from mlperf.studies.open_data.collectives import score_inside as score_one_machine
+from mlperf.studies.open_data.collinear import DEVICES as WORKERS
+from mlperf.studies.open_data.collinear import score_selections
 from mlperf.studies.open_data.commands import SUBJECTS_BY_TASK, score_stated, score_unstated, share_near
 from mlperf.studies.open_data.coverage import SETS, narrow_sets, score_intervals
 from mlperf.studies.open_data.layers import CARDS, N_TEST, N_TRAIN, score_dense, score_small, score_square, score_steps
@@ -141,7 +141,8 @@ _TASKS = (
     Task("B2", "Step time is a N + b", (("mxnet_perf", "throughput_vs_batch"),), FACTORS, (), score_batches, sets=MODES),
     Task("B3", "Whole networks from multiply-accumulates and depth: why layer models are needed",
          (("cnn_benchmarks", "forward_backward"),), ONE_OF_SERIES, (), score_whole_networks, sets=SUBJECTS),
-    Task("C1", "The form of an all-reduce is chosen by the data", (("deepbench", "allreduce"),), ROWS_AND_COUNT, RANKS, score_ranks),
+    Task("C1", "The form of an all-reduce is chosen by the data", (("deepbench", "allreduce"),), ROWS_AND_COUNT, RANKS,
+         score_ranks),
     Task("C7", "All-reduce inside one machine: the paper's form is rejected", (("aiconfigurator", "nccl"),), EACH_ROW, INSIDE,
          score_one_machine),
     Task("C8", "All-reduce over more machines than were measured", (("echo_nccl", "all_reduce"),), TO_64, (), score_machines,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -206,7 +207,7 @@ def _with_change(form: ExchangeForm, columns: Columns, time_s: FloatArray) -> tu
     value, matrix = columns[form.split], form_matrix(form.terms, columns, len(time_s))
     levels = np.unique(value)
     best, parts = np.inf, None
-    for below, above in zip(levels[:-1], levels[1:], strict=True):
+    for below, above in pairwise(levels):
         low = value <= below
         if min(low.sum(), (~low).sum()) <= len(form.terms):
             continue
