@@ -66,6 +66,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.pages.table_models:model_figure",
                 answer="mlperf.report.pages.model_answers:table_answer",
             ),
+            "mlperf.training.collectives.exchange_model:ExchangeModel": View(
+                "mlperf.report.pages.exchange:exchange_sections", answer="mlperf.report.pages.exchange:exchange_answer"
+            ),
             "mlperf.training.quality.quality_model:QualityModel": View(
                 "mlperf.report.pages.quality:quality_sections", answer="mlperf.report.pages.model_answers:quality_answer"
             ),

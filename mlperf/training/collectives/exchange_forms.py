@@ -28,6 +28,8 @@ class ExchangeForm:
         Whether it says anything of counts that were not measured.
     signed : bool
         Whether coefficients may be negative, as in the paper.
+    local : bool
+        Whether the formula is multiplied by measured / predicted of the measured counts, interpolated in log bytes.
     """
 
     name: str
@@ -36,6 +38,7 @@ class ExchangeForm:
     split: str = ""
     physical: bool = False
     signed: bool = False
+    local: bool = False
 
 
 VOLUME, STEPS = "2 * (N - 1) / N * S", "2 * (N - 1)"
@@ -68,6 +71,10 @@ FORMS = (
     ExchangeForm("change at a size", "a log2 N S + b S + c log2 N, below and above a change of the protocol", WITH_LATENCY, "S"),
     ExchangeForm("line for each count", "a + b S, for each count of its own", ("1", "S"), BY_COUNT),
     ExchangeForm("ramp for each count", "a + b S + c sqrt S, for each count of its own", ("1", "S", "sqrt(S)"), BY_COUNT),
+    ExchangeForm("ring with ramp, local ratio", "ring with ramp times measured / predicted between sizes, for each count",
+                 RAMP, local=True),
+    ExchangeForm("ramp for each count, local ratio", "ramp for each count times measured / predicted between sizes",
+                 ("1", "S", "sqrt(S)"), BY_COUNT, local=True),
     ExchangeForm("log-log lines for each count", "straight lines in log S between what was measured, for each count", (), BY_COUNT),
 )
 # fmt: on

@@ -139,8 +139,6 @@ class ExchangeModel(Shown):
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> ExchangeModel:
         """The model again from a document without its envelope; raises DataError with the JSON path of what is wrong."""
         with Fields(document, path) as fields:
-            figures = {name: fields.number(name, finite=False) for name in ("gpus_per_node", "noise", "r2_adj", "r2_uncentred")}
-            ratios = {name: fields.numbers(name, finite=False) for name in ("log_ratios", "log_ratios_of_counts")}
             return cls(
                 operation=fields.text("operation"),
                 measured=FittedForm.from_dict(fields.raw("measured"), f"{path}.measured"),
@@ -149,8 +147,12 @@ class ExchangeModel(Shown):
                 rows=frame_from_dict(fields.raw("rows"), f"{path}.rows"),
                 notes=fields.texts("notes"),
                 provenance=dict(fields.raw("provenance")),
-                **figures,
-                **ratios,
+                log_ratios=fields.numbers("log_ratios", finite=False),
+                log_ratios_of_counts=fields.numbers("log_ratios_of_counts", finite=False),
+                gpus_per_node=fields.number("gpus_per_node", finite=False),
+                noise=fields.number("noise", finite=False),
+                r2_adj=fields.number("r2_adj", finite=False),
+                r2_uncentred=fields.number("r2_uncentred", finite=False),
             )
 
     def _measured_counts(self, columns: Mapping[str, FloatArray]) -> BoolArray:

@@ -76,10 +76,10 @@ def exchange_rows(
     frame = pd.DataFrame({"N": n_gpus, "M": n_nodes, "S": size, "time_s": seconds})
     alone = frame["N"] == 1
     notes = (f"{int(alone.sum())} rows of one participant left out: it exchanges nothing",) if alone.any() else ()
-    frame = frame[~alone]
+    frame = frame.loc[~alone]
     if frame.empty:
         raise DataError("got no row with two or more participants", hint="An exchange needs somebody to exchange with.")
-    merged = frame.groupby(["N", "M", "S"], as_index=False)["time_s"].median()
+    merged = frame.groupby(["N", "M", "S"])["time_s"].median().reset_index()
     again = frame.groupby(["N", "M", "S"])["time_s"]
     apart = (frame["time_s"] / again.transform("median") - 1.0).abs()[again.transform("size") > 1]
     per_node = float((n_gpus / n_nodes).max()) if n_gpus_per_node or MACHINES in table else float("nan")
@@ -90,7 +90,7 @@ def terms_frame(n_gpus: ArrayLike, n_nodes: ArrayLike, size_bytes: ArrayLike) ->
     """Columns that forms are written in, flat: N, M, S, and whether all take part ``inside`` one machine or ``across`` several."""
     flat = [np.ravel(each) for each in np.broadcast_arrays(*(np.asarray(each, float) for each in (n_gpus, n_nodes, size_bytes)))]
     across = np.asarray(flat[1] > 1.0, dtype=np.float64)
-    steps = np.ceil(np.log2(flat[0]))
+    steps = np.ceil(np.log2(np.maximum(flat[0], 1.0)))
     return {"N": flat[0], "M": flat[1], "S": flat[2], "inside": 1.0 - across, "across": across, "ceil_log2_N": steps}
 
 
@@ -136,5 +136,5 @@ def _numbers(table: pd.DataFrame, name: str, least: float) -> FloatArray:
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         expected = f"a number >= {least:g}" if least > 0.0 else "a number > 0"
-        raise DataError(f"got {table[name].iloc[row]!r}, expected {expected}", place=f"row {row + 1}, column {name}")
+        raise DataError(f"got {str(table[name].iloc[row])!r}, expected {expected}", place=f"row {row + 1}, column {name}")
     return values

@@ -11,11 +11,11 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
 from mlperf.models.validation.folds import Fold, grouped_folds
-from mlperf.training.collectives.exchange_forms import PAPER, ExchangeForm
+from mlperf.training.collectives.exchange_forms import ExchangeForm
 from mlperf.training.collectives.form_fit import Columns, fit_exchange_form
 
 CHOSEN, KEPT, REJECTED, ABSENT = "chosen", "kept", "rejected", "not told apart"
-N_FOLDS = 10
+FEW_ROWS, N_FOLDS = 40, 10
 LEAST_COUNTS = 3
 WORST = 1.0
 """Relative error of a form that says nothing, or nothing above zero."""
@@ -66,8 +66,8 @@ class FormScore(Shown):
 
 
 def row_folds(n_rows: int, seed: int = 0) -> list[Fold]:
-    """Ten folds of rows, fewer of fewer."""
-    return grouped_folds(np.arange(n_rows), min(N_FOLDS, n_rows), seed)
+    """Each of few rows by itself, ten folds of more than 40."""
+    return grouped_folds(np.arange(n_rows), n_rows if n_rows <= FEW_ROWS else N_FOLDS, seed)
 
 
 def count_folds(columns: Columns) -> list[Fold]:
@@ -137,22 +137,13 @@ def choose(errors: Sequence[FloatArray], n_coef: Sequence[int], allowed: Sequenc
 
 def _near(difference: FloatArray) -> bool:
     spread = float(difference.std(ddof=1)) if len(difference) > 1 else 0.0
-    return float(difference.mean()) <= spread / np.sqrt(len(difference))
+    return bool(difference.mean() <= spread / np.sqrt(len(difference)))
 
 
-def verdicts(names: Sequence[str], errors: Sequence[FloatArray], chosen: set[int], near: set[int]) -> list[str]:
-    """What becomes of each form in words."""
-    found = []
-    for each, _ in enumerate(names):
-        if each in chosen:
-            found.append(CHOSEN)
-        elif not np.isfinite(errors[each]).all():
-            found.append(ABSENT)
-        else:
-            found.append(KEPT if each in near else REJECTED)
-    return found
-
-
-def is_paper(name: str) -> bool:
-    """Whether a form is the one of the paper."""
-    return name == PAPER
+def verdict(errors: FloatArray, *, chosen: bool, near: bool) -> str:
+    """What becomes of a form in one word."""
+    if chosen:
+        return CHOSEN
+    if not np.isfinite(errors).all():
+        return ABSENT
+    return KEPT if near else REJECTED

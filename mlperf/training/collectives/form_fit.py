@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -48,15 +49,19 @@ class FittedForm(Shown):
     form : ExchangeForm
     parts : tuple of Part
         One; or one for each count or side of a change.
+    ratios : tuple of Part
+        Of a local form, by count: log(measured / formula) at ``nodes``.
     """
 
     form: ExchangeForm
     parts: tuple[Part, ...]
+    ratios: tuple[Part, ...] = ()
 
     @property
     def n_coef(self) -> int:
         """Numbers that were fitted, the place of a change among them."""
-        return sum(len(part.coef) for part in self.parts) + (len(self.parts) - 1 if self.form.split in ("N", "S") else 0)
+        n_numbers = sum(len(part.coef) for part in (*self.parts, *self.ratios))
+        return n_numbers + (len(self.parts) - 1 if self.form.split in ("N", "S") else 0)
 
     def predict(self, columns: Columns) -> FloatArray:
         """Seconds, shape (n_rows,); NaN for counts that a form by count does not have."""
@@ -65,13 +70,21 @@ class FittedForm(Shown):
             here = self._belongs(part, columns)
             if here.any():
                 answer[here] = self._answer(part, {name: values[here] for name, values in columns.items()})
-        return answer
+        return answer * self._ratio(columns) if self.form.local else answer
+
+    def _ratio(self, columns: Columns) -> FloatArray:
+        """Measured over formula, as at the nearest measured size beyond both ends; NaN for counts that were not measured."""
+        ratio = np.full(len(columns["N"]), np.nan)
+        for part in self.ratios:
+            here = _of_count(part, columns)
+            ratio[here] = np.exp(np.interp(np.log(columns["S"][here]), part.nodes, part.coef))
+        return ratio
 
     def _belongs(self, part: Part, columns: Columns) -> BoolArray:
         if not self.form.split:
             return np.ones(len(columns["N"]), dtype=bool)
         if self.form.split == BY_COUNT:
-            return np.asarray((columns["N"] == part.low) & (columns["M"] == part.high))
+            return _of_count(part, columns)
         value = columns[self.form.split]
         return np.asarray((value > part.low) & (value <= part.high))
 
@@ -82,17 +95,16 @@ class FittedForm(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON types."""
-        bounds = [{"low": part.low, "high": part.high, "coef": plain(part.coef), "nodes": plain(part.nodes)} for part in self.parts]
-        named = {"name": self.form.name, "meaning": self.form.meaning, "terms": list(self.form.terms), "split": self.form.split}
-        return plain({**named, "physical": self.form.physical, "signed": self.form.signed, "parts": bounds})  # type: ignore[no-any-return]
+        return {**plain(self.form), "parts": plain(self.parts), "ratios": plain(self.ratios)}
 
     @classmethod
     def from_dict(cls, value: Any, path: str) -> FittedForm:
         """The inverse of `to_dict`; DataError with the JSON path of what is wrong."""
         with Fields(value, path) as fields:
             texts = (fields.text("name"), fields.text("meaning"), fields.texts("terms"), fields.text("split"))
-            form = ExchangeForm(*texts, fields.boolean("physical"), fields.boolean("signed"))
-            return cls(form, tuple(part_from(each) for each in fields.children("parts")))
+            form = ExchangeForm(*texts, *(fields.boolean(name) for name in ("physical", "signed", "local")))
+            parts, ratios = (tuple(part_from(each) for each in fields.children(name)) for name in ("parts", "ratios"))
+            return cls(form, parts, ratios)
 
 
 def part_from(fields: Fields) -> Part:
@@ -126,7 +138,10 @@ def fit_exchange_form(form: ExchangeForm, columns: Columns, time_s: FloatArray) 
     else:
         coef = _coefficients(form, form_matrix(form.terms, columns, len(time_s)), time_s)
         parts = None if coef is None else (Part(*EVERYWHERE, coef, np.zeros(0)),)
-    return FittedForm(form, parts) if parts else None
+    if not parts:
+        return None
+    fitted = FittedForm(form, parts)
+    return fitted if not form.local else _with_ratios(fitted, columns, time_s)
 
 
 def log_lines(nodes: FloatArray, log_s: FloatArray, at: FloatArray) -> FloatArray:
@@ -134,6 +149,26 @@ def log_lines(nodes: FloatArray, log_s: FloatArray, at: FloatArray) -> FloatArra
     left = np.clip(np.searchsorted(nodes, at) - 1, 0, len(nodes) - 2)
     share = (at - nodes[left]) / (nodes[left + 1] - nodes[left])
     return np.asarray(np.exp(log_s[left] + share * (log_s[left + 1] - log_s[left])))
+
+
+def _of_count(part: Part, columns: Columns) -> BoolArray:
+    return np.asarray((columns["N"] == part.low) & (columns["M"] == part.high))
+
+
+def _counts(columns: Columns) -> list[tuple[float, float]]:
+    return sorted(set(zip(columns["N"].tolist(), columns["M"].tolist(), strict=True)))
+
+
+def _with_ratios(fitted: FittedForm, columns: Columns, time_s: FloatArray) -> FittedForm | None:
+    formula = replace(fitted, form=replace(fitted.form, local=False)).predict(columns)
+    if not (formula > 0.0).all():
+        return None
+    ratios = []
+    for n_gpus, n_nodes in _counts(columns):
+        here = np.flatnonzero((columns["N"] == n_gpus) & (columns["M"] == n_nodes))
+        here = here[np.argsort(columns["S"][here])]
+        ratios.append(Part(n_gpus, n_nodes, np.log(time_s[here] / formula[here]), np.log(columns["S"][here])))
+    return replace(fitted, ratios=tuple(ratios))
 
 
 def _coefficients(form: ExchangeForm, matrix: FloatArray, time_s: FloatArray) -> FloatArray | None:
@@ -152,7 +187,7 @@ def _coefficients(form: ExchangeForm, matrix: FloatArray, time_s: FloatArray) ->
 def _by_count(form: ExchangeForm, columns: Columns, time_s: FloatArray) -> tuple[Part, ...] | None:
     matrix = form_matrix(form.terms, columns, len(time_s)) if form.terms else None
     parts = []
-    for n_gpus, n_nodes in sorted(set(zip(columns["N"].tolist(), columns["M"].tolist(), strict=True))):
+    for n_gpus, n_nodes in _counts(columns):
         here = (columns["N"] == n_gpus) & (columns["M"] == n_nodes)
         if matrix is not None:
             coef = _coefficients(form, matrix[here], time_s[here])
@@ -172,7 +207,7 @@ def _with_change(form: ExchangeForm, columns: Columns, time_s: FloatArray) -> tu
     value, matrix = columns[form.split], form_matrix(form.terms, columns, len(time_s))
     levels = np.unique(value)
     best, parts = np.inf, None
-    for below, above in zip(levels[:-1], levels[1:], strict=True):
+    for below, above in pairwise(levels):
         low = value <= below
         if min(low.sum(), (~low).sum()) <= len(form.terms):
             continue

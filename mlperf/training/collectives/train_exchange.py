@@ -23,7 +23,7 @@ from mlperf.training.collectives.form_choice import (
     left_out_log_ratios,
     row_errors,
     row_folds,
-    verdicts,
+    verdict,
 )
 from mlperf.training.collectives.form_fit import Columns, FittedForm, fit_exchange_form
 
@@ -145,7 +145,6 @@ def choose_other(tried: Tried) -> tuple[int, bool]:
 def scores(tried: Tried, chosen: set[int], near: set[int]) -> tuple[FormScore, ...]:
     """Every candidate with its left-out errors and what became of it."""
     errors = [row_errors(each) for each in tried.by_row]
-    words = verdicts([form.name for form in tried.forms], errors, chosen, near)
     return tuple(
         FormScore(
             name=form.name,
@@ -155,7 +154,7 @@ def scores(tried: Tried, chosen: set[int], near: set[int]) -> tuple[FormScore, .
             error=float(errors[place].mean()),
             worst=float(errors[place].max()),
             error_of_counts=float(row_errors(tried.by_count[place]).mean()),
-            verdict=words[place],
+            verdict=verdict(errors[place], chosen=place in chosen, near=place in near),
         )
         for place, form in enumerate(tried.forms)
     )
