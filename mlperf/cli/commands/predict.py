@@ -19,6 +19,7 @@ from mlperf.cli.framework.options import (
 from mlperf.cli.framework.request import Request, request_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import NEW_FILE, OLD_OR_INPUT, Factors, Words
+from mlperf.cli.framework.whole_run import WholeRunAsked, whole_run_options
 from mlperf.core.errors import UsageError
 
 CLOSED_FORMS = ("phases", "convolution", "second_moment", "paper")
@@ -36,6 +37,8 @@ Examples:
   mlperf predict model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --nodes 8 --subbatch 4 --compare-forms --simulate
   mlperf predict model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --nodes 8 --what-if sum_gradient=0.25
   mlperf predict model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --nodes 2 --subbatch 4 --timeline threads.svg
+  mlperf predict model.json --cnn vgg16 --machine kfc --job imagenet.toml --nodes 8 --deadline 12h --price prices.toml
+  mlperf predict model.json --cnn vgg16 --machine kfc --job imagenet.toml --nodes 8 --slurm --probability 0.99 -q
   mlperf predict counters-model.json --cnn alexnet --machine kfc --dataset-size 1281167 --subbatch 4 --profile-run
   mlperf predict table-model.json --rows new.csv
   mlperf predict table-model.json --rows new.csv -o predicted.csv --by network
@@ -72,6 +75,7 @@ Examples:
     "--what-if", "factors", type=Factors(), multiple=True, help="Scale a component or wait: sum_gradient=0.25; may be repeated."
 )
 @click.option("--level", type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True), default=0.95, help="Level of intervals.")
+@whole_run_options
 @strict_option
 @seed_option
 @plot_option
@@ -86,6 +90,7 @@ def predict(
     on: tuple[tuple[str, ...], ...],
     counters_from: str | None,
     timeline_path: Path | None,
+    whole: WholeRunAsked,
     show: Show,
     **options: Any,
 ) -> None:
@@ -94,12 +99,14 @@ def predict(
 
     model = load_model(model_path, "system", "table")
     if rows is not None:
+        if whole:
+            raise UsageError("got an option of the whole run with --rows, expected networks", hint="Rows have no epochs.")
         asked = {"join": join, "by": by, **({"on": on} if on else {})}
         predict_table_rows(model, rows, asked, output, (model_path, rows, *join), options, show)
         return
     if output is not None or by is not None:
         raise UsageError("got -o or --by without --rows, expected the rows of a table", hint="For example --rows new.csv.")
-    predict_networks(model, request, counters_from, timeline_path, options, show)
+    predict_networks(model, request, counters_from, timeline_path, options, whole, show)
 
 
 def predict_table_rows(
@@ -115,7 +122,13 @@ def predict_table_rows(
 
 
 def predict_networks(
-    model: Any, request: Request, counters_from: str | None, timeline_path: Path | None, options: dict[str, Any], show: Show
+    model: Any,
+    request: Request,
+    counters_from: str | None,
+    timeline_path: Path | None,
+    options: dict[str, Any],
+    whole: WholeRunAsked,
+    show: Show,
 ) -> None:
     """Epochs of networks on a cluster, and the threads of one configuration."""
     from mlperf import predict_epoch
@@ -137,7 +150,11 @@ def predict_networks(
         asked = PredictionOptions(**chosen, optimizer=request.needed_job().optimizer)
         write_timeline(simulated_configuration(model, result, cnns, machine, asked), timeline_path)
         show.note(f"timeline written to {timeline_path}")
-    show(result, data_sha256=model.provenance["data_sha256"], seed=chosen["seed"])
+    told = {"data_sha256": model.provenance["data_sha256"], "seed": chosen["seed"]}
+    if whole:
+        whole.show(whole.of(result, machine, request.needed_job(), chosen["level"], chosen["seed"]), show, **told)
+        return
+    show(result, **told)
 
 
 def counted(model: Any, request: Request, counters_from: str, show: Show) -> Any:
