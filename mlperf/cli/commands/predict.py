@@ -21,6 +21,7 @@ from mlperf.cli.framework.options import (
 from mlperf.cli.framework.request import Request, request_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import NEW_FILE, OLD_OR_INPUT, Factors, Words
+from mlperf.cli.framework.whole_run import WholeRunAsked, whole_run_options
 from mlperf.core.errors import UsageError
 
 CLOSED_FORMS = ("phases", "convolution", "second_moment", "paper")
@@ -39,6 +40,8 @@ Examples:
   mlperf predict model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --nodes 8 --subbatch 4 --compare-forms --simulate
   mlperf predict model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --nodes 8 --what-if sum_gradient=0.25
   mlperf predict model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --nodes 2 --subbatch 4 --timeline threads.svg
+  mlperf predict model.json --cnn vgg16 --machine kfc --job imagenet.toml --nodes 8 --deadline 12h --price prices.toml
+  mlperf predict model.json --cnn vgg16 --machine kfc --job imagenet.toml --nodes 8 --slurm --probability 0.99 -q
   mlperf predict counters-model.json --cnn alexnet --machine kfc --dataset-size 1281167 --subbatch 4 --profile-run
   mlperf predict --system data-parallel --cnn resnet50 --machine dgx-h100 --dataset-size 1281167 --nodes 1,2,4 --subbatch 32
   mlperf predict table-model.json --rows new.csv
@@ -78,6 +81,7 @@ Examples:
     "--what-if", "factors", type=Factors(), multiple=True, help="Scale a component or wait: sum_gradient=0.25; may be repeated."
 )
 @click.option("--level", type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True), default=0.95, help="Level of intervals.")
+@whole_run_options
 @strict_option
 @seed_option
 @plot_option
@@ -94,6 +98,7 @@ def predict(
     on: tuple[tuple[str, ...], ...],
     counters_from: str | None,
     timeline_path: Path | None,
+    whole: WholeRunAsked,
     show: Show,
     **options: Any,
 ) -> None:
@@ -102,6 +107,8 @@ def predict(
 
     model = load_model(model_path, "system", "table")
     if rows is not None:
+        if whole:
+            raise UsageError("got an option of the whole run with --rows, expected networks", hint="Rows have no epochs.")
         asked = {"join": join, "by": by, **({"on": on} if on else {})}
         predict_table_rows(model, rows, asked, output, (model_path, rows, *join), options, show)
         return
@@ -109,13 +116,13 @@ def predict(
         raise UsageError("got -o or --by without --rows, expected the rows of a table", hint="For example --rows new.csv.")
     if system not in (None, SPRINT):
         refuse_of_sprint({"--timeline": timeline_path, **of_sprint(options)}, str(system))
-        predict_systems(counted(model, request, counters_from, show), str(system), settings, request, options, show)
+        predict_systems(counted(model, request, counters_from, show), str(system), settings, request, options, whole, show)
         return
     if settings:
         raise UsageError(
             f"got --set {settings[0][0]}, but sprint has no settings", hint="Name another system: --system data-parallel."
         )
-    predict_networks(model, request, counters_from, timeline_path, options, show)
+    predict_networks(model, request, counters_from, timeline_path, options, whole, show)
 
 
 def of_sprint(options: dict[str, Any]) -> dict[str, Any]:
@@ -137,6 +144,7 @@ def predict_systems(
     settings: tuple[tuple[str, tuple[float, ...]], ...],
     request: Request,
     options: dict[str, Any],
+    whole: WholeRunAsked,
     show: Show,
 ) -> None:
     """Epochs of networks under another system than SPRINT."""
@@ -146,7 +154,18 @@ def predict_systems(
     sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
     cnns, machine, job = request.needed_cnns(), request.needed_machine(), request.needed_job()
     result = predict_system(model, system, cnns, machine, job, settings=dict(settings), **sizes, **chosen)
-    show(result, data_sha256=model.provenance["data_sha256"], seed=options["seed"])
+    show_or_whole_run(model, result, machine, request, options, whole, show)
+
+
+def show_or_whole_run(
+    model: Any, result: Any, machine: Any, request: Request, options: dict[str, Any], whole: WholeRunAsked, show: Show
+) -> None:
+    """Show a prediction, or the whole run that it makes where one was asked for."""
+    told = {"data_sha256": model.provenance["data_sha256"], "seed": options["seed"]}
+    if whole:
+        whole.show(whole.of(result, machine, request.needed_job(), options["level"], options["seed"]), show, **told)
+        return
+    show(result, **told)
 
 
 def predict_table_rows(
@@ -162,7 +181,13 @@ def predict_table_rows(
 
 
 def predict_networks(
-    model: Any, request: Request, counters_from: str | None, timeline_path: Path | None, options: dict[str, Any], show: Show
+    model: Any,
+    request: Request,
+    counters_from: str | None,
+    timeline_path: Path | None,
+    options: dict[str, Any],
+    whole: WholeRunAsked,
+    show: Show,
 ) -> None:
     """Epochs of networks on a cluster, and the threads of one configuration."""
     from mlperf import predict_epoch
@@ -183,7 +208,7 @@ def predict_networks(
         asked = PredictionOptions(**chosen, optimizer=request.needed_job().optimizer)
         write_timeline(simulated_configuration(model, result, cnns, machine, asked), timeline_path)
         show.note(f"timeline written to {timeline_path}")
-    show(result, data_sha256=model.provenance["data_sha256"], seed=chosen["seed"])
+    show_or_whole_run(model, result, machine, request, options, whole, show)
 
 
 def counted(model: Any, request: Request, counters_from: str | None, show: Show) -> Any:

@@ -10,6 +10,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from mlperf.cli.framework.outputs import OutputFile, OutputFolder
+from mlperf.core.durations import duration_s
+from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
 
 NEW_FILE = OutputFile()
@@ -250,3 +252,22 @@ class Factors(click.ParamType):  # type: ignore[type-arg]
         if not component or not 0 <= factor < float("inf"):
             self.fail(f"got {value!r}, expected COMPONENT=FACTOR, for example sum_gradient=0.25", param, ctx)
         return component, factor
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg]
+    """A duration such as ``12h``, ``90min`` or ``1h30min``; one of a few words where some are given."""
+
+    name = "duration"
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
+        """Return seconds, or the word."""
+        if isinstance(value, float) or value in self.words:
+            return value  # type: ignore[no-any-return]
+        try:
+            return duration_s(str(value))
+        except DataError as error:
+            words = "".join(f", or {word!r}" for word in self.words)
+            self.fail(f"{error.message}{words}. {error.hint or ''}".rstrip(), param, ctx)

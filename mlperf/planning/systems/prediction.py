@@ -12,6 +12,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.shown import Shown
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.systems.base.system import EPOCH, MINIBATCH
+from mlperf.systems.base.times import RunGrid
 from mlperf.training.measured_on import MeasuredOn
 
 SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size")
@@ -66,6 +67,12 @@ class SystemPrediction(Shown):
     measured_on: MeasuredOn | None = None
     other_machine: tuple[str, ...] = ()
     epochs: float = 1.0
+
+    @property
+    def run(self) -> RunGrid:
+        """Nodes, GPUs per node, sub-batch and data set size of each configuration."""
+        sizes = (self.configs[name].to_numpy(int) for name in (*SIZES, "dataset_size"))
+        return RunGrid(*sizes)
 
     @property
     def epoch_s(self) -> FloatArray:

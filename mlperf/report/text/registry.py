@@ -95,6 +95,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.pages.systems:prediction_figure",
                 answer="mlperf.report.pages.systems:prediction_answer",
             ),
+            "mlperf.planning.whole_run.result:WholeRun": View(
+                "mlperf.report.pages.whole_runs:whole_run_sections", answer="mlperf.report.pages.whole_runs:whole_run_answer"
+            ),
             "mlperf.planning.table_prediction:RowPredictions": View(
                 "mlperf.report.pages.table_rows:row_sections", answer="mlperf.report.pages.answers:rows_answer"
             ),

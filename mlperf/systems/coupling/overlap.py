@@ -131,7 +131,9 @@ def sharded_pass(
 class _Layers:
     """The recursion of :func:`sharded_pass`: two clocks, and when each layer's gather has ended."""
 
-    def __init__(self, compute: FloatArray, gather: FloatArray, scatter: FloatArray, counts: FloatArray, shape: tuple[int, ...]) -> None:
+    def __init__(
+        self, compute: FloatArray, gather: FloatArray, scatter: FloatArray, counts: FloatArray, shape: tuple[int, ...]
+    ) -> None:
         self.parts = (compute, gather, scatter)
         self.counts = counts
         self.most = int(counts.max(initial=1.0))
@@ -149,7 +151,9 @@ class _Layers:
             for ahead in range(1, prefetch + 1) if layer == 0 else (prefetch,) if prefetch else ():
                 self._gather(layer + ahead, start)
             self.ended = self._kept(layer, start + self._of(0, layer), self.ended)
-            self.stream = self._kept(layer, np.maximum(self.stream, self.ended) + self._of(2, layer), self.stream, self._of(2, layer))
+            self.stream = self._kept(
+                layer, np.maximum(self.stream, self.ended) + self._of(2, layer), self.stream, self._of(2, layer)
+            )
         return ShardedPass(self.ended, self.stream)
 
     def _gather(self, layer: int, issued: FloatArray) -> None:

@@ -140,5 +140,3 @@ def _execution(schedule: str, n_devices: int, m: int, n_chunks: int) -> tuple[tu
         if len(order) == before:
             raise UsageError(f"got the schedule {schedule!r}, which never ends with {n_devices} devices and {m} micro-batches")
     return tuple(order)
-
-
