@@ -9,6 +9,7 @@ import click
 
 from mlperf.cli.framework.options import (
     counter_options,
+    exchange_option,
     join_options,
     model_or_bundled,
     output_options,
@@ -52,6 +53,7 @@ Examples:
 @model_or_bundled
 @system_option
 @settings_option
+@exchange_option
 @request_options
 @click.option("--rows", type=OLD_OR_INPUT, help="Table to predict with a table's model; - is the standard input.")
 @click.option("-o", "--output", type=NEW_FILE, help="With --rows: write every row with its prediction as CSV.")
@@ -90,6 +92,7 @@ def predict(
     model_path: Path,
     system: str | None,
     settings: tuple[tuple[str, tuple[float, ...]], ...],
+    exchange_path: Path | None,
     request: Request,
     rows: Path | None,
     output: Path | None,
@@ -116,12 +119,10 @@ def predict(
         raise UsageError("got -o or --by without --rows, expected the rows of a table", hint="For example --rows new.csv.")
     if system not in (None, SPRINT):
         refuse_of_sprint({"--timeline": timeline_path, **of_sprint(options)}, str(system))
+        options["exchange"] = read_exchange(exchange_path)
         predict_systems(counted(model, request, counters_from, show), str(system), settings, request, options, whole, show)
         return
-    if settings:
-        raise UsageError(
-            f"got --set {settings[0][0]}, but sprint has no settings", hint="Name another system: --system data-parallel."
-        )
+    refuse_of_systems(settings, exchange_path)
     predict_networks(model, request, counters_from, timeline_path, options, whole, show)
 
 
@@ -138,6 +139,22 @@ def refuse_of_sprint(given: dict[str, Any], system: str) -> None:
             raise UsageError(f"got {flag} with --system {system}, which only sprint understands", hint="Leave it out.")
 
 
+def refuse_of_systems(settings: tuple[tuple[str, tuple[float, ...]], ...], exchange_path: Path | None) -> None:
+    """Refuse flags that SPRINT does not understand."""
+    hint = "Name another system: --system data-parallel."
+    if settings:
+        raise UsageError(f"got --set {settings[0][0]}, but sprint has no settings", hint=hint)
+    if exchange_path is not None:
+        raise UsageError("got --exchange, but sprint's exchange comes from its campaign", hint=hint)
+
+
+def read_exchange(path: Path | None) -> Any:
+    """The model of an exchange in a file; None where there is none."""
+    from mlperf import load_model
+
+    return None if path is None else load_model(path, "exchange")
+
+
 def predict_systems(
     model: Any,
     system: str,
@@ -150,7 +167,8 @@ def predict_systems(
     """Epochs of networks under another system than SPRINT."""
     from mlperf import predict_system
 
-    chosen = {name: options[name] for name in ("method", "level", "seed", "strict")} | {"factors": dict(options["factors"])}
+    names = ("method", "level", "seed", "strict", "exchange")
+    chosen = {name: options[name] for name in names} | {"factors": dict(options["factors"])}
     sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
     cnns, machine, job = request.needed_cnns(), request.needed_machine(), request.needed_job()
     result = predict_system(model, system, cnns, machine, job, settings=dict(settings), **sizes, **chosen)

@@ -170,6 +170,12 @@ settings_option = click.option(
     multiple=True,
     help="Setting of the system: accumulation=4 or 1,2,4; may be repeated.",
 )
+exchange_option = click.option(
+    "--exchange",
+    "exchange_path",
+    type=OLD_FILE,
+    help="Measured exchange of the system: what mlperf train --component exchange wrote.",
+)
 minibatch_option = click.option("--minibatch", type=Window(), help="Window of the mean mini-batch size, samples per update.")
 
 

@@ -26,6 +26,7 @@ from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.optimizers import MOMENTUM_SGD
 from mlperf.systems.base.system import Solution, System
 from mlperf.systems.registry import find_system
+from mlperf.training.collectives.exchange_model import ExchangeModel
 from mlperf.training.gradient.gradient import PREDICTOR
 from mlperf.training.model import Model
 
@@ -48,6 +49,8 @@ class SystemOptions:
         What applies the gradients.
     epochs : float
         Passes over the data set.
+    exchange : ExchangeModel, optional
+        A measured exchange in place of one that is worked out from the machine's network.
     """
 
     method: str = PREDICTOR
@@ -58,6 +61,7 @@ class SystemOptions:
     strict: bool = False
     optimizer: str = MOMENTUM_SGD
     epochs: float = 1.0
+    exchange: ExchangeModel | None = None
 
     def __post_init__(self) -> None:
         check_method(self.method)
@@ -121,7 +125,7 @@ def predict_system_configurations(
 ) -> SystemPrediction:
     """Solve a system for each row of ``configs``: ``cnn``, the run's columns and the system's settings."""
     inputs = configuration_inputs(model, cnns, machine, configs, options.optimizer)
-    means = system_times(model, inputs, system, options.method).scaled(options.factors)
+    means = system_times(model, inputs, system, options.method, options.exchange).scaled(options.factors)
     if options.strict:
         refuse_outside(means, inputs)
     run = run_of(inputs, system)
@@ -184,7 +188,7 @@ def output_intervals(
     """Intervals of every output: draws of the component times pushed through the equations."""
     rng = np.random.default_rng(options.seed)
     draws = Draws(kind, options.n_draws, int(rng.integers(2**63)), rng, options.method)
-    drawn = draw_system_times(model, inputs, system, means, draws)
+    drawn = draw_system_times(model, inputs, system, means, draws, options.exchange)
     factors = options.factors
     scaled = {name: seconds * factors.get(name, 1.0) if not name.endswith("_std") else seconds for name, seconds in drawn.items()}
     moved = solved(system, scaled, run_of(inputs, system))

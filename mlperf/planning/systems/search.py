@@ -168,7 +168,7 @@ def search_configurations(
     """Rank the rows of ``configs``."""
     options = asked.predict
     inputs = configuration_inputs(model, [cnn], machine, configs, options.optimizer)
-    means = system_times(model, inputs, system, options.method).scaled(options.factors)
+    means = system_times(model, inputs, system, options.method, options.exchange).scaled(options.factors)
     reasons = refusals(system, run_of(inputs, system))
     can_run = ~np.logical_or.reduce([np.zeros(len(configs), bool), *reasons.values()])
     table = _solved_table(system, inputs, means, can_run)
@@ -247,12 +247,12 @@ def _ranked(
     if not len(rows):
         return table.iloc[:0], None
     options, asked_of = asked.predict, inputs.take(rows)
-    means = system_times(model, asked_of, system, options.method).scaled(options.factors)
+    means = system_times(model, asked_of, system, options.method, options.exchange).scaled(options.factors)
     if options.strict:
         refuse_outside(means, asked_of)
     rng = np.random.default_rng(options.seed)
     draws = Draws("mean", N_RANKING_DRAWS, int(rng.integers(2**63)), rng, options.method)
-    drawn = draw_system_times(model, asked_of, system, means, draws)
+    drawn = draw_system_times(model, asked_of, system, means, draws, options.exchange)
     moved = solved(system, drawn, run_of(asked_of, system))
     shape = (N_RANKING_DRAWS, len(rows))
     seconds: FloatArray = np.array(np.broadcast_to(moved.outputs[EPOCH], shape))

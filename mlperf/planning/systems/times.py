@@ -14,6 +14,7 @@ from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.planning.component_times import (
     ASSUMED,
+    BYTES_PER_PARAM,
     FITTED_HERE,
     GRADIENT,
     OTHER_MACHINE,
@@ -33,9 +34,12 @@ from mlperf.systems.base.system import System
 from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.sprint.components import FITTED, SHARE_OPERATIONS
 from mlperf.systems.sprint.system import SPREADS
+from mlperf.training.collectives.exchange_model import ExchangeModel
 from mlperf.training.gradient.gradient import PREDICTOR, step_times
 from mlperf.training.model import Model
 
+EXCHANGE, MEASURED_EXCHANGE = "exchange", "model of the exchange"
+NORMAL_95 = 1.96
 NOT_MEASURED = "not measured, counted as 0"
 LAST_FORWARD = "softmax"
 """The kernel that ends a forward pass in every form of a step."""
@@ -55,7 +59,7 @@ PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Component of a system to the measured ones (Tables 3 and 4 of the SPRINT paper) whose times add up to it."""
 
-FROM_NETWORK = ("exchange",)
+FROM_NETWORK = (EXCHANGE,)
 """What a system works out itself from the machine's network where nobody measured it."""
 
 
@@ -101,7 +105,9 @@ class SystemTimes:
         return replace(self, seconds=seconds)
 
 
-def system_times(model: Model, inputs: ConfigurationInputs, system: System, method: str = PREDICTOR) -> SystemTimes:
+def system_times(
+    model: Model, inputs: ConfigurationInputs, system: System, method: str = PREDICTOR, exchange: ExchangeModel | None = None
+) -> SystemTimes:
     """Mean times of every component that the model can give.
 
     Parameters
@@ -115,12 +121,16 @@ def system_times(model: Model, inputs: ConfigurationInputs, system: System, meth
         equations (``exchange``, from the machine's network) or counted as 0 and named.
     method : str
         Of kernel times.
+    exchange : ExchangeModel, optional
+        Gives ``exchange`` of the gradients' bytes over all workers; where it does, nothing of it is assumed.
 
     Raises
     ------
     UsageError
-        A component that the system needs cannot come from a campaign.
+        A component that the system needs cannot come from a campaign; or an exchange for a system that has none.
     """
+    if exchange is not None and EXCHANGE not in {component.name for component in system.components}:
+        raise UsageError(f"got a model of an exchange, but the system {system.name!r} has no {EXCHANGE!r}", hint="Leave it out.")
     if keeps_threads(system):
         return _times_of_threads(predict_times(model, inputs, method))
     seconds: dict[str, FloatArray] = {}
@@ -131,6 +141,11 @@ def system_times(model: Model, inputs: ConfigurationInputs, system: System, meth
     for component in system.components:
         name = component.name
         if component.kind == "coupling":
+            continue
+        if name == EXCHANGE and exchange is not None:
+            asked_of = exchange_arguments(inputs)
+            seconds[name], in_domain[name] = exchange.predict(*asked_of), exchange.in_domain(*asked_of)
+            source[name] = MEASURED_EXCHANGE
             continue
         parts = measured_parts(model, name)
         if not parts:
@@ -160,8 +175,31 @@ def system_times(model: Model, inputs: ConfigurationInputs, system: System, meth
     return SystemTimes(seconds, in_domain, source, forward, differences)
 
 
+def exchange_arguments(inputs: ConfigurationInputs) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Workers, bytes of the gradients, and machines of each configuration, as a model of an exchange asks for them."""
+    n_nodes = inputs.configs["n_nodes"].to_numpy(float)
+    workers = n_nodes * inputs.configs["n_gpus_per_node"].to_numpy(float)
+    return workers, BYTES_PER_PARAM * inputs.columns["n_params"].to_numpy(float), n_nodes
+
+
+def draw_exchange(exchange: ExchangeModel, inputs: ConfigurationInputs, mean: FloatArray, draws: Draws) -> FloatArray:
+    """Draws of an exchange, shape (n_draws, n_configs): log-normal, as wide as its interval of left-out rows.
+
+    One number a draw for all configurations: an exchange that is slower than its model is so at every size alike.
+    """
+    interval = exchange.predict_interval(*exchange_arguments(inputs), level=0.95)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.where(mean > 0.0, np.log(interval.upper / mean) / NORMAL_95, 0.0)
+    return np.asarray(mean * np.exp(draws.rng.standard_normal(draws.n_draws)[:, None] * spread))
+
+
 def draw_system_times(
-    model: Model, inputs: ConfigurationInputs, system: System, means: SystemTimes, draws: Draws
+    model: Model,
+    inputs: ConfigurationInputs,
+    system: System,
+    means: SystemTimes,
+    draws: Draws,
+    exchange: ExchangeModel | None = None,
 ) -> dict[str, FloatArray]:
     """Joint draws of the component times, shape (n_draws, n_configs) each; what has no model does not vary."""
     if keeps_threads(system):
@@ -173,6 +211,9 @@ def draw_system_times(
     found: dict[str, FloatArray] = {}
     for name, mean in means.seconds.items():
         if name.endswith("_std"):
+            continue
+        if name == EXCHANGE and exchange is not None:
+            found[name] = draw_exchange(exchange, inputs, mean, draws)
             continue
         for part in measured_parts(model, name):
             if part not in drawn:

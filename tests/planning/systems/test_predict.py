@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mlperf
@@ -16,6 +17,7 @@ from mlperf.specs import JobSpec, load_machine
 from mlperf.systems.base.collectives import ring_s
 from mlperf.systems.base.system import Solution
 from mlperf.systems.sprint.system import SPRINT, SprintSystem
+from mlperf.training.collectives.train_exchange import train_exchange
 
 JOB = JobSpec(dataset_size=60_000, subbatch_size=2, n_nodes=4)
 GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "own_system.md"
@@ -92,6 +94,23 @@ def test_a_factor_scales_its_component_alone(small_model: Any, own_system: str) 
     assert faster.prediction_interval["epoch_s"].upper[0] < usual.prediction_interval["epoch_s"].upper[0]
     with pytest.raises(UsageError, match="backwards"):
         mlperf.predict_system(small_model, *asked, factors={"backwards": 0.5})
+
+
+def test_a_measured_exchange_takes_the_place_of_the_assumed_one(small_model: Any, own_system: str) -> None:
+    """Rows of a ring at 2 to 8 ranks, made from two figures; the model gives them back, in the domain and with an interval."""
+    counts, sizes = np.meshgrid([2.0, 4.0, 8.0], np.geomspace(1e6, 1e9, 13))
+    seconds = 2 * (counts - 1) * 1e-4 + 2 * (counts - 1) / counts * sizes / 1e9
+    noise = np.exp(0.02 * np.random.default_rng(0).standard_normal(counts.shape))
+    rows = pd.DataFrame({"n_gpus": counts.ravel(), "size_bytes": sizes.ravel(), "exchange_s": (noise * seconds).ravel()})
+    exchange = train_exchange(rows)
+    asked = (own_system, "alexnet", load_machine("cpu-cluster"), JOB)
+    found = mlperf.predict_system(small_model, *asked, n_nodes=4, n_gpus_per_node=1, exchange=exchange)
+    size = 4.0 * mlperf.load_cnn("alexnet").n_params
+    assert found.breakdown_s["round"]["exchange"][0] == pytest.approx(2 * 3 * 1e-4 + 2 * 3 / 4 * size / 1e9, rel=0.05)
+    assert found.source["exchange"] == "model of the exchange"
+    assert found.assumed == ()
+    with pytest.raises(UsageError, match="has no 'exchange'"):
+        mlperf.predict_system(small_model, "sprint", *asked[1:], exchange=exchange)
 
 
 def test_what_nobody_knows_is_refused(small_model: Any, own_system: str) -> None:
