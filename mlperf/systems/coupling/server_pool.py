@@ -85,7 +85,7 @@ def finite_source_queue(think_s: Any, service_s: Any, n_workers: Any, service_sc
         logs = np.where(inside, logs + np.log(share) + _log_excess(k * ratio, scv), -np.inf)
         total = np.logaddexp(total, logs)
     idle_share = 1.0 / (1.0 + np.where(ratio > 0.0, workers * ratio * np.exp(np.minimum(total, 700.0)), 0.0))
-    throughput = np.divide(1.0 - idle_share, service, out=workers / think, where=service > 0.0)
+    throughput = np.divide(1.0 - idle_share, service, out=np.asarray(workers / think), where=service > 0.0)
     return queue_of(think, service, workers, workers / throughput - think)
 
 
