@@ -16,6 +16,8 @@ DEFAULT_SYSTEM = "sprint"
 SYSTEMS: Mapping[str, str] = MappingProxyType(
     {
         "sprint": "mlperf.systems.sprint.system:SPRINT",
+        "parameter-server": "mlperf.systems.parameter_server.asynchronous:PARAMETER_SERVER",
+        "stale-synchronous": "mlperf.systems.parameter_server.stale_synchronous:STALE_SYNCHRONOUS",
     }
 )
 """Name to ``"module:OBJECT"``; a new system is one line here."""
