@@ -16,6 +16,9 @@ DEFAULT_SYSTEM = "sprint"
 SYSTEMS: Mapping[str, str] = MappingProxyType(
     {
         "sprint": "mlperf.systems.sprint.system:SPRINT",
+        "data-parallel": "mlperf.systems.data_parallel.replicated:DATA_PARALLEL",
+        "fully-sharded": "mlperf.systems.data_parallel.sharded:FULLY_SHARDED",
+        "pipeline": "mlperf.systems.data_parallel.pipelined:PIPELINE",
     }
 )
 """Name to ``"module:OBJECT"``; a new system is one line here."""
