@@ -16,6 +16,8 @@ DEFAULT_SYSTEM = "sprint"
 SYSTEMS: Mapping[str, str] = MappingProxyType(
     {
         "sprint": "mlperf.systems.sprint.system:SPRINT",
+        "sprint-server": "mlperf.systems.data_parallel.composed:SPRINT_SERVER",
+        "sprint-replicas": "mlperf.systems.data_parallel.composed:SPRINT_REPLICAS",
         "data-parallel": "mlperf.systems.data_parallel.replicated:DATA_PARALLEL",
         "fully-sharded": "mlperf.systems.data_parallel.sharded:FULLY_SHARDED",
         "pipeline": "mlperf.systems.data_parallel.pipelined:PIPELINE",

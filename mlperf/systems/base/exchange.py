@@ -68,9 +68,7 @@ def two_level_s(kind: str, size_bytes: FloatArray, n_nodes: FloatArray, n_local:
     links : Links
         Inside and across.
     """
-    inside = 2.0 * reduce_scatter_s(
-        size_bytes, n_local, links.local_latency_s, links.local_bandwidth_bytes_per_s, links.local_ramp
-    )
+    inside = 2.0 * reduce_scatter_s(size_bytes, n_local, links.local_latency_s, links.local_bandwidth_bytes_per_s, links.local_ramp)
     shard, share = size_bytes / n_local, links.bandwidth_bytes_per_s / n_local
     return inside + allreduce_s(kind, shard, n_nodes, links.latency_s, share, links.ramp)
 
@@ -84,9 +82,7 @@ def switch_s(size_bytes: FloatArray, n_nodes: FloatArray, n_local: FloatArray, l
 
 def through_servers_s(size_bytes: FloatArray, n_nodes: FloatArray, n_local: FloatArray, links: Links) -> FloatArray:
     """A sum inside each machine, then push to and pull from one server per machine that stands apart; seconds."""
-    inside = 2.0 * reduce_scatter_s(
-        size_bytes, n_local, links.local_latency_s, links.local_bandwidth_bytes_per_s, links.local_ramp
-    )
+    inside = 2.0 * reduce_scatter_s(size_bytes, n_local, links.local_latency_s, links.local_bandwidth_bytes_per_s, links.local_ramp)
     across = server_exchange_s(size_bytes, n_nodes, links.latency_s, links.bandwidth_bytes_per_s, links.ramp, n_nodes)
     return np.asarray(inside + np.where(n_nodes > 1.0, across, 0.0))
 

@@ -21,8 +21,8 @@ def pipeline_makespan(
 ) -> FloatArray:
     """Time from the first forward to the last backward of ``m`` micro-batches.
 
-    F(j, i) needs F(j-1, i), B(j, i) needs B(j+1, i) (the last stage: F), both a transfer later; a device does one thing at a time, in
-    the order of its schedule.
+    F(j, i) needs F(j-1, i), B(j, i) needs B(j+1, i) (the last stage: F), both a transfer later; a device does one thing at a time,
+    in the order of its schedule.
 
     Parameters
     ----------
@@ -156,5 +156,3 @@ def _execution(schedule: str, n_devices: int, m: int, n_chunks: int) -> tuple[tu
         if len(order) == before:
             raise UsageError(f"got the schedule {schedule!r}, which never ends with {n_devices} devices and {m} micro-batches")
     return tuple(order)
-
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,17 +65,25 @@ def _samples(run: Run) -> FloatArray:
     return np.asarray(replicas * each)
 
 
-def _place_rules() -> Iterator[Rule]:
-    for name, known in (("exchange_form", FORM_NAMES), ("schedule", SCHEDULES), ("zero_stage", range(4))):
-        listed = ", ".join(f"{place} {each}" if isinstance(each, str) else str(each) for place, each in enumerate(known))
-        places = np.arange(len(known))
-        yield Rule(f"{name} must be one of {listed}", (name,), lambda run, name=name, places=places: ~np.isin(run[name], places))  # type: ignore[misc]
+def _not_whole(name: str) -> Rule:
+    return Rule(f"{name} must be a whole number", (name,), lambda run: np.asarray(run[name] % 1.0 != 0.0))
+
+
+def _no_share(name: str) -> Rule:
+    return Rule(f"{name} must lie between 0 and 1", (name,), lambda run: np.asarray((run[name] < 0.0) | (run[name] > 1.0)))
+
+
+def _no_place(name: str, known: tuple[str, ...]) -> Rule:
+    places = np.arange(len(known))
+    return Rule(f"{name} must be one of {', '.join(known)}", (name,), lambda run: ~np.isin(run[name], places))
 
 
 RULES = (
-    *(Rule(f"{name} must be a whole number", (name,), lambda run, name=name: run[name] % 1.0 != 0.0) for name in WHOLE),  # type: ignore[misc]
-    *(Rule(f"{name} must lie between 0 and 1", (name,), lambda run, name=name: (run[name] < 0.0) | (run[name] > 1.0)) for name in SHARES),  # type: ignore[misc]
-    *_place_rules(),
+    *(_not_whole(name) for name in WHOLE),
+    *(_no_share(name) for name in SHARES),
+    _no_place("exchange_form", tuple(f"{place} {name}" for place, name in enumerate(FORM_NAMES))),
+    _no_place("schedule", tuple(f"{place} {name}" for place, name in enumerate(SCHEDULES))),
+    _no_place("zero_stage", ("0", "1", "2", "3")),
     Rule(
         "n_nodes x n_gpus_per_node must be a multiple of stages x tensor",
         ("stages", "tensor"),
@@ -87,7 +95,9 @@ RULES = (
         ("stages", "chunks", "n_layers"),
         lambda run: run["n_layers"] < run["stages"] * run["chunks"],
     ),
-    Rule("stage_imbalance must be at most stages", ("stages", "stage_imbalance"), lambda run: run["stage_imbalance"] > run["stages"]),
+    Rule(
+        "stage_imbalance must be at most stages", ("stages", "stage_imbalance"), lambda run: run["stage_imbalance"] > run["stages"]
+    ),
     Rule("n_heads must be a multiple of tensor", ("tensor", "n_heads"), lambda run: _indivisible(run["n_heads"], run["tensor"])),
     Rule(
         "chunks above 1 need the interleaved schedule",
@@ -124,7 +134,7 @@ def configuration_refusals(run: Run) -> dict[str, BoolArray]:
     ----------
     run : mapping of str to array
         Columns that broadcast to shape (n_configs,), settings with their values. ``minibatch_size`` (samples of a step that must be
-        met), ``n_heads``, ``n_params`` with ``device_memory_bytes`` and what `memory_of_run` reads are checked where they are there.
+        met), ``n_heads``, ``n_params`` with ``device_memory_bytes`` and what `memory_of_run` reads are checked where they are.
 
     Returns
     -------

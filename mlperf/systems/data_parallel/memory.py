@@ -122,7 +122,9 @@ def micro_batches_in_flight(
     return np.asarray(np.where(np.asarray(schedule) == SCHEDULES.index(GPIPE), m, found))
 
 
-def kept_activations(activation_bytes: FloatArray, boundary_bytes: FloatArray, n_layers: FloatArray, recomputed: FloatArray) -> FloatArray:
+def kept_activations(
+    activation_bytes: FloatArray, boundary_bytes: FloatArray, n_layers: FloatArray, recomputed: FloatArray
+) -> FloatArray:
     """Bytes kept of one micro-batch between its passes.
 
     Parameters
@@ -150,10 +152,10 @@ def memory_of_run(run: Mapping[str, FloatArray]) -> DeviceMemory:
     Parameters
     ----------
     run : mapping of str to array
-        ``n_nodes, n_gpus_per_node, n_params`` (of the whole network) and, where they are there, ``zero_stage`` (0), ``stages, tensor,
-        micro_batches, chunks, n_layers`` (1), ``schedule`` (0), ``bytes_per_param`` (2), ``bytes_per_gradient`` (2),
-        ``state_bytes_per_param`` (12), ``activation_bytes`` (0: kept of one sub-batch by the whole network), ``boundary_bytes`` (0: of
-        one sub-batch between two layers), ``recomputed`` (0), ``buffer_bytes`` (0).
+        ``n_nodes, n_gpus_per_node, n_params`` (of the whole network) and, where they are there, ``zero_stage`` (0), ``stages,
+        tensor, micro_batches, chunks, n_layers`` (1), ``schedule`` (0), ``bytes_per_param`` (2), ``bytes_per_gradient`` (2),
+        ``state_bytes_per_param`` (12), ``activation_bytes`` (0: kept of one sub-batch by the whole network), ``boundary_bytes``
+        (0: of one sub-batch between two layers), ``recomputed`` (0), ``buffer_bytes`` (0).
 
     Returns
     -------
@@ -170,7 +172,9 @@ def memory_of_run(run: Mapping[str, FloatArray]) -> DeviceMemory:
     per = {name: column(name, value) for name, value in MIXED_PRECISION.items()}
     states = model_states(own_params, column("n_nodes", 1.0) * column("n_gpus_per_node", 1.0) / parts, zero, **per)
     two_layers = np.minimum(2.0 / (layers / stages), 1.0) * own_params * per["bytes_per_param"]
-    whole = np.where(zero >= 3.0, np.minimum(states.parameters_bytes + two_layers, own_params * per["bytes_per_param"]), states.parameters_bytes)
+    whole = np.where(
+        zero >= 3.0, np.minimum(states.parameters_bytes + two_layers, own_params * per["bytes_per_param"]), states.parameters_bytes
+    )
     recomputed, layer_bytes = column("recomputed", 0.0), column("activation_bytes", 0.0) / tensor / layers
     kept = kept_activations(layer_bytes * layers / stages, column("boundary_bytes", 0.0), layers / stages, recomputed)
     flying = micro_batches_in_flight(

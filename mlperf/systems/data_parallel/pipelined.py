@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.systems.base.collectives import message_s
 from mlperf.systems.base.exchange import Links, exchange_by_number_s, exchange_s
 from mlperf.systems.base.system import Setting, Solution, SystemComponent
@@ -70,8 +70,8 @@ def tensor_exchange_of(question: shared.Asked) -> FloatArray:
 def transfer_of(question: shared.Asked) -> FloatArray:
     """One transfer between stages: given, else one message, of each GPU of a tensor group its part; seconds.
 
-    Stages are as far apart as there are GPUs (tensor groups innermost, then replicas, then stages), so that with several machines it
-    crosses the network, whose bandwidth the GPUs of a machine share.
+    Stages are farthest apart (tensor groups innermost, then replicas, then stages), so that with several machines it crosses the
+    network, whose bandwidth the GPUs of a machine share.
     """
     run = question.run
     if "transfer" in question.given or (run["stages"] == 1.0).all():
@@ -114,9 +114,9 @@ class PipelineParallel:
 
     Notes
     -----
-    ``forward`` and ``backward`` are of one micro-batch on one GPU, whatever the degrees are: the mean stage. Stages are equal but for
-    the last one (it has the output layers). Every pass of a stage pays ``sums_per_layer`` tensor exchanges a layer. The exchange
-    hides behind the last micro-batch's backward pass as the setting ``overlap`` says.
+    ``forward`` and ``backward`` are of one micro-batch on one GPU, whatever the degrees are: the mean stage. Stages are equal but
+    for the last one (it has the output layers). Every pass of a stage pays ``sums_per_layer`` tensor exchanges a layer. The
+    exchange hides behind the last micro-batch's backward pass as the setting ``overlap`` says.
     """
 
     name: str = "pipeline"
@@ -141,7 +141,10 @@ class PipelineParallel:
         m, again = sizes["micro_batches"], sizes["recomputed"]
         sums = np.where(sizes["tensor"] > 1.0, tensor_exchange_of(question), 0.0) * sizes["sums_per_layer"]
         pass_sums = sums * sizes["n_layers"] / sizes["stages"]
-        forward, backward = seconds["forward"] + pass_sums, seconds["backward"] + pass_sums + again * (seconds["forward"] + pass_sums)
+        forward, backward = (
+            seconds["forward"] + pass_sums,
+            seconds["backward"] + pass_sums + again * (seconds["forward"] + pass_sums),
+        )
         transfer = np.where(sizes["stages"] > 1.0, transfer_of(question), 0.0)
         makespan = _makespan(forward, backward, sizes, transfer)
         ideal = _makespan(forward, backward, sizes, np.zeros(()))
@@ -172,7 +175,7 @@ def _makespan(forward: FloatArray, backward: FloatArray, run: Mapping[str, Float
     return uniform_makespan(forward, backward, *degrees, transfer, imbalance, run["chunks"])
 
 
-def _flags(question: shared.Asked, transfer: FloatArray, forward: FloatArray) -> dict[str, FloatArray]:
+def _flags(question: shared.Asked, transfer: FloatArray, forward: FloatArray) -> dict[str, BoolArray]:
     run, given = question.run, question.given
     needed = {"tensor_exchange": run["tensor"] > 1.0, "transfer": run["stages"] > 1.0, "exchange": replicas(run) > 1.0}
     assumed = np.logical_or.reduce(np.broadcast_arrays(*(used & (name not in given) for name, used in needed.items())))

@@ -22,7 +22,9 @@ EXCHANGE = SystemComponent(
     ("n_params * (n_gpus - 1) / n_gpus", "n_params * log2(n_gpus)", "n_gpus", "log2(n_nodes)"),
 )
 EXCHANGE_FORM = Setting(
-    "exchange_form", 0.0, "0 two_level, 1 two_level_tree, 2 ring, 3 tree, 4 halving_doubling, 5 switch, 6 server; where no time is given"
+    "exchange_form",
+    0.0,
+    "0 two_level, 1 two_level_tree, 2 ring, 3 tree, 4 halving_doubling, 5 switch, 6 server; where no time is given",
 )
 
 

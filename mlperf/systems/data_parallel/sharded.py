@@ -108,9 +108,9 @@ def collectives_of(question: shared.Asked) -> tuple[FloatArray, FloatArray]:
 class FullySharded:
     """Data parallelism whose state is divided among the workers; parameters are gathered when they are needed.
 
-    Stage 3: every pass of every sub-batch gathers the layers one by one (and, backwards, scatters the sums of their gradients) behind
-    the computation of the layer before. Stages 1 and 2: gradients are summed to their owners behind the backward pass (stage 1:
-    the last one, stage 2: every one), the new parameters gathered after the optimizer.
+    Stage 3: every pass of every sub-batch gathers the layers one by one (and, backwards, scatters the sums of their gradients)
+    behind the computation of the layer before. Stages 1 and 2: gradients are summed to their owners behind the backward pass
+    (stage 1: the last one, stage 2: every one), the new parameters gathered after the optimizer.
 
     Notes
     -----

@@ -28,7 +28,9 @@ OUTPUTS = (
     "straggler_s",
 )
 
-INPUT = SystemComponent("input", STEP, "work", "loading one sub-batch by one loader", ("subbatch_size", "n_gpus_per_node * subbatch_size"))
+INPUT = SystemComponent(
+    "input", STEP, "work", "loading one sub-batch by one loader", ("subbatch_size", "n_gpus_per_node * subbatch_size")
+)
 FORWARD = SystemComponent("forward", STEP, "work", "forward pass of one sub-batch", ("subbatch_size",), needed=True)
 BACKWARD = SystemComponent("backward", STEP, "work", "backward pass of one sub-batch, nothing recomputed", ("subbatch_size",))
 OPTIMIZER = SystemComponent("optimizer", STEP, "work", "the optimizer's update of this worker's share", ("n_params",))
@@ -113,7 +115,7 @@ def asked(system: System, times: Mapping[str, FloatArray], run: Mapping[str, Flo
 
 
 def step_spread_s(question: Asked, loads: FloatArray) -> FloatArray:
-    """Standard deviation of one worker's step: given as ``step_std``, else of its passes, drawn anew for every sub-batch; seconds."""
+    """Standard deviation of one worker's step: ``step_std``, else of its passes, drawn anew for every sub-batch; seconds."""
     seconds = question.seconds
     if "step_std" in seconds:
         return seconds["step_std"]
@@ -166,4 +168,6 @@ def solution(question: Asked, step: Step, n_independent: FloatArray | None = Non
     def full(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         return {name: np.array(np.broadcast_to(each, shape)) for name, each in values.items()}
 
-    return Solution(full(outputs), {STEP: full(parts)}, {name: np.array(np.broadcast_to(each, shape)) for name, each in flags.items()})
+    return Solution(
+        full(outputs), {STEP: full(parts)}, {name: np.array(np.broadcast_to(each, shape)) for name, each in flags.items()}
+    )
