@@ -56,8 +56,8 @@ Backends: numpy runs im2col, matrix products and the other kernels of SPRINT one
 thread; cuda runs them on the GPU (times from device events), and takes the products of sgemm and the copies of updates there.
 Images and the update thread's own operations are measured on the host in any case.
 
-asgd and ddp train for real, asynchronously and synchronously, contraction compiles and times tensor contractions, counters runs a command and counts what
-it does; they have options of their own: mlperf collect asgd --help.
+asgd and ddp train for real, asynchronously and synchronously, contraction compiles and times tensor contractions, counters runs a
+command and counts what it does; they have options of their own: mlperf collect asgd --help.
 """
 
 

@@ -136,8 +136,9 @@ def prepare(request: DdpRequest) -> Study:
     for name, each in samples.items():
         with replacing(out / FOLDER / f"samples-{name}.npz") as stream:
             np.savez(stream, images=each.images, labels=each.labels)
-    tables = (GrowingTable(out, name, OWN_TABLES) for name in ("runs", "exchange"))
-    return Study(request, {cnn.name: cnn for cnn in cnns}, {name: each.size for name, each in samples.items()}, launcher, *tables)
+    runs, exchanges = (GrowingTable(out, name, OWN_TABLES) for name in ("runs", "exchange"))
+    sizes = {name: each.size for name, each in samples.items()}
+    return Study(request, {cnn.name: cnn for cnn in cnns}, sizes, launcher, runs, exchanges)
 
 
 def protocol(request: DdpRequest) -> dict[str, Any]:
@@ -292,4 +293,5 @@ def keep_rounds(path: Path, laps_s: Any) -> None:
         with np.load(path) as stored:
             before = dict(stored)
     with replacing(path) as stream:
-        np.savez(stream, **{part: np.concatenate([before.get(part, np.zeros(0)), parts[part]]) for part in WAITED})
+        both: dict[str, Any] = {part: np.concatenate([before.get(part, np.zeros(0)), parts[part]]) for part in WAITED}
+        np.savez(stream, **both)

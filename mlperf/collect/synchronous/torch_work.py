@@ -77,7 +77,7 @@ class TorchWork:
             self._flat[place].copy_(found.reshape(-1))
 
     def update(self, n_processes: int) -> None:
-        """delta <- momentum delta - rate mean gradient; weights <- weights + delta."""
+        """Delta <- momentum delta - rate mean gradient; weights <- weights + delta."""
         rate, momentum = self._rates
         self._delta.mul_(momentum).sub_(self._flat, alpha=rate / n_processes)
         with self._torch.no_grad():

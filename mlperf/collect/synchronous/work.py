@@ -65,7 +65,7 @@ class NumpyWork:
     subbatch_size : int
         Samples of a step.
     seed : int
-        Of the first weights: the same on all processes.
+        Of the first weights: the same on all processes, whatever the sub-batch.
     learning_rate, momentum : float
         Of the update.
     dtype : numpy dtype
@@ -100,6 +100,11 @@ class NumpyWork:
         ]
         self.gradient: Array = np.zeros(ends[-1], dtype=dtype)
         self._delta = np.zeros_like(self.gradient)
+        # The engine draws images before weights: those of one sample are the same whatever the sub-batch.
+        first = training_step(cnn, 1, seed, dtype).parameters
+        for layer, own in self._step.parameters.items():
+            for name, weights in own.items():
+                np.copyto(weights, first[layer][name])
 
     def load(self, rows: IntArray) -> None:
         """Copy and scale the samples."""
@@ -123,7 +128,7 @@ class NumpyWork:
             np.copyto(self.gradient[place], gradient)
 
     def update(self, n_processes: int) -> None:
-        """delta <- momentum delta - rate mean gradient; weights <- weights + delta."""
+        """Delta <- momentum delta - rate mean gradient; weights <- weights + delta."""
         rate, momentum = self._rates
         self._delta *= momentum
         self.gradient *= rate / self.gradient.dtype.type(n_processes)
