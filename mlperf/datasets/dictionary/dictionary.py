@@ -10,6 +10,7 @@ from mlperf.core.shown import Shown, records_frame
 from mlperf.datasets.dictionary.column import ALWAYS, Column
 from mlperf.datasets.dictionary.contraction_schema import CONTRACTION_TABLES
 from mlperf.datasets.dictionary.schema import TABLES, table_schema
+from mlperf.datasets.dictionary.synchronous_schema import SYNCHRONOUS_TABLES
 from mlperf.datasets.dictionary.trainer_schema import TRAINER_TABLES
 
 
@@ -74,7 +75,7 @@ def describe_columns(table: str | None = None) -> DataDictionary:
     UsageError
         No such table.
     """
-    others = CONTRACTION_TABLES | TRAINER_TABLES
+    others = CONTRACTION_TABLES | TRAINER_TABLES | SYNCHRONOUS_TABLES
     schemas = tuple(TABLES.values()) if table is None else (others.get(table) or table_schema(table),)
     return DataDictionary(tuple(describe(schema.name, column) for schema in schemas for column in schema.columns))
 
