@@ -53,7 +53,7 @@ def test_calibration_is_hardly_ever_worse_on_new_rows(bias: float) -> None:
 def test_intervals_cover(n_rows: int, heavy: bool) -> None:
     """Of rows with normal and with heavier tails, so few that only Student's t can say 95 %, and so many that ranks can."""
     rng = np.random.default_rng(n_rows)
-    inside, n_runs = 0, 300 if n_rows < 45 else 100
+    inside, n_runs = 0, 300 if n_rows < 45 else 60
     for _ in range(n_runs):
         drawn = rng.standard_t(4, n_rows + 1) if heavy else rng.standard_normal(n_rows + 1)
         rows = 0.2 + 0.05 * drawn
