@@ -16,14 +16,14 @@ ASPECTS = (0.25, 1.0, 4.0)
 """Inputs over outputs of fully connected segments: three of them tell multiply-adds from neurons."""
 
 CONVOLUTIONS = (
-    *((8, 1, 8, 3), (16, 1, 8, 5), (16, 8, 16, 3), (8, 16, 32, 3)),
-    *((32, 3, 16, 5), (32, 16, 16, 3), (16, 32, 32, 3), (8, 64, 64, 3)),
-    *((4, 16, 32, 3), (6, 8, 16, 5), (12, 8, 32, 5), (4, 64, 128, 3)),
+    *((16, 16, 1, 8, 5), (16, 16, 8, 16, 3), (8, 8, 16, 32, 3), (10, 16, 1, 16, 5)),
+    *((32, 32, 3, 16, 5), (32, 32, 16, 16, 3), (16, 16, 32, 32, 3), (8, 8, 64, 64, 3)),
+    *((8, 16, 1, 16, 5), (6, 6, 8, 16, 5), (12, 12, 8, 32, 5), (4, 12, 16, 16, 3)),
 )
 """Rows and columns of the input, maps read and written, side of the kernels."""
 
-POOLS = ((4, 16), (8, 8), (12, 8), (16, 16), (32, 16), (64, 32))
-"""Rows and columns of the input, maps; windows of 2 x 2."""
+POOLS = ((6, 12, 16, 2), (8, 8, 8, 2), (12, 12, 16, 2), (16, 16, 16, 2), (32, 32, 16, 2), (64, 64, 32, 2))
+"""Rows and columns of the input, maps, side of a window."""
 
 SHARDS = (4096, 16_384, 65_536, 262_144, 1_048_576)
 BLOCK = 2**14 + 1
@@ -38,7 +38,8 @@ class Case:
     kind, direction : str
         As in the table ``canonical``: kind of layer, and pass.
     sizes : tuple of int
-        fc: inputs, outputs; conv: rows = columns, maps read, maps written, kernel; pool: rows = columns, maps; server: values.
+        fc: inputs, outputs; conv: rows and columns of the input, maps read, maps written, kernel; pool: rows and columns of the
+        input, maps, side of a window; server: values.
     code : str
         Which code runs it.
     """
@@ -82,10 +83,10 @@ def loops_of(code: str, kind: str, sizes: tuple[int, ...]) -> Loops:
         n_in, n_out = sizes
         return dense(code, values(n_out, n_in + 1))
     if kind == "conv":
-        side, maps_in, maps_out, kernel = sizes
-        return convolution(code, values(kernel**2 * maps_in + 1, maps_out), kernel, side, side)
-    side, maps = sizes
-    return pool(code, 2, side, side, maps)
+        rows, width, maps_in, maps_out, kernel = sizes
+        return convolution(code, values(kernel**2 * maps_in + 1, maps_out), kernel, rows, width)
+    rows, width, maps, size = sizes
+    return pool(code, size, rows, width, maps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,18 +110,22 @@ class Call:
 
 
 def call_of(case: Case) -> Call:
-    """Buffers and the call of a case; a backward pass ends with f' of its inputs, as eq. 7 counts it."""
+    """Buffers and the call of a case; a backward pass ends with f' of its inputs, as eq. 7 counts it, a product does not."""
     if case.kind == "server":
         weights, received = values(case.sizes[0]), values(case.sizes[0])
         return Call(lambda: np.add(weights, received, out=weights), case.sizes[0], 0, 2.0 * VALUE_BYTES * case.sizes[0])
     loops = loops_of(case.code, case.kind, case.sizes)
-    n_in = case.sizes[0] if case.kind == "fc" else case.sizes[0] ** 2 * case.sizes[1]
+    n_in = case.sizes[0] if case.kind == "fc" else int(np.prod(case.sizes[:3]))
     x, delta = values(n_in), values(loops.n_neurons)
-    _, saved = loops.forward(x)
+    out, saved = loops.forward(x)
     gradient: Floats = np.zeros_like(loops.weights)
-    held = working_set_bytes(loops)
-    if case.direction == "forward":
-        return Call(lambda: loops.forward(x), loops.n_connections, loops.n_neurons, held)
-    if case.direction == "update":
-        return Call(lambda: loops.update(delta, saved, gradient), loops.n_connections, 0, held)
-    return Call(lambda: error_terms(loops.backward(delta, saved).ravel(), x), loops.n_connections, n_in, held)
+    runs: dict[str, tuple[Callable[[], object], int]] = {
+        "forward": (lambda: loops.forward(x), loops.n_neurons),
+        "backward": (lambda: error_terms(loops.backward(delta, saved).ravel(), x), n_in),
+        "product": (lambda: loops.backward(delta, saved), 0),
+        "update": (lambda: loops.update(delta, saved, gradient), 0),
+        "error": (lambda: error_terms(delta, out.ravel()), loops.n_neurons),
+    }
+    run, n_neurons = runs[case.direction]
+    n_connections = 0 if case.direction == "error" else loops.n_connections
+    return Call(run, n_connections, n_neurons, working_set_bytes(loops))

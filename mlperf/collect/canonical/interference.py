@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import statistics
 import time
 from collections.abc import Sequence
 from multiprocessing.synchronize import Barrier
@@ -19,8 +18,8 @@ LIMIT_S = 120.0
 N_BLOCKS = 15
 
 
-def together_s(cases: Sequence[Case], n_processes: int, n_blocks: int = N_BLOCKS) -> list[float]:
-    """Median CPU seconds of one call of each case while ``n_processes`` processes run it on different cores.
+def together_s(cases: Sequence[Case], n_processes: int, n_blocks: int = N_BLOCKS) -> list[list[float]]:
+    """CPU seconds of one call of each case while ``n_processes`` processes run it on different cores.
 
     Parameters
     ----------
@@ -33,8 +32,8 @@ def together_s(cases: Sequence[Case], n_processes: int, n_blocks: int = N_BLOCKS
 
     Returns
     -------
-    list of float
-        Median over blocks of all processes that lie wholly inside the time during which all of them ran.
+    list of list of float
+        By case: every block of all processes that lies wholly inside the time during which all of them ran.
 
     Raises
     ------
@@ -59,15 +58,15 @@ def together_s(cases: Sequence[Case], n_processes: int, n_blocks: int = N_BLOCKS
             process.join(timeout=5.0)
             if process.is_alive():
                 process.terminate()
-    return [common_median([blocks[number] for blocks in found]) for number in range(len(cases))]
+    return [common_blocks([blocks[number] for blocks in found]) for number in range(len(cases))]
 
 
-def common_median(blocks: Sequence[Sequence[tuple[float, float, float]]]) -> float:
-    """Median time of blocks (start, end, time of a call) that all processes were running during; of all where none is."""
+def common_blocks(blocks: Sequence[Sequence[tuple[float, float, float]]]) -> list[float]:
+    """Times of a call of the blocks (start, end, time) that all processes were running during; of all where there is none."""
     first = max(each[0][0] for each in blocks)
     last = min(each[-1][1] for each in blocks)
     inside = [call_s for each in blocks for start, end, call_s in each if start >= first and end <= last]
-    return statistics.median(inside or [call_s for each in blocks for _, _, call_s in each])
+    return inside or [call_s for each in blocks for _, _, call_s in each]
 
 
 def _measure(cases: list[Case], n_blocks: int, core: int, barrier: Barrier, queue: Any) -> None:

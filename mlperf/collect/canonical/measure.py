@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -176,7 +177,7 @@ def measure_together(request: CanonicalRequest, most: int, progress: Bar | Silen
         sample = {"round": 1, "sequence": len(known) + count, "load": load_average(), "reference_s": 0.0}
         # Side by side with one process, minutes after the rounds above: the machine's speed drifts.
         for n_threads in (1, count):
-            times_s = together_s(cases, n_threads)
+            times_s = [statistics.median(blocks) for blocks in together_s(cases, n_threads)]
             sample = {**sample, "round": 0 if n_threads == 1 else 1}
             table.add([row_of(*pair, time_s, n_threads, sample) for *pair, time_s in zip(cases, calls, times_s, strict=True)])
         table.flush()
