@@ -216,7 +216,7 @@ def _service_fit(
             "got no group whose service time is known, expected one", hint="Measure more workers, until speeds level off."
         )
     squares: list[float] = []
-    for group in sure if len(sure) > 2 else ():  # noqa: PLR2004
+    for group in sure if len(sure) > 2 else ():
         others = np.setdiff1d(sure, [group])
         told = float(_estimator(rows.iloc[others], service[others]).predict(rows.iloc[[group]])[0])
         workers, servers, speeds = (each[places[group]] for each in inputs)
