@@ -148,7 +148,9 @@ def checked_queue(think_s: Any, service_s: Any, n_workers: Any, service_scv: Any
     think, service, workers, scv = np.broadcast_arrays(*given)
     for name, values in (("think time", think), ("service time", service), ("squared coefficient of variation", scv)):
         _refuse(~(np.isfinite(values) & (values >= 0.0)), values, name, "a finite number >= 0")
-    _refuse(~((workers >= 1.0) & (workers == np.floor(workers)) & np.isfinite(workers)), workers, "number of workers", "1, 2, 3, ...")
+    _refuse(
+        ~((workers >= 1.0) & (workers == np.floor(workers)) & np.isfinite(workers)), workers, "number of workers", "1, 2, 3, ..."
+    )
     _refuse(think + service <= 0.0, think + service, "think and service time together", "more than 0 seconds")
     return think, service, workers, scv
 

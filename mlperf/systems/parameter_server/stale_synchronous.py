@@ -63,7 +63,9 @@ class StaleSynchronousSystem:
         loads = server_loads(seconds, sizes)
         bound = np.broadcast_to(sizes["staleness_bound"], np.broadcast_shapes(sizes["staleness_bound"].shape, loads.work_s.shape))
         if (bound != np.floor(bound)).any():
-            raise DataError(f"got {float(bound[bound != np.floor(bound)].ravel()[0]):g}, expected 0, 1, 2, ...", place="staleness_bound")
+            raise DataError(
+                f"got {float(bound[bound != np.floor(bound)].ravel()[0]):g}, expected 0, 1, 2, ...", place="staleness_bound"
+            )
         own, variation = _own_step(loads, bound)
         alone = np.where(loads.n_slow > 0.0, loads.slow_work_s, loads.work_s) + loads.service_s
         served = np.where(bound < 1.0, _burst(loads), _drained(loads))
@@ -98,7 +100,9 @@ def _own_step(loads: Loads, bound: FloatArray) -> tuple[FloatArray, FloatArray]:
     variation = np.divide(std, fast, out=np.zeros(np.shape(fast)), where=fast > 0.0)
     if (variation > MOST_VARIATION).any():
         worst = float(np.max(variation))
-        raise DataError(f"got a standard deviation of {worst:.3g} times the mean, expected at most {MOST_VARIATION:g}", place="compute")
+        raise DataError(
+            f"got a standard deviation of {worst:.3g} times the mean, expected at most {MOST_VARIATION:g}", place="compute"
+        )
     n_fast = loads.n_workers - loads.n_slow
     parts = []
     for mean, count in ((fast, n_fast), (slow, loads.n_slow)):

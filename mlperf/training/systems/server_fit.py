@@ -212,7 +212,9 @@ def _service_fit(
     doubt = np.sqrt(np.array([fit.covariance[1, 1] for fit in fits]) * variance)
     sure = np.flatnonzero((service > 0.0) & (doubt <= MOST_DOUBT * service))
     if not len(sure):
-        raise FitError("got no group whose service time is known, expected one", hint="Measure more workers, until speeds level off.")
+        raise FitError(
+            "got no group whose service time is known, expected one", hint="Measure more workers, until speeds level off."
+        )
     squares: list[float] = []
     for group in sure if len(sure) > 2 else ():  # noqa: PLR2004
         others = np.setdiff1d(sure, [group])

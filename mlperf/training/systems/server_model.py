@@ -286,7 +286,9 @@ def log_speed_gradient(think_s: float, service_s: float, workers: Any, servers: 
     for direction in ((1.0, 0.0), (0.0, 1.0)):
         ends = []
         for sign in (1.0, -1.0):
-            think, service = (max(value + sign * unit * one, 0.0) for value, one in zip((think_s, service_s), direction, strict=True))
+            think, service = (
+                max(value + sign * unit * one, 0.0) for value, one in zip((think_s, service_s), direction, strict=True)
+            )
             speed = closed_queue(think, service / m, n, scv).throughput_per_s
             ends.append((np.log(speed), think * direction[0] + service * direction[1]))
         columns.append((ends[0][0] - ends[1][0]) / (ends[0][1] - ends[1][1]))
