@@ -105,3 +105,13 @@ def test_draws_are_a_leading_axis() -> None:
     together = DATA_PARALLEL.solve({**TIMES, "backward": draws, "exchange": 0.1}, RUN).outputs["epoch_s"]
     alone = [DATA_PARALLEL.solve({**TIMES, "backward": draw, "exchange": 0.1}, RUN).outputs["epoch_s"] for draw in draws]
     np.testing.assert_allclose(together, np.stack(alone), rtol=1e-13)
+
+
+def test_the_risk_of_running_out_is_shown_and_bounded() -> None:
+    """4.5 billion parameters at 16 bytes need 72 of 80 GB: fits, but a tenth of uncertainty leaves a risk of Phi(ln 0.9 / 0.1)."""
+    run = {**RUN, "n_params": 4.5e9, "device_memory_bytes": 8e10, "memory_relative_std": 0.1}
+    found = DATA_PARALLEL.solve({**TIMES, "exchange": 0.0}, run).outputs
+    assert found["memory_bytes"] == pytest.approx(7.2e10)
+    assert found["out_of_memory_probability"] == pytest.approx(0.1460, abs=1e-4)
+    with pytest.raises(DataError, match="must fit device_memory_bytes"):
+        DATA_PARALLEL.solve({**TIMES, "exchange": 0.0}, {**run, "most_memory_risk": 0.1})
