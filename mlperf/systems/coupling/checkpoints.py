@@ -18,16 +18,17 @@ def daly_interval_s(checkpoint_s: FloatArray, mtbf_s: FloatArray) -> FloatArray:
     Returns
     -------
     array
-        sqrt(2 C M) (1 + sqrt(C / 2M) / 3 + C / 18M) - C where C < 2 M, else M.
+        sqrt(2 C M) (1 + sqrt(C / 2M) / 3 + C / 18M) - C where C < 2 M, else M; inf without failures.
 
     References
     ----------
     Daly, A higher order estimate of the optimum checkpoint interval (2006), eq. 37.
     """
-    cost, mtbf = np.asarray(checkpoint_s, float), np.asarray(mtbf_s, float)
-    ratio = cost / (2.0 * mtbf)
-    found = np.sqrt(2.0 * cost * mtbf) * (1.0 + np.sqrt(ratio) / 3.0 + ratio / 9.0) - cost
-    return np.where(ratio < 1.0, found, mtbf)
+    cost, mtbf = np.broadcast_arrays(np.asarray(checkpoint_s, float), np.asarray(mtbf_s, float))
+    finite = np.where(np.isfinite(mtbf), mtbf, 1.0)
+    ratio = cost / (2.0 * finite)
+    found = np.sqrt(2.0 * cost * finite) * (1.0 + np.sqrt(ratio) / 3.0 + ratio / 9.0) - cost
+    return np.asarray(np.where(np.isfinite(mtbf), np.where(ratio < 1.0, found, mtbf), np.inf))
 
 
 def young_factor(interval_s: FloatArray, checkpoint_s: FloatArray, restart_s: FloatArray, mtbf_s: FloatArray) -> FloatArray:

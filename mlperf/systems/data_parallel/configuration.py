@@ -11,7 +11,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.systems.base.exchange import FORM_NAMES
 from mlperf.systems.coupling.schedules import INTERLEAVED, SCHEDULES
-from mlperf.systems.data_parallel.memory import memory_of_run
+from mlperf.systems.data_parallel.memory import memory_risk
 
 Run = Mapping[str, FloatArray]
 WHOLE = (
@@ -122,7 +122,7 @@ RULES = (
     Rule(
         "parameters, gradients, optimizer state and activations must fit device_memory_bytes",
         ("device_memory_bytes", "n_params"),
-        lambda run: memory_of_run(run).total_bytes > run["device_memory_bytes"],
+        lambda run: memory_risk(run) > run.get("most_memory_risk", np.asarray(0.5)),
     ),
 )
 
@@ -134,7 +134,8 @@ def configuration_refusals(run: Run) -> dict[str, BoolArray]:
     ----------
     run : mapping of str to array
         Columns that broadcast to shape (n_configs,), settings with their values. ``minibatch_size`` (samples of a step that must be
-        met), ``n_heads``, ``n_params`` with ``device_memory_bytes`` and what `memory_of_run` reads are checked where they are.
+        met), ``n_heads``, ``n_params`` with ``device_memory_bytes`` and what `memory_of_run` reads are checked where they are;
+        with ``memory_relative_std`` the probability of running out, at most ``most_memory_risk`` (0.5: the estimate must fit).
 
     Returns
     -------

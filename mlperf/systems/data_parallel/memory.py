@@ -185,6 +185,12 @@ def memory_of_run(run: Mapping[str, FloatArray]) -> DeviceMemory:
     return DeviceMemory(whole, states.gradients_bytes, states.state_bytes, kept * flying + working, column("buffer_bytes", 0.0))
 
 
+def memory_risk(run: Mapping[str, FloatArray]) -> FloatArray:
+    """Probability of running out of ``device_memory_bytes``; ``memory_relative_std`` is the estimate's error (0: exact)."""
+    std = np.asarray(run.get("memory_relative_std", 0.0), dtype=np.float64)
+    return out_of_memory_probability(memory_of_run(run).total_bytes, run["device_memory_bytes"], std)
+
+
 def out_of_memory_probability(needed_bytes: FloatArray, capacity_bytes: FloatArray, relative_std: FloatArray | float) -> FloatArray:
     """Probability that a device runs out, when the true need differs from the estimate by a random factor.
 

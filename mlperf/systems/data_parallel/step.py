@@ -15,6 +15,7 @@ from mlperf.systems.coupling.barrier import straggler_excess
 from mlperf.systems.coupling.input_stall import input_stall
 from mlperf.systems.data_parallel.columns import n_workers
 from mlperf.systems.data_parallel.configuration import check_configuration
+from mlperf.systems.data_parallel.memory import memory_of_run, memory_risk
 
 STEP = "step"
 OUTPUTS = (
@@ -114,6 +115,12 @@ def asked(system: System, times: Mapping[str, FloatArray], run: Mapping[str, Flo
     return Asked(seconds, sizes, given)
 
 
+def _memory_outputs(run: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    # Only where the run says how large the network is, and the device.
+    found = {"memory_bytes": memory_of_run(run).total_bytes} if "n_params" in run else {}
+    return found | ({"out_of_memory_probability": memory_risk(run)} if found and "device_memory_bytes" in run else {})
+
+
 def step_spread_s(question: Asked, loads: FloatArray) -> FloatArray:
     """Standard deviation of one worker's step: ``step_std``, else of its passes, drawn anew for every sub-batch; seconds."""
     seconds = question.seconds
@@ -139,7 +146,8 @@ def solution(question: Asked, step: Step, n_independent: FloatArray | None = Non
     Returns
     -------
     Solution
-        The breakdown of ``step`` sums to ``step_s``.
+        The breakdown of ``step`` sums to ``step_s``. With ``n_params`` in the run also ``memory_bytes``, with
+        ``device_memory_bytes`` also ``out_of_memory_probability``.
     """
     run, seconds = question.run, question.seconds
     core = np.asarray(sum(step.parts_s.values()))
@@ -161,6 +169,7 @@ def solution(question: Asked, step: Step, n_independent: FloatArray | None = Non
         "input_stall_s": stall,
         "straggler_s": straggler,
         **step.outputs,
+        **_memory_outputs(run),
     }
     flags = {"input_bound": np.asarray(load > core), **step.flags}
     shape = np.broadcast_shapes(*(np.shape(each) for each in outputs.values()))
