@@ -96,7 +96,7 @@ def replica_exchange_of(question: shared.Asked, n_parts: FloatArray) -> FloatArr
         return question.seconds["exchange"]
     size = needed_column(run, "gradient_bytes", "exchange") / (run["stages"] * run["tensor"]) / n_parts
     local = np.maximum(np.minimum(run["n_gpus_per_node"] / run["tensor"], copies), 1.0)
-    links, sharing = links_of(run, "exchange"), np.minimum(run["n_gpus_per_node"], run["n_gpus_per_node"] / local)
+    links, sharing = links_of(run, "exchange"), run["n_gpus_per_node"] / local
     shared_links = Links(
         links.latency_s,
         links.bandwidth_bytes_per_s / sharing,

@@ -110,7 +110,9 @@ def test_what_cannot_run_or_is_not_known_is_refused() -> None:
         PIPELINE.solve({**TIMES, "exchange": 0.0}, {**RUN, "stages": 4.0, "n_layers": 4.0})
 
 
-@pytest.mark.parametrize(("stages", "micro", "copies", "variation"), [(1, 8, 4, 0.1), (4, 8, 4, 0.2), (4, 32, 4, 0.05), (8, 16, 8, 0.1)])
+@pytest.mark.parametrize(
+    ("stages", "micro", "copies", "variation"), [(1, 8, 4, 0.1), (4, 8, 4, 0.2), (4, 32, 4, 0.05), (8, 16, 8, 0.1)]
+)
 def test_steps_that_vary_are_those_of_drawn_schedules(stages: int, micro: int, copies: int, variation: float) -> None:
     """Stages wait for one another, replicas at the end for the slowest: within 0.5 % of 300 drawn steps and their noise."""
     rng = np.random.default_rng(stages + micro)
