@@ -13,7 +13,7 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.systems.base.system import Setting, Solution, System, SystemComponent, checked_run, checked_times
 from mlperf.systems.coupling.checkpoints import checkpoint_factor, daly_interval_s
 from mlperf.systems.coupling.input_stall import input_stall
-from mlperf.systems.coupling.slowest import slowest_mean_s
+from mlperf.systems.coupling.mixed_speeds import slowest_mean_s
 
 STEP_S, EPOCH_S, RATE = "step_s", "epoch_s", "samples_per_s"
 

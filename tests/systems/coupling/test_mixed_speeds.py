@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlperf.systems.coupling.barrier import straggler_excess
-from mlperf.systems.coupling.slowest import slowest_mean_s
+from mlperf.systems.coupling.mixed_speeds import slowest_mean_s
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 8, 64, 512])
