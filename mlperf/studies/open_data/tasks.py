@@ -143,7 +143,7 @@ _TASKS = (
     Task("B3", "Whole networks from multiply-accumulates and depth: why layer models are needed",
          (("cnn_benchmarks", "forward_backward"),), ONE_OF_SERIES, (), score_whole_networks, sets=SUBJECTS),
     Task("D1", "Asynchronous workers at one server are a closed queue", SPEEDS[:1], COUNTS, SERVED, score_counts),
-    Task("D2", "The same of a network that never ran on more than one worker", SPEEDS, UNSEEN, (), score_unseen, sets=UNSEEN_DEVICES),
+    Task("D2", "A network that never ran on more than one worker", SPEEDS, UNSEEN, (), score_unseen, sets=UNSEEN_DEVICES),
     Task("D3", "Selection among collinear features", (("cmdare", "single_worker"),), ONE_CNN, WORKERS, score_selections),
     Task("D4", "A checkpoint takes a + b MB", (("cmdare", "checkpoints"),), ONE_CNN_OUT, (), score_checkpoints, sets=(STORAGE,)),
     Task("T1", "What the command makes of these tables with stated terms", COMMANDED, "those of the tasks named", (), score_stated,

@@ -163,7 +163,7 @@ def _mode(think: FloatArray, service: FloatArray, workers: FloatArray) -> FloatA
             terms = np.where(service > 0.0, workers * service / (think + service * middle[:, None]), 0.0)
         rising = terms.sum(axis=1) > 1.0
         low, high = np.where(rising, middle, low), np.where(rising, high, middle)
-    return high
+    return np.asarray(high)
 
 
 def _edge(

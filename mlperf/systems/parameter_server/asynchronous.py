@@ -77,7 +77,7 @@ def _updates(loads: Loads) -> tuple[FloatArray, FloatArray]:
     is_mixed = _mixed(loads)
     think = np.where(loads.n_slow > 0.0, loads.slow_work_s, loads.work_s)
     queue = closed_queue(think, loads.service_s, loads.n_workers, loads.service_scv)
-    updates, wait = queue.throughput_per_s.copy(), queue.wait_s.copy()
+    updates, wait = np.array(queue.throughput_per_s), np.array(queue.wait_s)
     if is_mixed.any():
         thinks = np.stack([loads.work_s[is_mixed], loads.slow_work_s[is_mixed]], axis=-1)
         counts = np.stack([(loads.n_workers - loads.n_slow)[is_mixed], loads.n_slow[is_mixed]], axis=-1)

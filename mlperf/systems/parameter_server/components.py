@@ -1,4 +1,4 @@
-"""What workers and parameter servers do: the component table and settings of both systems, and what a server's queue sees of them."""
+"""What workers and parameter servers do: component table and settings of both systems, and what the queue sees of them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mlperf.systems.base.system import Setting, SystemComponent
 
 # fmt: off
 COMPONENTS = (
-    #               name       activity  kind        meaning                                                candidates
+    #               name       activity  kind        meaning                                            candidates
     SystemComponent("compute", "worker", "work",     "forward and backward of one sub-batch",
-                    ("subbatch_size", "subbatch_size * n_flops"), needed=True),
-    SystemComponent("pull",    "worker", "transfer", "fetching the weights, which no other worker waits for", ("n_params", "n_params / n_servers")),
-    SystemComponent("push",    "server", "transfer", "one gradient through the network of one server",       ("n_params", "n_tensors")),
-    SystemComponent("apply",   "server", "critical", "one update of all weights by one server",              ("n_params", "n_tensors")),
+                    ("subbatch_size", "subbatch_size * n_flops"), True),
+    SystemComponent("pull",    "worker", "transfer", "fetching the weights; nobody else waits",          ("n_params",)),
+    SystemComponent("push",    "server", "transfer", "one gradient through the network of one server",   ("n_params", "n_tensors")),
+    SystemComponent("apply",   "server", "critical", "one update of all weights by one server",          ("n_params", "n_tensors")),
 )
 SETTINGS = (
     Setting("n_servers",      1.0, "servers, each with its part of the weights", 1.0),

@@ -126,7 +126,8 @@ def _burst(loads: Loads) -> FloatArray:
     first = np.divide(std, mean, out=np.zeros(np.shape(mean)), where=mean > 0.0)
     depth = np.where(first > 0.0, (slowest_factor(loads.n_workers, first) - 1.0) / np.where(first > 0.0, first, 1.0), 0.0)
     z = np.minimum(np.sqrt(-2.0 * np.log(np.clip(ratio, 1e-300, 1.0))), depth)
-    early = mean - std * z + np.minimum(1.0 - ndtr(-z) + 1.0 / loads.n_workers * (z >= depth), 1.0) * drain
+    left = np.where(z >= depth, 1.0, np.minimum(ndtr(z) + 0.5 / loads.n_workers, 1.0))
+    early = mean - std * z + left * drain
     return np.asarray(np.where(ratio < 1.0, early, mean + loads.service_s))
 
 

@@ -21,6 +21,7 @@ from mlperf.systems.coupling.queues import closed_queue, saturation_workers
 
 KIND = "mlperf-servers"
 STEP = 1e-5
+MOST_HALF = 300.0
 ONE_WORKER = "one_worker_updates_per_s"
 """Column of configurations: what one worker reaches alone, for groups that were not fitted."""
 
@@ -85,7 +86,7 @@ class ServerPrediction(Shown):
     updates_per_s : array
         Of all workers together.
     lower, upper : array
-        Prediction interval: of one run, updates a second.
+        Prediction interval: of one run, updates a second; NaN where rows or groups are too few to tell.
     step_s, wait_s : array
         From one update of a worker to its next, and the queueing in it, seconds.
     utilisation, saturation_workers : array
@@ -149,8 +150,8 @@ class ServerModel(Shown):
         Parameters
         ----------
         configs : DataFrame
-            The group columns; ``n_workers``, or ``n_nodes`` and ``n_gpus_per_node``; ``n_servers`` (default 1). Rows of a group that
-            was not measured need the features and ``one_worker_updates_per_s``.
+            The group columns; ``n_workers``, or ``n_nodes`` and ``n_gpus_per_node``; ``n_servers`` (default 1). Rows of a group
+            that was not measured need the features and ``one_worker_updates_per_s``.
         level : float
             Of the interval.
 
@@ -163,8 +164,7 @@ class ServerModel(Shown):
         think, service, spread, known, inside = self._parameters(configs, workers, servers)
         queue = closed_queue(think, service / servers, workers, self.service_scv)
         half = np.array([self._quantile(is_known, level) for is_known in known]) * spread
-        with np.errstate(over="ignore"):
-            factor = np.exp(np.minimum(half, 700.0))
+        factor = np.exp(np.minimum(half, MOST_HALF))
         updates = queue.throughput_per_s
         return ServerPrediction(
             updates_per_s=updates,
@@ -222,7 +222,7 @@ class ServerModel(Shown):
 
     def _quantile(self, known: bool, level: float) -> float:
         df = self.df if known else (self.service.df if self.service is not None else 0.0)
-        return float(stdtrit(df, 0.5 + level / 2.0)) if df > 0.0 else np.inf
+        return float(stdtrit(df, 0.5 + level / 2.0)) if df > 0.0 else np.nan
 
     def to_dict(self) -> dict[str, Any]:
         """The document that a model file holds."""
