@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -17,8 +19,7 @@ from mlperf.systems.coupling.slowest import larger_of, slowest_factor, slowest_s
 def test_mean_of_the_largest_is_the_integral(n: int, variation: float) -> None:
     shape = variation**-2
     ends = [0.0, max(0.0, 1 - 6 * variation), 1.0, 1 + 4 * variation, 1 + 12 * variation, 1 + 60 * variation * (1 + variation)]
-    pairs = zip(ends[:-1], ends[1:], strict=True)
-    exact = sum(quad(lambda x: 1.0 - gammainc(shape, shape * x) ** n, low, high, limit=400)[0] for low, high in pairs)
+    exact = sum(quad(lambda x: 1.0 - gammainc(shape, shape * x) ** n, low, high, limit=400)[0] for low, high in pairwise(ends))
     assert float(slowest_factor(n, variation)) == pytest.approx(exact, rel=1e-3)
 
 

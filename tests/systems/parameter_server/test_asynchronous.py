@@ -52,7 +52,10 @@ def test_activities_add_up_and_arrays_are_answered_at_once() -> None:
     found = SYSTEM.solve(times, run)
     assert sum(found.breakdown_s["worker"].values()) == pytest.approx(found.outputs["step_s"], rel=1e-12)
     assert sum(found.breakdown_s["server"].values()) == pytest.approx(1 / found.outputs["updates_per_s"], rel=1e-9)
-    one = SYSTEM.solve({name: value[7] for name, value in times.items()}, {name: np.ravel(value)[7 * (np.size(value) > 1)] for name, value in run.items()})
+    one = SYSTEM.solve(
+        {name: value[7] for name, value in times.items()},
+        {name: np.ravel(value)[7 * (np.size(value) > 1)] for name, value in run.items()},
+    )
     assert float(one.outputs["epoch_s"]) == pytest.approx(float(found.outputs["epoch_s"][7]), rel=1e-12)
     assert len(found.to_frame()) == size
 
