@@ -42,6 +42,7 @@ MODEL_FILES: Mapping[str, ModelFile] = MappingProxyType(
         "kernels": ModelFile(
             "mlperf.studies.kernels.kernel_model:KernelModel", "of single kernels", "Ask it with mlperf kernels predict."
         ),
+        "mlperf-servers": ModelFile("mlperf.training.systems.server_model:ServerModel", "of parameter servers", TRAINED),
         "mlperf-quality": ModelFile(
             "mlperf.training.quality.quality_model:QualityModel", "of epochs to an accuracy", "Give it to mlperf search --quality."
         ),

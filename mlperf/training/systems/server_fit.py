@@ -252,7 +252,9 @@ def _service_fit(
         predicted = speed_of(think, told, series[place].workers, series[place].servers, scv)
         squares.append(float(np.mean(np.log(predicted / series[place].speeds) ** 2)))
     spread = float(np.sqrt(np.mean(squares))) if squares else float("nan")
-    return ServiceFit(tuple(features), _estimator(rows, service), len(sure), spread, float(max(len(squares) - 1, 0)))
+    set_aside = tuple(", ".join(fit.labels) for place, fit in enumerate(fits) if place not in sure)
+    df = float(max(len(squares) - 1, 0))
+    return ServiceFit(tuple(features), _estimator(rows, service), len(sure), set_aside, spread, df)
 
 
 def _estimator(rows: pd.DataFrame, service: FloatArray) -> NonNegativeOLS:

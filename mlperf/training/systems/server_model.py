@@ -66,6 +66,8 @@ class ServiceFit(Shown):
         Of S, seconds, without a constant.
     n_groups : int
         Groups learnt from.
+    set_aside : tuple of str
+        Groups that teach nothing: their service time is known worse than to half of itself.
     sigma, df : float
         Standard deviation of log(predicted / measured) speeds of left-out groups, and what it rests on; NaN with fewer than three.
     """
@@ -73,6 +75,7 @@ class ServiceFit(Shown):
     features: tuple[str, ...]
     estimator: NonNegativeOLS
     n_groups: int
+    set_aside: tuple[str, ...]
     sigma: float
     df: float
 
@@ -231,6 +234,7 @@ class ServerModel(Shown):
             "features": list(service.features),
             "estimator": model_to_dict(service.estimator),
             "n_groups": service.n_groups,
+            "set_aside": list(service.set_aside),
             "sigma": plain(service.sigma),
             "df": plain(service.df),
         }  # fmt: skip
@@ -350,6 +354,7 @@ def _read_service(fields: Fields) -> ServiceFit:
             features=fields.texts("features"),
             estimator=model_from_dict(fields.raw("estimator"), f"{fields.path}.estimator"),
             n_groups=fields.integer("n_groups", lower=1),
+            set_aside=fields.texts("set_aside"),
             sigma=fields.number("sigma", finite=False),
             df=fields.number("df", lower=0.0),
         )

@@ -14,7 +14,7 @@ from mlperf.training.systems.server_fit import fit_servers
 from mlperf.training.systems.server_model import ServerModel, log_speed_gradient, think_of
 
 COUNTS = np.arange(1, 9)
-NETWORKS = {"small": (0.1, 0.01, 1e6), "middle": (0.3, 0.05, 5e6), "large": (0.5, 0.1, 1e7)}
+NETWORKS = {"small": (0.1, 0.02, 1e6), "middle": (0.3, 0.05, 5e6), "large": (0.5, 0.1, 1e7)}
 
 
 def measured(seed: int, noise: float = 0.04) -> pd.DataFrame:
@@ -33,15 +33,24 @@ def model() -> ServerModel:
     return fit_servers(measured(0), features=("n_params",), provenance={"host": "here"})
 
 
+def test_a_service_time_that_nobody_can_see_teaches_nothing_and_is_named() -> None:
+    """One to eight workers of which each needs the server for a thousandth of its step."""
+    idle = closed_queue(1.0, 0.001, COUNTS).throughput_per_s * np.exp(0.04 * np.random.default_rng(1).standard_normal(8))
+    rows = pd.DataFrame({"cnn": "idle", "n_workers": COUNTS, "updates_per_s": idle, "n_params": 1e5})
+    service = fit_servers(pd.concat([measured(0), rows]), features=("n_params",)).service
+    assert service is not None
+    assert (service.n_groups, service.set_aside) == (3, ("idle",))
+
+
 def test_nine_of_ten_new_runs_lie_in_their_ninety_percent_interval() -> None:
     """Fitted on 1, 2, 4, 8 workers; a new run at every count."""
     inside = []
-    for seed in range(40):
+    for seed in range(60):
         table = measured(seed)
         found = fit_servers(table[table["n_workers"].isin([1, 2, 4, 8])]).predict(table, level=0.9)
         new = measured(seed + 1000)["updates_per_s"].to_numpy()
         inside.append(((found.lower <= new) & (new <= found.upper)).mean())
-    assert np.mean(inside) == pytest.approx(0.9, abs=0.04)
+    assert np.mean(inside) == pytest.approx(0.9, abs=0.05)
 
 
 def test_domain_is_the_measured_networks_and_counts(model: ServerModel) -> None:
