@@ -11,7 +11,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.systems.base.system import Setting, Solution, SystemComponent, checked_run, checked_times
 from mlperf.systems.coupling.mixed_queue import mixed_queue
 from mlperf.systems.coupling.queues import closed_queue, saturation_workers
-from mlperf.systems.parameter_server.components import COMPONENTS, SETTINGS, Loads, server_loads
+from mlperf.systems.parameter_server.components import COMPONENTS, SETTINGS, Loads, server_loads, solution_of
 
 OUTPUTS = (
     "epoch_s",
@@ -55,7 +55,7 @@ class ParameterServerSystem:
         step = loads.n_workers / updates
         outputs = {
             "epoch_s": sizes["dataset_size"] / samples,
-            "mean_minibatch_size": np.broadcast_to(sizes["subbatch_size"], samples.shape),
+            "mean_minibatch_size": sizes["subbatch_size"],
             "samples_per_s": samples,
             "updates_per_s": updates,
             "mean_staleness": loads.n_workers - 1.0,
@@ -65,7 +65,8 @@ class ParameterServerSystem:
             "saturation_workers": full,
         }
         flags = {"saturated": loads.n_workers > full, "mixed": _mixed(loads)}
-        return Solution(outputs, _breakdown(seconds, sizes, loads, updates, wait), flags)
+        breakdown = _breakdown(seconds, sizes, loads, updates, wait)
+        return solution_of(outputs, breakdown, flags, (*seconds.values(), *sizes.values()))
 
 
 def _mixed(loads: Loads) -> BoolArray:

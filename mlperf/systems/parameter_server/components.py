@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
-from mlperf.systems.base.system import Setting, SystemComponent
+from mlperf.systems.base.system import Setting, Solution, SystemComponent
 
 # fmt: off
 COMPONENTS = (
@@ -57,6 +57,21 @@ class Loads:
         """Squared coefficient of variation of the service time; 0 where there is no service."""
         square = self.service_s**2
         return np.divide(self.service_std_s**2, square, out=np.zeros(np.shape(square)), where=square > 0.0)
+
+
+def solution_of(
+    outputs: Mapping[str, FloatArray],
+    breakdown_s: Mapping[str, Mapping[str, FloatArray]],
+    flags: Mapping[str, BoolArray],
+    inputs: Iterable[FloatArray],
+) -> Solution:
+    """The solution with every array of the shape that times and run broadcast to."""
+    shape = np.broadcast_shapes(*(value.shape for value in inputs))
+    return Solution(
+        {name: np.broadcast_to(value, shape) for name, value in outputs.items()},
+        {name: {key: np.broadcast_to(value, shape) for key, value in part.items()} for name, part in breakdown_s.items()},
+        {name: np.broadcast_to(value, shape) for name, value in flags.items()},
+    )
 
 
 def server_loads(times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Loads:

@@ -16,6 +16,7 @@ from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown, plain, records_frame
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.storage.store import envelope, model_from_dict, model_to_dict
+from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.validation.scores import ErrorSummary
 from mlperf.systems.coupling.queues import closed_queue, saturation_workers
 
@@ -90,6 +91,10 @@ class ServerPrediction(Shown):
         Of all workers together.
     lower, upper : array
         Prediction interval: of one run, updates a second; NaN where rows or groups are too few to tell.
+    level : float
+        Its coverage.
+    mean_staleness : array
+        Updates of others between a worker's fetch and its push: N - 1.
     step_s, wait_s : array
         From one update of a worker to its next, and the queueing in it, seconds.
     utilisation, saturation_workers : array
@@ -104,6 +109,8 @@ class ServerPrediction(Shown):
     updates_per_s: FloatArray
     lower: FloatArray
     upper: FloatArray
+    level: float
+    mean_staleness: FloatArray
     step_s: FloatArray
     wait_s: FloatArray
     utilisation: FloatArray
@@ -113,7 +120,12 @@ class ServerPrediction(Shown):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a configuration."""
-        return pd.DataFrame({name: getattr(self, name) for name in self.__slots__})
+        return pd.DataFrame({name: getattr(self, name) for name in self.__slots__ if name != "level"})
+
+    @property
+    def prediction_interval(self) -> Interval:
+        """The interval of one run as other models give it."""
+        return Interval(self.lower, self.upper, self.level)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -173,6 +185,8 @@ class ServerModel(Shown):
             updates_per_s=updates,
             lower=updates / factor,
             upper=updates * factor,
+            level=level,
+            mean_staleness=workers - 1.0,
             step_s=workers / updates,
             wait_s=queue.wait_s,
             utilisation=queue.utilisation,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -70,6 +72,27 @@ def test_more_workers_never_slow_and_the_server_sets_the_limit() -> None:
     found = SYSTEM.solve({"compute": 1.0, "push": 0.05}, {**RUN, "n_nodes": np.arange(1, 400)}).outputs
     assert (np.diff(found["epoch_s"]) <= 1e-9).all()
     assert float(found["epoch_s"][-1]) == pytest.approx(2000 * 0.05, rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["parameter-server", "stale-synchronous"])
+@pytest.mark.parametrize("slow_share", [0.0, 0.3])
+def test_a_million_configurations_take_seconds(name: str, slow_share: float) -> None:
+    """Up to 500 workers; 15 s are allowed for a whole search."""
+    rng = np.random.default_rng(1)
+    nodes, gpus = rng.integers(1, 64, 10**6), rng.integers(1, 9, 10**6)
+    run = {
+        **RUN,
+        "n_nodes": nodes,
+        "n_gpus_per_node": gpus,
+        "n_slow_workers": np.floor(slow_share * nodes * gpus),
+        "slow_factor": 1.5,
+    }
+    times = {"compute": rng.uniform(0.1, 1.0, 10**6), "compute_std": 0.05, "push": rng.uniform(0.001, 0.05, 10**6)}
+    started = time.process_time()
+    found = find_system(name).solve(times, {**run, "staleness_bound": rng.integers(0, 4, 10**6)})
+    assert time.process_time() - started < 15.0
+    assert np.isfinite(found.outputs["epoch_s"]).all()
 
 
 def test_what_cannot_run() -> None:

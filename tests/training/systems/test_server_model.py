@@ -72,6 +72,9 @@ def test_figures_belong_together(model: ServerModel) -> None:
     halved = model.predict(asked.assign(n_servers=2))
     assert (halved.updates_per_s > found.updates_per_s).all()
     assert len(found.to_frame()) == 3
+    assert found.mean_staleness.tolist() == [1.0, 3.0, 7.0]
+    assert found.prediction_interval.level == 0.95
+    assert (found.prediction_interval.lower < found.updates_per_s).all()
 
 
 def test_the_document_predicts_the_same_to_the_bit(model: ServerModel) -> None:
