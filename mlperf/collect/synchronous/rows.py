@@ -6,42 +6,40 @@ from typing import Any
 
 import numpy as np
 
-from mlperf.collect.synchronous.steps import LAPS
+from mlperf.collect.synchronous.steps import AFTER, BEFORE, MARKS
 from mlperf.core.arrays import FloatArray
 from mlperf.datasets.dictionary.synchronous_schema import PARTS
 
 
-def parts_of_steps(laps_s: FloatArray) -> dict[str, FloatArray]:
+def parts_of_steps(marks_s: FloatArray) -> dict[str, FloatArray]:
     """Seconds of each part in each step, their sum the mean step of the processes.
 
     Parameters
     ----------
-    laps_s : array, shape (n_processes, n_steps, 6)
-        In the order of `LAPS`.
+    marks_s : array, shape (n_processes, n_steps, 7)
+        In the order of `MARKS`, of one clock for all processes.
 
     Returns
     -------
     dict of str to array, shape (n_steps,)
-        Of `PARTS`: means over the processes; of ``exchange`` the least, which the process that arrived last has, and what the
-        others had to wait more is ``straggler``.
+        Of `PARTS`: means over the processes; ``exchange`` from the arrival of the last process, ``straggler`` the wait until then.
     """
-    laps = {name: laps_s[:, :, place] for place, name in enumerate(LAPS)}
-    mean = {name: values.mean(axis=0) for name, values in laps.items()}
-    last = laps["exchange"].min(axis=0)
+    laps = dict(zip(MARKS[1:], np.diff(marks_s, axis=2).mean(axis=0).T, strict=True))
+    last = marks_s[:, :, BEFORE].max(axis=0)
     return {
-        "input": mean["input"],
-        "forward": mean["forward"],
-        "backward": mean["backward"],
-        "exchange": last,
-        "straggler": mean["exchange"] - last,
-        "optimizer": mean["pack"] + mean["update"],
+        "input": laps["input"],
+        "forward": laps["forward"],
+        "backward": laps["backward"],
+        "exchange": marks_s[:, :, AFTER].mean(axis=0) - last,
+        "straggler": last - marks_s[:, :, BEFORE].mean(axis=0),
+        "optimizer": laps["pack"] + laps["update"],
     }
 
 
-def run_row(laps_s: FloatArray) -> dict[str, Any]:
-    """Means and spreads of one run over its steps; the parts of a single process have neither exchange nor straggler."""
-    parts = parts_of_steps(laps_s)
-    if len(laps_s) == 1:
+def run_row(marks_s: FloatArray) -> dict[str, Any]:
+    """Means and spreads of one run over its steps; a single process has neither exchange nor straggler."""
+    parts = parts_of_steps(marks_s)
+    if len(marks_s) == 1:
         # What two readings of the clock take is no exchange.
         parts["optimizer"] = parts["optimizer"] + parts["exchange"]
         parts["exchange"] = np.zeros_like(parts["exchange"])
@@ -52,9 +50,9 @@ def run_row(laps_s: FloatArray) -> dict[str, Any]:
 
 
 def exchange_row(times_s: FloatArray) -> dict[str, Any]:
-    """One isolated exchange: the process that arrived last, over the repetitions; ``times_s`` (n_processes, n_exchanges)."""
-    last = times_s.min(axis=0)
-    return {"n_exchanges": len(last), "exchange_s": float(np.median(last)), "exchange_std_s": spread(last)}
+    """Isolated exchanges, from the last arrival to the mean end; ``times_s`` (n_processes, n_exchanges, 2), begin and end."""
+    taken_s = times_s[:, :, 1].mean(axis=0) - times_s[:, :, 0].max(axis=0)
+    return {"n_exchanges": len(taken_s), "exchange_s": float(np.median(taken_s)), "exchange_std_s": spread(taken_s)}
 
 
 def spread(values: FloatArray) -> float:

@@ -10,7 +10,7 @@ MEANINGS = {
     "input": "reading the samples of a sub-batch into the network's input",
     "forward": "forward pass and loss",
     "backward": "backward pass",
-    "exchange": "the all-reduce on the process that arrived last (0: one process)",
+    "exchange": "the all-reduce, from the arrival of the last process to its mean end (0: one process)",
     "straggler": "mean wait of the processes for the one that arrived last (0: one process)",
     "optimizer": "packing the gradient, momentum and new weights",
 }
@@ -60,14 +60,14 @@ DDP_RUNS = TableSchema(
 
 DDP_EXCHANGE = TableSchema(
     "exchange",
-    "isolated all-reduce of one vector: one row is the median over its repetitions of the slowest process",
+    "isolated all-reduce of one vector: one row is the median over its repetitions",
     (
         Column("engine", "text", "", "what exchanges", choices=("numpy+mpi", "torch+gloo")),
         *COUNTS,
         Column("size_bytes", "integer", "bytes", "bytes of the vector", lower=1),
         Column("repeat", "integer", "", "number of the repeat", lower=1),
         Column("n_exchanges", "integer", "", "repetitions that the median is over", lower=1),
-        Column("exchange_s", "number", "s", "median time from the last arrival to the end"),
+        Column("exchange_s", "number", "s", "median time from the arrival of the last process to the mean end"),
         Column("exchange_std_s", "number", "s", "standard deviation over the repetitions", zero_when=ALWAYS),
     ),
     key=("engine", "n_nodes", "n_gpus_per_node", "size_bytes"),
