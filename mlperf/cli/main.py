@@ -23,6 +23,7 @@ COMMANDS = {
     "report": LazyCommand("mlperf.cli.commands.report:report", "Show what a model rests on: terms, tests, left-out errors."),
     "predict": LazyCommand("mlperf.cli.commands.predict:predict", "Predict epoch time and mean mini-batch size of an unseen CNN."),
     "compare": LazyCommand("mlperf.cli.commands.compare:compare", "Set predictions beside measurements."),
+    "calibrate": LazyCommand("mlperf.cli.commands.calibrate:calibrate", "Bring any predictor to a few measured rows."),
     "search": LazyCommand("mlperf.cli.commands.search:search", "Find the fastest run whose mean mini-batch size fits a window."),
     "kernels": LazyCommand("mlperf.cli.commands.kernels:kernels", "Study measured kernels, and predict kernels nobody has run."),
     "accuracy": LazyCommand("mlperf.cli.commands.accuracy:accuracy", "Score every method on open measurements."),

@@ -14,6 +14,7 @@ from mlperf.specs.data_types import SINGLE, data_type
 from mlperf.specs.network.fields import Figure, check_figures, check_keys, placed
 from mlperf.specs.network.toml import toml_text
 from mlperf.specs.optimizers import MOMENTUM_SGD, optimizer
+from mlperf.specs.run import RunSpec, run_from_dict, run_to_dict
 
 _FIGURES = (
     Figure("dataset_size", whole=True, least=1),
@@ -43,6 +44,8 @@ class JobSpec:
         Format of weights, activations and gradients on the device (`mlperf.specs.data_types`).
     optimizer : {"momentum_sgd", "sgd", "adam", "lars"}
         What applies the gradients (`mlperf.specs.optimizers`).
+    run : RunSpec, optional
+        What the run does besides its epochs: the table ``[run]`` of the file.
 
     Raises
     ------
@@ -57,6 +60,7 @@ class JobSpec:
     minibatch: tuple[float, float] | None = None
     data_type: str = SINGLE
     optimizer: str = MOMENTUM_SGD
+    run: RunSpec | None = None
 
     def __post_init__(self) -> None:
         check_figures(self, _FIGURES, "job")
@@ -94,14 +98,15 @@ def write_job(job: JobSpec, path: str | Path) -> None:
 
 def job_to_dict(job: JobSpec) -> dict[str, Any]:
     """``job`` as plain values."""
-    table = {key: getattr(job, key) for key in _KEYS}
+    table = {key: getattr(job, key) for key in _KEYS} | {"run": None if job.run is None else run_to_dict(job.run)}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in table.items() if value is not None}
 
 
 def job_from_dict(table: Mapping[str, Any]) -> JobSpec:
     """The job of a table as read from TOML or JSON."""
     check_keys(table, _KEYS, ("dataset_size",), "job")
-    return JobSpec(**table)
+    run = {"run": run_from_dict(table["run"])} if table.get("run") is not None else {}
+    return JobSpec(**{**table, **run})
 
 
 def _checked_window(window: object) -> tuple[float, float]:

@@ -42,6 +42,9 @@ MODEL_FILES: Mapping[str, ModelFile] = MappingProxyType(
         "kernels": ModelFile(
             "mlperf.studies.kernels.kernel_model:KernelModel", "of single kernels", "Ask it with mlperf kernels predict."
         ),
+        "mlperf-calibration": ModelFile(
+            "mlperf.planning.calibration.foreign:Calibration", "that calibrates a predictor", "Give it to mlperf calibrate --apply."
+        ),
         "exchange": ModelFile(
             "mlperf.training.collectives.exchange_model:ExchangeModel", "of an exchange", "Give it to mlperf train --exchange."
         ),

@@ -30,7 +30,7 @@ FOLDERS = {
     "features/code": ("processors", "."),
     "models": (".", "formula", "algebra", "online", "selection", "storage", "uncertainty", "validation", "inference", "estimators"),
     "models/estimators": (".", "members", "learning", "local", "stepwise", "choice"),
-    "planning": (".", "search", "systems", "partition", "whole_run"),
+    "planning": (".", "search", "systems", "partition", "whole_run", "calibration"),
     "report": ("text", "figures", "pages", "paper"),
     "specs": ("network", ".", "importers", "kernels", "zoo"),
     "studies": (".", "kernels", "open_data", "trainer", "judgement", "paper", "parallel"),

@@ -14,12 +14,15 @@ from mlperf.cli.framework.values import FOLDER, Counts, Words
 
 COMMANDS = {
     "asgd": LazyCommand("mlperf.cli.commands.asgd:asgd", "Train asynchronously for real and measure every component."),
+    "canonical": LazyCommand("mlperf.cli.commands.canonical:canonical", "Measure the innermost loops of layers by themselves."),
     "contraction": LazyCommand(
         "mlperf.cli.commands.contraction:contraction", "Generate, compile, check and time tensor contractions."
     ),
     "counters": LazyCommand("mlperf.cli.commands.counters:counters", "Run a command and count what it does."),
     "ddp": LazyCommand("mlperf.cli.commands.ddp:ddp", "Train synchronously on several processes and measure every part."),
     "kernel-counters": LazyCommand("mlperf.cli.commands.counters:kernel_counters", "Count what the kernels of a campaign do."),
+    "network": LazyCommand("mlperf.cli.commands.canonical:network", "Measure latency and bandwidth between two processes."),
+    "ps": LazyCommand("mlperf.cli.commands.ps:ps", "Train with parameter servers for real."),
 }
 KINDS = ("sgemm", "kernels", "steps", "updates")
 USUAL: dict[str, Any] = {"n_generated": 40}

@@ -104,6 +104,9 @@ OPEN_DATA: dict[str, tuple[OpenTable, ...]] = {
         OpenTable("resnet_runs", "one training run: run_s, init_s"),
         OpenTable("resnet_epochs", "one epoch of one run: time_s"),
     ),
+    "simumax": (
+        OpenTable("a100_pcie", "one layout of a language model: signed errors of a simulator, percent of the measured value"),
+    ),
     "vtrain": (
         OpenTable("single_node", "one GPT iteration on one machine: iteration_s"),
         OpenTable("multi_node", "one GPT iteration on 64 to 512 GPUs: iteration_s"),

@@ -132,6 +132,11 @@ def time_range_text(value_s: float, lower_s: float, upper_s: float, level: float
     return f"{value} {unit}{f' {of}' if of else ''}{interval}"
 
 
+def plain_time(seconds: float) -> str:
+    """A time without interval."""
+    return time_range_text(seconds, float("nan"), float("nan"), 0.95)
+
+
 def count_text(number: int, one: str, many: str = "") -> str:
     """A count with its noun: ``1 row``, ``1,204 rows``."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"

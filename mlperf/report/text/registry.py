@@ -34,6 +34,8 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
             "mlperf.collect.protocol.summary:Collected": View(),
             "mlperf.collect.trainer.summary:Trained": View(),
             "mlperf.collect.synchronous.summary:SynchronousRuns": View(),
+            "mlperf.collect.canonical.summary:MeasuredConstants": View(),
+            "mlperf.collect.servers.summary:ServerRuns": View(),
             "mlperf.collect.contraction.summary:CollectedContractions": View(),
             "mlperf.collect.counters.offers:Probe": View("mlperf.report.pages.features:probe_sections"),
             "mlperf.collect.counters.counted:Counted": View("mlperf.report.pages.features:counted_sections"),
@@ -91,6 +93,14 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.pages.predictions:prediction_figure",
                 answer="mlperf.report.pages.answers:epoch_answer",
             ),
+            "mlperf.planning.systems.prediction:SystemPrediction": View(
+                "mlperf.report.pages.systems:prediction_sections",
+                "mlperf.report.pages.systems:prediction_figure",
+                answer="mlperf.report.pages.systems:prediction_answer",
+            ),
+            "mlperf.planning.whole_run.result:WholeRun": View(
+                "mlperf.report.pages.whole_runs:whole_run_sections", answer="mlperf.report.pages.whole_runs:whole_run_answer"
+            ),
             "mlperf.planning.table_prediction:RowPredictions": View(
                 "mlperf.report.pages.table_rows:row_sections", answer="mlperf.report.pages.answers:rows_answer"
             ),
@@ -110,11 +120,24 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 answer="mlperf.report.pages.answers:rows_comparison_answer",
             ),
         },
+        "calibrate": {
+            "mlperf.planning.calibration.foreign:Calibration": View(
+                "mlperf.report.pages.calibrations:calibration_sections",
+                answer="mlperf.report.pages.calibrations:calibration_answer",
+            ),
+            "mlperf.planning.calibration.foreign:CalibratedRows": View(
+                "mlperf.report.pages.calibrations:calibrated_sections",
+                answer="mlperf.report.pages.calibrations:calibrated_answer",
+            ),
+        },
         "search": {
             "mlperf.planning.search.result:SearchResult": View(
                 "mlperf.report.pages.searches:search_sections",
                 "mlperf.report.pages.searches:search_figure",
                 answer="mlperf.report.pages.answers:search_answer",
+            ),
+            "mlperf.planning.systems.search:SystemSearch": View(
+                "mlperf.report.pages.systems:search_sections", answer="mlperf.report.pages.systems:search_answer"
             ),
             "mlperf.planning.search.machines:MachineSearch": View(
                 "mlperf.report.pages.searches:machines_sections",

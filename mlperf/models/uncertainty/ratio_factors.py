@@ -1,0 +1,193 @@
+"""Factors that bring a predictor's times to measured ones: one for all rows, or one a group, shrunk to the common one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.errors import DataError
+from mlperf.core.json_fields import Fields
+from mlperf.core.shown import Shown
+from mlperf.models.uncertainty.shrinkage import shrunken_shifts
+
+UNCHANGED, COMMON = -1, 0
+"""Depths that need no groups: factor 1, and one factor for all rows."""
+MOST_LEFT_ONE_OUT = 60
+N_FOLDS = 20
+"""Parts of more rows than are left out one by one."""
+
+Labels = np.ndarray[tuple[int, int], np.dtype[np.object_]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatioFactors(Shown):
+    """Fitted factors, on the logarithmic scale.
+
+    Attributes
+    ----------
+    depth : int
+        -1: nothing is changed; 0: one factor; d > 0: groups by the first d columns, each shrunk to its group by one column less.
+    common : float
+        Logarithm of the factor of all rows.
+    shifts : tuple of mappings
+        For 1, 2, ... columns: labels to what the group adds to the logarithm.
+    """
+
+    depth: int
+    common: float
+    shifts: tuple[Mapping[tuple[str, ...], float], ...] = ()
+
+    def log_factor(self, labels: Labels) -> FloatArray:
+        """Logarithm of each row's factor, shape (n_rows,); what is not known of a group is that of the group above it."""
+        found = np.full(len(labels), self.common)
+        for width, shifts in enumerate(self.shifts, start=1):
+            found += [shifts.get(tuple(row[:width]), 0.0) for row in labels]
+        return found
+
+    def knows(self, labels: Labels) -> BoolArray:
+        """Whether every group of a row was calibrated, shape (n_rows,)."""
+        return np.array([all(tuple(row[: at + 1]) in known for at, known in enumerate(self.shifts)) for row in labels], bool)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The factors as JSON types."""
+        groups = [[{"labels": list(labels), "shift": shift} for labels, shift in known.items()] for known in self.shifts]
+        return {"depth": self.depth, "common": self.common, "groups": groups}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> RatioFactors:
+        """The factors that `to_dict` wrote; DataError with the JSON path otherwise."""
+        with Fields(document, path) as fields:
+            depth, common = fields.integer("depth", lower=UNCHANGED), fields.number("common")
+            levels = fields.items("groups")
+        if len(levels) != max(depth, 0):
+            raise DataError(f"got {len(levels)} levels of groups, expected {max(depth, 0)}", place=f"{path}.groups")
+        return cls(depth, common, tuple(_shifts(level, f"{path}.groups[{at}]", at + 1) for at, level in enumerate(levels)))
+
+
+def _shifts(level: Any, path: str, width: int) -> dict[tuple[str, ...], float]:
+    found = {}
+    for at, group in enumerate(Fields({"level": level}, path).items("level")):
+        with Fields(group, f"{path}[{at}]") as fields:
+            found[fields.texts("labels", width)] = fields.number("shift")
+    return found
+
+
+def fit_factors(log_ratio: FloatArray, labels: Labels, depth: int) -> RatioFactors:
+    """Fit the factors of one depth.
+
+    Parameters
+    ----------
+    log_ratio : array, shape (n_rows,)
+        log(measured / predicted).
+    labels : array of str, shape (n_rows, n_columns)
+        Groups, the coarsest column first.
+    depth : int
+        See `RatioFactors`.
+
+    Returns
+    -------
+    RatioFactors
+        The common factor is the median ratio, which one wrong row does not move.
+    """
+    groups = group_columns(labels)
+    common, shifts = _fitted(log_ratio, groups.numbers, groups.n_groups, depth)
+    found = tuple(dict(zip(names, map(float, shift), strict=True)) for names, shift in zip(groups.names, shifts, strict=False))
+    return RatioFactors(depth, common, found)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupColumns:
+    """Groups by one column, by two, ..., as numbers.
+
+    Attributes
+    ----------
+    numbers : array of int, shape (n_rows, n_columns)
+        Each row's group by so many columns.
+    names : tuple of lists of tuples of str
+        Labels of each group.
+    """
+
+    numbers: IntArray
+    names: tuple[list[tuple[str, ...]], ...]
+
+    @property
+    def n_groups(self) -> tuple[int, ...]:
+        """Groups by one column, by two, ..."""
+        return tuple(map(len, self.names))
+
+
+def group_columns(labels: Labels) -> GroupColumns:
+    """Number the groups of every depth."""
+    found = [group_numbers(labels[:, : width + 1]) for width in range(labels.shape[1])]
+    numbers = np.stack([group_of for _, group_of in found], axis=1) if found else np.empty((len(labels), 0), np.int64)
+    return GroupColumns(numbers, tuple(names for names, _ in found))
+
+
+def group_numbers(labels: Labels) -> tuple[list[tuple[str, ...]], IntArray]:
+    """Distinct rows of labels in order of appearance, and the number of each row's, shape (n_rows,)."""
+    number: dict[tuple[str, ...], int] = {}
+    group_of = np.array([number.setdefault(tuple(row), len(number)) for row in labels], dtype=np.int64)
+    return list(number), group_of
+
+
+def _fitted(log_ratio: FloatArray, numbers: IntArray, n_groups: Sequence[int], depth: int) -> tuple[float, list[FloatArray]]:
+    """The common logarithm, and the shifts of the groups of each depth; 0 for groups without rows."""
+    if depth == UNCHANGED:
+        return 0.0, []
+    common = float(np.median(log_ratio))
+    rest, shifts = log_ratio - common, []
+    for at in range(depth):
+        shifts.append(shrunken_shifts(rest, numbers[:, at], n_groups[at]).shift)
+        rest = rest - shifts[-1][numbers[:, at]]
+    return common, shifts
+
+
+def row_folds(n_rows: int) -> list[IntArray]:
+    """Rows that are left out together: one by one, or of many every twentieth."""
+    n_folds = n_rows if n_rows <= MOST_LEFT_ONE_OUT else N_FOLDS
+    return [np.arange(start, n_rows, n_folds) for start in range(n_folds)]
+
+
+def left_out_residuals(log_ratio: FloatArray, groups: GroupColumns, depth: int, folds: Sequence[IntArray]) -> FloatArray:
+    """log(measured / calibrated prediction) of each row by factors that have not seen its fold, shape (n_rows,)."""
+    found = np.empty(len(log_ratio))
+    for test in folds:
+        train = np.ones(len(log_ratio), bool)
+        train[test] = False
+        common, shifts = _fitted(log_ratio[train], groups.numbers[train], groups.n_groups, depth)
+        found[test] = log_ratio[test] - common - sum(shift[groups.numbers[test, at]] for at, shift in enumerate(shifts))
+    return found
+
+
+def mean_error(residuals: FloatArray) -> float:
+    """Mean of |prediction / measured - 1|, of log(measured / prediction)."""
+    return float(np.mean(np.abs(np.expm1(-residuals))))
+
+
+def best_depth(log_ratio: FloatArray, groups: GroupColumns) -> int:
+    """The depth with the smallest mean left-out error; of equal ones the smallest, -1 where there is nothing to leave out."""
+    if len(log_ratio) < 2:
+        return UNCHANGED
+    folds = row_folds(len(log_ratio))
+    depths = range(UNCHANGED, len(groups.names) + 1)
+    errors = [mean_error(left_out_residuals(log_ratio, groups, depth, folds)) for depth in depths]
+    return int(depths[int(np.argmin(errors))])
+
+
+def chosen_left_out(log_ratio: FloatArray, groups: GroupColumns) -> FloatArray:
+    """Left-out residuals of each row where the depth, too, is chosen without its fold, shape (n_rows,)."""
+    found = np.empty(len(log_ratio))
+    for test in row_folds(len(log_ratio)):
+        train = np.delete(np.arange(len(log_ratio)), test)
+        depth = best_depth(log_ratio[train], GroupColumns(groups.numbers[train], groups.names))
+        found[test] = left_out_residuals(log_ratio, groups, depth, [test])[test]
+    return found
+
+
+def group_folds(groups: GroupColumns) -> list[IntArray]:
+    """Rows of each group of the coarsest column."""
+    return [np.flatnonzero(groups.numbers[:, 0] == number) for number in range(groups.n_groups[0])]

@@ -1,0 +1,160 @@
+"""Predicted rows beside measured ones: two tables joined on their keys, every row that has no partner named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import DataError, UsageError
+from mlperf.core.suggest import did_you_mean
+from mlperf.datasets.joining.join import Side, Table, check_columns, check_matched, check_once, read_side
+from mlperf.datasets.reading.any_table import TIME_SUFFIXES
+from mlperf.models.uncertainty.ratio_factors import Labels
+
+PREDICTED, MEASURED = "predicted", "measured"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Measured rows, each with its prediction.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Key columns, further columns of both tables, ``predicted`` and ``measured``; rows in the order of the measurements.
+    on, by : tuple of str
+        Key columns, and columns that make groups, the coarsest first.
+    predicted_column, measured_column : str
+        Names of the two values in their files.
+    n_unmeasured : int
+        Predicted rows that nobody measured.
+    data_sha256 : mapping
+        File to SHA-256.
+    """
+
+    frame: pd.DataFrame
+    on: tuple[str, ...]
+    by: tuple[str, ...]
+    predicted_column: str
+    measured_column: str
+    n_unmeasured: int
+    data_sha256: Mapping[str, str]
+
+    @property
+    def log_ratio(self) -> FloatArray:
+        """log(measured / predicted), shape (n_rows,)."""
+        return np.asarray(np.log(self.frame[MEASURED].to_numpy(float) / self.frame[PREDICTED].to_numpy(float)))
+
+    @property
+    def labels(self) -> Labels:
+        """Groups of the rows, shape (n_rows, n_columns)."""
+        return group_labels(self.frame, self.by)
+
+
+def group_labels(frame: pd.DataFrame, by: Sequence[str]) -> Labels:
+    """Cells of the grouping columns as texts, shape (n_rows, n_columns)."""
+    return np.asarray(frame[list(by)].astype(str).to_numpy(object).reshape(len(frame), len(by)))
+
+
+def read_pairs(
+    predicted: Table,
+    measured: Table,
+    *,
+    on: Sequence[str] = (),
+    by: Sequence[str] = (),
+    predicted_column: str | None = None,
+    measured_column: str | None = None,
+) -> Pairs:
+    """Join predictions with measurements.
+
+    Parameters
+    ----------
+    predicted, measured : DataFrame, str or Path
+        One row a configuration; a measurement may be repeated, a prediction not.
+    on : sequence of str
+        Key columns; by default all that both tables have, but for the values.
+    by : sequence of str
+        Columns of either table that make groups, the coarsest first.
+    predicted_column, measured_column : str, optional
+        The values; by default the one column of numbers that is no key, or the one time that both tables have.
+
+    Raises
+    ------
+    DataError
+        A column is missing or cannot be told, a key stands twice among the predictions, a measured row was not predicted, or a
+        value is not a number > 0; names file, line and column.
+    UsageError
+        A grouping column is a value.
+    """
+    left, right = read_side(measured, "measured rows", "keep"), read_side(predicted, "predicted rows", "error")
+    values = (
+        value_column(right, left, on, by, predicted_column, "--predicted-column"),
+        value_column(left, right, on, by, measured_column, "--measured-column"),
+    )
+    key = tuple(on) or tuple(str(name) for name in left.frame if name in right.frame.columns and name not in values)
+    if not key:
+        hint = "Give both the columns that tell a configuration, or name them: --on model,nodes."
+        raise DataError(f"has no column that {right.name} has too, expected key columns", place=left.name, hint=hint)
+    if any(name in values for name in by):
+        raise UsageError(f"got --by {', '.join(by)}, which holds a value, expected columns of labels")
+    for side, name in ((right, values[0]), (left, values[1])):
+        check_positive(side, name)
+    left, right = _named(left, values[1], MEASURED), _named(right, values[0], PREDICTED)
+    check_columns(left, right, key)
+    check_once(right, key)
+    check_matched(left, right, key)
+    shared = [name for name in right.frame if name in left.frame and name not in key]
+    frame = left.frame.merge(right.frame.drop(columns=shared), on=list(key), how="left", validate="many_to_one")
+    for name in by:
+        if name not in frame:
+            known = [str(column) for column in frame]
+            raise DataError(f"have no column {name!r}", place=f"{left.name} and {right.name}", hint=did_you_mean(name, known))
+    known_keys = pd.MultiIndex.from_frame(left.frame[list(key)])
+    lost = int((~pd.MultiIndex.from_frame(right.frame[list(key)]).isin(known_keys)).sum())
+    digests = {side.name: side.sha256 for side in (right, left) if side.sha256}
+    return Pairs(frame, key, tuple(by), *values, lost, digests)
+
+
+def value_column(own: Side, other: Side, on: Sequence[str], by: Sequence[str], asked: str | None, flag: str) -> str:
+    """Name of a table's column of values.
+
+    Raises
+    ------
+    DataError
+        It is missing, or several could be meant.
+    """
+    names = [str(name) for name in own.frame]
+    if asked is not None:
+        if asked not in names:
+            got = f"is missing: got {', '.join(names)}, expected also {asked!r}"
+            raise DataError(got, place=own.header_place(asked), hint=did_you_mean(asked, names))
+        return asked
+    numbers = [name for name in names if name not in on and name not in by and pd.api.types.is_numeric_dtype(own.frame[name])]
+    own_only = [name for name in numbers if name not in other.frame]
+    times = [name for name in numbers if name.endswith(TIME_SUFFIXES)]
+    for found in (numbers, own_only, times):
+        if len(found) == 1:
+            return found[0]
+    got = f"got {len(numbers)} columns of numbers that are no keys ({', '.join(numbers) or 'none'}), expected one"
+    raise DataError(got, place=own.header_place(numbers[0] if numbers else "?"), hint=f"Name it: {flag} NAME.")
+
+
+def check_positive(side: Side, name: str) -> None:
+    """Accept a column of numbers > 0; DataError with the line of the first other one."""
+    column = pd.to_numeric(side.frame[name], errors="coerce").to_numpy(float)
+    wrong = np.flatnonzero(~((column > 0.0) & np.isfinite(column)))
+    if len(wrong):
+        value = side.frame[name].tolist()[int(wrong[0])]
+        raise DataError(
+            f"got {value!r}, expected a number > 0", place=side.place(int(wrong[0]), [name]), hint="Times are positive."
+        )
+
+
+def _named(side: Side, name: str, new: str) -> Side:
+    """The same rows with the value under its new name; another column of that name keeps a name of its own."""
+    columns = {name: new} if name == new or new not in side.frame else {name: new, new: f"{new}_given"}
+    return replace(side, frame=side.frame.rename(columns=columns))

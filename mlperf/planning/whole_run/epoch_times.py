@@ -1,0 +1,96 @@
+"""What a whole run starts from: epoch times of configurations with what is uncertain of them, of any system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.errors import DataError, UsageError
+from mlperf.models.uncertainty.intervals import Interval
+
+SHOWN = ("cnn", "n_nodes", "n_gpus_per_node", "subbatch_size")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EpochTimes:
+    """Epochs of configurations; every array has shape (n_configs,).
+
+    Attributes
+    ----------
+    configs : DataFrame
+        One row a configuration, as it is shown.
+    epoch_s : array
+        Seconds of an epoch.
+    interval : Interval
+        Of one run's epoch.
+    n_nodes, n_gpus, dataset_size : array of int
+        Nodes and GPUs of the whole run, samples of an epoch.
+    in_domain : array of bool
+    draws : array, shape (n_draws, n_configs), optional
+        Joint draws of the epoch where there are some; they take the place of the interval.
+
+    Raises
+    ------
+    DataError
+        Shapes differ, a time is not > 0, or the interval does not hold it.
+    """
+
+    configs: pd.DataFrame
+    epoch_s: FloatArray
+    interval: Interval
+    n_nodes: IntArray
+    n_gpus: IntArray
+    dataset_size: IntArray
+    in_domain: BoolArray
+    draws: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        lower, upper = self.interval.lower, self.interval.upper
+        shapes = {
+            np.shape(each) for each in (self.epoch_s, lower, upper, self.n_nodes, self.n_gpus, self.dataset_size, self.in_domain)
+        }
+        if shapes != {(len(self.configs),)}:
+            raise DataError(
+                f"got arrays of shapes {sorted(shapes)}, expected one value of each a configuration", place="epoch times"
+            )
+        if not ((self.epoch_s > 0.0) & np.isfinite(self.epoch_s) & (lower <= self.epoch_s) & (self.epoch_s <= upper)).all():
+            raise DataError("expected epochs > 0 s inside their intervals", place="epoch times")
+
+    @classmethod
+    def of(cls, prediction: Any) -> EpochTimes:
+        """Of a prediction with ``epoch_s``, ``prediction_interval["epoch_s"]`` and ``run``, such as `mlperf.planning.Prediction`.
+
+        Raises
+        ------
+        UsageError
+            It predicts no epochs.
+        """
+        interval = getattr(prediction, "prediction_interval", {}).get("epoch_s")
+        if interval is None:
+            raise UsageError(f"got {type(prediction).__name__} without epochs, expected a prediction of epoch_s with its interval")
+        run, epoch_s = prediction.run, np.asarray(prediction.epoch_s, float)
+        columns = {name: getattr(run, name) for name in SHOWN[1:]}
+        names = getattr(prediction, "cnn", ())
+        shown = pd.DataFrame({**({"cnn": list(names)} if len(names) else {}), **columns})
+        inside = np.asarray(prediction.in_domain.get("epoch_s", np.ones(len(epoch_s))), bool)
+        return cls(shown, epoch_s, interval, run.n_nodes, run.n_gpus, run.dataset_size, inside)
+
+    def draw(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
+        """Draws of the epoch, shape (n_draws, n_configs).
+
+        Of an interval: log-normal on either side of the prediction, so that its bounds are quantiles and its middle the median; one
+        normal number a draw for all configurations, whose errors have one model behind them.
+        """
+        if self.draws is not None:
+            return np.asarray(self.draws[rng.integers(len(self.draws), size=n_draws)])
+        reach = float(ndtri(0.5 + self.interval.level / 2.0))
+        with np.errstate(divide="ignore"):
+            below = np.log(self.epoch_s / np.maximum(self.interval.lower, 1e-9 * self.epoch_s)) / reach
+        above = np.log(self.interval.upper / self.epoch_s) / reach
+        z = rng.standard_normal(n_draws)[:, None]
+        return np.asarray(self.epoch_s * np.exp(z * np.where(z < 0.0, below, above)))

@@ -1,0 +1,91 @@
+"""How whole runs are shown: time, chance of the deadline and price in the first line, then what the time is spent on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from mlperf.report.text.answer import Answer, count_text, plain_time, time_range_text
+from mlperf.report.text.numbers import Seconds, number_text
+from mlperf.report.text.views import Section
+
+if TYPE_CHECKING:
+    from mlperf.planning.whole_run.result import Spent, WholeRun
+
+MOST_ROWS = 40
+WORDS = {
+    "startup": "start-up",
+    "epochs": "epochs",
+    "input_wait": "waiting for input",
+    "validation": "validation",
+    "checkpoints": "checkpoints",
+    "failures": "failures: work done again, restarts",
+}
+
+
+def whole_run_answer(result: WholeRun) -> Answer:
+    """The one configuration's run, or that of the fastest."""
+    best = int(np.argmin(result.total.median))
+    row = result.configs.iloc[best]
+    named = f"{row['cnn']} on " if "cnn" in row else ""
+    where = f"{named}{row['n_nodes']} x {row['n_gpus_per_node']} GPUs of {result.machine}, sub-batch {row['subbatch_size']}"
+    several = len(result.configs) > 1
+    asked = f"{count_text(len(result.configs), 'configuration')}" if several else where
+    epochs = f"{result.epochs:g} epoch{'' if result.epochs == 1.0 else 's'} in "
+    told = [f"{f'fastest is {where}, ' if several else ''}{epochs}{time_text(result.total, best)}"]
+    if result.on_time_probability is not None and result.deadline_s is not None:
+        told.append(f"P(<= {plain_time(result.deadline_s)}) = {result.on_time_probability[best]:.2f}")
+    told += [spent_text(spent, best) for spent in (result.cost, result.energy) if spent is not None]
+    return Answer(asked, "; ".join(told), inside=bool(result.in_domain[best]))
+
+
+def time_text(total: Spent, index: int) -> str:
+    """A run's time with its interval."""
+    bounds = (float(total.interval.lower[index]), float(total.interval.upper[index]))
+    return time_range_text(float(total.median[index]), *bounds, total.interval.level)
+
+
+def spent_text(spent: Spent, index: int) -> str:
+    """An amount with its interval: ``412 EUR (380 to 455)``."""
+    middle, low, high = (number_text(float(each[index]), 3) for each in (spent.median, spent.interval.lower, spent.interval.upper))
+    return f"{middle} {spent.unit} ({low} to {high})"
+
+
+def whole_run_sections(result: WholeRun) -> tuple[Section, ...]:
+    """One row a configuration where there are several; what the time of one is spent on; the batch system's line."""
+    best = int(np.argmin(result.total.median))
+    sections = []
+    if len(result.configs) > 1:
+        sections.append(Section("Whole runs", result.to_frame().head(MOST_ROWS)))
+    sections.append(Section("What the time is spent on (means)", parts_frame(result, best)))
+    sections.append(Section("", text="\n".join(sentences(result, best))))
+    if len(result.configs) == 1:
+        sections.append(Section("", text=result.slurm_lines[0]))
+    return tuple(sections)
+
+
+def parts_frame(result: WholeRun, index: int) -> pd.DataFrame:
+    """Parts of one configuration's mean time."""
+    seconds = [float(part[index]) for part in result.parts_s.values()]
+    rows = [(WORDS[name], time, time / sum(seconds)) for name, time in zip(result.parts_s, seconds, strict=True) if time > 0.0]
+    names, times, shares = zip(*rows, ("together", sum(seconds), 1.0), strict=True)
+    told = pd.Series([Seconds(time) for time in times], dtype=object)
+    return pd.DataFrame({"part": names, "time": told, "share": shares})
+
+
+def sentences(result: WholeRun, index: int) -> list[str]:
+    """Limit, failures, checkpoints, power, and what is not counted."""
+    told = [
+        f"With probability {result.probability:g} the run ends within {plain_time(float(result.limit_s[index]))}; "
+        f"{result.n_draws:,} runs drawn."
+    ]
+    if result.n_failures[index] > 0.0:
+        told.append(f"Failures: {number_text(float(result.n_failures[index]), 3)} on average.")
+    every = float(result.checkpoint_every_s[index])
+    if np.isfinite(every):
+        told.append(f"A checkpoint every {plain_time(every)} of training.")
+    if result.power_source:
+        told.append(f"Power: {result.power_source}.")
+    return [*told, *(f"- {note}" for note in result.notes)]
