@@ -272,6 +272,8 @@ def store_run(study: Study, launch: Launch, counts: dict[str, Any], found: dict[
     mode, n_params = study.request.mode(launch.n_processes), study.cnns[counts["cnn"]].n_params
     told = {
         "mode": mode,
+        "overlap": 0,
+        "input_overlap": 0,
         "n_params": n_params,
         "size_bytes": FP32_BYTES * n_params,
         "dataset_size": study.dataset_sizes[counts["cnn"]],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlperf.collect.synchronous.rows import exchange_row, parts_of_steps, run_row
+from mlperf.collect.synchronous.rows import exchange_row, own_work, pair_spread, parts_of_steps, run_row
 from mlperf.datasets.dictionary.synchronous_schema import DDP_EXCHANGE, DDP_RUNS, PARTS
 
 #                  begin input forward backward pack exchange update
@@ -22,9 +22,21 @@ def test_the_exchange_begins_when_the_last_process_arrives_and_the_others_wait()
 def test_a_row_adds_up_and_has_every_column_of_its_table() -> None:
     row = run_row(np.repeat(MARKS, 3, axis=1) * [[[1.0], [2.0], [3.0]]])
     assert row["step_s"] == 22.0
-    assert row["step_std_s"] == 11.0
+    assert row["forward_std_s"] == pytest.approx(2.5)
     assert sum(row[f"{name}_s"] for name in PARTS) == pytest.approx(22.0)
-    told = {"mode", "engine", "cnn", "n_nodes", "n_gpus_per_node", "subbatch_size", "n_params", "size_bytes", "dataset_size"}
+    told = {
+        "overlap",
+        "input_overlap",
+        "mode",
+        "engine",
+        "cnn",
+        "n_nodes",
+        "n_gpus_per_node",
+        "subbatch_size",
+        "n_params",
+        "size_bytes",
+        "dataset_size",
+    }
     assert set(DDP_RUNS.names) == set(row) | told | {"repeat", "overshoot_s", "loss", "load"}
 
 
@@ -40,3 +52,18 @@ def test_the_isolated_exchange_is_from_the_last_arrival_to_the_mean_end() -> Non
     row = exchange_row(np.stack([begin, end], axis=2))
     assert (row["n_exchanges"], row["exchange_s"]) == (3, 3.0)
     assert set(DDP_EXCHANGE.names) == set(row) | {"engine", "n_nodes", "n_gpus_per_node", "size_bytes", "repeat"}
+
+
+def test_own_work_is_without_exchange_and_wait() -> None:
+    assert own_work(MARKS).tolist() == [[7.0], [9.0]]
+
+
+def test_the_spread_of_pairs() -> None:
+    """That of a normal distribution is its standard deviation; of 1 and 3 it is sqrt(pi); of one value nothing."""
+    assert pair_spread(np.array([[1.0], [3.0]])) == pytest.approx(np.sqrt(np.pi))
+    assert pair_spread(np.array([[1.0]])) == 0.0
+    draws = np.random.default_rng(0).normal(5.0, 2.0, (2, 20_000))
+    assert pair_spread(draws) == pytest.approx(2.0, rel=0.02)
+    slow = np.where(np.random.default_rng(1).random(20_000) < 0.01, 100.0, 1.0)
+    apart = np.maximum(*slow.reshape(2, -1)).mean() - slow.mean()
+    assert pair_spread(slow[None]) / np.sqrt(np.pi) == pytest.approx(apart, rel=0.1)
