@@ -17,7 +17,7 @@ from mlperf.training.collectives.train_exchange import train_exchange
 from mlperf.training.table.table_model import TableModel
 from mlperf.training.table.train_table import train_table
 
-SYSTEM = "data-parallel"
+SYSTEM, SUBBATCH = "data-parallel", "subbatch_size"
 COMPONENTS = ("input", "forward", "backward", "optimizer", "step_std")
 """What is trained on runs; the column of each is its name with ``_s``."""
 TOGETHER = ("alone_s", "alone_s * (n_gpus_per_node - 1)")
@@ -27,23 +27,22 @@ RUN = ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size", "overlap",
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedComponent:
-    """One component: a line in the sub-batch for each network on one process, and what further processes do to it.
+    """One component: each network on one process, and what further processes do to all of them.
 
     Attributes
     ----------
-    cnns : tuple of str
-        Networks that it knows.
-    alone, together : TableModel
-        On one process; on any number, from what it takes alone.
+    alone : mapping of str to TableModel
+        By network: on one process, from the sub-batch.
+    together : TableModel
+        On any number, from what it takes alone.
     """
 
-    cnns: tuple[str, ...]
-    alone: TableModel
+    alone: Mapping[str, TableModel]
     together: TableModel
 
     def predict(self, runs: pd.DataFrame) -> FloatArray:
         """Seconds, shape (n_runs,)."""
-        return self.together.predict(_with_alone(runs, self.alone, self.cnns))
+        return self.together.predict(_with_alone(runs, self.alone))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,12 +113,13 @@ def train_composed(runs: pd.DataFrame, exchange: pd.DataFrame, seed: int = 0) ->
 def train_component(column: str, runs: pd.DataFrame, seed: int = 0) -> TrainedComponent:
     """One component from runs of one process and of several."""
     one = runs[runs["n_gpus_per_node"] == 1]
-    cnns = tuple(sorted(one["cnn"].unique()))
-    terms = [term for place in range(len(cnns)) for term in (f"net_{place}", f"net_{place} * subbatch_size")]
-    alone = train_table(_with_networks(one, cnns).assign(time_s=one[column].to_numpy()), "time_s", method="nonnegative", terms=terms, seed=seed)
-    known = runs[runs["cnn"].isin(cnns)]
-    rows = _with_alone(known, alone, cnns).assign(time_s=known[column].to_numpy())
-    return TrainedComponent(cnns, alone, train_table(rows, "time_s", method="nonnegative", terms=TOGETHER, seed=seed))
+    alone = {
+        str(cnn): train_table(rows[[SUBBATCH, column]], column, method="ratio", terms=[SUBBATCH], seed=seed)
+        for cnn, rows in one.groupby("cnn")
+    }
+    known = runs[runs["cnn"].isin(list(alone))]
+    rows = _with_alone(known, alone).assign(time_s=known[column].to_numpy())
+    return TrainedComponent(alone, train_table(rows, "time_s", method="nonnegative", terms=TOGETHER, seed=seed))
 
 
 def isolated_s(model: ExchangeModel, runs: pd.DataFrame) -> FloatArray:
@@ -128,14 +128,13 @@ def isolated_s(model: ExchangeModel, runs: pd.DataFrame) -> FloatArray:
     return model.predict(n_gpus, runs["size_bytes"].to_numpy(float), runs["n_nodes"].to_numpy(float))
 
 
-def _with_networks(runs: pd.DataFrame, cnns: tuple[str, ...]) -> pd.DataFrame:
-    unknown = sorted(set(runs["cnn"]) - set(cnns))
+def _with_alone(runs: pd.DataFrame, alone: Mapping[str, TableModel]) -> pd.DataFrame:
+    unknown = sorted(set(runs["cnn"]) - set(alone))
     if unknown:
-        raise DataError(f"got a run of {unknown[0]!r}, expected one of {', '.join(cnns)}: it was never run on one process")
-    columns = {f"net_{place}": (runs["cnn"] == name).to_numpy(float) for place, name in enumerate(cnns)}
-    return pd.DataFrame(columns | {"subbatch_size": runs["subbatch_size"].to_numpy(float)})
-
-
-def _with_alone(runs: pd.DataFrame, alone: TableModel, cnns: tuple[str, ...]) -> pd.DataFrame:
-    seconds = alone.predict(_with_networks(runs, cnns))
+        raise DataError(f"got a run of {unknown[0]!r}, expected one of {', '.join(alone)}: it was never run on one process")
+    seconds = np.zeros(len(runs))
+    for cnn, model in alone.items():
+        here = (runs["cnn"] == cnn).to_numpy()
+        if here.any():
+            seconds[here] = model.predict(runs.loc[here, [SUBBATCH]])
     return pd.DataFrame({"alone_s": seconds, "n_gpus_per_node": runs["n_gpus_per_node"].to_numpy(float)})
