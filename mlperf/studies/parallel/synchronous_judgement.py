@@ -1,7 +1,7 @@
 """Synchronous runs that nothing was fitted to: which they are, how they are made, and how far predictions are off.
 
-``python -m mlperf.studies.parallel.synchronous_judgement commands PROTOCOL FOLDER`` writes the networks and prints the commands of the
-campaign; ``judge PROTOCOL FOLDER`` prints the verdict. The protocol is a TOML file, fixed before the runs.
+``python -m mlperf.studies.parallel.synchronous_judgement commands PROTOCOL FOLDER`` writes the networks and prints the commands of
+the campaign; ``judge PROTOCOL FOLDER`` prints the verdict. The protocol is a TOML file, fixed before the runs.
 """
 
 from __future__ import annotations
@@ -155,9 +155,7 @@ def group_of(runs: pd.DataFrame, protocol: Protocol) -> Any:
     return np.where(is_fitted, "", group)
 
 
-def judge(
-    runs: pd.DataFrame, exchange: pd.DataFrame, protocol: Protocol, train: Train = train_composed
-) -> SynchronousJudgement:
+def judge(runs: pd.DataFrame, exchange: pd.DataFrame, protocol: Protocol, train: Train = train_composed) -> SynchronousJudgement:
     """Train on the fitted runs of each mode, predict the others.
 
     Parameters

@@ -79,6 +79,6 @@ def test_a_failing_rank_is_named_and_finished_runs_are_kept(done: tuple[DdpReque
     study = prepare(request)
     (study.folder / "samples-digits.npz").write_bytes(b"")
     (todo, *_), _ = launches_to_run(study)
-    with pytest.raises(InterruptedRun, match="rank . of 2 failed"):
+    with pytest.raises(InterruptedRun, match=r"rank \d of 2 failed"):
         run_launch(study, todo)
     assert len(read_table(request.out / "runs.csv", DDP_RUNS)) == 1

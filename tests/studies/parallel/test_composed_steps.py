@@ -26,7 +26,13 @@ def made_runs(counts: tuple[int, ...] = (1, 2, 4), batches: tuple[int, ...] = (4
         noise = float(np.exp(0.01 * rng.standard_normal()))
         forward = (2e-4 + 1e-4 * batch) * (1.0 + 0.2 * (n - 1)) * noise * (2.0 if cnn == "b" else 1.0)
         exchange = FACTOR * exchange_of(float(n), SIZES[cnn])
-        parts = {"input_s": 1e-5 * batch, "forward_s": forward, "backward_s": 2.0 * forward, "exchange_s": exchange, "optimizer_s": 1e-4}
+        parts = {
+            "input_s": 1e-5 * batch,
+            "forward_s": forward,
+            "backward_s": 2.0 * forward,
+            "exchange_s": exchange,
+            "optimizer_s": 1e-4,
+        }
         setting = {"mode": "real", "cnn": cnn, "n_nodes": 1, "n_gpus_per_node": n, "subbatch_size": batch, "repeat": repeat + 1}
         fixed = {"overlap": 0, "input_overlap": 0, "dataset_size": 1000, "size_bytes": SIZES[cnn], "step_std_s": 1e-5}
         rows.append(setting | fixed | parts | {"step_s": sum(parts.values()) + 1e-5 * (n > 1)})

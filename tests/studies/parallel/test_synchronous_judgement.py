@@ -27,7 +27,14 @@ PROTOCOL = read_protocol(TOML)
 def made_runs() -> pd.DataFrame:
     """Steps of 1 ms a sample on one process, 2 more ms on two, 4 more on four."""
     rows = [
-        {"mode": mode, "cnn": cnn, "n_nodes": 1, "n_gpus_per_node": n, "subbatch_size": batch, "step_s": 1e-3 * (batch + 2 * np.log2(n))}
+        {
+            "mode": mode,
+            "cnn": cnn,
+            "n_nodes": 1,
+            "n_gpus_per_node": n,
+            "subbatch_size": batch,
+            "step_s": 1e-3 * (batch + 2 * np.log2(n)),
+        }
         for mode, counts in (("real", (1, 2)), ("emulated compute", (1, 2, 4)))
         for cnn in NETWORKS
         for n in counts
