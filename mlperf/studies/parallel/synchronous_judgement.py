@@ -191,7 +191,8 @@ def judged_mode(runs: pd.DataFrame, exchange: pd.DataFrame, protocol: Protocol, 
     slower = slowdown(fitted)
     n_gpus = asked["n_gpus_per_node"].to_numpy(float)
     measured = asked["step_s"].to_numpy()
-    return asked[[*CONFIGURATION, "group"]].assign(
+    columns = asked[[*CONFIGURATION, "group"]]
+    return pd.DataFrame(columns).assign(
         measured_s=measured,
         predicted_s=answers["step_s"].to_numpy(),
         error=answers["step_s"].to_numpy() / measured - 1.0,
