@@ -19,7 +19,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "runs": (
         *("waits", "latency_s", "bytes_per_s", "time_scale", "repeats", "minibatches", "epochs", "learning_rate", "seed"),
     ),
-    "limits": ("each", "mean", "regret", "kendall_tau"),
+    "limits": ("each", "mean", "regret", "kendall_tau", "baseline_ratio"),
     "baselines": ("efficiency_from",),
 }
 
