@@ -1,4 +1,4 @@
-"""Make or judge the parameter-server runs of the protocol: ``python docs/make_parallel.py run FOLDER``, then ``... judge FOLDER``."""
+"""Make or judge the parameter-server runs of the protocol: ``python docs/make_parallel.py run FOLDER``, then ``judge FOLDER``."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ CODES = ("blas", "scalar")
 
 
 def error_terms(received: Floats, activations: Floats) -> Floats:
-    """d = received * f'(a) of tanh: received * (1 - a^2) (eq. 3)."""
+    """D = received * f'(a) of tanh: received * (1 - a^2) (eq. 3)."""
     slope = np.multiply(activations, activations)
     np.subtract(np.float32(1.0), slope, out=slope)
     found: Floats = np.multiply(received, slope, out=slope)

@@ -229,6 +229,6 @@ def protocol(request: ServersRequest) -> dict[str, Any]:
         "waits": list(request.waits),
         "minibatches": request.minibatches,
         "learning_rate": request.learning_rate,
-        "accuracy": f"after {request.epochs} passes; beyond the run's own mini-batches by real gradients in a set order, without a clock",
+        "accuracy": f"after {request.epochs} passes; beyond the run's own mini-batches by real gradients, without a clock",
         "left_out": "the first mini-batch of every replica, and what ran while not all replicas did",
     }

@@ -123,7 +123,10 @@ def check_configuration(configuration: Configuration, net: Net, n_cores: int, *,
     rules: Sequence[tuple[bool, str]] = (
         (len(c.plan) != len(net.layers), f"got plans of {len(c.plan)} layers, expected {len(net.layers)} as {net.name} has"),
         (c.exchange not in EXCHANGES, f"got exchange {c.exchange!r}, expected one of {', '.join(EXCHANGES)}"),
-        (c.n_replicas < 1 or c.n_servers < 0 or c.minibatch_size < 1, "expected at least one replica, no server or some, one sample"),
+        (
+            c.n_replicas < 1 or c.n_servers < 0 or c.minibatch_size < 1,
+            "expected at least one replica, no server or some, one sample",
+        ),
         (c.n_replicas > 1 and c.n_servers == 0, f"got {c.n_replicas} replicas without a server, expected at least one"),
         (c.n_servers > net.n_params, "got more servers than parameters"),
     )

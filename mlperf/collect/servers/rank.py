@@ -67,7 +67,7 @@ def run_all(folder: Path, comm: Any) -> None:
 
 
 def run_one(run: Run, folder: Path, comm: Any, sleeper: Sleeper, images: Floats, labels: Any) -> None:
-    """This rank's part of one run, and its records."""
+    """Take part in one run, and write the records."""
     sleeper.overshoots_s.clear()
     wire = Wire(comm, run.limit_s)
     link = Link(*run.link) if run.link else None

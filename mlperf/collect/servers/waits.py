@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +13,7 @@ from mlperf.collect.protocol.clocks import load_average
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.collect.servers.configuration import Configuration
 from mlperf.collect.servers.net import Net
+from mlperf.core.errors import DataError
 from mlperf.datasets.dictionary.server_schema import SERVER_TABLES
 
 PASSES = {
@@ -78,12 +79,30 @@ def waits_of(rows: pd.DataFrame, configuration: Configuration, net: Net, time_sc
         Factor on all.
     """
     keyed = rows.groupby(["cnn", "layer", "n_stripes", "pass", "n_threads"])["time_s"]
-    rounds = {key: tuple(float(time_scale * each) for each in part) for key, part in keyed}
+    rounds: dict[Key, tuple[float, ...]] = {
+        (str(key[0]), str(key[1]), int(key[2]), str(key[3]), int(key[4])): tuple(float(time_scale * each) for each in part)
+        for key, part in keyed
+    }
     found = {}
     for number, (layer, plan) in enumerate(zip(net.layers, configuration.plan, strict=True)):
         for direction in PASSES[layer.kind]:
-            found[f"{number} {direction}"] = rounds[(net.name, layer.name, plan.n_stripes, direction, plan.n_threads)]
+            found[f"{number} {direction}"] = taken(rounds, (net.name, layer.name, plan.n_stripes, direction, plan.n_threads))
     if configuration.n_servers:
         size = -(-net.n_params // configuration.n_servers)
-        found["add"] = tuple(each / size for each in rounds[(net.name, ADDED, configuration.n_servers, "add", 1)])
+        found["add"] = tuple(each / size for each in taken(rounds, (net.name, ADDED, configuration.n_servers, "add", 1)))
     return found
+
+
+def taken(rounds: Mapping[Key, tuple[float, ...]], key: Key) -> tuple[float, ...]:
+    """The rounds of one segment.
+
+    Raises
+    ------
+    DataError
+        There are none.
+    """
+    if key not in rounds:
+        cnn, layer, n_stripes, direction, n_threads = key
+        got = f"got no rounds of {layer}, {n_stripes} stripes, {direction}, {n_threads} threads"
+        raise DataError(f"{got}, expected some", place=f"segments of {cnn}", hint="A wait is a measured round, never made up.")
+    return rounds[key]

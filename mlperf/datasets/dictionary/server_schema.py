@@ -15,7 +15,9 @@ CANONICAL = TableSchema(
     (
         Column("code", "text", "", "what runs the loops: blas (one sample at a time), or scalar", choices=("blas", "scalar")),
         Column("kind", "text", "", "kind of layer, or server: the addition of a received shard", choices=SEGMENT_KINDS),
-        Column("pass", "text", "", "which of the loops; backward: product and error terms; add: w += g of a server", choices=PASSES),
+        Column(
+            "pass", "text", "", "which of the loops; backward: product and error terms; add: w += g of a server", choices=PASSES
+        ),
         Column("n_connections", "integer", "", "multiply-adds of a sample; of a server the values added", zero_when=ALWAYS),
         Column("n_neurons", "integer", "", "values of f or f' of a sample", zero_when=ALWAYS),
         Column("working_set_bytes", "number", "bytes", "parameters and activations of the segment"),

@@ -61,7 +61,9 @@ def predict_period(fit: CanonicalFit, configuration: Configuration, net: Net, ne
         (segment_s(fit, layout, number) + messages_s(layout, number, configuration.minibatch_size, network)) / samples_at_once
         for number, samples_at_once in enumerate(plan.n_copies * plan.n_threads for plan in configuration.plan)
     )
-    minibatch_s = configuration.minibatch_size * sample_s + sum(ring_s(layout, number, network) for number in range(len(net.layers)))
+    minibatch_s = configuration.minibatch_size * sample_s + sum(
+        ring_s(layout, number, network) for number in range(len(net.layers))
+    )
     exchange_s = sync_s(fit, configuration, net, network) if configuration.n_servers else 0.0
     waits = configuration.exchange == SYNCHRONOUS
     period_s = minibatch_s + exchange_s if waits else max(minibatch_s, exchange_s)

@@ -16,9 +16,7 @@ from mlperf.core.errors import DataError
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "constants": ("code", "rounds", "seed"),
-    "runs": (
-        *("waits", "latency_s", "bytes_per_s", "time_scale", "repeats", "minibatches", "epochs", "learning_rate", "seed"),
-    ),
+    "runs": (*("waits", "latency_s", "bytes_per_s", "time_scale", "repeats", "minibatches", "epochs", "learning_rate", "seed"),),
     "limits": ("each", "mean", "regret", "kendall_tau", "baseline_ratio"),
     "baselines": ("efficiency_from",),
 }

@@ -125,7 +125,9 @@ def fit_rows(canonical: pd.DataFrame, network: pd.DataFrame | None, *, isotonic:
     codes, sizes = canonical["code"].unique(), canonical["minibatch_size"].unique()
     if len(codes) != 1 or len(sizes) != 1:
         got = f"got code {', '.join(codes)} with mini-batches {', '.join(map(str, sizes))}"
-        raise DataError(f"{got}, expected one of each", place="canonical", hint="Their times differ many times over: fit each alone.")
+        raise DataError(
+            f"{got}, expected one of each", place="canonical", hint="Their times differ many times over: fit each alone."
+        )
     alone = canonical[(canonical["n_threads"] == 1) & (canonical["round"] > 0)]
     parts, errors = [], []
     for kind in ("fc", "conv", "pool"):
@@ -152,7 +154,9 @@ def fit_kind(rows: pd.DataFrame, kind: str, seed: int, *, isotonic: bool) -> Ite
         if part.empty:
             continue
         octave = np.round(np.log2(part["working_set_bytes"])).astype(int) if kind == "fc" else pd.Series(0, index=part.index)
-        at = {number: float(np.exp(np.log(part.loc[octave == number, "working_set_bytes"]).mean())) for number in sorted(set(octave))}
+        at = {
+            number: float(np.exp(np.log(part.loc[octave == number, "working_set_bytes"]).mean())) for number in sorted(set(octave))
+        }
         columns = {f"{MULADD}_{number}": part["n_connections"] * (octave == number) for number in at}
         if constant:
             columns[constant] = part["n_neurons"]
@@ -211,7 +215,10 @@ def interference(rows: pd.DataFrame) -> list[tuple[str, str, str, float, float, 
     both = several.merge(pairs[pairs["n_threads"] == 1][[*keys, "time_s"]], on=keys, suffixes=("", "_alone"))
     both["ratio"] = both["time_s"] / both["time_s_alone"]
     middle = np.sqrt(both["working_set_bytes"].min() * both["working_set_bytes"].max())
-    for where, part in (("cached", both[both["working_set_bytes"] <= middle]), ("memory", both[both["working_set_bytes"] > middle])):
+    for where, part in (
+        ("cached", both[both["working_set_bytes"] <= middle]),
+        ("memory", both[both["working_set_bytes"] > middle]),
+    ):
         highest = 1.0
         for count, ratios in part.groupby("n_threads")["ratio"]:
             highest = max(highest, float(ratios.median()))

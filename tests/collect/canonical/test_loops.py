@@ -32,7 +32,7 @@ def conv_double(weights: np.ndarray, x: np.ndarray, kernel: int) -> np.ndarray:
     return np.tanh(np.stack(maps, axis=-1)).ravel()
 
 
-def slopes(function, values: np.ndarray, errors: np.ndarray) -> np.ndarray:  # noqa: ANN001
+def slopes(function, values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """Finite differences of errors . function(values) by every value."""
     found, flat = np.zeros(values.size), values.astype(np.float64).ravel()
     for place in range(flat.size):
@@ -43,7 +43,7 @@ def slopes(function, values: np.ndarray, errors: np.ndarray) -> np.ndarray:  # n
     return found
 
 
-def check(loops: Loops, function, x: np.ndarray, weights: np.ndarray) -> None:  # noqa: ANN001
+def check(loops: Loops, function, x: np.ndarray, weights: np.ndarray) -> None:
     """Activations, errors of the inputs and gradient against the double-precision layer."""
     out, saved = loops.forward(x)
     assert np.allclose(out.ravel(), function(weights.astype(float), x.astype(float)), atol=2e-6)

@@ -22,10 +22,10 @@ class Ends:
         seen.queues, seen.rank = self.queues, rank
         return seen
 
-    def Send(self, values: np.ndarray, to: int) -> None:  # noqa: N802 - MPI's name
+    def Send(self, values: np.ndarray, to: int) -> None:
         self.queues[to].put(values.copy())
 
-    def Recv(self, values: np.ndarray, source: int) -> None:  # noqa: N802, ARG002 - MPI's name
+    def Recv(self, values: np.ndarray, source: int) -> None:  # noqa: ARG002 - MPI's name
         values[...] = self.queues[self.rank].get(timeout=5.0)
 
 

@@ -21,7 +21,7 @@ ALONE = {"tiny-fc": "1x1x1/1x1x1", "tiny-conv": "1x1x1/1x1x1/1x1x1/1x1x1"}
 SPREAD = {"tiny-fc": ("2x1x1/1x2x1", "3x1x2/2x1x1"), "tiny-conv": ("2x1x1/2x1x1/2x1x1/1x1x1", "1x2x1/3x1x1/2x2x1/1x4x1")}
 
 
-def batches(net: Net, run) -> list[tuple[np.ndarray, np.ndarray]]:  # noqa: ANN001
+def batches(net: Net, run) -> list[tuple[np.ndarray, np.ndarray]]:
     """What the first replica of a run was given."""
     data, rng = digits_for(net), np.random.default_rng((run.seed, 0))
     chosen = [rng.integers(0, len(data.labels), run.configuration.minibatch_size) for _ in range(run.n_minibatches)]
@@ -70,7 +70,7 @@ def test_waits_are_marked_and_last_as_long_as_their_rounds(tmp_path: Path, run_t
     row = run_tiny(tmp_path, [table], **emulated).runs.iloc[0]
     assert row["mode"] == "emulated compute+network x200"
     segments = read_segments(tmp_path)
-    assert row["period_s"] == pytest.approx(16 * 200.0 * segments, rel=0.25)
+    assert 0.95 < row["period_s"] / (16 * 200.0 * segments) < 2.0
     assert run_tiny(tmp_path, [table], **emulated).n_done_before == 1
     assert len(read_table(tmp_path / "ps_runs.csv", PS_RUNS, "keep")) == 1
 

@@ -44,9 +44,7 @@ def test_going_on_learns_and_old_weights_learn_less(dense: Net) -> None:
     images = (np.eye(10)[labels] @ RNG.random((10, 64))).reshape(-1, 8, 8).astype(np.float32)
     configuration = configuration_from({"cnn": "a", "plan": "1x1x1/1x1x1", "n_replicas": 2, "n_servers": 1})
     start = dense.first_weights(0)
-    found = [
-        go_on(dense, configuration, start, images, labels, rate=0.3, delay=delay, n_updates=150, seed=0) for delay in (0, 20)
-    ]
+    found = [go_on(dense, configuration, start, images, labels, rate=0.3, delay=delay, n_updates=150, seed=0) for delay in (0, 20)]
     fresh, old = (accuracy(dense, weights, images, labels) for weights in found)
     assert fresh > 0.9
     assert accuracy(dense, start, images, labels) < 0.5

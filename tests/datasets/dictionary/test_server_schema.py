@@ -11,7 +11,7 @@ from mlperf.datasets.reading.read import read_table
 
 
 @pytest.mark.parametrize("schema", SERVER_TABLES.values(), ids=lambda schema: schema.name)
-def test_every_table_is_described_and_its_example_is_read(schema: TableSchema, tmp_path) -> None:  # noqa: ANN001
+def test_every_table_is_described_and_its_example_is_read(schema: TableSchema, tmp_path) -> None:
     assert [each.column for each in describe_columns(schema.name).columns] == list(schema.names)
     for example in schema.examples:
         path = tmp_path / f"{schema.name}.csv"

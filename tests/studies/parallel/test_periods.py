@@ -58,8 +58,8 @@ def test_threads_share_the_link_and_interfere(fit: CanonicalFit) -> None:
 class Simulation:
     """Replicas of one worker each and their servers, event by event, none of the program's code.
 
-    A replica computes, waits for the answer to its last push, pushes, and computes again (``overlapped``), or waits for the answer to
-    the push just made. A server takes one message at a time: it receives, adds, and sends.
+    A replica computes, waits for the answer to its last push, pushes, and computes again (``overlapped``), or waits for the answer
+    to the push just made. A server takes one message at a time: it receives, adds, and sends.
     """
 
     n_replicas: int
@@ -128,7 +128,7 @@ class Simulation:
                 push(replica, now)
                 waiting[replica] = now
 
-    def go_on(self, replica, now, push, next_round, held, read) -> None:  # noqa: ANN001
+    def go_on(self, replica, now, push, next_round, held, read) -> None:
         """What follows when the last answer is there."""
         if self.overlapped:
             push(replica, now)

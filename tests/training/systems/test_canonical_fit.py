@@ -34,7 +34,9 @@ def canonical(noise: float, seed: int = 0) -> pd.DataFrame:
     """A synthetic table: fc in three aspects, conv, a server, two processes at once."""
     rng, rows = np.random.default_rng(seed), []
 
-    def add(kind: str, direction: str, counts: tuple[int, int], held: float, time_s: float, n_threads: int = 1, number: int = 1) -> None:
+    def add(
+        kind: str, direction: str, counts: tuple[int, int], held: float, time_s: float, n_threads: int = 1, number: int = 1
+    ) -> None:
         values = ("blas", kind, direction, *counts, held, n_threads, 1, time_s * np.exp(noise * rng.standard_normal()))
         rows.append((*values, number, len(rows), 0.0, 0.0))
 
@@ -64,7 +66,12 @@ def network(noise: float) -> pd.DataFrame:
     """A synthetic ping-pong of one and two pairs."""
     rng = np.random.default_rng(1)
     rows = [
-        ("network", size, pairs, (LATENCY_S + PER_PAIR_S * (pairs - 1) + size / BYTES_PER_S) * np.exp(noise * rng.standard_normal()))
+        (
+            "network",
+            size,
+            pairs,
+            (LATENCY_S + PER_PAIR_S * (pairs - 1) + size / BYTES_PER_S) * np.exp(noise * rng.standard_normal()),
+        )
         for pairs in (1, 2)
         for size in 4 ** np.arange(0, 13)
         for _ in range(5)
@@ -100,7 +107,7 @@ def test_standard_errors_cover_the_planted_constants() -> None:
     assert np.mean(inside) > 0.75
 
 
-def test_the_constants_are_read_from_a_folder_and_told_as_a_table(tmp_path) -> None:  # noqa: ANN001
+def test_the_constants_are_read_from_a_folder_and_told_as_a_table(tmp_path) -> None:
     canonical(0.0).to_csv(tmp_path / "canonical.csv", index=False)
     network(0.0).assign(transport="loopback").to_csv(tmp_path / "network.csv", index=False)
     fit = fit_constants(tmp_path)
