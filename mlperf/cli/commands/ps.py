@@ -36,7 +36,7 @@ with cnn, plan, n_replicas, n_servers, exchange and minibatch_size. The same com
 @click.option("--repeats", type=click.IntRange(min=1), default=2, help="Runs of each configuration.")
 @click.option("--minibatches", type=click.IntRange(min=2), default=8, help="Length of a run, mini-batches of each replica.")
 @click.option("--epochs", type=click.IntRange(min=0), default=5, help="Passes over the data behind the accuracy.")
-@click.option("--learning-rate", type=float, default=0.05, help="Step for a mean gradient.")
+@click.option("--learning-rate", type=float, default=0.01, help="Step for a mean gradient.")
 @click.option("--code", type=Words(("blas", "scalar")), default="blas", help="Products by BLAS, or loops compiled by numba.")
 @click.option("--wait", default="", help="Parts to wait for: compute, or compute,network.")
 @click.option("--latency", "latency_s", type=float, default=5e-6, metavar="SECONDS", help="Of the network waited for.")

@@ -22,6 +22,7 @@ PASSES = {
     "pool": ("forward", "product"),
 }
 ADDED = "server"
+NAMES = ("cnn", "layer", "n_stripes", "pass", "n_threads")
 Key = tuple[str, str, int, str, int]
 
 
@@ -54,7 +55,7 @@ def measure_segments(folder: Path, cases: dict[Key, Case]) -> None:
         for key, blocks in zip(todo, together_s([cases[key] for key in todo], n_threads), strict=True):
             for number, time_s in enumerate(blocks, start=1):
                 sequence += 1
-                names = dict(zip(("cnn", "layer", "n_stripes", "pass", "n_threads"), key, strict=True))
+                names = dict(zip(NAMES, key, strict=True))
                 table.add([{**names, "time_s": time_s, **sample, "round": number, "sequence": sequence}])
         table.flush()
 
@@ -78,11 +79,9 @@ def waits_of(rows: pd.DataFrame, configuration: Configuration, net: Net, time_sc
     time_scale : float
         Factor on all.
     """
-    keyed = rows.groupby(["cnn", "layer", "n_stripes", "pass", "n_threads"])["time_s"]
-    rounds: dict[Key, tuple[float, ...]] = {
-        (str(key[0]), str(key[1]), int(key[2]), str(key[3]), int(key[4])): tuple(float(time_scale * each) for each in part)
-        for key, part in keyed
-    }
+    rounds: dict[Key, tuple[float, ...]] = {}
+    for *key, time_s in rows[[*NAMES, "time_s"]].itertuples(index=False, name=None):
+        rounds[tuple(key)] = (*rounds.get(tuple(key), ()), float(time_scale * time_s))
     found = {}
     for number, (layer, plan) in enumerate(zip(net.layers, configuration.plan, strict=True)):
         for direction in PASSES[layer.kind]:
