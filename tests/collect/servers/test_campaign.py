@@ -60,7 +60,9 @@ def test_every_push_is_applied_once_and_synchronous_replicas_are_one_large_batch
     for _ in range(6):
         chosen = np.concatenate([rng.integers(0, len(data.labels), 16) for rng in both])
         joined.append((data.images[chosen], np.eye(10, dtype=np.float32)[data.labels[chosen]]))
-    assert np.allclose(final_weights(run, tmp_path / "ps", dense), replay(dense, "blas", run.seed, joined, run.learning_rate), atol=1e-5)
+    assert np.allclose(
+        final_weights(run, tmp_path / "ps", dense), replay(dense, "blas", run.seed, joined, run.learning_rate), atol=1e-5
+    )
 
 
 @pytest.mark.slow
