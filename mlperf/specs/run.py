@@ -74,7 +74,9 @@ class RunSpec:
             raise DataError(f"got {every!r}, expected a number > 0 or {OPTIMAL!r}", place="run, checkpoint_every_s")
         if every == OPTIMAL and (self.node_mtbf_s is None or self.checkpoint_s == 0.0):
             hint = "The best interval weighs what a checkpoint costs against what a failure loses."
-            raise DataError("got 'optimal', expected checkpoint_s > 0 and node_mtbf_s with it", place="run, checkpoint_every_s", hint=hint)
+            raise DataError(
+                "got 'optimal', expected checkpoint_s > 0 and node_mtbf_s with it", place="run, checkpoint_every_s", hint=hint
+            )
 
     @property
     def after_failure_s(self) -> float:

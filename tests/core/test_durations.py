@@ -12,13 +12,24 @@ from mlperf.core.errors import DataError
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("12h", 43200), ("90min", 5400), ("90m", 5400), ("2d", 172800), ("1h30min", 5400), ("1 d 2 h", 93600), ("0.5h", 1800), (20, 20)],
+    [
+        ("12h", 43200),
+        ("90min", 5400),
+        ("90m", 5400),
+        ("2d", 172800),
+        ("1h30min", 5400),
+        ("1 d 2 h", 93600),
+        ("0.5h", 1800),
+        (20, 20),
+    ],
 )
 def test_durations(text: object, seconds: float) -> None:
     assert duration_s(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["12", "h", "12 parsecs", "1h30", "-3h", "", "1e3h", True, None, -1.0, float("nan"), "9" * 20 + "d"])
+@pytest.mark.parametrize(
+    "text", ["12", "h", "12 parsecs", "1h30", "-3h", "", "1e3h", True, None, -1.0, float("nan"), "9" * 20 + "d"]
+)
 def test_others_are_refused_with_their_place(text: object) -> None:
     with pytest.raises(DataError, match=re.escape("run, startup_s: got")):
         duration_s(text, "run, startup_s")

@@ -149,7 +149,9 @@ def predict_networks(
     sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
     cnns, machine = request.needed_cnns(), request.needed_machine()
     asked_about = (model, cnns, machine, request.needed_job())
-    result = predict_epoch(*asked_about, **sizes, **chosen) if observed is None else observed_epoch(asked_about, observed, sizes, chosen)
+    result = (
+        predict_epoch(*asked_about, **sizes, **chosen) if observed is None else observed_epoch(asked_about, observed, sizes, chosen)
+    )
     if timeline_path is not None:
         from mlperf.planning import PredictionOptions, simulated_configuration
         from mlperf.report.pages.timelines import write_timeline

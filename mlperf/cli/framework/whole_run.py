@@ -28,7 +28,9 @@ OPTIONS = (
     click.option("--probability", type=FRACTION, help=f"Of a run to end within the time limit.  [default: {LIMIT_PROBABILITY}]"),
     click.option("--run", "run_path", type=OLD_FILE, help="Whole run: TOML file with start-up, validation, checkpoints, failures."),
     click.option("--startup", type=Duration(), help="Whole run: time to the first step; overrides the file's, as do those below."),
-    click.option("--validation", type=click.FloatRange(min=0.0), help="Samples validated each epoch, as a fraction of the data set."),
+    click.option(
+        "--validation", type=click.FloatRange(min=0.0), help="Samples validated each epoch, as a fraction of the data set."
+    ),
     click.option("--checkpoint", type=Duration(), help="Time that one checkpoint stops the training."),
     click.option("--checkpoint-every", type=Duration("optimal"), help="Training time between checkpoints, or optimal."),
     click.option("--mtbf", type=Duration(), help="Mean time between failures of one node."),
@@ -56,8 +58,10 @@ class WholeRunAsked:
 
     def __bool__(self) -> bool:
         """Whether any flag asks for the whole run."""
-        return self.slurm or bool(self.given) or any(
-            each is not None for each in (self.deadline, self.price, self.probability, self.run_path)
+        return (
+            self.slurm
+            or bool(self.given)
+            or any(each is not None for each in (self.deadline, self.price, self.probability, self.run_path))
         )
 
     def of(self, prediction: Any, machine: MachineSpec, job: JobSpec, level: float, seed: int) -> WholeRun:

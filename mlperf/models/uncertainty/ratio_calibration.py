@@ -45,11 +45,11 @@ class RatioCalibration(Shown):
     n_rows : int
         Rows measured.
     error_before, error_after : float
-        Mean |prediction / measured - 1| without factors; and of left-out rows with them, the choice of groups repeated without each.
+        Mean |prediction / measured - 1| without factors; and of left-out rows with them, grouping chosen without each.
     error_by_depth : array, shape (n_columns + 2,)
         Mean left-out error of no factor, one factor, groups by one column, by two, ...
     left_out : array, shape (n_rows,)
-        log(measured / calibrated) of each row, calibrated without it, its grouping chosen without it; as predicted where nothing helps.
+        log(measured / calibrated) of each row, factor and grouping found without it; as predicted where nothing helps.
     of_rows : ResidualQuantiles
         Of log(measured / calibrated) of left-out rows.
     of_groups : ResidualQuantiles or None

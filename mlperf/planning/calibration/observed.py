@@ -35,7 +35,12 @@ from mlperf.training.model import Model
 
 COMPONENTS = tuple(component.name for component in FITTED)
 COLUMNS = {component.column: component.name for component in FITTED}
-TIMES = {"step_s": "gpu_iteration_s", "gpu_iteration_s": "gpu_iteration_s", "update_iteration_s": "update_iteration_s", "epoch_s": "epoch_s"}
+TIMES = {
+    "step_s": "gpu_iteration_s",
+    "gpu_iteration_s": "gpu_iteration_s",
+    "update_iteration_s": "update_iteration_s",
+    "epoch_s": "epoch_s",
+}
 """Columns that hold a sum of components, and the output that it is."""
 SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size")
 N_STEPS = 4
@@ -116,7 +121,11 @@ def read_observed(observed: Table, cnns: Sequence[CnnSpec], machine: MachineSpec
     if strange or not values:
         got = f"got column {strange[0]!r}" if strange else "got no measured time"
         hint = did_you_mean(strange[0], known) if strange else "Such as step_s or compute_gradient_s."
-        raise DataError(f"{got}, expected columns among {', '.join(known)}", place=side.header_place(strange[0] if strange else "step_s"), hint=hint)
+        raise DataError(
+            f"{got}, expected columns among {', '.join(known)}",
+            place=side.header_place(strange[0] if strange else "step_s"),
+            hint=hint,
+        )
     for name in values:
         check_positive(side, name)
     nets, number = _observed_networks(side, cnns)
@@ -133,7 +142,9 @@ def _observed_networks(side: Side, cnns: Sequence[CnnSpec]) -> tuple[list[CnnSpe
     """Networks of the rows, and the number of each row's: those asked about by name, else shipped ones."""
     if "cnn" not in side.frame:
         if len(cnns) != 1:
-            raise DataError(f"has no column cnn, expected one: {len(cnns)} networks are asked about", place=side.header_place("cnn"))
+            raise DataError(
+                f"has no column cnn, expected one: {len(cnns)} networks are asked about", place=side.header_place("cnn")
+            )
         return list(cnns), np.zeros(len(side.frame), np.int64)
     by_name = {each.name: each for each in cnns}
     names = [str(name) for name in pd.unique(side.frame["cnn"])]
@@ -191,7 +202,7 @@ def prior_spread(
 
 
 def _log_std(drawn_s: FloatArray) -> float:
-    """Spread of the logarithm of draws, shape (n_draws, n_configs), in the middle configuration; 0 for a component that is not there."""
+    """Spread of the logarithm of draws, shape (n_draws, n_configs), in the middle configuration; 0 where there is no such time."""
     drawn = np.atleast_2d(drawn_s)
     there = drawn.min(axis=0) > 0.0
     if not there.any() or len(drawn) < 2:
@@ -237,4 +248,3 @@ def combined(asked: Mapping[str, float] | None, found: Mapping[str, float]) -> d
     given = dict(asked or {})
     own = {name: factor * given.pop(name, 1.0) for name, factor in found.items() if factor != 1.0 or name in given}
     return {**own, **given}
-

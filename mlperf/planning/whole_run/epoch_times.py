@@ -51,9 +51,13 @@ class EpochTimes:
 
     def __post_init__(self) -> None:
         lower, upper = self.interval.lower, self.interval.upper
-        shapes = {np.shape(each) for each in (self.epoch_s, lower, upper, self.n_nodes, self.n_gpus, self.dataset_size, self.in_domain)}
+        shapes = {
+            np.shape(each) for each in (self.epoch_s, lower, upper, self.n_nodes, self.n_gpus, self.dataset_size, self.in_domain)
+        }
         if shapes != {(len(self.configs),)}:
-            raise DataError(f"got arrays of shapes {sorted(shapes)}, expected one value of each a configuration", place="epoch times")
+            raise DataError(
+                f"got arrays of shapes {sorted(shapes)}, expected one value of each a configuration", place="epoch times"
+            )
         if not ((self.epoch_s > 0.0) & np.isfinite(self.epoch_s) & (lower <= self.epoch_s) & (self.epoch_s <= upper)).all():
             raise DataError("expected epochs > 0 s inside their intervals", place="epoch times")
 

@@ -115,7 +115,9 @@ def draw_failures(
     saved = (n_whole + (rest > 0.0)) * checkpoint_s
     tries = [(n_whole, every + checkpoint_s), ((rest > 0.0).astype(float), rest + checkpoint_s)]
     failed, lost = _failed_tries(tries, mtbf, rng)
-    cut, cut_s = _failed_tries([(failed, np.full(len(work), restart_s)), (np.ones(len(work)), np.full(len(work), startup_s))], mtbf, rng)
+    cut, cut_s = _failed_tries(
+        [(failed, np.full(len(work), restart_s)), (np.ones(len(work)), np.full(len(work), startup_s))], mtbf, rng
+    )
     shape = np.broadcast_shapes(np.shape(work_s), np.shape(every_s), np.shape(mtbf_s))
     found = (failed + cut, lost + cut_s, failed * restart_s, saved)
     return FailureDraws(*(each.reshape(shape) for each in found))
@@ -136,7 +138,9 @@ def _failed_tries(
     return failed, lost
 
 
-def _lost_times(number: np.ndarray[tuple[int], np.dtype[np.int64]], length: FloatArray, mtbf_s: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _lost_times(
+    number: np.ndarray[tuple[int], np.dtype[np.int64]], length: FloatArray, mtbf_s: FloatArray, rng: np.random.Generator
+) -> FloatArray:
     """Sums of so many exponential times that are shorter than ``length``, shape (n,)."""
     total = int(number.sum())
     if total == 0:

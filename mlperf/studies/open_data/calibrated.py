@@ -1,4 +1,4 @@
-"""Task C13: a foreign predictor that is good already, calibrated on the rows that are left; does it help, and does its interval hold."""
+"""Task C13: a foreign predictor that is good already, calibrated on the rows that are left: does it help, do intervals hold."""
 
 from __future__ import annotations
 

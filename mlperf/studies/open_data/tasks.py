@@ -95,6 +95,7 @@ class Task:
 
 LINEAR = (("neusight", "linear"),)
 CAFFE = (("convnet_benchmarks", "caffe_layer_geometry"), ("convnet_benchmarks", "caffe_totals"))
+FOREIGN = (("simumax", "a100_pcie"),)
 WITH_INTERVALS = (
     ("mlpredict_cdec", "convolution"),
     ("mlperf_results", "resnet_systems"),
@@ -139,8 +140,7 @@ _TASKS = (
     Task("B2", "Step time is a N + b", (("mxnet_perf", "throughput_vs_batch"),), FACTORS, (), score_batches, sets=MODES),
     Task("B3", "Whole networks from multiply-accumulates and depth: why layer models are needed",
          (("cnn_benchmarks", "forward_backward"),), ONE_OF_SERIES, (), score_whole_networks, sets=SUBJECTS),
-    Task("C13", "A foreign predictor calibrated on a few measured rows", (("simumax", "a100_pcie"),), ONE_ROW, (), score_calibration,
-         sets=(SIMULATOR,)),
+    Task("C13", "A foreign predictor calibrated on few measured rows", FOREIGN, ONE_ROW, (), score_calibration, sets=(SIMULATOR,)),
     Task("D3", "Selection among collinear features", (("cmdare", "single_worker"),), ONE_CNN, WORKERS, score_selections),
     Task("T1", "What the command makes of these tables with stated terms", COMMANDED, "those of the tasks named", (), score_stated,
          sets=SUBJECTS_BY_TASK),

@@ -42,7 +42,10 @@ def test_a_prediction_of_any_system_gives_its_epochs() -> None:
     run = RunGrid.product([1, 2], [4], [8], 1000)
     interval = Interval(np.array([9.0, 4.0]), np.array([11.0, 6.0]), 0.95)
     prediction = SimpleNamespace(
-        epoch_s=np.array([10.0, 5.0]), prediction_interval={"epoch_s": interval}, run=run, in_domain={"epoch_s": np.array([True, False])}
+        epoch_s=np.array([10.0, 5.0]),
+        prediction_interval={"epoch_s": interval},
+        run=run,
+        in_domain={"epoch_s": np.array([True, False])},
     )
     found = EpochTimes.of(prediction)
     assert_allclose(found.n_gpus, [4, 8])

@@ -7,7 +7,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mlperf.planning.whole_run import failures
-from mlperf.planning.whole_run.failures import draw_failures, expected_time_s, optimal_interval_s, truncated_moments, young_interval_s
+from mlperf.planning.whole_run.failures import (
+    draw_failures,
+    expected_time_s,
+    optimal_interval_s,
+    truncated_moments,
+    young_interval_s,
+)
 
 
 def walked_run(
@@ -47,9 +53,7 @@ def test_draws_are_those_of_a_walk_through_the_events(
     work_s: float, every_s: float, checkpoint_s: float, restart_s: float, startup_s: float, mtbf_s: float
 ) -> None:
     rng = np.random.default_rng(3)
-    walked = np.array(
-        [walked_run(work_s, every_s, checkpoint_s, restart_s, startup_s, mtbf_s, rng) for _ in range(4000)]
-    )
+    walked = np.array([walked_run(work_s, every_s, checkpoint_s, restart_s, startup_s, mtbf_s, rng) for _ in range(4000)])
     found = draw_failures(np.full(40_000, work_s), np.array(every_s), checkpoint_s, restart_s, startup_s, np.array(mtbf_s), rng)
     drawn = startup_s + work_s + found.checkpoint_s + found.lost_s + found.restart_s
     error = walked[:, 0].std() / np.sqrt(len(walked))
