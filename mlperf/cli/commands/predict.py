@@ -148,10 +148,14 @@ def predict_networks(
     chosen = prediction_options(**options)
     sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
     cnns, machine = request.needed_cnns(), request.needed_machine()
-    asked_about = (model, cnns, machine, request.needed_job())
-    result = (
-        predict_epoch(*asked_about, **sizes, **chosen) if observed is None else observed_epoch(asked_about, observed, sizes, chosen)
-    )
+    if observed is None:
+        result = predict_epoch(model, cnns, machine, request.needed_job(), **sizes, **chosen)
+    else:
+        from mlperf.planning.calibration.observed import predict_observed
+
+        if timeline_path is not None:
+            raise UsageError("got --timeline with --observed, expected one", hint="A timeline shows what the model says by itself.")
+        result = predict_observed(model, cnns, machine, request.needed_job(), observed, **sizes, **chosen)
     if timeline_path is not None:
         from mlperf.planning import PredictionOptions, simulated_configuration
         from mlperf.report.pages.timelines import write_timeline
@@ -159,18 +163,11 @@ def predict_networks(
         asked = PredictionOptions(**chosen, optimizer=request.needed_job().optimizer)
         write_timeline(simulated_configuration(model, result, cnns, machine, asked), timeline_path)
         show.note(f"timeline written to {timeline_path}")
-    told = {"data_sha256": model.provenance["data_sha256"], "seed": chosen["seed"]}
+    told: dict[str, Any] = {"data_sha256": model.provenance["data_sha256"], "seed": chosen["seed"]}
     if whole:
         whole.show(whole.of(result, machine, request.needed_job(), chosen["level"], chosen["seed"]), show, **told)
         return
     show(result, **told)
-
-
-def observed_epoch(asked_about: tuple[Any, ...], observed: Path, sizes: dict[str, Any], chosen: dict[str, Any]) -> Any:
-    """Epochs calibrated on measured steps."""
-    from mlperf.planning.calibration.observed import predict_observed
-
-    return predict_observed(*asked_about, observed, **sizes, **chosen)
 
 
 def counted(model: Any, request: Request, counters_from: str, show: Show) -> Any:

@@ -91,7 +91,7 @@ class LogFactors(Shown):
         after = np.einsum("rc,cd,rd->r", shares, self.covariance, shares)
         other = np.maximum(np.square(output_std) - before, 0.0)
         whole = np.sqrt(np.maximum(after, 0.0) + other + np.square(noise_std))
-        return np.divide(whole, output_std, out=np.ones_like(whole), where=output_std > 0.0)
+        return np.asarray(np.divide(whole, output_std, out=np.ones_like(whole), where=output_std > 0.0), dtype=np.float64)
 
 
 def update_log_factors(

@@ -42,6 +42,7 @@ TIMES = {
     "epoch_s": "epoch_s",
 }
 """Columns that hold a sum of components, and the output that it is."""
+PASSED = ("method", "level", "n_draws", "seed", "closed", "factors")
 SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size")
 N_STEPS = 4
 """Gauss-Newton steps; sums of a few components need no more."""
@@ -82,7 +83,7 @@ def predict_observed(
         As `mlperf.predict_epoch` takes them.
     observed : DataFrame, str or Path
         One row a measured configuration: ``cnn`` (may be left out where one is asked about), ``n_nodes``, ``n_gpus_per_node``,
-        ``subbatch_size`` (left out: the machine's and the job's), and seconds: components (``compute_gradient_s``) or whole
+        ``subbatch_size`` (left out: the one asked about, else the job's), and seconds: components (``compute_gradient_s``) or whole
         iterations (``step_s`` or ``gpu_iteration_s``, ``update_iteration_s``, ``epoch_s``).
 
     Returns
@@ -97,8 +98,8 @@ def predict_observed(
     """
     asked = networks(cnn)
     where = machine_of(machine)
-    rows = read_observed(observed, asked, where, job)
-    plain = {name: options[name] for name in ("method", "level", "n_draws", "seed", "closed", "factors") if name in options}
+    rows = read_observed(observed, asked, where, job, {name: options.get(name) for name in SIZES})
+    plain: dict[str, Any] = {name: options[name] for name in PASSED if name in options}
     found = observed_factors(model, rows, where, PredictionOptions(**of_job(job, plain)))
     factors = combined(options.get("factors"), found.factors)
     prediction = predict_epoch(model, asked, where, job, **{**options, "factors": factors})
@@ -111,8 +112,10 @@ def predict_observed(
     return replace(prediction, confidence_interval=narrowed["mean"], prediction_interval=narrowed["run"], observed=told)
 
 
-def read_observed(observed: Table, cnns: Sequence[CnnSpec], machine: MachineSpec, job: JobSpec) -> ObservedRows:
-    """Read measured steps; see `predict_observed`."""
+def read_observed(
+    observed: Table, cnns: Sequence[CnnSpec], machine: MachineSpec, job: JobSpec, sizes: Mapping[str, Any] | None = None
+) -> ObservedRows:
+    """Read measured steps; see `predict_observed`. Sizes that the table leaves out are the one asked about, else the job's."""
     side = read_side(observed, "observed", "keep")
     frame = side.frame
     values = {str(name): str(name) for name in frame if str(name) in COLUMNS or str(name) in TIMES}
@@ -130,9 +133,12 @@ def read_observed(observed: Table, cnns: Sequence[CnnSpec], machine: MachineSpec
         check_positive(side, name)
     nets, number = _observed_networks(side, cnns)
     given = {"n_nodes": job.n_nodes, "n_gpus_per_node": machine.n_gpus_per_node, "subbatch_size": job.subbatch_size}
+    given |= {
+        name: counts[0] for name, size in (sizes or {}).items() if size is not None and len(counts := np.atleast_1d(size)) == 1
+    }
     given["dataset_size"] = job.dataset_size
-    sizes = {name: frame[name].to_numpy(int) if name in frame else default for name, default in given.items()}
-    configs = pd.DataFrame({"cnn": number, **sizes})
+    columns = {name: frame[name].to_numpy(int) if name in frame else default for name, default in given.items()}
+    configs = pd.DataFrame({"cnn": number, **columns})
     check_limits(machine, nets, configs)
     measured = {COLUMNS.get(name, TIMES.get(name, name)): frame[name].to_numpy(float) for name in values}
     return ObservedRows(tuple(nets), configs, measured)
@@ -149,7 +155,8 @@ def _observed_networks(side: Side, cnns: Sequence[CnnSpec]) -> tuple[list[CnnSpe
     by_name = {each.name: each for each in cnns}
     names = [str(name) for name in pd.unique(side.frame["cnn"])]
     nets = [by_name[name] if name in by_name else find_cnn(name) for name in names]
-    return nets, side.frame["cnn"].astype(str).map({name: at for at, name in enumerate(names)}).to_numpy(np.int64)
+    number = {name: at for at, name in enumerate(names)}
+    return nets, np.array([number[str(name)] for name in side.frame["cnn"]], dtype=np.int64)
 
 
 def observed_factors(model: Model, rows: ObservedRows, machine: MachineSpec, options: PredictionOptions) -> LogFactors:

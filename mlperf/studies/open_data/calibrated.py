@@ -45,7 +45,8 @@ def predictor_rows(folder: Path | None) -> pd.DataFrame:
     """Keys, ``predicted`` over measured time, and ``measured``, which is 1: only ratios are published."""
     frame = read_open("simumax", "a100_pcie", folder)
     ratio = 1.0 / (1.0 + frame["tflops_error_percent"].to_numpy(float) / 100.0)
-    return frame[list(KEYS)].assign(predicted=ratio, measured=1.0)
+    keys: pd.DataFrame = frame[list(KEYS)]
+    return keys.assign(predicted=ratio, measured=1.0)
 
 
 def calibrated_score(trial: Trial, rows: pd.DataFrame, name: str, role: str, by: tuple[str, ...]) -> Score:

@@ -117,9 +117,7 @@ def test_measured_steps_calibrate_the_prediction(model_path: str, tmp_path: Path
     step_s = 1.3 * plain["gpu_iteration_s"][0]
     (tmp_path / "steps.csv").write_text("step_s\n" + f"{step_s}\n{1.01 * step_s}\n{0.99 * step_s}\n", encoding="utf-8")
     words = (model_path, *RUN, "--observed", str(tmp_path / "steps.csv"))
-    # The rows name no sizes: they are of the job's, one node and sub-batch 1, so name them.
-    sized = pd.read_csv(tmp_path / "steps.csv").assign(n_nodes=2, subbatch_size=2)
-    sized.to_csv(tmp_path / "steps.csv", index=False)
+    # The rows name no sizes: they are those asked about.
     found = result_of("predict", *words)
     assert 1.1 < found["epoch_s"][0] / plain["epoch_s"][0] < 1.35
     text = invoke("predict", *words).stdout
