@@ -50,7 +50,7 @@ def test_groups_that_do_not_differ_are_said_so_and_unmeasured_rows_counted() -> 
     measured = measured.assign(step_s=1.2 * predicted["step_s"] * np.exp(0.01 * np.random.default_rng(0).standard_normal(30)))
     found = calibrate_tables(predicted, measured.iloc[:20], by=("net",))
     assert found.factors["factor"].iloc[0] == pytest.approx(1.2, rel=0.02)
-    assert any("10 predicted rows were not measured" in note for note in found.notes)
+    assert any("predicted rows that were not measured, and have no say: 10" in note for note in found.notes)
 
 
 def test_a_good_predictor_is_left_as_it_is() -> None:
