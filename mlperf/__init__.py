@@ -17,6 +17,8 @@ __getattr__, __dir__, __all__ = exports(
         "predict_epoch": "mlperf.planning",
         "search_runs": "mlperf.planning",
         "search_machines": "mlperf.planning",
+        "predict_system": "mlperf.planning",
+        "search_system": "mlperf.planning",
         "compare_runs": "mlperf.planning",
         "solve": "mlperf.systems.sprint.solve",
         "plot": "mlperf.report.text.views",

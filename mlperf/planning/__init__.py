@@ -13,6 +13,8 @@ __getattr__, __dir__, __all__ = exports(
         "recorded_threads": "mlperf.planning.timeline",
         "simulated_threads": "mlperf.planning.timeline",
         "simulated_configuration": "mlperf.planning.timeline",
+        "predict_system": "mlperf.planning.systems.predict",
+        "search_system": "mlperf.planning.systems.search",
         "compare_runs": "mlperf.planning.compare",
         "search_runs": "mlperf.planning.search.search",
         "search_machines": "mlperf.planning.search.machines",

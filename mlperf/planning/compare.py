@@ -172,7 +172,7 @@ def _steps_table(model: Model, campaign: Campaign, options: PredictionOptions) -
     calls = step_calls(model.gradient, [campaign.cnns[name] for name in names], configs)
     predicted = predict_steps(model.gradient, calls, options.method)
     interval = step_interval(model.score, options.method, predicted.step_s, options.level)
-    return _with_errors(
+    return with_errors(
         pd.DataFrame(
             {
                 "cnn": steps["cnn"],
@@ -213,10 +213,11 @@ def _runs_table(model: Model, campaign: Campaign, machine: MachineSpec, options:
         )
         for name in OUTPUTS
     ]
-    return _with_errors(pd.concat(parts, ignore_index=True))
+    return with_errors(pd.concat(parts, ignore_index=True))
 
 
-def _with_errors(table: pd.DataFrame) -> pd.DataFrame:
+def with_errors(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with ``relative_error`` and ``inside`` (the interval holds the measurement)."""
     return table.assign(
         relative_error=table["predicted"] / table["measured"] - 1.0,
         inside=(table["lower"] <= table["measured"]) & (table["measured"] <= table["upper"]),

@@ -57,8 +57,8 @@ class PredictedTimes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Mean:
-    """One component's mean seconds, its domain flags, and where they come from."""
+class ComponentMean:
+    """One component's mean seconds, its domain flags, and where they come from; arrays of shape (n_configs,)."""
 
     seconds: FloatArray
     inside: BoolArray
@@ -73,10 +73,10 @@ def predict_times(model: Model, inputs: ConfigurationInputs, method: str = PREDI
     DataError
         A component has neither a model nor a figure in the machine's specification, or a kernel was never measured.
     """
-    means = {component.name: _mean(model, inputs, component.name, method) for component in FITTED}
+    means = {component.name: component_mean(model, inputs, component.name, method) for component in FITTED}
     alone = (inputs.configs["n_nodes"] == 1).to_numpy(bool)
     payload = means[ALLREDUCE]
-    means[ALLREDUCE] = _Mean(np.where(alone, 0.0, payload.seconds), payload.inside | alone, payload.source)
+    means[ALLREDUCE] = ComponentMean(np.where(alone, 0.0, payload.seconds), payload.inside | alone, payload.source)
     if inputs.optimizer != MOMENTUM_SGD:
         means |= {name: _other_optimizer(means[name], inputs.optimizer) for name in SHARE_OPERATIONS}
     differences = () if model.measured_on is None else model.measured_on.differs_from(inputs.machine.processor)
@@ -108,24 +108,44 @@ def draw_times(
     measurement. A component without a model does not vary. Costs of the same runs are drawn together: what is uncertain of the
     shape of one is so of all.
     """
-    shared = int(rng.integers(2**63))
-    seconds: dict[str, FloatArray] = {}
-    for component in FITTED:
-        name = component.name
-        mean_s = getattr(predicted.times, component.column)
-        if name == GRADIENT:
-            drawn = _gradient_ratios(model, inputs.steps, predicted.method, kind, n_draws, rng)
-            seconds[name] = mean_s * np.where(_known_steps(model, inputs, predicted.method).measured, 1.0, drawn)
-        elif name in _run_costs(model):
-            seconds[name] = _drawn_costs(_run_costs(model)[name], inputs.columns, np.random.default_rng(shared), n_draws, kind)
-        elif name in model.components:
-            seconds[name] = model.components[name].sample(inputs.columns, rng, n_draws, kind)
-        else:
-            seconds[name] = mean_s
+    draws = Draws(kind, n_draws, int(rng.integers(2**63)), rng, predicted.method)
+    seconds = {
+        component.name: component_draws(model, inputs, component.name, getattr(predicted.times, component.column), draws)
+        for component in FITTED
+    }
     if inputs.optimizer != MOMENTUM_SGD:
         seconds |= {name: pass_ratio(inputs.optimizer) * seconds[name] for name in SHARE_OPERATIONS}
     seconds[ALLREDUCE] = np.where(inputs.configs["n_nodes"].to_numpy() == 1, 0.0, seconds[ALLREDUCE])
     return _times(model, seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How component times are drawn: of their means or of a run, how often, the seed that costs of the same runs share."""
+
+    kind: str
+    n_draws: int
+    shared_seed: int
+    rng: np.random.Generator
+    method: str = PREDICTOR
+
+
+def component_draws(model: Model, inputs: ConfigurationInputs, name: str, mean_s: FloatArray, draws: Draws) -> FloatArray:
+    """Draws of one component, shape (n_draws, n_configs); its mean where no model gives it."""
+    if name == GRADIENT:
+        drawn = _gradient_ratios(model, inputs.steps, draws.method, draws.kind, draws.n_draws, draws.rng)
+        return mean_s * np.where(_known_steps(model, inputs, draws.method).measured, 1.0, drawn)
+    if name in _run_costs(model):
+        rng = np.random.default_rng(draws.shared_seed)
+        return _drawn_costs(_run_costs(model)[name], inputs.columns, rng, draws.n_draws, draws.kind)
+    if name in model.components:
+        return model.components[name].sample(inputs.columns, draws.rng, draws.n_draws, draws.kind)
+    return mean_s
+
+
+def is_measured(model: Model, name: str) -> bool:
+    """Whether a model gives the component from measurements."""
+    return name == GRADIENT or name in _run_costs(model) or name in model.components
 
 
 def refuse_outside(predicted: PredictedTimes, inputs: ConfigurationInputs, rows: IntArray | None = None) -> None:
@@ -185,43 +205,54 @@ def _step_cv(model: Model) -> float:
     return model.score.step_cv if np.isfinite(model.score.step_cv) else 0.0
 
 
-def _mean(model: Model, inputs: ConfigurationInputs, name: str, method: str) -> _Mean:
+def component_mean(model: Model, inputs: ConfigurationInputs, name: str, method: str = PREDICTOR) -> ComponentMean:
+    """Mean seconds of one component of `mlperf.systems.sprint.components.FITTED`.
+
+    Raises
+    ------
+    DataError
+        It has neither a model nor a figure in the machine's specification, or a kernel was never measured.
+    """
     if name == GRADIENT:
         steps = predict_steps(model.gradient, inputs.steps, method)
         known = _known_steps(model, inputs, method)
-        return _Mean(_factor(model, method) * known.ratio * steps.step_s, steps.in_domain | known.measured, FITTED_HERE)
+        return ComponentMean(_factor(model, method) * known.ratio * steps.step_s, steps.in_domain | known.measured, FITTED_HERE)
     if name in _run_costs(model):
         return _of_runs(name, _run_costs(model)[name], inputs.columns)
     if name not in model.components:
         return _assumed(name, inputs)
     fitted = model.components[name]
-    return _Mean(fitted.predict(inputs.columns), fitted.in_domain(inputs.columns), FITTED_HERE)
+    return ComponentMean(fitted.predict(inputs.columns), fitted.in_domain(inputs.columns), FITTED_HERE)
 
 
-def _other_optimizer(measured: _Mean, optimizer: str) -> _Mean:
+def _other_optimizer(measured: ComponentMean, optimizer: str) -> ComponentMean:
     """The update thread's work on the momentum as so many more or fewer passes over vectors; nobody measured it."""
-    return _Mean(pass_ratio(optimizer) * measured.seconds, measured.inside, ASSUMED)
+    return ComponentMean(pass_ratio(optimizer) * measured.seconds, measured.inside, ASSUMED)
 
 
-def _elsewhere(mean: _Mean) -> _Mean:
+def _elsewhere(mean: ComponentMean) -> ComponentMean:
     """What was fitted on another processor: nothing was measured near it."""
-    return mean if mean.source in (ASSUMED, NONE_NEEDED) else _Mean(mean.seconds, np.zeros(len(mean.seconds), bool), OTHER_MACHINE)
+    return (
+        mean
+        if mean.source in (ASSUMED, NONE_NEEDED)
+        else ComponentMean(mean.seconds, np.zeros(len(mean.seconds), bool), OTHER_MACHINE)
+    )
 
 
-def _of_runs(name: str, parts: Sequence[FormAverage], columns: pd.DataFrame) -> _Mean:
+def _of_runs(name: str, parts: Sequence[FormAverage], columns: pd.DataFrame) -> ComponentMean:
     seconds, inside = np.zeros(len(columns)), np.ones(len(columns), bool)
     asked = (columns["n_nodes"] > 1).to_numpy(bool) if name == ALLREDUCE else inside.copy()
     if asked.any():
         rows = columns[asked]
         seconds[asked] = np.sum([part.predict(rows) for part in parts], axis=0)
         inside[asked] = np.logical_and.reduce([part.in_domain(rows) for part in parts])
-    return _Mean(seconds, inside, FITTED_HERE)
+    return ComponentMean(seconds, inside, FITTED_HERE)
 
 
-def _assumed(name: str, inputs: ConfigurationInputs) -> _Mean:
+def _assumed(name: str, inputs: ConfigurationInputs) -> ComponentMean:
     machine, columns = inputs.machine, inputs.columns
     if name == ALLREDUCE and (inputs.configs["n_nodes"] == 1).all():
-        return _Mean(np.zeros(len(columns)), np.ones(len(columns), bool), NONE_NEEDED)
+        return ComponentMean(np.zeros(len(columns)), np.ones(len(columns), bool), NONE_NEEDED)
     if name != ALLREDUCE or machine.latency_s is None or machine.bandwidth_bytes_per_s is None:
         raise DataError(
             f"component {name!r} was not measured and the machine's specification does not give it",
@@ -232,7 +263,7 @@ def _assumed(name: str, inputs: ConfigurationInputs) -> _Mean:
         )
     size_bytes = BYTES_PER_PARAM * columns["n_params"].to_numpy(float)
     seconds = allreduce_s("ring", size_bytes, columns["n_nodes"].to_numpy(float), machine.latency_s, machine.bandwidth_bytes_per_s)
-    return _Mean(seconds, np.zeros(len(columns), bool), ASSUMED)
+    return ComponentMean(seconds, np.zeros(len(columns), bool), ASSUMED)
 
 
 def _gradient_ratios(model: Model, steps: StepCalls, method: str, kind: str, n_draws: int, rng: np.random.Generator) -> FloatArray:

@@ -45,6 +45,9 @@ MODEL_FILES: Mapping[str, ModelFile] = MappingProxyType(
         "mlperf-calibration": ModelFile(
             "mlperf.planning.calibration.foreign:Calibration", "that calibrates a predictor", "Give it to mlperf calibrate --apply."
         ),
+        "exchange": ModelFile(
+            "mlperf.training.collectives.exchange_model:ExchangeModel", "of an exchange", "Give it to mlperf train --exchange."
+        ),
         "mlperf-quality": ModelFile(
             "mlperf.training.quality.quality_model:QualityModel", "of epochs to an accuracy", "Give it to mlperf search --quality."
         ),

@@ -7,8 +7,16 @@ from typing import Any
 
 import click
 
-from mlperf.cli.commands.predict import METHODS
-from mlperf.cli.framework.options import join_options, machine_option, model_argument, output_options, plot_option, seed_option
+from mlperf.cli.commands.predict import METHODS, SPRINT
+from mlperf.cli.framework.options import (
+    join_options,
+    machine_option,
+    model_argument,
+    output_options,
+    plot_option,
+    seed_option,
+    system_option,
+)
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import Words
 from mlperf.core.errors import UsageError
@@ -20,11 +28,13 @@ Examples:
   mlperf compare model.json campaign/
   mlperf compare model.json campaign/ --only vgg11 --max-error 0.08 --plot compare.svg
   mlperf compare model.json asgd-networks
+  mlperf compare model.json runs.csv --system data-parallel --machine cluster.toml
   mlperf compare table-model.json measured.csv --by device
 """
 )
 @model_argument
 @click.argument("source", metavar="SOURCE")
+@system_option
 @click.option("--only", "cnns", multiple=True, help="Compare this CNN only; may be repeated.")
 @machine_option
 @click.option("--method", type=Words(METHODS), help="How kernel times are predicted.  [default: learnt]")
@@ -34,14 +44,19 @@ Examples:
 @seed_option
 @plot_option
 @output_options
-def compare(model_path: Path, source: str, max_error: float | None, seed: int, show: Show, **options: Any) -> int:
+def compare(
+    model_path: Path, source: str, system: str | None, max_error: float | None, seed: int, show: Show, **options: Any
+) -> int:
     """Compare predictions with the training steps or asynchronous runs of the campaign SOURCE, or with the rows of a table."""
     import mlperf
     from mlperf.training.table.table_model import TableModel
 
     model = mlperf.load_model(model_path, "system", "table")
-    compared = table_rows if isinstance(model, TableModel) else campaign_runs
-    result = compared(model, source, seed, **options)
+    if system not in (None, SPRINT):
+        result = system_rows(model, str(system), source, seed, **options)
+    else:
+        compared = table_rows if isinstance(model, TableModel) else campaign_runs
+        result = compared(model, source, seed, **options)
     show(result, data_sha256=model.provenance["data_sha256"], seed=seed)
     if max_error is None or result.mape <= max_error:
         return 0
@@ -59,6 +74,26 @@ def campaign_runs(
     refuse(of_tables, "MODEL is of a campaign")
     found = None if machine is None else find_machine(machine)
     return mlperf.compare_runs(model, source, cnns=cnns or None, machine=found, method=method or METHODS[0], seed=seed)
+
+
+def system_rows(
+    model: Any,
+    system: str,
+    source: str,
+    seed: int,
+    *,
+    cnns: tuple[str, ...],
+    machine: Path | str | None,
+    method: str | None,
+    **of_tables: Any,
+) -> Any:
+    """Measured runs of a system, one a row."""
+    from mlperf.planning.systems.compare import compare_system
+
+    refuse({**of_tables, "cnns": cnns}, f"--system {system} compares every row of a table")
+    if machine is None:
+        raise UsageError("got no --machine, expected the one that was measured", hint="A TOML file or a shipped name.")
+    return compare_system(model, system, source, machine, method=method or METHODS[0], seed=seed)
 
 
 def table_rows(

@@ -9,12 +9,15 @@ import click
 
 from mlperf.cli.framework.options import (
     counter_options,
+    exchange_option,
     join_options,
     model_or_bundled,
     output_options,
     plot_option,
     seed_option,
+    settings_option,
     strict_option,
+    system_option,
 )
 from mlperf.cli.framework.request import Request, request_options
 from mlperf.cli.framework.show import Show
@@ -26,6 +29,7 @@ CLOSED_FORMS = ("phases", "convolution", "second_moment", "paper")
 REFINEMENTS = ("recursion",)
 METHODS = ("learnt", "linear", "ols", "paper")
 N_ITERATIONS = 5000
+SPRINT = "sprint"
 
 
 @click.command(
@@ -40,12 +44,16 @@ Examples:
   mlperf predict model.json --cnn vgg16 --machine kfc --job imagenet.toml --nodes 8 --deadline 12h --price prices.toml
   mlperf predict model.json --cnn vgg16 --machine kfc --job imagenet.toml --nodes 8 --slurm --probability 0.99 -q
   mlperf predict counters-model.json --cnn alexnet --machine kfc --dataset-size 1281167 --subbatch 4 --profile-run
+  mlperf predict --system data-parallel --cnn resnet50 --machine dgx-h100 --dataset-size 1281167 --nodes 1,2,4 --subbatch 32
   mlperf predict table-model.json --rows new.csv
   mlperf predict table-model.json --rows new.csv -o predicted.csv --by network
   mlperf predict table-model.json --rows new-nests.csv --join new-counts.csv --on kernel
 """
 )
 @model_or_bundled
+@system_option
+@settings_option
+@exchange_option
 @request_options
 @click.option("--rows", type=OLD_OR_INPUT, help="Table to predict with a table's model; - is the standard input.")
 @click.option("-o", "--output", type=NEW_FILE, help="With --rows: write every row with its prediction as CSV.")
@@ -83,6 +91,9 @@ Examples:
 @output_options
 def predict(
     model_path: Path,
+    system: str | None,
+    settings: tuple[tuple[str, tuple[float, ...]], ...],
+    exchange_path: Path | None,
     request: Request,
     rows: Path | None,
     output: Path | None,
@@ -111,7 +122,73 @@ def predict(
         return
     if output is not None or by is not None:
         raise UsageError("got -o or --by without --rows, expected the rows of a table", hint="For example --rows new.csv.")
+    if system not in (None, SPRINT):
+        refuse_of_sprint({"--timeline": timeline_path, "--observed": observed, **of_sprint(options)}, str(system))
+        options["exchange"] = read_exchange(exchange_path)
+        predict_systems(counted(model, request, counters_from, show), str(system), settings, request, options, whole, show)
+        return
+    refuse_of_systems(settings, exchange_path)
     predict_networks(model, request, counters_from, timeline_path, {**options, "observed": observed}, whole, show)
+
+
+def of_sprint(options: dict[str, Any]) -> dict[str, Any]:
+    """The flags that only the SPRINT equations understand, as given."""
+    flags = ("refine", "compare_forms", "simulate", "distributions", "elasticities")
+    return {f"--{name.replace('_', '-')}": options[name] for name in flags}
+
+
+def refuse_of_sprint(given: dict[str, Any], system: str) -> None:
+    """Refuse flags that another system than SPRINT does not understand."""
+    for flag, value in given.items():
+        if value:
+            raise UsageError(f"got {flag} with --system {system}, which only sprint understands", hint="Leave it out.")
+
+
+def refuse_of_systems(settings: tuple[tuple[str, tuple[float, ...]], ...], exchange_path: Path | None) -> None:
+    """Refuse flags that SPRINT does not understand."""
+    hint = "Name another system: --system data-parallel."
+    if settings:
+        raise UsageError(f"got --set {settings[0][0]}, but sprint has no settings", hint=hint)
+    if exchange_path is not None:
+        raise UsageError("got --exchange, but sprint's exchange comes from its campaign", hint=hint)
+
+
+def read_exchange(path: Path | None) -> Any:
+    """The model of an exchange in a file; None where there is none."""
+    from mlperf import load_model
+
+    return None if path is None else load_model(path, "exchange")
+
+
+def predict_systems(
+    model: Any,
+    system: str,
+    settings: tuple[tuple[str, tuple[float, ...]], ...],
+    request: Request,
+    options: dict[str, Any],
+    whole: WholeRunAsked,
+    show: Show,
+) -> None:
+    """Epochs of networks under another system than SPRINT."""
+    from mlperf import predict_system
+
+    names = ("method", "level", "seed", "strict", "exchange")
+    chosen = {name: options[name] for name in names} | {"factors": dict(options["factors"])}
+    sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
+    cnns, machine, job = request.needed_cnns(), request.needed_machine(), request.needed_job()
+    result = predict_system(model, system, cnns, machine, job, settings=dict(settings), **sizes, **chosen)
+    show_or_whole_run(model, result, machine, request, options, whole, show)
+
+
+def show_or_whole_run(
+    model: Any, result: Any, machine: Any, request: Request, options: dict[str, Any], whole: WholeRunAsked, show: Show
+) -> None:
+    """Show a prediction, or the whole run that it makes where one was asked for."""
+    told = {"data_sha256": model.provenance["data_sha256"], "seed": options["seed"]}
+    if whole:
+        whole.show(whole.of(result, machine, request.needed_job(), options["level"], options["seed"]), show, **told)
+        return
+    show(result, **told)
 
 
 def predict_table_rows(
@@ -142,8 +219,7 @@ def predict_networks(
     if isinstance(model, TableModel):
         hint = "A network is predicted with the model of a campaign (mlperf train CAMPAIGN)."
         raise UsageError(f"got the model of a table ({model.target}) without --rows, expected rows to predict", hint=hint)
-    if counters_from is not None:
-        model = counted(model, request, counters_from, show)
+    model = counted(model, request, counters_from, show)
     observed = options.pop("observed")
     chosen = prediction_options(**options)
     sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
@@ -163,15 +239,13 @@ def predict_networks(
         asked = PredictionOptions(**chosen, optimizer=request.needed_job().optimizer)
         write_timeline(simulated_configuration(model, result, cnns, machine, asked), timeline_path)
         show.note(f"timeline written to {timeline_path}")
-    told: dict[str, Any] = {"data_sha256": model.provenance["data_sha256"], "seed": chosen["seed"]}
-    if whole:
-        whole.show(whole.of(result, machine, request.needed_job(), chosen["level"], chosen["seed"]), show, **told)
-        return
-    show(result, **told)
+    show_or_whole_run(model, result, machine, request, options, whole, show)
 
 
-def counted(model: Any, request: Request, counters_from: str, show: Show) -> Any:
-    """The model with counters of the networks to predict."""
+def counted(model: Any, request: Request, counters_from: str | None, show: Show) -> Any:
+    """The model with counters of the networks to predict, where they were asked for."""
+    if counters_from is None:
+        return model
     from mlperf.training.with_counters import with_counters
 
     sizes = request.subbatch_size or request.needed_job().subbatch_size

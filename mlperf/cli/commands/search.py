@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mlperf.cli.commands.predict import METHODS
-from mlperf.cli.framework.options import minibatch_option, models_argument, output_options, plot_option, seed_option, strict_option
+from mlperf.cli.commands.predict import METHODS, SPRINT, read_exchange, refuse_of_sprint, refuse_of_systems
+from mlperf.cli.framework.options import (
+    exchange_option,
+    minibatch_option,
+    models_argument,
+    output_options,
+    plot_option,
+    seed_option,
+    settings_option,
+    strict_option,
+    system_option,
+)
 from mlperf.cli.framework.request import Request, machines_request_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import OLD_FILE, Factors, Words
@@ -33,6 +43,9 @@ Examples:
 """
 )
 @models_argument
+@system_option
+@settings_option
+@exchange_option
 @machines_request_options
 @minibatch_option
 @click.option("--window-quantile", type=FRACTION, help="The window bounds this quantile of the mini-batch size, not its mean.")
@@ -55,6 +68,9 @@ Examples:
 @output_options
 def search(
     model_paths: tuple[Path, ...],
+    system: str | None,
+    settings: tuple[tuple[str, tuple[float, ...]], ...],
+    exchange_path: Path | None,
     request: Request,
     machines: tuple[MachineSpec, ...],
     quality: Path | None,
@@ -82,14 +98,45 @@ def search(
         "seed": seed,
     }
     job = request.needed_job()
-    result: Any
-    if len(machines) == 1:
-        result = mlperf.search_runs(models[paths[0]], cnns[0], machines[0], job, **options)
+    if system not in (None, SPRINT):
+        options["exchange"] = read_exchange(exchange_path)
+        result = of_system(models[paths[0]], str(system), cnns[0], machines, job, dict(settings), options)
     else:
-        pairs = [(models[path], machine) for path, machine in zip(paths, machines, strict=True)]
-        result = mlperf.search_machines(pairs, cnns[0], job, **options)
+        refuse_of_systems(settings, exchange_path)
+        result = of_sprint(models, paths, cnns[0], machines, job, options)
     show(result, data_sha256=read_of(models), seed=seed)
     return 0 if len(result.best) else 1
+
+
+def of_system(
+    model: Any,
+    system: str,
+    cnn: Any,
+    machines: tuple[MachineSpec, ...],
+    job: Any,
+    settings: dict[str, Any],
+    options: dict[str, Any],
+) -> Any:
+    """The search of another system than SPRINT, on one machine."""
+    import mlperf
+
+    refused = {f"--{name.replace('_', '-')}": options.pop(name) for name in ("quality", "window_quantile", "min_probability")}
+    refuse_of_sprint(refused, system)
+    if len(machines) > 1:
+        raise UsageError(f"got {len(machines)} machines with --system {system}, expected one", hint="Search them one by one.")
+    return mlperf.search_system(model, system, cnn, machines[0], job, settings=settings, **options)
+
+
+def of_sprint(
+    models: dict[Path, Any], paths: tuple[Path, ...], cnn: Any, machines: tuple[MachineSpec, ...], job: Any, options: dict[str, Any]
+) -> Any:
+    """The search of SPRINT, on one machine or several."""
+    import mlperf
+
+    if len(machines) == 1:
+        return mlperf.search_runs(models[paths[0]], cnn, machines[0], job, **options)
+    pairs = [(models[path], machine) for path, machine in zip(paths, machines, strict=True)]
+    return mlperf.search_machines(pairs, cnn, job, **options)
 
 
 def paired(model_paths: tuple[Path, ...], machines: tuple[MachineSpec, ...]) -> tuple[Path, ...]:

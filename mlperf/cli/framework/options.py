@@ -12,7 +12,19 @@ import click
 from mlperf.cli.framework.group import command_words, record_name
 from mlperf.cli.framework.outputs import CONFIG, check_outputs
 from mlperf.cli.framework.show import Settings, Show
-from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, OLD_MODEL, Counts, NameList, NameOrFile, TermList, Window, Words
+from mlperf.cli.framework.values import (
+    NEW_FILE,
+    OLD_FILE,
+    OLD_MODEL,
+    Counts,
+    NameList,
+    NameOrFile,
+    SettingValues,
+    SystemName,
+    TermList,
+    Window,
+    Words,
+)
 from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.progress import Bar, Silent, progress_shown
@@ -145,6 +157,25 @@ def default_model() -> str:
 model_argument = click.argument("model_path", metavar="MODEL", type=OLD_MODEL)
 model_or_bundled = click.argument("model_path", metavar="[MODEL]", type=OLD_MODEL, default=default_model)
 models_argument = click.argument("model_paths", metavar="[MODEL]...", nargs=-1, type=OLD_MODEL)
+system_option = click.option(
+    "--system",
+    type=SystemName(),
+    metavar="NAME",
+    help="How the parts of a run couple: sprint, data-parallel, ...  [default: sprint]",
+)
+settings_option = click.option(
+    "--set",
+    "settings",
+    type=SettingValues(),
+    multiple=True,
+    help="Setting of the system: accumulation=4 or 1,2,4; may be repeated.",
+)
+exchange_option = click.option(
+    "--exchange",
+    "exchange_path",
+    type=OLD_FILE,
+    help="Measured exchange of the system: what mlperf train --component exchange wrote.",
+)
 minibatch_option = click.option("--minibatch", type=Window(), help="Window of the mean mini-batch size, samples per update.")
 
 

@@ -148,6 +148,47 @@ class Counts(click.ParamType):  # type: ignore[type-arg]
         return range(first, last + 1, step)
 
 
+class SettingValues(click.ParamType):  # type: ignore[type-arg]
+    """``NAME=VALUE`` or ``NAME=VALUE,VALUE,...``, a setting of a system and numbers."""
+
+    name = "name=values"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, tuple[float, ...]]:
+        """Return (setting, values)."""
+        if isinstance(value, tuple):
+            return value
+        setting, _, numbers = str(value).partition("=")
+        try:
+            values = tuple(float(number) for number in numbers.split(","))
+        except ValueError:
+            values = ()
+        if not setting.strip() or not values or not all(number == number for number in values):
+            self.fail(f"got {value!r}, expected NAME=VALUES, for example accumulation=1,2,4", param, ctx)
+        return setting.strip().replace("-", "_"), values
+
+
+class SystemName(click.ParamType):  # type: ignore[type-arg]
+    """A system that ships, or a user's own as ``module:OBJECT``."""
+
+    name = "system"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name, checked as far as that needs no numpy."""
+        from mlperf.systems.registry import SYSTEMS
+
+        name = str(value)
+        if name not in SYSTEMS and ":" not in name:
+            hint = did_you_mean(name, SYSTEMS)
+            self.fail(f"got {name!r}, expected one of {', '.join(SYSTEMS)}, or module:OBJECT. {hint or ''}".strip(), param, ctx)
+        return name
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        """Names that begin like this."""
+        from mlperf.systems.registry import SYSTEMS
+
+        return [CompletionItem(name) for name in SYSTEMS if name.startswith(incomplete)]
+
+
 class TermList(click.ParamType):  # type: ignore[type-arg]
     """Comma-separated arithmetic expressions; commas in parentheses do not split."""
 

@@ -44,6 +44,7 @@ LATENCY = {"latency_s": "time_s"}
 MAPS = {"in_channels": "maps_in", "out_channels": "maps_out", "channels_in": "maps_in", "channels_out": "maps_out"}
 BATCH = {"batch": "subbatch_size", "batch_size": "subbatch_size", "batch_per_gpu": "subbatch_size"}
 CONVOLUTION = {**MAPS, **BATCH, "kernel_size": "filter_size", "kernel": "filter_size", "num_output": "maps_out"}
+MESSAGE = {"message_bytes": "size_bytes"}
 NETWORK = {"network": "cnn", "net": "cnn", "model": "cnn"}
 TUNED = {"time_s_mean": "time_mean_s", "time_s_median": "time_median_s", "time_s_sd": "time_std_s", "time_s_min": "time_min_s"}
 
@@ -117,6 +118,10 @@ OPEN_DATA: dict[str, tuple[OpenTable, ...]] = {
         OpenTable("cachegrind_other_sizes", "simulated cache misses at other sizes and caches"),
         OpenTable("llvm_mca19_gcc_O2_sse3_fast_N100", "static throughput estimates: mca_s"),
     ),
+    "aiconfigurator": (
+        OpenTable("nccl", "one collective inside a machine: device, operation, dtype, n_gpus, size_bytes, run, time_s", MESSAGE),
+    ),
+    "echo_nccl": (OpenTable("all_reduce", "one all-reduce on 1 to 64 GPUs: n_gpus, size_bytes, time_s, in_place_s", MESSAGE),),
     "dwc_online": (
         OpenTable("dwc_rates", "counters per second beside performance; w_run_ns and w_wait_ns are nanoseconds a second"),
         OpenTable("raw_counters", "the cumulative counters, phased programme; w_run_ns and w_wait_ns in nanoseconds"),

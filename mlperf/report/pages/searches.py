@@ -56,13 +56,18 @@ def heading(result: SearchResult) -> str:
 
 def windows_text(result: SearchResult) -> str:
     """The windows in words."""
-    low, high = (number_text(end) for end in result.window)
     level = result.window_quantile
     what = "mean mini-batch" if level is None else f"{100 * level:g} % quantile of the mini-batch"
-    text = "any mini-batch" if result.window == (0.0, float("inf")) else f"{what} in {low} to {high} samples"
+    text = windows_text_of(result.window, what)
     if result.max_staleness is not None:
         text = f"{text}, mean staleness at most {number_text(result.max_staleness)}"
     return f"{text} (in {100 * result.min_probability:g} % of draws)" if result.min_probability else text
+
+
+def windows_text_of(window: tuple[float, float], what: str = "mean mini-batch") -> str:
+    """A window of the mini-batch in words."""
+    low, high = (number_text(end) for end in window)
+    return "any mini-batch" if window == (0.0, float("inf")) else f"{what} in {low} to {high} samples"
 
 
 def ranking(title: str, table: pd.DataFrame) -> Section:

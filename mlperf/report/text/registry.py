@@ -33,6 +33,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
         "collect": {
             "mlperf.collect.protocol.summary:Collected": View(),
             "mlperf.collect.trainer.summary:Trained": View(),
+            "mlperf.collect.synchronous.summary:SynchronousRuns": View(),
+            "mlperf.collect.canonical.summary:MeasuredConstants": View(),
+            "mlperf.collect.servers.summary:ServerRuns": View(),
             "mlperf.collect.contraction.summary:CollectedContractions": View(),
             "mlperf.collect.counters.offers:Probe": View("mlperf.report.pages.features:probe_sections"),
             "mlperf.collect.counters.counted:Counted": View("mlperf.report.pages.features:counted_sections"),
@@ -66,6 +69,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.pages.table_models:model_figure",
                 answer="mlperf.report.pages.model_answers:table_answer",
             ),
+            "mlperf.training.collectives.exchange_model:ExchangeModel": View(
+                "mlperf.report.pages.exchange:exchange_sections", answer="mlperf.report.pages.exchange:exchange_answer"
+            ),
             "mlperf.training.quality.quality_model:QualityModel": View(
                 "mlperf.report.pages.quality:quality_sections", answer="mlperf.report.pages.model_answers:quality_answer"
             ),
@@ -86,6 +92,11 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.pages.predictions:prediction_sections",
                 "mlperf.report.pages.predictions:prediction_figure",
                 answer="mlperf.report.pages.answers:epoch_answer",
+            ),
+            "mlperf.planning.systems.prediction:SystemPrediction": View(
+                "mlperf.report.pages.systems:prediction_sections",
+                "mlperf.report.pages.systems:prediction_figure",
+                answer="mlperf.report.pages.systems:prediction_answer",
             ),
             "mlperf.planning.whole_run.result:WholeRun": View(
                 "mlperf.report.pages.whole_runs:whole_run_sections", answer="mlperf.report.pages.whole_runs:whole_run_answer"
@@ -124,6 +135,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.pages.searches:search_sections",
                 "mlperf.report.pages.searches:search_figure",
                 answer="mlperf.report.pages.answers:search_answer",
+            ),
+            "mlperf.planning.systems.search:SystemSearch": View(
+                "mlperf.report.pages.systems:search_sections", answer="mlperf.report.pages.systems:search_answer"
             ),
             "mlperf.planning.search.machines:MachineSearch": View(
                 "mlperf.report.pages.searches:machines_sections",

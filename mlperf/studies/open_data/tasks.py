@@ -13,6 +13,8 @@ from mlperf.datasets import read_open
 from mlperf.studies.open_data.batches import MODES, score_batches
 from mlperf.studies.open_data.calibrated import SUBJECT as SIMULATOR
 from mlperf.studies.open_data.calibrated import score_calibration
+from mlperf.studies.open_data.collectives import BEYOND, INSIDE, RANKS, score_machines, score_ranks
+from mlperf.studies.open_data.collectives import score_inside as score_one_machine
 from mlperf.studies.open_data.collinear import DEVICES as WORKERS
 from mlperf.studies.open_data.collinear import score_selections
 from mlperf.studies.open_data.commands import SUBJECTS_BY_TASK, score_stated, score_unstated, share_near
@@ -30,6 +32,8 @@ from mlperf.studies.open_data.products import (
     score_transposed,
 )
 from mlperf.studies.open_data.result import Finding, Score, TaskResult
+from mlperf.studies.open_data.servers import DEVICES as SERVED
+from mlperf.studies.open_data.servers import STORAGE, UNSEEN_DEVICES, score_checkpoints, score_counts, score_unseen
 from mlperf.studies.open_data.tuning import DEVICES as TUNED
 from mlperf.studies.open_data.tuning import score_tunings
 from mlperf.studies.open_data.vectors import score_operators
@@ -94,6 +98,7 @@ class Task:
 
 
 LINEAR = (("neusight", "linear"),)
+SPEEDS = (("cmdare", "cluster_speed"), ("cmdare", "single_worker"))
 CAFFE = (("convnet_benchmarks", "caffe_layer_geometry"), ("convnet_benchmarks", "caffe_totals"))
 FOREIGN = (("simumax", "a100_pcie"),)
 WITH_INTERVALS = (
@@ -120,6 +125,12 @@ TEN_LAYERS = "10 folds, shuffled, seed 0; repeated layers dropped"
 ONE_NETWORK = "leave one network out (AlexNet, Overfeat, VGG-A); a network is a group"
 FACTORS = "every network by itself: factors 1, 4, 16 of its smallest batch train, 2, 8 and 32 test"
 ONE_OF_SERIES = "leave one network out within device and library; repeated measurements merged"
+ROWS_AND_COUNT = "each row left out; the largest count of ranks left out"
+EACH_ROW = "half precision, median over campaigns; each row left out"
+TO_64 = "up to 32 GPUs train, 64 test; eight GPUs a machine"
+COUNTS = "every network by itself: 1, 4, 8 workers train, 2, 3, 5, 6, 7 test"
+UNSEEN = "leave one network out: its service time from the others' features, its think time from its own speed on one worker"
+ONE_CNN_OUT = "100 rows; leave one network out"
 ONE_CNN = "mean over the repetitions of each of 20 CNNs; leave one CNN out; unweighted"
 ONE_ROW = "leave one row out, the choice of groups repeated without it; each layout of a model left out"
 GROUPS = "convolution: 10 folds, shuffled, seed 0; epochs: each submitter left out; iterations: each model size; CNNs: each CNN"
@@ -140,8 +151,17 @@ _TASKS = (
     Task("B2", "Step time is a N + b", (("mxnet_perf", "throughput_vs_batch"),), FACTORS, (), score_batches, sets=MODES),
     Task("B3", "Whole networks from multiply-accumulates and depth: why layer models are needed",
          (("cnn_benchmarks", "forward_backward"),), ONE_OF_SERIES, (), score_whole_networks, sets=SUBJECTS),
+    Task("C1", "The form of an all-reduce is chosen by the data", (("deepbench", "allreduce"),), ROWS_AND_COUNT, RANKS,
+         score_ranks),
+    Task("C7", "All-reduce inside one machine: the paper's form is rejected", (("aiconfigurator", "nccl"),), EACH_ROW, INSIDE,
+         score_one_machine),
+    Task("C8", "All-reduce over more machines than were measured", (("echo_nccl", "all_reduce"),), TO_64, (), score_machines,
+         sets=tuple(BEYOND)),
     Task("C13", "A foreign predictor calibrated on few measured rows", FOREIGN, ONE_ROW, (), score_calibration, sets=(SIMULATOR,)),
+    Task("D1", "Asynchronous workers at one server are a closed queue", SPEEDS[:1], COUNTS, SERVED, score_counts),
+    Task("D2", "The same of a network that never ran on more than one worker", SPEEDS, UNSEEN, (), score_unseen, sets=UNSEEN_DEVICES),
     Task("D3", "Selection among collinear features", (("cmdare", "single_worker"),), ONE_CNN, WORKERS, score_selections),
+    Task("D4", "A checkpoint takes a + b MB", (("cmdare", "checkpoints"),), ONE_CNN_OUT, (), score_checkpoints, sets=(STORAGE,)),
     Task("T1", "What the command makes of these tables with stated terms", COMMANDED, "those of the tasks named", (), score_stated,
          sets=SUBJECTS_BY_TASK),
     Task("T2", "What the command makes of these tables without a word about terms", COMMANDED, "those of the tasks named", (),

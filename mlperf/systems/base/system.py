@@ -151,6 +151,20 @@ class System(Protocol):
         ...
 
 
+@runtime_checkable
+class Refusing(Protocol):
+    """A system that can say beforehand which configurations cannot run."""
+
+    def refusals(self, run: Mapping[str, FloatArray]) -> Mapping[str, BoolArray]:
+        """Reason in words to the configurations that it holds for, each of the run's shape."""
+        ...
+
+
+def refusals(system: System, run: Mapping[str, FloatArray]) -> dict[str, BoolArray]:
+    """Why configurations cannot run, by reason; nothing where the system refuses none."""
+    return dict(system.refusals(run)) if isinstance(system, Refusing) else {}
+
+
 def checked_times(system: System, times: Mapping[str, Any]) -> dict[str, FloatArray]:
     """Every component's seconds as float arrays, 0 where a component that is not needed was left out.
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.special import ndtr
+from scipy.special import log_ndtr
 
 from mlperf.core.arrays import FloatArray
 
 LEAST_CORRELATION, MOST_CORRELATION = 1e-6, 0.95
+NORMAL_GRID = np.linspace(-12.0, 12.0, 961)
+NORMAL_WEIGHTS = NORMAL_GRID * np.exp(-0.5 * NORMAL_GRID**2) / math.sqrt(2.0 * math.pi) * (NORMAL_GRID[1] - NORMAL_GRID[0])
+LOG_NORMAL_CDF = log_ndtr(NORMAL_GRID)
 
 
 def binomial_cdf(n: int, p: FloatArray) -> list[FloatArray]:
@@ -100,15 +102,36 @@ def buffer_overdispersion(n: int, relative_sum: FloatArray) -> FloatArray:
     return summed / n
 
 
-def straggler_excess(std_s: FloatArray, n_workers: int) -> FloatArray:
-    """E(max) - mean of n_workers independent normal times with standard deviation std_s, seconds."""
+def straggler_excess(std_s: FloatArray, n_workers: FloatArray | int) -> FloatArray:
+    """E(max) - mean of n_workers independent normal times with standard deviation std_s, seconds.
 
-    def slowest(z: float) -> float:
-        density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-        return float(z * n_workers * density * ndtr(z) ** (n_workers - 1))
+    Parameters
+    ----------
+    std_s : array
+        Standard deviation of one worker's time, seconds.
+    n_workers : array or int
+        Workers, >= 1; broadcasts with ``std_s``.
+    """
+    return np.asarray(np.asarray(std_s) * largest_normal(n_workers))
 
-    excess, _ = quad(slowest, -12.0, 12.0, limit=200)
-    return np.asarray(np.asarray(std_s) * excess)
+
+def largest_normal(n: FloatArray | int) -> FloatArray:
+    """Mean of the largest of n independent standard normal numbers, e_n = n int z phi(z) Phi(z)**(n-1) dz.
+
+    Parameters
+    ----------
+    n : array or int
+        Numbers, >= 1; not necessarily whole.
+
+    Returns
+    -------
+    array
+        In standard deviations: e_1 = 0, e_2 = 0.5642, e_8 = 1.4236, e_64 = 2.3437. By the trapezoidal rule on [-12, 12], where it
+        converges faster than any power of the step: 1e-13 for n to 1e9.
+    """
+    found, place = np.unique(np.asarray(n, dtype=np.float64), return_inverse=True)
+    excess = np.array([each * np.sum(NORMAL_WEIGHTS * np.exp((each - 1.0) * LOG_NORMAL_CDF)) for each in found])
+    return np.asarray(np.where(found == 1.0, 0.0, excess)[place].reshape(np.shape(n)))
 
 
 def _cumulative(masses: list[FloatArray]) -> list[FloatArray]:

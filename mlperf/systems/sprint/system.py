@@ -61,7 +61,7 @@ class SprintSystem:
         seconds, sizes = checked_times(self, times), checked_run(self, run)
         spreads = {field: seconds[f"{name}_std"] for name, field in SPREADS.items() if f"{name}_std" in seconds}
         fields = {f"{each.name}_s": seconds[each.name] for each in COMPONENTS if each.kind != "coupling"}
-        components = ComponentTimes(**fields, **{"gpu_work_std_s": np.zeros(())} | spreads)
+        components = ComponentTimes(**fields, **({"gpu_work_std_s": np.zeros(())} | spreads))
         grid = RunGrid(*(sizes[name].astype(int) for name in ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")))
         state = solve_iterations(components, grid, self.closed)
         found = epoch_outputs(components, state, grid)

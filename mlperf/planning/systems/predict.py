@@ -1,0 +1,235 @@
+"""`mlperf.predict_system`: what any system does with a network that was never run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.errors import DataError, DomainError, UsageError
+from mlperf.models.uncertainty.intervals import Interval
+from mlperf.planning.component_times import Draws
+from mlperf.planning.inputs import ConfigurationInputs, Counts, configuration_inputs, configurations, machine_of, networks, of_job
+from mlperf.planning.limits import check_limits
+from mlperf.planning.options import N_DRAWS, check_method
+from mlperf.planning.systems.configurations import Settings, network_settings, run_of, with_settings
+from mlperf.planning.systems.prediction import SystemPrediction
+from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
+from mlperf.specs.job import JobSpec
+from mlperf.specs.machine import MachineSpec
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.optimizers import MOMENTUM_SGD
+from mlperf.systems.base.system import Refusing, Solution, System, refusals
+from mlperf.systems.registry import find_system
+from mlperf.training.collectives.exchange_model import ExchangeModel
+from mlperf.training.gradient.gradient import PREDICTOR
+from mlperf.training.model import Model
+
+
+@dataclass(frozen=True, slots=True)
+class SystemOptions:
+    """How a system is predicted.
+
+    Attributes
+    ----------
+    method : str
+        Of kernel times.
+    factors : mapping of str to float
+        Multiply components: what if they were as much faster or slower.
+    level, n_draws, seed
+        Of the intervals.
+    strict : bool
+        Refuse what lies outside the measured domain.
+    optimizer : str
+        What applies the gradients.
+    epochs : float
+        Passes over the data set.
+    exchange : ExchangeModel, optional
+        A measured exchange in place of one that is worked out from the machine's network.
+    """
+
+    method: str = PREDICTOR
+    factors: Mapping[str, float] = field(default_factory=dict)
+    level: float = 0.95
+    n_draws: int = N_DRAWS
+    seed: int = 0
+    strict: bool = False
+    optimizer: str = MOMENTUM_SGD
+    epochs: float = 1.0
+    exchange: ExchangeModel | None = None
+
+    def __post_init__(self) -> None:
+        check_method(self.method)
+
+
+def predict_system(
+    model: Model,
+    system: System | str,
+    cnn: CnnSpec | str | Path | Iterable[CnnSpec | str | Path],
+    machine: MachineSpec | str | Path,
+    job: JobSpec,
+    *,
+    n_nodes: Counts | None = None,
+    n_gpus_per_node: Counts | None = None,
+    subbatch_size: Counts | None = None,
+    settings: Settings | None = None,
+    **options: Any,
+) -> SystemPrediction:
+    """Predict any system from the model of a campaign.
+
+    Parameters
+    ----------
+    model : Model
+        From `mlperf.train`.
+    system : System or str
+        ``"data-parallel"``, another name of `mlperf.systems.registry.SYSTEMS`, ``"module:OBJECT"``, or an object of one's own.
+    cnn, machine, job, n_nodes, n_gpus_per_node, subbatch_size
+        As of `mlperf.predict_epoch`.
+    settings : mapping of str to number or sequence
+        Of the system (`System.settings`); every combination is predicted.
+    **options
+        Of `SystemOptions`.
+
+    Raises
+    ------
+    DataError
+        A kernel has no model, or a configuration cannot run (memory, divisibility): says which and why.
+    UsageError
+        No such system or setting, or a component that a campaign does not give.
+    DomainError
+        With ``strict=True``, outside the measured domain.
+    """
+    found = find_system(system) if isinstance(system, str) else system
+    cnns, machine = networks(cnn), machine_of(machine)
+    if not cnns:
+        raise UsageError("got no CNN, expected at least one")
+    configs = configurations(
+        range(len(cnns)),
+        job.n_nodes if n_nodes is None else n_nodes,
+        machine.n_gpus_per_node if n_gpus_per_node is None else n_gpus_per_node,
+        job.subbatch_size if subbatch_size is None else subbatch_size,
+        job.dataset_size,
+    )
+    configs = with_settings(configs, found, {**network_settings(found, cnns), **(settings or {})})
+    check_limits(machine, cnns, configs, memory=not isinstance(found, Refusing))
+    asked = SystemOptions(**of_job(job, options))
+    return replace(predict_system_configurations(model, found, cnns, machine, configs, asked), settings=tuple(settings or {}))
+
+
+def predict_system_configurations(
+    model: Model, system: System, cnns: list[CnnSpec], machine: MachineSpec, configs: pd.DataFrame, options: SystemOptions
+) -> SystemPrediction:
+    """Solve a system for each row of ``configs``: ``cnn``, the run's columns and the system's settings."""
+    inputs = configuration_inputs(model, cnns, machine, configs, options.optimizer)
+    means = system_times(model, inputs, system, options.method, options.exchange).scaled(options.factors)
+    if options.strict:
+        refuse_outside(means, inputs)
+    run = run_of(inputs, system)
+    refuse_impossible(system, run, inputs)
+    solution = solved(system, means.seconds, run)
+    intervals = {kind: output_intervals(model, inputs, system, means, solution, options, kind) for kind in ("mean", "run")}
+    inside: BoolArray = np.logical_and.reduce(
+        [part for name, part in means.in_domain.items() if means.source[name] != NOT_MEASURED]
+    )
+    names = [setting.name for setting in system.settings]
+    return SystemPrediction(
+        system=system.name,
+        title=system.title,
+        cnn=tuple(inputs.cnns[position].name for position in configs["cnn"]),
+        machine=machine.name,
+        configs=configs[["n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size", *names]].reset_index(drop=True),
+        outputs={name: on_rows(solution.outputs[name], len(configs)) for name in system.outputs},
+        breakdown_s={
+            activity: {name: on_rows(part, len(configs)) for name, part in parts.items()}
+            for activity, parts in solution.breakdown_s.items()
+        },
+        confidence_interval=intervals["mean"],
+        prediction_interval=intervals["run"],
+        in_domain={**dict.fromkeys(system.outputs, inside), **means.in_domain},
+        source=means.source,
+        flags={name: on_rows(flag, len(configs)).astype(bool) for name, flag in solution.flags.items()},
+        measured_on=model.measured_on,
+        other_machine=means.other_machine,
+        epochs=options.epochs,
+    )
+
+
+def refuse_impossible(system: System, run: Mapping[str, FloatArray], inputs: ConfigurationInputs) -> None:
+    """Raise DataError naming the first configuration that cannot run, and why."""
+    for reason, mask in refusals(system, run).items():
+        if mask.any():
+            row = inputs.configs.iloc[int(np.flatnonzero(np.broadcast_to(mask, len(inputs.configs)))[0])]
+            sizes = f"{row['n_nodes']:g} nodes x {row['n_gpus_per_node']:g} GPUs, sub-batch {row['subbatch_size']:g}"
+            told = ", ".join(
+                [sizes, *(f"{each.name} {row[each.name]:g}" for each in system.settings if row[each.name] != each.default)]
+            )
+            hint = "Change the sizes, or a setting with --set; search leaves out what cannot run."
+            raise DataError(f"this configuration cannot run: {reason}", place=f"system {system.name!r}, {told}", hint=hint)
+
+
+def solved(system: System, seconds: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
+    """A system's solution, checked: every output that it promises, finite and not negative.
+
+    Raises
+    ------
+    DataError
+        An output is missing, negative or not a number: the system's equations are at fault.
+    """
+    found = system.solve(seconds, run)
+    for name in system.outputs:
+        if name not in found.outputs:
+            raise DataError(f"the system {system.name!r} promises {name!r} and gave {', '.join(found.outputs)}")
+        value = np.asarray(found.outputs[name])
+        wrong = np.isnan(value) | (value < 0.0)
+        if wrong.any():
+            raise DataError(f"the system {system.name!r} gave {float(value[wrong].ravel()[0])!r} for {name!r}, expected >= 0")
+    return found
+
+
+def output_intervals(
+    model: Model,
+    inputs: ConfigurationInputs,
+    system: System,
+    means: SystemTimes,
+    solution: Solution,
+    options: SystemOptions,
+    kind: str,
+) -> dict[str, Interval]:
+    """Intervals of every output: draws of the component times pushed through the equations."""
+    rng = np.random.default_rng(options.seed)
+    draws = Draws(kind, options.n_draws, int(rng.integers(2**63)), rng, options.method)
+    drawn = draw_system_times(model, inputs, system, means, draws, options.exchange)
+    factors = options.factors
+    scaled = {name: seconds * factors.get(name, 1.0) if not name.endswith("_std") else seconds for name, seconds in drawn.items()}
+    moved = solved(system, scaled, run_of(inputs, system))
+    tail = 0.5 * (1.0 - options.level)
+    found = {}
+    for name in system.outputs:
+        value = on_rows(solution.outputs[name], len(inputs.configs))
+        shape = (options.n_draws, len(inputs.configs))
+        low, high = np.quantile(np.broadcast_to(moved.outputs[name], shape), (tail, 1.0 - tail), axis=0)
+        found[name] = Interval(np.minimum(low, value), np.maximum(high, value), options.level)
+    return found
+
+
+def refuse_outside(means: SystemTimes, inputs: ConfigurationInputs) -> None:
+    """Raise DomainError naming the first component and configuration outside the measured domain."""
+    for name, inside in means.in_domain.items():
+        if means.source[name] != NOT_MEASURED and not inside.all():
+            row = inputs.configs.iloc[int(np.flatnonzero(~inside)[0])]
+            size = f"{row['n_nodes']:g} nodes x {row['n_gpus_per_node']:g} GPUs, sub-batch {row['subbatch_size']:g}"
+            raise DomainError(
+                f"component {name!r} lies outside the measured domain",
+                place=f"CNN {inputs.cnns[int(row['cnn'])].name!r}, {size}",
+                hint="Measure nearer to it, or drop --strict and read the in-domain flags.",
+            )
+
+
+def on_rows(values: FloatArray | BoolArray, n_rows: int) -> FloatArray:
+    """Values broadcast to one a row."""
+    return np.array(np.broadcast_to(values, (n_rows,)))

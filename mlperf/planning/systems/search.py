@@ -1,0 +1,281 @@
+"""The best configuration of any system: every size and setting, what cannot run, what fits the windows, how sure the order is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.progress import tracked
+from mlperf.core.shown import Shown, plain
+from mlperf.planning.component_times import ASSUMED, Draws
+from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, networks, of_job
+from mlperf.planning.search.draws import CandidateDraws, RankStability, first_share, rank_bounds, rank_stability
+from mlperf.planning.search.objectives import objective_of, priced
+from mlperf.planning.search.one_machine import LEVEL, N_CANDIDATES, NEAREST_MISSES
+from mlperf.planning.search.one_machine import N_DRAWS as N_RANKING_DRAWS
+from mlperf.planning.search.search import Sizes, search_configs, window_of
+from mlperf.planning.search.search_grid import pareto_front
+from mlperf.planning.systems.configurations import Settings, network_settings, run_of, with_settings
+from mlperf.planning.systems.predict import SystemOptions, refuse_outside, solved
+from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
+from mlperf.specs.job import JobSpec
+from mlperf.specs.machine import MachineSpec
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.systems.base.system import EPOCH, MINIBATCH, Refusing, System, refusals
+from mlperf.systems.registry import find_system
+from mlperf.training.measured_on import MeasuredOn
+from mlperf.training.model import Model
+
+CHUNK = 65_536
+SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size")
+STALENESS = "mean_staleness"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SystemSearch(Shown):
+    """A ranking of a system's configurations.
+
+    Attributes
+    ----------
+    system, cnn, machine : str
+        Names.
+    window : (float, float)
+        Of the mean mini-batch size, samples per update.
+    objective : str
+        What is minimised: ``epoch_s``, ``cost`` or ``energy_j`` of an epoch.
+    best : DataFrame
+        ``rank``, sizes, settings, outputs, ``cost, energy_j, first_share`` (share of joint draws of the component models in which
+        the row is the best), ``rank_low, rank_high``, ``in_domain``.
+    misses : DataFrame
+        Where ``best`` is empty: the rows nearest to the window.
+    pareto : DataFrame
+        Rows that no other beats with at most as many GPUs.
+    refused : mapping of str to int
+        Why configurations cannot run, with their number.
+    n_configs : int
+        Configurations asked about.
+    settings : tuple of str
+        Columns of the tables that are settings of the system which were asked for.
+    assumed, left_out : tuple of str
+        Components taken from the machine's specification, and those that count as 0.
+    stability : RankStability or None
+        How far the ranking survives the uncertainty of the component models.
+    epochs : float
+        The job's.
+    measured_on : MeasuredOn or None
+        Where the times come from.
+    other_machine : tuple of str
+        How the machine asked about differs from that one.
+    """
+
+    system: str
+    cnn: str
+    machine: str
+    window: tuple[float, float]
+    objective: str
+    best: pd.DataFrame
+    misses: pd.DataFrame
+    pareto: pd.DataFrame
+    refused: Mapping[str, int]
+    n_configs: int
+    settings: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    stability: RankStability | None = None
+    epochs: float = 1.0
+    measured_on: MeasuredOn | None = None
+    other_machine: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Every field as plain values."""
+        return {name: plain(getattr(self, name)) for name in self.__slots__}
+
+    def to_frame(self) -> pd.DataFrame:
+        """The ranking; the nearest misses where nothing lies in the window."""
+        return self.best if len(self.best) else self.misses
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAsked:
+    """What a search of a system is asked for besides sizes and settings; see `search_system`."""
+
+    window: tuple[float, float]
+    objective: str = EPOCH
+    max_staleness: float | None = None
+    top: int = 10
+    ignore_memory: bool = False
+    settings: tuple[str, ...] = ()
+    predict: SystemOptions = field(default_factory=SystemOptions)
+
+
+def search_system(
+    model: Model,
+    system: System | str,
+    cnn: CnnSpec | str | Path,
+    machine: MachineSpec | str | Path,
+    job: JobSpec,
+    *,
+    n_nodes: Sequence[int] | None = None,
+    n_gpus_per_node: Sequence[int] | int | None = None,
+    subbatch_size: Sequence[int] | None = None,
+    settings: Settings | None = None,
+    minibatch: tuple[float, float] | None = None,
+    objective: str = EPOCH,
+    max_staleness: float | None = None,
+    top: int = 10,
+    ignore_memory: bool = False,
+    **options: Any,
+) -> SystemSearch:
+    """Sweep sizes and settings of a system and rank what can run and lies in the window.
+
+    Parameters
+    ----------
+    model, system, cnn, machine, job, settings
+        As of `mlperf.planning.systems.predict.predict_system`.
+    n_nodes, n_gpus_per_node, subbatch_size, minibatch, ignore_memory, top
+        As of `mlperf.search_runs`.
+    objective : {"epoch_s", "cost", "energy_j"}
+        What to minimise.
+    max_staleness : float, optional
+        Largest mean staleness, of a system that has some.
+    **options
+        Of `mlperf.planning.systems.predict.SystemOptions`.
+
+    Raises
+    ------
+    DataError, UsageError, DomainError
+        As `predict_system`; also an unknown objective, or a figure that the machine lacks.
+    """
+    found = find_system(system) if isinstance(system, str) else system
+    (cnn,), machine = networks(cnn), machine_of(machine)
+    asked = SearchAsked(
+        window_of(job, minibatch),
+        objective,
+        max_staleness,
+        top,
+        ignore_memory,
+        tuple(settings or {}),
+        SystemOptions(**of_job(job, options)),
+    )
+    objective_of(objective, machine)
+    sizes = Sizes(n_nodes, n_gpus_per_node, subbatch_size)
+    # A system that refuses what does not fit knows more of its memory than that every device holds all.
+    configs = search_configs(cnn, machine, job, sizes, ignore_memory=ignore_memory or isinstance(found, Refusing))
+    configs = with_settings(configs, found, {**network_settings(found, [cnn]), **(settings or {})})
+    return search_configurations(model, found, cnn, machine, configs, asked)
+
+
+def search_configurations(
+    model: Model, system: System, cnn: CnnSpec, machine: MachineSpec, configs: pd.DataFrame, asked: SearchAsked
+) -> SystemSearch:
+    """Rank the rows of ``configs``."""
+    options = asked.predict
+    inputs = configuration_inputs(model, [cnn], machine, configs, options.optimizer)
+    means = system_times(model, inputs, system, options.method, options.exchange).scaled(options.factors)
+    run = run_of(inputs, system)
+    if asked.ignore_memory:
+        run.pop("device_memory_bytes", None)
+    reasons = {why: np.broadcast_to(mask, len(configs)) for why, mask in refusals(system, run).items()}
+    can_run = ~np.logical_or.reduce([np.zeros(len(configs), bool), *reasons.values()])
+    table = _solved_table(system, inputs, means, can_run, asked.settings)
+    holds = can_run & _in_windows(table, asked)
+    cost = table[asked.objective].to_numpy(float)
+    n_gpus = (table["n_nodes"] * table["n_gpus_per_node"]).to_numpy(int)
+    order = np.flatnonzero(holds)
+    order = order[np.lexsort((n_gpus[order], cost[order]))]
+    ranked, stability = _ranked(model, system, inputs, table, order[: max(asked.top, N_CANDIDATES)], asked)
+    return SystemSearch(
+        system=system.name,
+        cnn=cnn.name,
+        machine=machine.name,
+        window=asked.window,
+        objective=asked.objective,
+        best=ranked.iloc[: asked.top].reset_index(drop=True),
+        misses=table.iloc[:0] if len(order) else _nearest(table[can_run], asked),
+        pareto=table.iloc[pareto_front(cost, n_gpus, order)].reset_index(drop=True),
+        refused={why: int(mask.sum()) for why, mask in reasons.items() if mask.any()},
+        n_configs=len(configs),
+        settings=asked.settings,
+        assumed=tuple(name for name, source in means.source.items() if source == ASSUMED),
+        left_out=tuple(name for name, source in means.source.items() if source == NOT_MEASURED),
+        stability=stability,
+        epochs=options.epochs,
+        measured_on=model.measured_on,
+        other_machine=means.other_machine,
+    )
+
+
+def _solved_table(
+    system: System, inputs: ConfigurationInputs, means: SystemTimes, can_run: BoolArray, settings: tuple[str, ...]
+) -> pd.DataFrame:
+    """Sizes, settings, outputs, prices and the domain flag of every configuration; no outputs where it cannot run."""
+    configs, run = inputs.configs, run_of(inputs, system)
+    outputs = {name: np.full(len(configs), np.nan) for name in system.outputs}
+    rows = np.flatnonzero(can_run)
+    starts = range(0, len(rows), CHUNK)
+    for start in tracked(starts, "parts of the grid") if len(starts) > 1 else starts:
+        part = rows[start : start + CHUNK]
+        seconds = {name: value[part] if np.ndim(value) else value for name, value in means.seconds.items()}
+        solution = solved(system, seconds, {name: value[part] for name, value in run.items()})
+        for name in system.outputs:
+            outputs[name][part] = solution.outputs[name]
+    inside = np.logical_and.reduce([part for name, part in means.in_domain.items() if means.source[name] != NOT_MEASURED])
+    return pd.DataFrame(
+        {
+            **{name: configs[name].to_numpy() for name in (*SIZES, *settings)},
+            **outputs,
+            **priced(outputs[EPOCH], configs["n_nodes"].to_numpy(int), inputs.machine),
+            "in_domain": inside,
+        }
+    )
+
+
+def _in_windows(grid: pd.DataFrame, asked: SearchAsked) -> BoolArray:
+    low, high = asked.window
+    holds = grid[MINIBATCH].between(low, high).to_numpy(bool)
+    if asked.max_staleness is not None and STALENESS in grid:
+        holds &= (grid[STALENESS] <= asked.max_staleness).to_numpy(bool)
+    return np.asarray(holds)
+
+
+def _nearest(rows: pd.DataFrame, asked: SearchAsked) -> pd.DataFrame:
+    """The rows whose mini-batch is nearest to the window, the nearest first."""
+    low, high = asked.window
+    size = rows[MINIBATCH].to_numpy(float)
+    tiny = np.finfo(float).tiny
+    miss = np.log(np.maximum(max(low, tiny) / np.maximum(size, tiny), np.maximum(size, tiny) / max(high, tiny)))
+    return rows.iloc[np.argsort(miss, kind="stable")[:NEAREST_MISSES]].reset_index(drop=True)
+
+
+def _ranked(
+    model: Model, system: System, inputs: ConfigurationInputs, table: pd.DataFrame, rows: IntArray, asked: SearchAsked
+) -> tuple[pd.DataFrame, RankStability | None]:
+    """The candidates with interval of the epoch, share of draws in which each is the first, and bounds of its rank."""
+    if not len(rows):
+        return table.iloc[:0], None
+    options, asked_of = asked.predict, inputs.take(rows)
+    means = system_times(model, asked_of, system, options.method, options.exchange).scaled(options.factors)
+    if options.strict:
+        refuse_outside(means, asked_of)
+    rng = np.random.default_rng(options.seed)
+    draws = Draws("mean", N_RANKING_DRAWS, int(rng.integers(2**63)), rng, options.method)
+    drawn = draw_system_times(model, asked_of, system, means, draws, options.exchange)
+    moved = solved(system, drawn, run_of(asked_of, system))
+    shape = (N_RANKING_DRAWS, len(rows))
+    seconds: FloatArray = np.array(np.broadcast_to(moved.outputs[EPOCH], shape))
+    cost = priced(seconds, asked_of.configs["n_nodes"].to_numpy(int), asked_of.machine).get(asked.objective, seconds)
+    found = CandidateDraws(cost, np.ones(shape, bool))
+    low, high = np.quantile(seconds, (0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)), axis=0)
+    rank_low, rank_high = rank_bounds(found)
+    chosen = table.iloc[rows].reset_index(drop=True)
+    chosen.insert(0, "rank", np.arange(1, len(rows) + 1))
+    chosen = chosen.assign(
+        epoch_low_s=low, epoch_high_s=high, first_share=first_share(found), rank_low=rank_low, rank_high=rank_high
+    )
+    return chosen, rank_stability(found, chosen[asked.objective].to_numpy(float))

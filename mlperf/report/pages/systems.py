@@ -1,0 +1,177 @@
+"""How predictions and searches of any system are shown: its own outputs, the parts of its periods, what holds it back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.report.figures.plots import component_bars
+from mlperf.report.pages.answers import objective_text
+from mlperf.report.pages.searches import stability_lines, windows_text_of
+from mlperf.report.text.answer import Answer, TimesFrom, count_text, listed, plain_time, time_range_text
+from mlperf.report.text.numbers import number_text, percent_text, seconds_alike
+from mlperf.report.text.views import Section
+from mlperf.report.text.words import words_section
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from mlperf.planning.systems.prediction import SystemPrediction
+    from mlperf.planning.systems.search import SystemSearch
+
+SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size")
+WORDS = ("component", "sub-batch", "mean mini-batch", "staleness", "assumed", "in domain", "interval of the mean")
+SEARCH_WORDS = ("window", "sub-batch", "mean mini-batch", "staleness", "in domain", "Pareto front")
+LESS_OF_OUTPUTS = (("mean_low", "mean_high"),)
+LESS_OF_ROWS = ("energy_j", ("rank_low", "rank_high"), "first_share", "cost", ("epoch_low_s", "epoch_high_s"))
+MOST_BARS = 8
+NEGLIGIBLE = 1e-15
+"""Part of an epoch below which a time is nothing but the tail of a distribution."""
+
+
+def prediction_sections(result: SystemPrediction) -> tuple[Section, ...]:
+    """One configuration with its outputs and parts; several as one row each."""
+    if len(result.cnn) > 1:
+        shown: tuple[Section, ...] = (Section(result.title, configurations(result), secondary=LESS_OF_ROWS),)
+    else:
+        title = f"{result.cnn[0]} on {configuration_text(result, 0)}: {result.title}"
+        parts = result.breakdown(0).rename(columns={"seconds": "time_s"})
+        parts["time_s"] = parts["time_s"].where(parts["time_s"] >= NEGLIGIBLE * float(result.epoch_s[0]), 0.0)
+        periods = [
+            Section(f"One period of the {activity}", rows.drop(columns="activity"))
+            for activity, rows in parts.groupby("activity", sort=False)
+        ]
+        shown = (Section(title, outputs(result), secondary=LESS_OF_OUTPUTS), *periods)
+    return (*shown, Section("", text="\n".join(notes(result))), words_section(*WORDS))
+
+
+def configurations(result: SystemPrediction) -> pd.DataFrame:
+    """One row a configuration: sizes and settings that differ, outputs, the interval of the epoch, the domain flag."""
+    frame = result.to_frame()
+    varied = [name for name in result.settings if frame[name].nunique() > 1]
+    frame = frame.assign(
+        epoch_low_s=frame["epoch_s_run_lower"], epoch_high_s=frame["epoch_s_run_upper"], in_domain=frame["epoch_s_in_domain"]
+    )
+    others = [name for name in result.outputs if name != "epoch_s"]
+    return frame[["cnn", *SIZES, *varied, "epoch_s", "epoch_low_s", "epoch_high_s", *others, *result.flags, "in_domain"]]
+
+
+def outputs(result: SystemPrediction) -> pd.DataFrame:
+    """One row an output: value, interval of the mean and of a run."""
+    rows = []
+    for name, value in result.outputs.items():
+        mean, run = result.confidence_interval[name], result.prediction_interval[name]
+        numbers = [float(figure[0]) for figure in (value, mean.lower, mean.upper, run.lower, run.upper)]
+        is_time = name.endswith("_s") and not name.endswith("per_s")
+        if is_time and numbers[0] < NEGLIGIBLE * float(result.epoch_s[0]):
+            numbers = [0.0] * len(numbers)
+        shown = seconds_alike(numbers) if is_time else numbers
+        named = dict(zip(("value", "mean_low", "mean_high", "run_low", "run_high"), shown, strict=True))
+        rows.append({"output": (name.removesuffix("_s") if is_time else name).replace("_", " "), **named})
+    return pd.DataFrame(rows, dtype=object)
+
+
+def notes(result: SystemPrediction) -> list[str]:
+    """What the reader must know: interval meaning, what was not measured, raised flags, what takes most of the time."""
+    level = 100 * next(iter(result.prediction_interval.values())).level
+    lines = [f"low and high: {level:g} % interval, of the mean over runs (mean) and of a single run (run)."]
+    if result.assumed:
+        lines.append(f"Not measured, taken from the machine's specification: {', '.join(result.assumed)}.")
+    if result.left_out:
+        lines.append(f"Not measured, counted as 0: {', '.join(result.left_out)}.")
+    lines += [f"Flag {name}: {int(up.sum())} of {up.size} configurations." for name, up in result.flags.items() if up.any()]
+    best = int(np.argmin(result.epoch_s))
+    where = "" if len(result.cnn) == 1 else f" of the fastest, {configuration_text(result, best)}"
+    name, table = result.bottleneck(best), result.breakdown(best)
+    share = float(table.loc[table["component"] == name, "share"].max())
+    lines.append(f"What takes most of the time{where}: {name.replace('_', ' ')}, {percent_text(share)}.")
+    return lines
+
+
+def configuration_text(result: SystemPrediction, index: int) -> str:
+    """Sizes and settings of one configuration."""
+    row = result.configs.iloc[index]
+    sizes = f"{int(row['n_nodes'])} x {int(row['n_gpus_per_node'])} GPUs of {result.machine}, sub-batch {int(row['subbatch_size'])}"
+    return ", ".join([sizes, *settings_text(row, result.settings)])
+
+
+def settings_text(row: pd.Series[Any], names: Sequence[str]) -> list[str]:
+    """Settings of one configuration, each with its value."""
+    return [f"{name.replace('_', ' ')} {float(row[name]):g}" for name in names]
+
+
+def prediction_answer(result: SystemPrediction) -> Answer:
+    """Epoch and mini-batch of the one configuration, or of the fastest of several."""
+    best = int(np.argmin(result.epoch_s))
+    where = configuration_text(result, best)
+    asked, lead = f"{result.cnn[0]} on {where}, {result.system}", ""
+    if len(result.cnn) > 1:
+        names = listed(dict.fromkeys(result.cnn))
+        asked = f"{names}, {result.system}, {count_text(len(result.cnn), 'configuration')}"
+        lead = f"fastest is {result.cnn[best]} on {where}, "
+    interval = result.prediction_interval["epoch_s"]
+    bounds = (float(interval.lower[best]), float(interval.upper[best]))
+    epoch = time_range_text(float(result.epoch_s[best]), *bounds, interval.level, "an epoch")
+    total = "" if result.epochs == 1.0 else f", {result.epochs:g} epochs in {plain_time(float(result.total_s[best]))}"
+    size = number_text(float(result.mean_minibatch_size[best]), 3)
+    held = f"{result.bottleneck(best).replace('_', ' ')} takes most of it"
+    left_out = tuple(f"{name} (counted as 0)" for name in result.left_out)
+    times = TimesFrom.of(result.measured_on, result.machine, result.other_machine, (*result.assumed, *left_out))
+    inside = bool(result.in_domain["epoch_s"][best])
+    return Answer(asked, f"{lead}{epoch}{total}, mean mini-batch {size}; {held}", times, inside=inside)
+
+
+def prediction_figure(result: SystemPrediction) -> Figure:
+    """Bars of the components of every activity, for at most eight configurations."""
+    bars = {}
+    for index in range(min(MOST_BARS, len(result.cnn))):
+        label = f"{result.cnn[index]}, {configuration_text(result, index)}"
+        for activity, parts in result.breakdown_s.items():
+            bars[f"{label}: {activity}"] = {name: float(part[index]) for name, part in parts.items()}
+    return component_bars(bars, title=result.title)
+
+
+def search_sections(result: SystemSearch) -> tuple[Section, ...]:
+    """Ranking and Pareto front; the nearest misses where nothing lies in the window."""
+    window = windows_text_of(result.window)
+    title = f"{result.cnn} on {result.machine}, {result.system}, {window}, by {result.objective}"
+    lines = [f"{result.n_configs:,} configurations."]
+    lines += [f"Cannot run, {number:,} of them: {why}." for why, number in result.refused.items()]
+    if result.assumed:
+        lines.append(f"Not measured, taken from the machine's specification: {', '.join(result.assumed)}.")
+    if result.left_out:
+        lines.append(f"Not measured, counted as 0: {', '.join(result.left_out)}.")
+    told = Section("", text="\n".join([*lines, *stability_lines(result.stability)]))
+    if not len(result.best):
+        return (_ranking(f"{title}: nothing found; nearest to the window", result.misses), told)
+    front = _ranking("Best for each number of GPUs (Pareto front)", result.pareto)
+    return (_ranking(title, result.best), front, told, words_section(*SEARCH_WORDS))
+
+
+def _ranking(title: str, table: pd.DataFrame) -> Section:
+    constant = [
+        name
+        for name in table
+        if len(table) > 1 and name not in (*SIZES, "epoch_s", "in_domain") and table[name].nunique(dropna=False) == 1
+    ]
+    return Section(title, table.drop(columns=constant).dropna(axis="columns", how="all"), secondary=LESS_OF_ROWS)
+
+
+def search_answer(result: SystemSearch) -> Answer:
+    """The best row, or that there is none."""
+    asked = f"{result.cnn} on {result.machine}, {result.system}, by {objective_text(result.objective)}"
+    left_out = tuple(f"{name} (counted as 0)" for name in result.left_out)
+    times = TimesFrom.of(result.measured_on, result.machine, result.other_machine, (*result.assumed, *left_out))
+    if not len(result.best):
+        return Answer(asked, "no configuration that can run lies in the window", times)
+    row = result.best.iloc[0]
+    sizes = f"{int(row['n_nodes'])} x {int(row['n_gpus_per_node'])} GPUs, sub-batch {int(row['subbatch_size'])}"
+    sizes = ", ".join([sizes, *settings_text(row, result.settings)])
+    epoch = time_range_text(float(row["epoch_s"]), float(row["epoch_low_s"]), float(row["epoch_high_s"]), 0.95, "an epoch")
+    total = "" if result.epochs == 1.0 else f", {result.epochs:g} epochs in {plain_time(result.epochs * float(row['epoch_s']))}"
+    size = number_text(float(row["mean_minibatch_size"]), 3)
+    found = f"best is {sizes}, {epoch}{total}, mean mini-batch {size}"
+    return Answer(asked, found, times, inside=bool(row["in_domain"]))

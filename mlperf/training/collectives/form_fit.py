@@ -1,0 +1,226 @@
+"""One form fitted to rows: non-negative relative least squares, for each part of its own where it has parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.json_fields import Fields
+from mlperf.core.shown import Shown, plain
+from mlperf.models.estimators.choice.cost_form import form_matrix
+from mlperf.training.collectives.exchange_forms import BY_COUNT, ExchangeForm
+
+Columns = Mapping[str, FloatArray]
+EVERYWHERE = (0.0, float("inf"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Coefficients of one part of the rows.
+
+    Attributes
+    ----------
+    low, high : float
+        Bounds of the split column, ``low < value <= high``; of a count, N and M themselves.
+    coef : array, shape (n_terms,)
+        Seconds a term; of log-log lines log seconds at ``nodes``.
+    nodes : array, shape (n_nodes,)
+        Log bytes of log-log lines; else empty.
+    """
+
+    low: float
+    high: float
+    coef: FloatArray
+    nodes: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedForm(Shown):
+    """A form with its coefficients.
+
+    Attributes
+    ----------
+    form : ExchangeForm
+    parts : tuple of Part
+        One; or one for each count or side of a change.
+    ratios : tuple of Part
+        Of a local form, by count: log(measured / formula) at ``nodes``.
+    """
+
+    form: ExchangeForm
+    parts: tuple[Part, ...]
+    ratios: tuple[Part, ...] = ()
+
+    @property
+    def n_coef(self) -> int:
+        """Numbers that were fitted, the place of a change among them."""
+        n_numbers = sum(len(part.coef) for part in (*self.parts, *self.ratios))
+        return n_numbers + (len(self.parts) - 1 if self.form.split in ("N", "S") else 0)
+
+    def predict(self, columns: Columns) -> FloatArray:
+        """Seconds, shape (n_rows,); NaN for counts that a form by count does not have."""
+        answer = np.full(len(columns["N"]), np.nan)
+        for part in self.parts:
+            here = self._belongs(part, columns)
+            if here.any():
+                answer[here] = self._answer(part, {name: values[here] for name, values in columns.items()})
+        return answer * self._ratio(columns) if self.form.local else answer
+
+    def _ratio(self, columns: Columns) -> FloatArray:
+        """Measured over formula, as at the nearest measured size beyond both ends; NaN for counts that were not measured."""
+        ratio = np.full(len(columns["N"]), np.nan)
+        for part in self.ratios:
+            here = _of_count(part, columns)
+            ratio[here] = np.exp(np.interp(np.log(columns["S"][here]), part.nodes, part.coef))
+        return ratio
+
+    def _belongs(self, part: Part, columns: Columns) -> BoolArray:
+        if not self.form.split:
+            return np.ones(len(columns["N"]), dtype=bool)
+        if self.form.split == BY_COUNT:
+            return _of_count(part, columns)
+        value = columns[self.form.split]
+        return np.asarray((value > part.low) & (value <= part.high))
+
+    def _answer(self, part: Part, columns: Columns) -> FloatArray:
+        if self.form.terms:
+            return np.asarray(form_matrix(self.form.terms, columns, len(columns["N"])) @ part.coef)
+        return log_lines(part.nodes, part.coef, np.log(columns["S"]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON types."""
+        return {**plain(self.form), "parts": plain(self.parts), "ratios": plain(self.ratios)}
+
+    @classmethod
+    def from_dict(cls, value: Any, path: str) -> FittedForm:
+        """The inverse of `to_dict`; DataError with the JSON path of what is wrong."""
+        with Fields(value, path) as fields:
+            texts = (fields.text("name"), fields.text("meaning"), fields.texts("terms"), fields.text("split"))
+            form = ExchangeForm(*texts, *(fields.boolean(name) for name in ("physical", "signed", "local")))
+            parts, ratios = (tuple(part_from(each) for each in fields.children(name)) for name in ("parts", "ratios"))
+            return cls(form, parts, ratios)
+
+
+def part_from(fields: Fields) -> Part:
+    """A part from its JSON object."""
+    with fields:
+        low, high = fields.number("low"), fields.number("high", finite=False)
+        return Part(low, high, fields.numbers("coef"), fields.numbers("nodes"))
+
+
+def fit_exchange_form(form: ExchangeForm, columns: Columns, time_s: FloatArray) -> FittedForm | None:
+    """Least squares of relative errors.
+
+    Parameters
+    ----------
+    form : ExchangeForm
+        What to fit.
+    columns : mapping of str to array
+        `terms_frame` of the rows.
+    time_s : array, shape (n_rows,)
+        Measured seconds > 0.
+
+    Returns
+    -------
+    FittedForm or None
+        None where the rows are too few for the form, or cannot tell its terms apart.
+    """
+    if form.split == BY_COUNT:
+        parts = _by_count(form, columns, time_s)
+    elif form.split:
+        parts = _with_change(form, columns, time_s)
+    else:
+        coef = _coefficients(form, form_matrix(form.terms, columns, len(time_s)), time_s)
+        parts = None if coef is None else (Part(*EVERYWHERE, coef, np.zeros(0)),)
+    if not parts:
+        return None
+    fitted = FittedForm(form, parts)
+    return fitted if not form.local else _with_ratios(fitted, columns, time_s)
+
+
+def log_lines(nodes: FloatArray, log_s: FloatArray, at: FloatArray) -> FloatArray:
+    """Seconds on straight lines between nodes in log bytes and log seconds; the end lines go on."""
+    left = np.clip(np.searchsorted(nodes, at) - 1, 0, len(nodes) - 2)
+    share = (at - nodes[left]) / (nodes[left + 1] - nodes[left])
+    return np.asarray(np.exp(log_s[left] + share * (log_s[left + 1] - log_s[left])))
+
+
+def _of_count(part: Part, columns: Columns) -> BoolArray:
+    return np.asarray((columns["N"] == part.low) & (columns["M"] == part.high))
+
+
+def _counts(columns: Columns) -> list[tuple[float, float]]:
+    return sorted(set(zip(columns["N"].tolist(), columns["M"].tolist(), strict=True)))
+
+
+def _with_ratios(fitted: FittedForm, columns: Columns, time_s: FloatArray) -> FittedForm | None:
+    formula = replace(fitted, form=replace(fitted.form, local=False)).predict(columns)
+    if not (formula > 0.0).all():
+        return None
+    ratios = []
+    for n_gpus, n_nodes in _counts(columns):
+        here = np.flatnonzero((columns["N"] == n_gpus) & (columns["M"] == n_nodes))
+        here = here[np.argsort(columns["S"][here])]
+        ratios.append(Part(n_gpus, n_nodes, np.log(time_s[here] / formula[here]), np.log(columns["S"][here])))
+    return replace(fitted, ratios=tuple(ratios))
+
+
+def _coefficients(form: ExchangeForm, matrix: FloatArray, time_s: FloatArray) -> FloatArray | None:
+    relative = matrix / time_s[:, None]
+    scale = np.sqrt((relative * relative).sum(axis=0))
+    if len(time_s) < len(scale) or not (scale > 0.0).all():
+        return None
+    unit = relative / scale
+    if np.linalg.matrix_rank(unit) < len(scale):
+        return None
+    ones = np.ones(len(time_s))
+    found = np.linalg.lstsq(unit, ones, rcond=None)[0] if form.signed else nnls(unit, ones)[0]
+    return np.asarray(found / scale)
+
+
+def _by_count(form: ExchangeForm, columns: Columns, time_s: FloatArray) -> tuple[Part, ...] | None:
+    matrix = form_matrix(form.terms, columns, len(time_s)) if form.terms else None
+    parts = []
+    for n_gpus, n_nodes in _counts(columns):
+        here = (columns["N"] == n_gpus) & (columns["M"] == n_nodes)
+        if matrix is not None:
+            coef = _coefficients(form, matrix[here], time_s[here])
+            nodes = np.zeros(0)
+        else:
+            order = np.argsort(columns["S"][here])
+            nodes = np.log(columns["S"][here][order])
+            coef = np.log(time_s[here][order]) if len(nodes) > 1 else None
+        if coef is None:
+            return None
+        parts.append(Part(n_gpus, n_nodes, coef, nodes))
+    return tuple(parts)
+
+
+def _with_change(form: ExchangeForm, columns: Columns, time_s: FloatArray) -> tuple[Part, ...] | None:
+    """Every place between two measured values of the split column is tried; the least squares stay."""
+    value, matrix = columns[form.split], form_matrix(form.terms, columns, len(time_s))
+    levels = np.unique(value)
+    best, parts = np.inf, None
+    for below, above in pairwise(levels):
+        low = value <= below
+        if min(low.sum(), (~low).sum()) <= len(form.terms):
+            continue
+        found = [_coefficients(form, matrix[side], time_s[side]) for side in (low, ~low)]
+        if found[0] is None or found[1] is None:
+            continue
+        squares = sum(
+            float(np.square(matrix[side] @ coef / time_s[side] - 1.0).sum())
+            for side, coef in zip((low, ~low), found, strict=True)
+            if coef is not None
+        )
+        if squares < best:
+            place = float(np.sqrt(below * above))
+            best, none = squares, np.zeros(0)
+            parts = (Part(0.0, place, found[0], none), Part(place, float("inf"), found[1], none))
+    return parts

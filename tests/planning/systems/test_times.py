@@ -1,0 +1,75 @@
+"""Component times of any system are sums of the measured parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mlperf.core.errors import UsageError
+from mlperf.planning.component_times import component_mean
+from mlperf.planning.inputs import configuration_inputs, configurations
+from mlperf.planning.systems.times import forward_share, system_times
+from mlperf.specs import load_cnn, load_machine
+from mlperf.systems.base.system import Solution, SystemComponent
+
+
+class Parts:
+    """A system with the components that are asked for; it is never solved."""
+
+    name, title, settings, outputs = "parts", "parts", (), ("epoch_s", "mean_minibatch_size")
+
+    def __init__(self, *names: str, needed: bool = False) -> None:
+        self.components = tuple(SystemComponent(name, "step", "work", name, needed=needed) for name in names)
+
+    def solve(self, times: Any, run: Any) -> Solution:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def inputs(small_model: Any) -> Any:
+    cnns = [load_cnn("alexnet"), load_cnn("resnet18")]
+    configs = configurations([0, 1], [1, 4], 2, [1, 4], 60_000)
+    return configuration_inputs(small_model, cnns, load_machine("cpu-cluster"), configs)
+
+
+def test_forward_and_backward_are_the_measured_step(small_model: Any, inputs: Any) -> None:
+    found = system_times(small_model, inputs, Parts("forward", "backward", "compute"))
+    both = found.seconds["forward"] + found.seconds["backward"]
+    np.testing.assert_allclose(both, found.seconds["compute"], rtol=1e-12)
+    np.testing.assert_allclose(both, component_mean(small_model, inputs, "compute_gradient").seconds, rtol=1e-12)
+
+
+def test_the_forward_share_is_that_of_the_forward_kernels(small_model: Any, inputs: Any) -> None:
+    """Summed call by call, in a loop, up to the softmax that ends the forward pass."""
+    share = forward_share(small_model, inputs.steps)
+    calls = inputs.steps.calls.assign(time_s=small_model.gradient.call_times(inputs.steps.calls))
+    for position, number in enumerate(inputs.steps.number):
+        seconds, before, total = 0.0, True, 0.0
+        for row in calls[calls["run"] == number].itertuples():
+            total += row.time_s
+            seconds += row.time_s if before else 0.0
+            before = before and row.kernel != "softmax"
+        assert share[position] == pytest.approx(seconds / total, rel=1e-9)
+    assert ((share > 0.1) & (share < 0.5)).all()
+
+
+def test_every_worker_updates_all_weights_where_nobody_shares_them(small_model: Any, inputs: Any) -> None:
+    """SPRINT's nodes share the momentum; a synchronous worker does not, so nodes make no difference."""
+    optimizer = system_times(small_model, inputs, Parts("optimizer")).seconds["optimizer"]
+    table = pd.DataFrame({"cnn": inputs.configs["cnn"], "optimizer": optimizer})
+    assert table.groupby("cnn")["optimizer"].nunique().max() == 1
+    alone = inputs.take(np.flatnonzero(inputs.configs["n_nodes"] == 1))
+    parts = [component_mean(small_model, alone, name).seconds for name in ("add_momentum", "update_momentum", "update_weights")]
+    np.testing.assert_allclose(optimizer[(inputs.configs["n_nodes"] == 1).to_numpy()], np.sum(parts, axis=0), rtol=1e-12)
+
+
+def test_what_nobody_measured_is_named_or_refused(small_model: Any, inputs: Any) -> None:
+    found = system_times(small_model, inputs, Parts("forward", "telepathy", "exchange"))
+    assert found.source["telepathy"] == "not measured, counted as 0"
+    assert found.source["exchange"] == "assumed"
+    assert "telepathy" not in found.seconds
+    with pytest.raises(UsageError, match="telepathy"):
+        system_times(small_model, inputs, Parts("telepathy", needed=True))
