@@ -123,8 +123,8 @@ def predict(
     if output is not None or by is not None:
         raise UsageError("got -o or --by without --rows, expected the rows of a table", hint="For example --rows new.csv.")
     if system not in (None, SPRINT):
-        refuse_of_sprint({"--timeline": timeline_path, "--observed": observed, **of_sprint(options)}, str(system))
-        options["exchange"] = read_exchange(exchange_path)
+        refuse_of_sprint({"--timeline": timeline_path, **of_sprint(options)}, str(system))
+        options |= {"exchange": read_exchange(exchange_path), "observed": observed}
         predict_systems(counted(model, request, counters_from, show), str(system), settings, request, options, whole, show)
         return
     refuse_of_systems(settings, exchange_path)
@@ -176,7 +176,13 @@ def predict_systems(
     chosen = {name: options[name] for name in names} | {"factors": dict(options["factors"])}
     sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
     cnns, machine, job = request.needed_cnns(), request.needed_machine(), request.needed_job()
-    result = predict_system(model, system, cnns, machine, job, settings=dict(settings), **sizes, **chosen)
+    if options["observed"] is None:
+        result = predict_system(model, system, cnns, machine, job, settings=dict(settings), **sizes, **chosen)
+    else:
+        from mlperf.planning.calibration.observed_systems import predict_system_observed
+
+        given = {"settings": dict(settings), **sizes, **chosen}
+        result = predict_system_observed(model, system, cnns, machine, job, options["observed"], **given)
     show_or_whole_run(model, result, machine, request, options, whole, show)
 
 

@@ -10,10 +10,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import mlperf
-from mlperf.core.errors import DataError
-from mlperf.planning.calibration.observed import predict_observed, read_observed
+from mlperf.planning.calibration.observed import predict_observed
 from mlperf.planning.run_prediction import Prediction
-from mlperf.specs import JobSpec, find_cnn, load_machine
+from mlperf.specs import JobSpec
 
 SIZES = {"n_nodes": 2, "n_gpus_per_node": 2, "subbatch_size": 2}
 JOB = JobSpec(dataset_size=60_000, n_nodes=2, subbatch_size=2)
@@ -83,28 +82,3 @@ def test_a_what_if_stays_on_top_of_the_factors(small_model: Any, plain: Predicti
     alone = mlperf.predict_epoch(small_model, "alexnet", "cpu-cluster", JOB, **asked)
     found = predict_observed(small_model, "alexnet", "cpu-cluster", JOB, rows, **asked)
     assert found.update_breakdown_s["sum_gradient"][0] == pytest.approx(alone.update_breakdown_s["sum_gradient"][0], rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        ({"n_nodes": [1]}, "got no measured time"),
-        ({"step_s": [1.0], "nodes": [1]}, "got column 'nodes'"),
-        ({"step_s": [0.0]}, "expected a number > 0"),
-        ({"step_s": [1.0], "cnn": ["alexnett"]}, "alexnett"),
-        ({"step_s": [1.0], "n_nodes": [10_000]}, "nodes"),
-    ],
-)
-def test_tables_that_say_something_else_are_refused(columns: dict[str, list[object]], message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        read_observed(pd.DataFrame(columns), [find_cnn("alexnet")], load_machine("cpu-cluster"), JOB)
-
-
-def test_several_networks_need_their_names() -> None:
-    nets = [find_cnn("alexnet"), find_cnn("vgg16")]
-    machine = load_machine("cpu-cluster")
-    with pytest.raises(DataError, match="has no column cnn"):
-        read_observed(pd.DataFrame({"step_s": [1.0]}), nets, machine, JOB)
-    found = read_observed(pd.DataFrame({"step_s": [1.0, 2.0], "cnn": ["vgg16", "resnet50"]}), nets, machine, JOB)
-    assert [net.name for net in found.cnns] == ["vgg16", "resnet50"]
-    assert found.configs["n_nodes"].tolist() == [2, 2]
