@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,8 @@ def test_a_measured_step_moves_the_epoch_and_narrows_its_interval(small_model: A
     step_s = 1.25 * float(before.outputs["step_s"][0])
     found = observed(small_model, system, pd.DataFrame({"step_s": step_s * np.array([0.99, 1.0, 1.01])}))
     assert 1.1 < found.epoch_s[0] / before.epoch_s[0] < 1.3
-    assert width(found) < 0.8 * width(before)
+    # Where the model thinks that it knows a step better than measurements scatter, these have the last word.
+    assert width(found) < max(0.8 * width(before), 6.0 * 0.01)
     assert found.observed is not None
     assert found.observed["factor"].max() > 1.05
     many = observed(small_model, system, pd.DataFrame({"step_s": [step_s] * 60}))
@@ -59,6 +61,24 @@ def test_a_component_and_a_what_if(small_model: Any) -> None:
     assert found.observed is not None
     assert found.observed["component"].tolist() == ["compute"]
     assert found.observed["factor"].iloc[0] == pytest.approx(0.9, rel=0.01)
+
+
+def test_a_slow_step_of_many_nodes_is_laid_to_the_network_that_nobody_measured(small_model: Any) -> None:
+    """Steps of a machine whose network is 1.5 times as slow as it says, and of one node, which has none."""
+    machine = mlperf.load_machine("cpu-cluster")
+    assert machine.latency_s is not None
+    assert machine.bandwidth_bytes_per_s is not None
+    slow = replace(machine, latency_s=1.5 * machine.latency_s, bandwidth_bytes_per_s=machine.bandwidth_bytes_per_s / 1.5)
+    sizes = {"n_nodes": (1, 2), "n_gpus_per_node": 1}
+    true = mlperf.predict_system(small_model, "data-parallel", "alexnet", slow, JOB, **sizes, **OPTIONS)
+    rows = pd.DataFrame({"n_nodes": [1, 1, 2, 2], "n_gpus_per_node": 1, "step_s": np.repeat(true.outputs["step_s"], 2)})
+    found = observed(small_model, "data-parallel", rows, n_nodes=16)
+    assert found.observed is not None
+    factor = found.observed.set_index("component")["factor"]
+    assert factor["network"] == pytest.approx(1.5, rel=0.05)
+    assert factor["backward"] == pytest.approx(1.0, abs=0.02)
+    far = mlperf.predict_system(small_model, "data-parallel", "alexnet", slow, JOB, n_nodes=16, **OPTIONS)
+    assert found.epoch_s[0] == pytest.approx(far.epoch_s[0], rel=0.05)
 
 
 def test_what_the_model_does_not_give_cannot_be_calibrated(small_model: Any) -> None:
