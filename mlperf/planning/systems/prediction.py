@@ -52,6 +52,8 @@ class SystemPrediction(Shown):
         How the machine asked about differs from that one.
     epochs : float
         Passes over the data set that the job asks for.
+    observed : DataFrame or None
+        Factors of components after measurements on the machine asked about (see `mlperf.planning.calibration.observed_systems`).
     """
 
     system: str
@@ -70,6 +72,7 @@ class SystemPrediction(Shown):
     measured_on: MeasuredOn | None = None
     other_machine: tuple[str, ...] = ()
     epochs: float = 1.0
+    observed: pd.DataFrame | None = None
 
     @property
     def run(self) -> RunGrid:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlperf.report.figures.plots import component_bars
 from mlperf.report.pages.answers import objective_text
+from mlperf.report.pages.predictions import observed_section
 from mlperf.report.pages.searches import stability_lines, windows_text_of
 from mlperf.report.text.answer import Answer, TimesFrom, count_text, listed, plain_time, time_range_text
 from mlperf.report.text.numbers import number_text, percent_text, seconds_alike
@@ -45,7 +46,7 @@ def prediction_sections(result: SystemPrediction) -> tuple[Section, ...]:
             for activity, rows in parts.groupby("activity", sort=False)
         ]
         shown = (Section(title, outputs(result), secondary=LESS_OF_OUTPUTS), *periods)
-    return (*shown, Section("", text="\n".join(notes(result))), words_section(*WORDS))
+    return (*shown, *observed_section(result), Section("", text="\n".join(notes(result))), words_section(*WORDS))
 
 
 def configurations(result: SystemPrediction) -> pd.DataFrame:
@@ -121,6 +122,7 @@ def prediction_answer(result: SystemPrediction) -> Answer:
     left_out = tuple(f"{name} (counted as 0)" for name in result.left_out)
     times = TimesFrom.of(result.measured_on, result.machine, result.other_machine, (*result.assumed, *left_out))
     inside = bool(result.in_domain["epoch_s"][best])
+    total += "" if result.observed is None else ", calibrated on measured steps"
     return Answer(asked, f"{lead}{epoch}{total}, mean mini-batch {size}; {held}", times, inside=inside)
 
 

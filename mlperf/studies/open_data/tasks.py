@@ -100,6 +100,7 @@ class Task:
 LINEAR = (("neusight", "linear"),)
 SPEEDS = (("cmdare", "cluster_speed"), ("cmdare", "single_worker"))
 CAFFE = (("convnet_benchmarks", "caffe_layer_geometry"), ("convnet_benchmarks", "caffe_totals"))
+FOREIGN = (("simumax", "a100_pcie"),)
 WITH_INTERVALS = (
     ("mlpredict_cdec", "convolution"),
     ("mlperf_results", "resnet_systems"),
@@ -156,8 +157,7 @@ _TASKS = (
          score_one_machine),
     Task("C8", "All-reduce over more machines than were measured", (("echo_nccl", "all_reduce"),), TO_64, (), score_machines,
          sets=tuple(BEYOND)),
-    Task("C13", "A foreign predictor calibrated on a few measured rows", (("simumax", "a100_pcie"),), ONE_ROW, (), score_calibration,
-         sets=(SIMULATOR,)),
+    Task("C13", "A foreign predictor calibrated on few measured rows", FOREIGN, ONE_ROW, (), score_calibration, sets=(SIMULATOR,)),
     Task("D1", "Asynchronous workers at one server are a closed queue", SPEEDS[:1], COUNTS, SERVED, score_counts),
     Task("D2", "A network that never ran on more than one worker", SPEEDS, UNSEEN, (), score_unseen, sets=UNSEEN_DEVICES),
     Task("D3", "Selection among collinear features", (("cmdare", "single_worker"),), ONE_CNN, WORKERS, score_selections),
