@@ -104,7 +104,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
             "mlperf.planning.whole_run.result:WholeRun": View(
                 "mlperf.report.pages.whole_runs:whole_run_sections", answer="mlperf.report.pages.whole_runs:whole_run_answer"
             ),
-            "mlperf.training.systems.server_model:ServerPrediction": View("mlperf.report.pages.servers:speeds_sections"),
+            "mlperf.planning.systems.fitted:FittedRows": View(
+                "mlperf.report.pages.systems:fitted_sections", answer="mlperf.report.pages.systems:fitted_answer"
+            ),
             "mlperf.planning.table_prediction:RowPredictions": View(
                 "mlperf.report.pages.table_rows:row_sections", answer="mlperf.report.pages.answers:rows_answer"
             ),
