@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from mlperf.cli.framework.options import jobs_option, output_options, plot_option
+from mlperf.cli.framework.options import jobs_option, output_options, plot_option, system_option
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import NEW_FILE, OLD_FILE
 from mlperf.core.errors import UsageError
@@ -31,6 +31,7 @@ def upper(ctx: click.Context, param: click.Parameter, names: Sequence[str]) -> t
 Examples:
   mlperf accuracy -o accuracy.md --jobs 2
   mlperf accuracy --task A1 --task B1 --limits limits.toml
+  mlperf accuracy --system fully-sharded
   mlperf accuracy --trainer emulated/ --trainer headline/ --trainer slow-network/ --rounds-from cpu-epyc
 """
 )
@@ -47,6 +48,7 @@ Examples:
 @click.option(
     "--rung", "older_tasks", metavar="NAME", multiple=True, callback=upper, hidden=True, help="The older word for --task."
 )
+@system_option
 @click.option(
     "--limits",
     metavar="FILE",
@@ -80,6 +82,7 @@ def accuracy(
     output: Path | None,
     tasks: tuple[str, ...],
     older_tasks: tuple[str, ...],
+    system: str | None,
     limits: Path | None,
     trainer: tuple[str, ...],
     trained_on: str | None,
@@ -92,7 +95,7 @@ def accuracy(
 
     With --trainer, train on some runs of the asynchronous trainer and predict the others instead. Exit 1 where a limit is missed.
     """
-    asked = (*tasks, *older_tasks)
+    asked = (*tasks, *older_tasks, *([] if system is None else tasks_of(system)))
     if trainer:
         if output is not None or asked:
             hint = "--json writes everything that was found."
@@ -101,6 +104,22 @@ def accuracy(
     if trained_on or rounds_from or forms:
         raise UsageError("got --trained-on, --rounds-from or --form without --trainer, expected campaigns of the trainer")
     return score_methods(asked, limits, output, n_jobs, show)
+
+
+def tasks_of(system: str) -> tuple[str, ...]:
+    """Names of the tasks that judge a system.
+
+    Raises
+    ------
+    UsageError
+        No task does.
+    """
+    from mlperf.studies.open_data.tasks import TASKS_OF_SYSTEMS
+
+    if system not in TASKS_OF_SYSTEMS:
+        hint = "Asynchronous runs of SPRINT are judged with --trainer." if system == "sprint" else ""
+        raise UsageError(f"no open measurements judge {system!r}, expected one of {', '.join(TASKS_OF_SYSTEMS)}", hint=hint)
+    return TASKS_OF_SYSTEMS[system]
 
 
 def score_methods(tasks: tuple[str, ...], limits: Path | None, output: Path | None, n_jobs: int, show: Show) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mlperf.cli.commands.predict import FITTED, METHODS, SPRINT
+from mlperf.cli.commands.predict import METHODS
 from mlperf.cli.framework.options import (
     join_options,
     machine_option,
@@ -18,6 +18,7 @@ from mlperf.cli.framework.options import (
     system_option,
 )
 from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.systems import FITTED, SPRINT, digests_of, is_fitted
 from mlperf.cli.framework.values import Words
 from mlperf.core.errors import UsageError
 
@@ -52,7 +53,7 @@ def compare(
     from mlperf.training.table.table_model import TableModel
 
     model = mlperf.load_model(model_path, "system", "table", *FITTED)
-    if not hasattr(model, "gradient") and not hasattr(model, "fitted"):
+    if is_fitted(model):
         from mlperf.planning.systems.fitted import compare_fitted
 
         refuse({**options, "cnns": options["cnns"] or None}, "MODEL is of a system's own table")
@@ -62,7 +63,7 @@ def compare(
     else:
         compared = table_rows if isinstance(model, TableModel) else campaign_runs
         result = compared(model, source, seed, **options)
-    show(result, data_sha256=model.provenance["data_sha256"], seed=seed)
+    show(result, data_sha256=digests_of(model), seed=seed)
     if max_error is None or result.mape <= max_error:
         return 0
     show.note(f"mean relative error {result.mape:.1%} is above {max_error:.1%}")

@@ -21,6 +21,16 @@ from mlperf.cli.framework.options import (
 )
 from mlperf.cli.framework.request import Request, request_options
 from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.systems import (
+    FITTED,
+    SPRINT,
+    Settings,
+    digests_of,
+    is_fitted,
+    read_exchange,
+    refuse_of_sprint,
+    refuse_of_systems,
+)
 from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, OLD_OR_INPUT, Factors, Words
 from mlperf.cli.framework.whole_run import WholeRunAsked, whole_run_options
 from mlperf.core.errors import UsageError
@@ -29,9 +39,6 @@ CLOSED_FORMS = ("phases", "convolution", "second_moment", "paper")
 REFINEMENTS = ("recursion",)
 METHODS = ("learnt", "linear", "ols", "paper")
 N_ITERATIONS = 5000
-SPRINT = "sprint"
-FITTED = ("mlperf-system-fit", "mlperf-servers")
-"""Kinds of models of systems that were fitted to tables of their own."""
 
 
 @click.command(
@@ -95,7 +102,7 @@ Examples:
 def predict(
     model_path: Path,
     system: str | None,
-    settings: tuple[tuple[str, tuple[float, ...]], ...],
+    settings: Settings,
     exchange_path: Path | None,
     request: Request,
     rows: Path | None,
@@ -114,7 +121,7 @@ def predict(
     from mlperf import load_model
 
     model = load_model(model_path, "system", "table", *FITTED)
-    if not hasattr(model, "gradient") and not hasattr(model, "fitted"):
+    if is_fitted(model):
         refuse_of_sprint({"--timeline": timeline_path, "--observed": observed, **of_sprint(options)}, "of a table")
         predict_fitted_rows(model, rows, dict(settings), request, output, options, show)
         return
@@ -160,7 +167,7 @@ def predict_fitted_rows(
     if output is not None:
         write_text_whole(output, found.to_frame().to_csv(index=False))
         show.note(f"{len(found.rows):,} rows written to {output}")
-    show(found, data_sha256=dict(model.provenance.get("data_sha256", {})), seed=options["seed"])
+    show(found, data_sha256=digests_of(model), seed=options["seed"])
 
 
 def of_sprint(options: dict[str, Any]) -> dict[str, Any]:
@@ -169,33 +176,10 @@ def of_sprint(options: dict[str, Any]) -> dict[str, Any]:
     return {f"--{name.replace('_', '-')}": options[name] for name in flags}
 
 
-def refuse_of_sprint(given: dict[str, Any], system: str) -> None:
-    """Refuse flags that another system than SPRINT does not understand."""
-    for flag, value in given.items():
-        if value:
-            raise UsageError(f"got {flag} with --system {system}, which only sprint understands", hint="Leave it out.")
-
-
-def refuse_of_systems(settings: tuple[tuple[str, tuple[float, ...]], ...], exchange_path: Path | None) -> None:
-    """Refuse flags that SPRINT does not understand."""
-    hint = "Name another system: --system data-parallel."
-    if settings:
-        raise UsageError(f"got --set {settings[0][0]}, but sprint has no settings", hint=hint)
-    if exchange_path is not None:
-        raise UsageError("got --exchange, but sprint's exchange comes from its campaign", hint=hint)
-
-
-def read_exchange(path: Path | None) -> Any:
-    """The model of an exchange in a file; None where there is none."""
-    from mlperf import load_model
-
-    return None if path is None else load_model(path, "exchange")
-
-
 def predict_systems(
     model: Any,
     system: str,
-    settings: tuple[tuple[str, tuple[float, ...]], ...],
+    settings: Settings,
     request: Request,
     options: dict[str, Any],
     whole: WholeRunAsked,

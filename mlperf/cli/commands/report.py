@@ -9,6 +9,7 @@ import click
 
 from mlperf.cli.framework.options import jobs_option, machines_option, minibatch_option, output_options, plot_option, seed_option
 from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.systems import FITTED, digests_of, is_fitted
 from mlperf.cli.framework.values import FOLDER, NEW_FILE, OLD_FILE, Counts, Window, Words
 from mlperf.core.errors import UsageError
 
@@ -90,7 +91,10 @@ def report_model(path: Path, components: tuple[str, ...], html_path: Path | None
     if not path.is_file():
         hint = "--figures FOLDER draws figures from a campaign, --timeline FILE the threads of a run."
         raise UsageError(f"got {str(path)!r}, expected a model's file", hint=hint)
-    model = mlperf.load_model(path, "system", "table")
+    model = mlperf.load_model(path, "system", "table", *FITTED)
+    if is_fitted(model):
+        report_system(model, path, html_path, show)
+        return
     whole = model_report(model, components or None)
     result = whole.statsmodels() if as_statsmodels else whole
     if html_path is not None:
@@ -101,6 +105,17 @@ def report_model(path: Path, components: tuple[str, ...], html_path: Path | None
         write_page(html_path, f"Report of {path.name}", result_page(result), lead=lead)
         show.note(f"page written to {html_path}")
     show(result, data_sha256=model.provenance["data_sha256"])
+
+
+def report_system(model: Any, path: Path, html_path: Path | None, show: Show) -> None:
+    """What the model of a system's own table rests on."""
+    if html_path is not None:
+        from mlperf.report.figures.html import write_page
+        from mlperf.report.text.views import result_answer, result_page
+
+        write_page(html_path, f"Report of {path.name}", result_page(model), lead=result_answer(model))
+        show.note(f"page written to {html_path}")
+    show(model, data_sha256=digests_of(model))
 
 
 def report_figures(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mlperf.cli.commands.predict import METHODS, SPRINT, read_exchange, refuse_of_sprint, refuse_of_systems
+from mlperf.cli.commands.predict import METHODS
 from mlperf.cli.framework.options import (
     exchange_option,
     minibatch_option,
@@ -21,6 +21,7 @@ from mlperf.cli.framework.options import (
 )
 from mlperf.cli.framework.request import Request, machines_request_options
 from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.systems import SPRINT, Settings, read_exchange, refuse_of_sprint, refuse_of_systems
 from mlperf.cli.framework.values import OLD_FILE, Factors, Words
 from mlperf.core.errors import UsageError
 
@@ -69,7 +70,7 @@ Examples:
 def search(
     model_paths: tuple[Path, ...],
     system: str | None,
-    settings: tuple[tuple[str, tuple[float, ...]], ...],
+    settings: Settings,
     exchange_path: Path | None,
     request: Request,
     machines: tuple[MachineSpec, ...],

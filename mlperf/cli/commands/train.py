@@ -10,6 +10,7 @@ import click
 
 from mlperf.cli.framework.options import jobs_option, join_options, output_options, seed_option, system_option
 from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.systems import SPRINT, digests_of
 from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NameList, TermList, Words
 from mlperf.core.errors import UsageError
 
@@ -30,7 +31,6 @@ def list_methods(ctx: click.Context, _: click.Parameter, value: str | None) -> s
     return ctx.exit()
 
 
-SPRINT = "sprint"
 SYSTEM_OPTIONS = ("component", "factors", "apart", "features")
 CAMPAIGN_OPTIONS = ("backend", "leave_out", "characteristics", "counters", "runs", "repeats")
 
@@ -155,7 +155,7 @@ def train(
     from mlperf import save_model
 
     save_model(model, output)
-    show(model, data_sha256=model.provenance["data_sha256"], seed=options["seed"])
+    show(model, data_sha256=digests_of(model), seed=options["seed"])
     show.note(f"model written to {output}; mlperf report {output} shows all that it rests on")
 
 

@@ -176,3 +176,14 @@ TASKS: Mapping[str, Task] = MappingProxyType({task.name: task for task in _TASKS
 def task_names() -> tuple[str, ...]:
     """Names of the tasks, in order."""
     return tuple(TASKS)
+
+
+TASKS_OF_SYSTEMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "parameter-server": ("D1", "D2"),
+        "data-parallel": tuple(name for name in ("C1", "C2", "C3", "C4", "C7", "C8") if name in TASKS),
+        "fully-sharded": tuple(name for name in ("C9", "C10") if name in TASKS),
+        "pipeline": tuple(name for name in ("C5", "C6", "C11", "C12") if name in TASKS),
+    }
+)
+"""Tasks by the system that they judge."""

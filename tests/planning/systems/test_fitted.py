@@ -1,0 +1,110 @@
+"""Systems fitted to tables of their own: rows and grids predicted, rows beside measurements, through the commands."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from mlperf.cli.main import cli
+from mlperf.core.errors import DataError, DomainError, UsageError
+from mlperf.planning.systems.fitted import compare_fitted, fitted_grid, predict_fitted
+from mlperf.systems.coupling.queues import closed_queue
+from mlperf.training.systems.by_system import train_for_system
+
+WORK_S, FIXED_S, RING_S, ACROSS_S = 2e-3, 5e-3, 4e-3, 3e-3
+
+
+def step_of(n_nodes: int, batch: int) -> float:
+    """A step of made-up costs: samples, a constant, a ring over 4 GPUs a node, leaving the node."""
+    n_gpus = 4 * n_nodes
+    return WORK_S * batch + FIXED_S + RING_S * (n_gpus - 1) / n_gpus + ACROSS_S * (n_nodes > 1)
+
+
+@pytest.fixture
+def steps(tmp_path: Path) -> Path:
+    rows = [(n, 4, b, step_of(n, b)) for n, b in product([1, 2, 4, 8], [1, 4, 16, 64])]
+    path = tmp_path / "steps.csv"
+    pd.DataFrame(rows, columns=["n_nodes", "n_gpus_per_node", "subbatch_size", "step_s"]).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def speeds(tmp_path: Path) -> Path:
+    workers = np.arange(1.0, 9.0)
+    rates = closed_queue(np.full(8, 0.03), np.full(8, 0.009), workers, np.zeros(8)).throughput_per_s
+    path = tmp_path / "speeds.csv"
+    pd.DataFrame({"n_workers": workers.astype(int), "updates_per_s": rates}).to_csv(path, index=False)
+    return path
+
+
+def test_costs_that_were_put_in_come_out_at_sizes_that_were_not(steps: Path) -> None:
+    model = train_for_system(steps, "data-parallel")
+    found = predict_fitted(model, fitted_grid(model, {"n_nodes": [1, 3, 16], "subbatch_size": [8, 32]}))
+    wanted = [step_of(n, b) for n, b in product([1, 3, 16], [8, 32])]
+    np.testing.assert_allclose(found.predicted, wanted, rtol=1e-6)
+    assert found.in_domain.tolist() == [True] * 4 + [False] * 2
+    assert "n_nodes 16" in found.reason[-1] or "n_gpus 64" in found.reason[-1]
+    assert found.fastest == 0
+    with pytest.raises(DomainError, match="row 5"):
+        predict_fitted(model, found.rows, strict=True)
+
+
+def test_a_grid_must_name_what_varied(steps: Path) -> None:
+    model = train_for_system(steps, "data-parallel")
+    with pytest.raises(UsageError, match="got no subbatch_size") as caught:
+        fitted_grid(model, {"n_nodes": [2], "subbatch_size": None})
+    assert "--subbatch" in str(caught.value.hint)
+    grid = fitted_grid(model, {"n_nodes": [2], "subbatch_size": [4]})
+    assert grid["n_gpus_per_node"].tolist() == [4]
+
+
+def test_a_queue_that_was_put_in_comes_out(speeds: Path) -> None:
+    model = train_for_system(speeds, "parameter-server")
+    found = predict_fitted(model, pd.DataFrame({"n_workers": [3, 16]}))
+    wanted = closed_queue(np.full(2, 0.03), np.full(2, 0.009), np.array([3.0, 16.0]), np.zeros(2))
+    np.testing.assert_allclose(found.predicted, wanted.throughput_per_s, rtol=1e-3)
+    assert found.in_domain.tolist() == [True, False]
+
+
+def test_measured_rows_are_compared(steps: Path, speeds: Path) -> None:
+    model = train_for_system(steps, "data-parallel")
+    slower = pd.read_csv(steps).assign(step_s=lambda rows: 1.1 * rows["step_s"])
+    assert compare_fitted(model, slower).errors["step_s"].bias == pytest.approx(1 / 1.1 - 1, rel=1e-4)
+    servers = train_for_system(speeds, "parameter-server")
+    assert compare_fitted(servers, speeds).errors["updates_per_s"].mape < 1e-3
+    with pytest.raises(DataError, match="step_s"):
+        compare_fitted(model, slower.drop(columns="step_s"))
+
+
+def invoke(*words: Any) -> str:
+    done = CliRunner().invoke(cli, [str(word) for word in words], standalone_mode=False)
+    if done.exception is not None:
+        raise done.exception
+    return done.stdout
+
+
+def test_the_commands_take_one_from_a_table_to_an_answer(steps: Path, tmp_path: Path) -> None:
+    model, out = tmp_path / "model.json", tmp_path / "predicted.csv"
+    invoke("train", steps, "--system", "data-parallel", "-o", model)
+    assert "leaving the machine" in invoke("report", model)
+    shown = invoke("predict", model, "--nodes", "1:4", "--subbatch", "16", "-o", out)
+    assert shown.startswith("data-parallel, 4 rows: fastest is row 1, n nodes 1, n gpus per node 4, subbatch size 16: ")
+    np.testing.assert_allclose(pd.read_csv(out)["predicted_step_s"], [step_of(n, 16) for n in (1, 2, 3, 4)], rtol=1e-6)
+    document = json.loads(invoke("compare", model, steps, "--json"))
+    assert document["result"]["errors"]["step_s"]["mape"] < 1e-6
+
+
+def test_what_no_table_trains_is_refused(steps: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="to train on a table"):
+        invoke("train", steps, "--system", "stale-synchronous", "-o", tmp_path / "x.json")
+    with pytest.raises(UsageError, match="got --terms"):
+        invoke("train", steps, "--system", "data-parallel", "--terms", "n_nodes", "-o", tmp_path / "x.json")
+    with pytest.raises(UsageError, match="got features"):
+        invoke("train", steps, "--system", "data-parallel", "--feature", "n_nodes", "-o", tmp_path / "x.json")
