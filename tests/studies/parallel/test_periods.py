@@ -13,7 +13,7 @@ import pytest
 from mlperf.collect.servers.configuration import configuration_from
 from mlperf.collect.servers.net import net_of, shipped_nets
 from mlperf.collect.servers.request import EmulatedNetwork
-from mlperf.studies.parallel.periods import predict_period, sync_s
+from mlperf.studies.parallel.periods import connections, predict_period, sync_s
 from mlperf.training.systems.canonical_fit import CanonicalFit
 
 NETS = {name: net_of(cnn) for name, cnn in shipped_nets().items()}
@@ -170,3 +170,54 @@ def test_staleness_is_a_less_one_and_with_the_exchange_behind_twice_a_less_one(f
         simulation.run()
         assert simulation.mean_staleness == pytest.approx(expected, abs=0.1)
     assert told == 2 * n_replicas - 1
+
+
+def equation_period(plan: str, name: str, n_replicas: int = 1, n_servers: int = 0) -> tuple[float, float]:
+    """B tau and T_sync by `mlperf.systems.model_parallel`, whose volumes and costs are written down without this trainer."""
+    from mlperf.systems.model_parallel.constants import Constants
+    from mlperf.systems.model_parallel.costs import server_sync_s
+    from mlperf.systems.model_parallel.epoch import sample_times
+    from mlperf.systems.model_parallel.layers import LayerTable
+
+    layers = NETS[name].layers
+    table = LayerTable(
+        name,
+        tuple(layer.name for layer in layers),
+        tuple(layer.kind for layer in layers),
+        np.array([layer.rows for layer in layers]),
+        np.array([float(layer.per) for layer in layers]),
+        np.array([float(connections(layer)) for layer in layers]),
+        np.array([float(layer.n_params) for layer in layers]),
+        np.array([max(layer.kernel, 1) for layer in layers]),
+        np.array([layer.kernel if layer.kind == "pool" else 1 for layer in layers]),
+        np.zeros(len(layers), dtype=int),
+    )
+    constants = Constants(
+        np.array([1e6]), np.array([MULADD_S]), ACT_S, ERR_S, np.array([1.0, 1.1]), np.full(2, 5e-6), 6e9, ADD_S
+    )  # fmt: skip
+    stripes, copies, threads = zip(*(map(int, part.split("x")) for part in plan.split("/")), strict=True)
+    n_workers = max(p * r for p, r in zip(stripes, copies, strict=True))
+    sync_time_s = server_sync_s(table.all_params, n_workers, n_replicas, n_servers, constants)
+    return 16 * sample_times(table, constants, stripes, copies, 16.0, threads).sample_s, float(sync_time_s)
+
+
+@pytest.mark.parametrize(
+    ("name", "plan", "tolerance"),
+    [
+        ("digits-fc", ALONE, 1e-9),
+        ("digits-fc", "1x1x2/1x1x2/1x1x2", 1e-9),
+        ("digits-fc", "1x2x1/1x2x1/1x2x1", 1e-9),
+        # Parts of errors are sums for the layer below, error terms are values of the layer above: more bytes where it is narrow.
+        ("digits-fc", "2x1x1/2x1x1/2x1x1", 0.01),
+        ("digits-fc", "4x1x1/4x1x1/2x1x1", 0.06),
+        ("digits-conv", "1x1x1/1x1x1/1x1x1/1x1x1/1x1x1", 1e-9),
+        ("digits-conv", "1x2x1/1x2x1/2x1x1/2x1x1/2x1x1", 0.06),
+        ("digits-conv", "2x1x1/2x1x1/2x1x1/2x1x1/2x1x1", 0.06),
+    ],
+)
+def test_the_systems_equations_say_the_same(fit: CanonicalFit, name: str, plan: str, tolerance: float) -> None:
+    table = {"cnn": name, "plan": plan, "n_replicas": 3, "n_servers": 2}
+    period = predict_period(fit, configuration_from(table), NETS[name], NETWORK)
+    minibatch_s, exchange_s = equation_period(plan, name, 3, 2)
+    assert period.minibatch_s == pytest.approx(minibatch_s, rel=tolerance)
+    assert period.exchange_s == pytest.approx(exchange_s, rel=1e-9)
