@@ -108,8 +108,8 @@ def update_log_factors(
     """Factors of components from measurements of them, and of sums that they are parts of.
 
     The logarithm of each factor is normal about 0 with the spread that the model does not know of; a measurement is the sum of
-    ``shares`` times them plus noise. The noise of each kind of measurement is what the factors leave unexplained of its rows, from a
-    first guess that counts for `NOISE_ROWS` rows: with few rows the model's word weighs, with many the measurements'.
+    ``shares`` times them plus noise. The noise of each kind of measurement is what the factors leave unexplained of its rows, from
+    a first guess that counts for `NOISE_ROWS` rows: with few rows the model's word weighs, with many the measurements'.
 
     Parameters
     ----------

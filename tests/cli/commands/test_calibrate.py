@@ -126,6 +126,17 @@ def test_measured_steps_calibrate_the_prediction(model_path: str, tmp_path: Path
     assert result_of("predict", *words, "--deadline", "1d")["epoch_s"] == found["epoch_s"]
 
 
+def test_other_systems_have_whole_runs_and_measured_steps(model_path: str, tmp_path: Path) -> None:
+    words = (model_path, *RUN, "--system", "data-parallel")
+    plain = result_of("predict", *words)
+    (tmp_path / "steps.csv").write_text(f"step_s\n{1.2 * plain['outputs']['step_s'][0]}\n", encoding="utf-8")
+    observed = ("--observed", str(tmp_path / "steps.csv"))
+    found = result_of("predict", *words, *observed)
+    assert found["outputs"]["epoch_s"][0] > 1.05 * plain["outputs"]["epoch_s"][0]
+    assert result_of("predict", *words, *observed, "--deadline", "1d")["epoch_s"] == found["outputs"]["epoch_s"]
+    assert "Factors of the measured steps" in invoke("predict", *words, *observed).stdout
+
+
 def test_options_that_do_not_go_together(model_path: str, folder: Path) -> None:
     with pytest.raises(UsageError, match="--slurm with 2 configurations"):
         invoke("predict", model_path, *RUN[:6], "--nodes", "1,2", "--slurm")
