@@ -17,6 +17,7 @@ import pytest
 
 import mlperf
 from mlperf.cli.main import cli, main
+from mlperf.planning.calibration.foreign import calibrate_tables
 from mlperf.specs import load_cnn, load_machine, write_cnn, write_job, write_machine
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +47,7 @@ LONG = {
     "known.json": "run by the test of that page",
     "campaign.json": "run by the test of that page",
     "time (ms)": "run by the test of that page",
+    "--by network -o calibration.json": "run by the test of that page",
     "model.json --rows": "a table's model has another name elsewhere",
     "--html page.html": "a table's model has another name elsewhere",
     "cnn.toml": "needs the runs of that page",
@@ -126,6 +128,10 @@ def folder(small_campaign: Path, small_model: Any, tmp_path_factory: pytest.Temp
     for name in ("mine-cluster.toml", "cluster.toml"):
         write_machine(load_machine("cpu-cluster"), made / name)
     write_job(mlperf.JobSpec(1_281_167, subbatch_size=4, n_nodes=2), made / "imagenet.toml")
+    write_job(mlperf.JobSpec(50_000, subbatch_size=8, n_nodes=8, epochs=30), made / "job.toml")
+    (made / "steps.csv").write_text("n_nodes,subbatch_size,step_s\n8,8,2.6\n", encoding="utf-8")
+    prices = 'currency = "EUR"\n[machines.kfc]\nper_node_hour = 1\n[machines.cpu-cluster]\nper_node_hour = 1\n'
+    (made / "prices.toml").write_text(prices, encoding="utf-8")
     write_tables(made)
     return made
 
@@ -146,6 +152,10 @@ def write_tables(folder: Path) -> None:
     frame.to_csv(folder / "new.csv", index=False)
     for name, table in (("counts", counts), ("nests", nests), ("new-counts", counts), ("new-nests", nests)):
         table.to_csv(folder / f"{name}.csv", index=False)
+    times_predicted = frame[["kernel", "device", "network"]].assign(time_ms=1.2e3 * times)
+    times_predicted.to_csv(folder / "predicted.csv", index=False)
+    found = calibrate_tables(times_predicted, frame[["kernel"]].assign(time_ms=1e3 * times), by=("device",))
+    mlperf.save_model(found, folder / "calibration.json")
     known = mlperf.train(frame.assign(time_ms=1e3 * times), target="time_ms", terms=["m*n*k"], method="ols")
     mlperf.save_model(known, folder / "table-model.json")
 

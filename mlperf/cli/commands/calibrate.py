@@ -17,8 +17,8 @@ from mlperf.core.errors import UsageError
     epilog="""\b
 Examples:
   mlperf calibrate predicted.csv measured.csv
-  mlperf calibrate predicted.csv measured.csv --on model,nodes --by model -o calibration.json
-  mlperf calibrate --apply calibration.json new.csv -o calibrated.csv
+  mlperf calibrate predicted.csv measured.csv --on kernel --by device -o calibration.json
+  mlperf calibrate --apply calibration.json predicted.csv -o calibrated.csv
 """
 )
 @click.argument("tables", metavar="PREDICTED MEASURED | NEW", nargs=-1, required=True, type=OLD_FILE)

@@ -123,8 +123,8 @@ def predict(
     if output is not None or by is not None:
         raise UsageError("got -o or --by without --rows, expected the rows of a table", hint="For example --rows new.csv.")
     if system not in (None, SPRINT):
-        refuse_of_sprint({"--timeline": timeline_path, "--observed": observed, **of_sprint(options)}, str(system))
-        options["exchange"] = read_exchange(exchange_path)
+        refuse_of_sprint({"--timeline": timeline_path, **of_sprint(options)}, str(system))
+        options |= {"exchange": read_exchange(exchange_path), "observed": observed}
         predict_systems(counted(model, request, counters_from, show), str(system), settings, request, options, whole, show)
         return
     refuse_of_systems(settings, exchange_path)
@@ -176,7 +176,13 @@ def predict_systems(
     chosen = {name: options[name] for name in names} | {"factors": dict(options["factors"])}
     sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
     cnns, machine, job = request.needed_cnns(), request.needed_machine(), request.needed_job()
-    result = predict_system(model, system, cnns, machine, job, settings=dict(settings), **sizes, **chosen)
+    if options["observed"] is None:
+        result = predict_system(model, system, cnns, machine, job, settings=dict(settings), **sizes, **chosen)
+    else:
+        from mlperf.planning.calibration.observed_systems import predict_system_observed
+
+        given = {"settings": dict(settings), **sizes, **chosen}
+        result = predict_system_observed(model, system, cnns, machine, job, options["observed"], **given)
     show_or_whole_run(model, result, machine, request, options, whole, show)
 
 
@@ -224,10 +230,14 @@ def predict_networks(
     chosen = prediction_options(**options)
     sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
     cnns, machine = request.needed_cnns(), request.needed_machine()
-    asked_about = (model, cnns, machine, request.needed_job())
-    result = (
-        predict_epoch(*asked_about, **sizes, **chosen) if observed is None else observed_epoch(asked_about, observed, sizes, chosen)
-    )
+    if observed is None:
+        result = predict_epoch(model, cnns, machine, request.needed_job(), **sizes, **chosen)
+    else:
+        from mlperf.planning.calibration.observed import predict_observed
+
+        if timeline_path is not None:
+            raise UsageError("got --timeline with --observed, expected one", hint="A timeline shows what the model says by itself.")
+        result = predict_observed(model, cnns, machine, request.needed_job(), observed, **sizes, **chosen)
     if timeline_path is not None:
         from mlperf.planning import PredictionOptions, simulated_configuration
         from mlperf.report.pages.timelines import write_timeline
@@ -236,13 +246,6 @@ def predict_networks(
         write_timeline(simulated_configuration(model, result, cnns, machine, asked), timeline_path)
         show.note(f"timeline written to {timeline_path}")
     show_or_whole_run(model, result, machine, request, options, whole, show)
-
-
-def observed_epoch(asked_about: tuple[Any, ...], observed: Path, sizes: dict[str, Any], chosen: dict[str, Any]) -> Any:
-    """Epochs calibrated on measured steps."""
-    from mlperf.planning.calibration.observed import predict_observed
-
-    return predict_observed(*asked_about, observed, **sizes, **chosen)
 
 
 def counted(model: Any, request: Request, counters_from: str | None, show: Show) -> Any:

@@ -15,6 +15,9 @@ NOISE_SHARE = 0.5
 """Spread of a measurement over what the model does not know, before measurements show their own."""
 NOISE_ROWS = 3.0
 """Measurements that this first guess counts for."""
+N_ROUNDS = 40
+"""Of finding noise and factors in turn, which converges within a few rounds."""
+LEAST_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -91,17 +94,22 @@ class LogFactors(Shown):
         after = np.einsum("rc,cd,rd->r", shares, self.covariance, shares)
         other = np.maximum(np.square(output_std) - before, 0.0)
         whole = np.sqrt(np.maximum(after, 0.0) + other + np.square(noise_std))
-        return np.divide(whole, output_std, out=np.ones_like(whole), where=output_std > 0.0)
+        return np.asarray(np.divide(whole, output_std, out=np.ones_like(whole), where=output_std > 0.0), dtype=np.float64)
 
 
 def update_log_factors(
-    names: tuple[str, ...], prior_std: FloatArray, shares: FloatArray, log_ratio: FloatArray, column: IntArray
+    names: tuple[str, ...],
+    prior_std: FloatArray,
+    shares: FloatArray,
+    log_ratio: FloatArray,
+    column: IntArray,
+    noise_from: FloatArray | None = None,
 ) -> LogFactors:
     """Factors of components from measurements of them, and of sums that they are parts of.
 
     The logarithm of each factor is normal about 0 with the spread that the model does not know of; a measurement is the sum of
-    ``shares`` times them plus noise. The noise of each kind of measurement is what its rows scatter by, from a first guess that
-    counts for `NOISE_ROWS` rows: with few rows the model's word weighs, with many the measurements'.
+    ``shares`` times them plus noise. The noise of each kind of measurement is what the factors leave unexplained of its rows, from a
+    first guess that counts for `NOISE_ROWS` rows: with few rows the model's word weighs, with many the measurements'.
 
     Parameters
     ----------
@@ -114,6 +122,8 @@ def update_log_factors(
         log(measured / predicted).
     column : array of int, shape (n_rows,)
         Which kind of measurement a row is, from 0.
+    noise_from : array, shape (n_components,), optional
+        Spreads that the first guess of the noise is made from, where some of ``prior_std`` say nothing of runs.
 
     Returns
     -------
@@ -122,24 +132,29 @@ def update_log_factors(
 
     References
     ----------
-    Gelman et al., Bayesian Data Analysis, sections 2.5 and 14.8: normal data with a normal prior; noise by its scaled
-    inverse chi-squared mean.
+    Gelman et al., Bayesian Data Analysis, sections 2.5 and 14.8: normal data with a normal prior; Dempster, Laird and Rubin
+    (1977): noise by expectation and maximization, with a scaled inverse chi-squared prior.
     """
-    prior = np.diag(np.square(prior_std))
     n_columns = int(column.max()) + 1 if len(column) else 0
-    noise = np.zeros(n_columns)
-    for kind in range(n_columns):
-        noise[kind] = _noise_std(log_ratio[column == kind], np.square(shares[column == kind]) @ np.square(prior_std))
-    if not len(log_ratio):
-        return LogFactors(names, prior_std, np.zeros(len(names)), prior, noise)
-    spread = shares @ prior @ shares.T + np.diag(np.square(noise[column]) + 1e-18)
-    gain = np.linalg.solve(spread, shares @ prior).T
-    covariance = prior - gain @ shares @ prior
-    return LogFactors(names, prior_std, gain @ log_ratio, 0.5 * (covariance + covariance.T), noise)
+    spreads = np.square(prior_std if noise_from is None else noise_from)
+    first = np.array([NOISE_SHARE**2 * float(np.mean(np.square(shares[column == kind]) @ spreads)) for kind in range(n_columns)])
+    variance = first
+    for _ in range(N_ROUNDS):
+        mean, covariance = _posterior(prior_std, shares, log_ratio, variance[column])
+        unexplained = np.square(log_ratio - shares @ mean) + np.einsum("rc,cd,rd->r", shares, covariance, shares)
+        counts = np.bincount(column, minlength=n_columns)
+        variance = (NOISE_ROWS * first + np.bincount(column, unexplained, minlength=n_columns)) / (NOISE_ROWS + counts)
+    mean, covariance = _posterior(prior_std, shares, log_ratio, variance[column])
+    return LogFactors(names, prior_std, mean, covariance, np.sqrt(variance))
 
 
-def _noise_std(log_ratio: FloatArray, prior_var: FloatArray) -> float:
-    """Spread of one kind of measurement about its mean, with the first guess as so many rows more."""
-    first = NOISE_SHARE**2 * float(np.mean(prior_var))
-    about_mean = float(np.sum(np.square(log_ratio - log_ratio.mean())))
-    return float(np.sqrt((NOISE_ROWS * first + about_mean) / (NOISE_ROWS + len(log_ratio) - 1.0)))
+def _posterior(
+    prior_std: FloatArray, shares: FloatArray, log_ratio: FloatArray, noise_var: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Mean (n_components,) and covariance of the logarithms for known noise; a component that is known exactly stays so."""
+    weight = 1.0 / np.maximum(noise_var, LEAST_VARIANCE)
+    scaled = shares * prior_std
+    inner = np.linalg.inv(np.eye(len(prior_std)) + (scaled * weight[:, None]).T @ scaled)
+    covariance = prior_std[:, None] * inner * prior_std
+    covariance = 0.5 * (covariance + covariance.T)
+    return covariance @ (shares.T @ (weight * log_ratio)), covariance

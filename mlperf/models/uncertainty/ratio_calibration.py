@@ -45,15 +45,15 @@ class RatioCalibration(Shown):
     n_rows : int
         Rows measured.
     error_before, error_after : float
-        Mean |prediction / measured - 1| without factors; and of left-out rows with them, the choice of groups repeated without each.
+        Mean |prediction / measured - 1| without factors; and of left-out rows with them, grouping chosen without each.
     error_by_depth : array, shape (n_columns + 2,)
         Mean left-out error of no factor, one factor, groups by one column, by two, ...
     left_out : array, shape (n_rows,)
-        log(measured / calibrated) of each row, calibrated without it, its grouping chosen without it; as predicted where nothing helps.
+        log(measured / calibrated) of each row, factor and grouping found without it; as predicted where nothing helps.
     of_rows : ResidualQuantiles
         Of log(measured / calibrated) of left-out rows.
-    of_groups : ResidualQuantiles or None
-        The same of whole groups left out; None where there is but one.
+    of_groups : tuple of (ResidualQuantiles or None)
+        The same of whole groups left out, by one column, by two, ...; None where there is but one.
     """
 
     factors: RatioFactors
@@ -63,7 +63,7 @@ class RatioCalibration(Shown):
     error_by_depth: FloatArray
     left_out: FloatArray
     of_rows: ResidualQuantiles
-    of_groups: ResidualQuantiles | None = None
+    of_groups: tuple[ResidualQuantiles | None, ...] = ()
 
     @property
     def helps(self) -> bool:
@@ -79,10 +79,12 @@ class RatioCalibration(Shown):
         calibrated = self.predict(predicted, labels)
         low, high = self.of_rows.bounds(level)
         below, above = np.full(len(calibrated), low), np.full(len(calibrated), high)
-        if self.of_groups is not None:
-            outer_low, outer_high = self.of_groups.bounds(level)
-            strange = ~self.factors.knows(labels)
-            below[strange], above[strange] = min(low, outer_low), max(high, outer_high)
+        known = self.factors.known_depth(labels)
+        for depth, residuals in enumerate(self.of_groups):
+            if residuals is not None:
+                outer_low, outer_high = residuals.bounds(level)
+                strange = known == depth
+                below[strange], above[strange] = min(low, outer_low), max(high, outer_high)
         return Interval(calibrated * np.exp(below), calibrated * np.exp(above), level)
 
     def in_domain(self, labels: Labels) -> BoolArray:
@@ -93,7 +95,7 @@ class RatioCalibration(Shown):
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> RatioCalibration:
         """The calibration that `to_dict` wrote; DataError with the JSON path otherwise."""
         with Fields(document, path) as fields:
-            groups = fields.raw("of_groups")
+            groups = enumerate(fields.items("of_groups"))
             return cls(
                 factors=RatioFactors.from_dict(fields.raw("factors"), f"{path}.factors"),
                 n_rows=(n_rows := fields.integer("n_rows", lower=LEAST_ROWS)),
@@ -102,7 +104,9 @@ class RatioCalibration(Shown):
                 error_by_depth=fields.numbers("error_by_depth", lower=0.0),
                 left_out=fields.numbers("left_out", n_rows),
                 of_rows=ResidualQuantiles.from_dict(fields.raw("of_rows"), f"{path}.of_rows"),
-                of_groups=None if groups is None else ResidualQuantiles.from_dict(groups, f"{path}.of_groups"),
+                of_groups=tuple(
+                    None if each is None else ResidualQuantiles.from_dict(each, f"{path}.of_groups[{at}]") for at, each in groups
+                ),
             )
 
 
@@ -148,13 +152,13 @@ def calibrate_ratios(log_ratio: FloatArray, labels: Labels) -> RatioCalibration:
         error_by_depth=np.array([mean_error(residuals) for residuals in by_depth]),
         left_out=left_out,
         of_rows=ResidualQuantiles.of(by_depth[depth - UNCHANGED]),
-        of_groups=_group_residuals(log_ratio, groups, depth),
+        of_groups=tuple(_group_residuals(log_ratio, groups, depth, width) for width in range(1, depth + 1)),
     )
 
 
-def _group_residuals(log_ratio: FloatArray, groups: GroupColumns, depth: int) -> ResidualQuantiles | None:
+def _group_residuals(log_ratio: FloatArray, groups: GroupColumns, depth: int, width: int) -> ResidualQuantiles | None:
     """Residuals of whole groups left out: of each the row that is missed most, so that a group counts once."""
-    folds = group_folds(groups) if depth > 0 else []
+    folds = group_folds(groups, width)
     if len(folds) < 2:
         return None
     residuals = left_out_residuals(log_ratio, groups, depth, folds)

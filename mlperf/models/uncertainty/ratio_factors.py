@@ -48,9 +48,16 @@ class RatioFactors(Shown):
             found += [shifts.get(tuple(row[:width]), 0.0) for row in labels]
         return found
 
+    def known_depth(self, labels: Labels) -> IntArray:
+        """How many of a row's groups, from the coarsest on, were calibrated, shape (n_rows,)."""
+        known = np.zeros(len(labels), dtype=np.int64)
+        for at, shifts in enumerate(self.shifts):
+            known += (known == at) & np.array([tuple(row[: at + 1]) in shifts for row in labels], bool)
+        return known
+
     def knows(self, labels: Labels) -> BoolArray:
         """Whether every group of a row was calibrated, shape (n_rows,)."""
-        return np.array([all(tuple(row[: at + 1]) in known for at, known in enumerate(self.shifts)) for row in labels], bool)
+        return np.asarray(self.known_depth(labels) == len(self.shifts))
 
     def to_dict(self) -> dict[str, Any]:
         """The factors as JSON types."""
@@ -188,6 +195,6 @@ def chosen_left_out(log_ratio: FloatArray, groups: GroupColumns) -> FloatArray:
     return found
 
 
-def group_folds(groups: GroupColumns) -> list[IntArray]:
-    """Rows of each group of the coarsest column."""
-    return [np.flatnonzero(groups.numbers[:, 0] == number) for number in range(groups.n_groups[0])]
+def group_folds(groups: GroupColumns, width: int) -> list[IntArray]:
+    """Rows of each group by the first ``width`` columns."""
+    return [np.flatnonzero(groups.numbers[:, width - 1] == number) for number in range(groups.n_groups[width - 1])]

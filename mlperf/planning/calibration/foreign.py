@@ -217,5 +217,5 @@ def _notes(pairs: Pairs, fit: RatioCalibration) -> tuple[str, ...]:
     elif fit.factors.depth < len(pairs.by):
         told.append(f"{pairs.by[fit.factors.depth]} makes no difference that left-out rows confirm")
     if pairs.n_unmeasured:
-        told.append(f"{pairs.n_unmeasured:,} predicted rows were not measured and have no say")
+        told.append(f"predicted rows that were not measured, and have no say: {pairs.n_unmeasured:,}")
     return tuple(told)

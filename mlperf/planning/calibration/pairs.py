@@ -134,12 +134,14 @@ def value_column(own: Side, other: Side, on: Sequence[str], by: Sequence[str], a
             raise DataError(got, place=own.header_place(asked), hint=did_you_mean(asked, names))
         return asked
     numbers = [name for name in names if name not in on and name not in by and pd.api.types.is_numeric_dtype(own.frame[name])]
-    own_only = [name for name in numbers if name not in other.frame]
     times = [name for name in numbers if name.endswith(TIME_SUFFIXES)]
-    for found in (numbers, own_only, times):
+    shared = [name for name in times if name in other.frame]
+    own_only = [name for name in numbers if name not in other.frame]
+    # A number that both tables have and that is no time is a key, unless the keys were named.
+    for found in (times, shared, own_only, numbers if on else []):
         if len(found) == 1:
             return found[0]
-    got = f"got {len(numbers)} columns of numbers that are no keys ({', '.join(numbers) or 'none'}), expected one"
+    got = f"got {len(numbers)} columns of numbers ({', '.join(numbers) or 'none'}), expected one that can be the value"
     raise DataError(got, place=own.header_place(numbers[0] if numbers else "?"), hint=f"Name it: {flag} NAME.")
 
 

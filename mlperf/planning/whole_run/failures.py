@@ -149,7 +149,7 @@ def _lost_times(
         of = np.repeat(np.arange(len(number)), number)
         below = -np.expm1(-length / mtbf_s)[of]
         drawn = -mtbf_s[of] * np.log1p(-rng.random(total) * below)
-        return np.bincount(of, drawn, minlength=len(number))
+        return np.asarray(np.bincount(of, drawn, minlength=len(number)), dtype=np.float64)
     mean, variance = truncated_moments(length, mtbf_s)
     noise = np.sqrt(number * variance) * rng.standard_normal(len(number))
     return np.clip(number * mean + noise, 0.0, number * length)

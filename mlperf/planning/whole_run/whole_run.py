@@ -70,8 +70,8 @@ def whole_run(
 ) -> WholeRun:
     """Draw whole runs of each configuration.
 
-    An error of the predicted epoch is that of every epoch of the run: draws of the epoch are multiplied, not added. Failures come at
-    random on every node alike; time in a queue is not counted.
+    An error of the predicted epoch is that of every epoch of the run: draws of the epoch are multiplied, not added. Failures come
+    at random on every node alike; time in a queue is not counted.
 
     Parameters
     ----------

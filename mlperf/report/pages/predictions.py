@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from mlperf.planning.compare import Comparison
     from mlperf.planning.run_prediction import Prediction
+    from mlperf.planning.systems.prediction import SystemPrediction
 
 KEYS = ("cnn", "n_nodes", "n_gpus_per_node", "subbatch_size")
 LESS_OF_CONFIGURATIONS = (
@@ -48,7 +49,7 @@ def prediction_sections(result: Prediction) -> tuple[Section, ...]:
     return (*shown, *observed_section(result), *detail_sections(result), *notes(result), words_section(*PREDICTED_WORDS))
 
 
-def observed_section(result: Prediction) -> tuple[Section, ...]:
+def observed_section(result: Prediction | SystemPrediction) -> tuple[Section, ...]:
     """Factors that measurements gave the components."""
     if result.observed is None:
         return ()

@@ -1,4 +1,4 @@
-"""Task C13: a foreign predictor that is good already, calibrated on the rows that are left; does it help, and does its interval hold."""
+"""Task C13: a foreign predictor that is good already, calibrated on the rows that are left: does it help, do intervals hold."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def predictor_rows(folder: Path | None) -> pd.DataFrame:
     """Keys, ``predicted`` over measured time, and ``measured``, which is 1: only ratios are published."""
     frame = read_open("simumax", "a100_pcie", folder)
     ratio = 1.0 / (1.0 + frame["tflops_error_percent"].to_numpy(float) / 100.0)
-    return frame[list(KEYS)].assign(predicted=ratio, measured=1.0)
+    keys: pd.DataFrame = frame[list(KEYS)]
+    return keys.assign(predicted=ratio, measured=1.0)
 
 
 def calibrated_score(trial: Trial, rows: pd.DataFrame, name: str, role: str, by: tuple[str, ...]) -> Score:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.systems.base.exchange import exchange_by_number_s
 from mlperf.systems.base.system import Setting, Solution, SystemComponent
 from mlperf.systems.coupling.overlap import overlapped_backward_s
 from mlperf.systems.data_parallel import step as shared
 from mlperf.systems.data_parallel.columns import links_of, n_workers, needed_column
+from mlperf.systems.data_parallel.configuration import configuration_refusals
 
 EXCHANGE = SystemComponent(
     "exchange",
@@ -81,6 +82,10 @@ class DataParallel:
     def settings(self) -> tuple[Setting, ...]:
         """Accumulation, recomputation, buckets, form of the exchange, loaders."""
         return (shared.ACCUMULATION, shared.RECOMPUTED, *shared.OVERLAP_SETTINGS, EXCHANGE_FORM, *shared.INPUT_SETTINGS)
+
+    def refusals(self, run: Mapping[str, FloatArray]) -> dict[str, BoolArray]:
+        """Why configurations cannot run; see `mlperf.systems.data_parallel.configuration`."""
+        return configuration_refusals(run)
 
     def solve(self, times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
         """Step, epoch and their parts; see `mlperf.systems.base.system.System.solve`."""

@@ -44,6 +44,7 @@ def test_an_unknown_group_takes_the_factor_above_it() -> None:
     found = fit_factors(PLANTED + np.tile([0.05, 0.05, -0.05, -0.05], 3), NAMES, 2)
     strange = labels("az", "91")
     assert not found.knows(strange).any()
+    assert found.known_depth(np.vstack([strange, NAMES[:1]])).tolist() == [1, 0, 2]
     alone = fit_factors(PLANTED + np.tile([0.05, 0.05, -0.05, -0.05], 3), NAMES, 1)
     assert_allclose(found.log_factor(strange), alone.log_factor(strange), atol=1e-12)
     assert found.log_factor(strange)[1] == pytest.approx(found.common)

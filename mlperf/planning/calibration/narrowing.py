@@ -1,0 +1,90 @@
+"""What measurements do to a prediction: factors on top of a what-if, and intervals as much narrower as the factors are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from mlperf.core.arrays import FloatArray
+from mlperf.models.uncertainty.intervals import Interval
+from mlperf.models.uncertainty.log_factors import LogFactors
+
+LEAST_STD = 1e-3
+"""Of what a model says that it knows exactly; nobody knows a time better."""
+
+
+def log_std(drawn_s: FloatArray) -> float:
+    """Spread of the logarithm of draws, shape (n_draws, n_configs), in the middle configuration; 0 where there is no such time."""
+    drawn = np.atleast_2d(drawn_s)
+    there = drawn.min(axis=0) > 0.0
+    if not there.any() or len(drawn) < 2:
+        return 0.0
+    return max(LEAST_STD, float(np.median(np.log(drawn[:, there]).std(axis=0))))
+
+
+def output_std(interval: Interval) -> FloatArray:
+    """Standard deviation of an output's logarithm that makes an interval as wide as this one, shape (n_configs,); 0 at 0."""
+    there = (interval.upper > 0.0) & np.isfinite(interval.upper)
+    upper = np.where(there, interval.upper, 1.0)
+    lower = np.where(there, np.maximum(interval.lower, 1e-9 * upper), 1.0)
+    reach = 2.0 * float(ndtri(0.5 + interval.level / 2.0))
+    return np.asarray(np.log(upper / lower) / reach)
+
+
+def prior_spread(spread: FloatArray, shares: FloatArray, interval: Interval) -> FloatArray:
+    """Spreads of components, shape (n_components,), all wider alike where an output is less sure than they say.
+
+    Parameters
+    ----------
+    spread : array, shape (n_components,)
+        Of the logarithm of each component, from draws.
+    shares : array, shape (n_rows, n_components)
+        Change of the output's logarithm with that of each component.
+    interval : Interval
+        Of one run of the output, shape (n_rows,): what left-out runs showed may be wider than the draws.
+    """
+    parts = np.sqrt(np.square(shares) @ np.square(spread))
+    return np.asarray(spread * max(1.0, float(np.median(output_std(interval) / np.maximum(parts, LEAST_STD)))))
+
+
+def narrowed(interval: Interval, value: FloatArray, shares: FloatArray, found: LogFactors, kind: str) -> Interval:
+    """An interval that is as much narrower as the factors are known better.
+
+    Parameters
+    ----------
+    interval : Interval
+        As the model gave it, about ``value``, shape (n_rows,).
+    value : array, shape (n_rows,)
+        The output.
+    shares : array, shape (n_rows, n_components)
+        Change of its logarithm with that of each component.
+    found : LogFactors
+        After the measurements.
+    kind : {"mean", "run"}
+        That of a run keeps the spread of one measurement.
+    """
+    noise = float(np.median(found.noise_std)) if kind == "run" and len(found.noise_std) else 0.0
+    width = found.relative_width(shares, output_std(interval), noise)
+    if kind == "mean":
+        width = np.minimum(width, 1.0)
+    there = (value > 0.0) & np.isfinite(value) & np.isfinite(interval.upper)
+    base = np.where(there, value, 1.0)
+    low = base * np.power(np.where(there, np.maximum(interval.lower, 1e-9 * base), base) / base, width)
+    high = base * np.power(np.where(there, np.maximum(interval.upper, base), base) / base, width)
+    return Interval(np.where(there, low, interval.lower), np.where(there, high, interval.upper), interval.level)
+
+
+def combined(asked: Mapping[str, float] | None, found: Mapping[str, float]) -> dict[str, float]:
+    """Factors of a what-if times those of the measurements."""
+    given = dict(asked or {})
+    own = {name: factor * given.pop(name, 1.0) for name, factor in found.items() if factor != 1.0 or name in given}
+    return {**own, **given}
+
+
+def told_factors(found: LogFactors, level: float) -> pd.DataFrame:
+    """Factors of the components that the measurements say something of, one row each (see `LogFactors.to_table`)."""
+    table = found.to_table(level)
+    return table[table["measured_share"] > 0.0].reset_index(drop=True)

@@ -1,0 +1,162 @@
+"""Measured steps of the user's as a table: configurations, and the component or the output that was measured of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.errors import DataError
+from mlperf.core.suggest import did_you_mean
+from mlperf.datasets.joining.join import Side, Table, read_side
+from mlperf.planning.calibration.pairs import check_positive
+from mlperf.specs.job import JobSpec
+from mlperf.specs.machine import MachineSpec
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.zoo.zoo import find_cnn
+
+SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObservedRows:
+    """Measured steps: their configurations, and what was measured of each.
+
+    Attributes
+    ----------
+    cnns : tuple of CnnSpec
+        Networks that ``configs["cnn"]`` counts from 0.
+    configs : DataFrame
+        One row a measured configuration: ``cnn, n_nodes, n_gpus_per_node, subbatch_size, dataset_size``.
+    measured : mapping of str to array
+        Component or output to seconds, NaN where a cell is empty.
+    """
+
+    cnns: tuple[CnnSpec, ...]
+    configs: pd.DataFrame
+    measured: Mapping[str, FloatArray]
+
+
+def read_observed(
+    observed: Table,
+    cnns: Sequence[CnnSpec],
+    machine: MachineSpec,
+    job: JobSpec,
+    columns: Mapping[str, str],
+    asked: Mapping[str, Any] | None = None,
+) -> ObservedRows:
+    """Read measured steps.
+
+    Parameters
+    ----------
+    observed : DataFrame, str or Path
+        One row a measured configuration.
+    cnns, machine, job
+        What is asked about.
+    columns : mapping of str to str
+        Column of measured values to what it is called in `ObservedRows.measured`.
+    asked : mapping of str to number, sequence or None
+        Sizes and settings asked about: where there is one value of them, rows that leave the column out have it, else the job's.
+
+    Raises
+    ------
+    DataError
+        The table has no such column, a network that nobody knows, or a value that is not > 0.
+    """
+    side = read_side(observed, "observed", "keep")
+    frame, asked = side.frame, asked or {}
+    values = [str(name) for name in frame if str(name) in columns]
+    known = tuple(dict.fromkeys(("cnn", *SIZES, "dataset_size", *asked, *columns)))
+    strange = [str(name) for name in frame if str(name) not in known]
+    if strange or not values:
+        got = f"got column {strange[0]!r}" if strange else "got no measured time"
+        hint = did_you_mean(strange[0], known) if strange else "Such as step_s or compute_gradient_s."
+        raise DataError(
+            f"{got}, expected columns among {', '.join(known)}",
+            place=side.header_place(strange[0] if strange else "step_s"),
+            hint=hint,
+        )
+    for name in values:
+        check_positive(side, name)
+    nets, number = _observed_networks(side, cnns)
+    given: dict[str, Any] = {
+        "n_nodes": job.n_nodes,
+        "n_gpus_per_node": machine.n_gpus_per_node,
+        "subbatch_size": job.subbatch_size,
+        "dataset_size": job.dataset_size,
+    }
+    for name, value in asked.items():
+        if value is not None and np.size(value) == 1:
+            given[name] = np.ravel(value)[0]
+    for name in asked:
+        if name not in frame and name not in given:
+            got = f"has no column {name}, expected one: several values are asked about"
+            raise DataError(got, place=side.header_place(name))
+    named = {name: frame[name].to_numpy() for name in (*SIZES, "dataset_size", *asked) if name in frame}
+    configs = pd.DataFrame({"cnn": number, **{name: named.get(name, given.get(name)) for name in (*given, *named)}})
+    measured = {columns[name]: frame[name].to_numpy(float) for name in values}
+    return ObservedRows(tuple(nets), configs, measured)
+
+
+def _observed_networks(side: Side, cnns: Sequence[CnnSpec]) -> tuple[list[CnnSpec], IntArray]:
+    """Networks of the rows, and the number of each row's: those asked about by name, else shipped ones."""
+    if "cnn" not in side.frame:
+        if len(cnns) != 1:
+            raise DataError(
+                f"has no column cnn, expected one: {len(cnns)} networks are asked about", place=side.header_place("cnn")
+            )
+        return list(cnns), np.zeros(len(side.frame), np.int64)
+    by_name = {each.name: each for each in cnns}
+    names = [str(name) for name in pd.unique(side.frame["cnn"])]
+    nets = [by_name[name] if name in by_name else find_cnn(name) for name in names]
+    number = {name: at for at, name in enumerate(names)}
+    return nets, np.array([number[str(name)] for name in side.frame["cnn"]], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredRatios:
+    """Measurements beside predictions, as `mlperf.models.uncertainty.log_factors.update_log_factors` takes them.
+
+    Attributes
+    ----------
+    shares : array, shape (n_measurements, n_components)
+        1 for the component that was measured; of an output, its change with each component, on logarithms.
+    log_ratio : array, shape (n_measurements,)
+        log(measured / predicted).
+    column : array of int, shape (n_measurements,)
+        Which column of the table a measurement is from.
+    """
+
+    shares: FloatArray
+    log_ratio: FloatArray
+    column: IntArray
+
+
+def measured_ratios(
+    rows: ObservedRows, names: Sequence[str], expected: Mapping[str, FloatArray], shares: Mapping[str, FloatArray]
+) -> MeasuredRatios:
+    """Set measurements beside predictions.
+
+    Parameters
+    ----------
+    rows : ObservedRows
+    names : sequence of str
+        Components, in the order of the shares.
+    expected : mapping of str to array, shape (n_rows,)
+        By component or output that was measured; where 0 is expected, nothing can be learnt from a measurement.
+    shares : mapping of str to array, shape (n_rows, n_components)
+        By output that was measured.
+    """
+    parts, ratios, columns = [], [], []
+    for number, (name, measured) in enumerate(rows.measured.items()):
+        own = shares[name] if name in shares else np.tile(np.eye(len(names))[list(names).index(name)], (len(measured), 1))
+        predicted = np.broadcast_to(expected[name], measured.shape)
+        told = predicted > 0.0
+        parts.append(own[told])
+        ratios.append(np.log(measured[told] / predicted[told]))
+        columns.append(np.full(int(told.sum()), number, dtype=np.int64))
+    return MeasuredRatios(np.vstack(parts), np.concatenate(ratios), np.concatenate(columns))

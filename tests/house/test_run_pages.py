@@ -1,0 +1,62 @@
+"""The pages on whole runs and on calibrating: their files are written, their commands and their code run as they are printed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from mlperf.cli.main import main
+
+PAGES = Path(__file__).parents[2] / "docs" / "how-to"
+BLOCK = re.compile(r"^```([a-z]+)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+FILES = {
+    "whole_run.md": ("job.toml", "prices.toml"),
+    "calibrate.md": ("steps.csv", "predicted.csv", "measured.csv"),
+}
+"""Names that a page gives its files, in their order."""
+
+
+def follow(page: str, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """Do in the present folder what a page says; outputs by command, without the leading ``mlperf``."""
+    shown, files = {}, iter(FILES[page])
+    for language, block in BLOCK.findall((PAGES / page).read_text(encoding="utf-8")):
+        if language in ("csv", "toml"):
+            Path(next(files)).write_text(block, encoding="utf-8")
+        if language == "python":
+            exec(compile(block, page, "exec"), {})  # noqa: S102 - running our own page is the test
+            shown["python"] = capsys.readouterr().out
+        for line in block.splitlines() if language == "console" else ():
+            with pytest.raises(SystemExit) as left:
+                main(shlex.split(line.removeprefix("$ "))[1:])
+            shown[line.removeprefix("$ mlperf ")] = capsys.readouterr().out
+            assert not left.value.code, line
+    return shown
+
+
+@pytest.mark.slow
+def test_whole_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    priced, several, limit, python = follow("whole_run.md", capsys).values()
+    text = (PAGES / "whole_run.md").read_text(encoding="utf-8")
+    (printed,) = [block for language, block in BLOCK.findall(text) if language == "text"]
+    digits = re.compile(r"[\d.]+")
+    # The figures move with the shipped model, the words do not.
+    assert digits.sub("0", priced.splitlines()[0]) == digits.sub("0", printed.strip())
+    assert "3 configurations: fastest is" in several
+    assert re.fullmatch(r"#SBATCH --time=\d\d:\d\d:00\n", limit)
+    assert 0.0 <= float(python.strip().strip("[]")) <= 1.0
+
+
+@pytest.mark.slow
+def test_calibrations_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    plain, observed, one, grouped, applied = follow("calibrate.md", capsys).values()
+    assert "calibrated on measured steps" in observed.splitlines()[0]
+    assert "calibrated on measured steps" not in plain
+    before, after = re.findall(r"by ([\d.]+) %", grouped.splitlines()[0])
+    assert float(after) < 0.5 * float(before)
+    assert "not measured, and have no say: 1" in one
+    assert "9 rows: step_s calibrated written to calibrated.csv, all 9" in applied

@@ -1,0 +1,60 @@
+"""Intervals after measurements: exact limits; factors on top of a what-if."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mlperf.models.uncertainty.intervals import Interval
+from mlperf.models.uncertainty.log_factors import update_log_factors
+from mlperf.planning.calibration.narrowing import combined, log_std, narrowed, output_std, prior_spread, told_factors
+
+SHARES = np.array([[1.0]])
+VALUE = np.array([10.0])
+
+
+def interval(log_std: float) -> Interval:
+    return Interval(VALUE * np.exp(-1.959964 * log_std), VALUE * np.exp(1.959964 * log_std), 0.95)
+
+
+def test_spreads_of_draws_and_of_intervals() -> None:
+    rng = np.random.default_rng(0)
+    drawn = np.exp(0.3 * rng.standard_normal((20_000, 3)))
+    assert log_std(drawn) == pytest.approx(0.3, rel=0.02)
+    assert log_std(np.zeros((10, 2))) == 0.0
+    assert log_std(np.ones((10, 2))) == 1e-3
+    assert_allclose(output_std(interval(0.2)), 0.2, rtol=1e-6)
+
+
+def test_components_are_as_unsure_as_what_left_out_runs_showed() -> None:
+    spread = np.array([0.1])
+    assert_allclose(prior_spread(spread, SHARES, interval(0.05)), 0.1)
+    assert_allclose(prior_spread(spread, SHARES, interval(0.25)), 0.25, rtol=1e-6)
+
+
+def test_an_interval_stays_without_measurements_and_shrinks_to_the_noise_with_many() -> None:
+    none = update_log_factors(("step",), np.array([0.2]), np.empty((0, 1)), np.empty(0), np.empty(0, np.int64))
+    for kind in ("mean", "run"):
+        found = narrowed(interval(0.2), VALUE, SHARES, none, kind)
+        assert_allclose([found.lower, found.upper], [interval(0.2).lower, interval(0.2).upper], rtol=1e-6)
+    rng = np.random.default_rng(1)
+    ratio = 0.02 * rng.standard_normal(3000)
+    many = update_log_factors(("step",), np.array([0.2]), np.ones((3000, 1)), ratio, np.zeros(3000, np.int64))
+    assert_allclose(output_std(narrowed(interval(0.2), VALUE, SHARES, many, "run")), 0.02, rtol=0.05)
+    assert output_std(narrowed(interval(0.2), VALUE, SHARES, many, "mean"))[0] < 0.001
+    # What the component does not explain stays.
+    assert output_std(narrowed(interval(0.5), VALUE, SHARES, many, "mean"))[0] > 0.45
+    assert len(told_factors(many, 0.95)) == 1
+    assert not len(told_factors(none, 0.95))
+
+
+def test_an_output_that_is_zero_keeps_its_interval() -> None:
+    none = update_log_factors(("step",), np.array([0.2]), np.empty((0, 1)), np.empty(0), np.empty(0, np.int64))
+    found = narrowed(Interval(np.zeros(1), np.ones(1), 0.95), np.zeros(1), SHARES, none, "run")
+    assert (found.lower[0], found.upper[0]) == (0.0, 1.0)
+
+
+def test_a_what_if_multiplies_the_factors() -> None:
+    assert combined({"a": 0.5, "c": 0.25}, {"a": 1.2, "b": 1.1, "d": 1.0}) == {"a": 0.6, "b": 1.1, "c": 0.25}
+    assert combined(None, {}) == {}

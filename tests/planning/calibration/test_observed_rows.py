@@ -1,0 +1,73 @@
+"""Tables of measured steps: what rows leave out, what a table may not hold, and measurements beside predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from mlperf.core.errors import DataError
+from mlperf.planning.calibration.observed_rows import ObservedRows, measured_ratios, read_observed
+from mlperf.specs import JobSpec, find_cnn, load_machine
+
+JOB = JobSpec(dataset_size=60_000, n_nodes=2, subbatch_size=4)
+COLUMNS = {"step_s": "step_s", "compute_s": "compute"}
+
+
+def read(rows: dict[str, Any], *names: str, **asked: Any) -> ObservedRows:
+    nets = [find_cnn(name) for name in names or ("alexnet",)]
+    return read_observed(pd.DataFrame(rows), nets, load_machine("cpu-cluster"), JOB, COLUMNS, asked)
+
+
+def test_what_rows_leave_out_is_the_one_asked_about_or_the_jobs() -> None:
+    found = read({"step_s": [1.0, 2.0], "n_nodes": [8, 16]}, n_nodes=(4,), subbatch_size=(32,), n_servers=2.0)
+    assert found.configs.to_dict("list") == {
+        "cnn": [0, 0],
+        "n_nodes": [8, 16],
+        "n_gpus_per_node": [2, 2],
+        "subbatch_size": [32, 32],
+        "dataset_size": [60_000, 60_000],
+        "n_servers": [2.0, 2.0],
+    }
+    assert read({"compute_s": [1.0]}, n_nodes=(1, 2)).configs["n_nodes"].tolist() == [2]
+    assert read({"step_s": [1.0], "n_servers": [3]}, n_servers=(1.0, 2.0)).configs["n_servers"].tolist() == [3]
+
+
+def test_networks_are_told_by_name() -> None:
+    found = read({"step_s": [1.0, 2.0, 3.0], "cnn": ["vgg16", "resnet50", "vgg16"]}, "alexnet", "vgg16")
+    assert [net.name for net in found.cnns] == ["vgg16", "resnet50"]
+    assert found.configs["cnn"].tolist() == [0, 1, 0]
+    with pytest.raises(DataError, match="has no column cnn"):
+        read({"step_s": [1.0]}, "alexnet", "vgg16")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"n_nodes": [1]}, "got no measured time"),
+        ({"step_s": [1.0], "nodes": [1]}, "got column 'nodes'"),
+        ({"step_s": [0.0]}, "expected a number > 0"),
+        ({"step_s": [1.0], "cnn": ["alexnett"]}, "alexnett"),
+    ],
+)
+def test_tables_that_say_something_else_are_refused(rows: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(rows)
+
+
+def test_a_setting_of_several_values_is_named_in_the_rows() -> None:
+    with pytest.raises(DataError, match="has no column n_servers, expected one"):
+        read({"step_s": [1.0]}, n_servers=(1.0, 2.0))
+
+
+def test_components_are_measured_by_themselves_and_outputs_by_their_shares() -> None:
+    rows = read({"step_s": [2.0, 4.0], "compute_s": [3.0, 3.0]})
+    expected = {"step_s": np.array([1.0, 4.0]), "compute": np.array([0.0, 1.5])}
+    found = measured_ratios(rows, ("compute", "apply"), expected, {"step_s": np.array([[0.7, 0.3], [0.6, 0.4]])})
+    # Of a component that takes no time there nothing can be learnt.
+    assert_allclose(found.shares, [[0.7, 0.3], [0.6, 0.4], [1.0, 0.0]])
+    assert_allclose(found.log_ratio, np.log([2.0, 1.0, 2.0]))
+    assert found.column.tolist() == [0, 0, 1]

@@ -1,0 +1,52 @@
+"""What people read of a whole run: its first line, the parts, and the batch system's line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from mlperf.models.uncertainty.intervals import Interval
+from mlperf.planning.whole_run.epoch_times import EpochTimes
+from mlperf.planning.whole_run.result import WholeRun
+from mlperf.planning.whole_run.whole_run import WholeRunOptions, whole_run
+from mlperf.report.pages.whole_runs import parts_frame, whole_run_answer, whole_run_sections
+from mlperf.report.text.views import result_sections
+from mlperf.specs.machine import MachineSpec
+from mlperf.specs.prices import MachinePrice, PriceSpec
+from mlperf.specs.run import RunSpec
+
+
+def run_of(*nodes: int) -> WholeRun:
+    n_nodes = np.array(nodes)
+    epoch_s = 7200.0 / n_nodes
+    configs = pd.DataFrame({"cnn": "vgg16", "n_nodes": n_nodes, "n_gpus_per_node": 4, "subbatch_size": 8})
+    times = EpochTimes(configs, epoch_s, Interval(epoch_s, epoch_s, 0.9), n_nodes, 4 * n_nodes, n_nodes, n_nodes > 1)
+    machine = MachineSpec(name="box", max_nodes=9, n_gpus_per_node=4, power_w=1000.0)
+    prices = PriceSpec("EUR", {"box": MachinePrice(per_node_hour=10.0)})
+    options = WholeRunOptions(epochs=6, deadline_s=43200.0, level=0.9)
+    return whole_run(times, machine, RunSpec(startup_s=1800.0), prices, options)
+
+
+def test_the_first_line_holds_time_chance_price_and_energy() -> None:
+    text = whole_run_answer(run_of(1)).text()
+    assert text.startswith("vgg16 on 1 x 4 GPUs of box, sub-batch 8: 6 epochs in 12.5 h (90 %: 12.5 to 12.5); P(<= 12.0 h) = 0.00")
+    assert "125 EUR (125 to 125); 12.5 kWh" in text
+    assert "outside the measured domain" in text
+
+
+def test_the_fastest_of_several_is_told_and_each_has_a_row() -> None:
+    found = run_of(1, 2)
+    assert (
+        "2 configurations: fastest is vgg16 on 2 x 4 GPUs of box, sub-batch 8, 6 epochs in 6.50 h" in whole_run_answer(found).text()
+    )
+    sections = result_sections(found)
+    assert sections[0].frame is not None
+    assert len(sections[0].frame) == 2
+    assert not any("#SBATCH" in section.text for section in sections)
+
+
+def test_parts_that_take_no_time_are_left_out_and_the_others_sum_up() -> None:
+    frame = parts_frame(run_of(1), 0)
+    assert frame["part"].tolist() == ["start-up", "epochs", "together"]
+    assert frame["share"].tolist() == [0.04, 0.96, 1.0]
+    assert whole_run_sections(run_of(1))[-1].text == "#SBATCH --time=12:30:00"
