@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mlperf.cli.commands.predict import METHODS, SPRINT
+from mlperf.cli.commands.predict import FITTED, METHODS, SPRINT
 from mlperf.cli.framework.options import (
     join_options,
     machine_option,
@@ -51,8 +51,13 @@ def compare(
     import mlperf
     from mlperf.training.table.table_model import TableModel
 
-    model = mlperf.load_model(model_path, "system", "table")
-    if system not in (None, SPRINT):
+    model = mlperf.load_model(model_path, "system", "table", *FITTED)
+    if not hasattr(model, "gradient") and not hasattr(model, "fitted"):
+        from mlperf.planning.systems.fitted import compare_fitted
+
+        refuse({**options, "cnns": options["cnns"] or None}, "MODEL is of a system's own table")
+        result: Any = compare_fitted(model, source)
+    elif system not in (None, SPRINT):
         result = system_rows(model, str(system), source, seed, **options)
     else:
         compared = table_rows if isinstance(model, TableModel) else campaign_runs

@@ -30,6 +30,8 @@ REFINEMENTS = ("recursion",)
 METHODS = ("learnt", "linear", "ols", "paper")
 N_ITERATIONS = 5000
 SPRINT = "sprint"
+FITTED = ("mlperf-system-fit", "mlperf-servers")
+"""Kinds of models of systems that were fitted to tables of their own."""
 
 
 @click.command(
@@ -45,6 +47,7 @@ Examples:
   mlperf predict model.json --cnn vgg16 --machine kfc --job imagenet.toml --nodes 8 --slurm --probability 0.99 -q
   mlperf predict counters-model.json --cnn alexnet --machine kfc --dataset-size 1281167 --subbatch 4 --profile-run
   mlperf predict --system data-parallel --cnn resnet50 --machine dgx-h100 --dataset-size 1281167 --nodes 1,2,4 --subbatch 32
+  mlperf predict steps-model.json --nodes 1:16 --gpus-per-node 8 --subbatch 32
   mlperf predict table-model.json --rows new.csv
   mlperf predict table-model.json --rows new.csv -o predicted.csv --by network
   mlperf predict table-model.json --rows new-nests.csv --join new-counts.csv --on kernel
@@ -110,7 +113,11 @@ def predict(
     """Predict epoch time and mean mini-batch size of a CNN that was never run, or the rows of any table."""
     from mlperf import load_model
 
-    model = load_model(model_path, "system", "table")
+    model = load_model(model_path, "system", "table", *FITTED)
+    if not hasattr(model, "gradient") and not hasattr(model, "fitted"):
+        refuse_of_sprint({"--timeline": timeline_path, "--observed": observed, **of_sprint(options)}, "of a table")
+        predict_fitted_rows(model, rows, dict(settings), request, output, options, show)
+        return
     if rows is not None:
         if whole or observed is not None:
             raise UsageError(
@@ -129,6 +136,31 @@ def predict(
         return
     refuse_of_systems(settings, exchange_path)
     predict_networks(model, request, counters_from, timeline_path, {**options, "observed": observed}, whole, show)
+
+
+def predict_fitted_rows(
+    model: Any,
+    rows: Path | None,
+    settings: dict[str, tuple[float, ...]],
+    request: Request,
+    output: Path | None,
+    options: dict[str, Any],
+    show: Show,
+) -> None:
+    """Rows, or a grid of sizes, of a system that was fitted to a table of its own."""
+    from mlperf.core.files import write_text_whole
+    from mlperf.planning.systems.fitted import fitted_grid, predict_fitted
+
+    if rows is None:
+        sizes = {name: getattr(request, name) for name in ("n_nodes", "n_gpus_per_node", "subbatch_size")}
+        asked: Any = fitted_grid(model, {**sizes, **settings})
+    else:
+        asked = rows
+    found = predict_fitted(model, asked, options["level"], strict=options["strict"])
+    if output is not None:
+        write_text_whole(output, found.to_frame().to_csv(index=False))
+        show.note(f"{len(found.rows):,} rows written to {output}")
+    show(found, data_sha256=dict(model.provenance.get("data_sha256", {})), seed=options["seed"])
 
 
 def of_sprint(options: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mlperf.cli.framework.options import jobs_option, join_options, output_options, seed_option
+from mlperf.cli.framework.options import jobs_option, join_options, output_options, seed_option, system_option
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NameList, TermList, Words
 from mlperf.core.errors import UsageError
@@ -30,6 +30,8 @@ def list_methods(ctx: click.Context, _: click.Parameter, value: str | None) -> s
     return ctx.exit()
 
 
+SPRINT = "sprint"
+SYSTEM_OPTIONS = ("component", "factors", "apart", "features")
 CAMPAIGN_OPTIONS = ("backend", "leave_out", "characteristics", "counters", "runs", "repeats")
 
 
@@ -42,6 +44,9 @@ Examples:
   mlperf train times.csv --target time_ms -o model.json
   mlperf train times.csv --target time_ms --terms 'm*n*k, m*n, log2(n)' --groups device -o model.json
   mlperf train times.csv --join nests.csv --join counts.csv --on kernel --target time_s -o model.json
+  mlperf train steps.csv --system data-parallel --factor device -o model.json
+  mlperf train speeds.csv --system parameter-server -o model.json
+  mlperf train allreduce.csv --system data-parallel --component exchange -o exchange.json
   mlperf train quality/ --target-accuracy 0.9 -o quality.json
   mlperf train times.csv --target time_ms --formula 'time_ms ~ a * b + poly(c, 2)' --noise absolute -o model.json
 """
@@ -107,19 +112,37 @@ Examples:
 @click.option("--na", type=Words(("error", "drop")), help="Rows with a missing cell in a column that is used.  [default: error]")
 @click.option("--categorical", multiple=True, metavar="COLUMN", help="Column of labels that look like numbers; may be repeated.")
 @click.option("--groups", "--group", "groups", metavar="COLUMN", help="Rows with an equal value stay in one fold.")
+@system_option
+@click.option("--component", type=Words(("exchange",)), help="With --system: train this component alone, on a table of its own.")
+@click.option(
+    "--factor", "factors", metavar="COLUMN", multiple=True, help="With --system: levels have own costs of work; may be repeated."
+)
+@click.option("--apart", metavar="COLUMN", multiple=True, help="With --system: levels are fitted by themselves; may be repeated.")
+@click.option(
+    "--feature", "features", metavar="COLUMN", multiple=True, help="With --system parameter-server: what makes up the service time."
+)
 @join_options
 @seed_option
 @jobs_option
 @output_options
 def train(
-    show: Show, source: str, output: Path, target: str | None, target_accuracy: float | None, n_jobs: int, **options: Any
+    show: Show,
+    source: str,
+    output: Path,
+    system: str | None,
+    target: str | None,
+    target_accuracy: float | None,
+    n_jobs: int,
+    **options: Any,
 ) -> None:
     """Fit a model of every component time of the campaign SOURCE (a folder or a bundled name).
 
     With --target, SOURCE is any CSV table and the model is one of that column; --join adds the columns of feature tables, such as
     `mlperf features` writes.
     """
-    if target_accuracy is not None:
+    if system not in (None, SPRINT):
+        model = system_model(source, str(system), target, options)
+    elif target_accuracy is not None:
         model = epochs_model(source, target_accuracy, target, options)
     elif options["data_set"]:
         raise UsageError(
@@ -136,12 +159,22 @@ def train(
     show.note(f"model written to {output}; mlperf report {output} shows all that it rests on")
 
 
+def system_model(source: str, system: str, target: str | None, options: dict[str, Any]) -> Any:
+    """Fit another system than SPRINT to a table of its own runs."""
+    from mlperf.training.systems.by_system import train_for_system
+
+    foreign = [name for name in (*TABLE_OPTIONS, *CAMPAIGN_OPTIONS) if name != "groups"]
+    refuse(tuple(foreign), options, f"SOURCE is a table of runs (--system {system})")
+    names = ("component", "groups", "factors", "apart", "features", "seed")
+    return train_for_system(source, system, target=target, **{name: options[name] for name in names})
+
+
 def campaign_model(source: str, n_jobs: int, options: dict[str, Any]) -> Any:
     """Fit every component of a campaign."""
     from mlperf import train as fit
 
-    refuse(TABLE_OPTIONS, options, "SOURCE is a campaign (no --target given)")
-    asked = given(options, but=TABLE_OPTIONS)
+    refuse((*TABLE_OPTIONS, *SYSTEM_OPTIONS), options, "SOURCE is a campaign (no --target given)")
+    asked = given(options, but=(*TABLE_OPTIONS, *SYSTEM_OPTIONS))
     if NO_SET in asked.get("characteristics", ()):
         if len(asked["characteristics"]) > 1:
             raise UsageError(f"got --characteristics {','.join(asked['characteristics'])}, expected sets, or {NO_SET} alone")
@@ -153,15 +186,17 @@ def table_model(source: str, target: str, options: dict[str, Any]) -> Any:
     """Fit one column of a table."""
     from mlperf import train as fit
 
-    refuse(CAMPAIGN_OPTIONS, options, "SOURCE is a table (--target given)")
-    return fit(source, target=target, **given(options, but=CAMPAIGN_OPTIONS))
+    refuse((*CAMPAIGN_OPTIONS, *SYSTEM_OPTIONS), options, "SOURCE is a table (--target given)")
+    return fit(source, target=target, **given(options, but=(*CAMPAIGN_OPTIONS, *SYSTEM_OPTIONS)))
 
 
 def epochs_model(source: str, target_accuracy: float, target: str | None, options: dict[str, Any]) -> Any:
     """Fit the epochs to an accuracy."""
     from mlperf.training.quality import fit_quality
 
-    foreign = given({"target": target or None} | {name: options[name] for name in (*TABLE_OPTIONS, *CAMPAIGN_OPTIONS)})
+    foreign = given(
+        {"target": target or None} | {name: options[name] for name in (*TABLE_OPTIONS, *CAMPAIGN_OPTIONS, *SYSTEM_OPTIONS)}
+    )
     if foreign:
         hint = "Epochs are fitted on mini-batch and staleness alone."
         raise UsageError(f"got {flags(foreign)} with --target-accuracy, expected neither", hint=hint)

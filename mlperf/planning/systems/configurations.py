@@ -77,7 +77,8 @@ def machine_columns(machine: MachineSpec, n_configs: int) -> dict[str, FloatArra
 def memory_columns(inputs: ConfigurationInputs) -> dict[str, FloatArray]:
     """Bytes that training keeps in single precision (see `mlperf.specs.kernels.memory.training_memory`).
 
-    ``activation_bytes`` are those of one sub-batch, ``boundary_bytes`` what a layer hands on of it; weights, gradients and the optimizer's state in bytes a parameter.
+    ``activation_bytes`` are those of one sub-batch, ``boundary_bytes`` what a layer hands on of it; weights, gradients and the
+    optimizer's state in bytes a parameter.
     """
     estimates = [(training_memory(cnn, 1), training_memory(cnn, 2)) for cnn in inputs.cnns]
     which, configs = inputs.configs["cnn"].to_numpy(int), inputs.configs

@@ -162,12 +162,12 @@ def quantities(result: Comparison) -> list[tuple[str, pd.DataFrame]]:
 
 def quantity_title(quantity: str) -> str:
     """The quantity without its unit, for a heading."""
-    return quantity.removesuffix("_s").replace("_", " ")
+    return (quantity if quantity.endswith("per_s") else quantity.removesuffix("_s")).replace("_", " ")
 
 
 def quantity_rows(quantity: str, table: pd.DataFrame) -> pd.DataFrame:
     """Rows of one quantity; its unit moves into the names of the columns."""
-    unit = "_s" if quantity.endswith("_s") else ""
+    unit = "_s" if quantity.endswith("_s") and not quantity.endswith("per_s") else ""
     named = {name: f"{name}{unit}" for name in MEASURES}
     return table.drop(columns="quantity").rename(columns=named).dropna(axis="columns", how="all")
 

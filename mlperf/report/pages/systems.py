@@ -12,7 +12,7 @@ from mlperf.report.figures.plots import component_bars
 from mlperf.report.pages.answers import objective_text
 from mlperf.report.pages.predictions import observed_section
 from mlperf.report.pages.searches import stability_lines, windows_text_of
-from mlperf.report.text.answer import Answer, TimesFrom, count_text, listed, plain_time, time_range_text
+from mlperf.report.text.answer import Answer, Outside, TimesFrom, count_text, listed, plain_time, time_range_text
 from mlperf.report.text.numbers import number_text, percent_text, seconds_alike
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
@@ -20,6 +20,7 @@ from mlperf.report.text.words import words_section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from mlperf.planning.systems.fitted import FittedRows
     from mlperf.planning.systems.prediction import SystemPrediction
     from mlperf.planning.systems.search import SystemSearch
 
@@ -28,6 +29,7 @@ WORDS = ("component", "sub-batch", "mean mini-batch", "staleness", "assumed", "i
 SEARCH_WORDS = ("window", "sub-batch", "mean mini-batch", "staleness", "in domain", "Pareto front")
 LESS_OF_OUTPUTS = (("mean_low", "mean_high"),)
 LESS_OF_ROWS = ("energy_j", ("rank_low", "rank_high"), "first_share", "cost", ("epoch_low_s", "epoch_high_s"))
+FITTED_SIZES = ("n_nodes", "n_gpus", "n_gpus_per_node", "n_workers", "subbatch_size", "minibatch_size")
 MOST_BARS = 8
 NEGLIGIBLE = 1e-15
 """Part of an epoch below which a time is nothing but the tail of a distribution."""
@@ -177,3 +179,40 @@ def search_answer(result: SystemSearch) -> Answer:
     size = number_text(float(row["mean_minibatch_size"]), 3)
     found = f"best is {sizes}, {epoch}{total}, mean mini-batch {size}"
     return Answer(asked, found, times, inside=bool(row["in_domain"]))
+
+
+def fitted_sections(result: FittedRows) -> tuple[Section, ...]:
+    """The rows with their predictions."""
+    table = result.to_frame()
+    if not any(result.reason):
+        table = table.drop(columns="reason")
+    constant = [name for name in table if len(table) > 1 and name in result.rows and table[name].nunique(dropna=False) == 1]
+    level = f"low and high: {100 * result.interval.level:g} % interval of a single run."
+    return (Section(result.system, table.drop(columns=constant), secondary=("reason",)), Section("", text=level))
+
+
+def fitted_answer(result: FittedRows) -> Answer:
+    """The one row, or the fastest of several."""
+    best = result.fastest
+    row = result.rows.iloc[best]
+    sizes = [f"{name.replace('_', ' ')} {row[name]:g}" for name in FITTED_SIZES if name in result.rows]
+    lower, upper = float(result.interval.lower[best]), float(result.interval.upper[best])
+    if result.target == "step_s":
+        found = time_range_text(float(result.predicted[best]), lower, upper, result.interval.level, "a step")
+        found += f", {number_text(float(result.further['samples_per_s'].iloc[best]), 3)} samples a second"
+    else:
+        bounds = (
+            "" if lower != lower else f" ({100 * result.interval.level:g} %: {number_text(lower, 3)} to {number_text(upper, 3)})"
+        )
+        found = f"{number_text(float(result.predicted[best]), 3)} updates a second{bounds}"
+        found += f", the server is full from {number_text(float(result.further['saturation_workers'].iloc[best]), 3)} workers on"
+    lead = f"fastest is row {best + 1}, " if len(result.rows) > 1 else ""
+    asked = (
+        f"{result.system}, {count_text(len(result.rows), 'row')}"
+        if len(result.rows) > 1
+        else f"{result.system}, {', '.join(sizes)}"
+    )
+    outside = (Outside(result.reason[best]),) if result.reason[best] else ()
+    return Answer(
+        asked, f"{lead}{', '.join(sizes) + ': ' if lead else ''}{found}", inside=bool(result.in_domain[best]), outside=outside
+    )

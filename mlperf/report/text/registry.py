@@ -75,6 +75,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
             "mlperf.training.quality.quality_model:QualityModel": View(
                 "mlperf.report.pages.quality:quality_sections", answer="mlperf.report.pages.model_answers:quality_answer"
             ),
+            "mlperf.training.systems.server_model:ServerModel": View(
+                "mlperf.report.pages.servers:servers_sections", answer="mlperf.report.pages.servers:servers_answer"
+            ),
         },
         "report": {
             "mlperf.training.model_report:ModelReport": View(
@@ -100,6 +103,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
             ),
             "mlperf.planning.whole_run.result:WholeRun": View(
                 "mlperf.report.pages.whole_runs:whole_run_sections", answer="mlperf.report.pages.whole_runs:whole_run_answer"
+            ),
+            "mlperf.planning.systems.fitted:FittedRows": View(
+                "mlperf.report.pages.systems:fitted_sections", answer="mlperf.report.pages.systems:fitted_answer"
             ),
             "mlperf.planning.table_prediction:RowPredictions": View(
                 "mlperf.report.pages.table_rows:row_sections", answer="mlperf.report.pages.answers:rows_answer"

@@ -1,0 +1,198 @@
+"""A system fitted to a table of its own: rows predicted, a grid of them, and rows beside what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.errors import DataError, DomainError, UsageError
+from mlperf.core.shown import Shown
+from mlperf.datasets.reading.any_table import read_any_table
+from mlperf.models.uncertainty.intervals import Interval
+from mlperf.planning.compare import Comparison, comparison, with_errors
+from mlperf.training.systems.server_fit import updates_per_s
+from mlperf.training.systems.server_model import ServerModel
+from mlperf.training.systems.system_fit import SystemFit
+from mlperf.training.systems.train_system import SECONDS, step_column
+
+STEP, UPDATES = "step_s", "updates_per_s"
+SERVER_SIZES = ("n_workers", "n_servers")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FittedRows(Shown):
+    """Rows predicted by a system that was fitted to a table.
+
+    Attributes
+    ----------
+    system : str
+        Its name.
+    target : str
+        ``step_s`` (seconds of a step), or ``updates_per_s`` (of all workers).
+    rows : DataFrame
+        What was asked about.
+    predicted : array, shape (n_rows,)
+        The target.
+    interval : Interval
+        Of one run.
+    further : DataFrame
+        Components, rates, waits: what else the system says of each row.
+    in_domain : array of bool, shape (n_rows,)
+        Whether the row lies among those that were trained on.
+    reason : tuple of str
+        Why not; empty where it does, or where only that is known.
+    """
+
+    system: str
+    target: str
+    rows: pd.DataFrame
+    predicted: FloatArray
+    interval: Interval
+    further: pd.DataFrame
+    in_domain: BoolArray
+    reason: tuple[str, ...]
+
+    @property
+    def fastest(self) -> int:
+        """Row with the shortest step, or the most updates."""
+        return int(np.argmin(self.predicted) if self.target == STEP else np.argmax(self.predicted))
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows with the prediction, its bounds, what else is known, and the domain flag."""
+        stem, unit = (self.target[:-2], "_s") if self.target == STEP else (self.target, "")
+        own = [name for name in self.rows if name not in (self.target, *self.further.columns)]
+        told: dict[str, Any] = {
+            f"predicted_{self.target}": self.predicted,
+            f"{stem}_low{unit}": self.interval.lower,
+            f"{stem}_high{unit}": self.interval.upper,
+            **{str(name): self.further[name].to_numpy() for name in self.further},
+            "in_domain": self.in_domain,
+            "reason": list(self.reason),
+        }
+        return self.rows[own].assign(**told)
+
+
+def predict_fitted(
+    model: SystemFit | ServerModel, rows: pd.DataFrame | str | Path, level: float = 0.95, *, strict: bool = False
+) -> FittedRows:
+    """Predict rows with the columns of the training.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or a level was never measured.
+    DomainError
+        With ``strict``, a row outside of what was measured.
+    """
+    frame = rows if isinstance(rows, pd.DataFrame) else read_fitted_rows(model, rows)
+    if isinstance(model, ServerModel):
+        speeds = model.predict(frame, level)
+        names = ("step_s", "mean_staleness", "wait_s", "utilisation", "saturation_workers")
+        further = pd.DataFrame({name: getattr(speeds, name) for name in names})
+        reason = tuple("" if inside else "workers or group not measured" for inside in speeds.in_domain)
+        found = FittedRows(
+            "parameter-server", UPDATES, frame, speeds.updates_per_s, speeds.prediction_interval, further, speeds.in_domain, reason
+        )
+    else:
+        steps = model.predict(frame, level)
+        further = pd.DataFrame({f"{name}_s": part for name, part in steps.parts_s.items()} | {"samples_per_s": steps.samples_per_s})
+        found = FittedRows(model.system, STEP, frame, steps.step_s, steps.interval, further, steps.in_domain, steps.reason)
+    if strict and not found.in_domain.all():
+        row = int(np.flatnonzero(~found.in_domain)[0])
+        place = f"row {row + 1}" if isinstance(rows, pd.DataFrame) else f"{rows}, row {row + 1}"
+        raise DomainError(f"lies outside the measured domain: {found.reason[row]}", place=place, hint="Or drop --strict.")
+    return found
+
+
+def read_fitted_rows(model: SystemFit | ServerModel, path: str | Path) -> pd.DataFrame:
+    """Rows of a file; columns that name things stay text."""
+    labels = list(model.group_columns if isinstance(model, ServerModel) else (*model.factors, *model.apart))
+    return read_any_table(path, others="keep", columns=labels, categorical=labels, duplicates="keep")
+
+
+def fitted_grid(model: SystemFit | ServerModel, sizes: Mapping[str, Sequence[float] | None]) -> pd.DataFrame:
+    """Every combination of sizes as rows to predict; columns that were the same in all training rows keep that value.
+
+    Parameters
+    ----------
+    model : SystemFit or ServerModel
+        What will be asked.
+    sizes : mapping of str to sequence
+        Values by column; None where nothing was said.
+
+    Raises
+    ------
+    UsageError
+        A column with several training values was given none, or the model has levels that must be named in rows.
+    """
+    known = {name: list(values) for name, values in sizes.items() if values is not None}
+    labels = model.group_columns if isinstance(model, ServerModel) else (*model.factors, *model.apart)
+    if labels:
+        hint = "Write the configurations as rows of a file: --rows configurations.csv."
+        raise UsageError(f"got no {labels[0]}, which the model tells apart", hint=hint)
+    if isinstance(model, SystemFit):
+        for name, (low, high) in model.bounds.items():
+            if name in known or name in derived_from(known):
+                continue
+            if low != high:
+                given = FLAGS.get(name, f"--set {name}=VALUES")
+                raise UsageError(f"got no {name}, which was measured from {low:g} to {high:g}", hint=f"Name it: {given}.")
+            known[name] = [low]
+    names = list(known)
+    return pd.DataFrame(list(product(*known.values())), columns=names)
+
+
+FLAGS = {"n_nodes": "--nodes", "n_gpus_per_node": "--gpus-per-node", "subbatch_size": "--subbatch"}
+
+
+def derived_from(known: Mapping[str, Sequence[float]]) -> frozenset[str]:
+    """Columns that follow from those that are known."""
+    found = set()
+    if {"n_nodes", "n_gpus_per_node"} <= known.keys():
+        found.add("n_gpus")
+    if "subbatch_size" in known:
+        found.add("minibatch_size")
+    if "minibatch_size" in known:
+        found.add("subbatch_size")
+    if "n_gpus" in known:
+        found |= {"n_nodes", "n_gpus_per_node"} if "n_nodes" not in known and "n_gpus_per_node" not in known else set()
+    return frozenset(found)
+
+
+def compare_fitted(model: SystemFit | ServerModel, rows: pd.DataFrame | str | Path, level: float = 0.95) -> Comparison:
+    """Set predictions beside the measured steps, or speeds, of rows.
+
+    Raises
+    ------
+    DataError
+        The rows hold no measured step or speed.
+    """
+    frame = rows if isinstance(rows, pd.DataFrame) else read_fitted_rows(model, rows)
+    place = "rows" if isinstance(rows, pd.DataFrame) else str(rows)
+    found = predict_fitted(model, frame, level)
+    if isinstance(model, ServerModel):
+        measured = updates_per_s(frame)
+    else:
+        name = step_column(frame, None, place)
+        unit = next(factor for end, factor in SECONDS.items() if name.endswith(end))
+        measured = unit * frame[name].to_numpy(np.float64)
+    if not (np.isfinite(measured) & (measured > 0.0)).all():
+        raise DataError("expected times above 0", place=place)
+    keys = [name for name in ("n_nodes", "n_gpus", "n_gpus_per_node", "n_workers", "subbatch_size") if name in frame]
+    table = frame[keys].assign(
+        quantity=found.target,
+        measured=measured,
+        predicted=found.predicted,
+        lower=found.interval.lower,
+        upper=found.interval.upper,
+        in_domain=found.in_domain,
+        in_training=found.in_domain,
+    )
+    return comparison(with_errors(table.reset_index(drop=True)))

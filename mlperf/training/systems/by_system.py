@@ -1,0 +1,87 @@
+"""Which table trains which system: one function from a file to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mlperf.core.errors import UsageError
+from mlperf.core.provenance import provenance
+from mlperf.datasets.reading.any_table import read_any_table
+from mlperf.training.collectives.exchange_model import ExchangeModel
+from mlperf.training.collectives.train_exchange import train_exchange
+from mlperf.training.systems.server_fit import fit_servers
+from mlperf.training.systems.server_model import ServerModel
+from mlperf.training.systems.step_terms import ALL as SYNCHRONOUS
+from mlperf.training.systems.system_fit import SystemFit
+from mlperf.training.systems.train_system import train_system
+
+SERVERS, EXCHANGE = "parameter-server", "exchange"
+TRAINED = (*SYNCHRONOUS, SERVERS)
+LABELS = ("cnn", "network", "model", "device", "operation")
+"""Columns that name things even where the names look like numbers."""
+
+
+def train_for_system(
+    source: str | Path,
+    system: str,
+    *,
+    component: str | None = None,
+    target: str | None = None,
+    groups: str | None = None,
+    factors: Sequence[str] = (),
+    apart: Sequence[str] = (),
+    features: Sequence[str] = (),
+    seed: int = 0,
+) -> SystemFit | ServerModel | ExchangeModel:
+    """Train a system, or its exchange, on a table of one's own runs.
+
+    Parameters
+    ----------
+    source : str or Path
+        A CSV file. Synchronous systems: one row a step (see `mlperf.training.systems.train_system.train_system`);
+        ``parameter-server``: one row a speed (see `mlperf.training.systems.server_fit.fit_servers`).
+    system : str
+        One of `TRAINED`.
+    component : {"exchange"}, optional
+        Only that component: one row an exchange (see `mlperf.training.collectives.train_exchange.train_exchange`).
+    target : str, optional
+        Column of the time or speed, where it has another name.
+    groups, factors, apart
+        As of `train_system`; ``apart`` are the groups of `fit_servers`.
+    features : sequence of str
+        As of `fit_servers`.
+    seed : int
+        Of folds.
+
+    Raises
+    ------
+    UsageError
+        A system that no table trains, or an option that the system does not know.
+    DataError, FitError
+        As those functions do.
+    """
+    if component not in (None, EXCHANGE):
+        raise UsageError(f"got component {component!r}, expected {EXCHANGE!r}", hint="Others are trained with the whole step.")
+    if system not in TRAINED:
+        hint = "sprint is trained on a campaign: mlperf train CAMPAIGN; others are predicted from the model of one."
+        raise UsageError(f"got system {system!r}, expected one of {', '.join(TRAINED)} to train on a table", hint=hint)
+    labels = tuple(dict.fromkeys((*factors, *apart, *([groups] if groups else []))))
+    rows = read_any_table(source, others="keep", columns=list(labels), categorical=list(labels), duplicates="keep")
+    if component == EXCHANGE:
+        _refuse({"groups": groups, "factors": factors, "apart": apart, "features": features}, "an exchange")
+        return train_exchange(rows, time=target, seed=seed)
+    if system == SERVERS:
+        _refuse({"groups": groups, "factors": factors}, system)
+        told = provenance(data_sha256={str(source): rows.attrs.get("sha256", "")}, seed=seed)
+        asked: dict[str, Any] = {"response": target, "groups": apart or None, "features": features, "provenance": told}
+        return fit_servers(rows, **asked)
+    _refuse({"features": features}, system)
+    return train_system(rows, system, step=target, groups=groups, factors=factors, apart=apart, seed=seed)
+
+
+def _refuse(options: dict[str, Any], what: str) -> None:
+    for name, value in options.items():
+        if value:
+            raise UsageError(f"got {name}, which {what} does not know", hint="Leave it out.")
