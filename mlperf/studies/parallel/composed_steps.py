@@ -55,13 +55,14 @@ class ComposedSteps:
         By name.
     exchange : ExchangeModel
         Of the isolated exchange.
-    exchange_factor : float
-        Exchange within a step over the isolated one: median over the runs that were trained on.
+    excess_s_per_byte : float
+        What a byte takes longer to exchange within a step, where the gradient was only just written, than isolated: median over the
+        runs that were trained on, at least 0.
     """
 
     components: Mapping[str, TrainedComponent]
     exchange: ExchangeModel
-    exchange_factor: float
+    excess_s_per_byte: float
 
     def predict(self, runs: pd.DataFrame) -> pd.DataFrame:
         """Steps of configurations.
@@ -77,7 +78,8 @@ class ComposedSteps:
             ``step_s``, ``exchange_s``, ``straggler_s`` and ``compute_s`` (what is left), seconds.
         """
         times: dict[str, Any] = {name: model.predict(runs) for name, model in self.components.items()}
-        times["exchange"] = self.exchange_factor * isolated_s(self.exchange, runs)
+        isolated, size = isolated_s(self.exchange, runs), runs["size_bytes"].to_numpy(float)
+        times["exchange"] = np.where(isolated > 0.0, isolated + self.excess_s_per_byte * size, 0.0)
         run = {name: runs[name].to_numpy(float) for name in RUN} | {"n_buckets": np.ones(len(runs))}
         found = find_system(SYSTEM).solve(times, run).outputs
         step_s, straggler_s = found["step_s"], found["straggler_s"]
@@ -107,7 +109,8 @@ def train_composed(runs: pd.DataFrame, exchange: pd.DataFrame, seed: int = 0) ->
         raise DataError("got runs of one process only, or none of one, expected both", place="train_composed")
     components = {name: train_component(f"{name}_s", runs, seed) for name in COMPONENTS}
     model, several = train_exchange(exchange, seed=seed), runs[n_gpus > 1]
-    return ComposedSteps(components, model, float(np.median(several["exchange_s"] / isolated_s(model, several))))
+    excess = (several["exchange_s"] - isolated_s(model, several)) / several["size_bytes"]
+    return ComposedSteps(components, model, max(float(np.median(excess)), 0.0))
 
 
 def train_component(column: str, runs: pd.DataFrame, seed: int = 0) -> TrainedComponent:

@@ -27,11 +27,15 @@ from mlperf.datasets.reading.read import read_table
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import write_cnn
 from mlperf.studies.parallel.composed_steps import train_composed
+from mlperf.training.systems.train_system import train_system
 
 OTHER_BATCHES, MORE, NETWORK = "other sub-batches", "more processes", "another network"
 GROUPS = (OTHER_BATCHES, MORE, NETWORK)
 CONFIGURATION = ["mode", "cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
-KNOWN = ("size_bytes", "dataset_size", "overlap", "input_overlap")
+STEP_COLUMNS = ("n_nodes", "n_gpus_per_node", "subbatch_size", "n_params", "cnn")
+BESIDE = ("whole_steps", "perfect_scaling", "constant_efficiency")
+"""Other predictions of the same runs: steps fitted as a whole, without their parts, and two rules of thumb."""
+KNOWN = ("n_params", "size_bytes", "dataset_size", "overlap", "input_overlap")
 NETWORKS: Mapping[str, tuple[int, tuple[int, ...], tuple[int, ...], int]] = {
     "ddp-a": (24, (3, 16, 32, 64, 10), (2,), 2),
     "ddp-b": (24, (3, 16, 32, 48, 256, 10), (2,), 3),
@@ -100,10 +104,11 @@ class SynchronousJudgement(Shown):
     Attributes
     ----------
     predictions : DataFrame
-        One row a configuration: its group, ``measured_s``, ``predicted_s``, ``error`` (signed), errors of both rules of thumb.
+        One row a configuration: its group, ``measured_s``, ``predicted_s``, ``error`` (signed), errors of `BESIDE`.
     gates : DataFrame
-        By group: ``n``, ``mape``, ``max``, ``limit``, ``met``, mean errors of ``perfect_scaling`` (a step takes as long as on one
-        process) and ``constant_efficiency`` (as much longer as from one to two).
+        By group: ``n``, ``mape``, ``max``, ``limit``, ``met``, mean errors of ``whole_steps`` (`train_system`, which sees no part
+        of a step), ``perfect_scaling`` (a step takes as long as on one process) and ``constant_efficiency`` (as much longer as
+        from one to two).
     """
 
     predictions: pd.DataFrame
@@ -184,9 +189,10 @@ def judged_mode(runs: pd.DataFrame, exchange: pd.DataFrame, protocol: Protocol, 
     """Configurations of one mode that were not fitted: measured (median over repeats), predicted, errors."""
     group = group_of(runs, protocol)
     fitted, left = runs[group == ""], runs[group != ""].assign(group=group[group != ""])
-    model = train(fitted, exchange)
+    model, whole = train(fitted, exchange), train_system(fitted[[*STEP_COLUMNS, "step_s"]], "data-parallel", factors=("cnn",))
     asked = left.groupby([*CONFIGURATION, "group", *KNOWN])["step_s"].median().reset_index()
     answers = model.predict(asked)
+    steps = whole.predict(asked[[*STEP_COLUMNS]])
     alone = model.predict(asked.assign(n_gpus_per_node=1))["step_s"].to_numpy()
     slower = slowdown(fitted)
     n_gpus = asked["n_gpus_per_node"].to_numpy(float)
@@ -196,6 +202,7 @@ def judged_mode(runs: pd.DataFrame, exchange: pd.DataFrame, protocol: Protocol, 
         measured_s=measured,
         predicted_s=answers["step_s"].to_numpy(),
         error=answers["step_s"].to_numpy() / measured - 1.0,
+        whole_steps=steps.step_s / measured - 1.0,
         perfect_scaling=alone / measured - 1.0,
         constant_efficiency=alone * slower ** np.log2(n_gpus) / measured - 1.0,
     )
@@ -215,7 +222,7 @@ def gates_of(predictions: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:
         mape = float(here["error"].abs().mean())
         found = {"group": name, "n": len(here), "mape": mape, "max": float(here["error"].abs().max())}
         found |= {"limit": protocol.limits[name], "met": mape <= protocol.limits[name]}
-        rows.append(found | {rule: float(here[rule].abs().mean()) for rule in ("perfect_scaling", "constant_efficiency")})
+        rows.append(found | {rule: float(here[rule].abs().mean()) for rule in BESIDE})
     return pd.DataFrame(rows)
 
 

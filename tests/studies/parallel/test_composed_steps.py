@@ -10,7 +10,7 @@ from mlperf.core.errors import DataError
 from mlperf.studies.parallel.composed_steps import isolated_s, train_component, train_composed
 
 SIZES = {"a": 4e5, "b": 4e6}
-FACTOR = 1.5
+EXCESS_S_PER_BYTE = 5e-11
 
 
 def exchange_of(n_gpus, size_bytes):
@@ -25,7 +25,7 @@ def made_runs(counts: tuple[int, ...] = (1, 2, 4), batches: tuple[int, ...] = (4
     for cnn, n, batch, repeat in ((c, n, b, r) for c in SIZES for n in counts for b in batches for r in range(3)):
         noise = float(np.exp(0.01 * rng.standard_normal()))
         forward = (2e-4 + 1e-4 * batch) * (1.0 + 0.2 * (n - 1)) * noise * (2.0 if cnn == "b" else 1.0)
-        exchange = FACTOR * exchange_of(float(n), SIZES[cnn])
+        exchange = exchange_of(float(n), SIZES[cnn]) + EXCESS_S_PER_BYTE * SIZES[cnn] * (n > 1)
         parts = {
             "input_s": 1e-5 * batch,
             "forward_s": forward,
@@ -47,7 +47,7 @@ def made_exchange() -> pd.DataFrame:
 def test_more_processes_and_other_batches_are_predicted() -> None:
     runs = made_runs()
     model = train_composed(runs[runs["n_gpus_per_node"] <= 2], made_exchange())
-    assert model.exchange_factor == pytest.approx(FACTOR, rel=0.02)
+    assert model.excess_s_per_byte == pytest.approx(EXCESS_S_PER_BYTE, rel=0.02)
     left = runs[runs["n_gpus_per_node"] == 4]
     found = model.predict(left)
     assert found["step_s"].to_numpy() == pytest.approx(left["step_s"].to_numpy(), rel=0.05)

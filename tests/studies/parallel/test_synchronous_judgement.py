@@ -40,7 +40,7 @@ def made_runs() -> pd.DataFrame:
         for n in counts
         for batch in PROTOCOL.subbatch_sizes
     ]
-    return pd.DataFrame(rows).assign(size_bytes=1e6, dataset_size=1000, overlap=0, input_overlap=0, repeat=1)
+    return pd.DataFrame(rows).assign(n_params=250_000, size_bytes=1e6, dataset_size=1000, overlap=0, input_overlap=0, repeat=1)
 
 
 class Told:
