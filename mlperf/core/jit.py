@@ -21,3 +21,11 @@ def jit(function: Function) -> Function:
         return function
     compiled: Function = numba.njit(cache=True)(function)
     return compiled
+
+
+def jit_loops(function: Function) -> Function:
+    """As `jit`, for inner loops of sums that may be reordered, run beside other threads: ``fastmath`` and without the GIL."""
+    if numba is None:
+        return function
+    compiled: Function = numba.njit(cache=True, fastmath=True, nogil=True)(function)
+    return compiled

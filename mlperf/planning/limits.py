@@ -12,7 +12,7 @@ from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
 
 
-def check_limits(machine: MachineSpec, cnns: Sequence[CnnSpec], configs: pd.DataFrame) -> None:
+def check_limits(machine: MachineSpec, cnns: Sequence[CnnSpec], configs: pd.DataFrame, *, memory: bool = True) -> None:
     """Refuse configurations that the machine cannot run.
 
     Parameters
@@ -23,6 +23,8 @@ def check_limits(machine: MachineSpec, cnns: Sequence[CnnSpec], configs: pd.Data
         Networks that ``configs["cnn"]`` counts from 0.
     configs : DataFrame
         ``cnn, n_nodes, n_gpus_per_node, subbatch_size``.
+    memory : bool
+        Whether a device must hold the whole network.
 
     Raises
     ------
@@ -37,7 +39,7 @@ def check_limits(machine: MachineSpec, cnns: Sequence[CnnSpec], configs: pd.Data
                 place=f"machine {machine.name!r}",
                 hint="Ask for fewer, or describe the larger machine in a TOML file (--machine FILE).",
             )
-    if machine.device_memory_bytes is None:
+    if machine.device_memory_bytes is None or not memory:
         return
     for position, rows in configs.groupby("cnn"):
         cnn, most = cnns[int(str(position))], int(rows["subbatch_size"].max())

@@ -74,6 +74,8 @@ class Prediction(Shown):
         Every form beside the others: see `mlperf.systems.sprint.solved.form_table`.
     simulation : SimulatedRuns or None
         A discrete-event simulation beside the equations.
+    observed : DataFrame or None
+        Factors of components after measurements on the machine asked about (see `mlperf.planning.calibration.observed`).
     """
 
     cnn: tuple[str, ...]
@@ -105,6 +107,7 @@ class Prediction(Shown):
     elasticities: pd.DataFrame | None = None
     forms: pd.DataFrame | None = None
     simulation: SimulatedRuns | None = None
+    observed: pd.DataFrame | None = None
 
     @property
     def total_s(self) -> FloatArray:

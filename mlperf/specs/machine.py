@@ -24,6 +24,8 @@ _FIGURES = (
     Figure("flop_per_s", above=True, optional=True),
     Figure("latency_s", optional=True),
     Figure("bandwidth_bytes_per_s", above=True, optional=True),
+    Figure("local_latency_s", optional=True),
+    Figure("local_bandwidth_bytes_per_s", above=True, optional=True),
     Figure("price_per_node_hour", optional=True),
     Figure("power_w", optional=True),
 )
@@ -53,6 +55,10 @@ class MachineSpec:
         Network latency of a short message between two nodes.
     bandwidth_bytes_per_s : float, optional
         Network bandwidth of one node.
+    local_latency_s : float, optional
+        Latency of a short message between two devices of one node.
+    local_bandwidth_bytes_per_s : float, optional
+        Bandwidth of one device to the others of its node, in one direction.
     price_per_node_hour : float, optional
         In any currency, the same for all machines compared.
     power_w : float, optional
@@ -85,6 +91,8 @@ class MachineSpec:
     software: Mapping[str, str] = field(default_factory=dict, hash=False)
     sources: Mapping[str, str] = field(default_factory=dict, hash=False)
     processor: str | None = None
+    local_latency_s: float | None = None
+    local_bandwidth_bytes_per_s: float | None = None
 
     def __post_init__(self) -> None:
         place = f"machine {self.name!r}"

@@ -16,6 +16,13 @@ DEFAULT_SYSTEM = "sprint"
 SYSTEMS: Mapping[str, str] = MappingProxyType(
     {
         "sprint": "mlperf.systems.sprint.system:SPRINT",
+        "parameter-server": "mlperf.systems.parameter_server.asynchronous:PARAMETER_SERVER",
+        "stale-synchronous": "mlperf.systems.parameter_server.stale_synchronous:STALE_SYNCHRONOUS",
+        "sprint-server": "mlperf.systems.data_parallel.composed:SPRINT_SERVER",
+        "sprint-replicas": "mlperf.systems.data_parallel.composed:SPRINT_REPLICAS",
+        "data-parallel": "mlperf.systems.data_parallel.replicated:DATA_PARALLEL",
+        "fully-sharded": "mlperf.systems.data_parallel.sharded:FULLY_SHARDED",
+        "pipeline": "mlperf.systems.data_parallel.pipelined:PIPELINE",
     }
 )
 """Name to ``"module:OBJECT"``; a new system is one line here."""

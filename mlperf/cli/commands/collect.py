@@ -14,11 +14,15 @@ from mlperf.cli.framework.values import FOLDER, Counts, Words
 
 COMMANDS = {
     "asgd": LazyCommand("mlperf.cli.commands.asgd:asgd", "Train asynchronously for real and measure every component."),
+    "canonical": LazyCommand("mlperf.cli.commands.canonical:canonical", "Measure the innermost loops of layers by themselves."),
     "contraction": LazyCommand(
         "mlperf.cli.commands.contraction:contraction", "Generate, compile, check and time tensor contractions."
     ),
     "counters": LazyCommand("mlperf.cli.commands.counters:counters", "Run a command and count what it does."),
+    "ddp": LazyCommand("mlperf.cli.commands.ddp:ddp", "Train synchronously on several processes and measure every part."),
     "kernel-counters": LazyCommand("mlperf.cli.commands.counters:kernel_counters", "Count what the kernels of a campaign do."),
+    "network": LazyCommand("mlperf.cli.commands.canonical:network", "Measure latency and bandwidth between two processes."),
+    "ps": LazyCommand("mlperf.cli.commands.ps:ps", "Train with parameter servers for real."),
 }
 KINDS = ("sgemm", "kernels", "steps", "updates")
 USUAL: dict[str, Any] = {"n_generated": 40}
@@ -41,6 +45,7 @@ Examples:
   mlperf collect steps -o campaign --cnn alexnet --cnn my.toml --subbatch 1,2
   mlperf collect kernels steps -o campaign --cnn resnet18 --backend torch
   mlperf collect asgd -- -o campaign --nodes 1,2
+  mlperf collect ddp -- -o runs --quick
   mlperf collect contraction -o sweep --n 50,100 --subset 100
   mlperf collect counters -o counters.csv -- ./program 1000
 
@@ -54,8 +59,8 @@ Backends: numpy runs im2col, matrix products and the other kernels of SPRINT one
 thread; cuda runs them on the GPU (times from device events), and takes the products of sgemm and the copies of updates there.
 Images and the update thread's own operations are measured on the host in any case.
 
-asgd trains asynchronously for real, contraction compiles and times tensor contractions, counters runs a command and counts what
-it does; they have options of their own: mlperf collect asgd --help.
+asgd and ddp train for real, asynchronously and synchronously, contraction compiles and times tensor contractions, counters runs a
+command and counts what it does; they have options of their own: mlperf collect asgd --help.
 """
 
 

@@ -21,7 +21,7 @@ from mlperf.cli.framework.options import (
 )
 from mlperf.cli.framework.request import Request, request_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_FILE, OLD_OR_INPUT, Factors, Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, OLD_OR_INPUT, Factors, Words
 from mlperf.cli.framework.whole_run import WholeRunAsked, whole_run_options
 from mlperf.core.errors import UsageError
 
@@ -82,6 +82,7 @@ Examples:
 @click.option(
     "--what-if", "factors", type=Factors(), multiple=True, help="Scale a component or wait: sum_gradient=0.25; may be repeated."
 )
+@click.option("--observed", type=OLD_FILE, help="Measured steps or components (CSV) that the prediction is calibrated on.")
 @click.option("--level", type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True), default=0.95, help="Level of intervals.")
 @whole_run_options
 @strict_option
@@ -101,6 +102,7 @@ def predict(
     on: tuple[tuple[str, ...], ...],
     counters_from: str | None,
     timeline_path: Path | None,
+    observed: Path | None,
     whole: WholeRunAsked,
     show: Show,
     **options: Any,
@@ -110,20 +112,23 @@ def predict(
 
     model = load_model(model_path, "system", "table")
     if rows is not None:
-        if whole:
-            raise UsageError("got an option of the whole run with --rows, expected networks", hint="Rows have no epochs.")
+        if whole or observed is not None:
+            raise UsageError(
+                "got --observed or an option of the whole run with --rows, expected networks",
+                hint="Rows have no epochs; mlperf calibrate brings rows to measured ones.",
+            )
         asked = {"join": join, "by": by, **({"on": on} if on else {})}
         predict_table_rows(model, rows, asked, output, (model_path, rows, *join), options, show)
         return
     if output is not None or by is not None:
         raise UsageError("got -o or --by without --rows, expected the rows of a table", hint="For example --rows new.csv.")
     if system not in (None, SPRINT):
-        refuse_of_sprint({"--timeline": timeline_path, **of_sprint(options)}, str(system))
+        refuse_of_sprint({"--timeline": timeline_path, "--observed": observed, **of_sprint(options)}, str(system))
         options["exchange"] = read_exchange(exchange_path)
         predict_systems(counted(model, request, counters_from, show), str(system), settings, request, options, whole, show)
         return
     refuse_of_systems(settings, exchange_path)
-    predict_networks(model, request, counters_from, timeline_path, options, whole, show)
+    predict_networks(model, request, counters_from, timeline_path, {**options, "observed": observed}, whole, show)
 
 
 def of_sprint(options: dict[str, Any]) -> dict[str, Any]:
@@ -215,10 +220,14 @@ def predict_networks(
         hint = "A network is predicted with the model of a campaign (mlperf train CAMPAIGN)."
         raise UsageError(f"got the model of a table ({model.target}) without --rows, expected rows to predict", hint=hint)
     model = counted(model, request, counters_from, show)
+    observed = options.pop("observed")
     chosen = prediction_options(**options)
     sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
     cnns, machine = request.needed_cnns(), request.needed_machine()
-    result = predict_epoch(model, cnns, machine, request.needed_job(), **sizes, **chosen)
+    asked_about = (model, cnns, machine, request.needed_job())
+    result = (
+        predict_epoch(*asked_about, **sizes, **chosen) if observed is None else observed_epoch(asked_about, observed, sizes, chosen)
+    )
     if timeline_path is not None:
         from mlperf.planning import PredictionOptions, simulated_configuration
         from mlperf.report.pages.timelines import write_timeline
@@ -227,6 +236,13 @@ def predict_networks(
         write_timeline(simulated_configuration(model, result, cnns, machine, asked), timeline_path)
         show.note(f"timeline written to {timeline_path}")
     show_or_whole_run(model, result, machine, request, options, whole, show)
+
+
+def observed_epoch(asked_about: tuple[Any, ...], observed: Path, sizes: dict[str, Any], chosen: dict[str, Any]) -> Any:
+    """Epochs calibrated on measured steps."""
+    from mlperf.planning.calibration.observed import predict_observed
+
+    return predict_observed(*asked_about, observed, **sizes, **chosen)
 
 
 def counted(model: Any, request: Request, counters_from: str | None, show: Show) -> Any:

@@ -18,6 +18,7 @@ from mlperf.core.threads import ONE_THREAD
 
 LOG = "mpi.log"
 TERM_S = 5.0
+RANK = "mlperf.collect.trainer.rank.rank"
 
 
 def mpiexec_command(given: str | None) -> list[str]:
@@ -46,15 +47,15 @@ def mpiexec_command(given: str | None) -> list[str]:
     return [found, *words[1:]]
 
 
-def run_ranks(launcher: list[str], n_nodes: int, folder: Path) -> None:
-    """Run ``n_nodes`` ranks on the job in ``folder`` and wait for them.
+def run_ranks(launcher: list[str], n_nodes: int, folder: Path, module: str = RANK) -> None:
+    """Run ``n_nodes`` ranks of ``module`` on the job in ``folder`` and wait for them.
 
     Raises
     ------
     InterruptedRun
         A rank was killed or failed, or Ctrl-C; says which rank and why. Records written until then stay in the folder.
     """
-    command = [*launcher, "-n", str(n_nodes), sys.executable, "-m", "mlperf.collect.trainer.rank.rank", str(folder)]
+    command = [*launcher, "-n", str(n_nodes), sys.executable, "-m", module, str(folder)]
     with (folder / LOG).open("wb") as log:
         ranks = subprocess.Popen(  # noqa: S603 - our own module under the launcher that the user named
             command,

@@ -10,6 +10,8 @@ from mlperf.core.shown import Shown, records_frame
 from mlperf.datasets.dictionary.column import ALWAYS, Column
 from mlperf.datasets.dictionary.contraction_schema import CONTRACTION_TABLES
 from mlperf.datasets.dictionary.schema import TABLES, table_schema
+from mlperf.datasets.dictionary.server_schema import SERVER_TABLES
+from mlperf.datasets.dictionary.synchronous_schema import SYNCHRONOUS_TABLES
 from mlperf.datasets.dictionary.trainer_schema import TRAINER_TABLES
 
 
@@ -67,14 +69,15 @@ def describe_columns(table: str | None = None) -> DataDictionary:
     Parameters
     ----------
     table : str, optional
-        Name of the table, of a campaign of networks, of the trainer or of contractions; by default all of a campaign of networks.
+        Name of the table, of a campaign of networks, of a trainer, of canonical benchmarks or of contractions; by default all of a
+        campaign of networks.
 
     Raises
     ------
     UsageError
         No such table.
     """
-    others = CONTRACTION_TABLES | TRAINER_TABLES
+    others = CONTRACTION_TABLES | TRAINER_TABLES | SYNCHRONOUS_TABLES | SERVER_TABLES
     schemas = tuple(TABLES.values()) if table is None else (others.get(table) or table_schema(table),)
     return DataDictionary(tuple(describe(schema.name, column) for schema in schemas for column in schema.columns))
 

@@ -153,8 +153,9 @@ def calibrate_ratios(log_ratio: FloatArray, labels: Labels) -> RatioCalibration:
 
 
 def _group_residuals(log_ratio: FloatArray, groups: GroupColumns, depth: int) -> ResidualQuantiles | None:
-    """Residuals of whole groups left out, with as many degrees of freedom as there are groups to tell of a further one."""
+    """Residuals of whole groups left out: of each the row that is missed most, so that a group counts once."""
     folds = group_folds(groups) if depth > 0 else []
     if len(folds) < 2:
         return None
-    return ResidualQuantiles.of(left_out_residuals(log_ratio, groups, depth, folds), len(log_ratio) - len(folds) + 1)
+    residuals = left_out_residuals(log_ratio, groups, depth, folds)
+    return ResidualQuantiles.of(np.array([residuals[rows][np.argmax(np.abs(residuals[rows]))] for rows in folds]))

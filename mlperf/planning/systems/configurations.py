@@ -16,7 +16,11 @@ from mlperf.planning.inputs import MOST_CONFIGURATIONS, ConfigurationInputs
 from mlperf.specs.kernels.memory import training_memory
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
+from mlperf.specs.optimizers import optimizer
 from mlperf.systems.base.system import RUN_COLUMNS, System
+
+LINKS = ("latency_s", "bandwidth_bytes_per_s")
+LOCAL_LINKS = {name: f"local_{name}" for name in LINKS}
 
 Settings = Mapping[str, float | Sequence[float]]
 
@@ -48,31 +52,64 @@ def with_settings(configs: pd.DataFrame, system: System, settings: Settings) -> 
 def run_of(inputs: ConfigurationInputs, system: System) -> dict[str, FloatArray]:
     """Columns that the equations of a system read, shape (n_configs,) each.
 
-    Sizes and settings; of the network ``n_params``, ``gradient_bytes`` and the bytes of its memory; of the machine those of
-    ``latency_s``, ``bandwidth_bytes_per_s`` and ``device_memory_bytes`` that are known.
+    Sizes and settings; of the network ``n_params``, ``gradient_bytes`` and what its training keeps in memory; of the machine the
+    links and the memory of a device as far as they are known.
     """
     configs = inputs.configs
     names = [*RUN_COLUMNS, *(setting.name for setting in system.settings)]
     run = {name: configs[name].to_numpy(float) for name in names}
     n_params = inputs.columns["n_params"].to_numpy(float)
-    run |= {"n_params": n_params, "gradient_bytes": BYTES_PER_PARAM * n_params, **memory_columns(inputs.cnns, configs)}
-    return run | machine_columns(inputs.machine, len(configs))
+    run |= {"n_params": n_params, "gradient_bytes": BYTES_PER_PARAM * n_params}
+    return run | memory_columns(inputs) | machine_columns(inputs.machine, len(configs))
 
 
 def machine_columns(machine: MachineSpec, n_configs: int) -> dict[str, FloatArray]:
-    """What is known of a machine's network and devices."""
-    names = ("latency_s", "bandwidth_bytes_per_s", "device_memory_bytes")
-    known = {name: getattr(machine, name) for name in names}
+    """What is known of a machine's links and devices.
+
+    Links inside of a node that nobody knows are taken as those between nodes: rather too slow than too fast.
+    """
+    known = {name: getattr(machine, name) for name in (*LINKS, *LOCAL_LINKS.values(), "device_memory_bytes")}
+    for name, local in LOCAL_LINKS.items():
+        known[local] = known[name] if known[local] is None else known[local]
     return {name: np.full(n_configs, float(value)) for name, value in known.items() if value is not None}
 
 
-def memory_columns(cnns: Sequence[CnnSpec], configs: pd.DataFrame) -> dict[str, FloatArray]:
-    """Bytes of the weights, and of one sample's activations, of each configuration's network."""
-    estimates = [(training_memory(cnn, 1), training_memory(cnn, 2)) for cnn in cnns]
-    which = configs["cnn"].to_numpy(int)
-    sample = np.array([two.total_bytes - one.total_bytes for one, two in estimates], float)
-    weights = np.array([float(one.weights_bytes) for one, _ in estimates])
-    return {"parameter_bytes": weights[which], "sample_activation_bytes": sample[which]}
+def memory_columns(inputs: ConfigurationInputs) -> dict[str, FloatArray]:
+    """Bytes that training keeps in single precision (see `mlperf.specs.kernels.memory.training_memory`).
+
+    ``activation_bytes`` are those of one sub-batch, ``boundary_bytes`` what a layer hands on of it; weights, gradients and the optimizer's state in bytes a parameter.
+    """
+    estimates = [(training_memory(cnn, 1), training_memory(cnn, 2)) for cnn in inputs.cnns]
+    which, configs = inputs.configs["cnn"].to_numpy(int), inputs.configs
+    sample = np.array([two.total_bytes - one.total_bytes for one, two in estimates], float)[which]
+    weights = np.array([float(one.weights_bytes) for one, _ in estimates])[which]
+    boundary = np.array([BYTES_PER_PARAM * mean_output_size(cnn) for cnn in inputs.cnns])[which]
+    each = np.full(len(configs), float(BYTES_PER_PARAM))
+    vectors = float(optimizer(inputs.optimizer).n_state)
+    return {
+        "parameter_bytes": weights,
+        "sample_activation_bytes": sample,
+        "activation_bytes": sample * configs["subbatch_size"].to_numpy(float),
+        "boundary_bytes": boundary * configs["subbatch_size"].to_numpy(float),
+        "bytes_per_param": each,
+        "bytes_per_gradient": each,
+        "state_bytes_per_param": vectors * each,
+    }
+
+
+def mean_output_size(cnn: CnnSpec) -> float:
+    """Values of one sample that a layer with parameters hands on, mean over those layers."""
+    table = cnn.layer_table()
+    names = table.loc[table["n_params"] > 0, "layer"]
+    return float(np.mean([cnn.shapes[name].size for name in names])) if len(names) else 0.0
+
+
+def network_settings(system: System, cnns: Sequence[CnnSpec]) -> dict[str, Sequence[float]]:
+    """Settings that a network answers by itself, where there is one: its layers with parameters."""
+    names = {setting.name for setting in system.settings}
+    if "n_layers" not in names or len(cnns) != 1:
+        return {}
+    return {"n_layers": [float((cnns[0].layer_table()["n_params"] > 0).sum())]}
 
 
 def _several(value: float | Sequence[float]) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,14 @@ from mlperf.planning.component_times import Draws
 from mlperf.planning.inputs import ConfigurationInputs, Counts, configuration_inputs, configurations, machine_of, networks, of_job
 from mlperf.planning.limits import check_limits
 from mlperf.planning.options import N_DRAWS, check_method
-from mlperf.planning.systems.configurations import Settings, run_of, with_settings
+from mlperf.planning.systems.configurations import Settings, network_settings, run_of, with_settings
 from mlperf.planning.systems.prediction import SystemPrediction
 from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.optimizers import MOMENTUM_SGD
-from mlperf.systems.base.system import Solution, System
+from mlperf.systems.base.system import Refusing, Solution, System, refusals
 from mlperf.systems.registry import find_system
 from mlperf.training.collectives.exchange_model import ExchangeModel
 from mlperf.training.gradient.gradient import PREDICTOR
@@ -115,9 +115,10 @@ def predict_system(
         job.subbatch_size if subbatch_size is None else subbatch_size,
         job.dataset_size,
     )
-    check_limits(machine, cnns, configs)
-    configs = with_settings(configs, found, settings or {})
-    return predict_system_configurations(model, found, cnns, machine, configs, SystemOptions(**of_job(job, options)))
+    configs = with_settings(configs, found, {**network_settings(found, cnns), **(settings or {})})
+    check_limits(machine, cnns, configs, memory=not isinstance(found, Refusing))
+    asked = SystemOptions(**of_job(job, options))
+    return replace(predict_system_configurations(model, found, cnns, machine, configs, asked), settings=tuple(settings or {}))
 
 
 def predict_system_configurations(
@@ -129,6 +130,7 @@ def predict_system_configurations(
     if options.strict:
         refuse_outside(means, inputs)
     run = run_of(inputs, system)
+    refuse_impossible(system, run, inputs)
     solution = solved(system, means.seconds, run)
     intervals = {kind: output_intervals(model, inputs, system, means, solution, options, kind) for kind in ("mean", "run")}
     inside: BoolArray = np.logical_and.reduce(
@@ -155,6 +157,19 @@ def predict_system_configurations(
         other_machine=means.other_machine,
         epochs=options.epochs,
     )
+
+
+def refuse_impossible(system: System, run: Mapping[str, FloatArray], inputs: ConfigurationInputs) -> None:
+    """Raise DataError naming the first configuration that cannot run, and why."""
+    for reason, mask in refusals(system, run).items():
+        if mask.any():
+            row = inputs.configs.iloc[int(np.flatnonzero(np.broadcast_to(mask, len(inputs.configs)))[0])]
+            sizes = f"{row['n_nodes']:g} nodes x {row['n_gpus_per_node']:g} GPUs, sub-batch {row['subbatch_size']:g}"
+            told = ", ".join(
+                [sizes, *(f"{each.name} {row[each.name]:g}" for each in system.settings if row[each.name] != each.default)]
+            )
+            hint = "Change the sizes, or a setting with --set; search leaves out what cannot run."
+            raise DataError(f"this configuration cannot run: {reason}", place=f"system {system.name!r}, {told}", hint=hint)
 
 
 def solved(system: System, seconds: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:

@@ -32,6 +32,8 @@ class SystemPrediction(Shown):
         Name of the machine asked about.
     configs : DataFrame
         ``n_nodes, n_gpus_per_node, subbatch_size, dataset_size`` and the system's settings, one row a configuration.
+    settings : tuple of str
+        Columns of ``configs`` that were asked for; the others have their defaults.
     outputs : mapping of str to array
         By output name; names say their unit. ``epoch_s`` first.
     breakdown_s : mapping of str to mapping of str to array
@@ -57,6 +59,7 @@ class SystemPrediction(Shown):
     cnn: tuple[str, ...]
     machine: str
     configs: pd.DataFrame
+    settings: tuple[str, ...] = ()
     outputs: Mapping[str, FloatArray]
     breakdown_s: Mapping[str, Mapping[str, FloatArray]]
     confidence_interval: Mapping[str, Interval]

@@ -21,13 +21,13 @@ from mlperf.planning.search.one_machine import LEVEL, N_CANDIDATES, NEAREST_MISS
 from mlperf.planning.search.one_machine import N_DRAWS as N_RANKING_DRAWS
 from mlperf.planning.search.search import Sizes, search_configs, window_of
 from mlperf.planning.search.search_grid import pareto_front
-from mlperf.planning.systems.configurations import Settings, run_of, with_settings
+from mlperf.planning.systems.configurations import Settings, network_settings, run_of, with_settings
 from mlperf.planning.systems.predict import SystemOptions, refuse_outside, solved
 from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.systems.base.system import EPOCH, MINIBATCH, System, refusals
+from mlperf.systems.base.system import EPOCH, MINIBATCH, Refusing, System, refusals
 from mlperf.systems.registry import find_system
 from mlperf.training.measured_on import MeasuredOn
 from mlperf.training.model import Model
@@ -61,7 +61,7 @@ class SystemSearch(Shown):
     n_configs : int
         Configurations asked about.
     settings : tuple of str
-        Columns of the tables that are the system's settings.
+        Columns of the tables that are settings of the system which were asked for.
     assumed, left_out : tuple of str
         Components taken from the machine's specification, and those that count as 0.
     stability : RankStability or None
@@ -110,6 +110,7 @@ class SearchAsked:
     max_staleness: float | None = None
     top: int = 10
     ignore_memory: bool = False
+    settings: tuple[str, ...] = ()
     predict: SystemOptions = field(default_factory=SystemOptions)
 
 
@@ -154,12 +155,20 @@ def search_system(
     found = find_system(system) if isinstance(system, str) else system
     (cnn,), machine = networks(cnn), machine_of(machine)
     asked = SearchAsked(
-        window_of(job, minibatch), objective, max_staleness, top, ignore_memory, SystemOptions(**of_job(job, options))
+        window_of(job, minibatch),
+        objective,
+        max_staleness,
+        top,
+        ignore_memory,
+        tuple(settings or {}),
+        SystemOptions(**of_job(job, options)),
     )
     objective_of(objective, machine)
     sizes = Sizes(n_nodes, n_gpus_per_node, subbatch_size)
-    configs = search_configs(cnn, machine, job, sizes, ignore_memory=ignore_memory)
-    return search_configurations(model, found, cnn, machine, with_settings(configs, found, settings or {}), asked)
+    # A system that refuses what does not fit knows more of its memory than that every device holds all.
+    configs = search_configs(cnn, machine, job, sizes, ignore_memory=ignore_memory or isinstance(found, Refusing))
+    configs = with_settings(configs, found, {**network_settings(found, [cnn]), **(settings or {})})
+    return search_configurations(model, found, cnn, machine, configs, asked)
 
 
 def search_configurations(
@@ -169,9 +178,12 @@ def search_configurations(
     options = asked.predict
     inputs = configuration_inputs(model, [cnn], machine, configs, options.optimizer)
     means = system_times(model, inputs, system, options.method, options.exchange).scaled(options.factors)
-    reasons = refusals(system, run_of(inputs, system))
+    run = run_of(inputs, system)
+    if asked.ignore_memory:
+        run.pop("device_memory_bytes", None)
+    reasons = {why: np.broadcast_to(mask, len(configs)) for why, mask in refusals(system, run).items()}
     can_run = ~np.logical_or.reduce([np.zeros(len(configs), bool), *reasons.values()])
-    table = _solved_table(system, inputs, means, can_run)
+    table = _solved_table(system, inputs, means, can_run, asked.settings)
     holds = can_run & _in_windows(table, asked)
     cost = table[asked.objective].to_numpy(float)
     n_gpus = (table["n_nodes"] * table["n_gpus_per_node"]).to_numpy(int)
@@ -189,7 +201,7 @@ def search_configurations(
         pareto=table.iloc[pareto_front(cost, n_gpus, order)].reset_index(drop=True),
         refused={why: int(mask.sum()) for why, mask in reasons.items() if mask.any()},
         n_configs=len(configs),
-        settings=tuple(setting.name for setting in system.settings),
+        settings=asked.settings,
         assumed=tuple(name for name, source in means.source.items() if source == ASSUMED),
         left_out=tuple(name for name, source in means.source.items() if source == NOT_MEASURED),
         stability=stability,
@@ -199,7 +211,9 @@ def search_configurations(
     )
 
 
-def _solved_table(system: System, inputs: ConfigurationInputs, means: SystemTimes, can_run: BoolArray) -> pd.DataFrame:
+def _solved_table(
+    system: System, inputs: ConfigurationInputs, means: SystemTimes, can_run: BoolArray, settings: tuple[str, ...]
+) -> pd.DataFrame:
     """Sizes, settings, outputs, prices and the domain flag of every configuration; no outputs where it cannot run."""
     configs, run = inputs.configs, run_of(inputs, system)
     outputs = {name: np.full(len(configs), np.nan) for name in system.outputs}
@@ -212,10 +226,9 @@ def _solved_table(system: System, inputs: ConfigurationInputs, means: SystemTime
         for name in system.outputs:
             outputs[name][part] = solution.outputs[name]
     inside = np.logical_and.reduce([part for name, part in means.in_domain.items() if means.source[name] != NOT_MEASURED])
-    names = [*SIZES, *(setting.name for setting in system.settings)]
     return pd.DataFrame(
         {
-            **{name: configs[name].to_numpy() for name in names},
+            **{name: configs[name].to_numpy() for name in (*SIZES, *settings)},
             **outputs,
             **priced(outputs[EPOCH], configs["n_nodes"].to_numpy(int), inputs.machine),
             "in_domain": inside,

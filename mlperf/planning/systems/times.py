@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.planning.component_times import (
+    ALLREDUCE,
     ASSUMED,
     BYTES_PER_PARAM,
     FITTED_HERE,
@@ -20,7 +21,6 @@ from mlperf.planning.component_times import (
     OTHER_MACHINE,
     ComponentMean,
     Draws,
-    PredictedTimes,
     component_draws,
     component_mean,
     draw_times,
@@ -59,7 +59,14 @@ PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Component of a system to the measured ones (Tables 3 and 4 of the SPRINT paper) whose times add up to it."""
 
-FROM_NETWORK = (EXCHANGE,)
+MESSAGES = ("push", "pull")
+"""What travels between a worker and its servers: gradients, weights."""
+
+APPLY = "apply"
+SUM_OF_BUFFERS = {APPLY: "sum_gradient"}
+"""Where SPRINT's threads meet a server: it adds a node's vector to its own as a thread adds a GPU's."""
+
+FROM_NETWORK = (EXCHANGE, "gather", "tensor_exchange", "transfer")
 """What a system works out itself from the machine's network where nobody measured it."""
 
 
@@ -132,7 +139,7 @@ def system_times(
     if exchange is not None and EXCHANGE not in {component.name for component in system.components}:
         raise UsageError(f"got a model of an exchange, but the system {system.name!r} has no {EXCHANGE!r}", hint="Leave it out.")
     if keeps_threads(system):
-        return _times_of_threads(predict_times(model, inputs, method))
+        return _times_of_threads(model, inputs, system, method)
     seconds: dict[str, FloatArray] = {}
     in_domain: dict[str, BoolArray] = {}
     source: dict[str, str] = {}
@@ -148,6 +155,10 @@ def system_times(
             source[name] = MEASURED_EXCHANGE
             continue
         parts = measured_parts(model, name)
+        if not parts and name in MESSAGES:
+            seconds[name], in_domain[name] = message_times(inputs, name), np.zeros(len(inputs.configs), bool)
+            source[name] = ASSUMED
+            continue
         if not parts:
             if component.needed:
                 hint = "Train the system on a table of its own steps: mlperf train steps.csv --system NAME."
@@ -161,8 +172,12 @@ def system_times(
             if part not in known:
                 known[part] = component_mean(model, asked, part, method)
         means = [known[part] for part in parts]
-        seconds[name] = _share(name, forward) * np.sum(
-            [optimizer_ratio(part, inputs.optimizer) * mean.seconds for part, mean in zip(parts, means, strict=True)], axis=0
+        seconds[name] = (
+            _share(name, forward)
+            * worker_share(name, inputs.configs)
+            * np.sum(
+                [optimizer_ratio(part, inputs.optimizer) * mean.seconds for part, mean in zip(parts, means, strict=True)], axis=0
+            )
         )
         in_domain[name] = np.logical_and.reduce([mean.inside for mean in means])
         source[name] = FITTED_HERE
@@ -173,6 +188,23 @@ def system_times(
         source = {name: OTHER_MACHINE if where == FITTED_HERE else where for name, where in source.items()}
         in_domain = {name: np.zeros_like(inside) for name, inside in in_domain.items()}
     return SystemTimes(seconds, in_domain, source, forward, differences)
+
+
+def message_times(inputs: ConfigurationInputs, name: str) -> FloatArray:
+    """Seconds of sending all gradients, or fetching all weights, from the machine's figures, shape (n_configs,).
+
+    Raises
+    ------
+    DataError
+        The machine's specification has no network.
+    """
+    machine = inputs.machine
+    if machine.latency_s is None or machine.bandwidth_bytes_per_s is None:
+        hint = "Give latency_s and bandwidth_bytes_per_s of its network."
+        got = f"component {name!r} was not measured and the machine's specification does not give it"
+        raise DataError(got, place=f"machine {machine.name!r}", hint=hint)
+    size = BYTES_PER_PARAM * inputs.columns["n_params"].to_numpy(float)
+    return np.asarray(machine.latency_s + size / machine.bandwidth_bytes_per_s)
 
 
 def exchange_arguments(inputs: ConfigurationInputs) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -205,7 +237,7 @@ def draw_system_times(
     if keeps_threads(system):
         predicted = predict_times(model, inputs, draws.method)
         kind, n_draws = draws.kind, draws.n_draws
-        return _by_name(draw_times(model, inputs, predicted, kind=kind, n_draws=n_draws, rng=draws.rng))
+        return _by_name(draw_times(model, inputs, predicted, kind=kind, n_draws=n_draws, rng=draws.rng), system)
     asked = of_system(inputs)
     drawn: dict[str, FloatArray] = {}
     found: dict[str, FloatArray] = {}
@@ -218,7 +250,7 @@ def draw_system_times(
         for part in measured_parts(model, name):
             if part not in drawn:
                 drawn[part] = component_draws(model, asked, part, component_mean(model, asked, part, draws.method).seconds, draws)
-        ratio = _share(name, means.forward_share)
+        ratio = _share(name, means.forward_share) * worker_share(name, inputs.configs)
         total = np.sum([optimizer_ratio(part, inputs.optimizer) * drawn[part] for part in measured_parts(model, name)], axis=0)
         found[name] = np.maximum(ratio * total, 0.0) if np.ndim(total) else mean
         if f"{name}_std" in means.seconds:
@@ -228,7 +260,8 @@ def draw_system_times(
 
 def keeps_threads(system: System) -> bool:
     """Whether a system has all components of SPRINT's two threads: then the times are SPRINT's, spreads included."""
-    return {component.name for component in system.components}.issuperset(component.name for component in FITTED)
+    own = {component.name for component in system.components}
+    return own.issuperset(component.name for component in FITTED if component.name != ALLREDUCE)
 
 
 def of_system(inputs: ConfigurationInputs) -> ConfigurationInputs:
@@ -236,15 +269,25 @@ def of_system(inputs: ConfigurationInputs) -> ConfigurationInputs:
     return replace(inputs, columns=inputs.columns.assign(params_share=inputs.columns["n_params"]))
 
 
-def _times_of_threads(predicted: PredictedTimes) -> SystemTimes:
-    seconds = _by_name(predicted.times)
-    n_configs = len(next(iter(predicted.in_domain.values())))
-    return SystemTimes(seconds, predicted.in_domain, predicted.source, np.full(n_configs, np.nan), predicted.other_machine)
+def _times_of_threads(model: Model, inputs: ConfigurationInputs, system: System, method: str) -> SystemTimes:
+    """Times of SPRINT's threads; what else the system has works like the sum of a buffer, or is unknown."""
+    predicted = predict_times(model, inputs, method)
+    seconds = _by_name(predicted.times, system)
+    names = [component.name for component in system.components if component.kind != "coupling"]
+    given = SUM_OF_BUFFERS if APPLY in seconds else {}
+    in_domain = {name: predicted.in_domain[given.get(name, name)] for name in names if given.get(name, name) in predicted.in_domain}
+    source = {name: predicted.source[given.get(name, name)] for name in names if given.get(name, name) in predicted.source}
+    if ALLREDUCE not in names:
+        # The equations work the exchange out of the machine's network.
+        source[ALLREDUCE], in_domain[ALLREDUCE] = ASSUMED, (inputs.configs["n_nodes"] == 1).to_numpy(bool)
+    return SystemTimes(seconds, in_domain, source, np.full(len(inputs.configs), np.nan), predicted.other_machine)
 
 
-def _by_name(times: ComponentTimes) -> dict[str, FloatArray]:
+def _by_name(times: ComponentTimes, system: System) -> dict[str, FloatArray]:
     """Times of SPRINT's components and their spreads as `System.solve` takes them."""
-    found = {component.name: getattr(times, component.column) for component in FITTED}
+    own = {component.name for component in system.components}
+    found = {component.name: getattr(times, component.column) for component in FITTED if component.name in own}
+    found |= {name: getattr(times, f"{part}_s") for name, part in SUM_OF_BUFFERS.items() if name in own}
     spreads = {f"{name}_std": getattr(times, field) for name, field in SPREADS.items()}
     return found | {name: value for name, value in spreads.items() if value is not None}
 
@@ -271,6 +314,18 @@ def forward_share(model: Model, steps: StepCalls, method: str = PREDICTOR) -> Fl
 
 def _share(name: str, forward: FloatArray) -> FloatArray | float:
     return {"forward": forward, "backward": 1.0 - forward}.get(name, 1.0)
+
+
+def worker_share(name: str, configs: pd.DataFrame) -> FloatArray | float:
+    """Share of the whole network's work that one GPU does, shape (n_configs,): of pipelines and tensor groups, of sharded state."""
+    if name not in ("forward", "backward", "optimizer"):
+        return 1.0
+    parts = np.ones(len(configs))
+    for setting in ("stages", "tensor"):
+        parts = parts * (configs[setting].to_numpy(float) if setting in configs else 1.0)
+    if name == "optimizer" and "zero_stage" in configs:
+        parts = parts * (configs["n_nodes"] * configs["n_gpus_per_node"]).to_numpy(float)
+    return np.asarray(1.0 / parts)
 
 
 def optimizer_ratio(part: str, optimizer: str) -> float:

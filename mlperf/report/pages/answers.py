@@ -52,7 +52,8 @@ def epoch_answer(result: Prediction) -> Answer:
     epoch = time_range_text(float(result.epoch_s[best]), *bounds, interval.level, "an epoch")
     assumed = tuple(name for name, source in result.source.items() if source == "assumed")
     total = "" if result.epochs == 1.0 else f", {result.epochs:g} epochs in {plain_time(float(result.total_s[best]))}"
-    found = f"{lead}{epoch}{total}, {minibatch_text(float(result.mean_minibatch_size[best]))}"
+    calibrated = "" if result.observed is None else ", calibrated on measured steps"
+    found = f"{lead}{epoch}{total}{calibrated}, {minibatch_text(float(result.mean_minibatch_size[best]))}"
     times = TimesFrom.of(result.measured_on, result.machine, result.other_machine, assumed)
     inside = all(bool(result.in_domain[name][best]) for name in OUTPUTS)
     return Answer(asked, found, times, inside=inside, outside=outside_parts(result, best, assumed))

@@ -45,7 +45,14 @@ def prediction_sections(result: Prediction) -> tuple[Section, ...]:
         if len(result.cnn) == 1
         else (Section("Predictions", configurations(result), secondary=LESS_OF_CONFIGURATIONS),)
     )
-    return (*shown, *detail_sections(result), *notes(result), words_section(*PREDICTED_WORDS))
+    return (*shown, *observed_section(result), *detail_sections(result), *notes(result), words_section(*PREDICTED_WORDS))
+
+
+def observed_section(result: Prediction) -> tuple[Section, ...]:
+    """Factors that measurements gave the components."""
+    if result.observed is None:
+        return ()
+    return (Section("Factors of the measured steps (measured share: how much they weigh beside the model)", result.observed),)
 
 
 def configurations(result: Prediction) -> pd.DataFrame:

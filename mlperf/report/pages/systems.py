@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from mlperf.report.figures.plots import component_bars
-from mlperf.report.pages.answers import objective_text, plain_time
+from mlperf.report.pages.answers import objective_text
 from mlperf.report.pages.searches import stability_lines, windows_text_of
-from mlperf.report.text.answer import Answer, TimesFrom, count_text, listed, time_range_text
+from mlperf.report.text.answer import Answer, TimesFrom, count_text, listed, plain_time, time_range_text
 from mlperf.report.text.numbers import number_text, percent_text, seconds_alike
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
@@ -28,6 +28,8 @@ SEARCH_WORDS = ("window", "sub-batch", "mean mini-batch", "staleness", "in domai
 LESS_OF_OUTPUTS = (("mean_low", "mean_high"),)
 LESS_OF_ROWS = ("energy_j", ("rank_low", "rank_high"), "first_share", "cost", ("epoch_low_s", "epoch_high_s"))
 MOST_BARS = 8
+NEGLIGIBLE = 1e-15
+"""Part of an epoch below which a time is nothing but the tail of a distribution."""
 
 
 def prediction_sections(result: SystemPrediction) -> tuple[Section, ...]:
@@ -37,6 +39,7 @@ def prediction_sections(result: SystemPrediction) -> tuple[Section, ...]:
     else:
         title = f"{result.cnn[0]} on {configuration_text(result, 0)}: {result.title}"
         parts = result.breakdown(0).rename(columns={"seconds": "time_s"})
+        parts["time_s"] = parts["time_s"].where(parts["time_s"] >= NEGLIGIBLE * float(result.epoch_s[0]), 0.0)
         periods = [
             Section(f"One period of the {activity}", rows.drop(columns="activity"))
             for activity, rows in parts.groupby("activity", sort=False)
@@ -48,8 +51,7 @@ def prediction_sections(result: SystemPrediction) -> tuple[Section, ...]:
 def configurations(result: SystemPrediction) -> pd.DataFrame:
     """One row a configuration: sizes and settings that differ, outputs, the interval of the epoch, the domain flag."""
     frame = result.to_frame()
-    settings = [str(name) for name in result.configs if name not in (*SIZES, "dataset_size")]
-    varied = [name for name in settings if frame[name].nunique() > 1]
+    varied = [name for name in result.settings if frame[name].nunique() > 1]
     frame = frame.assign(
         epoch_low_s=frame["epoch_s_run_lower"], epoch_high_s=frame["epoch_s_run_upper"], in_domain=frame["epoch_s_in_domain"]
     )
@@ -63,9 +65,12 @@ def outputs(result: SystemPrediction) -> pd.DataFrame:
     for name, value in result.outputs.items():
         mean, run = result.confidence_interval[name], result.prediction_interval[name]
         numbers = [float(figure[0]) for figure in (value, mean.lower, mean.upper, run.lower, run.upper)]
-        shown = seconds_alike(numbers) if name.endswith("_s") and not name.endswith("per_s") else numbers
+        is_time = name.endswith("_s") and not name.endswith("per_s")
+        if is_time and numbers[0] < NEGLIGIBLE * float(result.epoch_s[0]):
+            numbers = [0.0] * len(numbers)
+        shown = seconds_alike(numbers) if is_time else numbers
         named = dict(zip(("value", "mean_low", "mean_high", "run_low", "run_high"), shown, strict=True))
-        rows.append({"output": name.removesuffix("_s").replace("_", " "), **named})
+        rows.append({"output": (name.removesuffix("_s") if is_time else name).replace("_", " "), **named})
     return pd.DataFrame(rows, dtype=object)
 
 
@@ -90,7 +95,7 @@ def configuration_text(result: SystemPrediction, index: int) -> str:
     """Sizes and settings of one configuration."""
     row = result.configs.iloc[index]
     sizes = f"{int(row['n_nodes'])} x {int(row['n_gpus_per_node'])} GPUs of {result.machine}, sub-batch {int(row['subbatch_size'])}"
-    return ", ".join([sizes, *settings_text(row, [str(name) for name in result.configs if name not in (*SIZES, "dataset_size")])])
+    return ", ".join([sizes, *settings_text(row, result.settings)])
 
 
 def settings_text(row: pd.Series[Any], names: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.report.text.answer import Answer, count_text, plain_time, time_range_text
-from mlperf.report.text.numbers import number_text, seconds_alike
+from mlperf.report.text.numbers import Seconds, number_text
 from mlperf.report.text.views import Section
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def parts_frame(result: WholeRun, index: int) -> pd.DataFrame:
     seconds = [float(part[index]) for part in result.parts_s.values()]
     rows = [(WORDS[name], time, time / sum(seconds)) for name, time in zip(result.parts_s, seconds, strict=True) if time > 0.0]
     names, times, shares = zip(*rows, ("together", sum(seconds), 1.0), strict=True)
-    return pd.DataFrame({"part": names, "time": seconds_alike(times), "share": shares})
+    told = pd.Series([Seconds(time) for time in times], dtype=object)
+    return pd.DataFrame({"part": names, "time": told, "share": shares})
 
 
 def sentences(result: WholeRun, index: int) -> list[str]:

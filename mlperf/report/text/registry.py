@@ -33,6 +33,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
         "collect": {
             "mlperf.collect.protocol.summary:Collected": View(),
             "mlperf.collect.trainer.summary:Trained": View(),
+            "mlperf.collect.synchronous.summary:SynchronousRuns": View(),
+            "mlperf.collect.canonical.summary:MeasuredConstants": View(),
+            "mlperf.collect.servers.summary:ServerRuns": View(),
             "mlperf.collect.contraction.summary:CollectedContractions": View(),
             "mlperf.collect.counters.offers:Probe": View("mlperf.report.pages.features:probe_sections"),
             "mlperf.collect.counters.counted:Counted": View("mlperf.report.pages.features:counted_sections"),

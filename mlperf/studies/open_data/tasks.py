@@ -32,6 +32,8 @@ from mlperf.studies.open_data.products import (
     score_transposed,
 )
 from mlperf.studies.open_data.result import Finding, Score, TaskResult
+from mlperf.studies.open_data.servers import DEVICES as SERVED
+from mlperf.studies.open_data.servers import STORAGE, UNSEEN_DEVICES, score_checkpoints, score_counts, score_unseen
 from mlperf.studies.open_data.tuning import DEVICES as TUNED
 from mlperf.studies.open_data.tuning import score_tunings
 from mlperf.studies.open_data.vectors import score_operators
@@ -96,6 +98,7 @@ class Task:
 
 
 LINEAR = (("neusight", "linear"),)
+SPEEDS = (("cmdare", "cluster_speed"), ("cmdare", "single_worker"))
 CAFFE = (("convnet_benchmarks", "caffe_layer_geometry"), ("convnet_benchmarks", "caffe_totals"))
 WITH_INTERVALS = (
     ("mlpredict_cdec", "convolution"),
@@ -124,6 +127,9 @@ ONE_OF_SERIES = "leave one network out within device and library; repeated measu
 ROWS_AND_COUNT = "each row left out; the largest count of ranks left out"
 EACH_ROW = "half precision, median over campaigns; each row left out"
 TO_64 = "up to 32 GPUs train, 64 test; eight GPUs a machine"
+COUNTS = "every network by itself: 1, 4, 8 workers train, 2, 3, 5, 6, 7 test (constant efficiency: that of 8)"
+UNSEEN = "leave one network out: its service time from the others' features, its think time from its own speed on one worker"
+ONE_CNN_OUT = "100 rows; leave one network out"
 ONE_CNN = "mean over the repetitions of each of 20 CNNs; leave one CNN out; unweighted"
 ONE_ROW = "leave one row out, the choice of groups repeated without it; each layout of a model left out"
 GROUPS = "convolution: 10 folds, shuffled, seed 0; epochs: each submitter left out; iterations: each model size; CNNs: each CNN"
@@ -152,7 +158,10 @@ _TASKS = (
          sets=tuple(BEYOND)),
     Task("C13", "A foreign predictor calibrated on a few measured rows", (("simumax", "a100_pcie"),), ONE_ROW, (), score_calibration,
          sets=(SIMULATOR,)),
+    Task("D1", "Asynchronous workers at one server are a closed queue", SPEEDS[:1], COUNTS, SERVED, score_counts),
+    Task("D2", "A network that never ran on more than one worker", SPEEDS, UNSEEN, (), score_unseen, sets=UNSEEN_DEVICES),
     Task("D3", "Selection among collinear features", (("cmdare", "single_worker"),), ONE_CNN, WORKERS, score_selections),
+    Task("D4", "A checkpoint takes a + b MB", (("cmdare", "checkpoints"),), ONE_CNN_OUT, (), score_checkpoints, sets=(STORAGE,)),
     Task("T1", "What the command makes of these tables with stated terms", COMMANDED, "those of the tasks named", (), score_stated,
          sets=SUBJECTS_BY_TASK),
     Task("T2", "What the command makes of these tables without a word about terms", COMMANDED, "those of the tasks named", (),

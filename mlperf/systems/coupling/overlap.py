@@ -56,7 +56,7 @@ def overlapped_backward_s(
         np.asarray(backward_s, float), np.asarray(exchange_s, float), np.asarray(n_buckets, float), np.asarray(slowdown, float)
     )
     if (slow == 1.0).all():
-        return np.maximum(whole / count + sent, whole + sent / count)
+        return np.asarray(np.maximum(whole / count + sent, whole + sent / count))
     return _slowed(whole / count, sent / count, count, slow)
 
 
@@ -96,9 +96,9 @@ def sharded_pass(
 ) -> ShardedPass:
     """Layers one after the other, each needing its parameters gathered, with one stream for all communication.
 
-    The gather of layer l + prefetch is issued when layer l starts to compute (of layer 1: all up to it; without prefetch a gather is
-    issued when the layer before has ended); the reduce-scatter of a layer's gradients when it has ended. The stream serves them in
-    the order of issue: comp_l starts at max(end comp_{l-1}, end gather_l).
+    The gather of layer l + prefetch is issued when layer l starts to compute (of layer 1: all up to it; without prefetch a gather
+    is issued when the layer before has ended); the reduce-scatter of a layer's gradients when it has ended. The stream serves them
+    in the order of issue: comp_l starts at max(end comp_{l-1}, end gather_l).
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def sharded_pass(
 
     Notes
     -----
-    Equal layers and ``prefetch >= 1``: forward g + (L-1) max(c, g) + c; backward, prefetch 1, g + max(c, g) + (L-2) max(c, r+g), then
+    Equal layers, ``prefetch >= 1``: forward g + (L-1) max(c, g) + c; backward, prefetch 1, g + max(c, g) + (L-2) max(c, r+g), then
     max(c, r) + r.
     """
     compute, gather, scatter = (np.asarray(each, float) for each in (compute_s, gather_s, scatter_s))

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
-from mlperf.systems.coupling.schedules import Work, schedule_order
+from mlperf.systems.coupling.schedules import ONE_F_ONE_B, SCHEDULES, Work, schedule_order
 
 
 def pipeline_makespan(
@@ -21,8 +21,8 @@ def pipeline_makespan(
 ) -> FloatArray:
     """Time from the first forward to the last backward of ``m`` micro-batches.
 
-    F(j, i) needs F(j-1, i), B(j, i) needs B(j+1, i) (the last stage: F), both a transfer later; a device does one thing at a time, in
-    the order of its schedule.
+    F(j, i) needs F(j-1, i), B(j, i) needs B(j+1, i) (the last stage: F), both a transfer later; a device does one thing at a time,
+    in the order of its schedule.
 
     Parameters
     ----------
@@ -75,30 +75,46 @@ def uniform_makespan(
     backward_s: FloatArray,
     n_stages: FloatArray,
     m: FloatArray,
+    schedule: FloatArray | int,
+    transfer_s: FloatArray | float = 0.0,
     imbalance: FloatArray | float = 1.0,
     n_chunks: FloatArray | float = 1.0,
 ) -> FloatArray:
-    """Closed form without transfers: (m-1) passes of the slowest stage and one pass through all; shape (n_configs,), seconds.
+    """Closed form of :func:`pipeline_makespan` for equal stages before a last one that may be slower.
 
     Parameters
     ----------
-    forward_s, backward_s : array
-        Seconds of one micro-batch in the mean stage.
+    forward_s, backward_s : array, shape (n_configs,)
+        Seconds of one micro-batch in the mean stage (on one device: all its chunks together).
     n_stages, m : array
-        Stages (devices), micro-batches.
+        Stages (devices) s, micro-batches.
+    schedule : array or int
+        Places in `mlperf.systems.coupling.schedules.SCHEDULES`.
+    transfer_s : array or float
+        Seconds of one transfer x.
     imbalance : array or float
-        The slowest stage over the mean one, in [1, n_stages].
+        The last stage over the mean one, in [1, s]; the others are equal.
     n_chunks : array or float
-        Chunks of a device when interleaved: the fill shrinks to 1 / n_chunks.
+        Chunks v of a device when interleaved: the fill shrinks to 1 / v, and there are s v - 1 transfers each way.
 
     Returns
     -------
     array
-        ((m-1) imbalance + 1 + (s-1) / chunks)(f+b). Exact for GPipe, and for 1F1B and interleaving with equal stages; for 1F1B with
-        unequal stages an upper bound, exact where the slowest stage comes last.
+        Seconds. With t = f + b, the last stage's t_max and the others' t_0:
+        (m-1) t_max + s t + 2 (s-1) x for GPipe (fill and drain of a flow shop). 1F1B also pays for loops: a stage k before the last
+        holds k + 1 micro-batches, so that a longer way round (2 k x less what the others are faster) returns once every k + 1
+        micro-batches; the longest path takes (m-1) // s loops through all stages and one of the rest. Interleaved:
+        (m-1) t_max + t + (s-1) t / v + 2 (s v - 1) x, with transfers short enough to fit the schedule's slack.
     """
-    passes = (np.asarray(m) - 1.0) * imbalance + 1.0 + (np.asarray(n_stages) - 1.0) / n_chunks
-    return np.asarray(passes * (np.asarray(forward_s) + backward_s))
+    forward, m, stages = (np.asarray(each, float) for each in (forward_s, m, n_stages))
+    both, transfer, slow = forward + backward_s, np.asarray(transfer_s, float), np.asarray(imbalance, float)
+    filled = (m - 1.0) * slow * both + both + (stages - 1.0) / n_chunks * both
+    travelled = 2.0 * (stages * n_chunks - 1.0) * transfer * (stages > 1.0)
+    others = (stages - slow) / np.maximum(stages - 1.0, 1.0)
+    gain = np.maximum(2.0 * transfer - (slow - others) * both, 0.0) * (stages > 1.0)
+    loops, left = np.divmod(m - 1.0, stages)
+    looped = gain * (loops * (stages - 1.0) + np.maximum(left - 1.0, 0.0))
+    return np.asarray(filled + travelled + np.where(np.asarray(schedule) == SCHEDULES.index(ONE_F_ONE_B), looped, 0.0))
 
 
 def bubble_fraction(n_stages: FloatArray, m: FloatArray, n_chunks: FloatArray | float = 1.0) -> FloatArray:

@@ -72,7 +72,7 @@ def schedule_order(schedule: str, n_devices: int, n_micro_batches: int, n_chunks
 
 
 def in_flight(n_devices: int, n_chunks: int = 1) -> int:
-    """Stage-passes that the first device of a (interleaved) 1F1B pipeline holds activations of at most, given enough micro-batches."""
+    """Stage-passes whose activations the first device of a 1F1B pipeline holds at most, with enough micro-batches."""
     return _warm_up(0, n_devices, n_chunks)
 
 

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import UsageError
-from mlperf.systems.base.collectives import ALGORITHMS, allreduce_s
+from mlperf.systems.base.collectives import (
+    ALGORITHMS,
+    all_gather_s,
+    allreduce_s,
+    message_s,
+    reduce_scatter_s,
+    server_exchange_s,
+)
 
 LATENCY_S, BANDWIDTH_BYTES_PER_S = 2e-5, 5e8
 ITEM_BYTES = 8
@@ -113,3 +120,58 @@ def test_large_vectors_are_limited_by_bandwidth_and_small_ones_by_latency() -> N
 def test_an_unknown_algorithm_is_named_with_those_there_are() -> None:
     with pytest.raises(UsageError, match=r"'rign', expected one of ring, tree, halving_doubling"):
         allreduce_s("rign", np.array([1.0]), np.array([2]), LATENCY_S, BANDWIDTH_BYTES_PER_S)
+
+
+class Sent:
+    """Bytes that each node sent, counted message by message."""
+
+    def __init__(self, n_nodes: int) -> None:
+        self.bytes = np.zeros(n_nodes)
+        self.steps = 0
+
+
+def counted_ring(n_nodes: int, length: int, *, gathers: bool) -> Sent:
+    """A ring reduce-scatter (and all-gather) of ``length`` items, only counted."""
+    sent = Sent(n_nodes)
+    part = [((each + 1) * length) // n_nodes - (each * length) // n_nodes for each in range(n_nodes)]
+    for _ in range(2 if gathers else 1):
+        for step in range(n_nodes - 1):
+            sent.bytes += np.array([part[(node - step) % n_nodes] for node in range(n_nodes)]) * ITEM_BYTES
+            sent.steps += 1
+    return sent
+
+
+@pytest.mark.parametrize("n_nodes", [2, 3, 8, 16])
+def test_the_ring_sends_what_is_counted(n_nodes: int) -> None:
+    """Volume 2 (M-1)/M B in 2 (M-1) steps; a reduce-scatter or an all-gather half of both."""
+    length, nodes = 240, np.array([float(n_nodes)])
+    size = np.array([float(length * ITEM_BYTES)])
+    for gathers, kinds in ((True, (lambda *a: allreduce_s("ring", *a),)), (False, (reduce_scatter_s, all_gather_s))):
+        sent = counted_ring(n_nodes, length, gathers=gathers)
+        for kind in kinds:
+            assert kind(size, nodes, 0.0, 1.0)[0] == pytest.approx(sent.bytes.mean(), rel=1e-12)
+            assert kind(size, nodes, 1.0, np.inf)[0] == pytest.approx(sent.steps)
+    assert counted_ring(n_nodes, length, gathers=True).bytes.mean() == pytest.approx(2 * (n_nodes - 1) / n_nodes * size[0])
+
+
+@pytest.mark.parametrize("kind", ALGORITHMS)
+def test_the_ramp_is_paid_for_every_message(kind: str) -> None:
+    """Against the roots of the messages' sizes, one by one; 8 nodes, 1 MB."""
+    size, n_nodes, ramp = 1e6, 8, 3e-7
+    messages = {
+        "ring": [size / n_nodes] * (2 * (n_nodes - 1)),
+        "tree": [size] * 6,
+        "halving_doubling": [size / 2, size / 4, size / 8] * 2,
+    }
+    one, two = (allreduce_s(kind, np.array([size]), np.array([8.0]), 1e-5, 1e9, each)[0] for each in (0.0, ramp))
+    assert two - one == pytest.approx(ramp * sum(np.sqrt(messages[kind])))
+    assert message_s(np.array(4e6), 1e-3, 1e9, 1e-6) == pytest.approx(1e-3 + 4e-3 + 2e-3)
+
+
+def test_servers_are_bounded_by_the_busier_link() -> None:
+    """One server carries M vectors each way; as many servers as workers carry one each, as the workers do."""
+    size, nodes = np.array([1e8]), np.array([16.0])
+    one = server_exchange_s(size, nodes, 1e-4, 1e9)
+    many = server_exchange_s(size, nodes, 1e-4, 1e9, n_servers=np.array([16.0]))
+    assert one[0] == pytest.approx(2 * (1e-4 + 1.6))
+    assert many[0] == pytest.approx(2 * (1e-4 + 0.1)) == server_exchange_s(size, nodes, 1e-4, 1e9, n_servers=np.array([64.0]))[0]

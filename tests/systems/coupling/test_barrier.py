@@ -14,6 +14,7 @@ from mlperf.systems.coupling.barrier import (
     beta_binomial_cdf,
     binomial_cdf,
     buffer_overdispersion,
+    largest_normal,
     straggler_excess,
 )
 from mlperf.systems.coupling.barrier_wait import barrier_wait
@@ -138,3 +139,11 @@ def test_the_barrier_grows_at_most_as_the_share_of_fresh_buffers(n: int, overdis
     spread = None if overdispersion is None else np.full(p.size, overdispersion)
     for n_nodes in (2.0, 8.0, 1024.0):
         assert (np.diff(barrier_excess(n, p, np.full(p.size, n_nodes), spread) / p) < 0.0).all()
+
+
+def test_the_largest_of_normal_numbers_has_the_known_means() -> None:
+    """Means of the largest order statistic (Harter, 1961), for whole arrays of worker counts at once."""
+    counts = np.array([[1, 2, 3], [8, 64, 512]])
+    expected = [[0.0, 0.5641896, 0.8462844], [1.4236003, 2.3437334, 3.0439032]]
+    assert np.allclose(largest_normal(counts), expected, atol=5e-8)
+    assert np.allclose(straggler_excess(np.array([0.1, 0.2, 0.3]), counts), np.array([0.1, 0.2, 0.3]) * expected, atol=5e-8)

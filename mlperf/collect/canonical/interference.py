@@ -1,0 +1,86 @@
+"""The same loops in several processes at once, each on its own core: what C_interf(H) is the ratio of."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Sequence
+from multiprocessing.synchronize import Barrier
+from typing import Any
+
+from mlperf.collect.canonical.cases import Case, call_of
+from mlperf.collect.canonical.timing import block_s
+from mlperf.core.errors import InterruptedRun
+from mlperf.core.threads import one_blas_thread
+
+LIMIT_S = 120.0
+N_BLOCKS = 15
+
+
+def together_s(cases: Sequence[Case], n_processes: int, n_blocks: int = N_BLOCKS) -> list[list[float]]:
+    """CPU seconds of one call of each case while ``n_processes`` processes run it on different cores.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        Measured one after the other, with a common start of each.
+    n_processes : int
+        At most the cores that this process may use.
+    n_blocks : int
+        Blocks of calls in each process.
+
+    Returns
+    -------
+    list of list of float
+        By case: every block of all processes that lies wholly inside the time during which all of them ran.
+
+    Raises
+    ------
+    InterruptedRun
+        A process ended early.
+    """
+    context = multiprocessing.get_context("spawn")
+    barrier, queue = context.Barrier(n_processes), context.Queue()
+    cores = sorted(os.sched_getaffinity(0))
+    processes = [
+        context.Process(target=_measure, args=(list(cases), n_blocks, cores[number], barrier, queue), daemon=True)
+        for number in range(n_processes)
+    ]
+    for process in processes:
+        process.start()
+    try:
+        found = [queue.get(timeout=LIMIT_S) for _ in processes]
+    except Exception as error:
+        raise InterruptedRun("one of the measuring processes ended early", place="mlperf collect canonical") from error
+    finally:
+        for process in processes:
+            process.join(timeout=5.0)
+            if process.is_alive():
+                process.terminate()
+    return [common_blocks([blocks[number] for blocks in found]) for number in range(len(cases))]
+
+
+def common_blocks(blocks: Sequence[Sequence[tuple[float, float, float]]]) -> list[float]:
+    """Times of a call of the blocks (start, end, time) that all processes were running during; of all where there is none."""
+    first = max(each[0][0] for each in blocks)
+    last = min(each[-1][1] for each in blocks)
+    inside = [call_s for each in blocks for start, end, call_s in each if start >= first and end <= last]
+    return inside or [call_s for each in blocks for _, _, call_s in each]
+
+
+def _measure(cases: list[Case], n_blocks: int, core: int, barrier: Barrier, queue: Any) -> None:
+    os.sched_setaffinity(0, {core})
+    found = []
+    with one_blas_thread():
+        for case in cases:
+            call = call_of(case)
+            call.run()
+            barrier.wait(LIMIT_S)
+            blocks = []
+            for _ in range(n_blocks):
+                start = time.monotonic()
+                call_s = block_s(call.run)
+                blocks.append((start, time.monotonic(), call_s))
+            found.append(blocks)
+    queue.put(found)

@@ -1,0 +1,96 @@
+"""What one launch of ranks is to do, as the file that every rank reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from mlperf.core.documents import read_json
+from mlperf.core.files import write_text_whole
+from mlperf.core.json_fields import Fields
+
+FILE_NAME = "job.json"
+
+
+@dataclass(frozen=True, slots=True)
+class DdpJob:
+    """One launch: settings that are run one after the other on the same ranks.
+
+    Attributes
+    ----------
+    cnns : Mapping
+        Networks by name, as `mlperf.specs.network.cnn_toml.cnn_to_dict` gives them.
+    settings : tuple of (str, int)
+        Network and sub-batch.
+    engine : str
+        ``numpy+mpi`` or ``torch+gloo``.
+    n_processes : int
+    repeat : int
+        Which one.
+    run_s : float
+        Seconds of timed steps of each setting.
+    waits : Mapping
+        By ``"network/sub-batch"`` and part: seconds to draw from; empty where everything is computed.
+    data : str
+        Where images lie by network: ``samples-NAME.npz`` in the folder of the job.
+    exchange_bytes : tuple of int
+        Sizes of the isolated exchange.
+    yields : bool
+        Whether waiting for the others gives the core away: there are more ranks than cores.
+    learning_rate, momentum, limit_s, seed
+        See `DdpRequest`.
+    """
+
+    cnns: Mapping[str, Any]
+    settings: tuple[tuple[str, int], ...]
+    engine: str
+    n_processes: int
+    repeat: int
+    run_s: float
+    waits: Mapping[str, Mapping[str, list[float]]]
+    exchange_bytes: tuple[int, ...]
+    yields: bool
+    learning_rate: float
+    momentum: float
+    limit_s: float
+    seed: int
+
+
+def wait_key(cnn: str, subbatch_size: int) -> str:
+    """Key of `DdpJob.waits`."""
+    return f"{cnn}/{subbatch_size}"
+
+
+def write_job(job: DdpJob, folder: Path) -> None:
+    """Write ``job`` into the folder of a launch."""
+    write_text_whole(folder / FILE_NAME, json.dumps(asdict(job)) + "\n")
+
+
+def read_job(folder: Path) -> DdpJob:
+    """Read what `write_job` wrote.
+
+    Raises
+    ------
+    DataError
+        It is missing or no JSON, a key is missing or unknown, or a value is not what it should be.
+    """
+    path = folder / FILE_NAME
+    with Fields(read_json(path, dict, f"{FILE_NAME} is written by mlperf collect ddp."), f"{path}: $") as told:
+        return DdpJob(
+            cnns=dict(told.raw("cnns")),
+            settings=tuple((str(name), int(size)) for name, size in told.items("settings")),
+            engine=told.text("engine"),
+            n_processes=told.integer("n_processes", lower=1),
+            repeat=told.integer("repeat", lower=1),
+            run_s=told.number("run_s", lower=0.0),
+            waits=dict(told.raw("waits")),
+            exchange_bytes=told.integers("exchange_bytes", lower=1),
+            yields=told.boolean("yields"),
+            learning_rate=told.number("learning_rate"),
+            momentum=told.number("momentum"),
+            limit_s=told.number("limit_s", lower=0.0),
+            seed=told.integer("seed"),
+        )

@@ -1,0 +1,88 @@
+"""What a machine takes for the innermost loops and for a message: the constants of KDD'15."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import DataError
+from mlperf.core.shown import Shown
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constants(Shown):
+    """Constants of one machine of a cluster.
+
+    Attributes
+    ----------
+    working_set_bytes, muladd_s : array, shape (n_sizes,)
+        C_muladd, seconds of one multiply-add, by working set: linear in its logarithm between, constant beyond.
+    act_s, err_s : float
+        C_act and C_err, seconds of one value of f and of one error term.
+    interference : array, shape (n_cores,)
+        C_interf(H) for H = 1, 2, ...: time with H threads over that with one.
+    latency_s : array, shape (n_cores,)
+        C_ncost(H), seconds of a message while H threads send.
+    bandwidth_bytes_per_s : float
+        Of the link of one machine, which its threads share.
+    add_s : float
+        C_add, seconds in which a server adds one value.
+    value_bytes : float
+        Bytes of a value.
+    cache_bytes : float
+        Where above 0, C_muladd is the first of ``muladd_s`` for the part of the working set that the cache holds and the last for
+        the rest.
+
+    Raises
+    ------
+    DataError
+        A constant that cannot be.
+
+    References
+    ----------
+    Yan, Ruwase, He, Chilimbi (KDD 2015), section 4.
+    """
+
+    working_set_bytes: FloatArray
+    muladd_s: FloatArray
+    act_s: float
+    err_s: float
+    interference: FloatArray
+    latency_s: FloatArray
+    bandwidth_bytes_per_s: float
+    add_s: float
+    value_bytes: float = 4.0
+    cache_bytes: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("working_set_bytes", "muladd_s", "interference", "latency_s"):
+            values = np.atleast_1d(np.asarray(getattr(self, name), dtype=np.float64))
+            if not values.size or not np.isfinite(values).all() or (values < 0.0).any():
+                raise DataError(f"got {values.tolist()} for {name}, expected numbers of at least 0", place="constants")
+            object.__setattr__(self, name, values)
+        if len(self.working_set_bytes) != len(self.muladd_s) or (np.diff(self.working_set_bytes) <= 0.0).any():
+            raise DataError("expected one C_muladd for each of rising working sets", place="constants")
+        if len(self.latency_s) != len(self.interference):
+            got = f"got {len(self.interference)} values of interference and {len(self.latency_s)} of latency_s"
+            raise DataError(f"{got}, expected one of each for every number of threads", place="constants")
+        for name, least in (("act_s", 0.0), ("err_s", 0.0), ("add_s", 0.0)):
+            if not getattr(self, name) >= least:
+                raise DataError(f"got {getattr(self, name)!r}, expected at least {least:g}", place=f"constants, {name}")
+        if not self.bandwidth_bytes_per_s > 0.0 or not self.value_bytes > 0.0:
+            raise DataError("got a bandwidth or a value's bytes of 0 or less, expected more", place="constants")
+
+    @property
+    def n_cores(self) -> int:
+        """Threads that a machine can run."""
+        return len(self.interference)
+
+    def muladd_of(self, working_set: FloatArray) -> FloatArray:
+        """C_muladd of working sets in bytes, seconds."""
+        held = np.asarray(working_set, dtype=np.float64)
+        if self.cache_bytes > 0.0:
+            hit = np.minimum(1.0, self.cache_bytes / np.maximum(held, 1e-300))
+            return np.asarray(hit * self.muladd_s[0] + (1.0 - hit) * self.muladd_s[-1])
+        at = np.log(np.maximum(held, 1e-300))
+        return np.asarray(np.interp(at, np.log(self.working_set_bytes), self.muladd_s))

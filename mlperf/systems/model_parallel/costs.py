@@ -1,0 +1,117 @@
+"""Equations 5 to 9 of KDD'15: what a layer computes, by stripes, and what each plan of it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.shown import Shown
+from mlperf.systems.model_parallel.constants import Constants
+from mlperf.systems.model_parallel.layers import FC, LayerTable, segment_params, share, working_set_bytes
+
+SIDES = 3
+"""A layer has remote traffic on 0, 1 or 2 sides: activations from below, error terms from above."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passes(Shown):
+    """Seconds a sample of the largest segment of a layer, one thread; arrays of the shape of the stripes asked about.
+
+    Attributes
+    ----------
+    forward_s : array
+        U_f = C_muladd W + C_act N (eq. 5).
+    backward_s : array
+        U_b = C_muladd W' + C_err N (eq. 7), W' the connections to the layer above.
+    update_s : array
+        U_w = C_muladd W where there are parameters (eq. 8).
+    """
+
+    forward_s: FloatArray
+    backward_s: FloatArray
+    update_s: FloatArray
+
+    @property
+    def total_s(self) -> FloatArray:
+        """All three."""
+        return np.asarray(self.forward_s + self.backward_s + self.update_s)
+
+
+def segment_passes(table: LayerTable, layer: int, n_stripes: IntArray, constants: Constants) -> Passes:
+    """What the largest of P stripes of a layer computes for one sample.
+
+    References
+    ----------
+    Yan, Ruwase, He, Chilimbi (KDD 2015), eqs. 5, 7 and 8.
+    """
+    part = share(table.rows[layer], n_stripes)
+    muladd_s = constants.muladd_of(working_set_bytes(table, layer, n_stripes, constants.value_bytes))
+    neurons = table.n_neurons[layer] * part
+    above = table.n_connections[layer + 1] if layer + 1 < table.n_layers else 0.0
+    own = muladd_s * table.n_connections[layer] * part
+    return Passes(
+        own + constants.act_s * neurons,
+        muladd_s * above * part + constants.err_s * neurons,
+        own if table.n_params[layer] > 0 else np.zeros_like(own),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThreadChoice(Shown):
+    """The best number of threads of a segment, by stripes (index P - 1) and sides with remote traffic.
+
+    Attributes
+    ----------
+    cost_s : array, shape (n_stripes, 3)
+        min over H of [C_interf(H) U + k C_ncost(H)] / H, seconds a sample.
+    n_threads : array of int, shape (n_stripes, 3)
+        The H that reaches it.
+    """
+
+    cost_s: FloatArray
+    n_threads: IntArray
+
+
+def best_threads(table: LayerTable, layer: int, most_stripes: int, constants: Constants) -> ThreadChoice:
+    """c_l(P, k) for P = 1 .. ``most_stripes``: H enters nowhere else, as threads share the link (eq. 9 and section 4.1.2)."""
+    work_s = segment_passes(table, layer, np.arange(1, most_stripes + 1), constants).total_s
+    threads = np.arange(1, constants.n_cores + 1)
+    sides = np.arange(SIDES)
+    each = (constants.interference * work_s[:, None, None] + sides[None, :, None] * constants.latency_s) / threads
+    best = np.argmin(each, axis=2)
+    return ThreadChoice(np.take_along_axis(each, best[..., None], axis=2)[..., 0], threads[best])
+
+
+def copies_sync_s(table: LayerTable, layer: int, n_stripes: IntArray, n_copies: IntArray, constants: Constants) -> FloatArray:
+    """M_w of one mini-batch: a ring over those that hold the same parameters; 0 where nobody else does.
+
+    Copies of a fully connected layer's segment; of a convolution, whose stripes hold all kernels, copies and stripes.
+    """
+    n_stripes, n_copies = np.broadcast_arrays(n_stripes, n_copies)
+    count = n_copies if table.kind[layer] == FC else n_copies * n_stripes
+    size = segment_params(table, layer, n_stripes) * constants.value_bytes
+    ring = 2.0 * (count - 1) * constants.latency_s[0] + 2.0 * (count - 1) / count * size / constants.bandwidth_bytes_per_s
+    return np.asarray(np.where(size > 0.0, ring, 0.0))
+
+
+def server_sync_s(
+    all_params: float,
+    n_workers: FloatArray | IntArray | float,
+    n_replicas: FloatArray | IntArray | float,
+    n_servers: FloatArray | IntArray | float,
+    constants: Constants,
+) -> FloatArray:
+    """T_sync: one push and one pull of every replica, by the worker's link or by the servers, whichever is slower.
+
+    0 for a single replica without servers.
+    """
+    n_workers, n_replicas, n_servers = np.broadcast_arrays(
+        *(np.asarray(each, np.float64) for each in (n_workers, n_replicas, n_servers))
+    )
+    byte_s = constants.value_bytes / constants.bandwidth_bytes_per_s
+    worker = 2.0 * (constants.latency_s[0] + all_params / n_workers * byte_s)
+    served = n_replicas * all_params / np.maximum(n_servers, 1.0)
+    server = served * (2.0 * byte_s + constants.add_s)
+    return np.asarray(np.where(n_servers > 0, np.maximum(worker, server), 0.0))

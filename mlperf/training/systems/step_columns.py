@@ -1,0 +1,158 @@
+"""What a row of a table of steps says of the work, the volumes and the layout behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import DataError
+
+OPTIONAL = {
+    "accumulation": 1.0,
+    "tensor_parallel": 1.0,
+    "pipeline_parallel": 1.0,
+    "sequence_length": 1.0,
+    "recomputed": 0.0,
+    "zero_stage": 0.0,
+}
+"""Columns with the value that they have where a table does not hold them."""
+
+NETWORK = ("n_params", "n_layers", "width", "n_flops")
+"""Columns of the network; terms that need one are left out without it."""
+
+COLUMNS = ("n_gpus", "n_nodes", "n_gpus_per_node", "subbatch_size", "minibatch_size", *OPTIONAL, *NETWORK)
+"""Every column that terms are made of."""
+
+
+def step_columns(rows: pd.DataFrame, place: str = "rows") -> dict[str, FloatArray]:
+    """Columns of `COLUMNS`, those that are left out worked out from the others; shape (n_rows,) each.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        ``n_gpus``, or ``n_nodes`` and ``n_gpus_per_node``; ``subbatch_size`` (samples or sequences of a micro-batch) or
+        ``minibatch_size`` (of a step, all GPUs); further columns of `COLUMNS`.
+    place : str
+        What the rows are called in messages.
+
+    Raises
+    ------
+    DataError
+        Neither GPUs nor batch can be worked out, or a number is not above zero.
+    """
+    found = {name: _numbers(rows, name, place) for name in COLUMNS if name in rows}
+    ones = np.ones(len(rows))
+    for name, value in OPTIONAL.items():
+        found.setdefault(name, value * ones)
+    _complete_gpus(found, place)
+    parts = found["tensor_parallel"] * found["pipeline_parallel"]
+    found["data_parallel"] = found["n_gpus"] / parts
+    if "minibatch_size" not in found and "subbatch_size" not in found:
+        raise DataError("has neither a column subbatch_size nor minibatch_size, expected one", place=place)
+    if "minibatch_size" not in found:
+        found["minibatch_size"] = found["subbatch_size"] * found["accumulation"] * found["data_parallel"]
+    elif "subbatch_size" not in found:
+        found["subbatch_size"] = found["minibatch_size"] / found["accumulation"] / found["data_parallel"]
+    elif "accumulation" not in rows:
+        found["accumulation"] = found["minibatch_size"] / found["subbatch_size"] / found["data_parallel"]
+    return found
+
+
+def _complete_gpus(found: dict[str, FloatArray], place: str) -> None:
+    if "n_gpus" not in found:
+        if "n_nodes" not in found or "n_gpus_per_node" not in found:
+            raise DataError("has no column n_gpus, expected it, or n_nodes and n_gpus_per_node", place=place)
+        found["n_gpus"] = found["n_nodes"] * found["n_gpus_per_node"]
+    if "n_nodes" not in found:
+        local = found.get("n_gpus_per_node", found["n_gpus"])
+        found["n_nodes"] = np.maximum(np.ceil(found["n_gpus"] / local), 1.0)
+    found.setdefault("n_gpus_per_node", found["n_gpus"] / found["n_nodes"])
+
+
+def _numbers(rows: pd.DataFrame, name: str, place: str) -> FloatArray:
+    column = rows[name]
+    if column.dtype == bool or set(map(str, column.unique())) <= {"True", "False"}:
+        column = column.astype(str).eq("True").astype(float)
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
+    least = OPTIONAL.get(name, 1.0)
+    wrong = ~(np.isfinite(numbers) & ((numbers >= 0.0) if least == 0.0 else (numbers > 0.0)))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise DataError(
+            f"got {rows[name].iloc[row]!r}, expected a number {'of at least' if least == 0.0 else 'above'} 0",
+            place=f"{place}, row {row + 1}, column {name}",
+        )
+    return numbers
+
+
+def derived_columns(columns: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Work and volumes of one GPU and step that terms are made of; only those whose columns there are.
+
+    Notes
+    -----
+    ``tokens`` are samples where there is no sequence. 6 P operations a token forward and backward and 12 L h s of attention
+    (Narayanan et al., 2021); a ring moves 2 (d - 1) / d of a vector, a gather (d - 1) / d (Patarasuk and Yuan, 2009); the bubble of
+    a pipeline is (p - 1) / m of the work (Huang et al., GPipe, 2019).
+    """
+    c = columns
+    t, p, d, m = c["tensor_parallel"], c["pipeline_parallel"], c["data_parallel"], c["accumulation"]
+    across, wide = c["n_nodes"] > 1.0, t > c["n_gpus_per_node"]
+    tokens = c["minibatch_size"] * c["sequence_length"] / c["n_gpus"]
+    ring, bubble = (d - 1.0) / d, (p - 1.0) / m
+    found = {
+        "tokens": tokens,
+        "steps": np.ones_like(t),
+        "micro_steps": m,
+        "bubble_tokens": tokens * bubble,
+        "gpus_inside": np.log2(np.minimum(c["n_gpus"], c["n_gpus_per_node"])),
+        "ring_gpus": (c["n_gpus"] - 1.0) / c["n_gpus"],
+        "across": across.astype(float),
+        "log2_nodes": np.log2(c["n_nodes"]),
+    }
+    if "n_params" in c:
+        own = c["n_params"] / (t * p)
+        work = 6.0 * c["n_params"] * tokens
+        found |= {
+            "work": work,
+            "work_again": work * c["recomputed"],
+            "bubble_work": work * bubble,
+            "sharded_params": m * own * ring,
+            "sharded_across": m * own * across,
+            "sharded_log2": m * own * np.log2(c["n_gpus"]),
+            "gradients_inside": own * ring * ~across,
+            "gradients_across": own * ring * across,
+            "gradients_log2": own * np.log2(d) * across,
+            "gradients_zero": own * ring * (c["zero_stage"] > 0.0),
+            "own_params": own,
+        }
+    if "n_flops" in c:
+        found |= {"work": c["n_flops"] * tokens, "work_again": c["n_flops"] * tokens * c["recomputed"]}
+    if {"n_layers", "width"} <= c.keys():
+        found |= _layered(c, tokens, bubble, wide)
+    return found
+
+
+def _layered(c: Mapping[str, FloatArray], tokens: FloatArray, bubble: FloatArray, wide: FloatArray) -> dict[str, FloatArray]:
+    """What needs layers and width: attention, sums over tensor groups, messages between stages, launches."""
+    t, p, m = c["tensor_parallel"], c["pipeline_parallel"], c["accumulation"]
+    attention = 12.0 * c["n_layers"] * c["width"] * c["sequence_length"] * tokens
+    whole = tokens * t * p
+    sums = c["n_layers"] / p * whole * c["width"] * (t - 1.0) / t
+    narrow = (t > 1.0) & ~wide
+    return {
+        "attention": attention,
+        "attention_again": attention * c["recomputed"],
+        "bubble_attention": attention * bubble,
+        "tensor_inside": sums * narrow,
+        "tensor_across": sums * wide,
+        "tensor_calls_inside": m * c["n_layers"] / p * narrow,
+        "tensor_calls_across": m * c["n_layers"] / p * wide,
+        "sent": whole * c["width"] * (p > 1.0) / t,
+        "sends": m * (p > 1.0),
+        "activations": tokens * c["width"] * c["n_layers"],
+        "launches": m * c["n_layers"] / p,
+        "bubble_launches": c["n_layers"] / p * (p - 1.0),
+    }

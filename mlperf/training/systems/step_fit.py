@@ -1,0 +1,100 @@
+"""Costs of physical terms, never negative, by relative errors; which terms stay is settled on left-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.optimize import nnls
+
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.errors import FitError
+
+FULL, BY_AIC = "all terms", "terms by AIC"
+Fit = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def relative_costs(design: FloatArray, seconds: FloatArray) -> FloatArray:
+    """Costs >= 0 with the least sum of squared relative errors, shape (n_terms,).
+
+    Raises
+    ------
+    FitError
+        The active set did not settle.
+    """
+    weighted = design / seconds[:, None]
+    size = np.abs(weighted).max(axis=0, initial=0.0)
+    size = np.where(size > 0.0, size, 1.0)
+    try:
+        found, _ = nnls(weighted / size, np.ones(len(seconds)), maxiter=100 * design.shape[1] + 1000)
+    except RuntimeError as error:
+        raise FitError(f"non-negative least squares: {error}", hint="Leave out columns that say nearly the same.") from error
+    return np.asarray(found / size)
+
+
+def costs_by_aic(design: FloatArray, seconds: FloatArray) -> FloatArray:
+    """Costs >= 0 of the terms that AIC keeps; the others are 0.
+
+    From all terms with a cost, one after the other goes as long as n log(RSS / n) + 2 k falls; with so few rows that nothing is left
+    to judge by, all stay.
+    """
+    costs = relative_costs(design, seconds)
+    n_rows = len(seconds)
+    kept = np.flatnonzero(costs > 0.0)
+    if n_rows <= len(kept) + 1:
+        return costs
+    best = _aic(design, seconds, costs)
+    while len(kept) > 1:
+        without = [_of(design, seconds, np.delete(kept, place)) for place in range(len(kept))]
+        values = [_aic(design, seconds, each) for each in without]
+        place = int(np.argmin(values))
+        if values[place] >= best:
+            break
+        best, costs = values[place], without[place]
+        kept = np.flatnonzero(costs > 0.0)
+    return costs
+
+
+def _of(design: FloatArray, seconds: FloatArray, kept: IntArray) -> FloatArray:
+    costs = np.zeros(design.shape[1])
+    costs[kept] = relative_costs(design[:, kept], seconds)
+    return costs
+
+
+def _aic(design: FloatArray, seconds: FloatArray, costs: FloatArray) -> float:
+    errors = design @ costs / seconds - 1.0
+    n_rows = len(seconds)
+    return float(n_rows * np.log(max(errors @ errors / n_rows, np.finfo(float).tiny)) + 2.0 * np.count_nonzero(costs))
+
+
+METHODS: dict[str, Fit] = {FULL: relative_costs, BY_AIC: costs_by_aic}
+
+
+def fit_apart(fit: Fit, design: FloatArray, seconds: FloatArray, part: IntArray, n_parts: int) -> FloatArray:
+    """Costs of every part by itself, shape (n_parts, n_terms); NaN of a part without rows."""
+    found = np.full((n_parts, design.shape[1]), np.nan)
+    for number in range(n_parts):
+        rows = part == number
+        if rows.any():
+            found[number] = fit(design[rows], seconds[rows])
+    return found
+
+
+def left_out_ratios(fit: Fit, design: FloatArray, seconds: FloatArray, part: IntArray, folds: Sequence[BoolArray]) -> FloatArray:
+    """log(measured / predicted) of each row, fitted without its fold; NaN where nothing is left or nothing is predicted."""
+    n_parts = int(part.max()) + 1
+    ratios = np.full(len(seconds), np.nan)
+    for out in folds:
+        if out.all() or not out.any():
+            continue
+        costs = fit_apart(fit, design[~out], seconds[~out], part[~out], n_parts)
+        predicted = np.sum(design[out] * costs[part[out]], axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios[out] = np.where(predicted > 0.0, np.log(seconds[out] / predicted), np.nan)
+    return ratios
+
+
+def ratio_error(log_ratios: FloatArray) -> float:
+    """Mean |predicted / measured - 1| of left-out rows that were predicted; NaN without any."""
+    known = log_ratios[np.isfinite(log_ratios)]
+    return float(np.mean(np.abs(np.expm1(-known)))) if known.size else float("nan")

@@ -1,0 +1,134 @@
+"""Physical terms of a synchronous step as data: what each component may cost, and which systems have it."""
+
+# ruff: noqa: E501 - a table is read row by row
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlperf.core.arrays import FloatArray
+
+ALL = ("data-parallel", "fully-sharded", "pipeline")
+SHARDED, LAYOUT, PLAIN = ("fully-sharded",), ("pipeline",), ("data-parallel",)
+GRADIENTS = ("data-parallel", "pipeline")
+
+
+@dataclass(frozen=True, slots=True)
+class StepTerm:
+    """One term of a step's time; its coefficient is a cost and cannot be negative.
+
+    Attributes
+    ----------
+    component : str
+        Of the system.
+    column : str
+        Column of `mlperf.training.systems.step_columns.derived_columns`.
+    meaning : str
+        Half a sentence for people.
+    systems : tuple of str
+        That have it.
+    unit : str
+        What one unit of the column is: the coefficient is seconds a unit.
+    instead_of : str
+        Column that is left out where this one is there: the same thing, known better.
+    """
+
+    component: str
+    column: str
+    meaning: str
+    systems: tuple[str, ...]
+    unit: str = ""
+    instead_of: str = ""
+
+
+# fmt: off
+STEP_TERMS = (
+    #        component          column                 meaning                                               systems    unit           instead of
+    StepTerm("compute",         "work",                "operations of all layers, 6 a parameter and token",  ALL,       "operation"),
+    StepTerm("compute",         "attention",           "operations of attention",                            ALL,       "operation"),
+    StepTerm("compute",         "tokens",              "what each sample or token costs beside",             ALL,       "token"),
+    StepTerm("compute",         "activations",         "values that layers read and write",                  LAYOUT,    "value"),
+    StepTerm("recomputation",   "work_again",          "operations of forward passes made again",            ALL,       "operation"),
+    StepTerm("recomputation",   "attention_again",     "the same of attention",                              ALL,       "operation"),
+    StepTerm("bubble",          "bubble_work",         "waiting for the pipeline to fill and drain",         LAYOUT,    "operation"),
+    StepTerm("bubble",          "bubble_attention",    "the same of attention",                              LAYOUT,    "operation"),
+    StepTerm("bubble",          "bubble_launches",     "launches while the pipeline fills",                  LAYOUT,    "layer"),
+    StepTerm("tensor_exchange", "tensor_inside",       "sums of a tensor group inside a machine",            LAYOUT,    "value"),
+    StepTerm("tensor_exchange", "tensor_across",       "the same across machines",                           LAYOUT,    "value"),
+    StepTerm("tensor_exchange", "tensor_calls_inside", "each of those sums, inside",                         LAYOUT,    "call"),
+    StepTerm("tensor_exchange", "tensor_calls_across", "each of those sums, across",                         LAYOUT,    "call"),
+    StepTerm("transfer",        "sent",                "activations sent from stage to stage",               LAYOUT,    "value"),
+    StepTerm("transfer",        "sends",               "each of those messages",                             LAYOUT,    "message"),
+    StepTerm("gather",          "sharded_params",      "gathering and scattering parameters, a ring",        SHARDED,   "parameter"),
+    StepTerm("gather",          "sharded_across",      "the same where it leaves a machine",                 SHARDED,   "parameter"),
+    StepTerm("gather",          "sharded_log2",        "the same, each doubling of the GPUs",                SHARDED,   "parameter"),
+    StepTerm("exchange",        "gradients_inside",    "all-reduce of gradients inside a machine, a ring",   GRADIENTS, "parameter"),
+    StepTerm("exchange",        "gradients_across",    "the same across machines",                           GRADIENTS, "parameter"),
+    StepTerm("exchange",        "gradients_log2",      "the same across machines, each doubling of GPUs",    GRADIENTS, "parameter"),
+    StepTerm("exchange",        "gradients_zero",      "sharding of the optimizer's state",                  LAYOUT,    "parameter"),
+    StepTerm("exchange",        "ring_gpus",           "all-reduce of an unknown vector, a ring",            PLAIN,     "ring", "gradients_inside"),
+    StepTerm("exchange",        "gpus_inside",         "each doubling of the GPUs of a machine",             PLAIN,     "doubling"),
+    StepTerm("exchange",        "across",              "leaving the machine",                                PLAIN,     "step"),
+    StepTerm("exchange",        "log2_nodes",          "each doubling of the machines",                      PLAIN,     "doubling"),
+    StepTerm("optimizer",       "own_params",          "the optimizer's update",                             LAYOUT,    "parameter"),
+    StepTerm("overhead",        "launches",            "launching the layers of a micro-batch",              ALL,       "layer"),
+    StepTerm("overhead",        "micro_steps",         "each micro-batch",                                   ALL,       "micro-batch"),
+    StepTerm("overhead",        "steps",               "each step",                                          ALL,       "step"),
+)
+# fmt: on
+
+
+def terms_of(system: str, columns: Mapping[str, FloatArray]) -> tuple[tuple[StepTerm, ...], dict[str, str]]:
+    """Terms of a system that a table can tell apart, and why the others were left out.
+
+    Parameters
+    ----------
+    system : str
+        Name.
+    columns : mapping of str to array
+        Derived columns of the training rows.
+
+    Returns
+    -------
+    tuple of StepTerm
+        At least one row differs from zero; no two columns are proportional (the first of them stays).
+    dict of str to str
+        Column of a term to the reason.
+    """
+    kept: list[StepTerm] = []
+    left: dict[str, str] = {}
+    for term in STEP_TERMS:
+        if system not in term.systems:
+            continue
+        if term.column not in columns:
+            left[term.column] = "the table has no column that it needs"
+            continue
+        values = columns[term.column]
+        if not values.any():
+            left[term.column] = "0 in every row"
+            continue
+        same = next((other.column for other in kept if proportional(columns[other.column], values)), "")
+        if same:
+            left[term.column] = f"proportional to {same}"
+            continue
+        if term.instead_of and any(other.column == term.instead_of for other in kept):
+            left[term.column] = f"{term.instead_of} says it better"
+            continue
+        kept.append(term)
+    return tuple(kept), left
+
+
+def proportional(one: FloatArray, other: FloatArray) -> bool:
+    """Whether a column is a multiple of another, row by row to rounding."""
+    known = one != 0.0
+    if (known != (other != 0.0)).any():
+        return False
+    ratio = other[known] / one[known]
+    return bool((np.abs(ratio - ratio[0]) <= 1e-9 * np.abs(ratio[0])).all())
+
+
+def components(terms: Iterable[StepTerm]) -> tuple[str, ...]:
+    """Components that the terms belong to, in the table's order."""
+    return tuple(dict.fromkeys(term.component for term in terms))

@@ -1,0 +1,335 @@
+"""A system fitted to a table of steps: what every term costs, what was left out, how far it can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.errors import DataError
+from mlperf.core.json_fields import Fields, frame_from_dict
+from mlperf.core.shown import Shown, plain
+from mlperf.models.uncertainty.intervals import Interval
+from mlperf.training.collectives.exchange_model import conformal_quantile
+from mlperf.training.systems.step_columns import derived_columns, step_columns
+from mlperf.training.systems.step_terms import STEP_TERMS, StepTerm, components
+
+WORK = ("compute", "recomputation")
+"""Components whose costs belong to the device: they differ where ``factors`` do."""
+
+STEP = "step_s"
+UNKNOWN = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepPredictions(Shown):
+    """Predicted steps; every array has shape (n_rows,).
+
+    Attributes
+    ----------
+    step_s : array
+        Seconds of one step.
+    parts_s : mapping of str to array
+        By component; they sum to the step.
+    interval : Interval
+        Of one run's step.
+    in_domain : array of bool
+        Whether every column lies in the range of the rows that were trained on.
+    reason : tuple of str
+        Why not, empty where it is.
+    extrapolated : array of bool
+        Whether there are more GPUs than were ever measured.
+    samples_per_s : array
+        Samples, or sequences, of all GPUs.
+    """
+
+    step_s: FloatArray
+    parts_s: Mapping[str, FloatArray]
+    interval: Interval
+    in_domain: BoolArray
+    reason: tuple[str, ...]
+    extrapolated: BoolArray
+    samples_per_s: FloatArray
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a step: time, bounds, components, flags."""
+        return pd.DataFrame(
+            {
+                STEP: self.step_s,
+                "run_lower_s": self.interval.lower,
+                "run_upper_s": self.interval.upper,
+                **{f"{name}_s": seconds for name, seconds in self.parts_s.items()},
+                "samples_per_s": self.samples_per_s,
+                "in_domain": self.in_domain,
+                "reason": self.reason,
+                "extrapolated": self.extrapolated,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SystemFit(Shown):
+    """What `train_system` makes of a table of steps.
+
+    Attributes
+    ----------
+    system : str
+        Name of the system.
+    terms : tuple of str
+        Columns of the terms that were offered (see `mlperf.training.systems.step_terms.STEP_TERMS`).
+    factors, apart : tuple of str
+        Columns whose levels have own costs of work; whose levels were fitted by themselves.
+    levels : mapping of str to tuple of str
+        Of ``factors``.
+    parts : tuple of str
+        Levels of ``apart``, joined; one empty name where there is none.
+    costs : array, shape (n_parts, n_columns)
+        Seconds a unit of each design column; 0 where a term was not kept.
+    method : str
+        Which terms stayed: all, or those that AIC kept.
+    rules : DataFrame
+        What predicts, and the rules of thumb beside it: ``rule, error, error_of_counts, verdict`` of left-out rows and of left-out
+        largest counts of GPUs, fractions.
+    r2_adj : float
+        Adjusted R² of the rows that were trained on, about the mean.
+    errors : mapping of str to float
+        Of left-out rows: ``mape, median, q3, max``, fractions.
+    log_ratios, log_ratios_of_counts : array
+        log(measured / predicted) of left-out rows, and of rows with the most GPUs when those are left out.
+    bounds : mapping of str to (float, float)
+        Range of each column of the rows.
+    groups : str or None
+        Column whose equal values were left out together.
+    left_out : mapping of str to str
+        Terms that the rows cannot tell, each with the reason.
+    n_rows : int
+        Rows that were trained on.
+    notes : tuple of str
+        What else the reader must know.
+    provenance : mapping
+        Digest of the rows, versions, host.
+    """
+
+    system: str
+    terms: tuple[str, ...]
+    factors: tuple[str, ...]
+    apart: tuple[str, ...]
+    levels: Mapping[str, tuple[str, ...]]
+    parts: tuple[str, ...]
+    costs: FloatArray
+    method: str
+    rules: pd.DataFrame
+    r2_adj: float
+    errors: Mapping[str, float]
+    log_ratios: FloatArray
+    log_ratios_of_counts: FloatArray
+    bounds: Mapping[str, tuple[float, float]]
+    groups: str | None
+    left_out: Mapping[str, str]
+    n_rows: int
+    notes: tuple[str, ...]
+    provenance: Mapping[str, Any]
+
+    @property
+    def target(self) -> str:
+        """The column that is predicted."""
+        return STEP
+
+    def predict(self, rows: pd.DataFrame, level: float = 0.95) -> StepPredictions:
+        """Steps of rows with the columns of the training.
+
+        Raises
+        ------
+        DataError
+            A column is missing, or a level of ``apart`` or ``factors`` was never measured.
+        """
+        columns = step_columns(rows)
+        derived = derived_columns(columns)
+        missing = [name for name in self.terms if name not in derived]
+        if missing:
+            hint = "Rows to predict need the columns of the rows that were trained on."
+            raise DataError(f"got rows from which {missing[0]!r} cannot be worked out", place="rows", hint=hint)
+        design, of_column = design_matrix(self.step_terms, derived, rows, self.factors, self.levels)
+        seconds = design * self.costs[self.part_of(rows)]
+        parts = {
+            name: seconds[:, [each.component == name for each in of_column]].sum(axis=1) for name in components(self.step_terms)
+        }
+        step_s = seconds.sum(axis=1)
+        reason = self.reasons(columns)
+        beyond = columns["n_gpus"] > self.bounds["n_gpus"][1]
+        own = conformal_quantile(self.log_ratios[np.isfinite(self.log_ratios)], level)
+        others = self.log_ratios_of_counts[np.isfinite(self.log_ratios_of_counts)]
+        far = conformal_quantile(others, level) if others.size else own
+        factor = np.exp(np.where(beyond, np.fmax(own, far), own))
+        return StepPredictions(
+            step_s,
+            parts,
+            Interval(step_s / factor, step_s * factor, level),
+            np.array([not each for each in reason], bool),
+            reason,
+            beyond,
+            columns["minibatch_size"] / step_s,
+        )
+
+    @property
+    def step_terms(self) -> tuple[StepTerm, ...]:
+        """The terms as rows of the table."""
+        known = {term.column: term for term in STEP_TERMS if self.system in term.systems}
+        return tuple(known[name] for name in self.terms)
+
+    def part_of(self, rows: pd.DataFrame) -> IntArray:
+        """Number of the part that each row belongs to.
+
+        Raises
+        ------
+        DataError
+            It was never measured.
+        """
+        return coded(part_labels(rows, self.apart), self.parts, ", ".join(self.apart))
+
+    def reasons(self, columns: Mapping[str, FloatArray]) -> tuple[str, ...]:
+        """Why each row lies outside of what was measured: the first column that does; empty where none does."""
+        n_rows = len(columns["n_gpus"])
+        found = np.full(n_rows, UNKNOWN, dtype=object)
+        for name, (low, high) in self.bounds.items():
+            values = columns.get(name)
+            if values is None:
+                continue
+            outside = ((values < low * (1.0 - 1e-9)) | (values > high * (1.0 + 1e-9))) & (found == UNKNOWN)
+            for row in np.flatnonzero(outside):
+                found[row] = f"{name} {values[row]:g}, measured {low:g} to {high:g}"
+        return tuple(found.tolist())
+
+    def coefficients(self) -> pd.DataFrame:
+        """One row a design column with a cost: ``component, term, level, part, cost_s, unit, meaning``."""
+        names = [
+            (term, level)
+            for term in self.step_terms
+            for level in (_levels_of(term, self.factors, self.levels) or ((UNKNOWN, UNKNOWN),))
+        ]
+        rows = [
+            {
+                "component": term.component,
+                "term": term.column,
+                "level": level[1],
+                "part": self.parts[number],
+                "cost_s": float(self.costs[number, place]),
+                "unit": term.unit,
+                "meaning": term.meaning,
+            }
+            for number in range(len(self.parts))
+            for place, (term, level) in enumerate(names)
+            if self.costs[number, place] > 0.0
+        ]
+        table = pd.DataFrame(rows, columns=["component", "term", "level", "part", "cost_s", "unit", "meaning"])
+        empty = [name for name in ("level", "part") if (table[name] == UNKNOWN).all()]
+        return table.drop(columns=empty)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The costs."""
+        return self.coefficients()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document that `mlperf.save_model` writes, without its envelope."""
+        return {name: plain(getattr(self, name)) for name in self.__slots__}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> SystemFit:
+        """The model again from a document without its envelope; raises DataError with the JSON path of what is wrong."""
+        with Fields(document, path) as fields:
+            n_columns = len(fields.items("costs"))
+            costs = np.array([[float(value) for value in row] for row in fields.raw("costs")], np.float64).reshape(n_columns, -1)
+            found = cls(
+                system=fields.text("system"),
+                terms=fields.texts("terms"),
+                factors=fields.texts("factors"),
+                apart=fields.texts("apart"),
+                levels={str(name): tuple(map(str, values)) for name, values in fields.raw("levels").items()},
+                parts=fields.texts("parts"),
+                costs=costs,
+                method=fields.text("method"),
+                rules=frame_from_dict(fields.raw("rules"), f"{path}.rules"),
+                r2_adj=fields.number("r2_adj", finite=False),
+                errors={str(name): float(value) for name, value in fields.raw("errors").items()},
+                log_ratios=fields.numbers("log_ratios", finite=False),
+                log_ratios_of_counts=fields.numbers("log_ratios_of_counts", finite=False),
+                bounds={str(name): (float(low), float(high)) for name, (low, high) in fields.raw("bounds").items()},
+                groups=None if fields.absent("groups") else fields.text("groups"),
+                left_out={str(name): str(why) for name, why in fields.raw("left_out").items()},
+                n_rows=fields.integer("n_rows"),
+                notes=fields.texts("notes"),
+                provenance=dict(fields.raw("provenance")),
+            )
+        unknown = [name for name in found.terms if name not in {term.column for term in STEP_TERMS}]
+        if unknown:
+            raise DataError(f"got the term {unknown[0]!r}, which no system has", place=f"{path}.terms")
+        return found
+
+
+def design_matrix(
+    terms: Sequence[StepTerm],
+    derived: Mapping[str, FloatArray],
+    rows: pd.DataFrame,
+    factors: Sequence[str],
+    levels: Mapping[str, Sequence[str]],
+) -> tuple[FloatArray, list[StepTerm]]:
+    """Columns of all terms, those of work once for every level of every factor; and the term of each column.
+
+    Levels of several factors add: a pair of levels that was never measured together can be predicted.
+
+    Raises
+    ------
+    DataError
+        A level that was never measured.
+    """
+    columns: list[FloatArray] = []
+    of_column: list[StepTerm] = []
+    codes = {name: coded(rows[name].astype(str).tolist(), levels[name], name) for name in factors}
+    for term in terms:
+        split = _levels_of(term, factors, levels)
+        for factor, level in split:
+            columns.append(derived[term.column] * (codes[factor] == list(levels[factor]).index(level)))
+        if not split:
+            columns.append(derived[term.column])
+        of_column += [term] * max(len(split), 1)
+    return np.column_stack(columns), of_column
+
+
+def _levels_of(term: StepTerm, factors: Sequence[str], levels: Mapping[str, Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, level) for name in factors for level in levels[name]) if term.component in WORK else ()
+
+
+def part_labels(rows: pd.DataFrame, apart: Sequence[str]) -> list[str]:
+    """Levels of the columns fitted apart, joined; empty names without any.
+
+    Raises
+    ------
+    DataError
+        A column is missing.
+    """
+    missing = [name for name in apart if name not in rows]
+    if missing:
+        raise DataError(f"has no column {missing[0]!r}, expected it: its levels were fitted by themselves", place="rows")
+    if not apart:
+        return [UNKNOWN] * len(rows)
+    return [" | ".join(map(str, row)) for row in rows[list(apart)].itertuples(index=False)]
+
+
+def coded(labels: Sequence[str], known: Sequence[str], what: str) -> IntArray:
+    """Position of each label among the known ones.
+
+    Raises
+    ------
+    DataError
+        A label that was never measured.
+    """
+    places = {name: place for place, name in enumerate(known)}
+    unknown = next((label for label in labels if label not in places), None)
+    if unknown is not None:
+        few = ", ".join(list(known)[:5])
+        raise DataError(f"got {unknown!r} for {what}, which was never measured", place="rows", hint=f"Measured: {few}.")
+    return np.array([places[label] for label in labels], int)

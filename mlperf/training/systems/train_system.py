@@ -1,0 +1,255 @@
+"""A table of measured steps to a model of a synchronous system: `train_system`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.errors import DataError, FitError, UsageError
+from mlperf.core.provenance import provenance
+from mlperf.core.suggest import did_you_mean
+from mlperf.datasets.reading.any_table import TIME_SUFFIXES, read_any_table
+from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
+from mlperf.models.validation.scores import adjusted_r2
+from mlperf.training.systems.step_columns import COLUMNS, derived_columns, step_columns
+from mlperf.training.systems.step_fit import FULL, METHODS, fit_apart, left_out_ratios, ratio_error
+from mlperf.training.systems.step_terms import ALL, StepTerm, terms_of
+from mlperf.training.systems.system_fit import SystemFit, coded, design_matrix, part_labels
+
+N_FOLDS = 10
+MOST_ALONE = 40
+"""Rows, or groups, up to which each is left out by itself."""
+
+SECONDS = dict(zip(TIME_SUFFIXES, (1.0, 1e-3, 1e-6, 1e-9), strict=True))
+LEAST_ROWS = 3
+LEAST_COUNTS = 3
+PERFECT, CONSTANT, PAPER = "perfect scaling", "constant efficiency", "(a log2 N + b) S of the SPRINT paper"
+WORK_COLUMNS = ("work", "tokens")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepRows:
+    """Rows to train on: seconds, derived columns, design, parts and folds."""
+
+    rows: pd.DataFrame
+    seconds: FloatArray
+    columns: Mapping[str, FloatArray]
+    derived: Mapping[str, FloatArray]
+    terms: tuple[StepTerm, ...]
+    design: FloatArray
+    part: IntArray
+    folds: tuple[BoolArray, ...]
+    largest: tuple[BoolArray, ...]
+
+
+def train_system(
+    table: pd.DataFrame | str | Path,
+    system: str = "data-parallel",
+    *,
+    step: str | None = None,
+    groups: str | None = None,
+    factors: Sequence[str] = (),
+    apart: Sequence[str] = (),
+    seed: int = 0,
+) -> SystemFit:
+    """Fit the steps of a synchronous system.
+
+    Costs of physical terms, never negative, with the least relative errors. All terms that the table can tell apart are offered; where
+    fewer, chosen by AIC, err no more on left-out rows, those are taken.
+
+    Parameters
+    ----------
+    table : DataFrame, str or Path
+        One row a measured step: ``step_s`` (or ``step_ms``, ...), ``n_gpus`` (or ``n_nodes`` and ``n_gpus_per_node``),
+        ``subbatch_size`` or ``minibatch_size``, and what is known of `mlperf.training.systems.step_columns.COLUMNS`.
+    system : {"data-parallel", "fully-sharded", "pipeline"}
+        Whose terms are offered.
+    step : str, optional
+        Column of the time, where it has another name; its ending gives the unit.
+    groups : str, optional
+        Column whose equal values are left out together; by default rows are left out by themselves, ten folds of more than 40.
+    factors : sequence of str
+        Columns (a device) whose levels have own costs of work; levels of several add.
+    apart : sequence of str
+        Columns (a network on a machine) whose levels are fitted by themselves.
+    seed : int
+        Of the folds.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or a number is not above zero.
+    UsageError
+        No such system.
+    FitError
+        Fewer than three rows.
+
+    References
+    ----------
+    Lawson and Hanson (1974) for non-negative least squares; Vovk et al. (2005) for the intervals of left-out rows.
+    """
+    if system not in ALL:
+        raise UsageError(f"got system {system!r}, expected one of {', '.join(ALL)}", hint=did_you_mean(system, ALL))
+    place = "rows" if isinstance(table, pd.DataFrame) else str(table)
+    rows = table if isinstance(table, pd.DataFrame) else read_rows(table, (*factors, *apart, *([groups] if groups else [])))
+    name = step_column(rows, step, place)
+    seconds = SECONDS[next(end for end in TIME_SUFFIXES if name.endswith(end))] * rows[name].to_numpy(np.float64)
+    if not (np.isfinite(seconds) & (seconds > 0.0)).all():
+        row = int(np.flatnonzero(~(seconds > 0.0))[0])
+        raise DataError(f"got {rows[name].iloc[row]!r}, expected a time above 0", place=f"{place}, row {row + 1}, column {name}")
+    if len(rows) < LEAST_ROWS:
+        raise FitError(f"got {len(rows)} rows, expected at least {LEAST_ROWS}", hint="Measure more sizes or more GPUs.")
+    columns = step_columns(rows, place)
+    derived = derived_columns(columns)
+    terms, left = terms_of(system, derived)
+    if not terms:
+        raise FitError(f"the rows tell no term of the system {system!r}", hint="Give GPUs, batch and, if known, n_params.")
+    levels = {factor: tuple(sorted(map(str, rows[factor].unique()))) for factor in factors}
+    labels = part_labels(rows, apart)
+    parts = tuple(dict.fromkeys(labels))
+    design, _ = design_matrix(terms, derived, rows, factors, levels)
+    part = coded(labels, parts, ", ".join(apart))
+    data = StepRows(
+        rows, seconds, columns, derived, terms, design, part, row_folds(rows, groups, seed), largest_counts(columns, part)
+    )
+    return _fitted(data, system, parts, levels, tuple(factors), tuple(apart), groups, left)
+
+
+def read_rows(path: str | Path, labels: Sequence[str]) -> pd.DataFrame:
+    """A table of steps from a file; labels stay text."""
+    return read_any_table(path, others="keep", columns=list(labels), categorical=list(labels), duplicates="keep")
+
+
+def step_column(rows: pd.DataFrame, step: str | None, place: str) -> str:
+    """Name of the column with the time of a step.
+
+    Raises
+    ------
+    DataError
+        There is none, or its name does not end in a unit.
+    """
+    names = [step] if step else [f"step{end}" for end in TIME_SUFFIXES]
+    found = [name for name in names if name in rows]
+    if not found:
+        raise DataError(f"has no column {names[0]!r}, expected the time of a step", place=place, hint="Name it with --target.")
+    if not found[0].endswith(TIME_SUFFIXES):
+        raise DataError(f"got the column {found[0]!r}, expected a unit at its end: _s, _ms, _us or _ns", place=place)
+    return found[0]
+
+
+def row_folds(rows: pd.DataFrame, groups: str | None, seed: int) -> tuple[BoolArray, ...]:
+    """Rows that are left out together: groups, or single rows; ten folds of many."""
+    keys = rows[groups].astype(str).to_numpy() if groups else np.arange(len(rows))
+    alone = len(np.unique(keys)) <= MOST_ALONE
+    folds = leave_one_group_out(keys) if alone else grouped_folds(keys, N_FOLDS, seed)
+    return tuple(np.isin(np.arange(len(rows)), fold.test) for fold in folds)
+
+
+def largest_counts(columns: Mapping[str, FloatArray], part: IntArray) -> tuple[BoolArray, ...]:
+    """The rows with the most GPUs of every part, left out together; nothing where there are fewer than three counts."""
+    out = np.zeros(len(part), bool)
+    for number in np.unique(part):
+        own = part == number
+        counts = np.unique(columns["n_gpus"][own])
+        if len(counts) >= LEAST_COUNTS:
+            out |= own & (columns["n_gpus"] == counts[-1])
+    return (out,) if out.any() else ()
+
+
+def _fitted(
+    data: StepRows,
+    system: str,
+    parts: tuple[str, ...],
+    levels: Mapping[str, tuple[str, ...]],
+    factors: tuple[str, ...],
+    apart: tuple[str, ...],
+    groups: str | None,
+    left: Mapping[str, str],
+) -> SystemFit:
+    ratios = {name: left_out_ratios(fit, data.design, data.seconds, data.part, data.folds) for name, fit in METHODS.items()}
+    errors = {name: ratio_error(each) for name, each in ratios.items()}
+    known = {name: error for name, error in errors.items() if error == error}
+    method = min(known, key=lambda name: (known[name], name == FULL)) if known else FULL
+    costs = fit_apart(METHODS[method], data.design, data.seconds, data.part, len(parts))
+    fitted = np.sum(data.design * costs[data.part], axis=1)
+    far = left_out_ratios(METHODS[method], data.design, data.seconds, data.part, data.largest)
+    own = np.abs(np.expm1(-ratios[method][np.isfinite(ratios[method])]))
+    bounded = {name: values for name, values in data.columns.items() if name in COLUMNS}
+    notes = () if data.largest else ("fewer than three counts of GPUs: how steps grow with more of them is physics, not measured",)
+    return SystemFit(
+        system=system,
+        terms=tuple(term.column for term in data.terms),
+        factors=factors,
+        apart=apart,
+        levels=levels,
+        parts=parts,
+        costs=costs,
+        method=method,
+        rules=rule_table(data, method, errors, far),
+        r2_adj=adjusted_r2(fitted, data.seconds, int(np.count_nonzero(costs))),
+        errors={
+            "mape": float(own.mean()) if own.size else float("nan"),
+            "median": float(np.median(own)) if own.size else float("nan"),
+            "q3": float(np.quantile(own, 0.75)) if own.size else float("nan"),
+            "max": float(own.max()) if own.size else float("nan"),
+        },
+        log_ratios=ratios[method],
+        log_ratios_of_counts=far[np.isfinite(far)],
+        bounds={name: (float(values.min()), float(values.max())) for name, values in bounded.items()},
+        groups=groups,
+        left_out=left,
+        n_rows=len(data.seconds),
+        notes=notes,
+        provenance=provenance(data_sha256={"rows": data.rows.attrs.get("sha256", "")}),
+    )
+
+
+def rule_table(data: StepRows, method: str, errors: Mapping[str, float], far: FloatArray) -> pd.DataFrame:
+    """The model and the rules of thumb with their left-out errors, the model first."""
+    rows = [
+        {"rule": f"physical terms, {method}", "error": errors[method], "error_of_counts": ratio_error(far), "verdict": "chosen"}
+    ]
+    rows += [
+        {
+            "rule": f"physical terms, {name}",
+            "error": error,
+            "error_of_counts": ratio_error(left_out_ratios(METHODS[name], data.design, data.seconds, data.part, data.largest)),
+            "verdict": "not better",
+        }
+        for name, error in errors.items()
+        if name != method
+    ]
+    for name, ratios in thumb_ratios(data, data.folds).items():
+        error, of_counts = ratio_error(ratios), ratio_error(thumb_ratios(data, data.largest)[name])
+        verdict = "rejected" if not error < errors[method] else "as good"
+        rows.append({"rule": name, "error": error, "error_of_counts": of_counts, "verdict": verdict})
+    return pd.DataFrame(rows)
+
+
+def thumb_ratios(data: StepRows, folds: Sequence[BoolArray]) -> dict[str, FloatArray]:
+    """log(measured / predicted) of rows left out, by rule of thumb.
+
+    Perfect scaling: a GPU does its work as fast as with the fewest GPUs; constant efficiency: as with the most that were measured;
+    the SPRINT paper's: work and (a log2 N + b) S.
+    """
+    work = next(data.derived[name] for name in WORK_COLUMNS if name in data.derived)
+    volume = data.columns.get("n_params", np.ones(len(work)))
+    paper = np.column_stack([work, volume * np.log2(data.columns["n_gpus"]), volume])
+    found = {name: np.full(len(work), np.nan) for name in (PERFECT, CONSTANT)}
+    n_parts = int(data.part.max()) + 1
+    for out in folds:
+        for number in range(n_parts):
+            known, asked = (data.part == number) & ~out, (data.part == number) & out
+            if not known.any() or not asked.any():
+                continue
+            counts = data.columns["n_gpus"][known]
+            pace = data.seconds[known] / work[known]
+            for name, count in ((PERFECT, counts.min()), (CONSTANT, counts.max())):
+                found[name][asked] = np.log(data.seconds[asked] / (np.median(pace[counts == count]) * work[asked]))
+    found[PAPER] = left_out_ratios(METHODS[FULL], paper, data.seconds, data.part, folds)
+    return found

@@ -1,0 +1,33 @@
+"""A whole measurement of two rounds: rows, units, going on, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mlperf.collect.canonical.cases import Case
+from mlperf.collect.canonical.measure import CanonicalRequest, collect_canonical, measure_alone, read_canonical
+from mlperf.core.errors import UsageError
+from mlperf.core.progress import Silent
+
+CASES = (Case("fc", "forward", (64, 64)), Case("fc", "update", (64, 64)), Case("server", "add", (4096,)))
+
+
+def test_rounds_visit_every_case_and_go_on_where_they_were_stopped(tmp_path: Path) -> None:
+    measure_alone(CanonicalRequest(tmp_path, rounds=1), CASES, Silent())
+    measure_alone(CanonicalRequest(tmp_path, rounds=3), CASES, Silent())
+    rows = read_canonical(tmp_path)
+    assert len(rows) == 9
+    assert sorted(rows["sequence"]) == list(range(1, 10))
+    assert rows.groupby("round").size().eq(3).all()
+    assert (rows["time_s"] < 1e-2).all()
+    assert set(rows.loc[rows["kind"] == "server", "n_connections"]) == {4096}
+
+
+def test_more_processes_than_cores_and_a_second_code_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="each needs a core of its own"):
+        collect_canonical(CanonicalRequest(tmp_path, most_threads=10_000))
+    measure_alone(CanonicalRequest(tmp_path, rounds=1), CASES, Silent())
+    with pytest.raises(UsageError, match="got code scalar, expected blas"):
+        collect_canonical(CanonicalRequest(tmp_path, code="scalar"))

@@ -1,0 +1,44 @@
+"""What is refused, and what is emulated."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mlperf.collect.synchronous.request import EMULATED, REAL, DdpRequest, check_request, settings_of
+from mlperf.collect.trainer.samples import digits_cnn
+from mlperf.core.errors import UsageError
+
+REQUEST = DdpRequest(Path("runs"))
+
+
+def test_more_processes_than_cores_wait_unless_told_otherwise() -> None:
+    n_cores = os.cpu_count() or 1
+    assert REQUEST.mode(n_cores) == REAL
+    assert REQUEST.mode(n_cores + 1) == EMULATED
+    assert replace(REQUEST, wait="never").mode(n_cores + 1) == REAL
+    assert replace(REQUEST, wait="always", n_processes=(1, 2)).needs_rounds() == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"engine": "jax"}, "engine 'jax'"),
+        ({"wait": "often"}, "wait 'often'"),
+        ({"n_processes": (0, 1)}, "counts of at least 1"),
+        ({"momentum": 1.0}, "momentum"),
+        ({"exchange_bytes": (6,)}, "multiples of 4"),
+        ({"cnns": (digits_cnn(), digits_cnn())}, "two networks of one name"),
+        ({"run_s": 0.0}, "seconds above 0"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(change: dict, word: str) -> None:
+    with pytest.raises(UsageError, match=word):
+        check_request(replace(REQUEST, **change))
+
+
+def test_every_network_runs_at_every_subbatch() -> None:
+    assert settings_of(replace(REQUEST, subbatch_sizes=(2, 4)), (digits_cnn(),)) == [("digits", 2), ("digits", 4)]

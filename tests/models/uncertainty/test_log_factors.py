@@ -1,0 +1,80 @@
+"""Factors between a model and measurements: limits, a planted factor, the same posterior as by brute force, coverage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from mlperf.models.uncertainty.log_factors import LogFactors, update_log_factors
+
+NAMES = ("compute", "exchange")
+PRIOR = np.array([0.2, 0.1])
+COMPUTE, WHOLE = np.array([1.0, 0.0]), np.array([0.7, 0.3])
+
+
+def updated(shares: np.ndarray, ratio: np.ndarray) -> LogFactors:
+    return update_log_factors(NAMES, PRIOR, shares.reshape(-1, 2), np.asarray(ratio), np.zeros(len(ratio), np.int64))
+
+
+def test_without_measurements_nothing_changes() -> None:
+    found = update_log_factors(NAMES, PRIOR, np.empty((0, 2)), np.empty(0), np.empty(0, np.int64))
+    assert_allclose(found.mean, 0.0)
+    assert_allclose(found.std, PRIOR)
+    assert_allclose(found.to_table(0.95)["measured_share"], 0.0)
+    assert_allclose(found.relative_width(COMPUTE[None], np.array([0.2]), 0.0), 1.0)
+
+
+def test_many_measurements_are_believed() -> None:
+    rng = np.random.default_rng(0)
+    ratio = np.log(1.3) + 0.02 * rng.standard_normal(2000)
+    found = updated(np.tile(COMPUTE, (2000, 1)), ratio)
+    assert found.factors["compute"] == pytest.approx(1.3, rel=0.003)
+    assert found.factors["exchange"] == 1.0
+    assert found.noise_std[0] == pytest.approx(0.02, rel=0.05)
+    assert found.std[0] < 0.001
+
+
+def test_few_measurements_are_weighed_with_the_model() -> None:
+    """One of 30 % counts for less than three of 30 %, and those for less than ten."""
+    means = [updated(np.tile(COMPUTE, (n, 1)), np.full(n, 0.3)).mean[0] for n in (1, 3, 10)]
+    assert 0.15 < means[0] < means[1] < means[2] < 0.3
+    noisy = updated(np.tile(COMPUTE, (3, 1)), np.array([-0.3, 0.3, 0.9])).mean[0]
+    assert 0.0 < noisy < means[1]
+
+
+def test_a_sum_moves_the_part_that_is_less_sure_and_larger() -> None:
+    found = updated(np.tile(WHOLE, (5, 1)), np.full(5, 0.2))
+    assert found.mean[0] > 5.0 * found.mean[1] > 0.0
+    # Parts of one sum that is known are known against each other.
+    assert found.covariance[0, 1] < 0.0
+    assert found.relative_width(WHOLE[None], np.array([np.hypot(0.7 * 0.2, 0.3 * 0.1)]), 0.0)[0] < 0.3
+
+
+def test_the_posterior_is_that_of_weighted_draws() -> None:
+    """Importance sampling of the same prior with the same noise."""
+    shares, ratio, column = np.array([WHOLE, WHOLE, COMPUTE]), np.array([0.25, 0.2, 0.1]), np.array([0, 0, 1])
+    found = update_log_factors(NAMES, PRIOR, shares, ratio, column)
+    drawn = np.random.default_rng(1).standard_normal((400_000, 2)) * PRIOR
+    misfit = (ratio - drawn @ shares.T) / found.noise_std[column]
+    weight = np.exp(-0.5 * np.sum(np.square(misfit), axis=1))
+    weight /= weight.sum()
+    assert_allclose(weight @ drawn, found.mean, atol=0.002)
+    about = drawn - weight @ drawn
+    assert_allclose((weight[:, None] * about).T @ about, found.covariance, atol=0.0005)
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.1])
+@pytest.mark.parametrize("n_rows", [1, 3, 8])
+def test_intervals_of_the_next_run_cover_and_are_narrower(noise: float, n_rows: int) -> None:
+    """Factors drawn as the model says, measurements that scatter less, or as much as first guessed."""
+    rng = np.random.default_rng(n_rows)
+    inside, widths = 0, []
+    for _ in range(600):
+        truth = 0.2 * rng.standard_normal()
+        found = updated(np.tile(COMPUTE, (n_rows, 1)), truth + noise * rng.standard_normal(n_rows))
+        width = found.relative_width(COMPUTE[None], np.array([0.2]), found.noise_std[0])[0]
+        inside += bool(abs(truth + noise * rng.standard_normal() - found.mean[0]) <= 1.96 * 0.2 * width)
+        widths.append(width)
+    assert inside / 600 >= 0.92
+    assert np.mean(widths) < (0.72 if n_rows == 1 else 0.62)
