@@ -16,7 +16,7 @@ from mlperf.systems.model_parallel.constants import Constants
 from mlperf.systems.model_parallel.epoch import sample_times
 from mlperf.systems.model_parallel.layers import LayerTable
 from mlperf.systems.model_parallel.volumes import remote_values
-from tests.reference.partition import CLUSTER, IMAGENET, MNIST, random_machine, random_network
+from partition_networks import CLUSTER, IMAGENET, MNIST, random_machine, random_network
 
 JOB = PartitionJob(10_000, 100)
 

@@ -13,7 +13,7 @@ from mlperf.specs.network.cnn_toml import read_cnn
 from mlperf.systems.model_parallel.constants import Constants
 from mlperf.systems.model_parallel.layers import LayerTable
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "reference/partition"
 CLUSTER = equation_constants(read_constants(HERE / "cluster.toml"))
 MNIST, IMAGENET = (layer_table(read_cnn(HERE / f"{name}.toml")) for name in ("mnist", "imagenet100"))
 
