@@ -1,0 +1,151 @@
+"""The optimizer is exact: against every configuration there is, and against worked examples."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from mlperf.core.errors import DataError
+from mlperf.planning.partition.optimize import Limits, PartitionJob, optimise
+from mlperf.systems.model_parallel.constants import Constants
+from mlperf.systems.model_parallel.epoch import sample_times
+from mlperf.systems.model_parallel.layers import LayerTable
+from mlperf.systems.model_parallel.volumes import remote_values
+from partition_networks import CLUSTER, IMAGENET, MNIST, random_machine, random_network
+
+JOB = PartitionJob(10_000, 100)
+
+
+def brute_force(table: LayerTable, machine: Constants, job: PartitionJob, limits: Limits) -> float:
+    """The least epoch time of all stripes, copies, threads, replicas and servers, by plain loops."""
+    n_layers, m = table.n_layers, limits.machines
+    byte_s = machine.value_bytes / machine.bandwidth_bytes_per_s
+    states = [
+        [(p, r) for p in range(1, min(m, int(table.rows[layer])) + 1) for r in range(1, m // p + 1)] for layer in range(n_layers)
+    ]
+
+    @lru_cache(None)
+    def crossing(source: int, target: int, one: tuple[int, int], two: tuple[int, int]) -> float:
+        low, high = (np.array([[value]]) for value in one), (np.array([[value]]) for value in two)
+        return float(remote_values(table, source, target, *low, *high)[0, 0])
+
+    @lru_cache(None)
+    def own(layer: int, state: tuple[int, int], values_in: float, values_back: float) -> float:
+        p, r = state
+        part = math.ceil(int(table.rows[layer]) / p) / int(table.rows[layer])
+        neurons = float(table.n_neurons[layer])
+        held = float(table.n_params[layer]) * (part if table.kind[layer] == "fc" else 1.0)
+        size = machine.value_bytes * (held + neurons * part)
+        hit = min(1.0, machine.cache_bytes / size)
+        muladd = hit * machine.muladd_s[0] + (1 - hit) * machine.muladd_s[-1]
+        conn = float(table.n_connections[layer])
+        above = float(table.n_connections[layer + 1]) if layer + 1 < n_layers else 0.0
+        work = part * (muladd * (conn + above + conn * (held > 0)) + neurons * (machine.act_s + machine.err_s))
+        members = r if table.kind[layer] == "fc" else r * p
+        ring = 0.0
+        if held and members > 1:
+            ring = 2 * (members - 1) * (machine.latency_s[0] + held * byte_s / members)
+        times = []
+        for h in range(1, machine.n_cores + 1):
+            message = sum((machine.latency_s[h - 1] + values * byte_s * h) for values in (values_in, values_back) if values > 0)
+            times.append((machine.interference[h - 1] * work + message) / (r * h))
+        return float(min(times)) + ring / job.minibatch_size
+
+    least = np.full(m + 1, np.inf)
+    for plan in itertools.product(*states):
+        tau = 0.0
+        for layer, state in enumerate(plan):
+            values_in = crossing(layer - 1, layer, plan[layer - 1], state) if layer else 0.0
+            values_back = crossing(layer + 1, layer, plan[layer + 1], state) if layer + 1 < n_layers else 0.0
+            tau += own(layer, state, values_in, values_back)
+        n = max(p * r for p, r in plan)
+        least[n] = min(least[n], tau)
+    least = np.minimum.accumulate(least)
+    best = np.inf
+    for n, a, s in itertools.product(range(1, m + 1), range(1, m + 1), range(m)):
+        if a * n + s > m or (a > 1 and s == 0) or (a == 1 and s > 0):
+            continue
+        sync = 0.0
+        if s:
+            shard = a * table.all_params / s
+            sync = max(2 * (machine.latency_s[0] + table.all_params / n * byte_s), 2 * shard * byte_s + machine.add_s * shard)
+        tau = job.minibatch_size * least[n]
+        best = min(best, job.dataset_size / (a * job.minibatch_size) * (tau + sync if job.synchronous else max(tau, sync)))
+    return float(best)
+
+
+@pytest.mark.parametrize("seed", [*range(40), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(40, 200))])
+def test_no_configuration_is_better(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_layers = int(rng.integers(1, 4))
+    table, machine = random_network(rng, n_layers), random_machine(rng)
+    job = PartitionJob(1000, float(rng.choice([1, 10, 100])), bool(seed % 2))
+    limits = Limits(int(rng.integers(1, 6 if n_layers > 2 else 8)))
+    found = optimise(table, machine, job, limits)
+    assert found.best.epoch_s == pytest.approx(brute_force(table, machine, job, limits), rel=1e-12)
+    assert found.gap == 0.0
+    again = sample_times(table, machine, found.best.stripes, found.best.copies, job.minibatch_size)
+    assert again.sample_s == pytest.approx(found.best.sample_s, rel=1e-9)
+
+
+EXAMPLES = [
+    (IMAGENET, 5, 40.384179, (5, 1, 0)),
+    (IMAGENET, 10, 21.299947, (10, 1, 0)),
+    (IMAGENET, 20, 12.181314, (20, 1, 0)),
+    (IMAGENET, 100, 2.4158, (6, 14, 16)),
+    (MNIST, 5, 1.252972, (5, 1, 0)),
+    (MNIST, 10, 0.971030, (10, 1, 0)),
+    (MNIST, 20, 0.510931, (1, 10, 10)),
+]
+
+
+@pytest.mark.parametrize(("table", "machines", "epoch", "shape"), EXAMPLES)
+def test_worked_examples(table: LayerTable, machines: int, epoch: float, shape: tuple[int, int, int]) -> None:
+    best = optimise(table, CLUSTER, JOB, Limits(machines)).best
+    assert best.epoch_s == pytest.approx(epoch, abs=6e-7 if machines < 100 else 6e-5)
+    assert (best.n_workers, best.n_replicas, best.n_servers) == shape
+
+
+def test_convolutions_are_copied_and_full_connections_cut() -> None:
+    best = optimise(IMAGENET, CLUSTER, JOB, Limits(20)).best
+    assert best.stripes == (1,) * 7 + (20, 20, 6)
+    assert best.copies == (20,) * 7 + (1, 1, 3)
+
+
+def test_a_synchronous_exchange_makes_replicas_not_worth_it() -> None:
+    best = optimise(MNIST, CLUSTER, PartitionJob(10_000, 100, synchronous=True), Limits(20)).best
+    assert (best.epoch_s, best.n_workers) == (pytest.approx(0.786365, abs=6e-7), 20)
+
+
+def test_memory_leaves_plans_that_fit() -> None:
+    """Without the limit one machine would hold every layer."""
+    free = optimise(MNIST, CLUSTER, JOB, Limits(20)).best
+    held = optimise(MNIST, CLUSTER, JOB, Limits(20, memory_bytes=4e6))
+    assert held.best.epoch_s > free.epoch_s
+    assert min(held.best.stripes[:3]) > 1
+    with pytest.raises(DataError, match="fits"):
+        optimise(MNIST, CLUSTER, JOB, Limits(2, memory_bytes=4e6))
+
+
+def test_limits_are_kept() -> None:
+    window = optimise(MNIST, CLUSTER, JOB, Limits(20, minibatch=(200, 500))).best
+    assert 2 <= window.n_replicas <= 5
+    assert optimise(MNIST, CLUSTER, JOB, Limits(20, staleness=2)).best.n_replicas <= 3
+    assert optimise(MNIST, CLUSTER, JOB, Limits(20, replicas=1)).best.n_servers == 0
+    with pytest.raises(DataError, match="window"):
+        optimise(MNIST, CLUSTER, JOB, Limits(20, minibatch=(101, 199)))
+
+
+def test_more_of_anything_never_hurts() -> None:
+    epochs = [optimise(MNIST, CLUSTER, JOB, Limits(machines)).best.epoch_s for machines in range(1, 25)]
+    assert (np.diff(epochs) <= 1e-12).all()
+    wide = dataclasses.replace(CLUSTER, bandwidth_bytes_per_s=4e9)
+    quick = dataclasses.replace(CLUSTER, muladd_s=CLUSTER.muladd_s / 2)
+    base = optimise(IMAGENET, CLUSTER, JOB, Limits(20)).best.epoch_s
+    assert optimise(IMAGENET, wide, JOB, Limits(20)).best.epoch_s < base
+    assert optimise(IMAGENET, quick, JOB, Limits(20)).best.epoch_s < base
