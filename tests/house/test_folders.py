@@ -31,7 +31,7 @@ FOLDERS = {
     "models": (".", "formula", "algebra", "online", "selection", "storage", "uncertainty", "validation", "inference", "estimators"),
     "models/estimators": (".", "members", "learning", "local", "stepwise", "choice"),
     "planning": (".", "search", "systems", "partition", "whole_run", "calibration"),
-    "report": ("text", "figures", "pages", "paper"),
+    "report": ("text", "figures", "pages", "systems", "paper"),
     "specs": ("network", ".", "importers", "kernels", "zoo"),
     "studies": (".", "kernels", "open_data", "trainer", "judgement", "paper", "parallel"),
     "studies/kernels": ("tables", "."),

@@ -70,13 +70,13 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 answer="mlperf.report.pages.model_answers:table_answer",
             ),
             "mlperf.training.collectives.exchange_model:ExchangeModel": View(
-                "mlperf.report.pages.exchange:exchange_sections", answer="mlperf.report.pages.exchange:exchange_answer"
+                "mlperf.report.systems.exchange:exchange_sections", answer="mlperf.report.systems.exchange:exchange_answer"
             ),
             "mlperf.training.quality.quality_model:QualityModel": View(
                 "mlperf.report.pages.quality:quality_sections", answer="mlperf.report.pages.model_answers:quality_answer"
             ),
             "mlperf.training.systems.server_model:ServerModel": View(
-                "mlperf.report.pages.servers:servers_sections", answer="mlperf.report.pages.servers:servers_answer"
+                "mlperf.report.systems.servers:servers_sections", answer="mlperf.report.systems.servers:servers_answer"
             ),
         },
         "report": {
@@ -97,15 +97,15 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 answer="mlperf.report.pages.answers:epoch_answer",
             ),
             "mlperf.planning.systems.prediction:SystemPrediction": View(
-                "mlperf.report.pages.systems:prediction_sections",
-                "mlperf.report.pages.systems:prediction_figure",
-                answer="mlperf.report.pages.systems:prediction_answer",
+                "mlperf.report.systems.systems:prediction_sections",
+                "mlperf.report.systems.systems:prediction_figure",
+                answer="mlperf.report.systems.systems:prediction_answer",
             ),
             "mlperf.planning.whole_run.result:WholeRun": View(
-                "mlperf.report.pages.whole_runs:whole_run_sections", answer="mlperf.report.pages.whole_runs:whole_run_answer"
+                "mlperf.report.systems.whole_runs:whole_run_sections", answer="mlperf.report.systems.whole_runs:whole_run_answer"
             ),
             "mlperf.planning.systems.fitted:FittedRows": View(
-                "mlperf.report.pages.systems:fitted_sections", answer="mlperf.report.pages.systems:fitted_answer"
+                "mlperf.report.systems.systems:fitted_sections", answer="mlperf.report.systems.systems:fitted_answer"
             ),
             "mlperf.planning.table_prediction:RowPredictions": View(
                 "mlperf.report.pages.table_rows:row_sections", answer="mlperf.report.pages.answers:rows_answer"
@@ -128,12 +128,12 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
         },
         "calibrate": {
             "mlperf.planning.calibration.foreign:Calibration": View(
-                "mlperf.report.pages.calibrations:calibration_sections",
-                answer="mlperf.report.pages.calibrations:calibration_answer",
+                "mlperf.report.systems.calibrations:calibration_sections",
+                answer="mlperf.report.systems.calibrations:calibration_answer",
             ),
             "mlperf.planning.calibration.foreign:CalibratedRows": View(
-                "mlperf.report.pages.calibrations:calibrated_sections",
-                answer="mlperf.report.pages.calibrations:calibrated_answer",
+                "mlperf.report.systems.calibrations:calibrated_sections",
+                answer="mlperf.report.systems.calibrations:calibrated_answer",
             ),
         },
         "search": {
@@ -143,7 +143,7 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 answer="mlperf.report.pages.answers:search_answer",
             ),
             "mlperf.planning.systems.search:SystemSearch": View(
-                "mlperf.report.pages.systems:search_sections", answer="mlperf.report.pages.systems:search_answer"
+                "mlperf.report.systems.systems:search_sections", answer="mlperf.report.systems.systems:search_answer"
             ),
             "mlperf.planning.search.machines:MachineSearch": View(
                 "mlperf.report.pages.searches:machines_sections",

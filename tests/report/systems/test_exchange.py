@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
-from mlperf.report.pages.exchange import exchange_answer, exchange_sections
+from mlperf.report.systems.exchange import exchange_answer, exchange_sections
 from mlperf.report.text.views import WIDE, section_text
 from mlperf.training.collectives.exchange_forms import FORMS
 from mlperf.training.collectives.train_exchange import train_exchange

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.planning.calibration.foreign import Calibration, apply_calibration, calibrate_tables
-from mlperf.report.pages.calibrations import calibrated_answer, calibration_answer, calibration_sections, errors_frame
+from mlperf.report.systems.calibrations import calibrated_answer, calibration_answer, calibration_sections, errors_frame
 
 
 def calibration(*, helps: bool = True) -> Calibration:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.report.pages.servers import servers_answer, servers_sections, speeds_sections
+from mlperf.report.systems.servers import servers_answer, servers_sections, speeds_sections
 from mlperf.systems.coupling.queues import closed_queue
 from mlperf.training.systems.server_fit import fit_servers
 from mlperf.training.systems.server_model import ServerModel

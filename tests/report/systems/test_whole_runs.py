@@ -9,7 +9,7 @@ from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.whole_run.epoch_times import EpochTimes
 from mlperf.planning.whole_run.result import WholeRun
 from mlperf.planning.whole_run.whole_run import WholeRunOptions, whole_run
-from mlperf.report.pages.whole_runs import parts_frame, whole_run_answer, whole_run_sections
+from mlperf.report.systems.whole_runs import parts_frame, whole_run_answer, whole_run_sections
 from mlperf.report.text.views import result_sections
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.prices import MachinePrice, PriceSpec

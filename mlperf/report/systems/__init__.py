@@ -1,0 +1,1 @@
+"""Pages of systems: predictions, fits, exchanges, servers, whole runs, calibrations."""
