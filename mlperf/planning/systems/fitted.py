@@ -138,13 +138,12 @@ def fitted_grid(model: SystemFit | ServerModel, sizes: Mapping[str, Sequence[flo
         hint = "Write the configurations as rows of a file: --rows configurations.csv."
         raise UsageError(f"got no {labels[0]}, which the model tells apart", hint=hint)
     if isinstance(model, SystemFit):
+        constant = {name: [low] for name, (low, high) in model.bounds.items() if low == high}
+        known |= {name: value for name, value in constant.items() if name not in known and name not in derived_from(known)}
         for name, (low, high) in model.bounds.items():
-            if name in known or name in derived_from(known):
-                continue
-            if low != high:
+            if name not in known and name not in derived_from(known):
                 given = FLAGS.get(name, f"--set {name}=VALUES")
                 raise UsageError(f"got no {name}, which was measured from {low:g} to {high:g}", hint=f"Name it: {given}.")
-            known[name] = [low]
     names = list(known)
     return pd.DataFrame(list(product(*known.values())), columns=names)
 

@@ -25,7 +25,8 @@ class Parts:
         self.components = tuple(SystemComponent(name, "step", "work", name, needed=needed) for name in names)
 
     def solve(self, times: Any, run: Any) -> Solution:
-        raise AssertionError("never solved")
+        """Nothing couples."""
+        return Solution({"epoch_s": np.sum(list(times.values()), axis=0), "mean_minibatch_size": run["subbatch_size"]}, {})
 
 
 @pytest.fixture

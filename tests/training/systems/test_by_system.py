@@ -1,0 +1,55 @@
+"""Each system is trained by the table that it knows, and by no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mlperf.core.errors import UsageError
+from mlperf.training.collectives.exchange_model import ExchangeModel
+from mlperf.training.systems.by_system import train_for_system
+from mlperf.training.systems.server_model import ServerModel
+from mlperf.training.systems.system_fit import SystemFit
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Columns for all three kinds of models: steps of 1 to 8 GPUs, speeds of as many workers, exchanges among them."""
+    rows = pd.DataFrame({"n_gpus": np.repeat([1, 2, 4, 8], 3), "size_bytes": np.tile([1e4, 1e6, 1e8], 4)})
+    rows = rows.assign(
+        n_workers=rows["n_gpus"],
+        subbatch_size=np.tile([8, 16, 32], 4),
+        step_s=0.01 * np.tile([8, 16, 32], 4) + 0.02 * (rows["n_gpus"] - 1) / rows["n_gpus"],
+        updates_per_s=np.minimum(10.0 * rows["n_gpus"], 45.0),
+        exchange_s=1e-4 + 2e-9 * rows["size_bytes"] * (rows["n_gpus"] - 1) / rows["n_gpus"] + 1e-5 * rows["n_gpus"],
+    )
+    path = tmp_path / "table.csv"
+    rows[rows["n_gpus"] > 1].to_csv(path, index=False)
+    return path
+
+
+def test_a_table_trains_what_is_asked_for(table: Path) -> None:
+    assert isinstance(train_for_system(table, "data-parallel"), SystemFit)
+    assert isinstance(train_for_system(table, "data-parallel", component="exchange"), ExchangeModel)
+    servers = train_for_system(table, "parameter-server")
+    assert isinstance(servers, ServerModel)
+    assert servers.provenance["data_sha256"][str(table)]
+
+
+@pytest.mark.parametrize(
+    ("system", "options", "told"),
+    [
+        ("sprint", {}, "to train on a table"),
+        ("stale-synchronous", {}, "to train on a table"),
+        ("data-parallel", {"component": "forward"}, "expected 'exchange'"),
+        ("data-parallel", {"features": ["n_gpus"]}, "got features"),
+        ("parameter-server", {"factors": ["n_gpus"]}, "got factors"),
+        ("pipeline", {"component": "exchange", "groups": "n_gpus"}, "got groups"),
+    ],
+)
+def test_what_a_system_does_not_know_is_refused(table: Path, system: str, options: dict, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        train_for_system(table, system, **options)
