@@ -117,7 +117,7 @@ class _Search:
     found: dict[tuple[int, int, int], Found] = field(default_factory=dict)
     programmes: int = 0
     states_kept: int = 0
-    gap: float = 0.0
+    least_s: dict[int, float] = field(default_factory=dict)
 
     @property
     def best(self) -> Found | None:
@@ -182,7 +182,14 @@ def optimise(table: LayerTable, constants: Constants, job: PartitionJob, limits:
             hint="More machines, or more memory.",
         )
     rest = sorted((each for each in search.found.values() if each is not best), key=lambda each: each.epoch_s)
-    return Optimum(best, tuple(rest), search.programmes, search.states_kept, search.gap, excluded)
+    return Optimum(best, tuple(rest), search.programmes, search.states_kept, gap_of(search, best, candidates), excluded)
+
+
+def gap_of(search: _Search, best: Found, candidates: Mapping[int, IntArray]) -> float:
+    """By how much the epoch might still be shorter: 0 unless the memory binds, where only a bound is known."""
+    bounds = [epochs_of(tau, n, candidates[n], search)[1].min() for n, tau in search.least_s.items() if np.isfinite(tau)]
+    gap = best.epoch_s / min([best.epoch_s, *bounds]) - 1.0
+    return float(gap) if gap > CLOSE - 1.0 else 0.0
 
 
 def with_cores(constants: Constants, cores: int) -> Constants:
@@ -241,8 +248,8 @@ def _best_first(search: _Search, candidates: Mapping[int, IntArray], bounds: dic
         counts = left.pop(n_workers)
         limit = _useful_tau(search, n_workers, counts)
         path = _solve(search, n_workers, limit)
-        reached = path.sample_s if path is not None else limit
-        if path is not None:
+        reached = search.least_s[n_workers]
+        if path is not None and path.sample_s <= limit * CLOSE:
             _record(search, path, n_workers, counts)
         # tau cannot rise with more workers: fewer cannot do better than this.
         for n in left:
@@ -253,9 +260,12 @@ def _best_first(search: _Search, candidates: Mapping[int, IntArray], bounds: dic
 
 def _useful_tau(search: _Search, n_workers: int, counts: IntArray) -> float:
     """The largest tau that is of use: of a known plan on so many workers, or one that would beat the best."""
+    if np.isfinite(search.limits.memory_bytes):
+        # Neither the known plans nor what they bound need to fit the memory.
+        return np.inf
     known = min(_uniform_taus(search, n_workers), default=np.inf)
     best = search.best
-    if best is None or np.isfinite(search.limits.memory_bytes):
+    if best is None:
         return float(known)
     _, at_zero = epochs_of(0.0, n_workers, counts, search)
     periods = best.epoch_s * counts * search.job.minibatch_size / search.job.dataset_size
@@ -280,6 +290,8 @@ def _solve(search: _Search, n_workers: int, limit: float) -> Path | None:
     """The cheapest plan that fits the memory; with the dual bound as gap where the limit binds."""
     path = _path(search, n_workers, limit)
     memory = search.limits.memory_bytes
+    # Dearer than the limit, a path is only the best of the states that were kept.
+    search.least_s[n_workers] = limit if path is None else min(path.sample_s, limit)
     if path is None or not np.isfinite(memory) or held_bytes(search, path) <= memory:
         return path
     bound, low, high = path.sample_s, 0.0, path.sample_s / memory
@@ -293,7 +305,7 @@ def _solve(search: _Search, n_workers: int, limit: float) -> Path | None:
         middle = 0.5 * (low + high)
         charged = _path(search, n_workers, np.inf, middle)
         if charged is None:
-            return None
+            break
         held = held_bytes(search, charged)
         bound = max(bound, charged.sample_s - middle * memory)
         if held <= memory:
@@ -302,8 +314,7 @@ def _solve(search: _Search, n_workers: int, limit: float) -> Path | None:
                 fitting = Path(true, charged.stripes, charged.copies, charged.states_kept)
         else:
             low = middle
-    if fitting is not None:
-        search.gap = max(search.gap, fitting.sample_s / bound - 1.0)
+    search.least_s[n_workers] = np.inf if fitting is None else bound
     return fitting
 
 
