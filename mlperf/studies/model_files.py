@@ -48,6 +48,7 @@ MODEL_FILES: Mapping[str, ModelFile] = MappingProxyType(
         "exchange": ModelFile(
             "mlperf.training.collectives.exchange_model:ExchangeModel", "of an exchange", "Give it to mlperf train --exchange."
         ),
+        "mlperf-servers": ModelFile("mlperf.training.systems.server_model:ServerModel", "of parameter servers", TRAINED),
         "mlperf-quality": ModelFile(
             "mlperf.training.quality.quality_model:QualityModel", "of epochs to an accuracy", "Give it to mlperf search --quality."
         ),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from made_once import Once
 
 LIMITS = read_limits(Path(__file__).with_name("open_data.toml"), TASKS)
-N_GOALS = 390
+N_GOALS = 426
 COVERAGE = "coverage in domain"
 MISSED = {
     *(("T1", subject, COVERAGE) for subject in ("A8 KNL", "A9 KNL", "A9 1080Ti", "A9 M40", "D3 P100")),
@@ -48,6 +48,9 @@ QUICK = [
     ("A10", "TITAN RTX"),
     ("B1", "Titan X"),
     ("B2", "training"),
+    ("C1", "KNL"),
+    ("C8", "1 MiB and more"),
+    ("C8", "2 KiB and more"),
     ("C13", "SimuMax A100"),
     ("D1", "P100"),
     ("D1", "K80"),
@@ -132,6 +135,19 @@ def test_baselines_are_the_published_ones(run: Run) -> None:
         assert 100 * found[method].mape == pytest.approx(mape, abs=0.06)
     found = {one.part: one for one in run("B2", "inference").scores}
     assert [100 * one.mape for one in found.values()] == pytest.approx([5.1, 7.5], abs=0.06)
+
+
+def test_forms_of_an_all_reduce_have_their_published_errors(run: Run) -> None:
+    """Up to 32 GPUs to 64, from 1 MiB and from 2 KiB on: paper, two-level with ramp, as at 32; each row of one machine left out."""
+    for part, mape in (("1 MiB and more", (37, 5.9, 7.6)), ("2 KiB and more", (63, 13.5, 19))):
+        found = {one.method: 100 * one.mape for one in run("C8", part).scores}
+        assert [found[name] for name in ("paper", "two-level with ramp", "as at 32")] == pytest.approx(mape, abs=0.6)
+    found = {(one.part, one.method): 100 * one.mape for one in run("C1", "KNL").scores}
+    assert found["each row left out", "paper"] == pytest.approx(22.9, abs=0.06)
+    assert found["largest count left out", "paper"] == pytest.approx(17.1, abs=0.06)
+    (note, *_) = run("C1", "KNL").notes
+    assert "0.977 about the mean" in note
+    assert "0.985 about zero" in note
 
 
 def test_selection_of_collinear_features_reproduces_the_criterion(run: Run) -> None:

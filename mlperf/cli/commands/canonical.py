@@ -9,7 +9,7 @@ import click
 
 from mlperf.cli.framework.options import output_options, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import FOLDER, Words
+from mlperf.cli.framework.values import FOLDER, NEW_FILE, Words
 
 CODES = ("blas", "scalar")
 
@@ -18,6 +18,7 @@ Examples:
   mlperf collect canonical -- -o constants --quick
   mlperf collect canonical -- -o constants --code scalar
   mlperf collect canonical -- -o constants --rounds 20
+  mlperf collect canonical -- -o constants --constants constants.toml --latency 5e-6 --bandwidth 6e9
 
 Runs the innermost loops of layers alone on a core: forward, backward and update of fully connected, convolutional and pooling
 segments of many sizes, the addition of a server, and the same loops in as many processes as there are cores. These are the loops of
@@ -39,10 +40,17 @@ the loopback, and its rows say so.
 @click.option("--quick", is_flag=True, help="A quarter of the sizes, three rounds: some ten seconds.")
 @click.option("--rounds", type=click.IntRange(min=1), help="Visits of every loop.  [default: 10]")
 @click.option("--code", type=Words(CODES), default="blas", help="Products by BLAS, or loops compiled by numba.")
+@click.option(
+    "--constants", "constants_file", type=NEW_FILE, help="TOML file for the fitted constants, as mlperf optimize reads them."
+)
+@click.option("--latency", "latency_s", type=float, metavar="SECONDS", help="Of the network, where network.csv is not there.")
+@click.option("--bandwidth", "bytes_per_s", type=float, metavar="BYTES/S", help="Of the network, where network.csv is not there.")
 @click.option("--threads", "most_threads", type=click.IntRange(min=1), help="Processes at once.  [default: one a core]")
 @seed_option
 @output_options
-def canonical(show: Show, **options: Any) -> None:
+def canonical(
+    constants_file: Path | None, latency_s: float | None, bytes_per_s: float | None, show: Show, **options: Any
+) -> None:  # fmt: skip
     """Measure multiply-adds by working set, activations, error terms, interference of cores and a server's additions."""
     from mlperf.collect.canonical import CanonicalRequest, collect_canonical
 
@@ -50,6 +58,14 @@ def canonical(show: Show, **options: Any) -> None:
     measured = collect_canonical(request, show_progress=show.progress_shown)
     for flag in measured.flags:
         show.note(flag)
+    if constants_file is not None:
+        from mlperf.specs.constants import write_constants
+        from mlperf.training.systems.canonical_fit import fit_constants
+        from mlperf.training.systems.machine_constants import machine_constants
+
+        found = machine_constants(fit_constants(request.out), constants_file.stem, latency_s=latency_s, bytes_per_s=bytes_per_s)
+        write_constants(found, constants_file)
+        show.note(f"{constants_file}: network {found.source}")
     show(measured, seed=request.seed)
 
 

@@ -16,8 +16,6 @@ Examples:
   mlperf collect ddp -- -o runs --quick
   mlperf collect ddp -- -o runs --cnn my.toml --processes 1,2,4 --subbatch 8,16,32
   mlperf collect ddp -- -o runs --engine torch --processes 1,2
-  mlperf train runs/exchange.csv -o exchange.json
-  mlperf train runs/runs.csv --system data-parallel -o model.json
 
 Every process has a replica of the network and reads its part of the same samples; gradients are summed by an MPI all-reduce (torch:
 gloo) once a step. Processes beyond the cores wait for the times of real steps instead of computing (--wait auto), and exchange for

@@ -17,10 +17,10 @@ Examples:
   mlperf collect ps -- -o runs --cnn digits-fc --plan 1x1x1/1x1x1/1x1x1 --replicas 2 --servers 1 --exchange synchronous
   mlperf collect ps -- -o emulated --plans plans.toml --wait compute,network --code scalar
 
-A plan is stripes x copies x threads of every layer with work of its own, from the input up. Workers and servers are MPI ranks; gradients
-are real, and so is the accuracy. --wait lets segments take the time that the trainer's own loops take alone, and messages that of a
-network, both slowed down, so that a few cores can host many ranks: every row says so. plans.toml holds [[configurations]] with
-cnn, plan, n_replicas, n_servers, exchange and minibatch_size. The same command goes on where it was stopped.
+A plan is stripes x copies x threads of every layer with work of its own, from the input up. Workers and servers are MPI ranks;
+gradients are real, and so is the accuracy. --wait lets segments take the time that the trainer's own loops take alone, and messages
+that of a network, both slowed down, so that a few cores can host many ranks: every row says so. plans.toml holds [[configurations]]
+with cnn, plan, n_replicas, n_servers, exchange and minibatch_size. The same command goes on where it was stopped.
 """
 
 
@@ -36,7 +36,7 @@ cnn, plan, n_replicas, n_servers, exchange and minibatch_size. The same command 
 @click.option("--repeats", type=click.IntRange(min=1), default=2, help="Runs of each configuration.")
 @click.option("--minibatches", type=click.IntRange(min=2), default=8, help="Length of a run, mini-batches of each replica.")
 @click.option("--epochs", type=click.IntRange(min=0), default=5, help="Passes over the data behind the accuracy.")
-@click.option("--learning-rate", type=float, default=0.05, help="Step for a mean gradient.")
+@click.option("--learning-rate", type=float, default=0.01, help="Step for a mean gradient.")
 @click.option("--code", type=Words(("blas", "scalar")), default="blas", help="Products by BLAS, or loops compiled by numba.")
 @click.option("--wait", default="", help="Parts to wait for: compute, or compute,network.")
 @click.option("--latency", "latency_s", type=float, default=5e-6, metavar="SECONDS", help="Of the network waited for.")
@@ -46,9 +46,7 @@ cnn, plan, n_replicas, n_servers, exchange and minibatch_size. The same command 
 @click.option("--mpiexec", metavar="COMMAND", help="Launcher with its options.  [default: mpiexec]")
 @seed_option
 @output_options
-def ps(
-    cnn: str, plans: tuple[str, ...], plans_file: Path | None, wait: str, latency_s: float, bytes_per_s: float, show: Show, **options: Any
-) -> None:  # fmt: skip
+def ps(cnn: str, plans: tuple[str, ...], plans_file: Path | None, wait: str, show: Show, **options: Any) -> None:
     """Train with replicas, stripes, copies, threads and parameter servers, and measure how long an epoch takes."""
     from mlperf.collect.servers import EmulatedNetwork, ServersRequest, run_servers, shipped_nets
     from mlperf.collect.servers.configuration import configuration_from
@@ -56,6 +54,7 @@ def ps(
     from mlperf.specs import find_cnn
 
     named = {name: options.pop(name) for name in ("n_replicas", "n_servers", "exchange", "minibatch_size")}
+    network = EmulatedNetwork(options.pop("latency_s"), 0.0, options.pop("bytes_per_s"))
     cnns = shipped_nets()
     if cnn not in cnns:
         found = find_cnn(cnn)
@@ -65,7 +64,7 @@ def ps(
     request = ServersRequest(
         configurations=tuple(configurations),
         waits=tuple(part.strip() for part in wait.split(",") if part.strip()),
-        network=EmulatedNetwork(latency_s, 0.0, bytes_per_s),
+        network=network,
         cnns=cnns,
         **options,
     )

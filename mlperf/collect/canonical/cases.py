@@ -115,13 +115,12 @@ def call_of(case: Case) -> Call:
         weights, received = values(case.sizes[0]), values(case.sizes[0])
         return Call(lambda: np.add(weights, received, out=weights), case.sizes[0], 0, 2.0 * VALUE_BYTES * case.sizes[0])
     loops = loops_of(case.code, case.kind, case.sizes)
-    n_in = case.sizes[0] if case.kind == "fc" else int(np.prod(case.sizes[:3]))
-    x, delta = values(n_in), values(loops.n_neurons)
+    x, delta = values(loops.n_inputs), values(loops.n_neurons)
     out, saved = loops.forward(x)
     gradient: Floats = np.zeros_like(loops.weights)
     runs: dict[str, tuple[Callable[[], object], int]] = {
         "forward": (lambda: loops.forward(x), loops.n_neurons),
-        "backward": (lambda: error_terms(loops.backward(delta, saved).ravel(), x), n_in),
+        "backward": (lambda: error_terms(loops.backward(delta, saved).ravel(), x), loops.n_inputs),
         "product": (lambda: loops.backward(delta, saved), 0),
         "update": (lambda: loops.update(delta, saved, gradient), 0),
         "error": (lambda: error_terms(delta, out.ravel()), loops.n_neurons),

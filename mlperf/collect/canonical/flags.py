@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 
@@ -30,13 +32,13 @@ def unstable(rows: pd.DataFrame) -> list[str]:
     alone = rows[(rows["n_threads"] == 1) & (rows["round"] > 0)]
     grouped = alone.groupby(["kind", "pass", "n_connections", "n_neurons"])["time_s"]
     # 1.25 standard errors of the mean are one of the median; 1.96 of them its half-width.
-    half = 1.96 * 1.25 * grouped.std(ddof=1) / np.sqrt(grouped.size()) / grouped.median()
-    n_wide = int((half > HALF_WIDTH).sum())
+    spread, size, middle = (np.asarray(each, dtype=float) for each in (grouped.std(ddof=1), grouped.size(), grouped.median()))
+    half = 1.96 * 1.25 * spread / np.sqrt(size) / middle
+    n_wide = int(np.sum(half > HALF_WIDTH))
     if not n_wide:
         return []
-    return [
-        f"{n_wide} of {len(half)} loops vary by more than 2 % of their median (worst {half.max():.0%}): measure on an idle machine"
-    ]
+    worst = f"(worst {np.nanmax(half):.0%})"
+    return [f"{n_wide} of {len(half)} loops vary by more than 2 % of their median {worst}: measure on an idle machine"]
 
 
 def falling_cost(rows: pd.DataFrame) -> list[str]:
@@ -61,7 +63,7 @@ def falling_gain(rows: pd.DataFrame) -> list[str]:
         gain[int(str(count))] = int(str(count)) / float((both["time_s"] / both["time_s_alone"]).median())
     counts = sorted(gain)
     return [
-        f"{more} processes do {gain[more]:.2f} times the work of one, {fewer} did {gain[fewer]:.2f} times: they lack cores or memory"
-        for fewer, more in zip(counts, counts[1:], strict=False)
+        f"{more} processes do {gain[more]:.2f} times the work of one, {fewer} did {gain[fewer]:.2f} times: too few cores"
+        for fewer, more in pairwise(counts)
         if gain[more] < EFFICIENCY_FALL * gain[fewer]
     ]

@@ -23,12 +23,15 @@ class Loops(Protocol):
         Multiply-adds of each pass (comparisons of a pool).
     n_neurons : int
         Outputs.
+    n_inputs : int
+        Values that are read.
     weights : array, shape (rows, columns)
         With the biases; shape (0, 0) where the layer has none.
     """
 
     n_connections: int
     n_neurons: int
+    n_inputs: int
     weights: Floats
 
     def forward(self, x: Floats) -> tuple[Floats, Saved]:
@@ -53,7 +56,8 @@ class DenseLoops:
     def __init__(self, weights: Floats) -> None:
         self.weights = weights
         self.n_neurons, n_columns = weights.shape
-        self.n_connections = self.n_neurons * (n_columns - 1)
+        self.n_inputs = n_columns - 1
+        self.n_connections = self.n_neurons * self.n_inputs
 
     def forward(self, x: Floats) -> tuple[Floats, Saved]:
         """tanh(W x + b); keeps x with a one behind it."""
@@ -90,6 +94,7 @@ class ConvLoops:
         self.rows, self.width = rows, width
         self.out_rows, self.out_width = rows - kernel + 1, width - kernel + 1
         self.maps_in = (weights.shape[0] - 1) // kernel**2
+        self.n_inputs = rows * width * self.maps_in
         n_places = self.out_rows * self.out_width
         self.n_neurons = n_places * weights.shape[1]
         self.n_connections = n_places * (weights.shape[0] - 1) * weights.shape[1]
@@ -137,6 +142,7 @@ class PoolLoops:
         self.out_rows, self.out_width = rows // size, width // size
         self.n_neurons = self.out_rows * self.out_width * maps
         self.n_connections = self.n_neurons * size**2
+        self.n_inputs = rows * width * maps
         self.weights: Floats = np.zeros((0, 0), dtype=np.float32)
 
     def _windows(self, x: Floats) -> Floats:

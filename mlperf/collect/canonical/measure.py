@@ -179,7 +179,8 @@ def measure_together(request: CanonicalRequest, most: int, progress: Bar | Silen
         for n_threads in (1, count):
             times_s = [statistics.median(blocks) for blocks in together_s(cases, n_threads)]
             sample = {**sample, "round": 0 if n_threads == 1 else 1}
-            table.add([row_of(*pair, time_s, n_threads, sample) for *pair, time_s in zip(cases, calls, times_s, strict=True)])
+            measured = zip(cases, calls, times_s, strict=True)
+            table.add([row_of(case, call, time_s, n_threads, sample) for case, call, time_s in measured])
         table.flush()
         progress.advance()
 

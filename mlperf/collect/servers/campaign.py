@@ -170,9 +170,11 @@ def run_launch(study: Study, launch: list[tuple[Configuration, int]]) -> list[di
     load = load_average()
     run_ranks(study.launcher, max(run.configuration.n_ranks for run in runs), folder, MODULE)
     table = GrowingTable(request.out, "ps_runs", SERVER_TABLES)
-    rows = [row_of(study, run, repeat, load) for run, (_, repeat) in zip(runs, launch, strict=True)]
-    table.add(rows)
-    table.flush()
+    rows = []
+    for run, (_, repeat) in zip(runs, launch, strict=True):
+        rows.append(row_of(study, run, repeat, load))
+        table.add(rows[-1:])
+        table.flush()
     return rows
 
 
@@ -229,6 +231,6 @@ def protocol(request: ServersRequest) -> dict[str, Any]:
         "waits": list(request.waits),
         "minibatches": request.minibatches,
         "learning_rate": request.learning_rate,
-        "accuracy": f"after {request.epochs} passes; beyond the run's own mini-batches by real gradients in a set order, without a clock",
+        "accuracy": f"after {request.epochs} passes; beyond the run's own mini-batches by real gradients, without a clock",
         "left_out": "the first mini-batch of every replica, and what ran while not all replicas did",
     }

@@ -38,8 +38,8 @@ class Run:
     code : str
         ``blas`` or ``scalar``.
     waits : Mapping
-        Seconds to draw from, by ``"layer pass"`` with layers counted from 0, and ``"add"`` for one value of a server; empty: nothing
-        is waited for.
+        Seconds to draw from, by ``"layer pass"`` with layers counted from 0, and ``"add"`` for one value of a server; empty where
+        nothing is waited for.
     link : tuple of float
         Latency, latency of each further thread, seconds of a byte; empty: the real network.
     limit_s : float

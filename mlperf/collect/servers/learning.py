@@ -147,9 +147,17 @@ def accuracy(net: Net, weights: Floats, images: Floats, labels: IntArray) -> flo
 
 
 def go_on(
-    net: Net, configuration: Configuration, weights: Floats, images: Floats, labels: IntArray, *, rate: float, delay: int, n_updates: int,
+    net: Net,
+    configuration: Configuration,
+    weights: Floats,
+    images: Floats,
+    labels: IntArray,
+    *,
+    rate: float,
+    delay: int,
+    n_updates: int,
     seed: int,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """Weights after ``n_updates`` further mini-batches of all replicas together, real gradients in a set order, no clock.
 
     Parameters

@@ -206,19 +206,20 @@ def check_functions(cnn: CnnSpec) -> None:
 
 def shipped_nets(names: Sequence[str] = ("digits-fc", "digits-conv")) -> dict[str, CnnSpec]:
     """The networks that need no file: fully connected on 8 x 8 digits, and a convolution on the same enlarged to 16 x 16."""
-    tanh = {"kind": "activation", "function": "tanh"}
-
-    def fc(number: int, n_maps: int) -> tuple[Layer, Layer]:
-        return Layer(f"fc{number}", "fc", n_maps=n_maps), Layer(f"tanh{number}", **tanh)  # type: ignore[arg-type]
-
-    found = {
-        "digits-fc": CnnSpec("digits-fc", 1, 8, (*fc(1, 1024), *fc(2, 1024), *fc(3, 10))),
-        "digits-conv": CnnSpec(
-            "digits-conv", 1, 16,
-            (
-                Layer("conv1", "conv", n_maps=16, filter_size=5), Layer("tanh1", **tanh),  # type: ignore[arg-type]
-                Layer("pool1", "pool", filter_size=2), *fc(2, 1536), *fc(3, 768), *fc(4, 10),
-            ),
-        ),
-    }  # fmt: skip
+    dense = (*_dense(1, 1024), *_dense(2, 1024), *_dense(3, 10))
+    conv = (
+        Layer("conv1", "conv", n_maps=16, filter_size=(5, 5)),
+        _tanh(1),
+        Layer("pool1", "pool", filter_size=(2, 2), stride=(2, 2)),
+        *(*_dense(2, 1536), *_dense(3, 768), *_dense(4, 10)),
+    )
+    found = {"digits-fc": CnnSpec("digits-fc", 1, (8, 8), dense), "digits-conv": CnnSpec("digits-conv", 1, (16, 16), conv)}
     return {name: found[name] for name in names}
+
+
+def _dense(number: int, n_maps: int) -> tuple[Layer, Layer]:
+    return Layer(f"fc{number}", "fc", n_maps=n_maps), _tanh(number)
+
+
+def _tanh(number: int) -> Layer:
+    return Layer(f"tanh{number}", "activation", function="tanh")

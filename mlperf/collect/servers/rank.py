@@ -19,7 +19,7 @@ from mlperf.collect.servers.exchange import Exchange
 from mlperf.collect.servers.job import DATA, Run, read_job
 from mlperf.collect.servers.layout import Layout, common, shards
 from mlperf.collect.servers.net import net_of
-from mlperf.collect.servers.segments import segments_of
+from mlperf.collect.servers.segments import segments_of, warm
 from mlperf.collect.servers.server import Server
 from mlperf.collect.servers.wire import Link, Wire
 from mlperf.collect.servers.worker import Draw, Worker
@@ -67,7 +67,7 @@ def run_all(folder: Path, comm: Any) -> None:
 
 
 def run_one(run: Run, folder: Path, comm: Any, sleeper: Sleeper, images: Floats, labels: Any) -> None:
-    """This rank's part of one run, and its records."""
+    """Take part in one run, and write the records."""
     sleeper.overshoots_s.clear()
     wire = Wire(comm, run.limit_s)
     link = Link(*run.link) if run.link else None
@@ -100,6 +100,7 @@ def train(run: Run, worker: Worker, images: Floats, labels: Any) -> None:
     replica = worker.first_rank // worker.layout.n_workers
     rng = np.random.default_rng((run.seed, replica))
     targets = np.eye(worker.layout.net.layers[-1].rows, dtype=np.float32)
+    warm(worker.segments)
     worker.wire.meet()
     worker.ends_s.append(time.perf_counter())
     for _ in range(run.n_minibatches):

@@ -78,7 +78,7 @@ class ServersRequest:
     repeats: int = 2
     minibatches: int = 8
     epochs: int = 5
-    learning_rate: float = 0.05
+    learning_rate: float = 0.01
     code: str = "blas"
     waits: tuple[str, ...] = ()
     network: EmulatedNetwork = field(default_factory=EmulatedNetwork)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -73,6 +73,16 @@ class Segment:
         for each in self.gradients:
             each[...] = 0.0
         return total
+
+
+def warm(segments: Sequence[Segment | None]) -> None:
+    """Run every thread's loops once on zeros, so that nothing is compiled, loaded or allocated for the first time later on."""
+    for segment in segments:
+        for loops, gradient in zip(segment.loops, segment.gradients, strict=True) if segment is not None else ():
+            out, saved = loops.forward(np.zeros(loops.n_inputs, dtype=np.float32))
+            delta = error_terms(np.zeros(out.size, dtype=np.float32), out.ravel())
+            loops.backward(delta, saved)
+            loops.update(delta, saved, gradient)
 
 
 def segments_of(layout: Layout, worker: int, weights: Floats, code: str) -> list[Segment | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +13,7 @@ from mlperf.collect.protocol.clocks import load_average
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.collect.servers.configuration import Configuration
 from mlperf.collect.servers.net import Net
+from mlperf.core.errors import DataError
 from mlperf.datasets.dictionary.server_schema import SERVER_TABLES
 
 PASSES = {
@@ -21,6 +22,7 @@ PASSES = {
     "pool": ("forward", "product"),
 }
 ADDED = "server"
+NAMES = ("cnn", "layer", "n_stripes", "pass", "n_threads")
 Key = tuple[str, str, int, str, int]
 
 
@@ -53,7 +55,7 @@ def measure_segments(folder: Path, cases: dict[Key, Case]) -> None:
         for key, blocks in zip(todo, together_s([cases[key] for key in todo], n_threads), strict=True):
             for number, time_s in enumerate(blocks, start=1):
                 sequence += 1
-                names = dict(zip(("cnn", "layer", "n_stripes", "pass", "n_threads"), key, strict=True))
+                names = dict(zip(NAMES, key, strict=True))
                 table.add([{**names, "time_s": time_s, **sample, "round": number, "sequence": sequence}])
         table.flush()
 
@@ -77,13 +79,29 @@ def waits_of(rows: pd.DataFrame, configuration: Configuration, net: Net, time_sc
     time_scale : float
         Factor on all.
     """
-    keyed = rows.groupby(["cnn", "layer", "n_stripes", "pass", "n_threads"])["time_s"]
-    rounds = {key: tuple(float(time_scale * each) for each in part) for key, part in keyed}
+    rounds: dict[Key, tuple[float, ...]] = {}
+    for *key, time_s in rows[[*NAMES, "time_s"]].itertuples(index=False, name=None):
+        rounds[tuple(key)] = (*rounds.get(tuple(key), ()), float(time_scale * time_s))
     found = {}
     for number, (layer, plan) in enumerate(zip(net.layers, configuration.plan, strict=True)):
         for direction in PASSES[layer.kind]:
-            found[f"{number} {direction}"] = rounds[(net.name, layer.name, plan.n_stripes, direction, plan.n_threads)]
+            found[f"{number} {direction}"] = taken(rounds, (net.name, layer.name, plan.n_stripes, direction, plan.n_threads))
     if configuration.n_servers:
         size = -(-net.n_params // configuration.n_servers)
-        found["add"] = tuple(each / size for each in rounds[(net.name, ADDED, configuration.n_servers, "add", 1)])
+        found["add"] = tuple(each / size for each in taken(rounds, (net.name, ADDED, configuration.n_servers, "add", 1)))
     return found
+
+
+def taken(rounds: Mapping[Key, tuple[float, ...]], key: Key) -> tuple[float, ...]:
+    """The rounds of one segment.
+
+    Raises
+    ------
+    DataError
+        There are none.
+    """
+    if key not in rounds:
+        cnn, layer, n_stripes, direction, n_threads = key
+        got = f"got no rounds of {layer}, {n_stripes} stripes, {direction}, {n_threads} threads"
+        raise DataError(f"{got}, expected some", place=f"segments of {cnn}", hint="A wait is a measured round, never made up.")
+    return rounds[key]

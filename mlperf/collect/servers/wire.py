@@ -1,4 +1,4 @@
-"""Messages between ranks: bytes with the moment of sending in front, received by polling with sleeps; and a link that is waited for."""
+"""Messages between ranks: the moment of sending in front, received by polling with sleeps; and a link that is waited for."""
 
 from __future__ import annotations
 

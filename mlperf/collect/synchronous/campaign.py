@@ -272,22 +272,24 @@ def store_run(study: Study, launch: Launch, counts: dict[str, Any], found: dict[
     mode, n_params = study.request.mode(launch.n_processes), study.cnns[counts["cnn"]].n_params
     told = {
         "mode": mode,
+        "overlap": 0,
+        "input_overlap": 0,
         "n_params": n_params,
         "size_bytes": FP32_BYTES * n_params,
         "dataset_size": study.dataset_sizes[counts["cnn"]],
         "overshoot_s": max(float(np.median(found["overshoot_s"])), 0.0),
         "loss": float(found["loss"].mean()),
     }
-    row = counts | told | run_row(found["laps_s"])
+    row = counts | told | run_row(found["marks_s"])
     study.runs.add([row])
     study.rows.append({name: row[name] for name in SHOWN})
     if launch.n_processes == 1 and mode == REAL:
-        keep_rounds(rounds_path(study, counts["cnn"], counts["subbatch_size"]), found["laps_s"])
+        keep_rounds(rounds_path(study, counts["cnn"], counts["subbatch_size"]), found["marks_s"])
 
 
-def keep_rounds(path: Path, laps_s: Any) -> None:
+def keep_rounds(path: Path, marks_s: Any) -> None:
     """Add the steps of one process to those that are kept."""
-    parts = parts_of_steps(laps_s)
+    parts = parts_of_steps(marks_s)
     before: dict[str, Any] = {}
     if path.exists():
         with np.load(path) as stored:

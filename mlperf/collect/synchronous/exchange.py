@@ -13,12 +13,18 @@ from mlperf.collect.cnn_engine.builder import Array
 from mlperf.core.errors import InterruptedRun
 from mlperf.core.extras import require
 
+REST_S = 1e-3
+
 
 class Exchange(Protocol):
     """What a process needs of the others."""
 
     def meet(self) -> None:
         """Wait until every process is here."""
+        ...
+
+    def start_together(self) -> None:
+        """Wait until every process is here and can begin at the same time."""
         ...
 
     def sum(self, values: Array) -> None:
@@ -55,6 +61,12 @@ class MpiExchange:
     def meet(self) -> None:
         """A barrier."""
         self._finish(self._comm.Ibarrier()) if self._yields else self._comm.Barrier()
+
+    def start_together(self) -> None:
+        """A barrier; and a short sleep where those that leave it first would keep the cores from the others."""
+        self.meet()
+        if self._yields:
+            time.sleep(REST_S)
 
     def sum(self, values: Array) -> None:
         """All-reduce in place."""
@@ -105,6 +117,10 @@ class GlooExchange:
     def meet(self) -> None:
         """A barrier."""
         self._dist.barrier()
+
+    def start_together(self) -> None:
+        """A barrier; gloo waits without spinning."""
+        self.meet()
 
     def sum(self, values: Array) -> None:
         """All-reduce in place: torch sees the array's own memory."""

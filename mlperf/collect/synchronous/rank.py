@@ -83,13 +83,13 @@ def run_setting(
     )
     timed = train_steps(work, exchange, rows, job.n_processes, job.run_s)
     overshoot_s = float(np.median(sleeper.overshoots_s)) if sleeper.overshoots_s else 0.0
-    laps = exchange.gather(timed.laps_s)
+    marks = exchange.gather(timed.marks_s)
     ends = exchange.gather(np.array([timed.loss, overshoot_s]))
     sums = exchange.gather(np.array([zlib.crc32(work.weights().tobytes())], dtype=np.float64))
-    if laps is not None and ends is not None and sums is not None:
+    if marks is not None and ends is not None and sums is not None:
         if np.ptp(sums) > 0.0:
             raise InterruptedRun(f"{cnn.name}, sub-batch {subbatch_size}: replicas have different weights", place="all-reduce")
-        store(folder / f"run-{cnn.name}-{subbatch_size}.npz", laps_s=laps, loss=ends[:, 0], overshoot_s=ends[:, 1])
+        store(folder / f"run-{cnn.name}-{subbatch_size}.npz", marks_s=marks, loss=ends[:, 0], overshoot_s=ends[:, 1])
 
 
 def work_of(job: DdpJob, cnn: CnnSpec, subbatch_size: int, images: Any, labels: Any, rank: int, sleeper: Sleeper) -> Work:

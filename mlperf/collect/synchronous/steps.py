@@ -12,20 +12,23 @@ from mlperf.collect.synchronous.exchange import Exchange
 from mlperf.collect.synchronous.work import Work
 from mlperf.core.arrays import FloatArray, IntArray
 
-LAPS = ("input", "forward", "backward", "pack", "exchange", "update")
-"""What is timed in a step, in order."""
+MARKS = ("begin", "input", "forward", "backward", "pack", "exchange", "update")
+"""Readings of the performance counter in a step: at its begin, and at the end of each part."""
+BEFORE, AFTER = MARKS.index("pack"), MARKS.index("exchange")
 N_WARM_UP, N_TRIED = 3, 5
 LEAST_STEPS, MOST_STEPS = 10, 5000
-EXCHANGE_S, MOST_EXCHANGES = 0.15, 200
+EXCHANGE_S, MOST_EXCHANGES = 0.3, 100
+OTHER_BYTES = 2**24
+"""What a process reads between two isolated exchanges: a step, too, leaves other data in the caches."""
 Rows = Callable[[int], IntArray]
 """Samples of this process in a step."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timed:
-    """Timed steps of one process: laps, shape (n_steps, 6), seconds in the order of `LAPS`; loss of the last step."""
+    """Timed steps of one process: `MARKS`, shape (n_steps, 7), seconds of this machine's clock; loss of the last step."""
 
-    laps_s: FloatArray
+    marks_s: FloatArray
     loss: float
 
 
@@ -78,21 +81,28 @@ def train_steps(work: Work, exchange: Exchange, rows: Rows, n_processes: int, ru
     for each in drawn:
         marks, loss = synchronous_step(work, exchange, each, n_processes)
         found.append(marks)
-    return Timed(np.diff(np.array(found), axis=1), loss)
+    return Timed(np.array(found), loss)
 
 
 def isolated_exchange(exchange: Exchange, size_bytes: int) -> FloatArray:
-    """Times of one process for the sum of a vector of ``size_bytes``, all processes starting together; shape (n_exchanges,)."""
-    values = np.zeros(size_bytes // 4, dtype=np.float32)
+    """Begin and end in one process of sums of a vector of ``size_bytes``, all starting together; shape (n_exchanges, 2), seconds.
 
-    def once() -> float:
-        exchange.meet()
-        start_s = time.perf_counter()
+    Before each of them the process reads `OTHER_BYTES` and writes its vector, as a step does: right after another exchange of the
+    same memory it would take half as long.
+    """
+    values, other = np.zeros(size_bytes // 4, dtype=np.float32), np.zeros(OTHER_BYTES // 4, dtype=np.float32)
+
+    def once() -> tuple[float, float, float]:
+        before_s = time.perf_counter()
+        other.sum()
+        values.fill(0.0)
+        exchange.start_together()
+        begin_s = time.perf_counter()
         exchange.sum(values)
-        return time.perf_counter() - start_s
+        return begin_s, time.perf_counter(), before_s
 
     for _ in range(N_WARM_UP):
         once()
-    usual_s = exchange.agree(float(np.median([once() for _ in range(N_TRIED)])))
+    usual_s = exchange.agree(float(np.median([end_s - before_s for _, end_s, before_s in (once() for _ in range(N_TRIED))])))
     n_exchanges = int(np.clip(np.ceil(EXCHANGE_S / max(usual_s, 1e-9)), LEAST_STEPS, MOST_EXCHANGES))
-    return np.array([once() for _ in range(n_exchanges)])
+    return np.array([once()[:2] for _ in range(n_exchanges)])

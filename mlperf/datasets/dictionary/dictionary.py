@@ -69,7 +69,8 @@ def describe_columns(table: str | None = None) -> DataDictionary:
     Parameters
     ----------
     table : str, optional
-        Name of the table, of a campaign of networks, of a trainer, of canonical benchmarks or of contractions; by default all of a campaign of networks.
+        Name of the table, of a campaign of networks, of a trainer, of canonical benchmarks or of contractions; by default all of a
+        campaign of networks.
 
     Raises
     ------

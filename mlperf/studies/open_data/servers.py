@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def score_counts(device: str, folder: Path | None) -> TaskResult:
     train, test = rows[is_train], rows[~is_train]
     fold = Fold("counts between", np.flatnonzero(is_train), np.flatnonzero(~is_train))
     trial = Trial("D1", device, rows[["cnn", "n_workers"]], rows[SPEED].to_numpy(), [fold], 2, groups=rows["cnn"].to_numpy())
-    started = pd.Timestamp.now()
+    started = time.process_time()
     model = queue_of(train, 0.0)
     told = {
         QUEUE: answer(model.predict(test)),
@@ -55,12 +56,9 @@ def score_counts(device: str, folder: Path | None) -> TaskResult:
         PERFECT: rule(by_count(train, test, 1) * test["n_workers"].to_numpy()),
         CONSTANT: rule(by_count(train, test, 8) / 8 * test["n_workers"].to_numpy()),
     }
-    spent = (pd.Timestamp.now() - started).total_seconds()
+    spent = time.process_time() - started
     scores = [scored(trial, name, role, told[name], test[SPEED].to_numpy(), spent) for name, role in ROLES.items()]
-    return TaskResult(tuple(scores), findings("D1", device, scores), (*saturation_notes(model), COUNT_NOTE))
-
-
-COUNT_NOTE = "constant efficiency: the speed of a worker among 8"
+    return TaskResult(tuple(scores), findings("D1", device, scores), tuple(saturation_notes(model, device)))
 
 
 def queue_of(train: pd.DataFrame, service_scv: float, features: Sequence[str] = ()) -> ServerModel:
@@ -100,16 +98,15 @@ def findings(task: str, device: str, scores: Sequence[Score]) -> tuple[Finding, 
     return (*(Finding(task, device, f"{name}: MAPE", mape) for name, mape in by_name.items()), ratio)
 
 
-def saturation_notes(model: ServerModel) -> list[str]:
+def saturation_notes(model: ServerModel, device: str) -> list[str]:
     """Think and service time of every network with standard errors, and where the server is full."""
     notes = []
     for fit in model.fits:
         errors = 1e3 * model.sigma * np.sqrt(np.diag(fit.covariance))
         think = f"think time {1e3 * fit.think_s:.1f} +- {errors[0]:.1f} ms"
         service = f"service {1e3 * fit.service_s:.2f} +- {errors[1]:.2f} ms"
-        notes.append(
-            f"{', '.join(fit.labels)}: {think}, {service}, the server is full from {fit.saturation_workers:.1f} workers on"
-        )
+        full = f"the server is full from {fit.saturation_workers:.1f} workers on"
+        notes.append(f"{device}, {', '.join(fit.labels)}: {think}, {service}, {full}")
     return notes
 
 
@@ -118,18 +115,22 @@ def score_unseen(device: str, folder: Path | None) -> TaskResult:
     rows = speed_rows(device, folder)
     told: dict[str, list[Told]] = {name: [] for name in ROLES}
     tests, folds = [], []
+    started = time.process_time()
     for fold in leave_one_group_out(rows["cnn"].to_numpy()):
         own = rows.iloc[fold.test]
         others = rows.iloc[fold.train]
+        train = others[others["n_workers"].isin(TRAINED)]
         test = own[own["n_workers"] > 1]
-        for name, said in told_of_unseen(others[others["n_workers"].isin(TRAINED)], own, test).items():
+        for name, said in told_of_unseen(train, own, test).items():
             told[name].append(said)
-        folds.append(Fold(fold.name, fold.train, test.index.to_numpy()))
+        folds.append(Fold(fold.name, train.index.to_numpy(), test.index.to_numpy()))
         tests.append(test[SPEED].to_numpy())
     groups = rows["cnn"].to_numpy()
     trial = Trial("D2", device, rows[["cnn", "n_workers"]], rows[SPEED].to_numpy(), folds, len(FEATURES), groups=groups)
     measured = np.concatenate(tests)
-    scores = [scored(trial, name, role, joined(told[name]), measured, NAN) for name, role in ROLES.items()]
+    scores = [
+        scored(trial, name, role, joined(told[name]), measured, time.process_time() - started) for name, role in ROLES.items()
+    ]
     each = [
         Finding("D2", device, f"{fold.name}: MAPE", float(np.abs(said[0] / test - 1.0).mean()))
         for fold, said, test in zip(folds, told[QUEUE], tests, strict=True)
@@ -178,8 +179,8 @@ def score_checkpoints(_: str, folder: Path | None) -> TaskResult:
     tried: tuple[tuple[str, str, Callable[[], object]], ...] = (
         ("a + b MB", "default", lambda: NonNegativeOLS(["checkpoint_mb"], n_draws=0)),
         ("a + b MB, OLS", "linear", lambda: StepwiseOLS(terms=["checkpoint_mb"], max_steps=0, report="none")),
-        (PERFECT, "baseline", lambda: NonNegativeOLS(["checkpoint_mb"], fit_intercept=False, n_draws=0)),
-        (CONSTANT, "baseline", lambda: NonNegativeOLS(["0 * checkpoint_mb"], n_draws=0)),
+        ("in proportion to MB", "baseline", lambda: NonNegativeOLS(["checkpoint_mb"], fit_intercept=False, n_draws=0)),
+        ("the mean", "baseline", lambda: NonNegativeOLS(["0 * checkpoint_mb"], n_draws=0)),
     )
     scores = tuple(score(Method(name, role, make, has_interval=role != "baseline"), trial) for name, role, make in tried)  # type: ignore[arg-type]
     whole = NonNegativeOLS(["checkpoint_mb"], n_draws=0).fit(trial.X, y)

@@ -127,7 +127,7 @@ ONE_OF_SERIES = "leave one network out within device and library; repeated measu
 ROWS_AND_COUNT = "each row left out; the largest count of ranks left out"
 EACH_ROW = "half precision, median over campaigns; each row left out"
 TO_64 = "up to 32 GPUs train, 64 test; eight GPUs a machine"
-COUNTS = "every network by itself: 1, 4, 8 workers train, 2, 3, 5, 6, 7 test"
+COUNTS = "every network by itself: 1, 4, 8 workers train, 2, 3, 5, 6, 7 test (constant efficiency: that of 8)"
 UNSEEN = "leave one network out: its service time from the others' features, its think time from its own speed on one worker"
 ONE_CNN_OUT = "100 rows; leave one network out"
 ONE_CNN = "mean over the repetitions of each of 20 CNNs; leave one CNN out; unweighted"
@@ -159,7 +159,7 @@ _TASKS = (
     Task("C13", "A foreign predictor calibrated on a few measured rows", (("simumax", "a100_pcie"),), ONE_ROW, (), score_calibration,
          sets=(SIMULATOR,)),
     Task("D1", "Asynchronous workers at one server are a closed queue", SPEEDS[:1], COUNTS, SERVED, score_counts),
-    Task("D2", "The same of a network that never ran on more than one worker", SPEEDS, UNSEEN, (), score_unseen, sets=UNSEEN_DEVICES),
+    Task("D2", "A network that never ran on more than one worker", SPEEDS, UNSEEN, (), score_unseen, sets=UNSEEN_DEVICES),
     Task("D3", "Selection among collinear features", (("cmdare", "single_worker"),), ONE_CNN, WORKERS, score_selections),
     Task("D4", "A checkpoint takes a + b MB", (("cmdare", "checkpoints"),), ONE_CNN_OUT, (), score_checkpoints, sets=(STORAGE,)),
     Task("T1", "What the command makes of these tables with stated terms", COMMANDED, "those of the tasks named", (), score_stated,

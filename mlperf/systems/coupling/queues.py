@@ -89,12 +89,12 @@ def closed_queue(think_s: Any, service_s: Any, n_workers: Any, service_scv: Any 
     shape = workers.shape
     # From many workers to few, so that those still in the recursion are always the first ones.
     order = np.argsort(-workers.ravel(), kind="stable")
-    flat = [each.ravel()[order] for each in (think, service, scv)]
+    z, s, c2 = (each.ravel()[order] for each in (think, service, scv))
     counts = workers.ravel()[order].astype(np.int64)
     response = np.empty(len(order))
     for start in range(0, len(order), BLOCK):
         part = slice(start, start + BLOCK)
-        response[order[part]] = _responses(*(each[part] for each in flat), counts[part])
+        response[order[part]] = _responses(z[part], s[part], c2[part], counts[part])
     return queue_of(think, service, workers, response.reshape(shape))
 
 
@@ -129,7 +129,7 @@ def saturation_workers(think_s: Any, service_s: Any) -> FloatArray:
     Kleinrock (1976), Queueing Systems II, section 4.12.
     """
     think, service = np.broadcast_arrays(np.asarray(think_s, float), np.asarray(service_s, float))
-    return np.divide(think + service, service, out=np.full(service.shape, np.inf), where=service > 0.0)
+    return np.asarray(np.divide(think + service, service, out=np.full(service.shape, np.inf), where=service > 0.0))
 
 
 def throughput_bounds(think_s: Any, service_s: Any, n_workers: Any) -> tuple[FloatArray, FloatArray]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError, UsageError
-from mlperf.systems.base.system import Setting, Solution, System, SystemComponent, checked_run, checked_times
-from mlperf.systems.coupling.checkpoints import checkpoint_factor, daly_interval_s
+from mlperf.systems.base.system import Setting, Solution, System, SystemComponent, checked_run, checked_times, refusals
+from mlperf.systems.coupling.checkpoints import checkpoint_factor, optimal_interval_s
 from mlperf.systems.coupling.input_stall import input_stall
 from mlperf.systems.coupling.mixed_speeds import slowest_mean_s
 
@@ -80,6 +80,10 @@ class Wrapped:
         names = {each.name for each in self.own.components}
         mine = {name: value for name, value in times.items() if name.removesuffix("_s").removesuffix("_std") in names}
         return {name: value for name, value in times.items() if name not in mine}, checked_times(self.own, mine)
+
+    def refusals(self, run: Mapping[str, FloatArray]) -> dict[str, BoolArray]:
+        """Why configurations cannot run: what the system inside says."""
+        return refusals(self.inside, run)
 
     def needs(self, name: str) -> None:
         """Refuse a system inside that lacks an output.
@@ -150,7 +154,7 @@ class Checkpoints(Wrapped):
         inner, mine = self.split(times)
         found, sizes = self.inside.solve(inner, run), checked_run(self.own, run)
         mtbf = sizes["mtbf_node_s"] / sizes["n_nodes"]
-        asked, best = sizes["checkpoint_every_s"], daly_interval_s(mine["checkpoint"], mtbf)
+        asked, best = sizes["checkpoint_every_s"], optimal_interval_s(mine["checkpoint"], mtbf)
         free = (asked == 0.0) & ((mine["checkpoint"] == 0.0) | np.isinf(mtbf))
         if (free & (mine["checkpoint"] == 0.0) & np.isfinite(mtbf)).any():
             raise DataError("got no interval and checkpoints that cost nothing, expected checkpoint_every_s or checkpoint_s")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.systems.base.exchange import FORM_NAMES
+from mlperf.systems.base.system import System
 from mlperf.systems.coupling.schedules import INTERLEAVED, SCHEDULES
 from mlperf.systems.data_parallel.memory import memory_risk
 
@@ -127,15 +129,21 @@ RULES = (
 )
 
 
+def with_settings(system: System, run: Mapping[str, Any]) -> dict[str, FloatArray]:
+    """The columns of a run and the system's settings that it leaves out, at their defaults: what the functions below look at."""
+    columns = {**{setting.name: setting.default for setting in system.settings}, **run}
+    return {name: np.asarray(value, dtype=np.float64) for name, value in columns.items()}
+
+
 def configuration_refusals(run: Run) -> dict[str, BoolArray]:
     """Where configurations cannot run, by reason; only reasons that can apply to the columns of the run.
 
     Parameters
     ----------
     run : mapping of str to array
-        Columns that broadcast to shape (n_configs,), settings with their values. ``minibatch_size`` (samples of a step that must be
-        met), ``n_heads``, ``n_params`` with ``device_memory_bytes`` and what `memory_of_run` reads are checked where they are;
-        with ``memory_relative_std`` the probability of running out, at most ``most_memory_risk`` (0.5: the estimate must fit).
+        Columns that broadcast to shape (n_configs,), settings with their values (`with_settings`). Checked where they are there:
+        ``minibatch_size`` (samples of a step that must be met), ``n_heads``, and ``n_params`` with ``device_memory_bytes`` and what
+        `memory_of_run` reads; with ``memory_relative_std`` the probability of running out may be ``most_memory_risk`` (0.5).
 
     Returns
     -------

@@ -12,6 +12,7 @@ from mlperf.systems.base.collectives import message_s
 from mlperf.systems.base.exchange import Links, exchange_by_number_s, exchange_s
 from mlperf.systems.base.system import Setting, Solution, SystemComponent
 from mlperf.systems.coupling.pipeline import uniform_makespan
+from mlperf.systems.coupling.pipeline_jitter import jitter_excess_s, makespan_std_s
 from mlperf.systems.coupling.schedules import INTERLEAVED, SCHEDULES
 from mlperf.systems.data_parallel import step as shared
 from mlperf.systems.data_parallel.columns import links_of, n_workers, needed_column
@@ -40,6 +41,7 @@ EXCHANGE = SystemComponent(
     ("n_params / (stages * tensor)", "log2(n_gpus)"),
 )
 BUBBLE = SystemComponent("bubble", shared.STEP, "coupling", "wait of the mean stage for micro-batches to come and go")
+JITTER = SystemComponent("jitter", shared.STEP, "coupling", "stages that wait for one another because passes vary")
 SETTINGS = (
     Setting("stages", 1.0, "pipeline stages", 1.0),
     Setting("tensor", 1.0, "GPUs that share every layer of a stage", 1.0),
@@ -95,7 +97,7 @@ def replica_exchange_of(question: shared.Asked, n_parts: FloatArray) -> FloatArr
         return question.seconds["exchange"]
     size = needed_column(run, "gradient_bytes", "exchange") / (run["stages"] * run["tensor"]) / n_parts
     local = np.maximum(np.minimum(run["n_gpus_per_node"] / run["tensor"], copies), 1.0)
-    links, sharing = links_of(run, "exchange"), np.minimum(run["n_gpus_per_node"], run["n_gpus_per_node"] / local)
+    links, sharing = links_of(run, "exchange"), run["n_gpus_per_node"] / local
     shared_links = Links(
         links.latency_s,
         links.bandwidth_bytes_per_s / sharing,
@@ -111,7 +113,8 @@ def replica_exchange_of(question: shared.Asked, n_parts: FloatArray) -> FloatArr
 class PipelineParallel:
     """Replicas of a pipeline whose stages are shared by tensor groups; all replicas sum their gradients after the last micro-batch.
 
-    step = makespan(m, s; forward, backward, transfer) + exposed exchange + optimizer + overhead + E(input stall) + E(max) - mean.
+    step = makespan(m, s; forward, backward, transfer) + exposed exchange + optimizer + overhead + E(input stall) + E(max) - mean,
+    and the jitter of stages that wait for one another at every micro-batch.
 
     Notes
     -----
@@ -128,7 +131,7 @@ class PipelineParallel:
     def components(self) -> tuple[SystemComponent, ...]:
         """Of one micro-batch or step on one GPU, and the waits that follow from them."""
         own = (FORWARD, BACKWARD, TENSOR_EXCHANGE, TRANSFER, EXCHANGE, shared.OPTIMIZER, shared.OVERHEAD)
-        return (shared.INPUT, *own, BUBBLE, *shared.COUPLED)
+        return (shared.INPUT, *own, BUBBLE, JITTER, *shared.COUPLED)
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -153,6 +156,9 @@ class PipelineParallel:
         transfer = np.where(sizes["stages"] > 1.0, transfer_of(question), 0.0)
         makespan = _makespan(forward, backward, sizes, transfer)
         ideal = _makespan(forward, backward, sizes, np.zeros(()))
+        spread = _pass_spread(question)
+        gap = _gap(sizes) * (forward + backward)
+        jitter = jitter_excess_s(*spread, sizes["stages"], m, sizes["schedule"], gap)
         exchange = np.where(replicas(sizes) > 1.0, replica_exchange_of(question, sizes["n_buckets"]), 0.0)
         parts = {
             "forward": m * seconds["forward"],
@@ -161,6 +167,7 @@ class PipelineParallel:
             "tensor_exchange": m * (2.0 + again) * pass_sums,
             "transfer": makespan - ideal,
             "bubble": ideal - m * (forward + backward),
+            "jitter": jitter,
             "exchange": backward_with_exchange(backward, exchange, sizes) - backward,
             "optimizer": seconds["optimizer"],
             "overhead": seconds["overhead"],
@@ -171,7 +178,23 @@ class PipelineParallel:
         step = shared.Step(
             parts, own, ("tensor_exchange", "transfer", "exchange"), m, samples, _flags(question, transfer, forward), outputs
         )
-        return shared.solution(question, step)
+        whole = np.sqrt(makespan_std_s(*spread, sizes["stages"], m) ** 2 + shared.tail_variance_s2(question))
+        return shared.solution(question, step, whole, replicas(sizes) * sizes["tensor"])
+
+
+def _pass_spread(question: shared.Asked) -> tuple[FloatArray, FloatArray]:
+    # Of one forward and one backward pass; a step's spread is that of all micro-batches in one stage.
+    seconds, zero = question.seconds, np.zeros(())
+    if "step_std" in seconds:
+        each = seconds["step_std"] / np.sqrt(2.0 * question.run["micro_batches"])
+        return each, each
+    return seconds.get("forward_std", zero), seconds.get("backward_std", zero)
+
+
+def _gap(run: Mapping[str, FloatArray]) -> FloatArray:
+    # How much longer the last stage takes than each of the others, in passes of the mean stage.
+    imbalance, stages = np.minimum(run["stage_imbalance"], run["stages"]), run["stages"]
+    return np.asarray(np.where(stages > 1.0, imbalance - (stages - imbalance) / np.maximum(stages - 1.0, 1.0), 0.0))
 
 
 def _makespan(forward: FloatArray, backward: FloatArray, run: Mapping[str, FloatArray], transfer: FloatArray) -> FloatArray:

@@ -167,17 +167,35 @@ def _exposed(
     forward_s: FloatArray, backward_s: FloatArray, gather: FloatArray, exchange: FloatArray, run: Mapping[str, FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
     count, whole = run["accumulation"], run["zero_stage"] >= 3.0
-    layers, ahead = run["n_layers"], run["prefetch"]
     if whole.any():
-        before = sharded_end_s(forward_s, gather, 0.0, layers, ahead) - forward_s
-        both = sharded_end_s(backward_s, gather, exchange, layers, ahead) - backward_s
-        gathered = sharded_end_s(backward_s, gather, 0.0, layers, ahead) - backward_s
+        nothing = np.zeros(())
+        before = _pass_end_s(forward_s, gather, nothing, run) - forward_s
+        both = _pass_end_s(backward_s, gather, exchange, run) - backward_s
+        gathered = _pass_end_s(backward_s, gather, nothing, run) - backward_s
         in_layers = (count * (before + gathered), count * np.maximum(both - gathered, 0.0))
     else:
         in_layers = (np.zeros(()), np.zeros(()))
     rounds = np.where(run["zero_stage"] >= 2.0, count, 1.0)
     behind = rounds * (backward_with_exchange(backward_s, exchange, run) - backward_s)
     return np.where(whole, in_layers[0], gather), np.where(whole, in_layers[1], behind)
+
+
+def _pass_end_s(compute_s: FloatArray, gather: FloatArray, reduce_: FloatArray, run: Mapping[str, FloatArray]) -> FloatArray:
+    slowed = slowed_layers_s(compute_s, gather + reduce_, run["n_layers"], run["prefetch"], run["overlap_slowdown"])
+    return sharded_end_s(slowed, gather, reduce_, run["n_layers"], run["prefetch"])
+
+
+def slowed_layers_s(
+    compute_s: FloatArray, stream_s: FloatArray, n_layers: FloatArray, prefetch: FloatArray, slowdown: FloatArray
+) -> FloatArray:
+    """Computation of all layers when kernels take ``slowdown`` times as long while the stream is busy; seconds.
+
+    Every layer but one computes while the stream carries what the others need: at most slowdown times a layer's time, at most
+    (1 - 1/slowdown) of the stream's longer. Without prefetch nothing runs beside a message.
+    """
+    layers, slow = np.asarray(n_layers, float), np.asarray(slowdown, float)
+    longer = np.minimum((slow - 1.0) * compute_s, stream_s * (1.0 - 1.0 / slow)) / layers
+    return np.asarray(compute_s + np.where(np.asarray(prefetch) > 0.0, (layers - 1.0) * longer, 0.0))
 
 
 def _sent_bytes(run: Mapping[str, FloatArray]) -> FloatArray:

@@ -126,12 +126,18 @@ def step_spread_s(question: Asked, loads: FloatArray) -> FloatArray:
     seconds = question.seconds
     if "step_std" in seconds:
         return seconds["step_std"]
-    of_passes = [seconds[f"{name}_std"] ** 2 for name in ("forward", "backward") if f"{name}_std" in seconds]
-    of_steps = [seconds[f"{name}_std"] ** 2 for name in ("optimizer", "overhead") if f"{name}_std" in seconds]
-    return np.asarray(np.sqrt(loads * sum(of_passes, np.zeros(())) + sum(of_steps, np.zeros(()))))
+    passes = [seconds[f"{name}_std"] ** 2 for name in ("forward", "backward") if f"{name}_std" in seconds]
+    return np.asarray(np.sqrt(loads * sum(passes, np.zeros(())) + tail_variance_s2(question)))
 
 
-def solution(question: Asked, step: Step, n_independent: FloatArray | None = None) -> Solution:
+def tail_variance_s2(question: Asked) -> FloatArray:
+    """Variance of what comes once a step, optimizer and overhead; seconds squared."""
+    seconds = question.seconds
+    parts = [seconds[f"{name}_std"] ** 2 for name in ("optimizer", "overhead") if f"{name}_std" in seconds]
+    return np.asarray(sum(parts, np.zeros(())))
+
+
+def solution(question: Asked, step: Step, spread_s: FloatArray | None = None, n_independent: FloatArray | None = None) -> Solution:
     """Input stall, the wait for the slowest, and all outputs.
 
     Parameters
@@ -140,6 +146,8 @@ def solution(question: Asked, step: Step, n_independent: FloatArray | None = Non
         Times and run.
     step : Step
         What a worker does.
+    spread_s : array, optional
+        Standard deviation of a worker's step, seconds; None: :func:`step_spread_s`.
     n_independent : array, optional
         Workers whose steps vary independently; None: all.
 
@@ -151,7 +159,7 @@ def solution(question: Asked, step: Step, n_independent: FloatArray | None = Non
     """
     run, seconds = question.run, question.seconds
     core = np.asarray(sum(step.parts_s.values()))
-    spread = step_spread_s(question, step.loads)
+    spread = step_spread_s(question, step.loads) if spread_s is None else spread_s
     load = step.loads * seconds["input"] / run["loader_workers"]
     load_std = np.sqrt(step.loads / run["loader_workers"]) * seconds.get("input_std", np.zeros(()))
     stall = np.where(run["input_overlap"] > 0.0, input_stall(core, load, spread, load_std), load)

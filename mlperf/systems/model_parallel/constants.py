@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -34,6 +35,8 @@ class Constants(Shown):
     cache_bytes : float
         Where above 0, C_muladd is the first of ``muladd_s`` for the part of the working set that the cache holds and the last for
         the rest.
+    of_kinds : mapping of str to (array, array, float)
+        Working sets, C_muladd and cache of kinds of layers that have their own.
 
     Raises
     ------
@@ -55,6 +58,7 @@ class Constants(Shown):
     add_s: float
     value_bytes: float = 4.0
     cache_bytes: float = 0.0
+    of_kinds: Mapping[str, tuple[FloatArray, FloatArray, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("working_set_bytes", "muladd_s", "interference", "latency_s"):
@@ -78,11 +82,12 @@ class Constants(Shown):
         """Threads that a machine can run."""
         return len(self.interference)
 
-    def muladd_of(self, working_set: FloatArray) -> FloatArray:
-        """C_muladd of working sets in bytes, seconds."""
-        held = np.asarray(working_set, dtype=np.float64)
-        if self.cache_bytes > 0.0:
-            hit = np.minimum(1.0, self.cache_bytes / np.maximum(held, 1e-300))
-            return np.asarray(hit * self.muladd_s[0] + (1.0 - hit) * self.muladd_s[-1])
-        at = np.log(np.maximum(held, 1e-300))
-        return np.asarray(np.interp(at, np.log(self.working_set_bytes), self.muladd_s))
+    def muladd_of(self, working_set: FloatArray, kind: str = "") -> FloatArray:
+        """C_muladd of working sets in bytes, seconds; of a kind of layer where that has its own."""
+        own = (self.working_set_bytes, self.muladd_s, self.cache_bytes)
+        sizes, muladd_s, cache_bytes = self.of_kinds.get(kind, own)
+        held = np.maximum(np.asarray(working_set, dtype=np.float64), 1e-300)
+        if cache_bytes > 0.0:
+            hit = np.minimum(1.0, cache_bytes / held)
+            return np.asarray(hit * muladd_s[0] + (1.0 - hit) * muladd_s[-1])
+        return np.asarray(np.interp(np.log(held), np.log(sizes), muladd_s))

@@ -47,13 +47,15 @@ def segment_passes(table: LayerTable, layer: int, n_stripes: IntArray, constants
     Yan, Ruwase, He, Chilimbi (KDD 2015), eqs. 5, 7 and 8.
     """
     part = share(table.rows[layer], n_stripes)
-    muladd_s = constants.muladd_of(working_set_bytes(table, layer, n_stripes, constants.value_bytes))
+    held = working_set_bytes(table, layer, n_stripes, constants.value_bytes)
+    muladd_s = constants.muladd_of(held, table.kind[layer])
     neurons = table.n_neurons[layer] * part
     above = table.n_connections[layer + 1] if layer + 1 < table.n_layers else 0.0
+    above_s = constants.muladd_of(held, table.kind[layer + 1]) if layer + 1 < table.n_layers else muladd_s
     own = muladd_s * table.n_connections[layer] * part
     return Passes(
         own + constants.act_s * neurons,
-        muladd_s * above * part + constants.err_s * neurons,
+        above_s * above * part + constants.err_s * neurons,
         own if table.n_params[layer] > 0 else np.zeros_like(own),
     )
 

@@ -11,7 +11,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.systems.base.system import Setting, Solution, SystemComponent, checked_run, checked_times
 from mlperf.systems.coupling.mixed_queue import mixed_queue
 from mlperf.systems.coupling.queues import closed_queue, saturation_workers
-from mlperf.systems.parameter_server.components import COMPONENTS, SETTINGS, Loads, server_loads
+from mlperf.systems.parameter_server.components import COMPONENTS, SETTINGS, Loads, server_loads, solution_of
 
 OUTPUTS = (
     "epoch_s",
@@ -55,7 +55,7 @@ class ParameterServerSystem:
         step = loads.n_workers / updates
         outputs = {
             "epoch_s": sizes["dataset_size"] / samples,
-            "mean_minibatch_size": np.broadcast_to(sizes["subbatch_size"], samples.shape),
+            "mean_minibatch_size": sizes["subbatch_size"],
             "samples_per_s": samples,
             "updates_per_s": updates,
             "mean_staleness": loads.n_workers - 1.0,
@@ -65,7 +65,8 @@ class ParameterServerSystem:
             "saturation_workers": full,
         }
         flags = {"saturated": loads.n_workers > full, "mixed": _mixed(loads)}
-        return Solution(outputs, _breakdown(seconds, sizes, loads, updates, wait), flags)
+        breakdown = _breakdown(seconds, sizes, loads, updates, wait)
+        return solution_of(outputs, breakdown, flags, (*seconds.values(), *sizes.values()))
 
 
 def _mixed(loads: Loads) -> BoolArray:
@@ -77,7 +78,7 @@ def _updates(loads: Loads) -> tuple[FloatArray, FloatArray]:
     is_mixed = _mixed(loads)
     think = np.where(loads.n_slow > 0.0, loads.slow_work_s, loads.work_s)
     queue = closed_queue(think, loads.service_s, loads.n_workers, loads.service_scv)
-    updates, wait = queue.throughput_per_s.copy(), queue.wait_s.copy()
+    updates, wait = np.array(queue.throughput_per_s), np.array(queue.wait_s)
     if is_mixed.any():
         thinks = np.stack([loads.work_s[is_mixed], loads.slow_work_s[is_mixed]], axis=-1)
         counts = np.stack([(loads.n_workers - loads.n_slow)[is_mixed], loads.n_slow[is_mixed]], axis=-1)

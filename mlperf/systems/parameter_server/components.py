@@ -1,24 +1,24 @@
-"""What workers and parameter servers do: the component table and settings of both systems, and what a server's queue sees of them."""
+"""What workers and parameter servers do: component table and settings of both systems, and what the queue sees of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
-from mlperf.systems.base.system import Setting, SystemComponent
+from mlperf.systems.base.system import Setting, Solution, SystemComponent
 
 # fmt: off
 COMPONENTS = (
-    #               name       activity  kind        meaning                                                candidates
+    #               name       activity  kind        meaning                                            candidates
     SystemComponent("compute", "worker", "work",     "forward and backward of one sub-batch",
-                    ("subbatch_size", "subbatch_size * n_flops"), needed=True),
-    SystemComponent("pull",    "worker", "transfer", "fetching the weights, which no other worker waits for", ("n_params", "n_params / n_servers")),
-    SystemComponent("push",    "server", "transfer", "one gradient through the network of one server",       ("n_params", "n_tensors")),
-    SystemComponent("apply",   "server", "critical", "one update of all weights by one server",              ("n_params", "n_tensors")),
+                    ("subbatch_size", "subbatch_size * n_flops"), True),
+    SystemComponent("pull",    "worker", "transfer", "fetching the weights; nobody else waits",          ("n_params",)),
+    SystemComponent("push",    "server", "transfer", "one gradient through the network of one server",   ("n_params", "n_tensors")),
+    SystemComponent("apply",   "server", "critical", "one update of all weights by one server",          ("n_params", "n_tensors")),
 )
 SETTINGS = (
     Setting("n_servers",      1.0, "servers, each with its part of the weights", 1.0),
@@ -57,6 +57,21 @@ class Loads:
         """Squared coefficient of variation of the service time; 0 where there is no service."""
         square = self.service_s**2
         return np.divide(self.service_std_s**2, square, out=np.zeros(np.shape(square)), where=square > 0.0)
+
+
+def solution_of(
+    outputs: Mapping[str, FloatArray],
+    breakdown_s: Mapping[str, Mapping[str, FloatArray]],
+    flags: Mapping[str, BoolArray],
+    inputs: Iterable[FloatArray],
+) -> Solution:
+    """The solution with every array of the shape that times and run broadcast to."""
+    shape = np.broadcast_shapes(*(value.shape for value in inputs))
+    return Solution(
+        {name: np.broadcast_to(value, shape) for name, value in outputs.items()},
+        {name: {key: np.broadcast_to(value, shape) for key, value in part.items()} for name, part in breakdown_s.items()},
+        {name: np.broadcast_to(value, shape) for name, value in flags.items()},
+    )
 
 
 def server_loads(times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Loads:

@@ -13,7 +13,7 @@ from mlperf.core.errors import DataError
 from mlperf.systems.base.system import Setting, Solution, SystemComponent, checked_run, checked_times
 from mlperf.systems.coupling.queues import closed_queue
 from mlperf.systems.coupling.slowest import MOST_VARIATION, larger_of, slowest_factor, slowest_spread
-from mlperf.systems.parameter_server.components import COMPONENTS, SETTINGS, Loads, server_loads
+from mlperf.systems.parameter_server.components import COMPONENTS, SETTINGS, Loads, server_loads, solution_of
 from mlperf.systems.parameter_server.stale import CLOSED_VARIATION, stale_factor
 
 OUTPUTS = (
@@ -61,7 +61,7 @@ class StaleSynchronousSystem:
         """
         seconds, sizes = checked_times(self, times), checked_run(self, run)
         loads = server_loads(seconds, sizes)
-        bound = np.broadcast_to(sizes["staleness_bound"], np.broadcast_shapes(sizes["staleness_bound"].shape, loads.work_s.shape))
+        bound = sizes["staleness_bound"]
         if (bound != np.floor(bound)).any():
             raise DataError(
                 f"got {float(bound[bound != np.floor(bound)].ravel()[0]):g}, expected 0, 1, 2, ...", place="staleness_bound"
@@ -70,7 +70,7 @@ class StaleSynchronousSystem:
         alone = np.where(loads.n_slow > 0.0, loads.slow_work_s, loads.work_s) + loads.service_s
         served = np.where(bound < 1.0, _burst(loads), _drained(loads))
         step = np.maximum(own, served)
-        minibatch = sizes["subbatch_size"] * loads.n_workers * np.ones(step.shape)
+        minibatch = sizes["subbatch_size"] * loads.n_workers
         outputs = {
             "epoch_s": sizes["dataset_size"] / minibatch * step,
             "mean_minibatch_size": minibatch,
@@ -82,11 +82,12 @@ class StaleSynchronousSystem:
             "server_utilisation": np.minimum(loads.n_workers * loads.service_s / step, 1.0),
         }
         flags = {
-            "varied": np.broadcast_to(variation > CLOSED_VARIATION, step.shape),
+            "varied": variation > CLOSED_VARIATION,
             "server_bound": served > own,
             "contended_mixture": _is_mixed(loads) & (bound > 0.0) & (outputs["server_utilisation"] > LEAST_CONTENTION),
         }
-        return Solution(outputs, _breakdown(seconds, sizes, loads, outputs), flags)
+        breakdown = _breakdown(seconds, sizes, loads, outputs)
+        return solution_of(outputs, breakdown, flags, (*seconds.values(), *sizes.values()))
 
 
 def _is_mixed(loads: Loads) -> BoolArray:
@@ -126,7 +127,8 @@ def _burst(loads: Loads) -> FloatArray:
     first = np.divide(std, mean, out=np.zeros(np.shape(mean)), where=mean > 0.0)
     depth = np.where(first > 0.0, (slowest_factor(loads.n_workers, first) - 1.0) / np.where(first > 0.0, first, 1.0), 0.0)
     z = np.minimum(np.sqrt(-2.0 * np.log(np.clip(ratio, 1e-300, 1.0))), depth)
-    early = mean - std * z + np.minimum(1.0 - ndtr(-z) + 1.0 / loads.n_workers * (z >= depth), 1.0) * drain
+    left = np.where(z >= depth, 1.0, np.minimum(ndtr(z) + 0.5 / loads.n_workers, 1.0))
+    early = mean - std * z + left * drain
     return np.asarray(np.where(ratio < 1.0, early, mean + loads.service_s))
 
 

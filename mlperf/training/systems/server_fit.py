@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError, FitError
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
@@ -32,6 +33,8 @@ N_ZOOMS, N_FINE = 8, 17
 MOST_DOUBT = 0.5
 """Service times that are known worse than to this share of themselves teach nothing about features."""
 LEAST_COUNTS = 2
+LEAST_GROUPS = 3
+"""To leave one out and have two to learn from."""
 
 
 def fit_servers(
@@ -57,7 +60,7 @@ def fit_servers(
     groups : sequence of str, optional
         Columns; rows that agree in them share Z and S. Default: those of cnn, network, device, subbatch_size that there are.
     features : sequence of str
-        Columns constant in each group that the service time is proportional to, ``("n_params", "n_tensors")``: coefficients >= 0, no
+        Columns constant in each group that make up the service time, ``("n_params", "n_tensors")``: coefficients >= 0, no
         constant. Empty: groups that were not measured cannot be predicted.
     service_scv : float
         Squared coefficient of variation of the service time; 0 constant, 1 exponential.
@@ -76,27 +79,53 @@ def fit_servers(
         A group has fewer than two worker counts.
     """
     columns = tuple(name for name in GROUPS if name in table) if groups is None else tuple(groups)
-    workers, servers, speeds = worker_counts(table), server_counts(table), updates_per_s(table, response)
-    keys = group_keys(table, columns)
-    fits, residuals, left_out, n_free = [], [], [], 0
-    for key in dict.fromkeys(keys):
-        rows = np.array([each == key for each in keys], dtype=bool)
-        inputs = (workers[rows], servers[rows], speeds[rows])
-        fits.append(_fit_group(key, *inputs, service_scv))
-        residuals.append(speed_of(fits[-1].think_s, fits[-1].service_s, *inputs[:2], service_scv) / inputs[2] - 1.0)
-        n_free += max(len(inputs[0]) - 2, 0)
-        left_out += _left_out(*inputs, service_scv)
-    squares = float(sum((each**2).sum() for each in residuals))
+    missing = [name for name in features if name not in table]
+    if missing:
+        raise DataError(f"got columns {', '.join(map(str, table))}, expected the feature {missing[0]!r} among them")
+    series = _series(table, columns, response)
+    fits = tuple(_fit_series(each, service_scv) for each in series)
+    misses = [_residuals(fit, each, service_scv) for fit, each in zip(fits, series, strict=True)]
+    n_free = sum(max(len(each.speeds) - 2, 0) for each in series)
+    sigma = float(np.sqrt(sum(float((each**2).sum()) for each in misses) / max(n_free, 1)))
+    left_out = [pair for each in series for pair in _left_out(each, service_scv)]
     return ServerModel(
         group_columns=columns,
-        fits=tuple(fits),
+        fits=fits,
         service_scv=float(service_scv),
-        sigma=float(np.sqrt(squares / max(n_free, 1))),
+        sigma=sigma,
         df=float(n_free),
         errors=_summary(left_out),
-        service=_service_fit(table, keys, fits, features, (workers, servers, speeds), service_scv, squares / max(n_free, 1)),
+        service=_service_fit(table, features, series, fits, service_scv, sigma) if features else None,
         provenance=dict(provenance or {}),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Series:
+    """The rows of one group: their labels and places in the table, workers, servers, updates a second."""
+
+    labels: tuple[str, ...]
+    rows: IntArray
+    workers: FloatArray
+    servers: FloatArray
+    speeds: FloatArray
+
+    def only(self, kept: BoolArray) -> _Series:
+        return _Series(self.labels, self.rows[kept], self.workers[kept], self.servers[kept], self.speeds[kept])
+
+    @property
+    def n_counts(self) -> int:
+        """Worker counts that tell think from service time."""
+        return len(np.unique(self.workers / self.servers))
+
+
+def _series(table: pd.DataFrame, columns: tuple[str, ...], response: str | None) -> tuple[_Series, ...]:
+    if not len(table):
+        raise DataError("got a table without rows, expected speeds", place="table of speeds")
+    workers, servers, speeds = worker_counts(table), server_counts(table), updates_per_s(table, response)
+    keys = pd.Series(group_keys(table, columns))
+    places = {key: np.flatnonzero([each == key for each in keys]) for key in dict.fromkeys(keys)}
+    return tuple(_Series(key, rows, workers[rows], servers[rows], speeds[rows]) for key, rows in places.items())
 
 
 def updates_per_s(table: pd.DataFrame, response: str | None = None) -> FloatArray:
@@ -117,7 +146,7 @@ def updates_per_s(table: pd.DataFrame, response: str | None = None) -> FloatArra
         row = int(np.flatnonzero(wrong)[0])
         raise DataError(f"got {values[row]}, expected a number > 0", place=f"row {row + 1}, column {name}")
     if name in TIMES:
-        return worker_counts(table) / values
+        return np.asarray(worker_counts(table) / values)
     if name == "samples_per_s":
         if "subbatch_size" not in table:
             raise DataError("got samples_per_s without subbatch_size, expected both: a worker's update is one sub-batch")
@@ -152,35 +181,39 @@ def think_and_service(workers: FloatArray, servers: FloatArray, speeds: FloatArr
     return 1.0 / float(scale[0]), 0.0
 
 
-def _fit_group(key: tuple[str, ...], workers: FloatArray, servers: FloatArray, speeds: FloatArray, scv: float) -> ServerFit:
-    if len(np.unique(workers / servers)) < LEAST_COUNTS:
-        place = ", ".join(key) or "table of speeds"
+def _fit_series(series: _Series, scv: float) -> ServerFit:
+    if series.n_counts < LEAST_COUNTS:
+        place = ", ".join(series.labels) or "table of speeds"
         hint = "Measure one worker and as many as there are; a network measured on one worker only is predicted from features."
-        raise FitError(f"got {len(np.unique(workers))} worker count, expected at least 2", place=place, hint=hint)
-    think, service = think_and_service(workers, servers, speeds, scv)
-    jacobian = log_speed_gradient(think, service, workers, servers, scv)
+        raise FitError(f"got {series.n_counts} worker count, expected at least {LEAST_COUNTS}", place=place, hint=hint)
+    think, service = think_and_service(series.workers, series.servers, series.speeds, scv)
+    jacobian = log_speed_gradient(think, service, series.workers, series.servers, scv)
     return ServerFit(
-        labels=key,
+        labels=series.labels,
         think_s=think,
         service_s=service,
-        covariance=np.linalg.pinv(jacobian.T @ jacobian, hermitian=True),
+        covariance=np.asarray(np.linalg.pinv(jacobian.T @ jacobian, hermitian=True), dtype=np.float64),
         saturation_workers=float(saturation_workers(think, service)),
-        n_rows=len(workers),
-        fewest=int(workers.min()),
-        most=int(workers.max()),
+        n_rows=len(series.speeds),
+        fewest=int(series.workers.min()),
+        most=int(series.workers.max()),
     )
 
 
-def _left_out(workers: FloatArray, servers: FloatArray, speeds: FloatArray, scv: float) -> list[tuple[float, float]]:
+def _residuals(fit: ServerFit, series: _Series, scv: float) -> FloatArray:
+    """Relative residuals of the rows of a group."""
+    return np.asarray(speed_of(fit.think_s, fit.service_s, series.workers, series.servers, scv) / series.speeds - 1.0)
+
+
+def _left_out(series: _Series, scv: float) -> list[tuple[float, float]]:
     """Predicted and measured speed of every row, its worker count left out; nothing where fewer than two would be left."""
     found: list[tuple[float, float]] = []
-    for count in np.unique(workers):
-        kept = workers != count
-        if len(np.unique(workers[kept] / servers[kept])) < LEAST_COUNTS:
-            continue
-        think, service = think_and_service(workers[kept], servers[kept], speeds[kept], scv)
-        told = speed_of(think, service, workers[~kept], servers[~kept], scv)
-        found += zip(told.tolist(), speeds[~kept].tolist(), strict=True)
+    for count in np.unique(series.workers):
+        kept, tested = series.only(series.workers != count), series.only(series.workers == count)
+        if kept.n_counts >= LEAST_COUNTS:
+            think, service = think_and_service(kept.workers, kept.servers, kept.speeds, scv)
+            told = speed_of(think, service, tested.workers, tested.servers, scv)
+            found += zip(told.tolist(), tested.speeds.tolist(), strict=True)
     return found
 
 
@@ -193,55 +226,46 @@ def _summary(left_out: list[tuple[float, float]]) -> ErrorSummary | None:
 
 def _service_fit(
     table: pd.DataFrame,
-    keys: list[tuple[str, ...]],
-    fits: Sequence[ServerFit],
     features: Sequence[str],
-    inputs: tuple[FloatArray, FloatArray, FloatArray],
+    series: Sequence[_Series],
+    fits: Sequence[ServerFit],
     scv: float,
-    variance: float,
-) -> ServiceFit | None:
+    sigma: float,
+) -> ServiceFit:
     """S from features, learnt from the groups whose S is known, and what leaving groups out says of it."""
-    if not features:
-        return None
-    missing = [name for name in features if name not in table]
-    if missing:
-        raise DataError(f"got columns {', '.join(map(str, table))}, expected the feature {missing[0]!r} among them")
-    places = [np.array([each == fit.labels for each in keys], dtype=bool) for fit in fits]
-    rows = pd.concat([_group_features(table[place], features, fit.labels) for place, fit in zip(places, fits, strict=True)])
-    service = np.array([fit.service_s for fit in fits])
-    doubt = np.sqrt(np.array([fit.covariance[1, 1] for fit in fits]) * variance)
-    sure = np.flatnonzero((service > 0.0) & (doubt <= MOST_DOUBT * service))
-    if not len(sure):
-        raise FitError(
-            "got no group whose service time is known, expected one", hint="Measure more workers, until speeds level off."
-        )
+    sure = [
+        place
+        for place, fit in enumerate(fits)
+        if fit.service_s > 0.0 and sigma * float(np.sqrt(fit.covariance[1, 1])) <= MOST_DOUBT * fit.service_s
+    ]
+    if not sure:
+        hint = "Measure more workers, until speeds level off."
+        raise FitError("got no group whose service time is known, expected one", hint=hint)
+    rows = pd.concat([_group_features(table.iloc[series[place].rows], features, fits[place].labels) for place in sure])
+    service = np.array([fits[place].service_s for place in sure])
     squares: list[float] = []
-    for group in sure if len(sure) > 2 else ():
-        others = np.setdiff1d(sure, [group])
-        told = float(_estimator(rows.iloc[others], service[others]).predict(rows.iloc[[group]])[0])
-        workers, servers, speeds = (each[places[group]] for each in inputs)
-        think = think_of(np.array([_alone(fits[group], scv)]), np.array([told]))
-        predicted = speed_of(float(think[0]), told, workers, servers, scv)
-        squares.append(float(np.mean(np.log(predicted / speeds) ** 2)))
-    sigma = float(np.sqrt(np.mean(squares))) if squares else float("nan")
-    estimator = _estimator(rows.iloc[sure], service[sure])
-    return ServiceFit(tuple(features), estimator, len(sure), sigma, float(max(len(squares) - 1, 0)))
-
-
-def _alone(fit: ServerFit, scv: float) -> float:
-    """Speed of one worker of a fitted group."""
-    return float(closed_queue(fit.think_s, fit.service_s, 1, scv).throughput_per_s)
+    for number, place in enumerate(sure if len(sure) >= LEAST_GROUPS else ()):
+        others = np.delete(np.arange(len(sure)), number)
+        told = float(_estimator(rows.iloc[others], service[others]).predict(rows.iloc[[number]])[0])
+        alone = speed_of(fits[place].think_s, fits[place].service_s, np.ones(1), np.ones(1), scv)
+        think = float(think_of(alone, np.array([told]))[0])
+        predicted = speed_of(think, told, series[place].workers, series[place].servers, scv)
+        squares.append(float(np.mean(np.log(predicted / series[place].speeds) ** 2)))
+    spread = float(np.sqrt(np.mean(squares))) if squares else float("nan")
+    set_aside = tuple(", ".join(fit.labels) for place, fit in enumerate(fits) if place not in sure)
+    df = float(max(len(squares) - 1, 0))
+    return ServiceFit(tuple(features), _estimator(rows, service), len(sure), set_aside, spread, df)
 
 
 def _estimator(rows: pd.DataFrame, service: FloatArray) -> NonNegativeOLS:
+    """S is a sum of costs, each in proportion to a feature."""
     return NonNegativeOLS(list(rows.columns), fit_intercept=False, smearing=False, n_draws=0, n_folds=0).fit(rows, service)
 
 
 def _group_features(rows: pd.DataFrame, features: Sequence[str], labels: tuple[str, ...]) -> pd.DataFrame:
     """One row of a group's features; DataError where they differ within it."""
     values = rows[list(features)].drop_duplicates()
-    varying: BoolArray = (values.nunique() > 1).to_numpy()
-    if varying.any():
-        name = list(features)[int(np.flatnonzero(varying)[0])]
+    if len(values) != 1:
+        name = next(name for name in features if values[name].nunique(dropna=False) > 1)
         raise DataError(f"got several values of {name!r}, expected one in a group", place=", ".join(labels))
     return values.astype(float)

@@ -16,11 +16,13 @@ from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown, plain, records_frame
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.storage.store import envelope, model_from_dict, model_to_dict
+from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.validation.scores import ErrorSummary
 from mlperf.systems.coupling.queues import closed_queue, saturation_workers
 
 KIND = "mlperf-servers"
 STEP = 1e-5
+MOST_HALF = 300.0
 ONE_WORKER = "one_worker_updates_per_s"
 """Column of configurations: what one worker reaches alone, for groups that were not fitted."""
 
@@ -65,6 +67,8 @@ class ServiceFit(Shown):
         Of S, seconds, without a constant.
     n_groups : int
         Groups learnt from.
+    set_aside : tuple of str
+        Groups that teach nothing: their service time is known worse than to half of itself.
     sigma, df : float
         Standard deviation of log(predicted / measured) speeds of left-out groups, and what it rests on; NaN with fewer than three.
     """
@@ -72,6 +76,7 @@ class ServiceFit(Shown):
     features: tuple[str, ...]
     estimator: NonNegativeOLS
     n_groups: int
+    set_aside: tuple[str, ...]
     sigma: float
     df: float
 
@@ -85,7 +90,11 @@ class ServerPrediction(Shown):
     updates_per_s : array
         Of all workers together.
     lower, upper : array
-        Prediction interval: of one run, updates a second.
+        Prediction interval: of one run, updates a second; NaN where rows or groups are too few to tell.
+    level : float
+        Its coverage.
+    mean_staleness : array
+        Updates of others between a worker's fetch and its push: N - 1.
     step_s, wait_s : array
         From one update of a worker to its next, and the queueing in it, seconds.
     utilisation, saturation_workers : array
@@ -100,6 +109,8 @@ class ServerPrediction(Shown):
     updates_per_s: FloatArray
     lower: FloatArray
     upper: FloatArray
+    level: float
+    mean_staleness: FloatArray
     step_s: FloatArray
     wait_s: FloatArray
     utilisation: FloatArray
@@ -109,7 +120,12 @@ class ServerPrediction(Shown):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a configuration."""
-        return pd.DataFrame({name: getattr(self, name) for name in self.__slots__})
+        return pd.DataFrame({name: getattr(self, name) for name in self.__slots__ if name != "level"})
+
+    @property
+    def prediction_interval(self) -> Interval:
+        """The interval of one run as other models give it."""
+        return Interval(self.lower, self.upper, self.level)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -149,8 +165,8 @@ class ServerModel(Shown):
         Parameters
         ----------
         configs : DataFrame
-            The group columns; ``n_workers``, or ``n_nodes`` and ``n_gpus_per_node``; ``n_servers`` (default 1). Rows of a group that
-            was not measured need the features and ``one_worker_updates_per_s``.
+            The group columns; ``n_workers``, or ``n_nodes`` and ``n_gpus_per_node``; ``n_servers`` (default 1). Rows of a group
+            that was not measured need the features and ``one_worker_updates_per_s``.
         level : float
             Of the interval.
 
@@ -163,13 +179,14 @@ class ServerModel(Shown):
         think, service, spread, known, inside = self._parameters(configs, workers, servers)
         queue = closed_queue(think, service / servers, workers, self.service_scv)
         half = np.array([self._quantile(is_known, level) for is_known in known]) * spread
-        with np.errstate(over="ignore"):
-            factor = np.exp(np.minimum(half, 700.0))
+        factor = np.exp(np.minimum(half, MOST_HALF))
         updates = queue.throughput_per_s
         return ServerPrediction(
             updates_per_s=updates,
             lower=updates / factor,
             upper=updates * factor,
+            level=level,
+            mean_staleness=workers - 1.0,
             step_s=workers / updates,
             wait_s=queue.wait_s,
             utilisation=queue.utilisation,
@@ -222,7 +239,7 @@ class ServerModel(Shown):
 
     def _quantile(self, known: bool, level: float) -> float:
         df = self.df if known else (self.service.df if self.service is not None else 0.0)
-        return float(stdtrit(df, 0.5 + level / 2.0)) if df > 0.0 else np.inf
+        return float(stdtrit(df, 0.5 + level / 2.0)) if df > 0.0 else np.nan
 
     def to_dict(self) -> dict[str, Any]:
         """The document that a model file holds."""
@@ -231,6 +248,7 @@ class ServerModel(Shown):
             "features": list(service.features),
             "estimator": model_to_dict(service.estimator),
             "n_groups": service.n_groups,
+            "set_aside": list(service.set_aside),
             "sigma": plain(service.sigma),
             "df": plain(service.df),
         }  # fmt: skip
@@ -350,6 +368,7 @@ def _read_service(fields: Fields) -> ServiceFit:
             features=fields.texts("features"),
             estimator=model_from_dict(fields.raw("estimator"), f"{fields.path}.estimator"),
             n_groups=fields.integer("n_groups", lower=1),
+            set_aside=fields.texts("set_aside"),
             sigma=fields.number("sigma", finite=False),
             df=fields.number("df", lower=0.0),
         )

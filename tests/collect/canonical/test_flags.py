@@ -15,7 +15,8 @@ def table(cost_s: dict[float, float], noise: float = 0.0) -> pd.DataFrame:
         [
             {
                 "kind": "fc", "pass": "forward", "n_connections": int(size / 4), "n_neurons": 8, "working_set_bytes": size,
-                "n_threads": 1, "round": number, "sequence": number, "time_s": cost * size / 4 * np.exp(noise * rng.standard_normal()),
+                "n_threads": 1, "round": number, "sequence": number,
+                "time_s": cost * size / 4 * np.exp(noise * rng.standard_normal()),
             }
             for size, cost in cost_s.items()
             for number in range(1, 6)
@@ -46,4 +47,4 @@ def test_noise_falling_cost_and_falling_gain_are_told() -> None:
     assert "vary by more than 2 %" in canonical_flags(table({1e4: 1e-10}, noise=0.3))[0]
     assert "costs less in larger working sets" in canonical_flags(table({1e4: 4e-10, 1e7: 1e-10}))[0]
     told = canonical_flags(pd.concat([table({1e4: 1e-10}), together(1.8, 2), together(1.2, 3)]))
-    assert told == ("3 processes do 1.20 times the work of one, 2 did 1.80 times: they lack cores or memory",)
+    assert told == ("3 processes do 1.20 times the work of one, 2 did 1.80 times: too few cores",)

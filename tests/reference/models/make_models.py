@@ -35,7 +35,9 @@ from mlperf.models import (
 from mlperf.models.online.recursive import RecursiveLeastSquares
 from mlperf.specs.machine import find_machine
 from mlperf.studies.kernels import predict_kernels, read_all_kernels, train_kernels
+from mlperf.training.collectives.train_exchange import train_exchange
 from mlperf.training.quality import fit_quality_table
+from mlperf.training.systems.server_fit import fit_servers
 
 NETWORKS = ("cnn00", "cnn01", "cnn02")
 LARGEST_PRODUCT = 300
@@ -71,12 +73,31 @@ def small_campaign(folder: Path) -> Path:
     return folder
 
 
+def server_rows() -> pd.DataFrame:
+    """Made-up updates a second of three networks on one to eight workers: min(N / (Z + S), 1 / S) and some noise."""
+    rng = np.random.default_rng(9)
+    rows = [
+        (cnn, n, min(n / (think_s + service_s), 1.0 / service_s) * rng.lognormal(0.0, 0.03), 1e8 * service_s)
+        for cnn, think_s, service_s in (("one", 0.1, 0.02), ("two", 0.2, 0.05), ("three", 0.3, 0.08))
+        for n in range(1, 9)
+    ]
+    return pd.DataFrame(rows, columns=["cnn", "n_workers", "updates_per_s", "n_params"])
+
+
 def quality_rows() -> pd.DataFrame:
     """Runs whose epochs grow with a power of the mini-batch and of the staleness."""
     rng = np.random.default_rng(3)
     size, age = np.exp(rng.uniform(1.5, 5.5, 30)), rng.uniform(0.8, 4.0, 30)
     epochs = 2.0 * size**0.4 * (1.0 + age) ** 0.8 * np.exp(0.05 * rng.standard_normal(30))
     return pd.DataFrame({"mean_minibatch_size": size, "staleness": age, "epochs_to_target": epochs})
+
+
+def exchange_rows() -> pd.DataFrame:
+    """Rings of 2 to 16 on machines of eight, with noise."""
+    rng = np.random.default_rng(4)
+    n_gpus, size = (each.ravel() for each in np.meshgrid([2.0, 4.0, 8.0, 16.0], 2.0 ** np.arange(12, 26, 2)))
+    time_s = 2.0 * (n_gpus - 1.0) * (1e-5 + size / (n_gpus * 2e10)) * np.exp(0.05 * rng.standard_normal(len(size)))
+    return pd.DataFrame({"n_nodes": np.ceil(n_gpus / 8.0), "n_gpus": n_gpus, "size_bytes": size, "exchange_s": time_s})
 
 
 def sweep() -> Any:
@@ -110,6 +131,8 @@ def fitted() -> Iterator[tuple[str, Any]]:
         yield "system", mlperf.train(small_campaign(Path(scratch) / "campaign"), n_folds=2, seed=1)
     yield "table", mlperf.train(frame.assign(time_ms=1e3 * time_s), target="time_ms", terms=TERMS)
     yield "quality", fit_quality_table(quality_rows(), 0.9)
+    yield "servers", fit_servers(server_rows(), features=("n_params",), provenance={"data_sha256": {}})
+    yield "exchange", train_exchange(exchange_rows())
     kernels = sweep()
     few = kernels.rows(range(0, len(kernels.frame), 6))
     yield "kernels", train_kernels(few, features="swc-s", learner_name="linear", n_folds=3)
@@ -124,6 +147,12 @@ def said_by(name: str, model: Any) -> list[float]:
         return np.concatenate([np.asarray(getattr(found, output), float) for output in OUTPUTS]).tolist()
     if name == "quality":
         return np.asarray(model.epochs([8.0, 20.0], [1.2, 1.8])).tolist()
+    if name == "servers":
+        asked = server_rows().assign(cnn=["one", "new"] * 12, one_worker_updates_per_s=4.0)
+        found = model.predict(asked)
+        return np.concatenate([found.updates_per_s, found.lower, found.upper]).tolist()
+    if name == "exchange":
+        return np.asarray(model.predict([1, 2, 3, 16, 64], [1e4, 1e5, 1e6, 1e7, 1e8])).tolist()
     if name == "kernels":
         return np.asarray(predict_kernels(model, sweep().rows(range(20))).predicted_s).tolist()
     if name == "grid_local":

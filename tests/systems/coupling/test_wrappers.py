@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.systems.base.system import System
+from mlperf.systems.base.system import Refusing, System, refusals
 from mlperf.systems.coupling.checkpoints import checkpoint_factor
 from mlperf.systems.coupling.wrappers import Checkpoints, InputStall, MixedSpeeds, Own, StartUp, Wrapped
 from mlperf.systems.data_parallel.replicated import DATA_PARALLEL
@@ -79,12 +79,20 @@ def test_asynchronous_rates_add() -> None:
 def test_without_an_interval_the_best_one_is_taken() -> None:
     times, run = {**TIMES, "checkpoint": 10.0, "restart": 60.0}, {**RUN, "mtbf_node_s": 2e5}
     free = Checkpoints(DATA_PARALLEL).solve(times, run).outputs
-    assert free["checkpoint_interval_s"][1] == pytest.approx(np.sqrt(2 * 10 * 5e4), rel=0.02)
+    assert free["checkpoint_interval_s"][1] == pytest.approx(np.sqrt(2 * 10 * 5e4), rel=0.01)
     for factor in (0.5, 2.0):
         other = (
             Checkpoints(DATA_PARALLEL).solve(times, {**run, "checkpoint_every_s": factor * free["checkpoint_interval_s"]}).outputs
         )
         assert (other["epoch_s"] > free["epoch_s"]).all()
+
+
+def test_what_cannot_run_inside_cannot_run() -> None:
+    whole = StartUp(Checkpoints(DATA_PARALLEL))
+    run = {**RUN, "accumulation": np.array([1.0, 1.5])}
+    assert isinstance(whole, Refusing)
+    assert refusals(whole, run)["accumulation must be a whole number"].tolist() == [False, True]
+    assert refusals(StartUp(SPRINT), run) == {}
 
 
 def test_what_does_not_fit_is_said() -> None:

@@ -11,7 +11,9 @@ from mlperf.systems.data_parallel.configuration import (
     configuration_refusals,
     refusal_reasons,
     runnable,
+    with_settings,
 )
+from mlperf.systems.data_parallel.pipelined import PIPELINE
 
 RUN = {
     "n_nodes": 4,
@@ -87,3 +89,10 @@ def refusal(run: dict[str, np.ndarray]) -> str:
     except DataError as error:
         return str(error)
     return ""
+
+
+def test_settings_that_a_run_leaves_out_are_looked_at_too() -> None:
+    """Three stages of the default tensor groups of one do not divide 8 GPUs."""
+    bare = {"n_nodes": 1, "n_gpus_per_node": 8, "subbatch_size": 1, "stages": np.array([2, 3]), "n_layers": 6}
+    assert runnable({name: np.asarray(value, float) for name, value in bare.items()}).tolist() == [True, True]
+    assert runnable(with_settings(PIPELINE, bare)).tolist() == [True, False]

@@ -108,3 +108,20 @@ def test_what_cannot_run_or_is_not_known_is_refused() -> None:
         PIPELINE.solve({**TIMES, **NOTHING}, {**RUN, "stages": 3.0, "n_layers": 3.0})
     with pytest.raises(UsageError, match=r"neither a time of 'transfer' nor the run's 'boundary_bytes'|'latency_s'"):
         PIPELINE.solve({**TIMES, "exchange": 0.0}, {**RUN, "stages": 4.0, "n_layers": 4.0})
+
+
+@pytest.mark.parametrize(
+    ("stages", "micro", "copies", "variation"), [(1, 8, 4, 0.1), (4, 8, 4, 0.2), (4, 32, 4, 0.05), (8, 16, 8, 0.1)]
+)
+def test_steps_that_vary_are_those_of_drawn_schedules(stages: int, micro: int, copies: int, variation: float) -> None:
+    """Stages wait for one another, replicas at the end for the slowest: within 0.5 % of 300 drawn steps and their noise."""
+    rng = np.random.default_rng(stages + micro)
+    forward = 1.0 + variation * rng.standard_normal((stages, micro, 300, copies))
+    backward = 2.0 + 2.0 * variation * rng.standard_normal((stages, micro, 300, copies))
+    steps = pipeline_makespan(forward, backward, micro, "1f1b").max(axis=-1)
+    own = {"n_nodes": stages * copies, "n_gpus_per_node": 1, "stages": stages, "micro_batches": micro, "n_layers": stages}
+    spreads = {"forward_std": variation, "backward_std": 2.0 * variation}
+    found = PIPELINE.solve({"forward": 1.0, "backward": 2.0, **spreads, **NOTHING}, {**RUN, **own})
+    assert float(found.outputs["step_s"]) == pytest.approx(steps.mean(), rel=5e-3, abs=3.0 * steps.std() / np.sqrt(300))
+    if stages > 1:
+        assert found.breakdown_s["step"]["jitter"] > 0.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlperf.systems.data_parallel.replicated import DATA_PARALLEL
-from mlperf.systems.data_parallel.sharded import FULLY_SHARDED, sharded_end_s, sharded_volume_bytes
+from mlperf.systems.data_parallel.sharded import FULLY_SHARDED, sharded_end_s, sharded_volume_bytes, slowed_layers_s
 from mlperf.systems.registry import find_system
 
 RUN = {"n_nodes": np.array([1, 2, 4]), "n_gpus_per_node": 4, "subbatch_size": 16, "dataset_size": 16_000, "n_layers": 12}
@@ -98,3 +98,34 @@ def test_collectives_follow_from_the_links_where_they_were_not_measured() -> Non
     assert float(found.outputs["step_s"]) == pytest.approx(by_hand, rel=1e-9)
     assert found.flags["exchange_assumed"].all()
     assert float(found.outputs["sent_bytes"]) == pytest.approx(7 / 8 * (2 * 4e8 + 8e8))
+
+
+def in_small_steps(compute: float, gather: float, n_layers: int, slowdown: float, step: float) -> float:
+    """A forward pass stepped through time: layer l+1 is gathered from the start of layer l on, kernels are slow meanwhile."""
+    gathered, done, now = 1.0, 0.0, gather
+    while done < n_layers - 1e-9:
+        layer = int(done + 1e-9)
+        may_gather = gathered < min(layer + 2, n_layers) - 1e-9 and gathered < n_layers - 1e-9
+        if gathered >= layer + 1 - 1e-9:
+            done = min(done + step / compute / (slowdown if may_gather else 1.0), layer + 1.0)
+        gathered += step / gather if may_gather else 0.0
+        now += step
+    return now
+
+
+@pytest.mark.parametrize(("compute", "gather", "slowdown"), [(1.0, 0.3, 1.3), (1.0, 0.9, 1.5), (0.2, 1.0, 1.3)])
+def test_kernels_beside_messages_are_slow_as_in_small_steps(compute: float, gather: float, slowdown: float) -> None:
+    layers = 8
+    found = slowed_layers_s(layers * compute, layers * gather, layers, 1, slowdown)
+    end = float(sharded_end_s(found, layers * gather, 0.0, layers, 1))
+    assert end == pytest.approx(in_small_steps(compute, gather, layers, slowdown, 1e-3), rel=0.03)
+    assert float(slowed_layers_s(1.0, 1.0, layers, 0, slowdown)) == 1.0
+    assert float(slowed_layers_s(1.0, 1.0, layers, 1, 1.0)) == 1.0
+
+
+def test_slow_kernels_show_as_exchange() -> None:
+    """Each of 11 layers behind a message takes min(1.2 c, c + messages / 6)."""
+    plain, slow = (FULLY_SHARDED.solve(TIMES, {**RUN, "overlap_slowdown": slowdown}).outputs for slowdown in (1.0, 1.2))
+    longer = 11 / 12 * (0.3 / 6 + 0.6 / 6)
+    assert slow["step_s"] - plain["step_s"] == pytest.approx(longer, rel=0.02)
+    assert slow["exposed_exchange_s"] - plain["exposed_exchange_s"] == pytest.approx(slow["step_s"] - plain["step_s"])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 from mlperf.core.errors import DataError, UsageError
+from mlperf.systems.data_parallel.configuration import runnable, with_settings
 from mlperf.systems.data_parallel.replicated import DATA_PARALLEL
 from mlperf.systems.data_parallel.step import asked, step_spread_s
+from mlperf.systems.registry import find_system
 
 RUN = {"n_nodes": 2, "n_gpus_per_node": 1, "subbatch_size": 4, "dataset_size": 100}
 
@@ -30,3 +34,30 @@ def test_spreads_of_passes_add_up_as_draws_do() -> None:
     assert float(step_spread_s(question, np.array(4.0))) == pytest.approx(drawn.std(), rel=0.01)
     whole = asked(DATA_PARALLEL, {**{name: np.array(value) for name, value in given.items()}, "step_std": np.array(0.7)}, RUN)
     assert float(step_spread_s(whole, np.array(4.0))) == 0.7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["data-parallel", "fully-sharded", "pipeline"])
+def test_a_million_configurations_take_seconds(name: str) -> None:
+    """Every column and time differs from row to row."""
+    rng, n = np.random.default_rng(0), 1_000_000
+    system = find_system(name)
+    run = {
+        "n_nodes": 2.0 ** rng.integers(2, 7, n),
+        "n_gpus_per_node": 8.0,
+        "subbatch_size": rng.integers(1, 65, n),
+        "dataset_size": 1e6,
+    }
+    run |= {"gradient_bytes": 1e9, "boundary_bytes": 1e7, "latency_s": 2e-5, "bandwidth_bytes_per_s": 25e9}
+    run |= {"local_latency_s": 1e-5, "local_bandwidth_bytes_per_s": 2e11, "n_layers": rng.integers(8, 97, n)}
+    run |= {"stages": 2.0 ** rng.integers(0, 4, n), "micro_batches": rng.integers(1, 65, n)} if name == "pipeline" else {}
+    times = {part: 0.1 + rng.random(n) for part in ("input", "forward", "backward", "optimizer")} | {
+        "step_std": 0.01 * rng.random(n)
+    }
+    start = time.perf_counter()
+    fine = runnable(with_settings(system, run))
+    found = system.solve(times, run)
+    assert time.perf_counter() - start < 15.0
+    assert fine.all()
+    total = np.sum(list(found.breakdown_s["step"].values()), axis=0)
+    np.testing.assert_allclose(total, found.outputs["step_s"], rtol=1e-12)

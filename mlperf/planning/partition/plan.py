@@ -1,0 +1,311 @@
+"""The best partition of a network on a cluster, with everything a user asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.errors import DataError
+from mlperf.core.shown import Shown
+from mlperf.features.network.partition import layer_table
+from mlperf.planning.partition.machine import equation_constants
+from mlperf.planning.partition.optimize import (
+    Found,
+    Limits,
+    Optimum,
+    PartitionJob,
+    optimise,
+    replicas_of,
+    with_cores,
+    worker_counts,
+)
+from mlperf.planning.partition.search_time import epochs_in
+from mlperf.planning.partition.what_ifs import elasticities, what_if_table
+from mlperf.specs.constants import MachineConstants
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.systems.model_parallel.constants import Constants
+from mlperf.systems.model_parallel.costs import server_sync_s
+from mlperf.systems.model_parallel.epoch import SampleTimes, epoch_s, period_s, sample_times
+from mlperf.systems.model_parallel.layers import LayerTable, segment_params, share
+
+MOST_OTHERS = 10
+ALL_UNIFORM = 64
+"""Numbers of workers up to which every uniform plan is tried; beyond, a grid of ratio 1.1."""
+PARTS = ("forward_s", "backward_s", "update_s", "activations_s", "errors_s", "copies_s")
+SHAPE = ("n_workers", "n_replicas", "n_servers")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartitionPlan(Shown):
+    """The fastest configuration of a cluster for a network.
+
+    Attributes
+    ----------
+    network, machine, source : str
+        Names, and where the constants of the network are from.
+    machines : int
+        Machines there are, M.
+    minibatch_size : float
+        Samples per update of one replica, B.
+    dataset_size : float
+        Samples of an epoch.
+    synchronous : bool
+        Whether replicas wait for the exchange with the servers.
+    epoch_s, period_s, sample_s : float
+        Epoch, time between two updates of a replica, sample of one replica.
+    n_workers, n_replicas, n_servers, n_free : int
+        n, A, S, and machines that nothing uses.
+    mean_staleness : float
+        A - 1 updates of asynchronous replicas, 0 of synchronous ones.
+    thread_s, single_s : float
+        Epoch on one thread, and on one machine.
+    layers : DataFrame
+        One row a layer: stripes P, copies R, threads H, samples in flight, values in, bytes held by a worker, seconds by part.
+    period : DataFrame
+        What a period consists of: ``part, time_s``.
+    bottleneck : str
+        The constant with the largest elasticity.
+    elasticities : mapping of str to float
+        Per cent of the epoch for each per cent of a constant, the plan kept.
+    others : DataFrame
+        The best further (n, A, S) that the search has worked out.
+    uniform : DataFrame
+        One row: the best plan with the same P in every layer.
+    scaling : DataFrame
+        One row a number of machines: epoch, shape, speed-up over one machine, efficiency, machine-hours and cost of an epoch.
+    what_ifs : DataFrame
+        One row a what-if: the epoch with this plan and with the best for that hardware.
+    epochs : int
+        Epochs that the budget completes; -1 without a budget.
+    programmes, states_kept, excluded : int
+        Shortest paths worked out, most states in one, numbers of workers that bounds excluded.
+    gap : float
+        By how much another plan might still be better, a fraction; 0: the plan is the optimum.
+    in_domain : bool
+        Whether the constants were measured over the network that is planned for.
+    """
+
+    network: str
+    machine: str
+    source: str
+    machines: int
+    minibatch_size: float
+    dataset_size: float
+    synchronous: bool
+    epoch_s: float
+    period_s: float
+    sample_s: float
+    n_workers: int
+    n_replicas: int
+    n_servers: int
+    n_free: int
+    mean_staleness: float
+    thread_s: float
+    single_s: float
+    layers: pd.DataFrame
+    period: pd.DataFrame
+    bottleneck: str
+    elasticities: dict[str, float]
+    others: pd.DataFrame
+    uniform: pd.DataFrame
+    scaling: pd.DataFrame
+    what_ifs: pd.DataFrame
+    epochs: int
+    programmes: int
+    states_kept: int
+    excluded: int
+    gap: float
+    in_domain: bool
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table of layers."""
+        return self.layers
+
+    @property
+    def mean_minibatch_size(self) -> float:
+        """A B: samples of one round of all replicas."""
+        return self.n_replicas * self.minibatch_size
+
+
+def plan_partition(
+    cnn: CnnSpec,
+    machine: MachineConstants,
+    job: PartitionJob,
+    limits: Limits,
+    *,
+    what_ifs: Sequence[str] = (),
+    scaling: Sequence[int] = (),
+    price_per_machine_hour: float | None = None,
+    budget_s: float | None = None,
+) -> PartitionPlan:
+    """Find the fastest partition, and say what it rests on.
+
+    Parameters
+    ----------
+    cnn : CnnSpec
+        A chain of convolutions, pools and fully connected layers.
+    machine : MachineConstants
+        Of every machine of the cluster.
+    job : PartitionJob
+        Samples, mini-batch of a replica, synchronous or not.
+    limits : Limits
+        Machines, cores, memory, replicas, window, staleness.
+    what_ifs : sequence of str
+        Names of `mlperf.planning.partition.what_ifs.WHAT_IFS`.
+    scaling : sequence of int
+        Numbers of machines of the scaling curve.
+    price_per_machine_hour : float, optional
+        For the cost of an epoch, in any currency.
+    budget_s : float, optional
+        Time there is; how many epochs it completes is told.
+
+    Raises
+    ------
+    DataError
+        A layer that cannot be partitioned, or limits that nothing meets.
+
+    References
+    ----------
+    Yan, Ruwase, He, Chilimbi (KDD 2015).
+    """
+    table, every = layer_table(cnn), equation_constants(machine)
+    constants = with_cores(every, min(limits.cores or every.n_cores, every.n_cores))
+    optimum = optimise(table, constants, job, limits)
+    best = optimum.best
+    times = sample_times(table, constants, best.stripes, best.copies, job.minibatch_size)
+    threads = tuple(int(each) for each in times.n_threads)
+    weights = elasticities(table, constants, job, best, threads)
+    single = [1] * table.n_layers
+    scale = job.dataset_size
+    return PartitionPlan(
+        table.name,
+        machine.name,
+        machine.source,
+        limits.machines,
+        job.minibatch_size,
+        job.dataset_size,
+        job.synchronous,
+        best.epoch_s,
+        best.period_s,
+        best.sample_s,
+        best.n_workers,
+        best.n_replicas,
+        best.n_servers,
+        limits.machines - best.n_workers * best.n_replicas - best.n_servers,
+        0.0 if job.synchronous else best.n_replicas - 1.0,
+        scale * sample_times(table, constants, single, single, job.minibatch_size, single).sample_s,
+        scale * sample_times(table, constants, single, single, job.minibatch_size).sample_s,
+        layer_rows(table, constants, best, times),
+        period_rows(table, constants, job, best),
+        max(weights, key=lambda name: weights[name]),
+        weights,
+        other_rows(optimum),
+        uniform_row(table, constants, job, limits, best.epoch_s),
+        scaling_rows(table, constants, job, limits, scaling, price_per_machine_hour),
+        what_if_table(table, constants, job, limits, best, threads, tuple(what_ifs)),
+        -1 if budget_s is None else epochs_in(budget_s, best.epoch_s),
+        optimum.programmes,
+        optimum.states_kept,
+        optimum.excluded,
+        optimum.gap,
+        machine.source == "measured",
+    )
+
+
+def layer_rows(table: LayerTable, constants: Constants, plan: Found, times: SampleTimes) -> pd.DataFrame:
+    """One row a layer of a plan."""
+    stripes, copies = np.array(plan.stripes), np.array(plan.copies)
+    held = [
+        constants.value_bytes
+        * float(segment_params(table, at, stripes[at]) + table.n_neurons[at] * share(table.rows[at], stripes[at]))
+        for at in range(table.n_layers)
+    ]
+    frame = pd.DataFrame(
+        {
+            "layer": table.layers,
+            "kind": table.kind,
+            "stripes": stripes,
+            "copies": copies,
+            "threads": times.n_threads,
+            "in_flight": copies * times.n_threads,
+            "activation_bytes": times.activation_values * constants.value_bytes,
+            "error_bytes": times.error_values * constants.value_bytes,
+            "memory_bytes": held,
+        }
+    )
+    for part in PARTS:
+        frame[part] = getattr(times, part)
+    return frame.assign(time_s=times.layer_s, share=times.layer_s / times.sample_s)
+
+
+def period_rows(table: LayerTable, constants: Constants, job: PartitionJob, plan: Found) -> pd.DataFrame:
+    """What one period of a replica consists of; the exchange runs beside the computing unless it is synchronous."""
+    parts = {"compute": job.minibatch_size * plan.sample_s}
+    if plan.n_servers:
+        byte_s = constants.value_bytes / constants.bandwidth_bytes_per_s
+        served = plan.n_replicas * table.all_params / plan.n_servers
+        parts["worker link"] = 2.0 * (float(constants.latency_s[0]) + table.all_params / plan.n_workers * byte_s)
+        parts["server link"] = 2.0 * served * byte_s
+        parts["server's additions"] = served * constants.add_s
+    return pd.DataFrame({"part": list(parts), "time_s": list(parts.values())})
+
+
+def other_rows(optimum: Optimum) -> pd.DataFrame:
+    """The best and the next ones, by epoch time."""
+    every = (optimum.best, *optimum.others[: MOST_OTHERS - 1])
+    rows = [(*(getattr(each, name) for name in SHAPE), each.epoch_s, each.epoch_s / optimum.best.epoch_s) for each in every]
+    return pd.DataFrame(rows, columns=[*SHAPE, "epoch_s", "times_best"])
+
+
+def uniform_row(table: LayerTable, constants: Constants, job: PartitionJob, limits: Limits, best_s: float) -> pd.DataFrame:
+    """The best of the plans that cut every layer into the same number of stripes, without copies."""
+    columns = [*SHAPE, "epoch_s", "times_best"]
+    rows = []
+    last = 0.0
+    for n in worker_counts(limits):
+        counts = replicas_of(n, job, limits)
+        if not len(counts) or (n > ALL_UNIFORM and n < 1.1 * last and n != limits.machines):
+            continue
+        last = float(n)
+        stripes = [min(n, int(rows_)) for rows_ in table.rows]
+        tau = sample_times(table, constants, stripes, [1] * table.n_layers, job.minibatch_size).sample_s
+        servers = np.where(counts == 1, 0, limits.machines - counts * n)
+        sync = server_sync_s(table.all_params, n, counts, servers, constants)
+        period = period_s(np.asarray(tau), sync, job.minibatch_size, synchronous=job.synchronous)
+        epochs = epoch_s(period, counts.astype(np.float64), job.minibatch_size, job.dataset_size)
+        at = int(np.argmin(epochs))
+        rows.append((n, int(counts[at]), int(servers[at]), float(epochs[at]), float(epochs[at]) / best_s))
+    return pd.DataFrame(rows, columns=columns).nsmallest(1, "epoch_s").reset_index(drop=True)
+
+
+def scaling_rows(
+    table: LayerTable,
+    constants: Constants,
+    job: PartitionJob,
+    limits: Limits,
+    machines: Sequence[int],
+    price_per_machine_hour: float | None,
+) -> pd.DataFrame:
+    """The best epoch on each number of machines, NaN where none is possible; speed-up and efficiency over one machine."""
+    columns = ["machines", *SHAPE, "epoch_s", "speedup", "efficiency", "machine_hours"]
+    if not machines:
+        return pd.DataFrame(columns=columns)
+    one = [1] * table.n_layers
+    single = job.dataset_size * sample_times(table, constants, one, one, job.minibatch_size).sample_s
+    rows = []
+    for count in sorted(set(machines)):
+        try:
+            best = optimise(table, constants, job, replace(limits, machines=count)).best
+        except DataError:
+            # So few machines cannot hold the network, or cannot meet the window: the row says so by having no time.
+            rows.append((count, 0, 0, 0, *[float("nan")] * 4))
+            continue
+        speedup = single / best.epoch_s
+        used = best.n_workers * best.n_replicas + best.n_servers
+        shape = (best.n_workers, best.n_replicas, best.n_servers)
+        rows.append((count, *shape, best.epoch_s, speedup, speedup / count, used * best.epoch_s / 3600.0))
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame if price_per_machine_hour is None else frame.assign(cost=frame["machine_hours"] * price_per_machine_hour)

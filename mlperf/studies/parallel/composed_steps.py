@@ -1,0 +1,140 @@
+"""Synchronous steps through public functions alone: components and exchange trained, the system's equations solved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import DataError
+from mlperf.systems.registry import find_system
+from mlperf.training.collectives.exchange_model import ExchangeModel
+from mlperf.training.collectives.train_exchange import train_exchange
+from mlperf.training.table.table_model import TableModel
+from mlperf.training.table.train_table import train_table
+
+SYSTEM, SUBBATCH = "data-parallel", "subbatch_size"
+COMPONENTS = ("input", "forward", "backward", "optimizer", "step_std")
+"""What is trained on runs; the column of each is its name with ``_s``."""
+TOGETHER = ("alone_s", "alone_s * (n_gpus_per_node - 1)")
+"""A component on several processes: what it takes alone, and what the others on the machine add to it."""
+RUN = ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size", "overlap", "input_overlap")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainedComponent:
+    """One component: each network on one process, and what further processes do to all of them.
+
+    Attributes
+    ----------
+    alone : mapping of str to TableModel
+        By network: on one process, from the sub-batch.
+    together : TableModel
+        On any number, from what it takes alone.
+    """
+
+    alone: Mapping[str, TableModel]
+    together: TableModel
+
+    def predict(self, runs: pd.DataFrame) -> FloatArray:
+        """Seconds, shape (n_runs,)."""
+        return self.together.predict(_with_alone(runs, self.alone))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComposedSteps:
+    """Trained components of one kind of run.
+
+    Attributes
+    ----------
+    components : mapping of str to TrainedComponent
+        By name.
+    exchange : ExchangeModel
+        Of the isolated exchange.
+    exchange_factor : float
+        Exchange within a step over the isolated one: median over the runs that were trained on.
+    """
+
+    components: Mapping[str, TrainedComponent]
+    exchange: ExchangeModel
+    exchange_factor: float
+
+    def predict(self, runs: pd.DataFrame) -> pd.DataFrame:
+        """Steps of configurations.
+
+        Parameters
+        ----------
+        runs : DataFrame
+            The columns of runs.csv that are known beforehand; measured times are not read.
+
+        Returns
+        -------
+        DataFrame
+            ``step_s``, ``exchange_s``, ``straggler_s`` and ``compute_s`` (what is left), seconds.
+        """
+        times: dict[str, Any] = {name: model.predict(runs) for name, model in self.components.items()}
+        times["exchange"] = self.exchange_factor * isolated_s(self.exchange, runs)
+        run = {name: runs[name].to_numpy(float) for name in RUN} | {"n_buckets": np.ones(len(runs))}
+        found = find_system(SYSTEM).solve(times, run).outputs
+        step_s, straggler_s = found["step_s"], found["straggler_s"]
+        parts = {"step_s": step_s, "exchange_s": times["exchange"], "straggler_s": straggler_s}
+        return pd.DataFrame(parts | {"compute_s": step_s - times["exchange"] - straggler_s})
+
+
+def train_composed(runs: pd.DataFrame, exchange: pd.DataFrame, seed: int = 0) -> ComposedSteps:
+    """Train components on runs, and the exchange on isolated ones.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Rows of runs.csv of one mode and engine.
+    exchange : DataFrame
+        Rows of exchange.csv.
+    seed : int
+        Of folds.
+
+    Raises
+    ------
+    DataError
+        No run of one process, or none of several: what several do to each other is then not known.
+    """
+    n_gpus = runs["n_gpus_per_node"] * runs["n_nodes"]
+    if not ((n_gpus == 1).any() and (n_gpus > 1).any()):
+        raise DataError("got runs of one process only, or none of one, expected both", place="train_composed")
+    components = {name: train_component(f"{name}_s", runs, seed) for name in COMPONENTS}
+    model, several = train_exchange(exchange, seed=seed), runs[n_gpus > 1]
+    return ComposedSteps(components, model, float(np.median(several["exchange_s"] / isolated_s(model, several))))
+
+
+def train_component(column: str, runs: pd.DataFrame, seed: int = 0) -> TrainedComponent:
+    """One component from runs of one process and of several."""
+    one = runs[runs["n_gpus_per_node"] == 1]
+    alone = {
+        str(cnn): train_table(rows[[SUBBATCH, column]], column, method="ratio", terms=[SUBBATCH], seed=seed)
+        for cnn, rows in one.groupby("cnn")
+    }
+    known = runs[runs["cnn"].isin(list(alone))]
+    rows = _with_alone(known, alone).assign(time_s=known[column].to_numpy())
+    return TrainedComponent(alone, train_table(rows, "time_s", method="nonnegative", terms=TOGETHER, seed=seed))
+
+
+def isolated_s(model: ExchangeModel, runs: pd.DataFrame) -> FloatArray:
+    """Isolated exchange of each run, seconds."""
+    n_gpus = (runs["n_nodes"] * runs["n_gpus_per_node"]).to_numpy(float)
+    return model.predict(n_gpus, runs["size_bytes"].to_numpy(float), runs["n_nodes"].to_numpy(float))
+
+
+def _with_alone(runs: pd.DataFrame, alone: Mapping[str, TableModel]) -> pd.DataFrame:
+    unknown = sorted(set(runs["cnn"]) - set(alone))
+    if unknown:
+        raise DataError(f"got a run of {unknown[0]!r}, expected one of {', '.join(alone)}: it was never run on one process")
+    seconds = np.zeros(len(runs))
+    for cnn, model in alone.items():
+        here = (runs["cnn"] == cnn).to_numpy()
+        if here.any():
+            seconds[here] = model.predict(runs.loc[here, [SUBBATCH]])
+    return pd.DataFrame({"alone_s": seconds, "n_gpus_per_node": runs["n_gpus_per_node"].to_numpy(float)})

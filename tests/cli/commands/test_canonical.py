@@ -1,0 +1,40 @@
+"""``mlperf collect canonical`` and ``mlperf collect network``: documents that fit their schema, and wrong use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+
+from mlperf.cli.main import cli
+from mlperf.report.text.results import command_schema
+
+
+@pytest.mark.parametrize("table", ["canonical", "network"])
+@pytest.mark.slow
+def test_a_quick_measurement_prints_one_document(table: str, tmp_path: Path) -> None:
+    words = ["collect", table, "--", "-o", str(tmp_path), "--quick", "--rounds", "1", "--json"]
+    done = CliRunner().invoke(cli, [*words, *(("--threads", "1") if table == "canonical" else ())])
+    assert done.exception is None
+    document = json.loads(done.stdout)
+    Draft202012Validator(command_schema("collect")).validate(document)
+    assert document["result"]["table"] == table
+    assert (tmp_path / f"{table}.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("canonical", "-o", "x", "--code", "scala"), "scalar"),
+        (("canonical",), "--out"),
+        (("network", "-o", "x", "--mpiexec", "no-such-mpirun"), "extra 'mpi'"),
+    ],
+)
+def test_wrong_use_is_answered(words: tuple[str, ...], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, ["collect", words[0], "--", *words[1:]])
+    assert done.exit_code != 0
+    assert says in done.output + str(done.exception)

@@ -1,0 +1,73 @@
+"""What a plan tells about itself is consistent: parts add up, limits hold, the scaling curve meets the optimum."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from partition_networks import CLUSTER, IMAGENET
+
+from mlperf.core.errors import DataError
+from mlperf.planning.partition.optimize import Limits, PartitionJob, optimise
+from mlperf.planning.partition.plan import PartitionPlan, plan_partition
+from mlperf.specs.constants import read_constants
+from mlperf.specs.network.cnn_toml import read_cnn
+
+HERE = Path(__file__).parents[2] / "reference/partition"
+JOB = PartitionJob(10_000, 100)
+
+
+def planned(network: str = "imagenet100", machines: int = 20, job: PartitionJob = JOB, **options: object) -> PartitionPlan:
+    cnn, machine = read_cnn(HERE / f"{network}.toml"), read_constants(HERE / "cluster.toml")
+    return plan_partition(cnn, machine, job, Limits(machines), **options)  # type: ignore[arg-type]
+
+
+def test_parts_add_up_to_the_epoch() -> None:
+    plan = planned()
+    assert plan.layers["time_s"].sum() == pytest.approx(plan.sample_s)
+    assert plan.layers.filter(regex="^(forward|backward|update|activations|errors|copies)_s$").to_numpy().sum() == pytest.approx(
+        plan.sample_s
+    )
+    assert plan.layers["share"].sum() == pytest.approx(1.0)
+    assert plan.epoch_s == pytest.approx(JOB.dataset_size / plan.mean_minibatch_size * plan.period_s)
+    assert plan.single_s == pytest.approx(10_000 * 0.022017, rel=1e-4)
+    assert plan.thread_s == pytest.approx(10_000 * 0.242948, rel=1e-5)
+
+
+@pytest.mark.parametrize("synchronous", [False, True])
+def test_a_period_is_its_slowest_part_or_their_sum(synchronous: bool) -> None:
+    plan = planned("mnist", 20 if not synchronous else 60, PartitionJob(10_000, 1000, synchronous))
+    parts = plan.period.set_index("part")["time_s"]
+    assert plan.n_servers > 0
+    sync = max(parts["worker link"], parts["server link"] + parts["server's additions"])
+    assert plan.period_s == pytest.approx(parts["compute"] + sync if synchronous else max(parts["compute"], sync))
+    assert plan.mean_staleness == (0 if synchronous else plan.n_replicas - 1)
+
+
+def test_runners_up_and_the_uniform_plan_are_slower() -> None:
+    plan = planned(machines=100)
+    assert plan.others["epoch_s"].is_monotonic_increasing
+    assert plan.others["epoch_s"].iloc[0] == plan.epoch_s
+    assert float(plan.uniform["times_best"].iloc[0]) > 1.0
+    assert plan.n_free + plan.n_workers * plan.n_replicas + plan.n_servers == 100
+
+
+def test_the_scaling_curve_is_the_optimum_of_every_size() -> None:
+    plan = planned(scaling=(1, 5, 20), price_per_machine_hour=3.6)
+    assert plan.scaling["epoch_s"].tolist() == [optimise(IMAGENET, CLUSTER, JOB, Limits(m)).best.epoch_s for m in (1, 5, 20)]
+    assert plan.scaling["speedup"].iloc[0] == pytest.approx(1.0)
+    assert plan.scaling["cost"].iloc[2] == pytest.approx(20 * plan.epoch_s * 1e-3)
+
+
+def test_a_budget_counts_epochs_and_none_counts_none() -> None:
+    assert planned(budget_s=125.0).epochs == 10
+    assert planned().epochs == -1
+
+
+def test_assumed_constants_are_no_measured_domain() -> None:
+    plan = planned()
+    assert not plan.in_domain
+    assert plan.source == "assumed"
+    assert plan.to_dict()["layers"]["rows"]
+    with pytest.raises(DataError, match="machines"):
+        planned(machines=0)

@@ -1,0 +1,36 @@
+"""The protocol of the acceptance runs is complete and can be run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mlperf.collect.servers.configuration import check_configuration
+from mlperf.collect.servers.net import net_of
+from mlperf.collect.servers.request import check_request
+from mlperf.core.errors import DataError
+from mlperf.studies.parallel.protocol import read_protocol
+
+PROTOCOL = Path(__file__).parents[2] / "acceptance" / "parallel_servers.toml"
+
+
+def test_it_asks_for_at_least_twenty_configurations_that_can_run() -> None:
+    protocol = read_protocol(PROTOCOL)
+    request = protocol.servers(Path())
+    check_request(request)
+    assert len(request.configurations) >= 20
+    assert request.mode == "emulated compute+network x100"
+    assert {each.exchange for each in request.configurations} == {"asynchronous", "synchronous"}
+    assert {each.n_threads for one in request.configurations for each in one.plan} == {1, 2}
+    for configuration in request.configurations:
+        check_configuration(configuration, net_of(request.cnns[configuration.cnn]), 2, emulated=True)
+    assert protocol.limits["each"] <= 0.25
+    assert protocol.canonical(Path()).code == request.code
+
+
+def test_an_incomplete_protocol_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "protocol.toml"
+    path.write_text(PROTOCOL.read_text(encoding="utf-8").replace("regret = 0.05\n", ""), encoding="utf-8")
+    with pytest.raises(DataError, match=r"limits: got the keys .*expected .*regret"):
+        read_protocol(path)
