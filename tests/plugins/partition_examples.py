@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from mlperf.core.arrays import FloatArray
+from mlperf.planning.partition.optimize import PartitionJob
 from mlperf.systems.model_parallel.constants import Constants
-from mlperf.systems.model_parallel.layers import LayerTable
+from mlperf.systems.model_parallel.layers import FC, LayerTable
+from mlperf.systems.model_parallel.volumes import remote_values
 
 LayerWords = tuple[str, int] | tuple[str, int, int, int, int] | tuple[str, int, int]
 
@@ -101,3 +104,72 @@ def random_instance(rng: np.random.Generator) -> tuple[LayerTable, Constants, in
     )
     table = network("random", size, int(rng.integers(1, 4)), words)
     return table, constants, int(rng.integers(2, 6)), int(rng.choice([1, 10, 100])), bool(rng.random() < 0.5)
+
+
+def all_taus(
+    table: LayerTable, constants: Constants, n_workers: int, minibatch_size: int, memory_bytes: float = np.inf
+) -> FloatArray:
+    """Tau of every plan (P, R, H) of all layers on n workers, written out from the equations; infinite beyond the memory."""
+    byte_s = constants.value_bytes / constants.bandwidth_bytes_per_s
+    n_cores, n_layers = len(constants.interference), table.n_layers
+    plans = [
+        np.array(
+            [
+                (p, r, h)
+                for p in range(1, min(n_workers, int(table.rows[layer])) + 1)
+                for r in range(1, n_workers // p + 1)
+                for h in range(1, n_cores + 1)
+            ]
+        ).T
+        for layer in range(n_layers)
+    ]
+    total: FloatArray = np.zeros([len(each[0]) for each in plans])
+    filled = np.zeros(total.shape)
+    for layer, (p, r, h) in enumerate(plans):
+        rows, fc = table.rows[layer], table.kind[layer] == FC
+        part = np.ceil(rows / p) / rows
+        neurons = rows * table.per[layer] * part
+        held = table.n_params[layer] * (part if fc else 1.0)
+        size = constants.value_bytes * (held + neurons)
+        hit = np.minimum(1.0, constants.cache_bytes / size)
+        muladd = hit * constants.muladd_s[0] + (1.0 - hit) * constants.muladd_s[1]
+        own = table.n_connections[layer] * part
+        above = table.n_connections[layer + 1] * part if layer + 1 < n_layers else 0.0
+        work = muladd * (own + above + own * (table.n_params[layer] > 0))
+        work = work + (constants.act_s + constants.err_s) * neurons
+        holders = r if fc else r * p
+        ring = 2 * (holders - 1) * constants.latency_s[0] + 2 * (holders - 1) / holders * held * byte_s
+        node = constants.interference[h - 1] * work / (r * h) + np.where(held > 0, ring, 0.0) / minibatch_size
+        along = [-1 if at == layer else 1 for at in range(n_layers)]
+        total, filled = total + node.reshape(along), filled + size.reshape(along)
+    for low in range(n_layers - 1):
+        (p_l, r_l, h_l), (p_h, r_h, h_h) = (each[:, :, None] for each in plans[low : low + 2])
+        p_h, r_h, h_h = p_h.T, r_h.T, h_h.T
+        sent = remote_values(table, low, low + 1, p_l, r_l, p_h, r_h)
+        returned = remote_values(table, low + 1, low, p_h.T, r_h.T, p_l.T, r_l.T).T
+        forward = np.where(sent > 0, constants.latency_s[h_h - 1] + sent * byte_s * h_h, 0.0) / (r_h * h_h)
+        backward = np.where(returned > 0, constants.latency_s[h_l - 1] + returned * byte_s * h_l, 0.0) / (r_l * h_l)
+        shape = [1] * n_layers
+        shape[low : low + 2] = (forward + backward).shape
+        total = total + (forward + backward).reshape(shape)
+    return np.where(filled <= memory_bytes, total, np.inf)
+
+
+def least_epoch(table: LayerTable, constants: Constants, machines: int, job: PartitionJob, memory_bytes: float = np.inf) -> float:
+    """Every plan on every n, A and S."""
+    batch, best = job.minibatch_size, np.inf
+    byte_s = constants.value_bytes / constants.bandwidth_bytes_per_s
+    for n_workers in range(1, machines + 1):
+        tau = float(all_taus(table, constants, n_workers, int(batch), memory_bytes).min())
+        for n_replicas in range(1, machines // n_workers + 1):
+            for n_servers in range(machines - n_replicas * n_workers + 1):
+                if n_replicas > 1 and not n_servers:
+                    continue
+                sync = 0.0
+                if n_servers:
+                    served = n_replicas * table.all_params / n_servers
+                    pushed = 2 * (constants.latency_s[0] + table.all_params / n_workers * byte_s)
+                    sync = max(pushed, served * (2 * byte_s + constants.add_s))
+                period = batch * tau + sync if job.synchronous else max(batch * tau, sync)
+                best = min(best, job.dataset_size / (n_replicas * batch) * period)
+    return best
