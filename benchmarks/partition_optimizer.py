@@ -1,8 +1,8 @@
 """The optimizer of partitioned training over more and more machines, and trying every configuration where that can end.
 
-Run: ``PYTHONPATH=tests/plugins python benchmarks/partition_optimizer.py``. Prints seconds (the least of three runs, beyond 100 machines the only run), shortest
-paths worked out and the most states of a layer; limits: 20 machines and 10 layers 0.2 s, 1,000 machines and 50 layers 3 s. The peer
-tries every number of stripes, copies and threads of every layer, as the paper's brute force does.
+Run: ``PYTHONPATH=tests/plugins python benchmarks/partition_optimizer.py``. Prints seconds (the least of three runs, beyond 100
+machines the only run), shortest paths and the most states of a layer; limits: 20 machines and 10 layers 0.2 s, 1,000 and 50
+layers 3 s. The peer tries every number of stripes, copies and threads of every layer, as the paper's brute force does.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def fifty_layers() -> LayerTable:
     words: list[LayerWords] = []
     for maps in (64, 128, 256, 512, 512):
         words += [("conv", maps, 3, 1, 1)] * (9 if maps < 512 else 8) + [("pool", 2, 2)]
-    words = words[:47] + [("fc", 4096), ("fc", 4096), ("fc", 1000)]
+    words = [*words[:47], ("fc", 4096), ("fc", 4096), ("fc", 1000)]
     return network("vgg-like", 224, 3, words)
 
 
