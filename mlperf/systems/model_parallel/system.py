@@ -36,7 +36,7 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class ModelParallelSystem:
-    """Replicas of n workers behind S servers (Yan et al., KDD 2015, and its completion); ``subbatch_size`` samples an update of each.
+    """Replicas of n workers behind S servers (Yan et al., KDD 2015, completed); each updates after ``subbatch_size`` samples.
 
     Components of a sample are those of one replica with its samples in flight considered: what the KDD'15 equations give, what was
     measured, or what another system found for a replica.

@@ -1,48 +1,46 @@
-"""The cheapest plan of one replica: the least of all plans, and what a limit leaves of it."""
+"""States, lower bounds and shortest paths against trying all."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
-from partition_examples import all_taus, random_instance
+from partition_networks import random_machine, random_network
 
 from mlperf.planning.partition.programme import cheapest_path, layer_states, least_costs
+from mlperf.systems.model_parallel.epoch import sample_times
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_the_least_of_all_plans_on_each_number_of_workers(seed: int) -> None:
-    table, constants, machines, batch, _ = random_instance(np.random.default_rng(seed))
-    states = [layer_states(table, layer, machines, batch, constants) for layer in range(table.n_layers)]
-    bounds = least_costs(states, machines)
-    taus = []
-    for n_workers in range(1, machines + 1):
-        path = cheapest_path(table, states, n_workers, constants, np.inf)
+@pytest.mark.parametrize("seed", range(6))
+def test_the_cheapest_path_is_the_cheapest_plan(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table, machine = random_network(rng, 3), random_machine(rng)
+    states = [layer_states(table, layer, 5, 10, machine) for layer in range(3)]
+    plans = [[(int(p), int(r)) for p, r in zip(each.stripes, each.copies, strict=True)] for each in states]
+    taus = {
+        plan: sample_times(table, machine, [p for p, _ in plan], [r for _, r in plan], 10).sample_s
+        for plan in itertools.product(*plans)
+    }
+    least = least_costs(states, 5)
+    for n in (1, 3, 5):
+        best = min(tau for plan, tau in taus.items() if max(p * r for p, r in plan) <= n)
+        path = cheapest_path(table, states, n, machine, np.inf)
         assert path is not None
-        assert path.sample_s == pytest.approx(float(all_taus(table, constants, n_workers, batch).min()), rel=1e-12)
-        assert bounds[n_workers - 1] <= path.sample_s * (1.0 + 1e-12)
-        taus.append(path.sample_s)
-    assert (np.diff(taus) <= 1e-15).all()
+        assert path.sample_s == pytest.approx(best, rel=1e-12)
+        assert least[n - 1] <= best * (1 + 1e-12)
+        within = cheapest_path(table, states, n, machine, best * (1 + 1e-9))
+        assert within is not None
+        assert within.sample_s == pytest.approx(best, rel=1e-12)
+        assert cheapest_path(table, states, n, machine, best * 0.999) is None
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_a_limit_drops_nothing_that_is_below_it(seed: int) -> None:
-    table, constants, machines, batch, _ = random_instance(np.random.default_rng(seed))
-    states = [layer_states(table, layer, machines, batch, constants) for layer in range(table.n_layers)]
-    free = cheapest_path(table, states, machines, constants, np.inf)
-    assert free is not None
-    tight = cheapest_path(table, states, machines, constants, free.sample_s)
-    assert tight is not None
-    assert tight.sample_s == free.sample_s
-    assert max(tight.states_kept) <= max(free.states_kept)
-    # Below the optimum nothing is promised, but what comes out is no better than it.
-    none = cheapest_path(table, states, machines, constants, 0.99 * free.sample_s)
-    assert none is None or none.sample_s >= free.sample_s * (1.0 - 1e-12)
-
-
-def test_states_are_those_that_the_workers_hold() -> None:
-    table, constants, _, batch, _ = random_instance(np.random.default_rng(3))
-    states = layer_states(table, 0, 12, batch, constants)
-    rows = int(table.rows[0])
-    expected = {(p, r) for p in range(1, 13) for r in range(1, 13) if p * r <= 12 and p <= rows}
-    assert set(zip(states.stripes.tolist(), states.copies.tolist(), strict=True)) == expected
+def test_states_are_all_that_rows_workers_and_memory_allow() -> None:
+    rng = np.random.default_rng(1)
+    table, machine = random_network(rng, 3), random_machine(rng)
+    states = layer_states(table, 2, 6, 10, machine)
+    pairs = {(p, r) for p in range(1, 7) for r in range(1, 7) if p * r <= 6 and p <= table.rows[2]}
+    assert set(zip(states.stripes.tolist(), states.copies.tolist(), strict=True)) == pairs
     assert (np.diff(states.used) >= 0).all()
+    middle = float(np.median(states.segment_bytes))
+    assert layer_states(table, 2, 6, 10, machine, middle).segment_bytes.max() <= middle

@@ -1,56 +1,64 @@
-"""Equations 5, 7, 8 and 9 by hand on a network of two layers."""
+"""Equations 5 to 9 by hand on a network of two layers; threads by trying all; exchanges in their limits."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from partition_examples import cluster, network
+from partition_networks import CLUSTER, IMAGENET
 
+from mlperf.systems.model_parallel.constants import Constants
 from mlperf.systems.model_parallel.costs import best_threads, copies_sync_s, segment_passes, server_sync_s
+from mlperf.systems.model_parallel.layers import LayerTable
 
-TWO = network("two", 4, 1, [("conv", 2, 3, 1, 1), ("fc", 6)])
-MACHINE = cluster(2, cache_bytes=1e9)
-MULADD, VALUE = 2e-10, 2e-9
-"""Everything lies in the cache."""
+HAND = Constants(np.array([1.0]), np.array([1e-9]), 1e-8, 2e-8, np.array([1.0, 1.2]), np.array([1e-4, 1.5e-4]), 1e9, 1e-9)
+TWO = LayerTable(
+    "two",
+    ("hidden", "output"),
+    ("fc", "fc"),
+    np.array([10, 4]),
+    np.ones(2),
+    np.array([60.0, 40.0]),
+    np.array([70.0, 44.0]),
+    *(np.array(each) for each in ([1, 1], [1, 1], [0, 0])),
+)
 
 
 def test_passes_by_hand() -> None:
-    # 4 x 4 places of 2 maps by windows of 9 of one map: 288; 32 neurons into 6: 192.
-    first, last = (segment_passes(TWO, layer, np.array([1, 2]), MACHINE) for layer in (0, 1))
-    np.testing.assert_allclose(first.forward_s, [288 * MULADD + 32 * VALUE, 144 * MULADD + 16 * VALUE])
-    np.testing.assert_allclose(first.backward_s, [192 * MULADD + 32 * VALUE, 96 * MULADD + 16 * VALUE])
-    np.testing.assert_allclose(first.update_s, [288 * MULADD, 144 * MULADD])
-    np.testing.assert_allclose(last.backward_s, [6 * VALUE, 3 * VALUE])
-    np.testing.assert_allclose(last.total_s, first.total_s * 0 + [2 * 192 * MULADD + 12 * VALUE, 192 * MULADD + 6 * VALUE])
+    """Six inputs, ten neurons, four outputs; three stripes: the largest has four of the ten neurons."""
+    found = segment_passes(TWO, 0, np.array([1, 3]), HAND)
+    assert found.forward_s == pytest.approx([60e-9 + 10 * 1e-8, 24e-9 + 4 * 1e-8])
+    assert found.backward_s == pytest.approx([40e-9 + 10 * 2e-8, 16e-9 + 4 * 2e-8])
+    assert found.update_s == pytest.approx([60e-9, 24e-9])
+    last = segment_passes(TWO, 1, np.array([1]), HAND)
+    assert last.backward_s == pytest.approx([4 * 2e-8])
+    assert found.total_s[0] == pytest.approx(160e-9 + 300e-9)
 
 
-def test_pools_have_nothing_to_update() -> None:
-    pooled = network("pooled", 8, 2, [("pool", 2, 2), ("fc", 3)])
-    assert segment_passes(pooled, 0, np.array([1, 4]), MACHINE).update_s.tolist() == [0.0, 0.0]
-    assert copies_sync_s(pooled, 0, np.array([4]), np.array([2]), MACHINE)[0] == 0.0
+def test_a_pool_updates_nothing() -> None:
+    assert segment_passes(IMAGENET, 1, np.array([1]), CLUSTER).update_s.tolist() == [0.0]
 
 
-def test_threads_trade_interference_for_samples_in_flight() -> None:
-    busy = cluster(3, interference=np.array([1.0, 1.1, 3.9]), latency_s=np.zeros(3))
-    assert best_threads(TWO, 0, 1, busy).n_threads[0].tolist() == [2, 2, 2]
-    slow = cluster(2, interference=np.array([1.0, 1.0]), latency_s=np.array([1e-3, 5e-3]))
-    choice = best_threads(TWO, 0, 1, slow)
-    assert choice.n_threads[0].tolist() == [2, 1, 1]
-    work = segment_passes(TWO, 0, np.array([1]), slow).total_s[0]
-    np.testing.assert_allclose(choice.cost_s[0], [work / 2, work + 1e-3, work + 2e-3])
+def test_threads_by_trying_all() -> None:
+    work = 460e-9
+    choice = best_threads(TWO, 0, 1, HAND)
+    for sides in range(3):
+        each = [(work + sides * 1e-4) / 1, (1.2 * work + sides * 1.5e-4) / 2]
+        assert choice.cost_s[0, sides] == pytest.approx(min(each))
+        assert choice.n_threads[0, sides] == 1 + int(np.argmin(each))
 
 
-def test_a_ring_over_those_that_hold_the_same_parameters() -> None:
-    latency, byte_s = 5e-5, 4e-9
-    of_maps = copies_sync_s(TWO, 0, np.array([2, 1]), np.array([2, 1]), MACHINE)
-    np.testing.assert_allclose(of_maps, [2 * 3 * latency + 2 * 3 / 4 * 20 * byte_s, 0.0])
-    of_neurons = copies_sync_s(TWO, 1, np.array([2, 6]), np.array([3, 1]), MACHINE)
-    np.testing.assert_allclose(of_neurons, [2 * 2 * latency + 2 * 2 / 3 * (33 * 6 / 2) * byte_s, 0.0])
+def test_copies_exchange_in_a_ring() -> None:
+    """Three copies of a full connection: four latencies, four thirds of the weights; of a convolution stripes count as well."""
+    found = copies_sync_s(TWO, 0, np.array([1, 2, 1]), np.array([3, 1, 1]), HAND)
+    assert found == pytest.approx([4e-4 + 4 / 3 * 70 * 4 / 1e9, 0.0, 0.0])
+    stripes = copies_sync_s(IMAGENET, 0, np.array([2]), np.array([2]), CLUSTER)
+    assert stripes == pytest.approx([6 * 5e-5 + 1.5 * 15_616 * 4e-9])
+    assert copies_sync_s(IMAGENET, 1, np.array([2]), np.array([2]), CLUSTER).tolist() == [0.0]
 
 
-def test_the_slower_of_the_links_of_workers_and_of_servers() -> None:
-    params = 1e6
-    one_link = 2 * (5e-5 + params / 4 * 4e-9)
-    assert float(server_sync_s(params, 4, 2, 100, MACHINE)) == pytest.approx(one_link)
-    assert float(server_sync_s(params, 4, 2, 1, MACHINE)) == pytest.approx(2 * params * (2 * 4e-9 + 4e-10))
-    assert float(server_sync_s(params, 4, 1, 0, MACHINE)) == 0.0
+def test_the_exchange_with_servers_is_its_slower_side() -> None:
+    par = 1e6
+    worker = 2 * (1e-4 + par / 5 * 4e-9)
+    assert server_sync_s(par, 5, 2, 1000, HAND) == pytest.approx(worker)
+    assert server_sync_s(par, 5, 2, 1, HAND) == pytest.approx(2 * 2 * par * 4e-9 + 2 * par * 1e-9)
+    assert server_sync_s(par, 5, 1, 0, HAND) == 0.0

@@ -1,78 +1,83 @@
-"""From layers to an epoch: sums, shapes of the paper's figure 2, and plans that cannot run."""
+"""Times of plans: one machine is a plain sum, free networks leave computing alone, and the shapes of KDD'15's figure 2."""
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
-from partition_examples import IMAGENET100, MNIST, cluster
+from partition_networks import CLUSTER, IMAGENET, MNIST
 
 from mlperf.core.errors import DataError
-from mlperf.systems.model_parallel.costs import segment_passes, server_sync_s
+from mlperf.systems.model_parallel.costs import best_threads, segment_passes, server_sync_s
 from mlperf.systems.model_parallel.epoch import epoch_s, period_s, sample_times
 from mlperf.systems.model_parallel.layers import LayerTable
 
-BATCH = 100
+
+@pytest.mark.parametrize(
+    ("table", "threads", "seconds"), [(IMAGENET, 1, 0.242948), (IMAGENET, 16, 0.022017), (MNIST, 1, 0.003351), (MNIST, 16, 0.000304)]
+)
+def test_one_machine_is_the_sum_of_its_layers(table: LayerTable, threads: int, seconds: float) -> None:
+    one = [1] * table.n_layers
+    found = sample_times(table, CLUSTER, one, one, 100, [threads] * table.n_layers)
+    work = sum(float(segment_passes(table, layer, np.array([1]), CLUSTER).total_s[0]) for layer in range(table.n_layers))
+    assert found.sample_s == pytest.approx(work * (1 + 0.03 * (threads - 1)) / threads)
+    assert found.sample_s == pytest.approx(seconds, abs=6e-7)
+    assert found.activation_values.tolist() == found.error_values.tolist() == [0.0] * table.n_layers
 
 
-def speed_ups(table: LayerTable, counts: tuple[int, ...]) -> list[float]:
-    """Of P stripes everywhere over one machine, one thread."""
-    ones = [1] * table.n_layers
-    times = [
-        sample_times(table, cluster(1), [min(count, int(rows)) for rows in table.rows], ones, BATCH).sample_s for count in counts
+def test_without_cost_of_messages_only_computing_is_left() -> None:
+    free = dataclasses.replace(CLUSTER, latency_s=np.zeros(16), bandwidth_bytes_per_s=1e30)
+    stripes, copies = [3] * 10, [2] * 10
+    found = sample_times(IMAGENET, free, stripes, copies, 100)
+    alone = sum(best_threads(IMAGENET, layer, 3, free).cost_s[2, 0] / 2 for layer in range(10))
+    assert found.sample_s == pytest.approx(alone)
+
+
+def model_speedups(table: LayerTable, counts: tuple[int, ...]) -> list[float]:
+    """Every layer in P stripes, one thread."""
+    taus = [
+        sample_times(table, CLUSTER, [min(p, int(r)) for r in table.rows], [1] * table.n_layers, 100, [1] * table.n_layers).sample_s
+        for p in counts
     ]
-    return [times[0] / time for time in times]
+    return [taus[0] / tau for tau in taus]
 
 
-def test_one_machine_with_one_thread_computes_and_nothing_else() -> None:
-    for table in (MNIST, IMAGENET100):
-        ones = [1] * table.n_layers
-        plain = sum(float(segment_passes(table, layer, np.array([1]), cluster()).total_s[0]) for layer in range(table.n_layers))
-        assert sample_times(table, cluster(), ones, ones, BATCH, ones).sample_s == pytest.approx(plain, rel=1e-12)
+def test_model_parallelism_is_super_linear_into_the_cache() -> None:
+    counts = (1, 2, 4, 8, 16)
+    assert model_speedups(IMAGENET, counts) == pytest.approx([1, 2.055, 4.199, 7.518, 13.98], rel=5e-4)
+    assert model_speedups(MNIST, counts) == pytest.approx([1, 1.684, 2.891, 4.503, 6.247], rel=5e-4)
 
 
-@pytest.mark.parametrize(("table", "one", "sixteen"), [(IMAGENET100, 0.242948, 0.022017), (MNIST, 0.003351, 0.000304)])
-def test_threads(table: LayerTable, one: float, sixteen: float) -> None:
-    ones = [1] * table.n_layers
-    assert sample_times(table, cluster(1), ones, ones, BATCH).sample_s == pytest.approx(one, abs=5e-7)
-    assert sample_times(table, cluster(16), ones, ones, BATCH).sample_s == pytest.approx(sixteen, abs=5e-7)
+def epoch_of(table: LayerTable, replicas: int, servers: int) -> float:
+    one = [1] * table.n_layers
+    tau = sample_times(table, CLUSTER, one, one, 100).sample_s
+    sync = server_sync_s(table.all_params, 1, replicas, servers if replicas > 1 else 0, CLUSTER)
+    return float(epoch_s(period_s(np.asarray(tau), sync, 100, synchronous=False), np.asarray(replicas), 100, 10_000))
 
 
-def test_model_parallelism_is_super_linear_while_the_working_set_moves_into_the_cache() -> None:
-    np.testing.assert_allclose(speed_ups(IMAGENET100, (1, 2, 4, 8, 16)), [1, 2.055, 4.199, 7.518, 13.98], atol=2e-3)
-    np.testing.assert_allclose(speed_ups(MNIST, (1, 2, 4, 8, 16)), [1, 1.684, 2.891, 4.503, 6.247], atol=6e-4)
+def test_replicas_are_linear_when_computing_takes_the_time() -> None:
+    for table, expected in ((IMAGENET, [1, 2, 4, 8]), (MNIST, [1, 1.246, 2.491, 4.755])):
+        found = [epoch_of(table, 1, 0) / epoch_of(table, a, 8) for a in (1, 2, 4, 8)]
+        assert found == pytest.approx(expected, rel=5e-4)
 
 
-def replicated(table: LayerTable, n_replicas: int, n_servers: int) -> float:
-    """Epoch of replicas of one machine, all threads."""
-    ones = [1] * table.n_layers
-    tau = sample_times(table, cluster(), ones, ones, BATCH).sample_s
-    sync = server_sync_s(table.all_params, 1, n_replicas, n_servers, cluster())
-    return float(epoch_s(period_s(np.array(tau), sync, BATCH, synchronous=False), np.array(n_replicas), BATCH, 10_000))
+def test_servers_saturate() -> None:
+    found = [epoch_of(MNIST, 4, 1) / epoch_of(MNIST, 4, s) for s in (1, 2, 4, 8, 16)]
+    assert found == pytest.approx([1, 2, 4, 4.191, 4.191], rel=5e-4)
+    assert epoch_of(IMAGENET, 4, 1) == pytest.approx(epoch_of(IMAGENET, 4, 16))
 
 
-def test_replicas_are_linear_where_computing_bounds_and_servers_saturate() -> None:
-    def over_first(times: list[float]) -> list[float]:
-        return [times[0] / time for time in times]
-
-    alone = [replicated(IMAGENET100, count, 8) for count in (1, 2, 4, 8)]
-    np.testing.assert_allclose(over_first(alone), [1, 2, 4, 8], rtol=1e-12)
-    servers = [replicated(MNIST, 4, count) for count in (1, 2, 4, 8, 16)]
-    np.testing.assert_allclose(over_first(servers), [1, 2, 4, 4.191, 4.191], atol=6e-4)
-    flat = [replicated(IMAGENET100, 1, count) for count in (1, 2, 4, 8, 16)]
-    np.testing.assert_allclose(flat, flat[0], rtol=1e-12)
+def test_a_synchronous_period_adds_what_an_asynchronous_one_overlaps() -> None:
+    assert period_s(np.asarray(0.01), np.asarray(0.5), 100, synchronous=True) == 1.5
+    assert period_s(np.asarray(0.01), np.asarray(0.5), 100, synchronous=False) == 1.0
 
 
-def test_a_period_overlaps_or_adds() -> None:
-    assert float(period_s(np.array(0.01), np.array(0.4), 100, synchronous=True)) == pytest.approx(1.4)
-    assert float(period_s(np.array(0.01), np.array(0.4), 100, synchronous=False)) == pytest.approx(1.0)
-    assert float(epoch_s(np.array(2.0), np.array(5.0), 100, 10_000)) == pytest.approx(40.0)
-
-
-def test_plans_that_cannot_run() -> None:
-    ones = [1] * 4
-    with pytest.raises(DataError, match="layer 'fc4': got 11 stripes, expected 1 to its 10 rows"):
-        sample_times(MNIST, cluster(), [1, 1, 1, 11], ones, BATCH)
-    with pytest.raises(DataError, match="got 0 copies"):
-        sample_times(MNIST, cluster(), ones, [1, 0, 1, 1], BATCH)
-    with pytest.raises(DataError, match="got 17 threads, expected 1 to 16 cores"):
-        sample_times(MNIST, cluster(), ones, ones, BATCH, [17, 1, 1, 1])
+def test_plans_that_cannot_run_are_refused() -> None:
+    one = [1] * 10
+    with pytest.raises(DataError, match="rows"):
+        sample_times(IMAGENET, CLUSTER, [1] * 6 + [6, 1, 1, 1], one, 100)
+    with pytest.raises(DataError, match="cores"):
+        sample_times(IMAGENET, CLUSTER, one, one, 100, [17] + one[1:])
+    with pytest.raises(DataError, match="copies"):
+        sample_times(IMAGENET, CLUSTER, one, [0] + one[1:], 100)

@@ -1,4 +1,4 @@
-"""Counts of the example networks, shares of stripes, and networks that are refused."""
+"""Shares, segments and working sets by hand; networks that cannot be cut."""
 
 from __future__ import annotations
 
@@ -6,39 +6,34 @@ import dataclasses
 
 import numpy as np
 import pytest
-from partition_examples import IMAGENET100, MNIST
+from partition_networks import IMAGENET, MNIST
 
 from mlperf.core.errors import DataError
 from mlperf.systems.model_parallel.layers import segment_params, share, stripe_bounds, working_set_bytes
 
 
 def test_counts_of_the_example_networks() -> None:
-    assert MNIST.all_params == 785 * 2000 + 2001 * 1500 + 1501 * 1000 + 1001 * 10 == 6_082_510
-    assert IMAGENET100.all_params == 44_515_300
-    assert IMAGENET100.n_connections.sum() == 369_503_232
-    assert IMAGENET100.rows.tolist() == [64, 32, 28, 14, 12, 10, 5, 4096, 4096, 100]
-    assert IMAGENET100.n_neurons[:2].tolist() == [64 * 64 * 64, 32 * 32 * 64]
+    assert MNIST.all_params == 6_082_510
+    assert IMAGENET.all_params == 44_515_300
+    assert IMAGENET.n_connections.sum() == 369_503_232
+    assert IMAGENET.rows.tolist() == [64, 32, 28, 14, 12, 10, 5, 4096, 4096, 100]
+    assert IMAGENET.is_fc.tolist() == [False] * 7 + [True] * 3
 
 
-def test_the_largest_stripe_is_the_last_share() -> None:
-    for rows in (1, 5, 12, 28):
-        for n_stripes in range(1, rows + 1):
-            bounds = stripe_bounds(rows, n_stripes)
-            assert bounds[0] == 0
-            assert bounds[-1] == rows
-            assert np.diff(bounds).max() / rows == pytest.approx(float(share(np.array(rows), np.array(n_stripes))))
-            assert np.diff(bounds).min() == rows // n_stripes
+def test_the_largest_stripe() -> None:
+    assert share(np.array(10), np.array([1, 3, 10])) == pytest.approx([1.0, 0.4, 0.1])
+    assert stripe_bounds(10, 3).tolist() == [0, 3, 6, 10]
 
 
-def test_a_stripe_of_maps_holds_all_kernels() -> None:
-    four = np.array([4])
-    assert segment_params(IMAGENET100, 0, four)[0] == 64 * (9 * 9 * 3 + 1)
-    assert segment_params(MNIST, 1, four)[0] == 2001 * 1500 / 4
-    assert working_set_bytes(MNIST, 1, four, 4.0)[0] == 4 * (2001 * 1500 / 4 + 1500 / 4)
+def test_a_stripe_of_a_convolution_holds_every_kernel() -> None:
+    stripes = np.array([1, 4])
+    assert segment_params(IMAGENET, 0, stripes) == pytest.approx([15_616, 15_616])
+    assert segment_params(MNIST, 0, stripes) == pytest.approx([1_570_000, 392_500])
+    assert working_set_bytes(MNIST, 0, stripes, 4.0) == pytest.approx([4 * 1_572_000, 4 * 393_000])
 
 
-def test_what_no_chain_of_stripes_is_is_refused() -> None:
-    with pytest.raises(DataError, match="got kind 'attention', expected one of fc, conv, pool"):
-        dataclasses.replace(MNIST, kind=("fc", "attention", "fc", "fc"))
-    with pytest.raises(DataError, match="behind a fully connected layer"):
+def test_maps_behind_a_full_connection_are_refused() -> None:
+    with pytest.raises(DataError, match="behind"):
         dataclasses.replace(MNIST, kind=("fc", "conv", "fc", "fc"))
+    with pytest.raises(DataError, match="rnn"):
+        dataclasses.replace(MNIST, kind=("fc", "rnn", "fc", "fc"))
