@@ -25,6 +25,7 @@ COMMANDS = {
     "compare": LazyCommand("mlperf.cli.commands.compare:compare", "Set predictions beside measurements."),
     "calibrate": LazyCommand("mlperf.cli.commands.calibrate:calibrate", "Bring any predictor to a few measured rows."),
     "search": LazyCommand("mlperf.cli.commands.search:search", "Find the fastest run whose mean mini-batch size fits a window."),
+    "optimize": LazyCommand("mlperf.cli.commands.optimize:optimize", "Find the fastest partition of a network on a cluster."),
     "kernels": LazyCommand("mlperf.cli.commands.kernels:kernels", "Study measured kernels, and predict kernels nobody has run."),
     "accuracy": LazyCommand("mlperf.cli.commands.accuracy:accuracy", "Score every method on open measurements."),
     "completion": LazyCommand("mlperf.cli.framework.completion:completion", "Print the completion script of a shell."),

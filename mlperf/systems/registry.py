@@ -23,6 +23,7 @@ SYSTEMS: Mapping[str, str] = MappingProxyType(
         "data-parallel": "mlperf.systems.data_parallel.replicated:DATA_PARALLEL",
         "fully-sharded": "mlperf.systems.data_parallel.sharded:FULLY_SHARDED",
         "pipeline": "mlperf.systems.data_parallel.pipelined:PIPELINE",
+        "model-parallel": "mlperf.systems.model_parallel.system:MODEL_PARALLEL",
     }
 )
 """Name to ``"module:OBJECT"``; a new system is one line here."""

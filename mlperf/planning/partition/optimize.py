@@ -118,6 +118,14 @@ class _Search:
     programmes: int = 0
     states_kept: int = 0
     gap: float = 0.0
+    shapes: int = 1
+
+    @property
+    def to_beat_s(self) -> float:
+        """Epoch time that a further (n, A, S) must beat to be among those asked for; infinite until there are as many."""
+        if len(self.found) < self.shapes:
+            return np.inf
+        return sorted(each.epoch_s for each in self.found.values())[self.shapes - 1]
 
     @property
     def best(self) -> Found | None:
@@ -129,7 +137,7 @@ class _Search:
         return min(equal, key=lambda each: (each.n_workers * each.n_replicas + each.n_servers, each.n_workers))
 
 
-def optimise(table: LayerTable, constants: Constants, job: PartitionJob, limits: Limits) -> Optimum:
+def optimise(table: LayerTable, constants: Constants, job: PartitionJob, limits: Limits, *, shapes: int = 1) -> Optimum:
     """The configuration with the least epoch time.
 
     For a number of workers the least tau is a shortest path; the replicas and servers do not enter it, so the best of every number
@@ -146,6 +154,8 @@ def optimise(table: LayerTable, constants: Constants, job: PartitionJob, limits:
         Samples, mini-batch, exchange.
     limits : Limits
         Machines and the rest.
+    shapes : int
+        How many of the best (n, A, S) must be among those found, each at its best plan; more need more shortest paths.
 
     Raises
     ------
@@ -166,7 +176,7 @@ def optimise(table: LayerTable, constants: Constants, job: PartitionJob, limits:
         if not len(each.stripes):
             place = f"network {table.name!r}, layer {table.layers[layer]!r}"
             raise DataError(f"no stripe of it fits {limits.memory_bytes:.3g} bytes on {limits.machines} machines", place=place)
-    search = _Search(table, machine, job, limits, states)
+    search = _Search(table, machine, job, limits, states, shapes=shapes)
     candidates = {n: replicas_of(n, job, limits) for n in worker_counts(limits)}
     candidates = {n: counts for n, counts in candidates.items() if len(counts)}
     if not candidates:
@@ -235,13 +245,12 @@ def _best_first(search: _Search, candidates: Mapping[int, IntArray], bounds: dic
     while left:
         promise = {n: float(epochs_of(bounds[n], n, counts, search)[1].min()) for n, counts in left.items()}
         n_workers = min(promise, key=lambda n: (promise[n], n))
-        best = search.best
-        if best is not None and promise[n_workers] >= best.epoch_s:
+        if promise[n_workers] >= search.to_beat_s:
             break
         counts = left.pop(n_workers)
         limit = _useful_tau(search, n_workers, counts)
         path = _solve(search, n_workers, limit)
-        reached = path.sample_s if path is not None else limit
+        reached = path.sample_s if path is not None else np.inf if np.isfinite(search.limits.memory_bytes) else limit
         if path is not None:
             _record(search, path, n_workers, counts)
         # tau cannot rise with more workers: fewer cannot do better than this.
@@ -254,14 +263,14 @@ def _best_first(search: _Search, candidates: Mapping[int, IntArray], bounds: dic
 def _useful_tau(search: _Search, n_workers: int, counts: IntArray) -> float:
     """The largest tau that is of use: of a known plan on so many workers, or one that would beat the best."""
     known = min(_uniform_taus(search, n_workers), default=np.inf)
-    best = search.best
-    if best is None or np.isfinite(search.limits.memory_bytes):
+    to_beat = search.to_beat_s
+    if not np.isfinite(to_beat) or np.isfinite(search.limits.memory_bytes):
         return float(known)
     _, at_zero = epochs_of(0.0, n_workers, counts, search)
-    periods = best.epoch_s * counts * search.job.minibatch_size / search.job.dataset_size
+    periods = to_beat * counts * search.job.minibatch_size / search.job.dataset_size
     sync, _ = epochs_of(0.0, n_workers, counts, search)
     room = periods - sync if search.job.synchronous else periods
-    useful = np.where(at_zero < best.epoch_s, room / search.job.minibatch_size, 0.0)
+    useful = np.where(at_zero < to_beat, room / search.job.minibatch_size, 0.0)
     return float(min(known, useful.max()))
 
 
@@ -280,28 +289,29 @@ def _solve(search: _Search, n_workers: int, limit: float) -> Path | None:
     """The cheapest plan that fits the memory; with the dual bound as gap where the limit binds."""
     path = _path(search, n_workers, limit)
     memory = search.limits.memory_bytes
+    if path is None and np.isfinite(memory):
+        # The known plan that gave the limit need not fit.
+        path = _path(search, n_workers, np.inf)
     if path is None or not np.isfinite(memory) or held_bytes(search, path) <= memory:
         return path
     bound, low, high = path.sample_s, 0.0, path.sample_s / memory
     fitting: Path | None = None
-    for _ in range(N_BISECTIONS):
-        charged = _path(search, n_workers, np.inf, high)
-        if charged is not None and held_bytes(search, charged) <= memory:
-            break
-        low, high = high, 4.0 * high
-    for _ in range(N_BISECTIONS):
-        middle = 0.5 * (low + high)
-        charged = _path(search, n_workers, np.inf, middle)
+    bracketed = False
+    for _ in range(2 * N_BISECTIONS):
+        charge = 0.5 * (low + high) if bracketed else high
+        charged = _path(search, n_workers, np.inf, charge)
         if charged is None:
             return None
         held = held_bytes(search, charged)
-        bound = max(bound, charged.sample_s - middle * memory)
+        bound = max(bound, charged.sample_s - charge * memory)
         if held <= memory:
-            high, true = middle, charged.sample_s - middle * held
+            high, bracketed, true = charge, True, charged.sample_s - charge * held
             if fitting is None or true < fitting.sample_s:
                 fitting = Path(true, charged.stripes, charged.copies, charged.states_kept)
         else:
-            low = middle
+            low, high = charge, high if bracketed else 4.0 * high
+        if bracketed and high - low <= 1e-9 * high:
+            break
     if fitting is not None:
         search.gap = max(search.gap, fitting.sample_s / bound - 1.0)
     return fitting
@@ -328,7 +338,7 @@ def _record(search: _Search, path: Path, n_workers: int, counts: IntArray) -> No
     """The best numbers of replicas for a plan, a few of them for the table of runners-up."""
     periods, epochs = epochs_of(path.sample_s, n_workers, counts, search)
     used = max(stripes * copies for stripes, copies in zip(path.stripes, path.copies, strict=True))
-    for at in np.argsort(epochs, kind="stable")[:3]:
+    for at in np.argsort(epochs, kind="stable")[: max(3, search.shapes)]:
         replicas, period = int(counts[at]), float(periods[at])
         # A single replica may leave machines unused; several share them with the servers as they were counted.
         own = used if replicas == 1 else n_workers

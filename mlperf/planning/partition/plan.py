@@ -31,7 +31,6 @@ from mlperf.systems.model_parallel.costs import server_sync_s
 from mlperf.systems.model_parallel.epoch import SampleTimes, epoch_s, period_s, sample_times
 from mlperf.systems.model_parallel.layers import LayerTable, segment_params, share
 
-MOST_OTHERS = 10
 ALL_UNIFORM = 64
 """Numbers of workers up to which every uniform plan is tried; beyond, a grid of ratio 1.1."""
 PARTS = ("forward_s", "backward_s", "update_s", "activations_s", "errors_s", "copies_s")
@@ -71,7 +70,7 @@ class PartitionPlan(Shown):
     elasticities : mapping of str to float
         Per cent of the epoch for each per cent of a constant, the plan kept.
     others : DataFrame
-        The best further (n, A, S) that the search has worked out.
+        The best (n, A, S), the plan's own first.
     uniform : DataFrame
         One row: the best plan with the same P in every layer.
     scaling : DataFrame
@@ -140,6 +139,7 @@ def plan_partition(
     scaling: Sequence[int] = (),
     price_per_machine_hour: float | None = None,
     budget_s: float | None = None,
+    top: int = 1,
 ) -> PartitionPlan:
     """Find the fastest partition, and say what it rests on.
 
@@ -161,6 +161,8 @@ def plan_partition(
         For the cost of an epoch, in any currency.
     budget_s : float, optional
         Time there is; how many epochs it completes is told.
+    top : int
+        How many of the best (n, A, S) to work out.
 
     Raises
     ------
@@ -173,7 +175,7 @@ def plan_partition(
     """
     table, every = layer_table(cnn), equation_constants(machine)
     constants = with_cores(every, min(limits.cores or every.n_cores, every.n_cores))
-    optimum = optimise(table, constants, job, limits)
+    optimum = optimise(table, constants, job, limits, shapes=top)
     best = optimum.best
     times = sample_times(table, constants, best.stripes, best.copies, job.minibatch_size)
     threads = tuple(int(each) for each in times.n_threads)
@@ -202,7 +204,7 @@ def plan_partition(
         period_rows(table, constants, job, best),
         max(weights, key=lambda name: weights[name]),
         weights,
-        other_rows(optimum),
+        other_rows(optimum, top),
         uniform_row(table, constants, job, limits, best.epoch_s),
         scaling_rows(table, constants, job, limits, scaling, price_per_machine_hour),
         what_if_table(table, constants, job, limits, best, threads, tuple(what_ifs)),
@@ -253,9 +255,9 @@ def period_rows(table: LayerTable, constants: Constants, job: PartitionJob, plan
     return pd.DataFrame({"part": list(parts), "time_s": list(parts.values())})
 
 
-def other_rows(optimum: Optimum) -> pd.DataFrame:
+def other_rows(optimum: Optimum, top: int) -> pd.DataFrame:
     """The best and the next ones, by epoch time."""
-    every = (optimum.best, *optimum.others[: MOST_OTHERS - 1])
+    every = (optimum.best, *optimum.others[: top - 1])
     rows = [(*(getattr(each, name) for name in SHAPE), each.epoch_s, each.epoch_s / optimum.best.epoch_s) for each in every]
     return pd.DataFrame(rows, columns=[*SHAPE, "epoch_s", "times_best"])
 

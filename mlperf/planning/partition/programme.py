@@ -120,7 +120,9 @@ def cheapest_path(
     if not all(len(each) for each in kept):
         return None
     chosen = [each.take(rows) for each, rows in zip(allowed, kept, strict=True)]
-    return _shortest(table, chosen, [cost[rows] for cost, rows in zip(costs, kept, strict=True)], constants)
+    path = _shortest(table, chosen, [cost[rows] for cost, rows in zip(costs, kept, strict=True)], constants)
+    # A path above the bound need not be the cheapest: what would be cheaper may lie among the states left out.
+    return None if path is None or path.sample_s > bound_s * (1.0 + 1e-12) else path
 
 
 def _shortest(table: LayerTable, states: list[LayerStates], costs: list[FloatArray], constants: Constants) -> Path | None:

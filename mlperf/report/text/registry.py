@@ -151,6 +151,13 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 answer="mlperf.report.pages.answers:machines_answer",
             ),
         },
+        "optimize": {
+            "mlperf.planning.partition.plan:PartitionPlan": View(
+                "mlperf.report.pages.partitions:plan_sections",
+                "mlperf.report.pages.partitions:plan_figure",
+                answer="mlperf.report.pages.partitions:plan_answer",
+            )
+        },
         "kernels study": {
             "mlperf.studies.kernels.study:KernelStudy": View(
                 "mlperf.report.pages.kernel_study:study_sections",

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+from partition_examples import least_epoch, random_instance
 from partition_networks import CLUSTER, IMAGENET, MNIST, random_machine, random_network
 
 from mlperf.core.errors import DataError
@@ -19,6 +20,13 @@ from mlperf.systems.model_parallel.layers import LayerTable
 from mlperf.systems.model_parallel.volumes import remote_values
 
 JOB = PartitionJob(10_000, 100)
+
+
+def held_by(table: LayerTable, machine: Constants, layer: int, stripes: int) -> float:
+    """Bytes of the largest segment."""
+    part = math.ceil(int(table.rows[layer]) / stripes) / int(table.rows[layer])
+    params = float(table.n_params[layer]) * (part if table.kind[layer] == "fc" else 1.0)
+    return machine.value_bytes * (params + float(table.n_neurons[layer]) * part)
 
 
 def brute_force(table: LayerTable, machine: Constants, job: PartitionJob, limits: Limits) -> float:
@@ -58,6 +66,8 @@ def brute_force(table: LayerTable, machine: Constants, job: PartitionJob, limits
 
     least = np.full(m + 1, np.inf)
     for plan in itertools.product(*states):
+        if sum(held_by(table, machine, layer, p) for layer, (p, _) in enumerate(plan)) > limits.memory_bytes:
+            continue
         tau = 0.0
         for layer, state in enumerate(plan):
             values_in = crossing(layer - 1, layer, plan[layer - 1], state) if layer else 0.0
@@ -91,6 +101,35 @@ def test_no_configuration_is_better(seed: int) -> None:
     assert found.gap == 0.0
     again = sample_times(table, machine, found.best.stripes, found.best.copies, job.minibatch_size)
     assert again.sample_s == pytest.approx(found.best.sample_s, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_with_little_memory_the_gap_is_a_bound(seed: int) -> None:
+    """The plan fits, and the optimum is not further below it than the gap says."""
+    rng = np.random.default_rng(1000 + seed)
+    table, machine = random_network(rng, 2), random_machine(rng)
+    job, most = PartitionJob(1000, 10, bool(seed % 2)), 6
+    ends = [sum(held_by(table, machine, layer, min(p, int(table.rows[layer]))) for layer in (0, 1)) for p in (1, most)]
+    limits = Limits(most, memory_bytes=ends[1] + rng.uniform(0.05, 0.9) * (ends[0] - ends[1]))
+    found, least = optimise(table, machine, job, limits), brute_force(table, machine, job, limits)
+    held = sum(held_by(table, machine, layer, found.best.stripes[layer]) for layer in (0, 1))
+    assert held <= limits.memory_bytes * (1 + 1e-12)
+    assert least * (1 - 1e-12) <= found.best.epoch_s <= least * (1 + found.gap) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_runners_up_are_the_next_best(seed: int) -> None:
+    """Every number of workers and replicas by itself, servers all the rest."""
+    rng = np.random.default_rng(2000 + seed)
+    table, machine, job = random_network(rng, 3), random_machine(rng), PartitionJob(1000, 10)
+    found = optimise(table, machine, job, Limits(12), shapes=4)
+    epochs = [each.epoch_s for each in (found.best, *found.others)][:4]
+    each_count = [
+        optimise(table, machine, job, Limits(12, replicas=a, minibatch=(10 * a, 10 * a))).best.epoch_s for a in range(1, 12)
+    ]
+    assert epochs == sorted(epochs)
+    assert epochs[0] == pytest.approx(min(each_count), rel=1e-12)
+    assert all(any(math.isclose(low, one, rel_tol=1e-12) for one in epochs) or low >= epochs[3] for low in each_count)
 
 
 EXAMPLES = [
@@ -149,3 +188,53 @@ def test_more_of_anything_never_hurts() -> None:
     base = optimise(IMAGENET, CLUSTER, JOB, Limits(20)).best.epoch_s
     assert optimise(IMAGENET, wide, JOB, Limits(20)).best.epoch_s < base
     assert optimise(IMAGENET, quick, JOB, Limits(20)).best.epoch_s < base
+
+
+def check_instances(seeds: range) -> None:
+    for seed in seeds:
+        table, constants, machines, batch, synchronous = random_instance(np.random.default_rng(seed))
+        job = PartitionJob(10_000, batch, synchronous)
+        found = optimise(table, constants, job, Limits(machines))
+        truth = least_epoch(table, constants, machines, job)
+        assert found.best.epoch_s == pytest.approx(truth, rel=1e-12), seed
+        assert found.gap == 0.0
+        plan = sample_times(table, constants, found.best.stripes, found.best.copies, batch)
+        assert plan.sample_s == pytest.approx(found.best.sample_s, rel=1e-9)
+
+
+def test_the_optimum_is_that_of_trying_everything() -> None:
+    check_instances(range(60))
+
+
+@pytest.mark.slow
+def test_the_optimum_is_that_of_trying_everything_on_many_more() -> None:
+    check_instances(range(60, 400))
+
+
+def check_memory(seeds: range) -> None:
+    """The plan fits, and the best that fits is no better than the gap says."""
+    gaps = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        table, constants, machines, batch, synchronous = random_instance(rng)
+        job = PartitionJob(10_000, batch, synchronous)
+        memory = 4.0 * (table.all_params + table.n_neurons.sum()) * rng.uniform(0.3, 1.0)
+        truth = least_epoch(table, constants, machines, job, memory)
+        try:
+            found = optimise(table, constants, job, Limits(machines, memory_bytes=memory))
+        except DataError:
+            assert np.isinf(truth), seed
+            continue
+        assert found.best.epoch_s >= truth * (1.0 - 1e-12), seed
+        assert found.best.epoch_s <= truth * (1.0 + found.gap + 1e-9), seed
+        gaps.append(found.gap)
+    assert np.median(gaps) < 0.05
+
+
+def test_what_does_not_fit_a_machine_is_divided_within_its_memory() -> None:
+    check_memory(range(25))
+
+
+@pytest.mark.slow
+def test_memory_on_many_more() -> None:
+    check_memory(range(25, 150))
