@@ -12,9 +12,9 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 from mlperf.core.arrays import FloatArray
+from mlperf.datasets.open.step_rows import epoch_rows, image_rows, iteration_rows, layout_rows, scaling_rows, sharded_rows
 from mlperf.models.validation.folds import Fold, leave_one_group_out
 from mlperf.studies.open_data.result import NAN, Finding, Score, TaskResult
-from mlperf.studies.open_data.step_rows import epoch_rows, image_rows, iteration_rows, layout_rows, scaling_rows, sharded_rows
 from mlperf.studies.open_data.trial import LeftOut, Trial, score_of, seventy_thirty, shuffled_folds
 from mlperf.training.systems.step_columns import derived_columns, step_columns
 from mlperf.training.systems.step_fit import relative_costs
@@ -40,7 +40,7 @@ class Steps:
 
     def trained(self, places: Sequence[int]) -> SystemFit:
         """The model of some of the rows."""
-        train = self.rows.iloc[places].reset_index(drop=True)
+        train = self.rows.iloc[list(places)].reset_index(drop=True)
         return train_system(train, self.system, apart=self.apart, factors=self.factors)
 
 
@@ -79,11 +79,10 @@ def judge_steps(task: str, subject: str, steps: Steps, folds: Sequence[Fold], gr
         unknown = np.full(len(measured), NAN)
         bounds = (np.concatenate(lower), np.concatenate(upper)) if is_model else (unknown, unknown)
         choice = ", ".join(dict.fromkeys(choices)) if is_model else ""
-        answers = LeftOut(
-            np.concatenate(parts), measured, *bounds, np.concatenate(inside), is_model, spent if is_model else 0.0, choice
-        )
+        flags_of, cost_s = np.concatenate(inside), spent if is_model else 0.0
+        answers = LeftOut(np.concatenate(parts), measured, bounds[0], bounds[1], flags_of, is_model, cost_s, choice)
         scores.append(score_of(answers, name, "default" if is_model else "baseline", trial))
-    flags = {EXTRAPOLATED: np.concatenate(beyond).all(), "no negative cost": not negative}
+    flags = {EXTRAPOLATED: bool(np.concatenate(beyond).all()), "no negative cost": not negative}
     return TaskResult(tuple(scores), findings(task, subject, scores, flags))
 
 

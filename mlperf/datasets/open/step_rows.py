@@ -1,4 +1,4 @@
-"""Open tables of synchronous training in the columns that `mlperf.training.systems.train_system.train_system` reads."""
+"""Open tables of synchronous training in the columns of tables of steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mlperf.datasets import read_open
+from mlperf.datasets.open.open_data import read_open
 
 IMAGES = 1_281_167
 VOCABULARY = 51_200

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mlperf.studies.open_data.step_rows import epoch_rows, image_rows, iteration_rows, layout_rows, scaling_rows, sharded_rows
+from mlperf.datasets.open.step_rows import epoch_rows, image_rows, iteration_rows, layout_rows, scaling_rows, sharded_rows
 
 pytestmark = pytest.mark.data
 
