@@ -21,7 +21,7 @@ def test_known_costs_come_back_and_predict_more_machines() -> None:
     model = train_system(rows_of((1, 2, 4, 8, 16, 32)))
     costs = model.coefficients().set_index("term")["cost_s"]
     assert costs["tokens"] == pytest.approx(0.002)
-    assert costs["steps"] == pytest.approx(0.03)
+    assert costs["micro_steps"] == pytest.approx(0.03)
     assert costs["across"] == pytest.approx(0.04)
     asked = rows_of((64,))
     found = SystemFit.from_dict(model.to_dict()).predict(asked)
