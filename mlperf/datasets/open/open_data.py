@@ -111,6 +111,8 @@ OPEN_DATA: dict[str, tuple[OpenTable, ...]] = {
         OpenTable("single_node", "one GPT iteration on one machine: iteration_s"),
         OpenTable("multi_node", "one GPT iteration on 64 to 512 GPUs: iteration_s"),
     ),
+    "mpt_fsdp": (OpenTable("runs", "one fully sharded run of a language model on 8 to 128 GPUs: tokens_per_s"),),
+    "ultrascale": (OpenTable("layouts", "one layout of a language model on 1 to 64 machines: status, tokens_per_s, memory_gb"),),
     "kernel_tuning_gemm": (OpenTable("gemm", "one tuning configuration of one SGEMM kernel: time_median_s", TUNED),),
     "simd_tensor": (
         OpenTable("measurements", "one tensor-contraction kernel: five times, instruction counts"),

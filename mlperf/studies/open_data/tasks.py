@@ -34,6 +34,24 @@ from mlperf.studies.open_data.products import (
 from mlperf.studies.open_data.result import Finding, Score, TaskResult
 from mlperf.studies.open_data.servers import DEVICES as SERVED
 from mlperf.studies.open_data.servers import STORAGE, UNSEEN_DEVICES, score_checkpoints, score_counts, score_unseen
+from mlperf.studies.open_data.steps import (
+    CARDS as SHARDED,
+)
+from mlperf.studies.open_data.steps import (
+    CHOICE_SPLITS,
+    EPOCH_SPLITS,
+    LAYOUT_SPLITS,
+    PLATFORMS,
+    SHARDED_SETS,
+    score_epochs,
+    score_layouts,
+    score_machine,
+    score_many_nodes,
+    score_one_node,
+    score_scaling,
+    score_sharded,
+    score_unseen_sharded,
+)
 from mlperf.studies.open_data.tuning import DEVICES as TUNED
 from mlperf.studies.open_data.tuning import score_tunings
 from mlperf.studies.open_data.vectors import score_operators
@@ -127,6 +145,13 @@ FACTORS = "every network by itself: factors 1, 4, 16 of its smallest batch train
 ONE_OF_SERIES = "leave one network out within device and library; repeated measurements merged"
 ROWS_AND_COUNT = "each row left out; the largest count of ranks left out"
 EACH_ROW = "half precision, median over campaigns; each row left out"
+TO_8 = "up to 4 GPUs train, 8 test; every series of network, batch and data by itself"
+TO_256 = "up to 64 GPUs train, 128 and 256 test; sixteen a machine"
+SYSTEMS = "54 A100 systems, each once: each submitter left out; v1.1 from earlier rounds; 32 GPUs and more from fewer"
+LAYOUTS = "5 folds, shuffled, seed 0; each size (width, layers) left out; the most GPUs from fewer"
+TO_128 = "up to 32 GPUs train, 64 and 128 test"
+UNSEEN_RUNS = "70/30 by numpy RandomState(0).permutation; each network left out; each sequence length left out"
+PICKED = "70/30 by numpy RandomState(0).permutation; up to 8 machines train, more test; 1B train, 3B test"
 TO_64 = "up to 32 GPUs train, 64 test; eight GPUs a machine"
 COUNTS = "every network by itself: 1, 4, 8 workers train, 2, 3, 5, 6, 7 test (constant efficiency: that of 8)"
 UNSEEN = "leave one network out: its service time from the others' features, its think time from its own speed on one worker"
@@ -153,10 +178,22 @@ _TASKS = (
          (("cnn_benchmarks", "forward_backward"),), ONE_OF_SERIES, (), score_whole_networks, sets=SUBJECTS),
     Task("C1", "The form of an all-reduce is chosen by the data", (("deepbench", "allreduce"),), ROWS_AND_COUNT, RANKS,
          score_ranks),
+    Task("C2", "Image networks on 8 GPUs from up to 4", (("tf_benchmarks", "throughput"),), TO_8, (), score_machine,
+         sets=PLATFORMS),
+    Task("C3", "Beyond the machine boundary", (("mxnet_perf", "scaling"),), TO_256, (), score_scaling, sets=("256 GPUs",)),
+    Task("C4", "An epoch composed of steps", (("mlperf_results", "resnet_systems"),), SYSTEMS, (), score_epochs,
+         sets=tuple(EPOCH_SPLITS)),
+    Task("C5", "Layouts on one machine", (("vtrain", "single_node"),), LAYOUTS, (), score_one_node, sets=tuple(LAYOUT_SPLITS)),
+    Task("C6", "Layouts on many machines", (("vtrain", "multi_node"),), LAYOUTS, (), score_many_nodes, sets=tuple(LAYOUT_SPLITS)),
     Task("C7", "All-reduce inside one machine: the paper's form is rejected", (("aiconfigurator", "nccl"),), EACH_ROW, INSIDE,
          score_one_machine),
     Task("C8", "All-reduce over more machines than were measured", (("echo_nccl", "all_reduce"),), TO_64, (), score_machines,
          sets=tuple(BEYOND)),
+    Task("C9", "Fully sharded steps on four times the GPUs", (("mpt_fsdp", "runs"),), TO_128, (), score_sharded, sets=SHARDED[:1]),
+    Task("C10", "Fully sharded steps of networks and lengths that never ran", (("mpt_fsdp", "runs"),), UNSEEN_RUNS, (),
+         score_unseen_sharded, sets=SHARDED_SETS),
+    Task("C11", "The layout that a model picks", (("ultrascale", "layouts"),), PICKED, (), score_layouts,
+         sets=tuple(CHOICE_SPLITS)),
     Task("C13", "A foreign predictor calibrated on few measured rows", FOREIGN, ONE_ROW, (), score_calibration, sets=(SIMULATOR,)),
     Task("D1", "Asynchronous workers at one server are a closed queue", SPEEDS[:1], COUNTS, SERVED, score_counts),
     Task("D2", "A network that never ran on more than one worker", SPEEDS, UNSEEN, (), score_unseen, sets=UNSEEN_DEVICES),

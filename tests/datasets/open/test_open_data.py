@@ -43,6 +43,8 @@ ROWS = {  # as the README of each data set states them
     ("mlperf_results", "resnet_epochs"): 11_246,
     ("vtrain", "single_node"): 864,
     ("vtrain", "multi_node"): 65,
+    ("mpt_fsdp", "runs"): 139,
+    ("ultrascale", "layouts"): 1_650,
     ("kernel_tuning_gemm", "gemm"): 35_912,
     ("simd_tensor", "measurements"): 5_186,
     ("simd_tensor", "cachegrind_gcc_O2_sse3_fast_N50"): 648,

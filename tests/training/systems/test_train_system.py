@@ -1,0 +1,43 @@
+"""A table of steps to a model: costs that are known come back, rules of thumb are shown rejected, bad tables are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mlperf.core.errors import DataError, UsageError
+from mlperf.training.systems.system_fit import SystemFit
+from mlperf.training.systems.train_system import CONSTANT, PERFECT, train_system
+
+
+def rows_of(counts: tuple[int, ...]) -> pd.DataFrame:
+    """2 ms a sample, 30 ms a step, 40 ms where the machine is left."""
+    rows = pd.DataFrame([(gpus, size) for gpus in counts for size in (16, 32, 64)], columns=["n_gpus", "subbatch_size"])
+    return rows.assign(n_gpus_per_node=8, step_s=0.002 * rows["subbatch_size"] + 0.03 + 0.04 * (rows["n_gpus"] > 8))
+
+
+def test_known_costs_come_back_and_predict_more_machines() -> None:
+    model = train_system(rows_of((1, 2, 4, 8, 16, 32)))
+    costs = model.coefficients().set_index("term")["cost_s"]
+    assert costs["tokens"] == pytest.approx(0.002)
+    assert costs["micro_steps"] == pytest.approx(0.03)
+    assert costs["across"] == pytest.approx(0.04)
+    asked = rows_of((64,))
+    found = SystemFit.from_dict(model.to_dict()).predict(asked)
+    assert found.step_s == pytest.approx(asked["step_s"].to_numpy())
+    assert np.sum(list(found.parts_s.values()), axis=0) == pytest.approx(found.step_s)
+    assert found.extrapolated.all()
+    assert not found.in_domain.any()
+    verdicts = model.rules.set_index("rule")["verdict"]
+    assert (verdicts[PERFECT], verdicts[CONSTANT]) == ("rejected", "rejected")
+
+
+def test_bad_tables_are_refused() -> None:
+    rows = rows_of((1, 2, 4))
+    with pytest.raises(DataError, match="step_s"):
+        train_system(rows.drop(columns="step_s"))
+    with pytest.raises(UsageError, match="data-parallel"):
+        train_system(rows, "data-paralel")
+    with pytest.raises(DataError, match="above 0"):
+        train_system(rows.assign(step_s=0.0))
