@@ -25,7 +25,7 @@ STEP = 1e-4
 
 def rdma(constants: Constants) -> Constants:
     """A network of remote direct memory access: 2 us and 0.1 us for each further thread, 4.5 GB/s."""
-    latency = RDMA_LATENCY_S + RDMA_THREAD_S * np.arange(constants.n_cores)
+    latency = RDMA_LATENCY_S + RDMA_THREAD_S * np.arange(constants.n_cores, dtype=np.float64)
     return dataclasses.replace(constants, latency_s=latency, bandwidth_bytes_per_s=RDMA_BYTES_PER_S)
 
 

@@ -153,9 +153,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
         },
         "optimize": {
             "mlperf.planning.partition.plan:PartitionPlan": View(
-                "mlperf.report.pages.partitions:plan_sections",
-                "mlperf.report.pages.partitions:plan_figure",
-                answer="mlperf.report.pages.partitions:plan_answer",
+                "mlperf.report.systems.partitions:plan_sections",
+                "mlperf.report.systems.partitions:plan_figure",
+                answer="mlperf.report.systems.partitions:plan_answer",
             )
         },
         "kernels study": {

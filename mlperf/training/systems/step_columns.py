@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 
 OPTIONAL = {
@@ -135,7 +135,7 @@ def derived_columns(columns: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     return found
 
 
-def _layered(c: Mapping[str, FloatArray], tokens: FloatArray, bubble: FloatArray, wide: FloatArray) -> dict[str, FloatArray]:
+def _layered(c: Mapping[str, FloatArray], tokens: FloatArray, bubble: FloatArray, wide: BoolArray) -> dict[str, FloatArray]:
     """What needs layers and width: attention, sums over tensor groups, messages between stages, launches."""
     t, p, m = c["tensor_parallel"], c["pipeline_parallel"], c["accumulation"]
     attention = 12.0 * c["n_layers"] * c["width"] * c["sequence_length"] * tokens

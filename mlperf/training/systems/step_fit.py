@@ -35,8 +35,8 @@ def relative_costs(design: FloatArray, seconds: FloatArray) -> FloatArray:
 def costs_by_aic(design: FloatArray, seconds: FloatArray) -> FloatArray:
     """Costs >= 0 of the terms that AIC keeps; the others are 0.
 
-    From all terms with a cost, one after the other goes as long as n log(RSS / n) + 2 k falls; with so few rows that nothing is left
-    to judge by, all stay.
+    From all terms with a cost, one after the other goes as long as n log(RSS / n) + 2 k falls; with so few rows that nothing is
+    left to judge by, all stay.
     """
     costs = relative_costs(design, seconds)
     n_rows = len(seconds)
@@ -64,7 +64,7 @@ def _of(design: FloatArray, seconds: FloatArray, kept: IntArray) -> FloatArray:
 def _aic(design: FloatArray, seconds: FloatArray, costs: FloatArray) -> float:
     errors = design @ costs / seconds - 1.0
     n_rows = len(seconds)
-    return float(n_rows * np.log(max(errors @ errors / n_rows, np.finfo(float).tiny)) + 2.0 * np.count_nonzero(costs))
+    return float(n_rows * np.log(max(float(errors @ errors) / n_rows, float(np.finfo(float).tiny))) + 2.0 * np.count_nonzero(costs))
 
 
 METHODS: dict[str, Fit] = {FULL: relative_costs, BY_AIC: costs_by_aic}

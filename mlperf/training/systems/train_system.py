@@ -59,8 +59,8 @@ def train_system(
 ) -> SystemFit:
     """Fit the steps of a synchronous system.
 
-    Costs of physical terms, never negative, with the least relative errors. All terms that the table can tell apart are offered; where
-    fewer, chosen by AIC, err no more on left-out rows, those are taken.
+    Costs of physical terms, never negative, with the least relative errors. All terms that the table can tell apart are offered;
+    where fewer, chosen by AIC, err no more on left-out rows, those are taken.
 
     Parameters
     ----------

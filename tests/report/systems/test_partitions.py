@@ -9,7 +9,7 @@ import pytest
 
 from mlperf.planning.partition.optimize import Limits, PartitionJob
 from mlperf.planning.partition.plan import PartitionPlan, plan_partition
-from mlperf.report.pages.partitions import plan_answer, plan_figure, plan_sections
+from mlperf.report.systems.partitions import plan_answer, plan_figure, plan_sections
 from mlperf.specs.constants import read_constants
 from mlperf.specs.network.cnn_toml import read_cnn
 
