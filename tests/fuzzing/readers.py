@@ -84,6 +84,45 @@ def read_job(folder: Path) -> Any:
     return read(folder / "job.toml")
 
 
+def constants(folder: Path) -> Any:
+    from mlperf.specs.constants import read_constants
+
+    found = read_constants(folder / "constants.toml")
+    return found.muladd_s("fc", np.geomspace(1e3, 1e9, 7))
+
+
+def prices(folder: Path) -> Any:
+    from mlperf.specs.prices import read_prices
+
+    return read_prices(folder / "prices.toml").of("kfc").per_hour(4, 32)
+
+
+def run_of_a_job(folder: Path) -> Any:
+    from mlperf.specs.run import read_run
+
+    return read_run(folder / "run.toml").startup_s
+
+
+def calibrated_pair(folder: Path) -> Any:
+    from mlperf.planning.calibration.foreign import calibrate_tables
+
+    return calibrate_tables(folder / "predicted.csv", folder / "measured.csv", on=["job"]).to_frame()
+
+
+def steps_of_a_system(folder: Path) -> Any:
+    from mlperf.planning.systems.fitted import predict_fitted
+    from mlperf.training.systems.train_system import read_rows, train_system
+
+    model = train_system(read_rows(folder / "steps.csv", ["device"]), factors=("device",))
+    return predict_fitted(model, folder / "steps.csv").predicted
+
+
+def speeds_of_servers(folder: Path) -> Any:
+    from mlperf.training.systems.by_system import train_for_system
+
+    return [fit.think_s for fit in train_for_system(folder / "speeds.csv", "parameter-server").fits]
+
+
 def read_onnx(folder: Path) -> Any:
     from mlperf.specs.importers.onnx_import import from_onnx
 
@@ -426,6 +465,12 @@ READERS: tuple[Reader, ...] = (
     Reader("network", one("cnn.toml", seeds.NETWORK), read_cnn, weight=2),
     Reader("machine", one("machine.toml", seeds.MACHINE), read_machine),
     Reader("job", one("job.toml", seeds.JOB), read_job),
+    Reader("constants", one("constants.toml", seeds.CONSTANTS), constants),
+    Reader("prices", one("prices.toml", seeds.PRICES), prices),
+    Reader("run", one("run.toml", seeds.RUN), run_of_a_job),
+    Reader("calibrated tables", lambda: seeds.CALIBRATED, calibrated_pair, weight=0.5, may_be_missing=True, endless=True),
+    Reader("steps of a system", one("steps.csv", seeds.STEPS), steps_of_a_system, weight=0.5),
+    Reader("speeds of servers", one("speeds.csv", seeds.SPEEDS), speeds_of_servers, weight=0.5),
     Reader("ONNX network", one("net.onnx", seeds.network_graph), read_onnx, weight=2),
     Reader("loop nest", one("nest.toml", seeds.NEST), static_source("nest.toml", {}), weight=2),
     Reader("C source", one("kernel.c", seeds.C_SOURCE), static_source("kernel.c", {"n": 20}), weight=2),

@@ -202,6 +202,20 @@ Disassembly of section .text:
 MEASURED_ON = b'{"campaign": "c", "processor": "AMD EPYC", "caches": "L1d 48 KiB", "engine": "numpy", "build": "openblas Haswell"}'
 MACHINE = (SHIPPED / "machines" / "kfc.toml").read_bytes()
 JOB = b"dataset_size = 1281167\nn_nodes = 8\nsubbatch_size = 4\nminibatch = [100.0, 172.5]\nepochs = 90\n"
+CONSTANTS = (REFERENCE / "partition" / "cluster.toml").read_bytes()
+PRICES = b'currency = "EUR"\nper_kwh = 0.3\n[machines.kfc]\nper_node_hour = 2.5\n[machines."big one"]\nper_gpu_hour = 3\n'
+RUN = b'startup_s = "3min"\ncheckpoint_s = 20\ncheckpoint_every_s = "optimal"\nnode_mtbf_s = "60d"\n'
+CALIBRATED = {
+    "predicted.csv": b"job,time_s\n" + b"".join(b"j%d,%d\n" % (number, number + 5) for number in range(6)),
+    "measured.csv": b"job,time_s\n" + b"".join(b"j%d,%d.5\n" % (number, number + 5) for number in range(6)),
+}
+STEPS = b"n_nodes,n_gpus_per_node,subbatch_size,device,step_s\n" + b"".join(
+    b"%d,4,%d,%s,0.%d\n" % (nodes, size, device, 100 + 3 * size + 9 * (nodes > 1))
+    for nodes in (1, 2, 4)
+    for size in (4, 16)
+    for device in (b"a", b"b")
+)
+SPEEDS = b"n_workers,updates_per_s\n1,9.8\n2,19.1\n4,36.2\n8,52.5\n"
 CONFIG = (
     b'nodes = "1,2"\nsubbatch = 4\nclosed = "phases"\nlevel = 0.9\n[predict]\nwhat-if = ["sum_gradient=0.5"]\niterations = 500\n'
 )

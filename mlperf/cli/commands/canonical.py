@@ -21,8 +21,8 @@ Examples:
   mlperf collect canonical -- -o constants --constants constants.toml --latency 5e-6 --bandwidth 6e9
 
 Runs the innermost loops of layers alone on a core: forward, backward and update of fully connected, convolutional and pooling
-segments of many sizes, the addition of a server, and the same loops in as many processes as there are cores. These are the loops of
-mlperf collect ps. The same command goes on where it was stopped. Measure on an idle machine.
+segments of many sizes, the addition of a server, and the same loops in as many processes as there are cores. The trainer of
+`mlperf collect ps` runs the same loops. The same command goes on where it was stopped. Measure on an idle machine.
 """
 
 NETWORK_EPILOG = """\b

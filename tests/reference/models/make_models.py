@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +34,13 @@ from mlperf.models import (
     ScatterLocal,
 )
 from mlperf.models.online.recursive import RecursiveLeastSquares
+from mlperf.planning.calibration.foreign import apply_calibration, calibrate_tables
 from mlperf.specs.machine import find_machine
 from mlperf.studies.kernels import predict_kernels, read_all_kernels, train_kernels
 from mlperf.training.collectives.train_exchange import train_exchange
 from mlperf.training.quality import fit_quality_table
 from mlperf.training.systems.server_fit import fit_servers
+from mlperf.training.systems.train_system import train_system
 
 NETWORKS = ("cnn00", "cnn01", "cnn02")
 LARGEST_PRODUCT = 300
@@ -100,6 +103,28 @@ def exchange_rows() -> pd.DataFrame:
     return pd.DataFrame({"n_nodes": np.ceil(n_gpus / 8.0), "n_gpus": n_gpus, "size_bytes": size, "exchange_s": time_s})
 
 
+def step_rows() -> pd.DataFrame:
+    """Steps of two devices on one to eight nodes of four: samples, a ring, leaving the node, and noise."""
+    rng = np.random.default_rng(6)
+    rows = pd.DataFrame(list(product([1, 2, 4, 8], [4, 16, 64], ["a", "b"])), columns=["n_nodes", "subbatch_size", "device"])
+    n_gpus = 4.0 * rows["n_nodes"]
+    step_s = (
+        (1e-3 + 1e-3 * (rows["device"] == "b")) * rows["subbatch_size"]
+        + 4e-3 * (n_gpus - 1) / n_gpus
+        + 2e-3 * (rows["n_nodes"] > 1)
+    )
+    return rows.assign(n_gpus_per_node=4, step_s=step_s * np.exp(0.02 * rng.standard_normal(len(rows))))
+
+
+def calibrated_rows() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Predictions of twelve jobs of two models, and what was measured: a tenth and a fifth more."""
+    rng = np.random.default_rng(7)
+    jobs = [f"job{number}" for number in range(12)]
+    predicted = pd.DataFrame({"job": jobs, "model": ["x", "y"] * 6, "time_s": 10.0 + np.arange(12)})
+    factor = np.where(predicted["model"] == "x", 1.1, 1.2) * np.exp(0.01 * rng.standard_normal(12))
+    return predicted, pd.DataFrame({"job": jobs, "time_s": factor * predicted["time_s"]})
+
+
 def sweep() -> Any:
     """Kernels of one build at one size of the bundled contractions."""
     kernels = read_all_kernels(["contraction-epyc"])
@@ -133,6 +158,9 @@ def fitted() -> Iterator[tuple[str, Any]]:
     yield "quality", fit_quality_table(quality_rows(), 0.9)
     yield "servers", fit_servers(server_rows(), features=("n_params",), provenance={"data_sha256": {}})
     yield "exchange", train_exchange(exchange_rows())
+    yield "system-fit", train_system(step_rows(), factors=("device",))
+    predicted, measured = calibrated_rows()
+    yield "calibration", calibrate_tables(predicted, measured, on=["job"], by=["model"])
     kernels = sweep()
     few = kernels.rows(range(0, len(kernels.frame), 6))
     yield "kernels", train_kernels(few, features="swc-s", learner_name="linear", n_folds=3)
@@ -151,6 +179,11 @@ def said_by(name: str, model: Any) -> list[float]:
         asked = server_rows().assign(cnn=["one", "new"] * 12, one_worker_updates_per_s=4.0)
         found = model.predict(asked)
         return np.concatenate([found.updates_per_s, found.lower, found.upper]).tolist()
+    if name == "system-fit":
+        found = model.predict(step_rows())
+        return np.concatenate([found.step_s, found.interval.lower, found.interval.upper]).tolist()
+    if name == "calibration":
+        return apply_calibration(model, calibrated_rows()[0]).to_frame().select_dtypes("number").to_numpy(float).ravel().tolist()
     if name == "exchange":
         return np.asarray(model.predict([1, 2, 3, 16, 64], [1e4, 1e5, 1e6, 1e7, 1e8])).tolist()
     if name == "kernels":
