@@ -22,6 +22,7 @@ SYSTEMS: Mapping[str, str] = MappingProxyType(
         "sprint-replicas": "mlperf.systems.data_parallel.composed:SPRINT_REPLICAS",
         "data-parallel": "mlperf.systems.data_parallel.replicated:DATA_PARALLEL",
         "fully-sharded": "mlperf.systems.data_parallel.sharded:FULLY_SHARDED",
+        "model-parallel": "mlperf.systems.model_parallel.system:MODEL_PARALLEL",
         "pipeline": "mlperf.systems.data_parallel.pipelined:PIPELINE",
     }
 )
