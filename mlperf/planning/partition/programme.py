@@ -15,6 +15,10 @@ from mlperf.systems.model_parallel.volumes import remote_values
 
 BLOCK = 4_000_000
 """Entries of a pair of layers' states that are worked out at once."""
+MANY = 250
+"""States of a layer from which on a coarse grid is tried first."""
+GRID = 1.6
+"""Ratio of its stripes and copies."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +48,12 @@ class LayerStates(Shown):
     def take(self, rows: IntArray | BoolArray) -> LayerStates:
         """Some of the states."""
         return LayerStates(self.stripes[rows], self.copies[rows], self.cost_s[rows], self.segment_bytes[rows])
+
+    def on_grid(self, n_workers: int) -> IntArray:
+        """Rows of the states whose stripes and copies lie on a coarse grid, or use up the workers."""
+        grid = np.unique(np.geomspace(1, n_workers, 2 + int(np.log(n_workers) / np.log(GRID))).astype(int))
+        stripes = np.isin(self.stripes, grid) | (self.stripes == self.stripes.max(initial=1))
+        return np.flatnonzero(stripes & (np.isin(self.copies, grid) | (self.copies == n_workers // self.stripes)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,14 +125,33 @@ def cheapest_path(
     least = np.array([cost[:, 0].min(initial=np.inf) for cost in costs])
     if not np.isfinite(least).all():
         return None
-    slack = bound_s * (1.0 + 1e-12) - (least.sum() - least)
-    kept = [np.flatnonzero(cost[:, 0] <= room) for cost, room in zip(costs, slack, strict=True)]
+    kept = _useful(costs, least, bound_s)
+    if all(len(each) for each in kept) and max(map(len, kept)) > MANY:
+        # A plan on a coarse grid costs little and often bounds tau so well that few states are left.
+        coarse = [each.take(rows).on_grid(n_workers) for each, rows in zip(allowed, kept, strict=True)]
+        thin = [rows[grid] for rows, grid in zip(kept, coarse, strict=True)]
+        found = _on(table, allowed, costs, thin, constants) if all(map(len, thin)) else None
+        if found is not None and found.sample_s < bound_s:
+            bound_s = found.sample_s
+            kept = _useful(costs, least, bound_s)
     if not all(len(each) for each in kept):
         return None
-    chosen = [each.take(rows) for each, rows in zip(allowed, kept, strict=True)]
-    path = _shortest(table, chosen, [cost[rows] for cost, rows in zip(costs, kept, strict=True)], constants)
+    path = _on(table, allowed, costs, kept, constants)
     # A path above the bound need not be the cheapest: what would be cheaper may lie among the states left out.
     return None if path is None or path.sample_s > bound_s * (1.0 + 1e-12) else path
+
+
+def _useful(costs: list[FloatArray], least: FloatArray, bound_s: float) -> list[IntArray]:
+    """States of each layer through which a path may cost at most ``bound_s``."""
+    slack = bound_s * (1.0 + 1e-12) - (least.sum() - least)
+    return [np.flatnonzero(cost[:, 0] <= room) for cost, room in zip(costs, slack, strict=True)]
+
+
+def _on(
+    table: LayerTable, states: list[LayerStates], costs: list[FloatArray], rows: list[IntArray], constants: Constants
+) -> Path | None:
+    chosen = [each.take(some) for each, some in zip(states, rows, strict=True)]
+    return _shortest(table, chosen, [cost[some] for cost, some in zip(costs, rows, strict=True)], constants)
 
 
 def _shortest(table: LayerTable, states: list[LayerStates], costs: list[FloatArray], constants: Constants) -> Path | None:
