@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,7 +18,9 @@ BLOCK = 4_000_000
 """Entries of a pair of layers' states that are worked out at once."""
 MANY = 250
 """States of a layer from which on a coarse grid is tried first."""
-GRID = 1.6
+HARD = 4000**2
+"""States of a layer times those of the next from which on the plan of the coarse grid is the answer, with its gap."""
+GRID = 1.25
 """Ratio of its stripes and copies."""
 
 
@@ -58,12 +61,17 @@ class LayerStates(Shown):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path(Shown):
-    """The cheapest plan: ``sample_s`` (tau), stripes and copies of each layer, and the states that were looked at."""
+    """The cheapest plan: ``sample_s`` (tau), stripes and copies of each layer, and the states that were looked at.
+
+    ``bound_s`` is what no plan can be below: ``sample_s`` itself where the plan is the cheapest, less where too many states were left
+    for an exact answer.
+    """
 
     sample_s: float
     stripes: tuple[int, ...]
     copies: tuple[int, ...]
     states_kept: tuple[int, ...]
+    bound_s: float
 
 
 def layer_states(
@@ -101,6 +109,8 @@ def cheapest_path(
 ) -> Path | None:
     """The plan with the least tau among those on at most n workers; None where none costs at most ``bound_s``.
 
+    Where more states are left than `HARD`, the best plan on a coarse grid, with the lower bound that is known.
+
     Parameters
     ----------
     table : LayerTable
@@ -134,6 +144,8 @@ def cheapest_path(
         if found is not None and found.sample_s < bound_s:
             bound_s = found.sample_s
             kept = _useful(costs, least, bound_s)
+        if found is not None and max(len(low) * len(high) for low, high in pairwise([kept[0], *kept])) > HARD:
+            return replace(found, bound_s=float(least.sum()))
     if not all(len(each) for each in kept):
         return None
     path = _on(table, allowed, costs, kept, constants)
@@ -178,6 +190,7 @@ def _shortest(table: LayerTable, states: list[LayerStates], costs: list[FloatArr
         tuple(int(each.stripes[at]) for each, at in zip(states, path, strict=True)),
         tuple(int(each.copies[at]) for each, at in zip(states, path, strict=True)),
         tuple(len(each.stripes) for each in states),
+        best,
     )
 
 
