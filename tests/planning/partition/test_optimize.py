@@ -123,7 +123,9 @@ def test_runners_up_are_the_next_best(seed: int) -> None:
     table, machine, job = random_network(rng, 3), random_machine(rng), PartitionJob(1000, 10)
     found = optimise(table, machine, job, Limits(12), shapes=4)
     epochs = [each.epoch_s for each in (found.best, *found.others)][:4]
-    each_count = [optimise(table, machine, job, Limits(12, replicas=a, minibatch=(10 * a, 10 * a))).best.epoch_s for a in range(1, 12)]
+    each_count = [
+        optimise(table, machine, job, Limits(12, replicas=a, minibatch=(10 * a, 10 * a))).best.epoch_s for a in range(1, 12)
+    ]
     assert epochs == sorted(epochs)
     assert epochs[0] == pytest.approx(min(each_count), rel=1e-12)
     assert all(any(math.isclose(low, one, rel_tol=1e-12) for one in epochs) or low >= epochs[3] for low in each_count)

@@ -15,7 +15,8 @@ from mlperf.systems.model_parallel.layers import LayerTable
 
 
 @pytest.mark.parametrize(
-    ("table", "threads", "seconds"), [(IMAGENET, 1, 0.242948), (IMAGENET, 16, 0.022017), (MNIST, 1, 0.003351), (MNIST, 16, 0.000304)]
+    ("table", "threads", "seconds"),
+    [(IMAGENET, 1, 0.242948), (IMAGENET, 16, 0.022017), (MNIST, 1, 0.003351), (MNIST, 16, 0.000304)],
 )
 def test_one_machine_is_the_sum_of_its_layers(table: LayerTable, threads: int, seconds: float) -> None:
     one = [1] * table.n_layers
@@ -78,6 +79,6 @@ def test_plans_that_cannot_run_are_refused() -> None:
     with pytest.raises(DataError, match="rows"):
         sample_times(IMAGENET, CLUSTER, [1] * 6 + [6, 1, 1, 1], one, 100)
     with pytest.raises(DataError, match="cores"):
-        sample_times(IMAGENET, CLUSTER, one, one, 100, [17] + one[1:])
+        sample_times(IMAGENET, CLUSTER, one, one, 100, [17, *one[1:]])
     with pytest.raises(DataError, match="copies"):
-        sample_times(IMAGENET, CLUSTER, one, [0] + one[1:], 100)
+        sample_times(IMAGENET, CLUSTER, one, [0, *one[1:]], 100)
