@@ -63,8 +63,8 @@ class LayerStates(Shown):
 class Path(Shown):
     """The cheapest plan: ``sample_s`` (tau), stripes and copies of each layer, and the states that were looked at.
 
-    ``bound_s`` is what no plan can be below: ``sample_s`` itself where the plan is the cheapest, less where too many states were left
-    for an exact answer.
+    ``bound_s`` is what no plan can be below: ``sample_s`` itself where the plan is the cheapest, less where too many states
+    were left for an exact answer.
     """
 
     sample_s: float

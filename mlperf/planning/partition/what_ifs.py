@@ -25,7 +25,7 @@ STEP = 1e-4
 
 def rdma(constants: Constants) -> Constants:
     """A network of remote direct memory access: 2 us and 0.1 us for each further thread, 4.5 GB/s."""
-    latency = RDMA_LATENCY_S + RDMA_THREAD_S * np.arange(constants.n_cores)
+    latency = RDMA_LATENCY_S + RDMA_THREAD_S * np.arange(constants.n_cores, dtype=np.float64)
     return dataclasses.replace(constants, latency_s=latency, bandwidth_bytes_per_s=RDMA_BYTES_PER_S)
 
 
@@ -124,7 +124,7 @@ def what_if_table(
 def elasticities(
     table: LayerTable, constants: Constants, job: PartitionJob, plan: Found, threads: tuple[int, ...]
 ) -> dict[str, float]:
-    """d ln epoch / d ln constant of a kept plan, by central differences; they add up to 1."""
+    """Elasticities d ln epoch / d ln constant of a kept plan, by central differences; they add up to 1."""
     found = {}
     for name, scaled in SCALED.items():
         high, low = (kept_epoch_s(table, scaled(constants, factor), job, plan, threads) for factor in (1 + STEP, 1 - STEP))

@@ -10,21 +10,20 @@ import numpy as np
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.systems.base.system import Setting, Solution, SystemComponent, checked_run, checked_times
-from mlperf.systems.model_parallel.epoch import epoch_s
 from mlperf.systems.parameter_server.components import solution_of
 
 # fmt: off
 COMPONENTS = (
-    #               name            activity   kind          meaning                                                   candidates
-    SystemComponent("forward",      "replica", "work",       "forward pass of one sample, samples in flight considered", ("n_flops",), True),
-    SystemComponent("backward",     "replica", "work",       "backward pass of one sample",                             ("n_flops",)),
-    SystemComponent("update",       "replica", "work",       "weight update of one sample",                             ("n_flops",)),
-    SystemComponent("activations",  "replica", "transfer",   "activations from other workers, one sample"),
-    SystemComponent("errors",       "replica", "transfer",   "error terms from other workers, one sample"),
-    SystemComponent("replica_sync", "replica", "collective", "copies of layers inside a replica, one mini-batch",       ("n_params",)),
-    SystemComponent("exchange",     "replica", "transfer",   "push and pull of one update by a worker's link",          ("n_params",)),
-    SystemComponent("push",         "server",  "transfer",   "push and pull of one replica by the link of one server",  ("n_params",)),
-    SystemComponent("apply",        "server",  "critical",   "one replica's gradients added by one server",             ("n_params",)),
+    #               name            activity   kind          meaning
+    SystemComponent("forward",      "replica", "work",       "forward pass of a sample over the samples in flight",  ("n_flops",), True),
+    SystemComponent("backward",     "replica", "work",       "backward pass of a sample",                        ("n_flops",)),
+    SystemComponent("update",       "replica", "work",       "weight update of a sample",                        ("n_flops",)),
+    SystemComponent("activations",  "replica", "transfer",   "activations from other workers, a sample"),
+    SystemComponent("errors",       "replica", "transfer",   "error terms from other workers, a sample"),
+    SystemComponent("replica_sync", "replica", "collective", "copies of layers inside a replica, a mini-batch",  ("n_params",)),
+    SystemComponent("exchange",     "replica", "transfer",   "push and pull of an update by a worker's link",    ("n_params",)),
+    SystemComponent("push",         "server",  "transfer",   "push and pull of a replica by one server's link",  ("n_params",)),
+    SystemComponent("apply",        "server",  "critical",   "a replica's gradients added by one server",        ("n_params",)),
 )
 SETTINGS = (
     Setting("n_replicas",  1.0, "model replicas, A",                                  1.0),
@@ -81,7 +80,7 @@ class ModelParallelSystem:
         sync = np.maximum(link, busy)
         period = np.where(waits, compute + sync, np.maximum(compute, sync))
         outputs = {
-            "epoch_s": epoch_s(period, replicas, batch, sizes["dataset_size"]),
+            "epoch_s": sizes["dataset_size"] / (replicas * batch) * period,
             "mean_minibatch_size": np.where(waits, replicas, 1.0) * batch,
             "sample_s": compute / batch,
             "period_s": period,

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+from partition_networks import CLUSTER, IMAGENET, MNIST, random_machine, random_network
 
 from mlperf.core.errors import DataError
 from mlperf.planning.partition.optimize import Limits, PartitionJob, optimise
@@ -16,7 +17,6 @@ from mlperf.systems.model_parallel.constants import Constants
 from mlperf.systems.model_parallel.epoch import sample_times
 from mlperf.systems.model_parallel.layers import LayerTable
 from mlperf.systems.model_parallel.volumes import remote_values
-from partition_networks import CLUSTER, IMAGENET, MNIST, random_machine, random_network
 
 JOB = PartitionJob(10_000, 100)
 
