@@ -51,7 +51,8 @@ def notes(plan: PartitionPlan) -> list[str]:
     exact = "no other plan is faster" if plan.gap == 0 else f"another plan may be up to {percent_text(plan.gap)} faster"
     lines = [
         f"{number_text(plan.thread_s / plan.epoch_s, 3)} x as fast as one thread, "
-        f"{number_text(plan.single_s / plan.epoch_s, 3)} x as one machine ({percent_text(plan.single_s / plan.epoch_s / plan.machines)} efficiency).",
+        f"{number_text(plan.single_s / plan.epoch_s, 3)} x as one machine "
+        f"({percent_text(plan.single_s / plan.epoch_s / plan.machines)} efficiency).",
         f"Under these constants {exact}: {count_text(plan.programmes, 'shortest path')}, "
         f"{count_text(plan.excluded, 'number of workers', 'numbers of workers')} excluded by bounds.",
     ]
