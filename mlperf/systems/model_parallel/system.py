@@ -15,7 +15,7 @@ from mlperf.systems.parameter_server.components import solution_of
 # fmt: off
 COMPONENTS = (
     #               name            activity   kind          meaning
-    SystemComponent("forward",      "replica", "work",       "forward pass of a sample",                         ("n_flops",), True),
+    SystemComponent("forward",      "replica", "work",       "forward pass of a sample",                        ("n_flops",), True),
     SystemComponent("backward",     "replica", "work",       "backward pass of a sample",                        ("n_flops",)),
     SystemComponent("update",       "replica", "work",       "weight update of a sample",                        ("n_flops",)),
     SystemComponent("activations",  "replica", "transfer",   "activations from other workers, a sample"),
