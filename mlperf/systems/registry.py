@@ -22,8 +22,8 @@ SYSTEMS: Mapping[str, str] = MappingProxyType(
         "sprint-replicas": "mlperf.systems.data_parallel.composed:SPRINT_REPLICAS",
         "data-parallel": "mlperf.systems.data_parallel.replicated:DATA_PARALLEL",
         "fully-sharded": "mlperf.systems.data_parallel.sharded:FULLY_SHARDED",
-        "pipeline": "mlperf.systems.data_parallel.pipelined:PIPELINE",
         "model-parallel": "mlperf.systems.model_parallel.system:MODEL_PARALLEL",
+        "pipeline": "mlperf.systems.data_parallel.pipelined:PIPELINE",
     }
 )
 """Name to ``"module:OBJECT"``; a new system is one line here."""

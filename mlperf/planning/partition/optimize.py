@@ -294,7 +294,7 @@ def _solve(search: _Search, n_workers: int, limit: float) -> Path | None:
         path = _path(search, n_workers, np.inf)
     if path is None or not np.isfinite(memory) or held_bytes(search, path) <= memory:
         return path
-    bound, low, high = path.sample_s, 0.0, path.sample_s / memory
+    bound, low, high = path.bound_s, 0.0, path.sample_s / memory
     fitting: Path | None = None
     bracketed = False
     for _ in range(2 * N_BISECTIONS):
@@ -303,11 +303,11 @@ def _solve(search: _Search, n_workers: int, limit: float) -> Path | None:
         if charged is None:
             return None
         held = held_bytes(search, charged)
-        bound = max(bound, charged.sample_s - charge * memory)
+        bound = max(bound, charged.bound_s - charge * memory)
         if held <= memory:
             high, bracketed, true = charge, True, charged.sample_s - charge * held
             if fitting is None or true < fitting.sample_s:
-                fitting = Path(true, charged.stripes, charged.copies, charged.states_kept)
+                fitting = Path(true, charged.stripes, charged.copies, charged.states_kept, true)
         else:
             low, high = charge, high if bracketed else 4.0 * high
         if bracketed and high - low <= 1e-9 * high:
@@ -322,6 +322,8 @@ def _path(search: _Search, n_workers: int, limit: float, charge_s: float = 0.0) 
     path = cheapest_path(search.table, search.states, n_workers, search.constants, limit, charge_s)
     if path is not None:
         search.states_kept = max(search.states_kept, *path.states_kept)
+        if charge_s == 0.0:
+            search.gap = max(search.gap, path.sample_s / path.bound_s - 1.0)
     return path
 
 

@@ -124,7 +124,7 @@ class PartitionPlan(Shown):
         return self.layers
 
     @property
-    def mean_minibatch_size(self) -> float:
+    def samples_per_round(self) -> float:
         """A B: samples of one round of all replicas."""
         return self.n_replicas * self.minibatch_size
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,6 +16,12 @@ from mlperf.systems.model_parallel.volumes import remote_values
 
 BLOCK = 4_000_000
 """Entries of a pair of layers' states that are worked out at once."""
+MANY = 250
+"""States of a layer from which on a coarse grid is tried first."""
+HARD = 4000**2
+"""States of a layer times those of the next from which on the plan of the coarse grid is the answer, with its gap."""
+GRID = 1.25
+"""Ratio of its stripes and copies."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,15 +52,26 @@ class LayerStates(Shown):
         """Some of the states."""
         return LayerStates(self.stripes[rows], self.copies[rows], self.cost_s[rows], self.segment_bytes[rows])
 
+    def on_grid(self, n_workers: int) -> IntArray:
+        """Rows of the states whose stripes and copies lie on a coarse grid, or use up the workers."""
+        grid = np.unique(np.geomspace(1, n_workers, 2 + int(np.log(n_workers) / np.log(GRID))).astype(int))
+        stripes = np.isin(self.stripes, grid) | (self.stripes == self.stripes.max(initial=1))
+        return np.flatnonzero(stripes & (np.isin(self.copies, grid) | (self.copies == n_workers // self.stripes)))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path(Shown):
-    """The cheapest plan: ``sample_s`` (tau), stripes and copies of each layer, and the states that were looked at."""
+    """The cheapest plan: ``sample_s`` (tau), stripes and copies of each layer, and the states that were looked at.
+
+    ``bound_s`` is what no plan can be below: ``sample_s`` itself where the plan is the cheapest, less where too many states
+    were left for an exact answer.
+    """
 
     sample_s: float
     stripes: tuple[int, ...]
     copies: tuple[int, ...]
     states_kept: tuple[int, ...]
+    bound_s: float
 
 
 def layer_states(
@@ -91,6 +109,8 @@ def cheapest_path(
 ) -> Path | None:
     """The plan with the least tau among those on at most n workers; None where none costs at most ``bound_s``.
 
+    Where more states are left than `HARD`, the best plan on a coarse grid, with the lower bound that is known.
+
     Parameters
     ----------
     table : LayerTable
@@ -115,14 +135,35 @@ def cheapest_path(
     least = np.array([cost[:, 0].min(initial=np.inf) for cost in costs])
     if not np.isfinite(least).all():
         return None
-    slack = bound_s * (1.0 + 1e-12) - (least.sum() - least)
-    kept = [np.flatnonzero(cost[:, 0] <= room) for cost, room in zip(costs, slack, strict=True)]
+    kept = _useful(costs, least, bound_s)
+    if all(len(each) for each in kept) and max(map(len, kept)) > MANY:
+        # A plan on a coarse grid costs little and often bounds tau so well that few states are left.
+        coarse = [each.take(rows).on_grid(n_workers) for each, rows in zip(allowed, kept, strict=True)]
+        thin = [rows[grid] for rows, grid in zip(kept, coarse, strict=True)]
+        found = _on(table, allowed, costs, thin, constants) if all(map(len, thin)) else None
+        if found is not None and found.sample_s < bound_s:
+            bound_s = found.sample_s
+            kept = _useful(costs, least, bound_s)
+        if found is not None and max(len(low) * len(high) for low, high in pairwise([kept[0], *kept])) > HARD:
+            return replace(found, bound_s=float(least.sum()))
     if not all(len(each) for each in kept):
         return None
-    chosen = [each.take(rows) for each, rows in zip(allowed, kept, strict=True)]
-    path = _shortest(table, chosen, [cost[rows] for cost, rows in zip(costs, kept, strict=True)], constants)
+    path = _on(table, allowed, costs, kept, constants)
     # A path above the bound need not be the cheapest: what would be cheaper may lie among the states left out.
     return None if path is None or path.sample_s > bound_s * (1.0 + 1e-12) else path
+
+
+def _useful(costs: list[FloatArray], least: FloatArray, bound_s: float) -> list[IntArray]:
+    """States of each layer through which a path may cost at most ``bound_s``."""
+    slack = bound_s * (1.0 + 1e-12) - (least.sum() - least)
+    return [np.flatnonzero(cost[:, 0] <= room) for cost, room in zip(costs, slack, strict=True)]
+
+
+def _on(
+    table: LayerTable, states: list[LayerStates], costs: list[FloatArray], rows: list[IntArray], constants: Constants
+) -> Path | None:
+    chosen = [each.take(some) for each, some in zip(states, rows, strict=True)]
+    return _shortest(table, chosen, [cost[some] for cost, some in zip(costs, rows, strict=True)], constants)
 
 
 def _shortest(table: LayerTable, states: list[LayerStates], costs: list[FloatArray], constants: Constants) -> Path | None:
@@ -149,6 +190,7 @@ def _shortest(table: LayerTable, states: list[LayerStates], costs: list[FloatArr
         tuple(int(each.stripes[at]) for each, at in zip(states, path, strict=True)),
         tuple(int(each.copies[at]) for each, at in zip(states, path, strict=True)),
         tuple(len(each.stripes) for each in states),
+        best,
     )
 
 

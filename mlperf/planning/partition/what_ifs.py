@@ -124,7 +124,7 @@ def what_if_table(
 def elasticities(
     table: LayerTable, constants: Constants, job: PartitionJob, plan: Found, threads: tuple[int, ...]
 ) -> dict[str, float]:
-    """D ln epoch / d ln constant of a kept plan, by central differences; they add up to 1."""
+    """Elasticities d ln epoch / d ln constant of a kept plan, by central differences; they add up to 1."""
     found = {}
     for name, scaled in SCALED.items():
         high, low = (kept_epoch_s(table, scaled(constants, factor), job, plan, threads) for factor in (1 + STEP, 1 - STEP))

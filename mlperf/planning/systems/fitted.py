@@ -20,7 +20,7 @@ from mlperf.planning.compare import Comparison, comparison, with_errors
 from mlperf.training.systems.server_fit import updates_per_s
 from mlperf.training.systems.server_model import ServerModel
 from mlperf.training.systems.system_fit import SystemFit
-from mlperf.training.systems.train_system import SECONDS, step_column
+from mlperf.training.systems.train_system import SECONDS, numbers_of, step_column
 
 STEP, UPDATES = "step_s", "updates_per_s"
 SERVER_SIZES = ("n_workers", "n_servers")
@@ -181,7 +181,7 @@ def compare_fitted(model: SystemFit | ServerModel, rows: pd.DataFrame | str | Pa
     else:
         name = step_column(frame, None, place)
         unit = next(factor for end, factor in SECONDS.items() if name.endswith(end))
-        measured = unit * frame[name].to_numpy(np.float64)
+        measured = unit * numbers_of(frame, name)
     if not (np.isfinite(measured) & (measured > 0.0)).all():
         raise DataError("expected times above 0", place=place)
     keys = [name for name in ("n_nodes", "n_gpus", "n_gpus_per_node", "n_workers", "subbatch_size") if name in frame]

@@ -69,7 +69,7 @@ def plan_answer(plan: PartitionPlan) -> Answer:
     asked = f"{plan.network} on {count_text(plan.machines, 'machine')} of {plan.machine}, {exchange}"
     shape = f"{count_text(plan.n_replicas, 'replica')} of {count_text(plan.n_workers, 'worker')}"
     shape += f", {count_text(plan.n_servers, 'server')}"
-    size = f"mini-batch {number_text(plan.mean_minibatch_size, 3)}, staleness {number_text(plan.mean_staleness, 3)}"
+    size = f"mini-batch {plan.n_replicas} x {number_text(plan.minibatch_size, 3)}, staleness {number_text(plan.mean_staleness, 3)}"
     held = f"{plan.bottleneck} is {percent_text(plan.elasticities[plan.bottleneck])} of it"
     budget = "" if plan.epochs < 0 else f"; the budget completes {count_text(plan.epochs, 'epoch')}"
     times = TimesFrom(assumed=(plan.machine,)) if plan.source == "assumed" else TimesFrom(model=f"{plan.machine} ({plan.source})")

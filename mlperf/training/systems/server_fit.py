@@ -20,6 +20,7 @@ from mlperf.training.systems.server_model import (
     ServiceFit,
     group_keys,
     log_speed_gradient,
+    numbers_in,
     server_counts,
     think_of,
     worker_counts,
@@ -140,7 +141,7 @@ def updates_per_s(table: pd.DataFrame, response: str | None = None) -> FloatArra
     if name is None or name not in table:
         wanted = name or f"one of {', '.join((*RATES, *TIMES))}"
         raise DataError(f"got columns {', '.join(map(str, table))}, expected {wanted} among them", place="table of speeds")
-    values = table[name].to_numpy(dtype=float)
+    values = numbers_in(table, name)
     wrong = ~(np.isfinite(values) & (values > 0.0))
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
@@ -150,7 +151,7 @@ def updates_per_s(table: pd.DataFrame, response: str | None = None) -> FloatArra
     if name == "samples_per_s":
         if "subbatch_size" not in table:
             raise DataError("got samples_per_s without subbatch_size, expected both: a worker's update is one sub-batch")
-        return np.asarray(values / table["subbatch_size"].to_numpy(dtype=float))
+        return np.asarray(values / numbers_in(table, "subbatch_size"))
     return np.asarray(values)
 
 

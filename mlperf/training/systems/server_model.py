@@ -215,7 +215,7 @@ class ServerModel(Shown):
             rows = configs.iloc[others]
             learnt = self._learnt(keys[others[0]], rows)
             service[others] = np.asarray(learnt.estimator.predict(rows[list(learnt.features)]))
-            think[others] = think_of(rows[ONE_WORKER].to_numpy(dtype=float), service[others])
+            think[others] = think_of(numbers_in(rows, ONE_WORKER), service[others])
             spread[others] = learnt.sigma
             near = np.asarray(learnt.estimator.in_domain(rows[list(learnt.features)]), dtype=bool)
             fewest, most = min(fit.fewest for fit in self.fits), max(fit.most for fit in self.fits)
@@ -232,7 +232,7 @@ class ServerModel(Shown):
         if missing:
             got = f"got the group {place}, which was not measured, without {missing[0]}"
             raise DataError(f"{got}, expected its features and the speed of one worker alone", place="configurations")
-        alone = rows[ONE_WORKER].to_numpy(dtype=float)
+        alone = numbers_in(rows, ONE_WORKER)
         if not (np.isfinite(alone) & (alone > 0.0)).all():
             raise DataError(f"got {alone.min()}, expected a speed > 0", place=f"configurations, {ONE_WORKER}")
         return self.service
@@ -313,12 +313,27 @@ def log_speed_gradient(think_s: float, service_s: float, workers: Any, servers: 
     return np.stack(columns, axis=1)
 
 
+def numbers_in(table: pd.DataFrame, name: str) -> FloatArray:
+    """A column as numbers.
+
+    Raises
+    ------
+    DataError
+        A cell is none; names its row.
+    """
+    values = pd.to_numeric(table[name], errors="coerce").to_numpy(dtype=float)
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise DataError(f"got {table[name].iloc[row]!r}, expected a number", place=f"row {row + 1}, column {name}")
+    return np.asarray(values)
+
+
 def worker_counts(table: pd.DataFrame) -> FloatArray:
     """Workers of every row, from ``n_workers`` or ``n_nodes`` x ``n_gpus_per_node``; DataError where they are neither."""
     if "n_workers" in table:
-        counts = table["n_workers"].to_numpy(dtype=float)
+        counts = numbers_in(table, "n_workers")
     elif {"n_nodes", "n_gpus_per_node"} <= set(table.columns):
-        counts = (table["n_nodes"] * table["n_gpus_per_node"]).to_numpy(dtype=float)
+        counts = numbers_in(table, "n_nodes") * numbers_in(table, "n_gpus_per_node")
     else:
         raise DataError(f"got columns {', '.join(map(str, table))}, expected n_workers, or n_nodes and n_gpus_per_node")
     _check_counts(counts, "n_workers")
@@ -327,7 +342,7 @@ def worker_counts(table: pd.DataFrame) -> FloatArray:
 
 def server_counts(table: pd.DataFrame) -> FloatArray:
     """Servers of every row; 1 where the table has no column ``n_servers``."""
-    counts = table["n_servers"].to_numpy(dtype=float) if "n_servers" in table else np.ones(len(table))
+    counts = numbers_in(table, "n_servers") if "n_servers" in table else np.ones(len(table))
     _check_counts(counts, "n_servers")
     return counts
 

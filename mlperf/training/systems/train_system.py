@@ -98,7 +98,7 @@ def train_system(
     place = "rows" if isinstance(table, pd.DataFrame) else str(table)
     rows = table if isinstance(table, pd.DataFrame) else read_rows(table, (*factors, *apart, *([groups] if groups else [])))
     name = step_column(rows, step, place)
-    seconds = SECONDS[next(end for end in TIME_SUFFIXES if name.endswith(end))] * rows[name].to_numpy(np.float64)
+    seconds = SECONDS[next(end for end in TIME_SUFFIXES if name.endswith(end))] * numbers_of(rows, name)
     if not (np.isfinite(seconds) & (seconds > 0.0)).all():
         row = int(np.flatnonzero(~(seconds > 0.0))[0])
         raise DataError(f"got {rows[name].iloc[row]!r}, expected a time above 0", place=f"{place}, row {row + 1}, column {name}")
@@ -118,6 +118,11 @@ def train_system(
         rows, seconds, columns, derived, terms, design, part, row_folds(rows, groups, seed), largest_counts(columns, part)
     )
     return _fitted(data, system, parts, levels, tuple(factors), tuple(apart), groups, left)
+
+
+def numbers_of(rows: pd.DataFrame, name: str) -> FloatArray:
+    """A column as numbers; NaN where a cell is none."""
+    return pd.to_numeric(rows[name], errors="coerce").to_numpy(np.float64)
 
 
 def read_rows(path: str | Path, labels: Sequence[str]) -> pd.DataFrame:

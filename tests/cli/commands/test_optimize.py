@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from mlperf.cli.main import main
+from mlperf.report.text.results import command_schema
 
 HERE = Path(__file__).parents[2] / "reference/partition"
 BASE = ["--constants", str(HERE / "cluster.toml"), "--machines", "20", "--minibatch-size", "100", "--dataset-size", "10000"]
@@ -36,7 +38,9 @@ def test_json_holds_the_plan_and_the_figure_is_drawn(capsys: pytest.CaptureFixtu
     pytest.importorskip("matplotlib")
     figure = tmp_path / "layers.svg"
     code, out, _ = ran(capsys, str(HERE / "mnist.toml"), *BASE, "--json", "--plot", str(figure))
-    result = json.loads(out)["result"]
+    document = json.loads(out)
+    Draft202012Validator(command_schema("optimize")).validate(document)
+    result = document["result"]
     assert code == 0
     assert (result["n_workers"], result["n_replicas"], result["n_servers"]) == (1, 10, 10)
     assert result["epoch_s"] == pytest.approx(0.510931, abs=6e-7)

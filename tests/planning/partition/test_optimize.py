@@ -9,7 +9,6 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from partition_examples import least_epoch, random_instance
 from partition_networks import CLUSTER, IMAGENET, MNIST, random_machine, random_network
 
 from mlperf.core.errors import DataError
@@ -188,53 +187,3 @@ def test_more_of_anything_never_hurts() -> None:
     base = optimise(IMAGENET, CLUSTER, JOB, Limits(20)).best.epoch_s
     assert optimise(IMAGENET, wide, JOB, Limits(20)).best.epoch_s < base
     assert optimise(IMAGENET, quick, JOB, Limits(20)).best.epoch_s < base
-
-
-def check_instances(seeds: range) -> None:
-    for seed in seeds:
-        table, constants, machines, batch, synchronous = random_instance(np.random.default_rng(seed))
-        job = PartitionJob(10_000, batch, synchronous)
-        found = optimise(table, constants, job, Limits(machines))
-        truth = least_epoch(table, constants, machines, job)
-        assert found.best.epoch_s == pytest.approx(truth, rel=1e-12), seed
-        assert found.gap == 0.0
-        plan = sample_times(table, constants, found.best.stripes, found.best.copies, batch)
-        assert plan.sample_s == pytest.approx(found.best.sample_s, rel=1e-9)
-
-
-def test_the_optimum_is_that_of_trying_everything() -> None:
-    check_instances(range(60))
-
-
-@pytest.mark.slow
-def test_the_optimum_is_that_of_trying_everything_on_many_more() -> None:
-    check_instances(range(60, 400))
-
-
-def check_memory(seeds: range) -> None:
-    """The plan fits, and the best that fits is no better than the gap says."""
-    gaps = []
-    for seed in seeds:
-        rng = np.random.default_rng(seed)
-        table, constants, machines, batch, synchronous = random_instance(rng)
-        job = PartitionJob(10_000, batch, synchronous)
-        memory = 4.0 * (table.all_params + table.n_neurons.sum()) * rng.uniform(0.3, 1.0)
-        truth = least_epoch(table, constants, machines, job, memory)
-        try:
-            found = optimise(table, constants, job, Limits(machines, memory_bytes=memory))
-        except DataError:
-            assert np.isinf(truth), seed
-            continue
-        assert found.best.epoch_s >= truth * (1.0 - 1e-12), seed
-        assert found.best.epoch_s <= truth * (1.0 + found.gap + 1e-9), seed
-        gaps.append(found.gap)
-    assert np.median(gaps) < 0.05
-
-
-def test_what_does_not_fit_a_machine_is_divided_within_its_memory() -> None:
-    check_memory(range(25))
-
-
-@pytest.mark.slow
-def test_memory_on_many_more() -> None:
-    check_memory(range(25, 150))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from partition_networks import random_machine, random_network
 
+from mlperf.planning.partition import programme
 from mlperf.planning.partition.programme import cheapest_path, layer_states, least_costs
 from mlperf.systems.model_parallel.epoch import sample_times
 
@@ -44,3 +45,21 @@ def test_states_are_all_that_rows_workers_and_memory_allow() -> None:
     assert (np.diff(states.used) >= 0).all()
     middle = float(np.median(states.segment_bytes))
     assert layer_states(table, 2, 6, 10, machine, middle).segment_bytes.max() <= middle
+
+
+def test_too_many_states_give_a_plan_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is below the exact optimum and the plan not."""
+    rng = np.random.default_rng(4)
+    table, machine = random_network(rng, 3), random_machine(rng)
+    states = [layer_states(table, layer, 24, 10, machine) for layer in range(3)]
+    exact = cheapest_path(table, states, 24, machine, np.inf)
+    monkeypatch.setattr(programme, "MANY", 1)
+    again = cheapest_path(table, states, 24, machine, np.inf)
+    monkeypatch.setattr(programme, "HARD", 0)
+    coarse = cheapest_path(table, states, 24, machine, np.inf)
+    assert exact is not None
+    assert again is not None
+    assert coarse is not None
+    assert exact.bound_s == exact.sample_s == pytest.approx(again.sample_s, rel=1e-12)
+    assert coarse.bound_s <= exact.sample_s * (1 + 1e-12)
+    assert coarse.sample_s >= exact.sample_s * (1 - 1e-12)
