@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import importlib
+import importlib.util
 import re
 import sys
 import tomllib
@@ -172,26 +172,25 @@ def test_the_template_estimator_keeps_the_contract_and_is_stored(made: Made, mon
     assert again.in_domain([X.mean(axis=0), [9.0, 9.0, 9.0]]).tolist() == [True, False]
 
 
-SYSTEM = """
-from dataclasses import dataclass
-import numpy as np
-from mlperf.core.arrays import FloatArray
-from mlperf.core.shown import Shown
-from mlperf.systems.base.times import RunGrid
-from mlperf.systems.coupling.barrier import straggler_excess
-"""
-
-
-def test_the_template_system_agrees_with_drawn_times(made: Made) -> None:
-    """Two nodes, four iterations of 1 s +- 0.1 s: the slower of two normal sums is std / sqrt(pi) late on average."""
-    from mlperf.systems.base.times import RunGrid
-
-    run = RunGrid.product([1, 2], [1], [4], 800)
-    found = made("A system", SYSTEM).averaging_round(np.full(2, 1.0), np.full(2, 0.1), np.full(2, 0.5), run, 4)
-    assert found.round_s[0] == pytest.approx(4.5)
+def test_the_guides_system_agrees_with_drawn_times(tmp_path: Path) -> None:
+    """Two nodes, four steps of 1 s +- 0.1 s: the slower of two normal sums is std / sqrt(pi) late on average."""
+    guide = (ROOT / "docs" / "how-to" / "own_system.md").read_text(encoding="utf-8")
+    path = tmp_path / "local_sgd.py"
+    path.write_text(blocks("python", guide)[0], encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("local_sgd", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    run = {"n_nodes": np.array([1, 2]), "n_gpus_per_node": 1, "subbatch_size": 4, "dataset_size": 800, "local_steps": 4.0}
+    run |= {"gradient_bytes": 1e6, "latency_s": 0.0, "bandwidth_bytes_per_s": 4e6}
+    found = module.LOCAL_SGD.solve({"forward": 0.25, "backward": 0.75, "backward_std": 0.1}, run)
+    parts = found.breakdown_s["round"]
+    assert found.outputs["round_s"][0] == pytest.approx(4.0)
     draws = np.random.default_rng(1).normal(1.0, 0.1, size=(20_000, 2, 4)).sum(axis=2).max(axis=1)
-    assert found.straggler_s[1] == pytest.approx(draws.mean() - 4.0, abs=4 * draws.std() / np.sqrt(20_000))
-    assert found.epoch_s == pytest.approx([50 * 4.5, 25 * found.round_s[1]])
+    assert parts["straggler"][1] == pytest.approx(draws.mean() - 4.0, abs=4 * draws.std() / np.sqrt(20_000))
+    assert parts["exchange"] == pytest.approx([0.0, 0.25])
+    assert found.outputs["epoch_s"] == pytest.approx([50 * 4.0, 25 * found.outputs["round_s"][1]])
 
 
 VIEW_AND_COMMAND = """

@@ -75,6 +75,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
             "mlperf.training.quality.quality_model:QualityModel": View(
                 "mlperf.report.pages.quality:quality_sections", answer="mlperf.report.pages.model_answers:quality_answer"
             ),
+            "mlperf.training.systems.system_fit:SystemFit": View(
+                "mlperf.report.systems.fits:fit_sections", answer="mlperf.report.systems.fits:fit_answer"
+            ),
             "mlperf.training.systems.server_model:ServerModel": View(
                 "mlperf.report.systems.servers:servers_sections", answer="mlperf.report.systems.servers:servers_answer"
             ),

@@ -1,0 +1,88 @@
+"""What a row says of work and volumes, against the same counted by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mlperf.core.errors import DataError
+from mlperf.training.systems.step_columns import derived_columns, step_columns
+
+ROW = {
+    "n_nodes": 4,
+    "n_gpus_per_node": 8,
+    "tensor_parallel": 2,
+    "pipeline_parallel": 4,
+    "subbatch_size": 3,
+    "accumulation": 6,
+    "sequence_length": 128,
+    "n_params": 1000,
+    "n_layers": 8,
+    "width": 16,
+    "recomputed": True,
+    "zero_stage": 1,
+}
+
+
+def test_sizes_follow_from_each_other() -> None:
+    found = step_columns(pd.DataFrame([ROW]))
+    assert found["n_gpus"] == 32
+    assert found["data_parallel"] == 4
+    assert found["minibatch_size"] == 3 * 6 * 4
+    whole = pd.DataFrame([{"n_gpus": 16, "n_nodes": 2, "minibatch_size": 64, "subbatch_size": 2}])
+    again = step_columns(whole)
+    assert again["accumulation"] == 2
+    assert again["n_gpus_per_node"] == 8
+    assert step_columns(pd.DataFrame([{"n_gpus": 4, "minibatch_size": 64}]))["subbatch_size"] == 16
+
+
+def test_volumes_of_a_pipeline_of_tensor_groups() -> None:
+    """4 replicas of 4 stages of 2 GPUs; 6 micro-batches of 3 sequences of 128 tokens."""
+    found = {name: float(value[0]) for name, value in derived_columns(step_columns(pd.DataFrame([ROW]))).items()}
+    tokens = 3 * 6 * 4 * 128 / 32
+    assert found["tokens"] == tokens
+    assert found["work"] == 6 * 1000 * tokens
+    assert found["work_again"] == found["work"]
+    assert found["attention"] == 12 * 8 * 16 * 128 * tokens
+    assert found["bubble_work"] == pytest.approx(found["work"] * 3 / 6)
+    assert found["own_params"] == 1000 / 8
+    assert found["gradients_across"] == pytest.approx(125 * 3 / 4)
+    assert found["gradients_inside"] == 0
+    assert found["gradients_zero"] == pytest.approx(125 * 3 / 4)
+    # A replica's tokens pass two layers a stage, whose sums over two GPUs move half of each value.
+    assert found["tensor_inside"] == pytest.approx(8 / 4 * (3 * 6 * 128) * 16 / 2)
+    assert found["tensor_across"] == 0
+    assert found["sends"] == 6
+    assert found["launches"] == 6 * 8 / 4
+    assert found["log2_nodes"] == 2
+
+
+def test_one_gpu_exchanges_nothing() -> None:
+    found = derived_columns(step_columns(pd.DataFrame([{"n_gpus": 1, "subbatch_size": 4, "n_params": 10}])))
+    for name in ("ring_gpus", "gradients_inside", "gradients_across", "sharded_params", "across", "gpus_inside"):
+        assert found[name] == 0, name
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"subbatch_size": 0}, "column subbatch_size"),
+        ({"n_params": "many"}, "column n_params"),
+        ({"recomputed": -1}, "of at least 0"),
+    ],
+)
+def test_what_is_no_number_is_refused_with_its_place(changes: dict, told: str) -> None:
+    rows = pd.DataFrame([ROW, {**ROW, **changes}])
+    with pytest.raises(DataError) as caught:
+        step_columns(rows, "steps.csv")
+    assert told in str(caught.value)
+    assert "row 2" in str(caught.value)
+
+
+def test_gpus_and_batch_must_be_known() -> None:
+    with pytest.raises(DataError, match="n_gpus"):
+        step_columns(pd.DataFrame([{"n_nodes": 1, "subbatch_size": 1}]))
+    with pytest.raises(DataError, match="subbatch_size"):
+        step_columns(pd.DataFrame([{"n_gpus": 1}]))
+    assert np.isclose(step_columns(pd.DataFrame([{"n_gpus": 8, "subbatch_size": 1}]))["n_nodes"], 1)

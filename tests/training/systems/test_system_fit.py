@@ -1,0 +1,84 @@
+"""A fitted system predicts rows, says why they lie outside, and is the same after it was stored."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mlperf.core.errors import DataError
+from mlperf.training.systems.system_fit import SystemFit
+from mlperf.training.systems.train_system import train_system
+
+BUS, MEMORY = {"pcie": 3e-3, "sxm": 1e-3}, {"40": 1e-3, "80": 0.0}
+
+
+def rows(*pairs: tuple[str, str], seed: int | None = None) -> pd.DataFrame:
+    """A sample costs its bus and its memory; a ring and leaving the node the same for all."""
+    made = pd.DataFrame(
+        [(n, b, bus, memory) for (bus, memory), n, b in product(pairs, [1, 2, 4], [4, 16, 64])],
+        columns=["n_nodes", "subbatch_size", "bus", "memory"],
+    ).assign(n_gpus_per_node=4)
+    n_gpus = 4.0 * made["n_nodes"]
+    cost = made["bus"].map(BUS) + made["memory"].map(MEMORY)
+    step_s = cost * made["subbatch_size"] + 4e-3 * (n_gpus - 1) / n_gpus + 2e-3 * (made["n_nodes"] > 1) + 1e-3
+    noise = 1.0 if seed is None else np.exp(0.05 * np.random.default_rng(seed).standard_normal(len(made)))
+    return made.assign(step_s=step_s * noise)
+
+
+@pytest.fixture
+def fitted() -> SystemFit:
+    return train_system(rows(("pcie", "40"), ("pcie", "80"), ("sxm", "40")), factors=("bus", "memory"))
+
+
+def test_levels_add_for_a_pair_that_was_never_measured(fitted: SystemFit) -> None:
+    unseen = rows(("sxm", "80"))
+    assert fitted.predict(unseen).step_s == pytest.approx(unseen["step_s"].to_numpy(), rel=1e-6)
+    with pytest.raises(DataError, match="'nvl' for bus"):
+        fitted.predict(unseen.assign(bus="nvl"))
+
+
+def test_parts_add_up_and_rows_outside_are_named(fitted: SystemFit) -> None:
+    asked = rows(("sxm", "40")).assign(n_nodes=[1] * 8 + [16])
+    found = fitted.predict(asked)
+    assert np.sum(list(found.parts_s.values()), axis=0) == pytest.approx(found.step_s)
+    assert found.in_domain.tolist() == [True] * 8 + [False]
+    assert "measured" in found.reason[-1]
+    assert found.extrapolated.tolist() == [False] * 8 + [True]
+    assert found.samples_per_s == pytest.approx(asked["subbatch_size"] * 4 * asked["n_nodes"] / found.step_s)
+
+
+def test_a_stored_model_predicts_the_same(fitted: SystemFit) -> None:
+    document = json.loads(json.dumps(fitted.to_dict()))
+    again = SystemFit.from_dict(document)
+    asked = rows(("sxm", "40"))
+    assert (again.predict(asked).step_s == fitted.predict(asked).step_s).all()
+    assert again.to_dict() == fitted.to_dict()
+    wrong: dict[str, Any] = {**document, "terms": ["telepathy", *document["terms"][1:]]}
+    with pytest.raises(DataError, match="telepathy"):
+        SystemFit.from_dict(wrong)
+
+
+def test_parts_that_were_fitted_by_themselves_know_only_their_own() -> None:
+    two = pd.concat([rows(("pcie", "40")), rows(("sxm", "80"))])
+    apart = train_system(two, apart=["bus", "memory"])
+    assert apart.parts == ("pcie | 40", "sxm | 80")
+    assert apart.predict(two).step_s == pytest.approx(two["step_s"].to_numpy(), rel=1e-6)
+    with pytest.raises(DataError, match=r"pcie \| 80"):
+        apart.predict(rows(("pcie", "80")))
+    assert "part" in apart.coefficients()
+
+
+def test_intervals_hold_new_runs() -> None:
+    """Twenty times the noise of a run: nearly all new rows lie inside of the 90 % interval, not all of them."""
+    inside = []
+    for seed in range(20):
+        model = train_system(rows(("pcie", "40"), ("pcie", "80"), seed=seed), factors=("memory",))
+        new = rows(("pcie", "40"), ("pcie", "80"), seed=1000 + seed)
+        interval = model.predict(new, 0.9).interval
+        inside.append(((interval.lower <= new["step_s"]) & (new["step_s"] <= interval.upper)).mean())
+    assert 0.82 < np.mean(inside) < 0.98
