@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import lambertw
 
 from mlperf.core.arrays import FloatArray
 
@@ -34,51 +33,6 @@ class FailureDraws:
     lost_s: FloatArray
     restart_s: FloatArray
     checkpoint_s: FloatArray
-
-
-def young_interval_s(checkpoint_s: FloatArray, mtbf_s: FloatArray) -> FloatArray:
-    """Best training time between checkpoints, first order: sqrt(2 C M), seconds.
-
-    References
-    ----------
-    Young (1974), A first order approximation to the optimum checkpoint interval.
-    """
-    return np.sqrt(2.0 * np.asarray(checkpoint_s) * mtbf_s)
-
-
-def optimal_interval_s(checkpoint_s: FloatArray, mtbf_s: FloatArray) -> FloatArray:
-    """Training time between checkpoints that makes `expected_time_s` least: M (1 + W(-exp(-C / M - 1))), seconds.
-
-    Parameters
-    ----------
-    checkpoint_s : array
-        What one checkpoint stops, C > 0.
-    mtbf_s : array
-        Mean time between failures of the whole run, M.
-
-    References
-    ----------
-    The root of the derivative of Daly (2006), A higher order estimate of the optimum checkpoint interval, eq. 20, which that paper
-    expands; W is Lambert's function.
-    """
-    share = np.asarray(checkpoint_s, float) / mtbf_s
-    exact = 1.0 + np.real(lambertw(-np.exp(-share - 1.0)))
-    return np.asarray(mtbf_s * np.where(share < FIRST_ORDER, np.sqrt(2.0 * share), exact))
-
-
-def expected_time_s(
-    work_s: FloatArray, every_s: FloatArray, checkpoint_s: FloatArray, restart_s: FloatArray, mtbf_s: FloatArray
-) -> FloatArray:
-    """Mean time of a run of whole intervals: M e^(R/M) (e^((tau + C)/M) - 1) work / tau, seconds.
-
-    Exact for failures at random (exponential times between them) that may strike during checkpoints and restarts, too.
-
-    References
-    ----------
-    Daly (2006), eq. 20.
-    """
-    per_interval = mtbf_s * np.exp(restart_s / mtbf_s) * np.expm1((every_s + checkpoint_s) / mtbf_s)
-    return np.asarray(per_interval * work_s / every_s)
 
 
 def draw_failures(

@@ -10,11 +10,12 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.whole_run.epoch_times import EpochTimes
-from mlperf.planning.whole_run.failures import FailureDraws, draw_failures, optimal_interval_s
+from mlperf.planning.whole_run.failures import FailureDraws, draw_failures
 from mlperf.planning.whole_run.result import Spent, WholeRun
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.prices import PriceSpec
 from mlperf.specs.run import OPTIMAL, RunSpec
+from mlperf.systems.coupling.checkpoints import optimal_interval_s
 
 N_DRAWS = 20_000
 MOST_NUMBERS = 20_000_000

@@ -15,7 +15,7 @@ from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import Shown, plain
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.training.collectives.exchange_model import conformal_quantile
-from mlperf.training.systems.step_columns import derived_columns, step_columns
+from mlperf.training.systems.step_columns import COLUMNS, derived_columns, step_columns
 from mlperf.training.systems.step_terms import STEP_TERMS, StepTerm, components
 
 WORK = ("compute", "recomputation")
@@ -195,10 +195,11 @@ class SystemFit(Shown):
         """Why each row lies outside of what was measured: the first column that does; empty where none does."""
         n_rows = len(columns["n_gpus"])
         found = np.full(n_rows, UNKNOWN, dtype=object)
-        for name, (low, high) in self.bounds.items():
+        for name in COLUMNS:
             values = columns.get(name)
-            if values is None:
+            if values is None or name not in self.bounds:
                 continue
+            low, high = self.bounds[name]
             outside = ((values < low * (1.0 - 1e-9)) | (values > high * (1.0 + 1e-9))) & (found == UNKNOWN)
             for row in np.flatnonzero(outside):
                 found[row] = f"{name} {values[row]:g}, measured {low:g} to {high:g}"

@@ -9,11 +9,9 @@ from numpy.testing import assert_allclose
 from mlperf.planning.whole_run import failures
 from mlperf.planning.whole_run.failures import (
     draw_failures,
-    expected_time_s,
-    optimal_interval_s,
     truncated_moments,
-    young_interval_s,
 )
+from mlperf.systems.coupling.checkpoints import checkpoint_factor, optimal_interval_s, young_interval_s
 
 
 def walked_run(
@@ -70,7 +68,7 @@ def test_the_mean_is_dalys() -> None:
     rng = np.random.default_rng(5)
     found = draw_failures(np.full(100_000, 2000.0), np.array(100.0), 8.0, 15.0, 0.0, np.array(300.0), rng)
     total = 2000.0 + found.checkpoint_s + found.lost_s + found.restart_s
-    exact = expected_time_s(*map(np.array, (2000.0, 100.0, 8.0, 15.0, 300.0)))
+    exact = 2000.0 * checkpoint_factor(*map(np.array, (100.0, 8.0, 15.0, 300.0)))
     assert abs(total.mean() - exact) < 4.0 * total.std() / np.sqrt(len(total))
 
 
@@ -102,7 +100,7 @@ def test_nothing_fails_where_there_is_no_failure_and_nothing_is_saved_where_it_c
 def test_the_best_interval_is_the_one_of_all_intervals(cost: float, mtbf: float) -> None:
     best = float(optimal_interval_s(np.array(cost), np.array(mtbf)))
     tried = best * np.exp(np.linspace(-1.0, 1.0, 2001))
-    times = expected_time_s(np.array(1e5), tried, np.array(cost), np.array(30.0), np.array(mtbf))
+    times = 1e5 * checkpoint_factor(tried, np.array(cost), np.array(30.0), np.array(mtbf))
     assert tried[np.argmin(times)] == pytest.approx(best, rel=1e-3)
 
 
