@@ -23,6 +23,7 @@ from mlperf.planning.partition.optimize import (
     worker_counts,
 )
 from mlperf.planning.partition.search_time import epochs_in
+from mlperf.planning.partition.uncertainty import UNKNOWN, PlanUncertainty, plan_uncertainty
 from mlperf.planning.partition.what_ifs import elasticities, what_if_table
 from mlperf.specs.constants import MachineConstants
 from mlperf.specs.network.cnn import CnnSpec
@@ -85,6 +86,8 @@ class PartitionPlan(Shown):
         By how much another plan might still be better, a fraction; 0: the plan is the optimum.
     in_domain : bool
         Whether the constants were measured over the network that is planned for.
+    uncertainty : PlanUncertainty
+        What the standard errors of the constants make of it.
     """
 
     network: str
@@ -118,6 +121,7 @@ class PartitionPlan(Shown):
     excluded: int
     gap: float
     in_domain: bool
+    uncertainty: PlanUncertainty = UNKNOWN
 
     def to_frame(self) -> pd.DataFrame:
         """The table of layers."""
@@ -214,6 +218,7 @@ def plan_partition(
         optimum.excluded,
         optimum.gap,
         machine.source == "measured",
+        plan_uncertainty(table, constants, job, limits, best, threads, machine.relative_std_errors),
     )
 
 

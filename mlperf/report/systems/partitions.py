@@ -9,7 +9,7 @@ import pandas as pd
 
 from mlperf.report.figures.figures import PALETTE, new_figure, style
 from mlperf.report.figures.plots import component_bars
-from mlperf.report.text.answer import Answer, TimesFrom, count_text, plain_time
+from mlperf.report.text.answer import Answer, TimesFrom, count_text, time_range_text
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
 
@@ -56,6 +56,12 @@ def notes(plan: PartitionPlan) -> list[str]:
         f"Under these constants {exact}: {count_text(plan.programmes, 'shortest path')}, "
         f"{count_text(plan.excluded, 'number of workers', 'numbers of workers')} excluded by bounds.",
     ]
+    unsure = plan.uncertainty
+    if unsure.n_draws:
+        lines.append(
+            f"Of {unsure.n_draws} draws of the constants, {percent_text(unsure.choice_stable)} choose the same workers, replicas "
+            "and servers."
+        )
     if plan.n_free:
         lines.append(f"{count_text(plan.n_free, 'machine')} would not make it faster and is free.")
     if plan.source != "measured":
@@ -73,7 +79,9 @@ def plan_answer(plan: PartitionPlan) -> Answer:
     held = f"{plan.bottleneck} is {percent_text(plan.elasticities[plan.bottleneck])} of it"
     budget = "" if plan.epochs < 0 else f"; the budget completes {count_text(plan.epochs, 'epoch')}"
     times = TimesFrom(assumed=(plan.machine,)) if plan.source == "assumed" else TimesFrom(model=f"{plan.machine} ({plan.source})")
-    found = f"best is {shape}, {plain_time(plan.epoch_s)} an epoch, {size}; {held}{budget}"
+    unsure = plan.uncertainty
+    epoch = time_range_text(plan.epoch_s, unsure.lower_s, unsure.upper_s, 0.95, "an epoch")
+    found = f"best is {shape}, {epoch}, {size}; {held}{budget}"
     return Answer(asked, found, times, inside=plan.in_domain)
 
 
@@ -93,5 +101,7 @@ def plan_figure(plan: PartitionPlan) -> Figure:
         axes.plot(machines, machines / machines.min() * np.nanmin(speedup), color="#666666", linewidth=0.9, label="linear")
         axes.plot(machines, speedup, color=PALETTE[0], marker="o", label="best plan")
         axes.set(xlabel="machines", ylabel="speed-up over one machine", title=f"{title}: scaling", xscale="log", yscale="log")
+        axes.set_xticks(machines, [f"{count:g}" for count in machines])
+        axes.minorticks_off()
         axes.legend()
     return figure
