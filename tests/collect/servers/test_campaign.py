@@ -48,16 +48,16 @@ def test_every_push_is_applied_once_and_synchronous_replicas_are_one_large_batch
     tmp_path: Path, run_tiny: Callable, dense: Net
 ) -> None:
     table = {"cnn": "tiny-fc", "plan": "2x1x1/1x1x1", "n_replicas": 2, "n_servers": 3}
-    done = run_tiny(tmp_path, [table, {**table, "exchange": "synchronous"}], minibatches=6)
+    done = run_tiny(tmp_path, [table, {**table, "exchange": "synchronous"}], minibatches=24)
     rows = done.runs.set_index("exchange")
     assert rows["n_pushed"].tolist() == rows["n_applied"].tolist()
-    assert (rows["n_pushed"] > 2 * 6 * 2).all()
+    assert (rows["n_pushed"] > 2 * 24 * 2).all()
     assert rows.loc["synchronous", "staleness"] == 0.0
     run = next(run for run in read_job(tmp_path / "ps") if run.configuration.exchange == "synchronous")
     data = digits_for(dense)
     both = [np.random.default_rng((run.seed, replica)) for replica in range(2)]
     joined = []
-    for _ in range(6):
+    for _ in range(24):
         chosen = np.concatenate([rng.integers(0, len(data.labels), 16) for rng in both])
         joined.append((data.images[chosen], np.eye(10, dtype=np.float32)[data.labels[chosen]]))
     assert np.allclose(

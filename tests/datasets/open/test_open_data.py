@@ -52,6 +52,7 @@ ROWS = {  # as the README of each data set states them
     ("simd_tensor", "llvm_mca19_gcc_O2_sse3_fast_N100"): 648,
     ("aiconfigurator", "nccl"): 2_016,
     ("echo_nccl", "all_reduce"): 183,
+    ("simumax", "a100_pcie"): 30,
     ("dwc_online", "dwc_rates"): 1_439,
     ("dwc_online", "raw_counters"): 1_440,
     ("dwc_online", "raw_counters_fixed"): 720,

@@ -50,7 +50,7 @@ def test_intervals_cover_new_measurements(model: ExchangeModel) -> None:
     inside = ((bounds.lower <= fresh["exchange_s"]) & (fresh["exchange_s"] <= bounds.upper)).mean()
     assert 0.8 <= inside <= 1.0
     wider = model.predict_interval(32, 1e6, level=0.9)
-    assert wider.upper / wider.lower >= bounds.upper[0] / bounds.lower[0]
+    assert wider.upper / wider.lower >= bounds.upper[0] / bounds.lower[0] * (1 - 1e-9)
 
 
 def test_the_conformal_bound_is_the_order_statistic() -> None:
