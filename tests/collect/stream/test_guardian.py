@@ -19,6 +19,7 @@ WATCHING = """
 import sys, time
 from mlperf.collect.stream.command import WatchedCommand
 with WatchedCommand(["sh", "-c", "sleep 60 & echo $! $$; wait"], {}, ()) as command:
+    print("watched", flush=True)
     time.sleep(60)
 """
 WAIT_S = 30.0
@@ -42,7 +43,10 @@ def await_end(*pids: int) -> None:
 def test_a_command_and_its_children_end_with_a_killed_watcher() -> None:
     watcher = subprocess.Popen([sys.executable, "-c", WATCHING], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
     assert watcher.stdout is not None
-    child, command = map(int, watcher.stdout.readline().split())
+    # The command may be quicker than the watcher, which names it to the guardian only once it runs: both lines, in either order.
+    said = {watcher.stdout.readline().strip() for _ in range(2)}
+    assert "watched" in said
+    child, command = map(int, (said - {"watched"}).pop().split())
     assert lives(child)
     assert lives(command)
     watcher.send_signal(signal.SIGKILL)
