@@ -36,7 +36,18 @@ FOLDERS = {
     "studies": (".", "kernels", "open_data", "trainer", "judgement", "paper", "parallel"),
     "studies/kernels": ("tables", "."),
     "systems": ("base", "coupling", "sprint", "parameter_server", "data_parallel", "model_parallel", "."),
-    "traces": ("timeline",),
+    "traces": (
+        "events",
+        "clocks",
+        "readers",
+        "writers",
+        "graph",
+        "replay",
+        "whatif",
+        "timeline",
+        "ranks",
+        "recording",
+    ),
     "training": ("fits", "table", "collectives", "characteristics", "gradient", "components", ".", "quality", "systems"),
 }
 """Folders of each folder that has some, from the ground up; ``"."`` are its own files."""
