@@ -10,7 +10,7 @@ import pytest
 from .source_tree import PACKAGE, SourceTree, planted
 
 FOLDERS = {
-    "cli": ("framework", ".", "commands"),
+    "cli": ("framework", ".", "traces", "commands"),
     "collect": (
         "cnn_engine",
         "protocol",
@@ -21,6 +21,7 @@ FOLDERS = {
         "stream",
         "trainer",
         "canonical",
+        "loggps",
         "servers",
         "synchronous",
     ),
@@ -31,7 +32,7 @@ FOLDERS = {
     "models": (".", "formula", "algebra", "online", "selection", "storage", "uncertainty", "validation", "inference", "estimators"),
     "models/estimators": (".", "members", "learning", "local", "stepwise", "choice"),
     "planning": (".", "search", "systems", "partition", "whole_run", "calibration"),
-    "report": ("text", "figures", "pages", "systems", "paper"),
+    "report": ("text", "figures", "pages", "systems", "traces", "paper"),
     "specs": ("network", ".", "importers", "kernels", "zoo"),
     "studies": (".", "kernels", "open_data", "trainer", "judgement", "paper", "parallel"),
     "studies/kernels": ("tables", "."),

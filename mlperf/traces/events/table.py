@@ -140,7 +140,7 @@ class EventTable:
         index = np.flatnonzero(rows) if rows.dtype == bool else np.asarray(rows)
         place = np.full(len(self) + 1, UNSET, dtype=np.int64)
         place[index] = np.arange(len(index))
-        picked = {name: column(getattr(self, name))[index] if _is_held(getattr(self, name)) else None for name in COLUMNS}
+        picked = {name: column(getattr(self, name))[index] if is_held(getattr(self, name)) else None for name in COLUMNS}
         if picked["match"] is not None:
             # The last place answers for -1.
             picked["match"] = place[picked["match"]]
@@ -182,7 +182,7 @@ class EventTable:
         """All columns that hold something, names as text and kinds by name."""
         import pandas as pd
 
-        held = {name: getattr(self, name) for name in COLUMNS if _is_held(getattr(self, name))}
+        held = {name: getattr(self, name) for name in COLUMNS if is_held(getattr(self, name))}
         for name in NAMES:
             if name in held:
                 held[name] = pd.Categorical(self.text(held[name]))
@@ -215,7 +215,9 @@ def event_table(
     arrays = {}
     for name, (kind, default) in COLUMNS.items():
         values: NDArray[Any] = np.asarray(columns.get(name, default), dtype=kind)
-        arrays[name] = np.broadcast_to(values, n_events) if values.ndim == 0 else values
+        if values.ndim == 0:
+            values = np.full(n_events, values) if name in columns else np.broadcast_to(values, n_events)
+        arrays[name] = values
         if arrays[name].shape != (n_events,):
             raise ValueError(f"column {name} has shape {values.shape}, expected ({n_events},)")
     return EventTable(
@@ -249,7 +251,7 @@ def concatenate(tables: Sequence[EventTable]) -> EventTable:
         parts["source"][-1] = each.source + len(sources)
         sources += each.sources
         before += len(each)
-    columns = {name: np.concatenate(arrays) for name, arrays in parts.items() if any(_is_held(array) for array in arrays)}
+    columns = {name: np.concatenate(arrays) for name, arrays in parts.items() if any(is_held(array) for array in arrays)}
     return event_table(
         before,
         strings=tuple(strings),
@@ -301,9 +303,9 @@ class Strings:
 
 def column(values: NDArray[Any]) -> NDArray[Any]:
     """A column as an array of its own memory where it is one value for all rows."""
-    return values if _is_held(values) else np.array(values)
+    return values if is_held(values) else np.array(values)
 
 
-def _is_held(values: NDArray[Any]) -> bool:
+def is_held(values: NDArray[Any]) -> bool:
     """Whether a column has a value of its own for each row."""
     return values.size == 0 or values.strides != (0,)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from mlperf.core.arrays import IntArray
+from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.core.errors import DataError
 from mlperf.core.jit import jit
 
-NEVER = np.iinfo(np.int64).min // 4
+Numbers: TypeAlias = NDArray[np.signedinteger[Any]]
+"""Numbers of nodes and edges, in 32 bits where these are enough: half the memory."""
+NEVER = int(np.iinfo(np.int64).min // 4)
 """Minus infinity of whole nanoseconds, which a few thousand may still be added to."""
 
 
@@ -23,24 +26,24 @@ class Dag:
     ----------
     first : array of int64, shape (n_nodes + 1,)
         Edges into node i are ``first[i]`` to ``first[i + 1]``.
-    tail : array of int64, shape (n_edges,)
+    tail : array of int32 or int64, shape (n_edges,)
         Where each edge starts; always a smaller number than the node it leads to.
     weight_ns : array of int64, shape (n_edges,)
         Least time from one to the other, nanoseconds; may be negative.
-    edge : array of int64, shape (n_edges,)
+    edge : array of int32 or int64, shape (n_edges,)
         The number that the edge had where the graph was built.
-    node : array of int64, shape (n_nodes,)
+    node : array of int32 or int64, shape (n_nodes,)
         The number that the node had where the graph was built.
-    place : array of int64, shape (n_nodes,)
+    place : array of int32 or int64, shape (n_nodes,)
         The other way round: where the builder's node i stands here.
     """
 
     first: IntArray
-    tail: IntArray
+    tail: Numbers
     weight_ns: IntArray
-    edge: IntArray
-    node: IntArray
-    place: IntArray
+    edge: Numbers
+    node: Numbers
+    place: Numbers
 
     def __len__(self) -> int:
         """Number of nodes."""
@@ -78,17 +81,52 @@ def build_dag(n_nodes: int, tail: ArrayLike, head: ArrayLike, weight_ns: ArrayLi
     tail, head = np.asarray(tail, dtype=np.int64), np.asarray(head, dtype=np.int64)
     if len(tail) and (min(tail.min(), head.min()) < 0 or max(tail.max(), head.max()) >= n_nodes):
         raise DataError(f"an edge leads to a node that is not among the {n_nodes}")
-    out = np.argsort(tail, kind="stable")
-    after = np.searchsorted(tail[out], np.arange(n_nodes + 1))
+    out = _counted(tail, n_nodes)
+    after = _starts(tail, n_nodes)
     order = _topological(n_nodes, after, head[out], np.bincount(head, minlength=n_nodes))
     if len(order) < n_nodes:
         raise Cycle(_circle(n_nodes, tail, head, order))
-    place = np.empty(n_nodes, dtype=np.int64)
+    small: type[np.signedinteger[Any]] = np.int32 if max(n_nodes, len(tail)) < 2**31 else np.int64
+    place = np.empty(n_nodes, dtype=small)
     place[order] = np.arange(n_nodes)
-    # By head, and by tail within: the order of a node's edges does not depend on the builder's.
-    edge = np.lexsort((place[tail], place[head]))
-    first = np.searchsorted(place[head][edge], np.arange(n_nodes + 1))
-    return Dag(first, place[tail][edge], np.asarray(weight_ns, dtype=np.int64)[edge], edge, order, place)
+    first = np.zeros(n_nodes + 1, dtype=np.int64)
+    np.cumsum(np.bincount(head, minlength=n_nodes)[order], out=first[1:])
+    edge = _edges_in(first, place, head, order, after, out.astype(small))
+    return Dag(first, place[tail[edge]], np.asarray(weight_ns, dtype=np.int64)[edge], edge, order.astype(small), place)
+
+
+def _starts(key: IntArray, n_keys: int) -> IntArray:
+    """Where each key's entries begin once they are sorted by it, shape (n_keys + 1,)."""
+    first = np.zeros(n_keys + 1, dtype=np.int64)
+    np.cumsum(np.bincount(key, minlength=n_keys), out=first[1:])
+    return first
+
+
+@jit
+def _counted(key: IntArray, n_keys: int) -> IntArray:
+    """What sorts small numbers, equal ones as they stand: by counting."""
+    free = np.zeros(n_keys + 1, dtype=np.int64)
+    for each in key:
+        free[each + 1] += 1
+    free = np.cumsum(free)
+    order = np.empty(len(key), dtype=np.int64)
+    for index in range(len(key)):
+        order[free[key[index]]] = index
+        free[key[index]] += 1
+    return order
+
+
+@jit
+def _edges_in(first: IntArray, place: Numbers, head: IntArray, order: IntArray, after: IntArray, out: Numbers) -> Numbers:
+    """Edges by head, and by tail within: the order of a node's edges does not depend on the builder's."""
+    free = first.copy()
+    edge = np.empty(len(head), dtype=out.dtype)
+    for node in order:
+        for each in out[after[node] : after[node + 1]]:
+            to = place[head[each]]
+            edge[free[to]] = each
+            free[to] += 1
+    return edge
 
 
 @jit
@@ -116,7 +154,7 @@ def _topological(n_nodes: int, after: IntArray, head: IntArray, n_before: IntArr
     return order[:n_done]
 
 
-def _circle(n_nodes: int, tail: IntArray, head: IntArray, done: IntArray) -> IntArray:
+def _circle(n_nodes: int, tail: Numbers, head: IntArray, done: IntArray) -> IntArray:
     """One circle among the nodes that never became ready: from any of them back along what it waits for."""
     stuck = np.ones(n_nodes, dtype=bool)
     stuck[done] = False
@@ -130,18 +168,38 @@ def _circle(n_nodes: int, tail: IntArray, head: IntArray, done: IntArray) -> Int
     return np.array(path[path.index(path[-1]) : -1], dtype=np.int64)
 
 
-def forward(dag: Dag, weight_ns: IntArray | None = None) -> IntArray:
-    """When each node happens: the longest path from any start, nanoseconds, shape (n_nodes,); starts happen at 0."""
-    return _forward(dag.first, dag.tail, dag.weight_ns if weight_ns is None else weight_ns)
+def forward(dag: Dag, weight_ns: IntArray | None = None, fixed: tuple[ArrayLike, ArrayLike] | None = None) -> IntArray:
+    """When each node happens: the longest path from any start, nanoseconds, shape (n_nodes,); starts happen at 0.
+
+    Parameters
+    ----------
+    dag : Dag
+        The graph.
+    weight_ns : array of int64, shape (n_edges,), optional
+        In place of the graph's own; an edge of `NEVER` is as good as none.
+    fixed : pair of arrays, optional
+        Nodes, by their places here, and the times at which they happen whatever comes before them.
+    """
+    weights = dag.weight_ns if weight_ns is None else weight_ns
+    if fixed is None:
+        return _forward(dag.first, dag.tail, weights)
+    nodes, times = (np.asarray(each, dtype=np.int64) for each in fixed)
+    order = np.argsort(nodes, kind="stable")
+    return _forward_fixed(dag.first, dag.tail, weights, np.append(nodes[order], len(dag)), times[order])
 
 
-def backward(dag: Dag, weight_ns: IntArray | None = None) -> IntArray:
-    """How long it takes at least from each node to the end: the longest path to any node, nanoseconds, 0 or more."""
-    return _backward(dag.first, dag.tail, dag.weight_ns if weight_ns is None else weight_ns)
+def backward(dag: Dag, weight_ns: IntArray | None = None, ends: BoolArray | None = None) -> IntArray:
+    """How long it takes at least from each node to the end: the longest path to any node, nanoseconds, 0 or more.
+
+    With ``ends``, shape (n_nodes,), the longest path to any of these; about `NEVER` where there is none.
+    """
+    weights = dag.weight_ns if weight_ns is None else weight_ns
+    rest = np.zeros(len(dag), dtype=np.int64) if ends is None else np.where(ends, 0, NEVER)
+    return _backward(dag.first, dag.tail, weights, rest)
 
 
 @jit
-def _forward(first: IntArray, tail: IntArray, weight_ns: IntArray) -> IntArray:
+def _forward(first: IntArray, tail: Numbers, weight_ns: IntArray) -> IntArray:
     """One pass in topological order."""
     n_nodes = len(first) - 1
     time = np.zeros(n_nodes, dtype=np.int64)
@@ -155,11 +213,30 @@ def _forward(first: IntArray, tail: IntArray, weight_ns: IntArray) -> IntArray:
 
 
 @jit
-def _backward(first: IntArray, tail: IntArray, weight_ns: IntArray) -> IntArray:
-    """One pass against the order."""
+def _forward_fixed(first: IntArray, tail: Numbers, weight_ns: IntArray, nodes: IntArray, times: IntArray) -> IntArray:
+    """As `_forward`; ``nodes`` are sorted and end in a number that no node has."""
     n_nodes = len(first) - 1
-    rest = np.zeros(n_nodes, dtype=np.int64)
+    time = np.zeros(n_nodes, dtype=np.int64)
+    following = 0
+    for node in range(n_nodes):
+        if node == nodes[following]:
+            while node == nodes[following]:
+                time[node] = times[following]
+                following += 1
+        elif first[node] < first[node + 1]:
+            latest = time[tail[first[node]]] + weight_ns[first[node]]
+            for edge in range(first[node] + 1, first[node + 1]):
+                latest = max(latest, time[tail[edge]] + weight_ns[edge])
+            time[node] = latest
+    return time
+
+
+@jit
+def _backward(first: IntArray, tail: Numbers, weight_ns: IntArray, rest: IntArray) -> IntArray:
+    """One pass against the order, into ``rest``."""
+    n_nodes = len(first) - 1
     for node in range(n_nodes - 1, -1, -1):
-        for edge in range(first[node], first[node + 1]):
-            rest[tail[edge]] = max(rest[tail[edge]], rest[node] + weight_ns[edge])
+        if rest[node] > NEVER // 2:
+            for edge in range(first[node], first[node + 1]):
+                rest[tail[edge]] = max(rest[tail[edge]], rest[node] + weight_ns[edge])
     return rest

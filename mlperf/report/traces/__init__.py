@@ -1,0 +1,1 @@
+"""How what was found in recorded runs is shown."""

@@ -1,0 +1,1 @@
+"""Files of other programs as event tables, each format in one module."""

@@ -1,0 +1,79 @@
+"""Content of a trace's file, gzipped or not, and errors that name a place in it."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from pathlib import Path
+
+from mlperf.core.errors import DataError
+
+GZIP_MAGIC = b"\x1f\x8b"
+SHOWN = 60
+"""Characters of a wrong line that an error shows."""
+
+
+def read_content(path: Path) -> bytes:
+    """Bytes of a file; gunzipped where it begins as gzip does, whatever it is called.
+
+    Raises
+    ------
+    DataError
+        It is missing, empty, or gzip that ends early.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise DataError(
+            f"cannot be read ({error.strerror})", place=str(path), hint="Check the path and its permissions."
+        ) from error
+    if raw.startswith(GZIP_MAGIC):
+        try:
+            raw = gzip.decompress(raw)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise DataError(
+                f"is not a whole gzip file ({error})", place=str(path), hint="It was cut off: copy it again."
+            ) from error
+    if not raw:
+        raise DataError("got an empty file, expected a trace", place=str(path))
+    return raw
+
+
+def read_lines(path: Path) -> list[str]:
+    """Lines of a text file without their ends.
+
+    Raises
+    ------
+    DataError
+        As `read_content`, or a byte is no UTF-8.
+    """
+    raw = read_content(path)
+    try:
+        return raw.decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise DataError(f"got byte 0x{raw[error.start]:02x}, expected UTF-8 text", place=f"{path}, line {line}") from None
+
+
+def line_error(path: Path, line: int, text: str, expected: str, hint: str | None = None) -> DataError:
+    """The error for a line that is not as it should be; lines count from 1."""
+    shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    return DataError(f"got {shown!r}, expected {expected}", place=f"{path}, line {line}", hint=hint)
+
+
+def whole_number(path: Path, line: int, column: str, text: str, least: int | None = None) -> int:
+    """An integer of at most 18 digits from a cell.
+
+    Raises
+    ------
+    DataError
+        It is none, or less than ``least``.
+    """
+    place = f"{path}, line {line}, column {column}"
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
+        raise DataError(f"got {text[:SHOWN]!r}, expected a whole number", place=place)
+    number = int(text)
+    if least is not None and number < least:
+        raise DataError(f"got {number}, expected >= {least}", place=place)
+    return number

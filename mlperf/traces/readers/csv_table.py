@@ -1,0 +1,73 @@
+"""A trace as CSV with our own columns."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from mlperf.core.errors import DataError
+from mlperf.core.suggest import did_you_mean
+from mlperf.traces.events.kinds import UNSET, Kind
+from mlperf.traces.events.table import COLUMNS, NAMES, EventTable, Strings, event_table
+from mlperf.traces.readers.content import read_content
+from mlperf.traces.readers.store import check_numbers
+
+NEEDED = ("start_ns", "duration_ns", "rank", "kind")
+
+
+def read_csv(path: Path | str) -> EventTable:
+    """Read a CSV whose header names columns of `EventTable`: start_ns, duration_ns, rank and kind (``SEND``), others as there are.
+
+    Raises
+    ------
+    DataError
+        Names file, line and column of the first wrong cell.
+    """
+    path = Path(path)
+    try:
+        cells = pd.read_csv(io.BytesIO(read_content(path)), dtype=str, keep_default_na=False, skip_blank_lines=False)
+    except (ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
+        raise DataError(f"is no CSV table ({str(error).strip()})", place=str(path)) from error
+    unknown = [name for name in cells.columns if name not in COLUMNS]
+    if unknown:
+        raise DataError(f"got column {unknown[0]!r}", place=f"{path}, line 1", hint=did_you_mean(str(unknown[0]), COLUMNS))
+    missing = [name for name in NEEDED if name not in cells.columns]
+    if missing:
+        raise DataError(f"lacks column {missing[0]}", place=f"{path}, line 1", hint=f"Needed: {', '.join(NEEDED)}.")
+    strings = Strings()
+    columns: dict[str, Any] = {name: _column(path, name, cells[name], strings) for name in cells.columns}
+    table = event_table(len(cells), strings=strings.all(), sources=(f"csv {path.name}",), **columns)
+    check_numbers(path, table)
+    return table
+
+
+def _column(path: Path, name: str, cells: pd.Series[str], strings: Strings) -> NDArray[Any]:
+    """One column's numbers."""
+    codes, distinct = pd.factorize(cells)
+    if name in NAMES:
+        return np.array([strings.number(text) if text else UNSET for text in distinct], dtype=np.int32)[codes]
+    values = np.zeros(len(distinct), dtype=np.int64)
+    for place, text in enumerate(distinct):
+        number = _number(name, str(text))
+        if number is None:
+            expected = "a kind such as SEND" if name == "kind" else f"a whole number of {np.dtype(COLUMNS[name][0])}"
+            line = int(np.flatnonzero(codes == place)[0]) + 2
+            raise DataError(f"got {text[:60]!r}, expected {expected}", place=f"{path}, line {line}, column {name}")
+        values[place] = number
+    return values[codes].astype(COLUMNS[name][0])
+
+
+def _number(name: str, text: str) -> int | None:
+    """A cell's number; None where it is none that the column can hold."""
+    if name == "kind":
+        return int(Kind[text]) if text in Kind.__members__ else None
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
+        return None
+    limits = np.iinfo(COLUMNS[name][0])
+    return int(text) if limits.min <= int(text) <= limits.max else None

@@ -1,0 +1,123 @@
+"""Every format that traces are read from: how it is known, and who reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+
+from mlperf.core.errors import DataError, UsageError
+from mlperf.core.suggest import did_you_mean
+from mlperf.traces.events.matching import match_collectives, match_messages
+from mlperf.traces.events.table import EventTable
+
+HEAD_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One format.
+
+    Attributes
+    ----------
+    reads : str
+        ``"module:function"`` of ``(path) -> EventTable``.
+    about : str
+        One line for a list.
+    suffixes : tuple of str
+        Ends of names, without ``.gz``.
+    """
+
+    reads: str
+    about: str
+    suffixes: tuple[str, ...] = ()
+
+    def load(self) -> Callable[[Path], EventTable]:
+        """Import the function."""
+        module, _, name = self.reads.partition(":")
+        function: Callable[[Path], EventTable] = getattr(import_module(module), name)
+        return function
+
+
+READERS = MappingProxyType(
+    {
+        "alog": Reader("mlperf.traces.readers.alog:read_alog", "ALOG of MPE and PerWiz, text", (".alog",)),
+        "goal": Reader("mlperf.traces.readers.goal:read_goal", "GOAL of LogGOPSim, text", (".goal",)),
+        "ti": Reader("mlperf.traces.readers.ti:read_ti", "time-independent traces of SimGrid: a list of one file a rank", (".ti",)),
+        "store": Reader("mlperf.traces.readers.store:read_store", "what mlperf trace import writes", (".npz",)),
+        "csv": Reader("mlperf.traces.readers.csv_table:read_csv", "CSV with the columns of our own table", (".csv",)),
+        "recording": Reader("mlperf.traces.readers.recorded:read_recorded", "a folder of mlperf trace record", (".mlr",)),
+    }
+)
+
+
+def read_trace(path: Path | str, file_format: str | None = None, *, drop_unmatched: bool = False) -> EventTable:
+    """Read a trace and match its messages and collective operations.
+
+    Parameters
+    ----------
+    path : path
+        A file, or a folder where the format is one.
+    file_format : str, optional
+        A name of `READERS`; without it the name of the file, then its first bytes tell.
+    drop_unmatched : bool
+        Flag messages without a partner and count them, instead of refusing the trace.
+
+    Raises
+    ------
+    UsageError
+        No format has that name.
+    DataError
+        The file is not of the format, or messages have no partner.
+    """
+    path = Path(path)
+    name = file_format or format_of(path)
+    if name not in READERS:
+        raise UsageError(f"no format {name!r}. {did_you_mean(name, READERS)}")
+    table = READERS[name].load()(path)
+    return match_collectives(match_messages(table, drop_unmatched=drop_unmatched), drop_unmatched=drop_unmatched)
+
+
+def format_of(path: Path) -> str:
+    """The format that a file's name, or its first bytes, tell.
+
+    Raises
+    ------
+    DataError
+        Neither does.
+    """
+    if path.is_dir():
+        return "recording"
+    plain_name = path.name.lower().removesuffix(".gz")
+    for name, reader in READERS.items():
+        if plain_name.endswith(reader.suffixes):
+            return name
+    return _format_of_head(path)
+
+
+def _format_of_head(path: Path) -> str:
+    """The format of a file of an unknown name."""
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(HEAD_BYTES)
+    except OSError as error:
+        raise DataError(
+            f"cannot be read ({error.strerror})", place=str(path), hint="Check the path and its permissions."
+        ) from error
+    text = head.decode("utf-8", "replace").lstrip()
+    if text.startswith("num_ranks"):
+        return "goal"
+    if _is_alog(text.splitlines()[:1]):
+        return "alog"
+    raise DataError(
+        f"is of no known format; it begins with {json.dumps(text[:40])}", place=str(path), hint=f"--format: {', '.join(READERS)}."
+    )
+
+
+def _is_alog(lines: Sequence[str]) -> bool:
+    """Whether a first line has six numbers, the first a header's."""
+    words = lines[0].split() if lines else []
+    return len(words) >= 6 and words[0].startswith("-") and all(word.lstrip("-").isdigit() for word in words[:5])

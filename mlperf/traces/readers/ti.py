@@ -1,0 +1,128 @@
+"""SimGrid's time-independent traces: a list of files, one a rank, with one action a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlperf.core.errors import DataError
+from mlperf.traces.events.kinds import UNSET, Flag, Kind
+from mlperf.traces.events.table import EventTable, Strings, event_table
+from mlperf.traces.readers.content import line_error, read_lines, whole_number
+
+TYPE_BYTES = {"0": 8, "1": 4, "2": 1, "3": 2, "4": 8, "5": 4, "6": 1}
+"""Bytes of SimGrid's numbers of data types: double, int, char, short, long, float, byte."""
+DEFAULT_BYTES = 8
+COLLECTIVES = ("barrier", "allreduce", "bcast", "reduce", "gather", "allgather", "alltoall", "scatter", "reducescatter", "scan")
+NOTHING = ("init", "finalize", "comm_size", "comm_dup")
+NS_PER_FLOP = 1
+"""As on a host of one Gflop/s."""
+
+
+def read_ti(path: Path | str) -> EventTable:
+    """Read a time-independent trace as one in which messages take no time (flag ASSUMED_TIME): only its replay has times.
+
+    One flop is one nanosecond; other computing speeds are a what-if on computation.
+
+    Parameters
+    ----------
+    path : path
+        The list: one file name a line, in the order of ranks, relative to the list; or one file with the actions of all ranks.
+
+    Raises
+    ------
+    DataError
+        Names file and line.
+
+    References
+    ----------
+    SimGrid manual, "Trace Replay"; Desprez et al. (2011) for time-independent traces.
+    """
+    path = Path(path)
+    lines = read_lines(path)
+    words = [line.split() for line in lines]
+    if all(len(each) <= 1 for each in words):
+        files = [(path.parent / each[0], read_lines(path.parent / each[0])) for each in words if each]
+    else:
+        files = [(path, lines)]
+    strings = Strings(COLLECTIVES)
+    rows: list[tuple[int, ...]] = []
+    now: dict[int, int] = {}
+    for file, content in files:
+        for number, text in enumerate(content, 1):
+            if text.strip() and not text.lstrip().startswith("#"):
+                row = _action(file, number, text, now)
+                rows += [row] if row else []
+    n_ranks = max(len(now), 1)
+    if sorted(now) != list(range(n_ranks)):
+        raise DataError(f"has ranks {sorted(now)[:8]}, expected 0 to {n_ranks - 1}", place=str(path))
+    table = np.array(rows, dtype=np.int64).reshape(-1, 8)
+    strayed = (table[:, 5] >= n_ranks) | (table[:, 5] < UNSET)
+    if np.any(strayed):
+        raise DataError(f"got a message with rank {table[strayed][0, 5]} of {n_ranks}", place=str(path))
+    names = ("start_ns", "duration_ns", "rank", "kind", "size_bytes", "peer", "tag", "name")
+    columns: dict[str, Any] = dict(zip(names, table.T, strict=True))
+    return event_table(
+        len(table),
+        strings=strings.all(),
+        sources=(f"ti {path.name}",),
+        notes=("time-independent: recorded times of messages are 0, a replay gives them",),
+        attributes={"n_ranks": n_ranks},
+        comm=0,
+        flags=np.where(table[:, 3] == Kind.COMPUTE, 0, int(Flag.ASSUMED_TIME)),
+        **columns,
+    )
+
+
+def _action(path: Path, number: int, text: str, now: dict[int, int]) -> tuple[int, ...] | None:
+    """The event of one line; computation only moves the rank's time."""
+    words = text.split()
+    if len(words) < 2:
+        raise line_error(path, number, text, "rank action arguments")
+    rank = whole_number(path, number, "rank", words[0].removeprefix("p").removeprefix("rank-"), least=0)
+    action, rest = words[1], words[2:]
+    start = now.setdefault(rank, 0)
+    if action == "compute":
+        now[rank] = start + _flops(path, number, rest) * NS_PER_FLOP
+        return start, now[rank] - start, rank, int(Kind.COMPUTE), 0, UNSET, UNSET, UNSET
+    if action in NOTHING:
+        return None
+    if action in ("send", "recv"):
+        if len(rest) < 3:
+            raise line_error(path, number, text, f"{action} peer tag count [type]")
+        peer, tag = (whole_number(path, number, name, word, least=-1) for name, word in zip(("peer", "tag"), rest, strict=False))
+        size = _count(path, number, rest[2]) * TYPE_BYTES.get(rest[3] if len(rest) > 3 else "", DEFAULT_BYTES)
+        return start, 0, rank, int(Kind.SEND if action == "send" else Kind.RECV), size, peer, tag, UNSET
+    if action in COLLECTIVES:
+        size = _count(path, number, rest[0]) * TYPE_BYTES.get(rest[-1], DEFAULT_BYTES) if rest else 0
+        root = _root(path, number, action, rest)
+        return start, 0, rank, int(Kind.COLL), size, root, UNSET, COLLECTIVES.index(action)
+    known = ", ".join(("compute", "send", "recv", *COLLECTIVES, *NOTHING))
+    raise line_error(path, number, text, f"one of {known}", "Actions of older releases are written in camel case.")
+
+
+def _root(path: Path, number: int, action: str, rest: Sequence[str]) -> int:
+    """The root of a rooted operation, rank 0 where the line leaves it out."""
+    place = {"bcast": 1, "reduce": 2, "gather": 2, "scatter": 2}.get(action)
+    if place is None:
+        return UNSET
+    return whole_number(path, number, "root", rest[place], least=0) if len(rest) > place else 0
+
+
+def _flops(path: Path, number: int, rest: Sequence[str]) -> int:
+    """Flops as a whole number; ``1e+06`` is one."""
+    return _count(path, number, rest[0] if rest else "")
+
+
+def _count(path: Path, number: int, word: str) -> int:
+    """A count that may be written as a float."""
+    try:
+        value = float(word)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e15:
+        raise DataError(f"got {word[:40]!r}, expected a count >= 0", place=f"{path}, line {number}")
+    return round(value)

@@ -1,0 +1,229 @@
+"""A pure-Python recorder for mpi4py: a communicator that forwards everything and times what it says to other ranks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from mlperf.traces.events.kinds import Kind
+from mlperf.traces.readers.rank_file import OPEN, PAIRED, WILDCARD
+from mlperf.traces.recording.buffers import n_bytes
+from mlperf.traces.recording.proxy_collectives import Collectives
+from mlperf.traces.recording.proxy_recorder import ProxyRecorder, recorder
+from mlperf.traces.recording.proxy_requests import Post, RecordedRequest
+from mlperf.traces.recording.regions import library_is_loaded
+
+MAKERS = ("Dup", "Clone", "Split", "Split_type", "Create", "Create_group", "Create_cart", "Create_intercomm", "Merge", "Sub")
+CALLER = 3
+"""Frames between the program's call and where its place is asked for."""
+
+
+def wrap(comm: Any) -> Any:
+    """Record what goes through an mpi4py communicator.
+
+    All ranks of the world call it first together (it reads their clocks); the file of each rank is completed when Python ends,
+    where all read the clocks again. Messages through the plain communicator are not seen. Does nothing where the PMPI library is loaded.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+        A communicator.
+
+    Returns
+    -------
+    RecordedComm
+        Has every attribute of ``comm``; communicators made from it are wrapped too. Objects of the lower-case calls are pickled
+        once, here, so that their size is known.
+
+    Examples
+    --------
+    ``comm = wrap(MPI.COMM_WORLD)``, and everything else as before;
+    ``mlperf trace record -o run --proxy -- mpiexec -n 4 python program.py`` says where the files go.
+    """
+    return comm if library_is_loaded() else RecordedComm(recorder(), comm)
+
+
+class RecordedComm(Collectives):
+    """A wrapped communicator."""
+
+    Request = RecordedRequest
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._comm, name)
+        return self._making(found) if name in MAKERS else found
+
+    def _making(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """A method whose communicator is wrapped; the null communicator is not."""
+
+        def made(*args: Any, **kwargs: Any) -> Any:
+            plain = [each._comm if isinstance(each, RecordedComm) else each for each in args]
+            found = method(*plain, **kwargs)
+            return RecordedComm(self._own, found) if found != self._own.mpi.COMM_NULL else found
+
+        return made
+
+    def Pcontrol(self, level: int) -> None:
+        """Switch recording off (0) and on."""
+        self._own.selection.is_on = level != 0
+
+    def _sends(self, name: str, call: Callable[..., Any], buf: Any, dest: int, tag: int) -> None:
+        start_ns = time.monotonic_ns()
+        call(buf, dest, tag)
+        self._sent(name, start_ns, time.monotonic_ns(), n_bytes(buf), dest, tag)
+
+    def _sent(self, name: str, start_ns: int, end_ns: int, size: int, dest: int, tag: int, flags: int = 0, number: int = 0) -> None:
+        """Record a send."""
+        own = self._own
+        if own.records and dest >= 0:
+            where = {"peer": self._world[dest], "tag": tag, "comm": self._number, "site": own.writer.site(CALLER)}
+            own.writer.event(Kind.SEND, name, start_ns, end_ns, size=size, flags=flags, number=number, **where)
+            own.writer.cost(end_ns)
+
+    def _received(
+        self, name: str, start_ns: int, end_ns: int, status: Any, source: int, tag: int, flags: int = 0, number: int = 0
+    ) -> None:
+        """Record a receive."""
+        own = self._own
+        peer = status.Get_source()
+        if own.records and peer >= 0:
+            flags |= self._wildcard(source, tag)
+            where = {"peer": self._world[peer], "tag": status.Get_tag(), "comm": self._number, "site": own.writer.site(CALLER)}
+            size = status.Get_count(own.mpi.BYTE)
+            own.writer.event(Kind.RECV, name, start_ns, end_ns, size=size, flags=flags, number=number, **where)
+            own.writer.cost(end_ns)
+
+    def _wildcard(self, source: int, tag: int) -> int:
+        mpi = self._own.mpi
+        return WILDCARD if source == mpi.ANY_SOURCE or tag == mpi.ANY_TAG else 0
+
+    def _posted(
+        self, kind: Kind, name: str, start_ns: int, request: Any, size: int, peer: int, tag: int, kept: Any = None
+    ) -> RecordedRequest:
+        """Record a post; its wait completes the record."""
+        own, end_ns = self._own, time.monotonic_ns()
+        place, flags = -1, self._wildcard(peer, tag)
+        if own.records and peer != own.mpi.PROC_NULL:
+            where = {"peer": self._world[peer] if peer >= 0 else -1, "tag": max(tag, -1), "comm": self._number}
+            place = own.writer.event(kind, name, start_ns, end_ns, size=size, flags=flags | OPEN, site=own.writer.site(2), **where)
+            own.writer.cost(end_ns)
+        # The buffer of a lower-case send is ours: it must live as long as its request.
+        return RecordedRequest(own, request, Post(place, kind == Kind.IRECV, self._world, flags), kept)
+
+    def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """As mpi4py's."""
+        self._sends("MPI_Send", self._comm.Send, buf, dest, tag)
+
+    def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
+        """As mpi4py's."""
+        self._sends("MPI_Ssend", self._comm.Ssend, buf, dest, tag)
+
+    def send(self, obj: Any, dest: int, tag: int = 0) -> None:
+        """As mpi4py's."""
+        mpi = self._own.mpi
+        self._sends("MPI_Send", self._comm.Send, [mpi.pickle.dumps(obj), mpi.BYTE], dest, tag)
+
+    def ssend(self, obj: Any, dest: int, tag: int = 0) -> None:
+        """As mpi4py's."""
+        mpi = self._own.mpi
+        self._sends("MPI_Ssend", self._comm.Ssend, [mpi.pickle.dumps(obj), mpi.BYTE], dest, tag)
+
+    def Recv(self, buf: Any, source: int | None = None, tag: int | None = None, status: Any = None) -> None:
+        """As mpi4py's."""
+        source, tag, status = self._asked(source, tag, status)
+        start_ns = time.monotonic_ns()
+        self._comm.Recv(buf, source, tag, status)
+        self._received_here("MPI_Recv", start_ns, status, source, tag)
+
+    def recv(self, buf: Any = None, source: int | None = None, tag: int | None = None, status: Any = None) -> Any:
+        """As mpi4py's; the wait is in its probe."""
+        source, tag, status = self._asked(source, tag, status)
+        start_ns = time.monotonic_ns()
+        found = self._comm.recv(buf, source, tag, status)
+        self._received_here("MPI_Recv", start_ns, status, source, tag)
+        return found
+
+    def _received_here(self, name: str, start_ns: int, status: Any, source: int, tag: int) -> None:
+        """Record a receive that has just ended."""
+        self._received(name, start_ns, time.monotonic_ns(), status, source, tag)
+
+    def _asked(self, source: int | None, tag: int | None, status: Any) -> tuple[int, int, Any]:
+        """What is left out means anybody, any tag, and a status of our own."""
+        mpi = self._own.mpi
+        return (
+            mpi.ANY_SOURCE if source is None else source,
+            mpi.ANY_TAG if tag is None else tag,
+            mpi.Status() if status is None else status,
+        )
+
+    def Sendrecv(
+        self,
+        sendbuf: Any,
+        dest: int,
+        sendtag: int = 0,
+        recvbuf: Any = None,
+        source: int | None = None,
+        recvtag: int | None = None,
+        status: Any = None,
+    ) -> None:
+        """As mpi4py's."""
+        source, recvtag, status = self._asked(source, recvtag, status)
+        start_ns = time.monotonic_ns()
+        self._comm.Sendrecv(sendbuf, dest, sendtag, recvbuf, source, recvtag, status)
+        self._both(start_ns, n_bytes(sendbuf), dest, sendtag, status, source, recvtag)
+
+    def sendrecv(
+        self,
+        sendobj: Any,
+        dest: int,
+        sendtag: int = 0,
+        recvbuf: Any = None,
+        source: int | None = None,
+        recvtag: int | None = None,
+        status: Any = None,
+    ) -> Any:
+        """As mpi4py's; pickled once more to know the size."""
+        source, recvtag, status = self._asked(source, recvtag, status)
+        size = len(self._own.mpi.pickle.dumps(sendobj))
+        start_ns = time.monotonic_ns()
+        found = self._comm.sendrecv(sendobj, dest, sendtag, recvbuf, source, recvtag, status)
+        self._both(start_ns, size, dest, sendtag, status, source, recvtag)
+        return found
+
+    def _both(self, start_ns: int, size: int, dest: int, sendtag: int, status: Any, source: int, recvtag: int) -> None:
+        """Both halves of a call that sends and receives."""
+        end_ns, number = time.monotonic_ns(), self._own.number()
+        flags = PAIRED if dest >= 0 and status.Get_source() >= 0 else 0
+        self._sent("MPI_Sendrecv", start_ns, end_ns, size, dest, sendtag, flags, number)
+        self._received("MPI_Sendrecv", start_ns, end_ns, status, source, recvtag, flags, number)
+
+    def Isend(self, buf: Any, dest: int, tag: int = 0) -> RecordedRequest:
+        """As mpi4py's."""
+        start_ns = time.monotonic_ns()
+        return self._posted(Kind.ISEND, "MPI_Isend", start_ns, self._comm.Isend(buf, dest, tag), n_bytes(buf), dest, tag)
+
+    def isend(self, obj: Any, dest: int, tag: int = 0) -> RecordedRequest:
+        """As mpi4py's."""
+        mpi = self._own.mpi
+        content = mpi.pickle.dumps(obj)
+        start_ns = time.monotonic_ns()
+        request = self._comm.Isend([content, mpi.BYTE], dest, tag)
+        return self._posted(Kind.ISEND, "MPI_Isend", start_ns, request, len(content), dest, tag, content)
+
+    def Irecv(self, buf: Any, source: int | None = None, tag: int | None = None) -> RecordedRequest:
+        """As mpi4py's."""
+        source, tag, _ = self._asked(source, tag, False)
+        start_ns = time.monotonic_ns()
+        return self._posted(Kind.IRECV, "MPI_Irecv", start_ns, self._comm.Irecv(buf, source, tag), n_bytes(buf), source, tag)
+
+    def irecv(self, buf: Any = None, source: int | None = None, tag: int | None = None) -> RecordedRequest:
+        """As mpi4py's."""
+        source, tag, _ = self._asked(source, tag, False)
+        start_ns = time.monotonic_ns()
+        return self._posted(Kind.IRECV, "MPI_Irecv", start_ns, self._comm.irecv(buf, source, tag), 0, source, tag)
+
+
+def recorder_of(comm: Any) -> ProxyRecorder:
+    """The recorder of a wrapped communicator."""
+    found: ProxyRecorder = comm._own
+    return found

@@ -1,0 +1,1 @@
+"""What a change would bring: every single-event what-if exactly, domino paths, regions, bounds, tolerance."""

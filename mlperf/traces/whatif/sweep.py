@@ -1,0 +1,154 @@
+"""All single-event what-ifs of a run in one sweep, exactly: what T would be if one event changed, for every event."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlperf.core.arrays import IntArray
+from mlperf.core.jit import jit
+from mlperf.traces.events.kinds import UNSET
+from mlperf.traces.graph.dag import NEVER, Numbers, backward
+from mlperf.traces.graph.groups import Flow
+from mlperf.traces.replay.avoiding import longest_avoiding
+from mlperf.traces.replay.run import Replay
+from mlperf.traces.replay.times import processing
+from mlperf.traces.replay.waits import Waits, last_member
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sweep:
+    """T of a run under every edit of one event; nanoseconds, whole and exact.
+
+    An edit that changes only when one node y happens gives ``T' = max(A[y], f'(y) + g(y))``: the longest path that avoids y, or the
+    new time of y and what is left from there.
+
+    Attributes
+    ----------
+    run : Replay
+        The run without an edit; its `total_ns` is T0.
+    waits : Waits
+        Its waits.
+    avoiding_ns : array of int64, shape (n_nodes,)
+        A, in the graph's order.
+    rest_ns : array of int64, shape (n_nodes,)
+        g, the longest way from each node to the end; about `NEVER` from nodes that nothing waits for.
+    wait_zero_ns : array of int64, shape (n_events,)
+        T' if the event did not wait, because its partner had called in time; T0 where it does not wait.
+    duration_zero_ns : array of int64, shape (n_calls,)
+        T' if the call took no time, wait included; its message still travels.
+    processing_zero_ns : array of int64, shape (n_calls,)
+        T' if the call took no longer than it waits. Of members of collective operations: their part of its cost 0.
+    compute_zero_ns : array of int64, shape (n_calls + n_ranks,)
+        T' if nothing were computed before a call; at the end, after the last call of a rank.
+    straggler_ns : array of int64, shape (n_operations,)
+        T' if the last to come to a collective operation came with the last but one; T0 where all wait for the root, or for nobody.
+    """
+
+    run: Replay
+    waits: Waits
+    avoiding_ns: IntArray
+    rest_ns: IntArray
+    wait_zero_ns: IntArray
+    duration_zero_ns: IntArray
+    processing_zero_ns: IntArray
+    compute_zero_ns: IntArray
+    straggler_ns: IntArray
+
+    @property
+    def total_ns(self) -> int:
+        """T0."""
+        return self.run.total_ns
+
+    def moved(self, node: IntArray, time_ns: IntArray) -> IntArray:
+        """T' if each of these nodes, alone, happened at that time; shapes as broadcast."""
+        return np.asarray(np.maximum(self.avoiding_ns[node], time_ns + self.rest_ns[node]))
+
+    def compute_changed(self, compute_ns: IntArray) -> IntArray:
+        """T' if the time computed before each call, and after each rank's last, alone, were this; shape (n_calls + n_ranks,)."""
+        graph, calls = self.run.graph, self.run.program.calls
+        before = np.concatenate((calls.before, np.where(np.diff(calls.first) > 0, calls.first[1:] - 1, UNSET)))
+        time = np.where(before < 0, 0, self.run.end_ns[before]) + compute_ns
+        heads = np.concatenate((graph.start_node, graph.rank_node))
+        if len(graph.part("gap")):
+            np.maximum(time, _gap_times(self.run)[heads], out=time)
+        total = self.moved(heads, time)
+        total[np.isin(heads, self.run.fixed)] = self.total_ns
+        return total
+
+
+def sweep(run: Replay) -> Sweep:
+    """All single-event what-ifs of a run.
+
+    References
+    ----------
+    The edits are those of PerWiz (Ino et al., section 4.1); there, each took a replay of its own.
+    """
+    graph = run.graph
+    waits, without = run.waits, _times_without_processing(run)
+    rest = backward(graph.dag, run.weight_ns, graph.ends)
+    avoiding = longest_avoiding(graph.dag, run.weight_ns, run.time_ns, rest, graph.ends, run.fixed)
+    none = np.zeros(0, dtype=np.int64)
+    bare = Sweep(run, waits, avoiding, rest, none, none, none, none, none)
+    return dataclasses.replace(
+        bare,
+        wait_zero_ns=_without_waits(bare),
+        duration_zero_ns=bare.moved(graph.end_node, run.start_ns),
+        processing_zero_ns=bare.moved(graph.end_node, without),
+        compute_zero_ns=bare.compute_changed(np.zeros(len(run.times.compute_ns), dtype=np.int64)),
+        straggler_ns=_without_stragglers(bare),
+    )
+
+
+def _without_waits(bare: Sweep) -> IntArray:
+    """T' for the partner's start moved to where the event does not wait."""
+    waits = bare.waits
+    total = np.full(len(waits.wait_ns), bare.total_ns, dtype=np.int64)
+    some = waits.zero_call >= 0
+    total[some] = bare.moved(bare.run.graph.start_node[waits.zero_call[some]], waits.zero_ns[some])
+    return total
+
+
+def _times_without_processing(run: Replay) -> IntArray:
+    """When each call would end if it took no longer than it waits, shape (n_calls,)."""
+    dag = run.graph.dag
+    weight = processing(run.graph, run.times)
+    np.subtract(run.weight_ns, weight, out=weight)
+    return _latest(dag.first, dag.tail, weight, run.time_ns, run.graph.end_node)
+
+
+@jit
+def _latest(first: IntArray, tail: Numbers, weight_ns: IntArray, time_ns: IntArray, nodes: IntArray) -> IntArray:
+    """When nodes would happen with other times along the edges into them."""
+    latest = np.empty(len(nodes), dtype=np.int64)
+    for index in range(len(nodes)):
+        latest[index] = NEVER
+        for edge in range(first[nodes[index]], first[nodes[index] + 1]):
+            latest[index] = max(latest[index], time_ns[tail[edge]] + weight_ns[edge])
+    return latest
+
+
+def _gap_times(run: Replay) -> IntArray:
+    """When the least distance of messages lets each node happen, shape (n_nodes,); about `NEVER` where there is none."""
+    latest = np.full(len(run.time_ns), NEVER, dtype=np.int64)
+    edges, dag = run.graph.edges("gap"), run.graph.dag
+    np.maximum.at(latest, dag.head[edges], run.time_ns[dag.tail[edges]] + run.weight_ns[edges])
+    return latest
+
+
+def _without_stragglers(bare: Sweep) -> IntArray:
+    """T' for the last member's start moved to the last but one's."""
+    program, start = bare.run.program, bare.run.start_ns
+    groups = program.groups
+    total = np.full(len(groups), bare.total_ns, dtype=np.int64)
+    if len(groups):
+        last = last_member(program, start)
+        others = start[groups.call].copy()
+        others[last] = NEVER
+        second = np.full(len(groups), NEVER, dtype=np.int64)
+        np.maximum.at(second, groups.operation, others)
+        some = (second > NEVER // 2) & (groups.flow != Flow.FROM_ROOT)
+        total[some] = bare.moved(bare.run.graph.start_node[groups.call[last[some]]], second[some])
+    return total

@@ -1,0 +1,1 @@
+"""Traces as files, each format that other programs read in one module."""

@@ -1,0 +1,72 @@
+"""SimGrid's time-independent traces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from mlperf.core.errors import DataError
+from mlperf.core.files import replacing
+from mlperf.traces.events.kinds import UNSET, Flag, Kind
+from mlperf.traces.events.table import EventTable
+from mlperf.traces.readers.ti import COLLECTIVES, NS_PER_FLOP, TYPE_BYTES
+
+BYTE = next(number for number, size in TYPE_BYTES.items() if size == 1 and number == "6")
+
+
+def write_ti(table: EventTable, path: Path | str) -> None:
+    """Write the list and, beside it, ``NAME_rank.txt`` for every rank; computation as nanoseconds of a host of one Gflop/s.
+
+    Raises
+    ------
+    DataError
+        The trace has calls that the format's blocking actions cannot say: non-blocking ones, or ones that send and receive at once.
+    """
+    path = Path(path)
+    posted = np.isin(table.kind, (int(Kind.ISEND), int(Kind.IRECV), int(Kind.WAIT)))
+    paired = (table.flags & int(Flag.PAIRED)) > 0
+    if np.any(posted) or np.any(paired):
+        what = "non-blocking calls" if np.any(posted) else "calls that send and receive at once"
+        raise DataError(f"the trace has {what}, which time-independent traces of blocking actions cannot say")
+    names = [f"{path.stem}_{rank}.txt" for rank in range(table.n_ranks)]
+    for rank, name in enumerate(names):
+        with replacing(path.parent / name) as stream:
+            stream.write(("\n".join(_lines(table.take(table.rank == rank).by_time(), rank)) + "\n").encode())
+    with replacing(path) as stream:
+        stream.write(("\n".join(names) + "\n").encode())
+
+
+def _lines(events: EventTable, rank: int) -> list[str]:
+    """Actions of a rank."""
+    lines, now = [f"{rank} init"], 0
+    names = events.text(events.name)
+    columns = (events.start_ns, events.duration_ns, events.kind, events.size_bytes, events.peer, events.tag)
+    for (start, duration, kind, size, peer, tag), name in zip(
+        zip(*(each.tolist() for each in columns), strict=True), names, strict=True
+    ):
+        if kind == Kind.COMPUTE:
+            continue
+        if start > now:
+            lines.append(f"{rank} compute {(start - now) // NS_PER_FLOP}")
+        if kind in (Kind.SEND, Kind.RECV):
+            lines.append(f"{rank} {'send' if kind == Kind.SEND else 'recv'} {peer} {max(tag, 0)} {size} {BYTE}")
+        elif kind == Kind.COLL:
+            lines.append(_collective(rank, name, size, peer))
+        now = max(now, start + duration) if kind in (Kind.SEND, Kind.RECV, Kind.COLL) else now
+    rest = (int(events.end_ns.max(initial=0)) - now) // NS_PER_FLOP
+    return [*lines, *([f"{rank} compute {rest}"] if rest > 0 else []), f"{rank} finalize"]
+
+
+def _collective(rank: int, name: str, size: int, root: int) -> str:
+    """One collective action."""
+    action = name.lower().removeprefix("mpi_").replace("_", "")
+    if action not in COLLECTIVES:
+        raise DataError(f"the trace has {name}, and time-independent traces have none", hint=f"They have {', '.join(COLLECTIVES)}.")
+    if action == "barrier":
+        return f"{rank} barrier"
+    first = max(root, 0)
+    if root != UNSET and action == "bcast":
+        return f"{rank} bcast {size} {first} {BYTE}"
+    rest = {"allreduce": f"{size} 0 {BYTE}", "reduce": f"{size} 0 {first} {BYTE}"}
+    return f"{rank} {action} {rest.get(action, f'{size} {size} {first} {BYTE} {BYTE}')}"

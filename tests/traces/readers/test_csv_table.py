@@ -1,0 +1,53 @@
+"""Traces as CSV."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from message_programs import Run, random_program, recorded
+
+from mlperf.core.errors import DataError
+from mlperf.traces.events.table import COLUMNS
+from mlperf.traces.readers.csv_table import read_csv
+from mlperf.traces.writers.csv_table import write_csv
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_written_is_read_again(tmp_path: Path, seed: int) -> None:
+    program = random_program(seed)
+    table = recorded(program, Run(program))[0]
+    write_csv(table, tmp_path / "run.csv")
+    found = read_csv(tmp_path / "run.csv")
+    assert found.text(found.name) == table.text(table.name)
+    for name in set(COLUMNS) - {"name", "name2", "site"}:
+        assert np.array_equal(getattr(found, name), getattr(table, name)), name
+
+
+HEAD = "start_ns,duration_ns,rank,kind,peer,name\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n", "line 1: got column 'a'"),
+        ("start_ns,rank,kind\n1,0,SEND\n", "line 1: lacks column duration_ns"),
+        (HEAD + "1,2,0,SEND,1,x\n1,2,0,SENT,1,x\n", "line 3, column kind: got 'SENT', expected a kind such as SEND"),
+        (HEAD + "1,2,99999999999,SEND,1,x\n", "line 2, column rank: got '99999999999', expected a whole number of int32"),
+        (HEAD + "1.5,2,0,SEND,1,x\n", "line 2, column start_ns: got '1.5'"),
+        (HEAD + "1,-2,0,SEND,1,x\n", "row 0: has a negative duration"),
+        (HEAD + "1,2,0,SEND,1,x,7\n1,2,0,SEND,1,x,7,8\n", "is no CSV table"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "run.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        read_csv(tmp_path / "run.csv")
+
+
+def test_names_are_text(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_text(HEAD + "1,2,0,SEND,1,x\n1,2,0,RECV,-1,\n", encoding="utf-8")
+    found = read_csv(tmp_path / "run.csv")
+    assert found.text(found.name) == ["x", ""]
+    assert found.peer.tolist() == [1, -1]

@@ -1,0 +1,71 @@
+"""Formats are known by their names or first bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mlperf.core.errors import DataError, UsageError
+from mlperf.traces.readers.registry import READERS, format_of, read_trace
+from mlperf.traces.writers.registry import WRITERS, export_trace
+
+ALOG = "-3 0 0 2 0 0\n-101 0 0 1 0 5 1 1\n-102 1 0 0 0 9 1 1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("a.alog", "", "alog"),
+        ("a.goal.gz", "", "goal"),
+        ("log.txt", ALOG, "alog"),
+        ("noname", "num_ranks 3\n", "goal"),
+        ("run.npz", "", "store"),
+    ],
+)
+def test_names_and_heads_tell(tmp_path: Path, name: str, content: str, found: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert format_of(tmp_path / name) == found
+
+
+def test_an_unknown_file_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("hello there", encoding="utf-8")
+    with pytest.raises(DataError, match='is of no known format; it begins with "hello there"'):
+        read_trace(tmp_path / "x")
+    with pytest.raises(UsageError, match="no format 'alogg'"):
+        read_trace(tmp_path / "x", "alogg")
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_reader_is_there(name: str) -> None:
+    assert callable(READERS[name].load())
+
+
+def test_messages_are_matched(tmp_path: Path) -> None:
+    (tmp_path / "x.alog").write_text(ALOG, encoding="utf-8")
+    assert read_trace(tmp_path / "x.alog").match.tolist() == [1, 0]
+    (tmp_path / "x.alog").write_text(ALOG[: ALOG.index("-102")], encoding="utf-8")
+    with pytest.raises(DataError, match="have no partner"):
+        read_trace(tmp_path / "x.alog")
+    assert read_trace(tmp_path / "x.alog", drop_unmatched=True).match.tolist() == [-1]
+
+
+@pytest.mark.parametrize("name", ["store", "alog", "goal", "csv", "ti"])
+def test_every_format_is_written_and_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / "x.alog").write_text(ALOG, encoding="utf-8")
+    path = tmp_path / f"y{WRITERS[name][0]}"
+    written = export_trace(read_trace(tmp_path / "x.alog"), path)
+    assert (written.file_format, written.n_events, written.size_bytes) == (name, 2, path.stat().st_size)
+    found = read_trace(path)
+    assert [found.match.tolist()[row] for row in range(len(found)) if found.kind[row] in (1, 2)] == [
+        row for row in range(len(found))[::-1] if found.kind[row] in (1, 2)
+    ]
+
+
+def test_a_name_that_tells_no_format_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.alog").write_text(ALOG, encoding="utf-8")
+    table = read_trace(tmp_path / "x.alog")
+    with pytest.raises(UsageError, match="no format's files are called"):
+        export_trace(table, tmp_path / "x.json5")
+    with pytest.raises(UsageError, match=r"expected a name that ends in \.npz"):
+        export_trace(table, tmp_path / "x.bin", "store")
