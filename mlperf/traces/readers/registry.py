@@ -47,6 +47,7 @@ READERS = MappingProxyType(
         "alog": Reader("mlperf.traces.readers.alog:read_alog", "ALOG of MPE and PerWiz, text", (".alog",)),
         "goal": Reader("mlperf.traces.readers.goal:read_goal", "GOAL of LogGOPSim, text", (".goal",)),
         "ti": Reader("mlperf.traces.readers.ti:read_ti", "time-independent traces of SimGrid: a list of one file a rank", (".ti",)),
+        "otf2": Reader("mlperf.traces.readers.otf2:read_otf2", "OTF2 archives of Score-P and others", (".otf2",)),
         "store": Reader("mlperf.traces.readers.store:read_store", "what mlperf trace import writes", (".npz",)),
         "csv": Reader("mlperf.traces.readers.csv_table:read_csv", "CSV with the columns of our own table", (".csv",)),
         "recording": Reader("mlperf.traces.readers.recorded:read_recorded", "a folder of mlperf trace record", (".mlr",)),
@@ -90,7 +91,7 @@ def format_of(path: Path) -> str:
         Neither does.
     """
     if path.is_dir():
-        return "recording"
+        return "otf2" if any(path.glob("*.otf2")) else "recording"
     plain_name = path.name.lower().removesuffix(".gz")
     for name, reader in READERS.items():
         if plain_name.endswith(reader.suffixes):

@@ -13,7 +13,7 @@ __getattr__, __dir__, __all__ = exports(
         "Timing": "mlperf.traces.replay.timing",
         "Network": "mlperf.traces.replay.timing",
         "Times": "mlperf.traces.replay.times",
-        "Splits": "mlperf.traces.replay.times",
+        "Splits": "mlperf.traces.replay.splits",
         "Waits": "mlperf.traces.replay.waits",
         "waits_of": "mlperf.traces.replay.waits",
         "as_table": "mlperf.traces.replay.table",

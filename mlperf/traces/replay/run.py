@@ -12,7 +12,8 @@ from mlperf.traces.events.table import EventTable
 from mlperf.traces.graph.dag import NEVER, forward
 from mlperf.traces.graph.layout import RunGraph, lay_out
 from mlperf.traces.graph.program import Program, program_of
-from mlperf.traces.replay.times import Splits, Times, edge_weights, split_times
+from mlperf.traces.replay.splits import Splits, split_times
+from mlperf.traces.replay.times import Times, edge_weights
 from mlperf.traces.replay.timing import Network, Timing, network
 from mlperf.traces.replay.waits import Waits, waits_of
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +10,7 @@ from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.traces.events.kinds import UNSET
 from mlperf.traces.graph.groups import Flow
 from mlperf.traces.graph.program import Program
-
-if TYPE_CHECKING:
-    from mlperf.traces.replay.times import Times
+from mlperf.traces.replay.times import Times
 
 
 @dataclass(frozen=True, slots=True, eq=False)

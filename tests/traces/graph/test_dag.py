@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import DataError
-from mlperf.traces.graph.dag import Cycle, backward, build_dag, forward
+from mlperf.traces.graph.dag import NEVER, Cycle, backward, build_dag, forward
 
 
 def relaxed(n_nodes: int, tail: np.ndarray, head: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -69,3 +69,27 @@ def test_a_circle_is_told_node_by_node() -> None:
 def test_an_edge_to_nowhere_is_refused() -> None:
     with pytest.raises(DataError, match="not among the 3"):
         build_dag(3, [0], [3], [1])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_fixed_nodes_happen_when_they_are_told_to(seed: int) -> None:
+    """As if they had no edge into them but one from the start of the times."""
+    n_nodes, tail, head, weight = random_graph(seed)
+    rng = np.random.default_rng(seed)
+    dag = build_dag(n_nodes, tail, head, weight)
+    fixed, times = rng.choice(n_nodes, 3), rng.integers(-50, 200, 3)
+    fixed, index = np.unique(fixed, return_index=True)
+    kept = ~np.isin(head, fixed)
+    start = np.full(len(fixed), n_nodes)
+    expected = relaxed(n_nodes + 1, np.r_[tail[kept], start], np.r_[head[kept], fixed], np.r_[weight[kept], times[index]])
+    assert np.array_equal(forward(dag, fixed=(dag.place[fixed], times[index]))[dag.place], expected[:n_nodes])
+
+
+def test_the_rest_to_some_ends_is_that_of_paths_to_them() -> None:
+    """0 -> 1 -> 2 and 0 -> 3: to node 1 alone there is nothing from 2 and 3."""
+    dag = build_dag(4, [0, 1, 0], [1, 2, 3], [5, 7, 100])
+    ends = np.zeros(4, dtype=bool)
+    ends[dag.place[1]] = True
+    rest = backward(dag, ends=ends)[dag.place]
+    assert rest[:2].tolist() == [5, 0]
+    assert np.all(rest[2:] < NEVER // 2)

@@ -1,0 +1,67 @@
+"""The recorder built once, programs compiled, and one recorded run of each."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mlperf.traces.events.table import EventTable
+from mlperf.traces.readers.registry import read_trace
+from mlperf.traces.recording.build import build_recorder, compiler
+from mlperf.traces.recording.recorded import Recorded
+from mlperf.traces.recording.run import RecordRequest, record
+
+PROGRAMS = Path(__file__).parent / "programs"
+MPIEXEC = str(Path(compiler()[0]).with_name("mpiexec"))
+N_RANKS = 4
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_recorder(tmp_path_factory.mktemp("recorder"))
+
+
+@pytest.fixture(scope="session")
+def talk(library: Path) -> Path:
+    target = library.parent / "talk"
+    subprocess.run([*compiler(), "-g", f"-I{library.parent}", str(PROGRAMS / "talk.c"), "-o", str(target)], check=True)
+    return target
+
+
+@pytest.fixture
+def recorded(library: Path, talk: Path, tmp_path: Path) -> Callable[..., tuple[Recorded, Path]]:
+    """Record talk.c with words for it and options of the request."""
+
+    def run(*words: str, **options: object) -> tuple[Recorded, Path]:
+        command = (MPIEXEC, "-n", str(N_RANKS), str(talk), *words)
+        out = tmp_path / "run"
+        found = record(RecordRequest(command, out, library=library, **options), stdout=subprocess.DEVNULL)  # type: ignore[arg-type]
+        return found, out
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def talked(library: Path, talk: Path, tmp_path_factory: pytest.TempPathFactory) -> EventTable:
+    """What the C program said, matched."""
+    out = tmp_path_factory.mktemp("talked") / "run"
+    record(RecordRequest((MPIEXEC, "-n", str(N_RANKS), str(talk)), out, library=library))
+    return read_trace(out)
+
+
+def proxied(out: Path, *words: str) -> Recorded:
+    """What the Python program says, into a folder."""
+    command = (MPIEXEC, "-n", str(N_RANKS), sys.executable, str(PROGRAMS / "talk.py"), *words)
+    return record(RecordRequest(command, out, proxy=True), stdout=subprocess.DEVNULL)
+
+
+@pytest.fixture(scope="session")
+def proxy_talked(tmp_path_factory: pytest.TempPathFactory) -> EventTable:
+    """What the Python program said, matched."""
+    out = tmp_path_factory.mktemp("proxied") / "run"
+    assert proxied(out).command_exit_code == 0
+    return read_trace(out)

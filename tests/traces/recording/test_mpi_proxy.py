@@ -1,0 +1,77 @@
+"""A real mpi4py program of four ranks under the proxy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from mlperf.traces.events.kinds import Flag, Kind
+from mlperf.traces.events.table import EventTable
+from mlperf.traces.readers.recorded import read_recorded
+
+from .conftest import proxied
+
+N_RANKS, N_TURNS = 4, 3
+
+
+def test_messages_have_peer_size_tag_and_wait(proxy_talked: EventTable) -> None:
+    table = proxy_talked
+    for tag, kind, size, flag in ((11, Kind.IRECV, 500, 0), (12, Kind.IRECV, 100, int(Flag.WILDCARD)), (12, Kind.SEND, 100, 0)):
+        rows = np.flatnonzero((table.tag == tag) & (table.kind == kind))
+        assert len(rows) == N_RANKS * N_TURNS
+        assert set(table.size_bytes[rows].tolist()) == {size}
+        step = 1 if kind == Kind.SEND else -1
+        assert (table.peer[rows] == (table.rank[rows] + step) % N_RANKS).all()
+        assert set((table.flags[rows] & Flag.WILDCARD).tolist()) == {flag}
+    waits = table.of_kind(Kind.WAIT)
+    # Two in each turn, and both ends of the lower-case message at the end.
+    assert len(waits) == N_RANKS * (2 * N_TURNS + 2)
+    posts = table.of_kind(Kind.ISEND, Kind.IRECV)
+    assert set(posts.corr.tolist()) == set(waits.corr.tolist())
+
+
+def test_objects_have_the_size_of_their_pickle(proxy_talked: EventTable) -> None:
+    import pickle
+
+    rows = np.flatnonzero(proxy_talked.tag == 21)
+    assert len(rows) == 2
+    size = set(proxy_talked.size_bytes[rows].tolist())
+    assert len(size) == 1
+    assert size.pop() == len(pickle.dumps({"words": "x" * 50}, pickle.HIGHEST_PROTOCOL))
+
+
+def test_ranks_of_communicators_are_ranks_of_the_world(proxy_talked: EventTable) -> None:
+    table = proxy_talked
+    sends = np.flatnonzero((table.tag == 31) & (table.kind == Kind.SEND))
+    assert dict(zip(table.rank[sends].tolist(), table.peer[sends].tolist(), strict=True)) == {0: 2, 2: 0, 1: 3, 3: 1}
+    assert (table.flags[sends] & Flag.PAIRED > 0).all()
+    assert (table.match[sends] >= 0).all()
+
+
+def test_what_is_switched_off_is_not_recorded(proxy_talked: EventTable) -> None:
+    assert Counter(proxy_talked.text(proxy_talked.name))["MPI_Barrier"] == N_RANKS * N_TURNS
+
+
+def test_regions(proxy_talked: EventTable) -> None:
+    regions = proxy_talked.of_kind(Kind.REGION)
+    assert Counter(regions.text(regions.name)) == {"loop": N_RANKS * N_TURNS, "inner": N_RANKS * N_TURNS}
+    assert set(regions.step.tolist()) == {0, 1, 2}
+
+
+def test_calls_stand_where_the_program_has_them(proxy_talked: EventTable) -> None:
+    places = dict(zip(proxy_talked.text(proxy_talked.name), proxy_talked.text(proxy_talked.site), strict=True))
+    assert places["MPI_Allreduce"] == "talk.py:52 <module>"
+    assert places["MPI_Sendrecv"] == "talk.py:42 <module>"
+    assert places["MPI_Waitall"] == "talk.py:23 <module>"
+    assert places["inner"] == "talk.py:21 <module>"
+
+
+def test_a_crash_keeps_what_was_recorded(tmp_path: Path) -> None:
+    found = proxied(tmp_path / "run", "crash")
+    assert found.command_exit_code != 0
+    table = read_recorded(tmp_path / "run")
+    mine = table.take(table.rank == 1)
+    assert Counter(mine.tag[mine.kind == Kind.SEND].tolist()) == {12: 2}
+    assert any("ended before MPI did" in note for note in table.notes)
