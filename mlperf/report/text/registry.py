@@ -20,6 +20,67 @@ class View:
 
 
 FEATURES = {"mlperf.features.network.base:FeatureTable": View("mlperf.report.pages.features:feature_sections")}
+VALIDATION = {
+    "mlperf.traces.whatif.load:Validation": View(
+        "mlperf.report.traces.what_ifs:validation_sections",
+        answer="mlperf.report.traces.what_ifs:validation_answer",
+    )
+}
+ASSUMED = {
+    "mlperf.traces.whatif.assumed:Assumed": View(
+        "mlperf.report.traces.what_ifs:assumed_sections",
+        answer="mlperf.report.traces.what_ifs:assumed_answer",
+    )
+}
+RANKING = {
+    "mlperf.traces.whatif.ranking:Ranking": View(
+        "mlperf.report.traces.what_ifs:ranking_sections",
+        answer="mlperf.report.traces.what_ifs:ranking_answer",
+    )
+}
+DOMINO = {
+    "mlperf.traces.whatif.dominoes:Dominoes": View(
+        "mlperf.report.traces.what_ifs:domino_sections",
+        answer="mlperf.report.traces.what_ifs:domino_answer",
+    )
+}
+BALANCE = {
+    "mlperf.traces.whatif.balance:Balances": View(
+        "mlperf.report.traces.what_ifs:balance_sections",
+        answer="mlperf.report.traces.what_ifs:balance_answer",
+    )
+}
+BOUNDS = {
+    "mlperf.traces.whatif.bounds:Bounds": View(
+        "mlperf.report.traces.limits:bounds_sections",
+        answer="mlperf.report.traces.limits:bounds_answer",
+    )
+}
+TOLERANCE = {
+    "mlperf.traces.whatif.tolerance:Tolerance": View(
+        "mlperf.report.traces.limits:tolerance_sections",
+        answer="mlperf.report.traces.limits:tolerance_answer",
+    )
+}
+CONTENTION = {
+    "mlperf.traces.whatif.contention:Contention": View(
+        "mlperf.report.traces.limits:contention_sections",
+        answer="mlperf.report.traces.limits:contention_answer",
+    )
+}
+EFFICIENCY = {
+    "mlperf.traces.whatif.efficiency:Efficiency": View(
+        "mlperf.report.traces.limits:efficiency_sections",
+        answer="mlperf.report.traces.limits:efficiency_answer",
+    )
+}
+TIMELINE = {
+    "mlperf.traces.whatif.timeline:RunTimeline": View(
+        "mlperf.report.traces.run_timelines:timeline_sections",
+        "mlperf.report.traces.run_timelines:timeline_figure",
+        answer="mlperf.report.traces.run_timelines:timeline_answer",
+    )
+}
 
 RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
     {
@@ -37,6 +98,7 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
             "mlperf.collect.canonical.summary:MeasuredConstants": View(),
             "mlperf.collect.servers.summary:ServerRuns": View(),
             "mlperf.collect.contraction.summary:CollectedContractions": View(),
+            "mlperf.collect.loggps.summary:MeasuredNetwork": View("mlperf.report.traces.recordings:network_sections"),
             "mlperf.collect.counters.offers:Probe": View("mlperf.report.pages.features:probe_sections"),
             "mlperf.collect.counters.counted:Counted": View("mlperf.report.pages.features:counted_sections"),
             "mlperf.collect.counters.kernel_counters:KernelCounters": View(),
@@ -185,6 +247,33 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.pages.kernel_study:equation_sections", answer="mlperf.report.pages.model_answers:equation_answer"
             )
         },
+        "trace import": {"mlperf.traces.writers.registry:WrittenTrace": View()},
+        "trace export": {"mlperf.traces.writers.registry:WrittenTrace": View()},
+        "trace check": {
+            "mlperf.traces.events.validation:TraceCheck": View(
+                "mlperf.report.traces.checks:check_sections", answer="mlperf.report.traces.checks:check_answer"
+            )
+        },
+        "trace replay": {**VALIDATION, **ASSUMED},
+        "trace whatif": {**RANKING, **ASSUMED},
+        "trace domino": DOMINO,
+        "trace balance": BALANCE,
+        "trace bounds": BOUNDS,
+        "trace tolerance": {**TOLERANCE, **CONTENTION},
+        "trace efficiency": EFFICIENCY,
+        "trace timeline": TIMELINE,
+        "trace record": {
+            "mlperf.traces.recording.recorded:Recorded": View(
+                "mlperf.report.traces.recordings:recorded_sections", answer="mlperf.report.traces.recordings:recorded_answer"
+            )
+        },
+        "trace job": {
+            "mlperf.traces.ranks.jobs:TrainingJob": View(
+                "mlperf.report.traces.jobs:job_sections",
+                "mlperf.report.traces.jobs:job_figure",
+                answer="mlperf.report.traces.jobs:job_answer",
+            )
+        },
         "accuracy": {
             "mlperf.studies.open_data.result:OpenAccuracy": View(
                 "mlperf.report.pages.open_data:accuracy_sections", answer="mlperf.report.pages.model_answers:accuracy_answer"
@@ -200,6 +289,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
 VIEWS: Mapping[str, View] = MappingProxyType(
     {
         **{home: view for classes in RESULTS.values() for home, view in classes.items()},
+        "mlperf.traces.clocks.report:ClockReport": View(
+            "mlperf.report.traces.clocks:clock_sections", answer="mlperf.report.traces.clocks:clock_answer"
+        ),
         "mlperf.forecast.study:OnlineStudy": View("mlperf.report.pages.watched:study_sections"),
     }
 )

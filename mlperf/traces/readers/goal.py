@@ -150,9 +150,7 @@ def _rank_rows(path: Path, rank: int, statements: list[Statement]) -> list[tuple
     waited = [[before for before in each.after if before in posted] for each in statements]
     completes = {before: befores[0] for befores in reversed(waited) for before in befores}
     order = _order(path, statements)
-    exchange = {
-        place: min(pair) for pair in pairwise(order) if _is_exchange(statements, *pair) for place in pair
-    }
+    exchange = {place: min(pair) for pair in pairwise(order) if _is_exchange(statements, *pair) for place in pair}
     for place in order:
         each = statements[place]
         rows += [(now, 0, rank, int(Kind.WAIT), 0, UNSET, UNSET, before, int(Flag.ASSUMED_TIME)) for before in waited[place][:1]]

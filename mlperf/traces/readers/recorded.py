@@ -84,7 +84,7 @@ def read_recorded(path: Path | str) -> EventTable:
     unrecorded = (events["kind"] == Kind.REGION) & ((events["flags"] & POSTED) > 0)
     kept = ~left_out & ~unrecorded
     strings, names, sites = _names(files)
-    clocks = sorted({each.clock_name for each in files})
+    clocks = list(dict.fromkeys(each.clock_name for each in files))
     host = np.array([clocks.index(each.clock_name) for each in files])
     columns = _columns(events, rank, files)
     columns |= {"name": names, "site": sites, "host": np.repeat(host, [len(each.events) for each in files])}
@@ -238,7 +238,7 @@ def clock_readings(path: Path | str) -> tuple[Constraints, ...]:
 
 def _readings(files: Sequence[RankFile]) -> tuple[Constraints, ...]:
     """One constraint from before and one from after each exchange."""
-    clocks = sorted({each.clock_name for each in files})
+    clocks = list(dict.fromkeys(each.clock_name for each in files))
     zero = clocks.index(files[0].clock_name)
     found = []
     for each in files:

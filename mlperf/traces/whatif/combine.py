@@ -1,0 +1,178 @@
+"""F2 of PerWiz: a run replayed under any combination of edits."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.errors import UsageError
+from mlperf.traces.graph.dag import NEVER, forward
+from mlperf.traces.replay.run import Replay, replay_times
+from mlperf.traces.replay.times import Times, edge_weights, processing
+from mlperf.traces.replay.timing import Network, network
+from mlperf.traces.whatif.bounds import balanced_sizes
+from mlperf.traces.whatif.edits import Edit, event_number, events_of
+from mlperf.traces.whatif.regions import Steps, steps_of
+
+
+def edited(run: Replay, edits: Sequence[Edit]) -> Replay:
+    """Replay a run with all edits made at once.
+
+    Computations and messages are changed first, then the run is laid out anew (another length may be another protocol), then events
+    lose their durations, then waits go. A wait that goes moves its partner's call to where it should have come in the run *without*
+    edits (PerWiz, 2.2), so that the answer does not depend on the order of edits.
+
+    Parameters
+    ----------
+    run : Replay
+        The unmodified run.
+    edits : sequence of Edit
+        Of the same event at most one ``wait``; later networks replace earlier ones.
+
+    References
+    ----------
+    Kanbe et al. (PerWiz), section 4.1, function F2.
+    """
+    timing = next((edit.timing for edit in reversed(edits) if edit.timing is not None), run.timing)
+    size = _sizes(run, edits)
+    costs = network(timing, size)
+    times = retimed(run, costs).replace(compute_ns=_computes(run, edits))
+    changed = replay_times(run.program, timing, costs, times, run.splits)
+    fixed = _moved(run, changed, edits)
+    weights = edge_weights(changed.graph, times)
+    _shorten(run, changed, edits, weights)
+    dag = changed.graph.dag
+    if fixed is None:
+        return dataclasses.replace(changed, weight_ns=weights, time_ns=forward(dag, weights))
+    for node in fixed[0].tolist():
+        weights[dag.first[node] : dag.first[node + 1]] = NEVER
+    return dataclasses.replace(changed, weight_ns=weights, time_ns=forward(dag, weights, fixed), fixed=fixed[0])
+
+
+def _sizes(run: Replay, edits: Sequence[Edit]) -> IntArray:
+    """Payloads of all messages after the edits, bytes."""
+    messages = run.program.messages
+    size = messages.size_bytes.copy()
+    for edit in edits:
+        if edit.what == "length":
+            chosen = _messages_of(run, edit)
+            size[chosen] = np.rint(size[chosen] * edit.factor).astype(np.int64)
+        elif edit.what == "balance" and "volume" in edit.parts:
+            steps = steps_of(run, edit.region or None)
+            step = np.where(np.isin(steps.call_step, _chosen_steps(steps, edit)), steps.call_step, -1)[messages.send_call]
+            size = balanced_sizes(size, run.program.calls.rank[messages.send_call], step, steps.sent_bytes)
+    return size
+
+
+def _messages_of(run: Replay, edit: Edit) -> IntArray:
+    """Messages with an end that an edit of lengths means."""
+    messages = run.program.messages
+    if edit.region:
+        return np.flatnonzero(steps_of(run, edit.region).call_step[messages.send_call] >= 0)
+    events = events_of(run, edit)
+    return np.flatnonzero(np.isin(messages.send, events) | np.isin(messages.recv, events))
+
+
+def _chosen_steps(steps: Steps, edit: Edit) -> IntArray:
+    """The steps of a region that an edit means."""
+    wrong = [step for step in edit.steps if step >= steps.n_steps]
+    if wrong:
+        raise UsageError(f"{edit.text}: no step {wrong[0]}, region {steps.region} has {steps.n_steps} (0 to {steps.n_steps - 1})")
+    return np.array(edit.steps or range(steps.n_steps), dtype=np.int64)
+
+
+def retimed(run: Replay, costs: Network) -> Times:
+    """Durations of messages under other costs: what was measured, plus how much the model's time changes, 0 at least."""
+    before, times, messages = run.network, run.times, run.program.messages
+    send = np.maximum(times.send_ns + costs.send_ns - before.send_ns, 0)
+    recv = np.maximum(times.recv_ns + costs.recv_ns - before.recv_ns, 0)
+    own = times.own_ns.copy()
+    ends = (
+        (messages.send_call, messages.send_done == messages.send_call, send),
+        (messages.recv_call, messages.recv_done == messages.recv_call, recv),
+    )
+    for call, blocking, _ in ends:
+        own[call[blocking]] = 0
+    for call, blocking, values in ends:
+        np.maximum.at(own, call[blocking], values[blocking])
+    return times.replace(own_ns=own, send_ns=send, recv_ns=recv, off_ns=costs.off_ns, gap_ns=costs.gap_ns)
+
+
+def _computes(run: Replay, edits: Sequence[Edit]) -> IntArray:
+    """Computations after the edits, nanoseconds, shape (n_calls + n_ranks,)."""
+    compute = run.times.compute_ns.astype(np.float64)
+    for edit in edits:
+        if edit.what == "balance" and "compute" in edit.parts:
+            steps = steps_of(run, edit.region or None)
+            for step in _chosen_steps(steps, edit).tolist():
+                compute += balanced_change(run, steps, step)
+        elif edit.what == "compute" and edit.region:
+            steps = steps_of(run, edit.region)
+            np.add.at(compute, steps.edge, (edit.factor - 1.0) * steps.overlap_ns)
+        elif edit.what == "compute":
+            every = edit.rank < 0 and not edit.site
+            edges = np.arange(len(compute)) if every else np.unique(run.program.calls.call[events_of(run, edit)])
+            compute[edges] *= edit.factor
+    return np.rint(compute).astype(np.int64)
+
+
+def balanced_change(run: Replay, steps: Steps, step: int) -> FloatArray:
+    """What every computation gains if all ranks compute alike long in a step, nanoseconds, shape (n_calls + n_ranks,).
+
+    A rank's computations in the step are scaled by mean / t_k(p); where a rank computes nothing there, the mean goes before its
+    first call of the step (before its next call if it has none).
+    """
+    change = np.zeros(len(run.times.compute_ns))
+    own = steps.compute_ns[:, step].astype(np.float64)
+    mean = own.mean()
+    inside = np.flatnonzero(steps.edge_step == step)
+    calls = run.program.calls
+    rank = np.concatenate((calls.rank, np.arange(run.program.n_ranks)))[steps.edge[inside]]
+    np.add.at(change, steps.edge[inside], steps.overlap_ns[inside] * (mean / np.maximum(own[rank], 1) - 1.0))
+    for idle in np.flatnonzero(own == 0).tolist():
+        mine = np.arange(int(calls.first[idle]), int(calls.first[idle + 1]))
+        later = mine[calls.start_ns[mine] >= steps.begin_ns[idle, step]]
+        change[later[0] if len(later) else len(calls) + idle] += mean
+    return change
+
+
+def _shorten(run: Replay, changed: Replay, edits: Sequence[Edit], weights: IntArray) -> None:
+    """Calls that take no time, or no longer than they wait: into the weights."""
+    dag, graph = changed.graph.dag, changed.graph
+    spent = None
+    for edit in edits:
+        if edit.what not in ("duration", "processing"):
+            continue
+        for call in np.unique(run.program.calls.call[events_of(run, edit)]).tolist():
+            node = int(graph.end_node[call])
+            into = slice(int(dag.first[node]), int(dag.first[node + 1]))
+            if edit.what == "processing":
+                spent = processing(graph, changed.times) if spent is None else spent
+                weights[into] -= spent[into]
+            else:
+                weights[into] = np.where(dag.tail[into] == graph.start_node[call], 0, NEVER)
+
+
+def _moved(run: Replay, changed: Replay, edits: Sequence[Edit]) -> tuple[IntArray, IntArray] | None:
+    """Starts that are moved so that waits go, and when; None where no wait goes."""
+    waits = run.waits
+    nodes: dict[int, int] = {}
+    for edit in edits:
+        if edit.what != "wait":
+            continue
+        events = events_of(run, edit)
+        waiting = events[waits.zero_call[events] >= 0]
+        if not len(waiting):
+            first = events[:1]
+            where = f"{run.program.calls.event_rank[first[0]]}:{event_number(run, first)[0]}" if len(first) else "nothing"
+            raise UsageError(f"{edit.text}: {where} does not wait", hint="mlperf trace whatif TRACE lists the waits.")
+        for event in waiting.tolist():
+            node = int(changed.graph.start_node[waits.zero_call[event]])
+            nodes[node] = min(nodes.get(node, int(waits.zero_ns[event])), int(waits.zero_ns[event]))
+    if not nodes:
+        return None
+    order = sorted(nodes)
+    return np.array(order, dtype=np.int64), np.array([nodes[node] for node in order], dtype=np.int64)

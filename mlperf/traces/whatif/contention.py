@@ -1,0 +1,113 @@
+"""Messages that share a link: whether more is on it at once than it carries, and what taking turns would cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.shown import Shown
+from mlperf.traces.replay.run import Replay
+
+NS = 1e-9
+MOST_ROUNDS = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Contention(Shown):
+    """Links that messages share.
+
+    Attributes
+    ----------
+    source : str
+    bandwidth_bytes_per_s : float
+        Of one link.
+    time_s, shared_s : float
+        T of the replay, and where messages of a link take turns, seconds.
+    contention_possible : bool
+        Whether the messages of a link overlap: together they would need more than it carries.
+    converged : bool
+        Whether the turns settled.
+    links : DataFrame
+        Per link: messages, bytes, the share of T in which it is busy, and the most that overlap.
+    """
+
+    source: str
+    bandwidth_bytes_per_s: float
+    time_s: float
+    shared_s: float
+    contention_possible: bool
+    converged: bool
+    links: pd.DataFrame
+
+    def to_frame(self) -> pd.DataFrame:
+        """The links."""
+        return self.links
+
+
+def shared_link(run: Replay, bandwidth_bytes_per_s: float) -> Contention:
+    """Let messages between two hosts (ranks, where the trace names no hosts) take turns on one link.
+
+    A message is on its link for bytes / bandwidth before it arrives; it waits until those that were sent before it have passed. The
+    order follows from the replay, which follows from the waits: both are repeated until nothing moves.
+    """
+    link, names = links_of(run)
+    busy = np.rint(run.program.messages.size_bytes / bandwidth_bytes_per_s / NS).astype(np.int64)
+    delay, now, converged = np.zeros(len(link), dtype=np.int64), run, False
+    for _ in range(MOST_ROUNDS):
+        sent = now.start_ns[run.program.messages.send_call]
+        turn = turns(link, sent, busy)
+        converged = bool(np.array_equal(turn, delay))
+        if converged:
+            break
+        delay = turn
+        now = run.again(times=run.times.replace(off_ns=run.times.off_ns + delay))
+    sent = run.start_ns[run.program.messages.send_call]
+    rows = [_link_row(names[number], link == number, sent, busy, run) for number in range(len(names))]
+    columns = ["link", "n_messages", "size_bytes", "busy_share", "most_at_once"]
+    table = pd.DataFrame(rows, columns=columns).sort_values("size_bytes", ascending=False, ignore_index=True)
+    overlap = bool((table["most_at_once"] > 1).any()) if len(table) else False
+    source = ", ".join(run.program.table.sources)
+    return Contention(source, bandwidth_bytes_per_s, run.total_ns * NS, now.total_ns * NS, overlap, converged, table)
+
+
+def links_of(run: Replay) -> tuple[IntArray, list[str]]:
+    """The link of every message, and what links are called: one a direction between two hosts, or two ranks."""
+    table, calls, messages = run.program.table, run.program.calls, run.program.messages
+    rows = calls.rows[np.stack((messages.send, messages.recv))]
+    place = table.host[rows] if np.any(table.host >= 0) else table.rank[rows]
+    what = "host" if np.any(table.host >= 0) else "rank"
+    pairs, link = np.unique(place, axis=1, return_inverse=True)
+    return link.ravel().astype(np.int64), [f"{what} {source} -> {target}" for source, target in pairs.T.tolist()]
+
+
+def turns(link: IntArray, sent_ns: IntArray, busy_ns: IntArray) -> IntArray:
+    """How long each message waits for its link, nanoseconds: first sent, first served."""
+    delay = np.zeros(len(link), dtype=np.int64)
+    order = np.lexsort((np.arange(len(link)), sent_ns, link))
+    free, last = 0, -1
+    for message in order.tolist():
+        if link[message] != last:
+            free, last = int(sent_ns[message]), int(link[message])
+        start = max(free, int(sent_ns[message]))
+        delay[message] = start - int(sent_ns[message])
+        free = start + int(busy_ns[message])
+    return delay
+
+
+def _link_row(name: str, mask: np.ndarray, sent_ns: IntArray, busy_ns: IntArray, run: Replay) -> tuple[str, int, int, float, int]:
+    """One link's numbers."""
+    busy = float(busy_ns[mask].sum()) / max(run.total_ns, 1)
+    size = int(run.program.messages.size_bytes[mask].sum())
+    return name, int(mask.sum()), size, busy, most_at_once(sent_ns[mask], busy_ns[mask])
+
+
+def most_at_once(start_ns: IntArray, length_ns: IntArray) -> int:
+    """The largest number of intervals that hold one moment; what ends as another starts is not with it."""
+    some = length_ns > 0
+    times = np.concatenate((start_ns[some] + length_ns[some], start_ns[some]))
+    change: FloatArray = np.concatenate((-np.ones(int(some.sum())), np.ones(int(some.sum()))))
+    order = np.lexsort((change, times))
+    return int(np.cumsum(change[order]).max(initial=0))

@@ -1,0 +1,185 @@
+"""What a user writes behind ``--assume``: ``wait(3:17)=0``, ``balance(step=2)``, ``compute(site=solve.c)*0.5``, ``latency=5us``."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+from mlperf.core.errors import UsageError
+from mlperf.core.suggest import did_you_mean
+from mlperf.systems.loggps.presets import PRESETS, find_preset
+from mlperf.traces.replay.network_file import read_network
+from mlperf.traces.replay.timing import Timing
+from mlperf.traces.whatif.edits import EVENTS, SCALED, Edit
+
+FORM = re.compile(r"\s*(?P<what>[a-z-]+)\s*\((?P<inside>[^()]*)\)\s*(?P<change>.*?)\s*")
+PARAMETER = re.compile(r"\s*(?P<name>[a-z-]+)\s*=\s*(?P<value>.+?)\s*")
+PARAMETERS = {
+    "latency": "latency_s",
+    "overhead": "overhead_s",
+    "gap": "gap_s",
+    "gap-per-byte": "gap_s_per_byte",
+    "eager-limit": "eager_limit_bytes",
+}
+"""Parameters of the network by the words of the command line."""
+UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "b": 1.0, "kb": 1e3, "mb": 1e6, "kib": 1024.0, "mib": 1024.0**2}
+EXAMPLES = "wait(3:17)=0, compute(site=solve.c:41)*0.5, length(name=MPI_Send)*2, balance(step=2), latency=5us, network=my.toml"
+
+
+def read_edit(text: str, timing: Timing) -> Edit:
+    """Read one assumption.
+
+    Parameters
+    ----------
+    text : str
+        ``WHAT(WHERE)=0`` or ``*FACTOR``; ``balance(...)``; ``PARAMETER=VALUE``. WHERE is ``RANK:INDEX`` (the INDEX-th communication
+        event of a rank, from 0), ``site=TEXT`` or ``name=TEXT`` (part of the call's place or name), ``region=NAME``, or nothing.
+    timing : Timing
+        What a parameter is changed of.
+
+    Raises
+    ------
+    UsageError
+        Says at which character it is not as expected.
+    """
+    form = FORM.fullmatch(text)
+    if form:
+        what = form["what"]
+        if what == "balance":
+            return _balance(text, form)
+        if what in EVENTS:
+            return _event(text, form)
+        raise UsageError(
+            f"{text!r}: at character 1, no edit {what!r}. {did_you_mean(what, (*EVENTS, 'balance'))}", hint=f"Such as {EXAMPLES}."
+        )
+    parameter = PARAMETER.fullmatch(text)
+    if parameter:
+        return _network(text, parameter["name"], parameter["value"], timing)
+    raise UsageError(f"{text!r}: expected WHAT(WHERE)=0, WHAT(WHERE)*FACTOR or PARAMETER=VALUE", hint=f"Such as {EXAMPLES}.")
+
+
+def _event(text: str, form: re.Match[str]) -> Edit:
+    """An edit of events."""
+    what, change = form["what"], form["change"]
+    factor = 0.0
+    scaled = re.fullmatch(r"\*\s*(\S+)", change)
+    if scaled and what in SCALED:
+        factor = _number(text, form.start("change") + 1, scaled[1])
+    elif change != "=0" and change.replace(" ", "") != "=0":
+        expected = "=0 or *FACTOR" if what in SCALED else "=0"
+        raise UsageError(f"{text!r}: at character {form.start('change') + 1}, got {change!r}, expected {expected}")
+    where = form["inside"].strip()
+    edit = Edit(what, text.strip(), factor=factor)
+    one = re.fullmatch(r"(\d{1,9}):(\d{1,12})", where)
+    if one:
+        return dataclasses.replace(edit, rank=int(one[1]), index=int(one[2]))
+    key, equals, value = where.partition("=")
+    if not where and what in SCALED:
+        return edit
+    if equals and value and key.strip() in ("site", "name"):
+        return dataclasses.replace(edit, site=value.strip())
+    if equals and value and key.strip() == "region" and what in SCALED:
+        return dataclasses.replace(edit, region=value.strip())
+    expected = "RANK:INDEX, site=TEXT, name=TEXT" + (", region=NAME or nothing" if what in SCALED else "")
+    raise UsageError(f"{text!r}: at character {form.start('inside') + 1}, got {where!r}, expected {expected}")
+
+
+def _balance(text: str, form: re.Match[str]) -> Edit:
+    """``balance(compute, region=PRGN, step=2)``; the paper's A4(k) balances both of a step."""
+    if form["change"] not in ("", "=1"):
+        raise UsageError(f"{text!r}: at character {form.start('change') + 1}, got {form['change']!r}, expected nothing")
+    parts: list[str] = []
+    region = ""
+    steps: tuple[int, ...] = ()
+    position = form.start("inside")
+    for word in form["inside"].split(","):
+        key, equals, value = (each.strip() for each in word.partition("="))
+        if key in ("compute", "volume") and not equals:
+            parts.append(key)
+        elif key == "region" and value:
+            region = value
+        elif key == "step" and value:
+            steps = _steps(text, position, value)
+        elif word.strip():
+            raise UsageError(
+                f"{text!r}: at character {position + 1}, got {word.strip()!r}, expected compute, volume, region=NAME or step=K"
+            )
+        position += len(word) + 1
+    both = not parts or len(set(parts)) == 2
+    label = " & ".join(f"A4({step})" for step in steps) if both and steps else ""
+    return Edit("balance", text.strip(), label, region=region, steps=steps, parts=tuple(parts) or ("compute", "volume"))
+
+
+def _steps(text: str, position: int, value: str) -> tuple[int, ...]:
+    """``2``, ``0:5`` (the last included) or ``all``."""
+    if value == "all":
+        return ()
+    one = re.fullmatch(r"(\d{1,9})(?::(\d{1,9}))?", value)
+    if one is None or int(one[2] or one[1]) < int(one[1]):
+        raise UsageError(
+            f"{text!r}: at character {position + 1}, got step {value!r}, expected K, FIRST:LAST or all; steps count from 0"
+        )
+    return tuple(range(int(one[1]), int(one[2] or one[1]) + 1))
+
+
+def _network(text: str, name: str, value: str, timing: Timing) -> Edit:
+    """A parameter of the network, or another network."""
+    if name == "network":
+        return Edit("network", text.strip(), timing=read_timing(value, timing))
+    if name not in PARAMETERS:
+        known = (*PARAMETERS, "network")
+        raise UsageError(
+            f"{text!r}: at character 1, no parameter {name!r}. {did_you_mean(name, known)}", hint=f"Such as {EXAMPLES}."
+        )
+    number = _quantity(text, text.index("=") + 2, value)
+    changed = timing.parameters.replace(**{PARAMETERS[name]: number})
+    return Edit("network", text.strip(), timing=dataclasses.replace(timing, parameters=changed))
+
+
+def read_timing(network: str, timing: Timing, **parameters: float) -> Timing:
+    """The timing of another network: a preset, or a file of ``mlperf collect loggps``.
+
+    Parameters
+    ----------
+    network : str
+        Name or path.
+    timing : Timing
+        Whose other settings are kept.
+    **parameters : float
+        Of `LogGPS`, in place of the network's own.
+
+    Raises
+    ------
+    UsageError
+        It is neither.
+    """
+    if network in PRESETS:
+        preset = find_preset(network)
+        return dataclasses.replace(timing, preset=preset, parameters=preset.parameters(**parameters))
+    if not Path(network).is_file():
+        raise UsageError(
+            f"no network {network!r}: neither a file nor a preset. {did_you_mean(network, PRESETS)}",
+            hint=f"Presets: {', '.join(PRESETS)}.",
+        )
+    preset, measured = read_network(network)
+    return dataclasses.replace(timing, preset=preset, parameters=measured.replace(**parameters))
+
+
+def _quantity(text: str, position: int, value: str) -> float:
+    """A number with or without a unit: ``5us``, ``16 KiB``, ``2e-9``."""
+    found = re.fullmatch(r"([0-9.]+(?:[eE][-+]?\d+)?)\s*([A-Za-z]*)", value)
+    if found is None or found[2].lower() not in UNITS:
+        raise UsageError(f"{text!r}: at character {position}, got {value!r}, expected a number with a unit such as 5us or 16KiB")
+    return _number(text, position, found[1]) * UNITS[found[2].lower()]
+
+
+def _number(text: str, position: int, word: str) -> float:
+    """A number of 0 or more."""
+    try:
+        number = float(word)
+    except ValueError:
+        number = -1.0
+    if not 0.0 <= number < 1e12:
+        raise UsageError(f"{text!r}: at character {position}, got {word!r}, expected a number of 0 or more")
+    return number
