@@ -121,7 +121,9 @@ HEADS = ("read", "build", "replay", "Mev/s", "sweep", "what-ifs", "naive x", "do
 
 def main() -> None:
     sizes = [int(float(word)) for word in sys.argv[1:]] or SIZES
-    print(f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, numba {'yes' if HAVE_NUMBA else 'no'}")
+    print(
+        f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, numba {'yes' if HAVE_NUMBA else 'no'}"
+    )
     print("CPU seconds; naive x: what replays of all edits would take, by the sweep; ns: build + sweep + domino by n log2 P")
     print(f"{'events':>10} {'ranks':>5} " + " ".join(f"{head:>10}" for head in HEADS))
     measure(4096, 16)

@@ -19,7 +19,9 @@ from mlperf.specs.network.toml import toml_text
 
 SOURCES = ("measured", "loopback", "datasheet", "assumed")
 ANY = "any"
-KINDS = (ANY, "fc", "conv", "pool")
+LAYERS = ("fc", "conv", "pool")
+KINDS = (ANY, *LAYERS, *(f"{kind}_{each}" for kind in LAYERS for each in ("forward", "backward", "update")))
+"""What may have a C_muladd of its own: any layer, a kind of layer, one pass over a kind of layer."""
 _FIGURES = (
     Figure("activation_s"),
     Figure("error_s"),
@@ -97,7 +99,7 @@ class MachineConstants:
     name : str
         What reports call it.
     muladd : mapping of str to CacheStep or MulAddTable
-        By kind of layer, of `KINDS`; ``"any"`` for kinds that have none of their own.
+        By kind of layer, of `KINDS`; ``"any"`` for kinds that have none of their own, ``"fc_backward"`` for one pass.
     activation_s, error_s : float
         Seconds of one neuron's activation (forward) and error term (backward).
     interference : tuple of float
@@ -118,6 +120,8 @@ class MachineConstants:
         Samples of a call when the constants were measured.
     code : str
         ``"blas"``, ``"scalar"``, or empty where nobody knows.
+    activation_s_of_kind, error_s_of_kind : mapping of str to float
+        The same of kinds of layers that have their own.
     relative_std_errors : mapping of str to float
         Standard error over the value, by name of the constant.
 
@@ -145,6 +149,8 @@ class MachineConstants:
     minibatch_size: int | None = None
     code: str = ""
     relative_std_errors: Mapping[str, float] = field(default_factory=dict, hash=False)
+    activation_s_of_kind: Mapping[str, float] = field(default_factory=dict, hash=False)
+    error_s_of_kind: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         place = f"constants {self.name!r}"
@@ -163,6 +169,9 @@ class MachineConstants:
             raise DataError("got no C_muladd, expected one", place=f"{place}, muladd", hint="Add a table [muladd].")
         check_keys(self.muladd, KINDS, (), f"{place}, muladd")
         check_keys(self.relative_std_errors, _UNSURE, (), f"{place}, relative_std_errors")
+        for name in ("activation_s_of_kind", "error_s_of_kind"):
+            check_keys(getattr(self, name), LAYERS, (), f"{place}, {name}")
+            check_numbers(tuple(getattr(self, name).values()), f"{place}, {name}", least_rows=0)
         check_numbers(tuple(self.relative_std_errors.values()), f"{place}, relative_std_errors", least_rows=0)
 
     def muladd_s(self, kind: str, working_set_bytes: FloatArray) -> FloatArray:

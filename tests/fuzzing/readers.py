@@ -375,6 +375,13 @@ def build(folder: Path) -> Any:
     return parse_build((folder / "build.txt").read_text(encoding="utf-8", errors="surrogateescape"))
 
 
+def operations_of_a_job(folder: Path) -> Any:
+    from mlperf.traces.ranks.jobs import analyse_job
+
+    found = analyse_job(folder / "operations.csv", assume=("time(operation=forward-compute)=x0.5",))
+    return found.measured_s, found.no_gaps_s, found.groups["saved_s"], found.assumptions["step_s"]
+
+
 @functools.cache
 def maker() -> dict[str, Any]:
     return runpy.run_path(str(seeds.REFERENCE / "models" / "make_models.py"))
@@ -461,6 +468,25 @@ PARTS = {"runs": "mlperf.training.run_model:RunModel", "characteristics": "mlper
 MODELS = tuple(sorted(path.name.partition(".")[0] for path in (seeds.REFERENCE / "models").glob("*.xz")))
 """Names of the files of every kind; another test holds them to the registry."""
 
+
+def recorded_messages(folder: Path) -> Any:
+    """What two ranks recorded, matched and replayed."""
+    from mlperf.traces.readers.registry import read_trace
+
+    table = read_trace(folder, "recording", drop_unmatched=True)
+    return table.start_ns, table.duration_ns, table.size_bytes, len(table.strings), len(table.notes)
+
+
+def measured_network(folder: Path) -> Any:
+    """Costs of a few messages over a measured network."""
+    from mlperf.systems.loggps.costs import message_costs
+    from mlperf.traces.replay.network_file import read_network
+
+    preset, parameters = read_network(folder / "network.toml")
+    costs = message_costs(preset, parameters, np.array([1, 1000, 10**6]))
+    return costs.send, costs.recv, costs.off
+
+
 READERS: tuple[Reader, ...] = (
     Reader("network", one("cnn.toml", seeds.NETWORK), read_cnn, weight=2),
     Reader("machine", one("machine.toml", seeds.MACHINE), read_machine),
@@ -472,6 +498,8 @@ READERS: tuple[Reader, ...] = (
     Reader("steps of a system", one("steps.csv", seeds.STEPS), steps_of_a_system, weight=0.5),
     Reader("speeds of servers", one("speeds.csv", seeds.SPEEDS), speeds_of_servers, weight=0.5),
     Reader("ONNX network", one("net.onnx", seeds.network_graph), read_onnx, weight=2),
+    Reader("recorded messages", seeds.recorded_messages, recorded_messages),
+    Reader("measured network", one("network.toml", seeds.MEASURED_NETWORK), measured_network, weight=0.5),
     Reader("loop nest", one("nest.toml", seeds.NEST), static_source("nest.toml", {}), weight=2),
     Reader("C source", one("kernel.c", seeds.C_SOURCE), static_source("kernel.c", {"n": 20}), weight=2),
     Reader("listing", one("k.txt", seeds.LISTING), static_code("k.txt"), weight=2),
@@ -508,6 +536,7 @@ READERS: tuple[Reader, ...] = (
     Reader("configuration", lambda: {"predict.toml": seeds.CONFIG, "model.json": b"{}"}, configuration, ("model.json",), weight=2),
     Reader("cache", one("cache.txt", "l1=32K/64/8"), cache_level),
     Reader("cache of cachegrind", one("cache.txt", "32768,8,64"), cache_geometry),
+    Reader("operations of a job", one("operations.csv", seeds.OPERATIONS), operations_of_a_job, weight=0.5),
     Reader("build", one("build.txt", "fast=gcc -O2 -msse3"), build),
     *(Reader(f"model, {name}", one(f"{name}.json", model_file(name)), stored(name), weight=weight_of(name), endless=True)
       for name in MODELS),

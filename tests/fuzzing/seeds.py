@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import lzma
+import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -321,3 +322,53 @@ def network_graph() -> bytes:
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (("x", ("b", 3, 8, 8)), ("y", None))]
     graph = helper.make_graph(nodes, "net", ends[:1], ends[1:], known)
     return bytes(onnx.helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString())
+
+
+OPERATIONS = "step,rank,dp_rank,stage,operation,sequence,micro_batch,start_s,duration_s\n" + "".join(
+    f"{step},{rank},{rank},0,forward-compute,0,0,0.0,{0.5 + 0.25 * rank}\n"
+    f"{step},{rank},{rank},0,backward-compute,0,0,{0.5 + 0.25 * rank},0.5\n"
+    f"{step},{rank},{rank},0,grads-reduce-scatter,0,,{1.0 + 0.25 * rank},{0.35 - 0.25 * rank}\n"
+    for step in (4, 5)
+    for rank in (0, 1)
+)
+"""A training job with two data-parallel ranks."""
+
+
+def recorded_messages() -> dict[str, bytes]:
+    """The files of two ranks that exchange two messages inside a region."""
+    from mlperf.traces.recording.rank_writer import RankWriter
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for rank in (0, 1):
+            writer = RankWriter(folder, rank, 2)
+            writer.members(0, (0, 1))
+            writer.event(8, "solve", 1000, 9000, site=writer.site(0))
+            writer.event(3, "MPI_Isend", 1100, 1200, peer=1 - rank, tag=1, comm=0, size=64, number=1)
+            writer.event(4, "MPI_Irecv", 1300, 1400, peer=1 - rank, tag=1, comm=0, size=64, number=1)
+            writer.event(5, "MPI_Waitall", 1500, 2500, number=1, count=2)
+            writer.event(6, "MPI_Barrier", 3000, 3500, comm=0, number=1)
+            writer.close(0)
+        return {path.name: path.read_bytes() for path in sorted(folder.glob("*.mlr"))}
+
+
+MEASURED_NETWORK = (
+    "[parameters]\n"
+    + "".join(
+        f"{name} = {value}\n"
+        for name, value in (
+            ("latency_s", 5e-6),
+            ("overhead_s", 2e-6),
+            ("recv_overhead_s", 3e-6),
+            ("gap_s", 4e-6),
+            ("gap_s_per_byte", 1e-9),
+            ("send_s_per_byte", 1e-10),
+            ("recv_s_per_byte", 2e-10),
+            ("eager_limit_bytes", 4096),
+        )
+    )
+    + "".join(
+        f"[costs.{name}]\nconst_s = 9e-6\ns_per_byte = 1e-9\n"
+        for name in ("eager_send", "eager_recv", "eager_off", "sync_send", "sync_recv", "sync_off")
+    )
+)

@@ -34,9 +34,9 @@ FOLDERS = {
     "planning": (".", "search", "systems", "partition", "whole_run", "calibration"),
     "report": ("text", "figures", "pages", "systems", "traces", "paper"),
     "specs": ("network", ".", "importers", "kernels", "zoo"),
-    "studies": (".", "kernels", "open_data", "trainer", "judgement", "paper", "parallel"),
+    "studies": (".", "kernels", "open_data", "trainer", "judgement", "paper", "parallel", "message_passing"),
     "studies/kernels": ("tables", "."),
-    "systems": ("base", "coupling", "sprint", "parameter_server", "data_parallel", "model_parallel", "."),
+    "systems": ("base", "coupling", "sprint", "parameter_server", "data_parallel", "model_parallel", "loggps", "."),
     "traces": (
         "events",
         "clocks",

@@ -21,6 +21,7 @@ COMMANDS = {
     "counters": LazyCommand("mlperf.cli.commands.counters:counters", "Run a command and count what it does."),
     "ddp": LazyCommand("mlperf.cli.commands.ddp:ddp", "Train synchronously on several processes and measure every part."),
     "kernel-counters": LazyCommand("mlperf.cli.commands.counters:kernel_counters", "Count what the kernels of a campaign do."),
+    "loggps": LazyCommand("mlperf.cli.traces.loggps:loggps", "Measure what a message costs between two ranks (LogGPS)."),
     "network": LazyCommand("mlperf.cli.commands.canonical:network", "Measure latency and bandwidth between two processes."),
     "ps": LazyCommand("mlperf.cli.commands.ps:ps", "Train with parameter servers for real."),
 }

@@ -8,7 +8,7 @@ __getattr__, __dir__, __all__ = exports(
     __name__,
     {
         "Configuration": "mlperf.collect.servers.configuration",
-        "LayerPlan": "mlperf.collect.servers.configuration",
+        "LayerPlan": "mlperf.systems.model_parallel.plans",
         "EmulatedNetwork": "mlperf.collect.servers.request",
         "ServersRequest": "mlperf.collect.servers.request",
         "ServerRuns": "mlperf.collect.servers.summary",

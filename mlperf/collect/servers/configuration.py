@@ -8,23 +8,9 @@ from typing import Any
 
 from mlperf.collect.servers.net import PLACE, Net
 from mlperf.core.errors import UsageError
+from mlperf.systems.model_parallel.plans import HINT, LayerPlan, read_plan
 
 ASYNCHRONOUS, SYNCHRONOUS = EXCHANGES = ("asynchronous", "synchronous")
-HINT = "A plan is stripes x copies x threads of every layer: 2x1x1/2x1x1/1x1x1."
-
-
-@dataclass(frozen=True, slots=True)
-class LayerPlan:
-    """How one layer is spread: P stripes, R copies that work on different samples, H threads in each segment."""
-
-    n_stripes: int
-    n_copies: int
-    n_threads: int
-
-    @property
-    def n_hosts(self) -> int:
-        """Workers that host a segment; segment (r, p) sits on worker r P + p."""
-        return self.n_stripes * self.n_copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +65,6 @@ class Configuration:
         }
 
 
-def read_plan(text: str) -> tuple[LayerPlan, ...]:
-    """The plan that a text gives.
-
-    Raises
-    ------
-    UsageError
-        No such plan.
-    """
-    parts = [layer.split("x") for layer in text.split("/")]
-    if not all(len(part) == 3 and all(word.isdigit() and int(word) >= 1 for word in part) for part in parts):
-        raise UsageError(f"got the plan {text!r}, expected three counts a layer", place=PLACE, hint=HINT)
-    return tuple(LayerPlan(*map(int, part)) for part in parts)
-
-
 def configuration_from(table: Mapping[str, Any], place: str = PLACE) -> Configuration:
     """A configuration of a table as read from TOML or JSON.
 
@@ -107,7 +79,7 @@ def configuration_from(table: Mapping[str, Any], place: str = PLACE) -> Configur
         got = f"got {', '.join(sorted(table))}"
         raise UsageError(f"{got}, expected {', '.join(sorted(known))}, cnn and plan always", place=place, hint=HINT)
     given = {"n_replicas": 1, "n_servers": 0, "exchange": ASYNCHRONOUS, "minibatch_size": 16, **table}
-    return Configuration(**{**given, "plan": read_plan(str(table["plan"]))})
+    return Configuration(**{**given, "plan": read_plan(str(table["plan"]), place)})
 
 
 def check_configuration(configuration: Configuration, net: Net, n_cores: int, *, emulated: bool) -> None:

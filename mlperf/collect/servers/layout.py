@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mlperf.collect.servers.configuration import LayerPlan
 from mlperf.collect.servers.net import Net
+from mlperf.systems.model_parallel.plans import LayerPlan
 
 Span = tuple[int, int]
 

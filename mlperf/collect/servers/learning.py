@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlperf.collect.canonical.loops import Floats
-from mlperf.collect.servers.configuration import SYNCHRONOUS, Configuration, LayerPlan
+from mlperf.collect.servers.configuration import SYNCHRONOUS, Configuration
 from mlperf.collect.servers.layout import Layout
 from mlperf.collect.servers.net import Net
 from mlperf.collect.servers.segments import Segment, segments_of
 from mlperf.core.arrays import IntArray
+from mlperf.systems.model_parallel.plans import LayerPlan
 
 
 def replay(net: Net, code: str, seed: int, batches: Sequence[tuple[Floats, Floats]], rate: float) -> Floats:

@@ -36,6 +36,8 @@ def equation_constants(machine: MachineConstants) -> Constants:
         float(machine.value_bytes),
         cache_bytes,
         kinds,
+        dict(machine.activation_s_of_kind),
+        dict(machine.error_s_of_kind),
     )
 
 

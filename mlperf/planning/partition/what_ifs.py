@@ -32,7 +32,7 @@ def rdma(constants: Constants) -> Constants:
 def arithmetic(constants: Constants, factor: float = FASTER) -> Constants:
     """Every multiply-add, activation and error term ``factor`` times as fast, as on an accelerator."""
     found = scale_muladd(constants, 1.0 / factor)
-    return dataclasses.replace(found, act_s=constants.act_s / factor, err_s=constants.err_s / factor)
+    return scale_err(scale_act(found, 1.0 / factor), 1.0 / factor)
 
 
 def no_cache_miss(constants: Constants) -> Constants:
@@ -45,6 +45,18 @@ def scale_muladd(constants: Constants, factor: float) -> Constants:
     """C_muladd of all kinds and working sets times a factor."""
     kinds = {kind: (size, cost * factor, cache) for kind, (size, cost, cache) in constants.of_kinds.items()}
     return dataclasses.replace(constants, muladd_s=constants.muladd_s * factor, of_kinds=kinds)
+
+
+def scale_act(constants: Constants, factor: float) -> Constants:
+    """C_act of all kinds times a factor."""
+    kinds = {kind: value * factor for kind, value in constants.act_of_kinds.items()}
+    return dataclasses.replace(constants, act_s=constants.act_s * factor, act_of_kinds=kinds)
+
+
+def scale_err(constants: Constants, factor: float) -> Constants:
+    """C_err of all kinds times a factor."""
+    kinds = {kind: value * factor for kind, value in constants.err_of_kinds.items()}
+    return dataclasses.replace(constants, err_s=constants.err_s * factor, err_of_kinds=kinds)
 
 
 def twice_the_bandwidth(constants: Constants) -> Constants:
@@ -66,8 +78,8 @@ WHAT_IFS: Mapping[str, Callable[[Constants], Constants]] = MappingProxyType(
 SCALED: Mapping[str, Callable[[Constants, float], Constants]] = MappingProxyType(
     {
         "multiply-add": scale_muladd,
-        "activation": lambda constants, factor: dataclasses.replace(constants, act_s=constants.act_s * factor),
-        "error term": lambda constants, factor: dataclasses.replace(constants, err_s=constants.err_s * factor),
+        "activation": scale_act,
+        "error term": scale_err,
         "latency": lambda constants, factor: dataclasses.replace(constants, latency_s=constants.latency_s * factor),
         "byte on a link": lambda constants, factor: dataclasses.replace(
             constants, bandwidth_bytes_per_s=constants.bandwidth_bytes_per_s / factor

@@ -264,7 +264,7 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
         "trace timeline": TIMELINE,
         "trace record": {
             "mlperf.traces.recording.recorded:Recorded": View(
-                "mlperf.report.traces.recordings:recorded_sections", answer="mlperf.report.traces.recordings:recorded_answer"
+                "mlperf.report.traces.recordings:recording_sections", answer="mlperf.report.traces.recordings:recording_answer"
             )
         },
         "trace job": {

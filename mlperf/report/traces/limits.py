@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mlperf.report.text.answer import Answer, count_text, plain_time
 from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import Section
-from mlperf.report.traces.what_ifs import saved_text
+from mlperf.report.traces.what_ifs import rests_on, saved_text
 from mlperf.traces.whatif.bounds import ASSUMPTIONS, WAITS_KEPT
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def bounds_sections(found: Bounds) -> tuple[Section, ...]:
         Section(f"Bounds of region {found.region}", found.table, secondary=("slowest_rank",)),
         Section("Ranks", found.ranks, secondary=("sent_bytes", "outside_s"), is_detail=True),
         Section("", text=f"{text} {WAITS_KEPT}" if found.waits_kept else text),
+        rests_on(found.validation),
     )
 
 
@@ -39,9 +40,12 @@ def bounds_answer(found: Bounds) -> Answer:
 def tolerance_sections(found: Tolerance) -> tuple[Section, ...]:
     """Parameters, then eager limits."""
     text = (
-        f"Network {found.network}. slope: how often the parameter is on the critical path (of G: bytes); lambda: its share of T. "
-        f"{percent_text(1.0 - found.modelled_share)} of the time without waits was recorded and holds the machine that it was recorded on."
+        "slope: how often the parameter is on the critical path (of G: bytes), to either side; lambda: its share of T. What was "
+        "recorded holds the machine that it was recorded on, and is tolerated as it is."
     )
+    hidden = found.parameters["parameter"][found.parameters["slope_right"].isna()].tolist()
+    if hidden:
+        text += f" The constants of this network hide {', '.join(hidden)}."
     return (
         Section(
             f"How much each may grow until the run takes {percent_text(found.share)} longer",
@@ -50,6 +54,7 @@ def tolerance_sections(found: Tolerance) -> tuple[Section, ...]:
         ),
         Section("Other eager limits", found.eager_limits),
         Section("", text=text),
+        rests_on(found.validation),
     )
 
 
@@ -71,10 +76,15 @@ def tolerance_answer(found: Tolerance) -> Answer:
 def efficiency_sections(found: Efficiency) -> tuple[Section, ...]:
     """Factors and their meaning."""
     text = (
-        "parallel = load balance x communication, communication = serialisation x transfer. Load balance: mean over largest computation "
-        "of a rank; serialisation: largest computation over T on a network that takes no time; transfer: that T over T."
+        "parallel = load balance x communication, communication = serialisation x transfer. Load balance: mean over largest "
+        "computation of a rank; serialisation: largest computation over T on a network that takes no time; transfer: that T over T."
     )
-    return (Section("Efficiencies", found.to_frame()), Section("Ranks", found.ranks, is_detail=True), Section("", text=text))
+    return (
+        Section("Efficiencies", found.to_frame()),
+        Section("Ranks", found.ranks, is_detail=True),
+        Section("", text=text),
+        rests_on(found.validation),
+    )
 
 
 def efficiency_answer(found: Efficiency) -> Answer:
@@ -89,7 +99,7 @@ def contention_sections(found: Contention) -> tuple[Section, ...]:
     """The links."""
     lines = [f"Links of {found.bandwidth_bytes_per_s:.4g} B/s, first sent, first served."]
     lines += [] if found.converged else ["The turns did not settle: the time is that of the last round."]
-    return (Section("Links", found.links), Section("", text="\n".join(lines)))
+    return (Section("Links", found.links), Section("", text="\n".join(lines)), rests_on(found.validation))
 
 
 def contention_answer(found: Contention) -> Answer:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST_CALLS = 20
 
 
-def recorded_sections(found: Recorded) -> tuple[Section, ...]:
+def recording_sections(found: Recorded) -> tuple[Section, ...]:
     """What was recorded, and what it cost."""
     sections = []
     if len(found.calls):
@@ -26,9 +26,9 @@ def recorded_sections(found: Recorded) -> tuple[Section, ...]:
     if len(found.regions):
         sections.append(Section("Regions: of the run, and of the recording", found.regions))
     rows = [
-        ("ranks", number_text(found.n_ranks, 6)),
-        ("events", number_text(found.n_events, 9)),
-        ("bytes", number_text(found.n_bytes, 12)),
+        ("ranks", f"{found.n_ranks:,}"),
+        ("events", f"{found.n_events:,}"),
+        ("bytes", f"{found.n_bytes:,}"),
         ("bytes per event", "" if math.isnan(found.bytes_per_event) else number_text(found.bytes_per_event, 4)),
         ("recorder's share of the ranks' time", "" if math.isnan(found.own_share) else percent_text(found.own_share)),
         ("selected", found.selected or "everything"),
@@ -38,7 +38,7 @@ def recorded_sections(found: Recorded) -> tuple[Section, ...]:
     return (*sections, Section(f"Recording {found.folder}", pd.DataFrame(rows, columns=["what", "value"])))
 
 
-def recorded_answer(found: Recorded) -> Answer:
+def recording_answer(found: Recorded) -> Answer:
     """Events, ranks and the command's end."""
     kept = f"{count_text(found.n_events, 'event')} of {count_text(found.n_ranks, 'rank')} in {found.folder}"
     return Answer(f"{' '.join(found.command)} (exit code {found.command_exit_code})", kept)

@@ -9,6 +9,7 @@ from mlperf.report.text.answer import Answer, count_text, plain_time
 from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import Section
 from mlperf.traces.whatif.balance import SIGMA_WARNING
+from mlperf.traces.whatif.load import OBSERVED
 
 if TYPE_CHECKING:
     from mlperf.traces.whatif.assumed import Assumed
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from mlperf.traces.whatif.ranking import Ranking
 
 N_PLACES = 10
+UNKNOWN_NETWORK = (
+    "No network was named (--network), so messages take what they took: lengths and volumes change nothing, and a latency, an "
+    "overhead or a gap comes on top of the recorded times."
+)
 
 
 def validation_text(found: Validation) -> str:
@@ -41,6 +46,8 @@ def validation_text(found: Validation) -> str:
         f"Replay of the unmodified trace: {same}; network {found.network}; {messages}.",
         f"{percent_text(1.0 - found.modelled_share)} of the time without waits is the recording's own, the rest is modelled.",
     ]
+    if found.network.startswith(OBSERVED):
+        lines.append(UNKNOWN_NETWORK)
     lines += [f"Found: {', '.join(told)}."] if told else []
     if not math.isnan(found.clock_uncertainty_s):
         lines.append(f"Clocks are known within {plain_time(found.clock_uncertainty_s)}.")

@@ -12,6 +12,9 @@ from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 
 
+FORWARD, BACKWARD, UPDATE = PASSES = ("forward", "backward", "update")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Constants(Shown):
     """Constants of one machine of a cluster.
@@ -36,7 +39,10 @@ class Constants(Shown):
         Where above 0, C_muladd is the first of ``muladd_s`` for the part of the working set that the cache holds and the last for
         the rest.
     of_kinds : mapping of str to (array, array, float)
-        Working sets, C_muladd and cache of kinds of layers that have their own.
+        Working sets, C_muladd and cache of kinds of layers that have their own; ``fc_backward`` is that of one pass, of `PASSES`,
+        whose working set are the weights which that pass reads.
+    act_of_kinds, err_of_kinds : mapping of str to float
+        C_act and C_err of kinds of layers that have their own.
 
     Raises
     ------
@@ -59,6 +65,8 @@ class Constants(Shown):
     value_bytes: float = 4.0
     cache_bytes: float = 0.0
     of_kinds: Mapping[str, tuple[FloatArray, FloatArray, float]] = field(default_factory=dict)
+    act_of_kinds: Mapping[str, float] = field(default_factory=dict)
+    err_of_kinds: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("working_set_bytes", "muladd_s", "interference", "latency_s"):
@@ -82,10 +90,22 @@ class Constants(Shown):
         """Threads that a machine can run."""
         return len(self.interference)
 
-    def muladd_of(self, working_set: FloatArray, kind: str = "") -> FloatArray:
-        """C_muladd of working sets in bytes, seconds; of a kind of layer where that has its own."""
+    def has_pass(self, kind: str, direction: str) -> bool:
+        """Whether a pass over a kind of layer has a C_muladd of its own."""
+        return f"{kind}_{direction}" in self.of_kinds
+
+    def act_of(self, kind: str) -> float:
+        """C_act of a kind of layer, seconds."""
+        return self.act_of_kinds.get(kind, self.act_s)
+
+    def err_of(self, kind: str) -> float:
+        """C_err of a kind of layer, seconds."""
+        return self.err_of_kinds.get(kind, self.err_s)
+
+    def muladd_of(self, working_set: FloatArray, kind: str = "", direction: str = "") -> FloatArray:
+        """C_muladd of working sets in bytes, seconds; of a pass, or a kind of layer, where that has its own."""
         own = (self.working_set_bytes, self.muladd_s, self.cache_bytes)
-        sizes, muladd_s, cache_bytes = self.of_kinds.get(kind, own)
+        sizes, muladd_s, cache_bytes = self.of_kinds.get(f"{kind}_{direction}", self.of_kinds.get(kind, own))
         held = np.maximum(np.asarray(working_set, dtype=np.float64), 1e-300)
         if cache_bytes > 0.0:
             hit = np.minimum(1.0, cache_bytes / held)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.shown import Shown
-from mlperf.systems.model_parallel.constants import Constants
+from mlperf.systems.model_parallel.constants import BACKWARD, FORWARD, UPDATE, Constants
 from mlperf.systems.model_parallel.layers import FC, LayerTable, segment_params, share, working_set_bytes
 
 SIDES = 3
@@ -42,22 +42,37 @@ class Passes(Shown):
 def segment_passes(table: LayerTable, layer: int, n_stripes: IntArray, constants: Constants) -> Passes:
     """What the largest of P stripes of a layer computes for one sample.
 
+    With one C_muladd for all passes, as in the paper, it is that of the layer's own segment. Where passes were measured apart, the
+    backward pass has that of the weights which it reads: those between the segment and the layer above.
+
     References
     ----------
     Yan, Ruwase, He, Chilimbi (KDD 2015), eqs. 5, 7 and 8.
     """
     part = share(table.rows[layer], n_stripes)
     held = working_set_bytes(table, layer, n_stripes, constants.value_bytes)
-    muladd_s = constants.muladd_of(held, table.kind[layer])
-    neurons = table.n_neurons[layer] * part
-    above = table.n_connections[layer + 1] if layer + 1 < table.n_layers else 0.0
-    above_s = constants.muladd_of(held, table.kind[layer + 1]) if layer + 1 < table.n_layers else muladd_s
-    own = muladd_s * table.n_connections[layer] * part
+    kind, neurons = table.kind[layer], table.n_neurons[layer] * part
+    own = table.n_connections[layer] * part
+    update_s = constants.muladd_of(held, kind, UPDATE) * own if table.n_params[layer] > 0 else np.zeros_like(own)
     return Passes(
-        own + constants.act_s * neurons,
-        above_s * above * part + constants.err_s * neurons,
-        own if table.n_params[layer] > 0 else np.zeros_like(own),
+        constants.muladd_of(held, kind, FORWARD) * own + constants.act_of(kind) * neurons,
+        _products_above_s(table, layer, n_stripes, constants) + constants.err_of(kind) * neurons,
+        update_s,
     )
+
+
+def _products_above_s(table: LayerTable, layer: int, n_stripes: IntArray, constants: Constants) -> FloatArray:
+    """C_muladd W': products with the weights between the largest of P stripes and the layer above."""
+    part = share(table.rows[layer], n_stripes)
+    if layer + 1 == table.n_layers:
+        return np.zeros_like(part)
+    above = table.kind[layer + 1]
+    if constants.has_pass(above, BACKWARD):
+        weights = table.n_params[layer + 1] * (part if above == FC else 1.0)
+        held = constants.value_bytes * (weights + table.n_neurons[layer + 1] * part)
+    else:
+        held = working_set_bytes(table, layer, n_stripes, constants.value_bytes)
+    return np.asarray(constants.muladd_of(held, above, BACKWARD) * table.n_connections[layer + 1] * part)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

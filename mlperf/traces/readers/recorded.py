@@ -66,8 +66,9 @@ def read_recorded(path: Path | str) -> EventTable:
     -------
     EventTable
         Events, regions included, on one clock: ranks of one machine share its clock, those of several are aligned (`align`) by
-        their messages and the recorders' exchanges of readings. Attributes: ``n_ranks``; ``clock_uncertainty_ns``; ``regions``, by name
-        passes and nanoseconds in the run and in the recording; ``epoch_ns``, what the first clock lacks to the time since 1970.
+        their messages and the recorders' exchanges of readings. Attributes: ``n_ranks``; ``clock_uncertainty_ns``; ``regions``,
+        by name passes and nanoseconds in the run and in the recording; ``epoch_ns``, what the first clock lacks to the time
+        since 1970.
 
     Raises
     ------

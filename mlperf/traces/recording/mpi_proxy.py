@@ -23,7 +23,8 @@ def wrap(comm: Any) -> Any:
     """Record what goes through an mpi4py communicator.
 
     All ranks of the world call it first together (it reads their clocks); the file of each rank is completed when Python ends,
-    where all read the clocks again. Messages through the plain communicator are not seen. Does nothing where the PMPI library is loaded.
+    where all read the clocks again. Messages through the plain communicator are not seen. Does nothing where the PMPI library is
+    loaded.
 
     Parameters
     ----------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,8 @@ PARAMETERS = (
     "recv_s_per_byte",
     "eager_limit_bytes",
 )
+LARGEST = 1e12
+"""Seconds or bytes; what is larger is no measurement."""
 HINT = "mlperf collect loggps -o network.toml writes such a file."
 
 
@@ -50,9 +51,17 @@ def read_network(path: Path | str) -> tuple[Preset, LogGPS]:
     values = {name: _number(table, name, f"{path}, parameters.{name}") for name in PARAMETERS}
     parameters = LogGPS(**values)
     costs = {name: _cost(document, name, parameters, path) for name in COSTS}
-    transport = str(document.get("transport", "unknown transport"))
-    names = (f"measured ({transport})", f"{Path(path).name}, measured between two ranks")
-    return Preset(*names, *(costs[name] for name in COSTS)), parameters
+    preset = Preset(
+        f"measured ({document.get('transport', 'unknown transport')})",
+        f"{Path(path).name}, measured between two ranks",
+        eager_send=costs["eager_send"],
+        eager_recv=costs["eager_recv"],
+        eager_off=costs["eager_off"],
+        sync_send=costs["sync_send"],
+        sync_recv=costs["sync_recv"],
+        sync_off=costs["sync_off"],
+    )
+    return preset, parameters
 
 
 MULTIPLES: Mapping[str, tuple[str, ...]] = {
@@ -82,6 +91,6 @@ def _table(document: Mapping[str, Any], name: str, path: Path | str) -> Mapping[
 
 def _number(table: Mapping[str, Any], name: str, place: str) -> float:
     value = table.get(name)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value < math.inf:
-        raise DataError(f"got {value!r}, expected a number of 0 or more", place=place, hint=HINT)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= LARGEST:
+        raise DataError(f"got {value!r}, expected a number from 0 to {LARGEST:g}", place=place, hint=HINT)
     return float(value)

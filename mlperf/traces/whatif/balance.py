@@ -32,7 +32,8 @@ class Balances(Shown):
         T of the replay, seconds.
     steps : DataFrame
         One row a step, the best first: mean, largest and standard deviation (sigma) over the ranks of the computing time; bytes
-        that the mean and the busiest rank send; T with computation, with volume, and with both (A4(k)) balanced in that step; seconds saved.
+        that the mean and the busiest rank send; T with computation, with volume, and with both (A4(k)) balanced in that
+        step; seconds saved.
     all_s : float
         T with every step balanced.
     largest_sigma : int

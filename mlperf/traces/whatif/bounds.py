@@ -15,6 +15,7 @@ from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.traces.replay.run import Replay
 from mlperf.traces.replay.timing import network
+from mlperf.traces.whatif.load import Validation, validation_of
 from mlperf.traces.whatif.regions import Steps, steps_of
 
 ASSUMPTIONS = {
@@ -42,6 +43,7 @@ class Bounds(Shown):
         Per rank, in the region: seconds of computation, communication without waits, waits; seconds outside; bytes sent.
     waits_kept : bool
         Whether a bound exceeds the measured time.
+    validation : Validation
     """
 
     source: str
@@ -50,6 +52,7 @@ class Bounds(Shown):
     table: pd.DataFrame
     ranks: pd.DataFrame
     waits_kept: bool
+    validation: Validation
 
     def to_frame(self) -> pd.DataFrame:
         """The bounds."""
@@ -100,7 +103,7 @@ def bounds(run: Replay, region: str | None = None, assumptions: Iterable[frozens
         }
     )
     over = bool((table["time_s"] > measured_s * (1 + 1e-12)).any())
-    return Bounds(", ".join(run.program.table.sources), steps.region, measured_s, table, ranks, over)
+    return Bounds(", ".join(run.program.table.sources), steps.region, measured_s, table, ranks, over, validation_of(run))
 
 
 def paper_rows() -> tuple[frozenset[str], ...]:

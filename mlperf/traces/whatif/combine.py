@@ -14,7 +14,7 @@ from mlperf.traces.replay.run import Replay, replay_times
 from mlperf.traces.replay.times import Times, edge_weights, processing
 from mlperf.traces.replay.timing import Network, network
 from mlperf.traces.whatif.bounds import balanced_sizes
-from mlperf.traces.whatif.edits import Edit, event_number, events_of
+from mlperf.traces.whatif.edits import Edit, event_number, events_of, timing_after
 from mlperf.traces.whatif.regions import Steps, steps_of
 
 
@@ -30,13 +30,13 @@ def edited(run: Replay, edits: Sequence[Edit]) -> Replay:
     run : Replay
         The unmodified run.
     edits : sequence of Edit
-        Of the same event at most one ``wait``; later networks replace earlier ones.
+        Of the same event at most one ``wait``; a network replaces the networks and parameters before it, parameters add up.
 
     References
     ----------
     Kanbe et al. (PerWiz), section 4.1, function F2.
     """
-    timing = next((edit.timing for edit in reversed(edits) if edit.timing is not None), run.timing)
+    timing = timing_after(run.timing, edits)
     size = _sizes(run, edits)
     costs = network(timing, size)
     times = retimed(run, costs).replace(compute_ns=_computes(run, edits))
@@ -122,13 +122,40 @@ def _computes(run: Replay, edits: Sequence[Edit]) -> IntArray:
 def balanced_change(run: Replay, steps: Steps, step: int) -> FloatArray:
     """What every computation gains if all ranks compute alike long in a step, nanoseconds, shape (n_calls + n_ranks,).
 
-    A rank's computations in the step are scaled by mean / t_k(p); where a rank computes nothing there, the mean goes before its
-    first call of the step (before its next call if it has none).
+    Where all ranks make equally many calls in the step, each computation becomes the mean of those at its place: before the first
+    call, between first and second, ..., behind the last. Otherwise a rank's computations are scaled by mean / t_k(p), and a rank that
+    computes nothing gets the mean before its first call of the step (before its next call if it has none).
     """
+    own = np.zeros(len(run.times.compute_ns))
+    inside = np.flatnonzero(steps.edge_step == step)
+    own[steps.edge[inside]] = steps.overlap_ns[inside]
+    places = _places(run, steps, step)
+    change = np.zeros(len(own))
+    if places is not None:
+        change[places] = own[places].mean(axis=0) - own[places]
+        return change
+    return _scaled_change(run, steps, step, inside)
+
+
+def _places(run: Replay, steps: Steps, step: int) -> IntArray | None:
+    """Computations of every rank in a step by place, shape (n_ranks, n_calls_of_a_rank + 1); None where ranks differ in calls."""
+    calls, n_ranks = run.program.calls, run.program.n_ranks
+    chosen = np.flatnonzero(steps.call_step == step)
+    counts = np.bincount(calls.rank[chosen], minlength=n_ranks)
+    if counts[0] == 0 or np.any(counts != counts[0]):
+        return None
+    # Calls of a rank in one step follow one another.
+    before = chosen.reshape(n_ranks, -1)
+    behind = before[:, -1] + 1
+    last = behind == calls.first[1:]
+    return np.column_stack((before, np.where(last, len(calls) + np.arange(n_ranks), behind)))
+
+
+def _scaled_change(run: Replay, steps: Steps, step: int, inside: IntArray) -> FloatArray:
+    """The change where every rank's computations are scaled to the mean of all ranks."""
     change = np.zeros(len(run.times.compute_ns))
     own = steps.compute_ns[:, step].astype(np.float64)
     mean = own.mean()
-    inside = np.flatnonzero(steps.edge_step == step)
     calls = run.program.calls
     rank = np.concatenate((calls.rank, np.arange(run.program.n_ranks)))[steps.edge[inside]]
     np.add.at(change, steps.edge[inside], steps.overlap_ns[inside] * (mean / np.maximum(own[rank], 1) - 1.0))

@@ -10,6 +10,7 @@ import pandas as pd
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.shown import Shown
 from mlperf.traces.replay.run import Replay
+from mlperf.traces.whatif.load import Validation, validation_of
 
 NS = 1e-9
 MOST_ROUNDS = 50
@@ -32,6 +33,7 @@ class Contention(Shown):
         Whether the turns settled.
     links : DataFrame
         Per link: messages, bytes, the share of T in which it is busy, and the most that overlap.
+    validation : Validation
     """
 
     source: str
@@ -41,6 +43,7 @@ class Contention(Shown):
     contention_possible: bool
     converged: bool
     links: pd.DataFrame
+    validation: Validation
 
     def to_frame(self) -> pd.DataFrame:
         """The links."""
@@ -70,7 +73,8 @@ def shared_link(run: Replay, bandwidth_bytes_per_s: float) -> Contention:
     table = pd.DataFrame(rows, columns=columns).sort_values("size_bytes", ascending=False, ignore_index=True)
     overlap = bool((table["most_at_once"] > 1).any()) if len(table) else False
     source = ", ".join(run.program.table.sources)
-    return Contention(source, bandwidth_bytes_per_s, run.total_ns * NS, now.total_ns * NS, overlap, converged, table)
+    total_s, shared_s = run.total_ns * NS, now.total_ns * NS
+    return Contention(source, bandwidth_bytes_per_s, total_s, shared_s, overlap, converged, table, validation_of(run))
 
 
 def links_of(run: Replay) -> tuple[IntArray, list[str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +45,9 @@ class Edit:
     parts : tuple of str
         What is balanced: ``compute``, ``volume`` or both.
     timing : Timing or None
-        Of ``network``: how messages are timed.
+        Of ``network``: how messages are timed, this edit alone.
+    parameters : tuple of (str, float)
+        Of ``network``: parameters of `LogGPS` that are changed of whatever network there is; empty for another network.
     """
 
     what: str
@@ -57,6 +61,33 @@ class Edit:
     steps: tuple[int, ...] = ()
     parts: tuple[str, ...] = ("compute", "volume")
     timing: Timing | None = None
+    parameters: tuple[tuple[str, float], ...] = ()
+
+
+def changed_timing(timing: Timing, parameters: Iterable[tuple[str, float]]) -> Timing:
+    """The same network with other parameters.
+
+    Raises
+    ------
+    UsageError
+        The preset's constants hide one: changing it would change nothing.
+    """
+    given = dict(parameters)
+    hidden = [name for name in given if name in timing.preset.unused]
+    if hidden:
+        hint = "Its constants are fits that hold it already: name another network."
+        raise UsageError(f"network {timing.preset.name} has no {', '.join(hidden)} of its own", hint=hint)
+    return dataclasses.replace(timing, parameters=timing.parameters.replace(**given))
+
+
+def timing_after(timing: Timing, edits: Iterable[Edit]) -> Timing:
+    """How messages are timed after all edits, in their order: a network replaces what came before, a parameter changes it."""
+    for edit in edits:
+        if edit.parameters:
+            timing = changed_timing(timing, edit.parameters)
+        elif edit.timing is not None:
+            timing = edit.timing
+    return timing
 
 
 def events_of(run: Replay, edit: Edit) -> IntArray:

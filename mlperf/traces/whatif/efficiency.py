@@ -10,6 +10,7 @@ import pandas as pd
 from mlperf.core.arrays import IntArray
 from mlperf.core.shown import Shown
 from mlperf.traces.replay.run import Replay
+from mlperf.traces.whatif.load import Validation, validation_of
 
 NS = 1e-9
 
@@ -35,6 +36,7 @@ class Efficiency(Shown):
         load_balance x communication: mean useful computation over T.
     ranks : DataFrame
         Useful computation of every rank, seconds, and its share of T.
+    validation : Validation
 
     References
     ----------
@@ -50,6 +52,7 @@ class Efficiency(Shown):
     communication: float
     parallel: float
     ranks: pd.DataFrame
+    validation: Validation
 
     def to_frame(self) -> pd.DataFrame:
         """One row a factor."""
@@ -72,6 +75,7 @@ def efficiency(run: Replay) -> Efficiency:
         communication=_ratio(largest, total),
         parallel=_ratio(mean, total),
         ranks=pd.DataFrame({"rank": np.arange(len(useful)), "compute_s": useful * NS, "share": useful / max(total, 1.0)}),
+        validation=validation_of(run),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from mlperf.core.errors import UsageError
@@ -11,10 +12,11 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.systems.loggps.presets import PRESETS, find_preset
 from mlperf.traces.replay.network_file import read_network
 from mlperf.traces.replay.timing import Timing
-from mlperf.traces.whatif.edits import EVENTS, SCALED, Edit
+from mlperf.traces.whatif.edits import EVENTS, SCALED, Edit, changed_timing
 
 FORM = re.compile(r"\s*(?P<what>[a-z-]+)\s*\((?P<inside>[^()]*)\)\s*(?P<change>.*?)\s*")
-PARAMETER = re.compile(r"\s*(?P<name>[a-z-]+)\s*=\s*(?P<value>.+?)\s*")
+PARAMETER = re.compile(r"\s*(?P<name>[a-z_-]+)\s*=\s*(?P<value>.+?)\s*")
+CALL = re.compile(r"(?P<name>[a-z-]+)\s*\((?P<inside>[^()]*)\)")
 PARAMETERS = {
     "latency": "latency_s",
     "overhead": "overhead_s",
@@ -126,15 +128,34 @@ def _steps(text: str, position: int, value: str) -> tuple[int, ...]:
 def _network(text: str, name: str, value: str, timing: Timing) -> Edit:
     """A parameter of the network, or another network."""
     if name == "network":
+        _refuse_unknown_before(text, timing)
         return Edit("network", text.strip(), timing=read_timing(value, timing))
-    if name not in PARAMETERS:
-        known = (*PARAMETERS, "network")
-        raise UsageError(
-            f"{text!r}: at character 1, no parameter {name!r}. {did_you_mean(name, known)}", hint=f"Such as {EXAMPLES}."
-        )
-    number = _quantity(text, text.index("=") + 2, value)
-    changed = timing.parameters.replace(**{PARAMETERS[name]: number})
-    return Edit("network", text.strip(), timing=dataclasses.replace(timing, parameters=changed))
+    given = (_parameter(text, name, value, (*PARAMETERS, "network")),)
+    return Edit("network", text.strip(), timing=changed_timing(timing, given), parameters=given)
+
+
+def _refuse_unknown_before(text: str, timing: Timing) -> None:
+    """Durations change by the difference of two networks: both must be known."""
+    if is_observed(timing):
+        hint = "Say --network as well: recorded durations change by how much the two networks differ."
+        raise UsageError(f"{text!r}: the network that the trace was recorded on is not known", hint=hint)
+
+
+def is_observed(timing: Timing) -> bool:
+    """Whether nothing was said of the network: messages take what was recorded, and no time of their own."""
+    parameters = timing.parameters
+    nothing = parameters.latency_s == parameters.overhead_s == parameters.gap_s_per_byte == 0.0
+    return timing.preset.name == "protocol" and nothing
+
+
+def _parameter(text: str, name: str, value: str, known: Iterable[str] = PARAMETERS) -> tuple[str, float]:
+    """One parameter of `LogGPS` and its value."""
+    word = name.replace("_", "-")
+    if word not in PARAMETERS:
+        position = text.find(name) + 1
+        found = f"{text!r}: at character {position}, no parameter {name!r}. {did_you_mean(word, known)}"
+        raise UsageError(found, hint=f"Such as {EXAMPLES}.")
+    return PARAMETERS[word], _quantity(text, text.find(value, text.find(name) + len(name)) + 1, value)
 
 
 def read_timing(network: str, timing: Timing, **parameters: float) -> Timing:
@@ -143,7 +164,7 @@ def read_timing(network: str, timing: Timing, **parameters: float) -> Timing:
     Parameters
     ----------
     network : str
-        Name or path.
+        Name or path; a name with parameters is ``protocol(latency=5us, overhead=1us, gap-per-byte=1ns, eager-limit=64KiB)``.
     timing : Timing
         Whose other settings are kept.
     **parameters : float
@@ -154,6 +175,11 @@ def read_timing(network: str, timing: Timing, **parameters: float) -> Timing:
     UsageError
         It is neither.
     """
+    called = CALL.fullmatch(network.strip())
+    if called and not Path(network).is_file():
+        given = [word.partition("=") for word in called["inside"].split(",") if word.strip()]
+        parameters = {**dict(_parameter(network, name.strip(), value.strip()) for name, _, value in given), **parameters}
+        network = called["name"]
     if network in PRESETS:
         preset = find_preset(network)
         return dataclasses.replace(timing, preset=preset, parameters=preset.parameters(**parameters))

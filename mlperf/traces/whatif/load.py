@@ -17,6 +17,7 @@ from mlperf.traces.events.table import EventTable
 from mlperf.traces.graph.program import Program, program_of
 from mlperf.traces.replay.run import Replay, replay_of
 from mlperf.traces.replay.timing import Source, Timing
+from mlperf.traces.whatif.grammar import is_observed, read_timing
 
 NS = 1e-9
 OBSERVED = "as observed"
@@ -90,8 +91,6 @@ def load_run(table: EventTable, network: str | None = None, eager_times: Source 
     UsageError
         The trace has no times of messages, and no network is named.
     """
-    from mlperf.traces.whatif.grammar import read_timing
-
     program = program_of(table)
     if network is None:
         _refuse_without_times(program)
@@ -154,9 +153,7 @@ def validation_of(run: Replay) -> Validation:
 def network_text(timing: Timing) -> str:
     """Preset and parameters in words."""
     parameters = timing.parameters
-    name = timing.preset.name
-    if name == "protocol" and parameters.latency_s == parameters.overhead_s == parameters.gap_s_per_byte == 0.0:
-        name = OBSERVED
+    name = OBSERVED if is_observed(timing) else timing.preset.name
     us = 1e6
     return (
         f"{name} (L {parameters.latency_s * us:.4g} us, o {parameters.overhead_s * us:.4g} us, "

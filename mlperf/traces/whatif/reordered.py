@@ -1,4 +1,4 @@
-"""What if the calls of a run came in another order: blocks of them, such as iterations of a loop, are moved on all ranks together."""
+"""What if calls came in another order: blocks of them, such as iterations of a loop, are moved on all ranks together."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from mlperf.traces.replay.run import Replay, replay_times
 from mlperf.traces.replay.times import Times, edge_weights
 from mlperf.traces.replay.timing import network
 from mlperf.traces.whatif.combine import retimed
+from mlperf.traces.whatif.load import Validation, network_text, validation_of
 
 PARAMETERS = {"L": "latency_s", "o": "overhead_s", "G": "gap_s_per_byte"}
 NS = 1e-9
@@ -40,11 +41,12 @@ class Tolerance(Shown):
     parameters : DataFrame
         Per parameter: its value; how many of it are on the critical path (dT/dx to the right and to the left: numbers of L and o,
         bytes of G); lambda, the share of T that they make up; how much it may grow until T has grown by `share` (infinite if
-        it never does), and its value then.
+        it never does), and its value then. All NaN of one that the preset's constants hide.
     eager_limits : DataFrame
         T for other eager limits, at quantiles of the messages' sizes.
     modelled_share : float
         Share of the time without waits that is modelled; the rest holds the machine that it was recorded on.
+    validation : Validation
     """
 
     source: str
@@ -54,6 +56,7 @@ class Tolerance(Shown):
     parameters: pd.DataFrame
     eager_limits: pd.DataFrame
     modelled_share: float
+    validation: Validation
 
     def to_frame(self) -> pd.DataFrame:
         """The parameters."""
@@ -66,10 +69,12 @@ def tolerance(run: Replay, share: float = 0.01) -> Tolerance:
     T is convex and piecewise linear in L, o and G: the value at which it reaches (1 + share) T0 is found by Newton's steps, which
     from the right never overshoot. T is no monotone function of the eager limit, which is only tried.
     """
-    from mlperf.traces.whatif.load import network_text, validation_of
-
-    rows = []
+    found = validation_of(run)
+    rows: list[tuple[object, ...]] = []
     for symbol, name in PARAMETERS.items():
+        if name in run.timing.preset.unused:
+            rows.append((symbol, *(float("nan"),) * 6))
+            continue
         right, left = slopes(run, name)
         value = float(getattr(run.timing.parameters, name))
         more = tolerated(run, name, share)
@@ -82,7 +87,8 @@ def tolerance(run: Replay, share: float = 0.01) -> Tolerance:
         share,
         pd.DataFrame(rows, columns=columns),
         _eager_limits(run),
-        validation_of(run).modelled_share,
+        found.modelled_share,
+        found,
     )
 
 
@@ -91,25 +97,32 @@ def slopes(run: Replay, name: str) -> tuple[int, int]:
 
     Of several longest paths the one with most, and with least, of it.
     """
-    weights = _edge_slopes(run, name)
     dag = run.graph.dag
     found = []
     for sign in (1, -1):
-        slope = _path_slopes(dag.first, dag.tail, run.weight_ns, run.time_ns, sign * weights)
+        slope = _path_slopes(dag.first, dag.tail, run.weight_ns, run.time_ns, sign * _edge_slopes(run, name, sign))
         last = run.graph.ends & (run.time_ns == run.total_ns)
         found.append(int(sign * slope[last].max()))
     return found[0], found[1]
 
 
-def _edge_slopes(run: Replay, name: str) -> IntArray:
-    """How many of a parameter are in the weight of each edge, shape (n_edges,)."""
+def _edge_slopes(run: Replay, name: str, sign: int) -> IntArray:
+    """How many of a parameter are in the weight of each edge, shape (n_edges,); of a call with two ends, of the longer one.
+
+    Where both last alike long, the larger (``sign`` 1) or the smaller (-1) number.
+    """
     messages = run.program.messages
     costs = message_slopes(run.timing.preset, run.timing.parameters, messages.size_bytes, name)
     send, recv, off = (np.rint(each).astype(np.int64) for each in (costs.send, costs.recv, costs.off))
-    own = np.zeros(len(run.program.calls), dtype=np.int64)
-    for call, done, values in ((messages.send_call, messages.send_done, send), (messages.recv_call, messages.recv_done, recv)):
-        blocking = call == done
-        np.maximum.at(own, call[blocking], values[blocking])
+    unset = np.iinfo(np.int64).min
+    own = np.full(len(run.program.calls), unset, dtype=np.int64)
+    for call, done, values, lasts in (
+        (messages.send_call, messages.send_done, send, run.times.send_ns),
+        (messages.recv_call, messages.recv_done, recv, run.times.recv_ns),
+    ):
+        longest = (call == done) & (lasts == run.times.own_ns[call])
+        np.maximum.at(own, call[longest], sign * values[longest])
+    own = np.where(own == unset, 0, sign * own)
     compute = np.zeros(len(run.times.compute_ns), dtype=np.int64)
     return edge_weights(run.graph, Times(compute, own, send, recv, off, np.zeros(len(messages), dtype=np.int64)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlperf.core.errors import FitError
-from mlperf.specs.constants import MachineConstants, MulAddTable
+from mlperf.specs.constants import CacheStep, MachineConstants, MulAddTable
 from mlperf.training.systems.canonical_fit import (
     ACT,
     ADD,
@@ -16,6 +16,7 @@ from mlperf.training.systems.canonical_fit import (
     LATENCY_OF_PAIRS,
     MEAN,
     MULADD,
+    PASSES,
     CanonicalFit,
 )
 
@@ -42,7 +43,8 @@ def machine_constants(
     Returns
     -------
     MachineConstants
-        C_muladd is the mean of the passes of each kind; C_act and C_err are those of fully connected layers where there are any.
+        C_muladd of each pass over each kind of layer, and their mean; C_act and C_err of each kind, those of fully connected layers
+        standing for kinds that were not measured.
 
     Raises
     ------
@@ -57,7 +59,7 @@ def machine_constants(
     more_s = 0.0 if latency_s is not None else fit.value(LATENCY_OF_PAIRS)
     return MachineConstants(
         name=name,
-        muladd={kind: muladd_table(fit, kind) for kind in kinds},
+        muladd=muladd_tables(fit, kinds),
         activation_s=fit.value(ACT, kinds[0]),
         error_s=fit.value(ERR, kinds[0]),
         interference=tuple(float(ratio) for ratio in ratios),
@@ -69,6 +71,8 @@ def machine_constants(
         minibatch_size=fit.minibatch_size,
         code=fit.code,
         relative_std_errors=relative_errors(fit, kinds[0]),
+        activation_s_of_kind={kind: fit.value(ACT, kind) for kind in kinds},
+        error_s_of_kind={kind: fit.value(ERR, kind) for kind in kinds if has(fit, ERR, kind)},
     )
 
 
@@ -82,9 +86,22 @@ def network_of(fit: CanonicalFit, latency_s: float | None, bytes_per_s: float | 
     return fit.value(LATENCY), fit.value(BANDWIDTH), fit.flags[0] if fit.flags else "measured"
 
 
-def muladd_table(fit: CanonicalFit, kind: str) -> MulAddTable:
+def has(fit: CanonicalFit, constant: str, kind: str, direction: str = "") -> bool:
+    """Whether a constant of a kind of layer was measured."""
+    table = fit.table
+    return bool(((table["constant"] == constant) & (table["kind"] == kind) & (table["pass"] == direction)).any())
+
+
+def muladd_tables(fit: CanonicalFit, kinds: list[str]) -> dict[str, CacheStep | MulAddTable]:
+    """C_muladd of every kind, and of every pass over it that was measured."""
+    passes = [(kind, each) for kind in kinds for each in PASSES if has(fit, MULADD, kind, each)]
+    whole: dict[str, CacheStep | MulAddTable] = {kind: muladd_table(fit, kind, MEAN) for kind in kinds}
+    return whole | {f"{kind}_{each}": muladd_table(fit, kind, each) for kind, each in passes}
+
+
+def muladd_table(fit: CanonicalFit, kind: str, direction: str) -> MulAddTable:
     """C_muladd of one kind of layer by working set."""
-    rows = fit.rows(MULADD, kind, MEAN)
+    rows = fit.rows(MULADD, kind, direction)
     costs = np.maximum(rows["value"].to_numpy(float), LEAST_S)
     return MulAddTable(tuple(map(float, rows["at"])), tuple(map(float, costs)))
 

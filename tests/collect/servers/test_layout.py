@@ -6,9 +6,9 @@ from itertools import product
 
 import numpy as np
 
-from mlperf.collect.servers.configuration import LayerPlan
 from mlperf.collect.servers.layout import Layout, common, shards
 from mlperf.collect.servers.net import Net
+from mlperf.systems.model_parallel.plans import LayerPlan
 
 
 def layouts(net: Net) -> list[Layout]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlperf.collect.servers.configuration import LayerPlan
 from mlperf.collect.servers.layout import Layout
 from mlperf.collect.servers.learning import forward_all
 from mlperf.collect.servers.net import Net
 from mlperf.collect.servers.segments import segments_of, warm
+from mlperf.systems.model_parallel.plans import LayerPlan
 
 
 def layout(net: Net, n_stripes: int, n_copies: int = 1, n_threads: int = 1) -> Layout:

@@ -6,13 +6,13 @@ import time
 
 import numpy as np
 
-from mlperf.collect.servers.configuration import LayerPlan
 from mlperf.collect.servers.layout import Layout
 from mlperf.collect.servers.learning import replay
 from mlperf.collect.servers.net import Net
 from mlperf.collect.servers.segments import segments_of
 from mlperf.collect.servers.worker import Draw, Worker
 from mlperf.collect.trainer.waits import Sleeper
+from mlperf.systems.model_parallel.plans import LayerPlan
 
 
 def lone_worker(net: Net, draw: Draw | None = None) -> Worker:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-
 from mlperf.core.errors import UsageError
 from mlperf.systems.loggps.costs import message_costs
 from mlperf.systems.loggps.presets import PRESETS, find_preset

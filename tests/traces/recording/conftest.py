@@ -20,6 +20,13 @@ MPIEXEC = str(Path(compiler()[0]).with_name("mpiexec"))
 N_RANKS = 4
 
 
+def line_of(program: str, words: str) -> int:
+    """Number of the only line of a program that holds some words."""
+    lines = (PROGRAMS / program).read_text(encoding="utf-8").splitlines()
+    (found,) = [number for number, line in enumerate(lines, start=1) if words in line]
+    return found
+
+
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_recorder(tmp_path_factory.mktemp("recorder"))

@@ -16,6 +16,8 @@ from mlperf.traces.readers.recorded import read_recorded
 from mlperf.traces.recording.recorded import Recorded
 from mlperf.traces.recording.run import RecordRequest, library_of, record
 
+from .conftest import line_of
+
 N_RANKS, N_TURNS = 4, 5
 Run = Callable[..., tuple[Recorded, Path]]
 
@@ -88,7 +90,9 @@ def test_members_of_an_operation_share_a_number(talked: EventTable) -> None:
         assert len(set(talked.corr[rows].tolist())) == n_operations, name
         assert set(talked.peer[rows].tolist()) == roots
         assert set(talked.size_bytes[rows].tolist()) == {size}
-        assert set(Counter(talked.corr[rows].tolist()).values()) == {N_RANKS * (N_TURNS if name == "MPI_Barrier" else 1) // n_operations}
+        assert set(Counter(talked.corr[rows].tolist()).values()) == {
+            N_RANKS * (N_TURNS if name == "MPI_Barrier" else 1) // n_operations
+        }
 
 
 def test_what_goes_nowhere_is_no_message(talked: EventTable) -> None:
@@ -111,7 +115,7 @@ def test_regions_are_named_repeated_and_nested(talked: EventTable) -> None:
 
 def test_calls_stand_where_the_program_has_them(talked: EventTable) -> None:
     row = rows_of(talked, 11, Kind.ISEND)[0]
-    assert talked.text(talked.site[[row]]) == ["talk.c:16 requests"]
+    assert talked.text(talked.site[[row]]) == [f"talk.c:{line_of('talk.c', 'next, 11')} requests"]
 
 
 def test_one_clock_for_ranks_of_one_machine(talked: EventTable) -> None:
@@ -145,8 +149,8 @@ def test_paused_until_the_program_says_so(recorded: Run) -> None:
 def test_a_profile_finds_the_hot_region_and_records_one_pass(recorded: Run) -> None:
     found, out = recorded(profile=True)
     calls = found.calls.set_index(["region", "call", "site"])["n_calls"]
-    assert calls["PRGN", "MPI_Isend", "talk.c:16 requests"] == N_RANKS * N_TURNS
-    assert calls["loop", "MPI_Barrier", "talk.c:83 main"] == N_RANKS * N_TURNS
+    assert calls["PRGN", "MPI_Isend", f"talk.c:{line_of('talk.c', 'next, 11')} requests"] == N_RANKS * N_TURNS
+    assert calls["loop", "MPI_Barrier", f"talk.c:{line_of('talk.c', 'PRGN_BEGIN') - 1} main"] == N_RANKS * N_TURNS
     assert found.selected.startswith("region ")
     table = read_recorded(out)
     region = found.selected.split(",")[0].removeprefix("region ")

@@ -1,5 +1,6 @@
 /* A Fortran binding of MPI as some libraries have it: every entry point calls the C function that programs can replace. */
 #include <mpi.h>
+#include <stddef.h>
 
 #define STATUS(status) ((status) == MPI_F_STATUS_IGNORE ? MPI_STATUS_IGNORE : &own)
 #define COMM PMPI_Comm_f2c(*comm)

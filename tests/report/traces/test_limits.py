@@ -1,0 +1,47 @@
+"""What people read about bounds, tolerances, efficiencies and links."""
+
+from __future__ import annotations
+
+from stepped_programs import binary_swap, myrinet
+
+from mlperf.report.traces.limits import (
+    bounds_answer,
+    bounds_sections,
+    contention_answer,
+    contention_sections,
+    efficiency_answer,
+    efficiency_sections,
+    tolerance_answer,
+    tolerance_sections,
+)
+from mlperf.traces.replay import replay
+from mlperf.traces.whatif.bounds import WAITS_KEPT, bounds
+from mlperf.traces.whatif.contention import shared_link
+from mlperf.traces.whatif.efficiency import efficiency
+from mlperf.traces.whatif.tolerance import tolerance
+
+
+def test_a_bound_above_the_measured_time_is_explained() -> None:
+    found = bounds(replay(binary_swap(), myrinet()))
+    assert WAITS_KEPT in bounds_sections(found)[-1].text
+    assert "at best" in bounds_answer(found).text()
+    assert "A1 & A2" in bounds_answer(found).text()
+
+
+def test_the_latency_is_told_with_how_often_it_counts() -> None:
+    found = tolerance(replay(binary_swap(), myrinet()))
+    assert "more latency makes it 1.00 % longer" in tolerance_answer(found).text()
+    assert "3 latencies on the critical path" in tolerance_answer(found).text()
+    assert "lambda" in tolerance_sections(found)[-1].text
+
+
+def test_the_smallest_factor_is_named() -> None:
+    found = efficiency(replay(binary_swap(), myrinet()))
+    assert "load balance holds it back most" in efficiency_answer(found).text()
+    assert len(efficiency_sections(found)) == 3
+
+
+def test_links_that_nobody_shares() -> None:
+    found = shared_link(replay(binary_swap(), myrinet()), 1e9)
+    assert "no two messages share a link" in contention_answer(found).text()
+    assert "1e+09 B/s" in contention_sections(found)[-1].text

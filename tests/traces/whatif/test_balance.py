@@ -1,0 +1,37 @@
+"""Steps by what balancing them brings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from stepped_programs import BALANCED, UNBALANCED, binary_swap, myrinet
+
+from mlperf.traces.replay import replay
+from mlperf.traces.whatif.balance import rank_steps
+from mlperf.traces.whatif.combine import edited
+from mlperf.traces.whatif.grammar import read_edit
+
+
+def test_the_unbalanced_step_is_named_and_each_row_is_its_own_replay() -> None:
+    run = replay(binary_swap(), myrinet())
+    found = rank_steps(run)
+    assert found.steps["step"].tolist()[0] == 1
+    for row in found.steps.itertuples():
+        for column, what in (("balanced_s", ""), ("compute_balanced_s", "compute, "), ("volume_balanced_s", "volume, ")):
+            alone = edited(run, [read_edit(f"balance({what}step={row.step})", run.timing)]).total_ns
+            assert getattr(row, column) == pytest.approx(alone * 1e-9, rel=1e-12)
+    assert found.steps.sort_values("step")["sigma_s"].tolist() == pytest.approx((np.std(UNBALANCED, axis=1) * 1e-6).tolist())
+    assert found.largest_sigma == 1
+
+
+def test_the_run_with_that_step_balanced_takes_what_was_predicted() -> None:
+    """The program made with equal work in step 1 is the re-run; whole microseconds, nothing else is different."""
+    step = sum(UNBALANCED[1]) / 8
+    work = (UNBALANCED[0], (int(step),) * 8, UNBALANCED[2])
+    predicted = edited(replay(binary_swap(), myrinet()), [read_edit("balance(step=1)", myrinet())]).total_ns
+    assert predicted == pytest.approx(replay(binary_swap(work), myrinet()).total_ns, rel=5e-3)
+
+
+def test_a_balanced_program_gains_nothing() -> None:
+    found = rank_steps(replay(binary_swap(BALANCED), myrinet()))
+    assert found.steps["saved_s"].tolist() == pytest.approx([0.0] * 3, abs=1e-12)

@@ -1,0 +1,62 @@
+"""Turns on a link against a queue that is walked, and counts by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mlperf.traces.events.kinds import Kind
+from mlperf.traces.events.table import event_table
+from mlperf.traces.whatif.contention import most_at_once, shared_link, turns
+from mlperf.traces.whatif.load import load_run
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_messages_are_served_in_the_order_of_their_sends(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    link, sent, busy = rng.integers(0, 3, 30), rng.integers(0, 200, 30), rng.integers(0, 20, 30)
+    found = turns(link, sent, busy)
+    for one in range(3):
+        now = 0
+        for message in sorted(np.flatnonzero(link == one).tolist(), key=lambda each: (sent[each], each)):
+            now = max(now, int(sent[message]))
+            assert found[message] == now - sent[message]
+            now += int(busy[message])
+
+
+def test_intervals_that_hold_one_moment() -> None:
+    assert most_at_once(np.array([0, 10, 5]), np.array([10, 5, 3])) == 2
+    assert most_at_once(np.array([0, 10]), np.array([10, 5])) == 1
+    assert most_at_once(np.array([3, 3]), np.array([0, 0])) == 0
+
+
+def two_senders(hosts: tuple[int, ...]) -> object:
+    """Ranks 0 and 1 each send 1000 bytes at 0 to ranks 2 and 3, which wait for them."""
+    return event_table(
+        4,
+        start_ns=[0, 0, 0, 0],
+        duration_ns=[10, 10, 100, 100],
+        rank=[0, 1, 2, 3],
+        host=hosts,
+        kind=[Kind.SEND, Kind.SEND, Kind.RECV, Kind.RECV],
+        peer=[2, 3, 0, 1],
+        size_bytes=1000,
+        match=[2, 3, 0, 1],
+    )
+
+
+def test_a_link_between_two_hosts_makes_the_second_message_late() -> None:
+    """1000 bytes at 1e9 B/s take a microsecond; the second waits for it."""
+    found = shared_link(load_run(two_senders((0, 0, 1, 1)), eager_limit_bytes=1e6), 1e9)
+    assert found.converged
+    assert found.contention_possible
+    assert found.links["most_at_once"].tolist() == [2]
+    assert found.links["link"].tolist() == ["host 0 -> 1"]
+    assert round((found.shared_s - found.time_s) * 1e9) == 1000
+
+
+def test_links_of_their_own_cost_nothing() -> None:
+    found = shared_link(load_run(two_senders((-1, -1, -1, -1)), eager_limit_bytes=1e6), 1e9)
+    assert not found.contention_possible
+    assert found.shared_s == found.time_s
+    assert sorted(found.links["link"]) == ["rank 0 -> 2", "rank 1 -> 3"]
