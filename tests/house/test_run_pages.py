@@ -1,4 +1,4 @@
-"""The pages on whole runs and on calibrating: their files are written, their commands and their code run as they are printed."""
+"""The pages on whole runs, calibrating and message passing: their files are written, their commands and their code run as they are printed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ BLOCK = re.compile(r"^```([a-z]+)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 FILES = {
     "whole_run.md": ("job.toml", "prices.toml"),
     "calibrate.md": ("steps.csv", "predicted.csv", "measured.csv"),
+    "message_passing.md": ("run.csv",),
 }
 """Names that a page gives its files, in their order."""
 
@@ -62,3 +63,21 @@ def test_calibrations_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert float(after) < 0.5 * float(before)
     assert "not measured, and have no say: 1" in one
     assert "9 rows: step_s calibrated written to calibrated.csv, all 9" in applied
+
+
+@pytest.mark.slow
+def test_message_passing_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The answers that are printed are the first lines of the commands above them; the Python block is the change found first."""
+    monkeypatch.chdir(tmp_path)
+    shown = follow("message_passing.md", capsys)
+    text = (PAGES / "message_passing.md").read_text(encoding="utf-8")
+    printed = [block.strip() for language, block in BLOCK.findall(text) if language == "text"]
+    answers = {output.splitlines()[0] for output in shown.values()}
+    assert len(printed) == 3
+    assert set(printed) <= answers
+    change, saved_s = shown["python"].split()
+    assert printed[0].endswith(f"saves most: {float(saved_s) * 1e6:.0f} us less (18.7 %)")
+    assert change in printed[0]
+    assert "exactly as recorded" in shown["trace replay run.npz --network perwiz-myrinet"]
+    assert {"run.html", "run.svg", "dominoes.svg", "after.alog"} <= {path.name for path in tmp_path.iterdir()}
+    assert "http" not in re.sub(r"http://www\.w3\.org/\S+", "", (tmp_path / "run.html").read_text(encoding="utf-8"))

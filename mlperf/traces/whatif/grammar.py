@@ -25,7 +25,8 @@ PARAMETERS = {
     "eager-limit": "eager_limit_bytes",
 }
 """Parameters of the network by the words of the command line."""
-UNITS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "b": 1.0, "kb": 1e3, "mb": 1e6, "kib": 1024.0, "mib": 1024.0**2}
+PER_SECOND = {"": 1.0, "s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+BYTES = {"": 1.0, "b": 1.0, "kb": 1e3, "mb": 1e6, "kib": 1024.0, "mib": 1024.0**2}
 EXAMPLES = "wait(3:17)=0, compute(site=solve.c:41)*0.5, length(name=MPI_Send)*2, balance(step=2), latency=5us, network=my.toml"
 
 
@@ -155,7 +156,8 @@ def _parameter(text: str, name: str, value: str, known: Iterable[str] = PARAMETE
         position = text.find(name) + 1
         found = f"{text!r}: at character {position}, no parameter {name!r}. {did_you_mean(word, known)}"
         raise UsageError(found, hint=f"Such as {EXAMPLES}.")
-    return PARAMETERS[word], _quantity(text, text.find(value, text.find(name) + len(name)) + 1, value)
+    position = text.find(value, text.find(name) + len(name)) + 1
+    return PARAMETERS[word], _quantity(text, position, value, in_bytes=PARAMETERS[word].endswith("_bytes"))
 
 
 def read_timing(network: str, timing: Timing, **parameters: float) -> Timing:
@@ -192,12 +194,14 @@ def read_timing(network: str, timing: Timing, **parameters: float) -> Timing:
     return dataclasses.replace(timing, preset=preset, parameters=measured.replace(**parameters))
 
 
-def _quantity(text: str, position: int, value: str) -> float:
-    """A number with or without a unit: ``5us``, ``16 KiB``, ``2e-9``."""
+def _quantity(text: str, position: int, value: str, *, in_bytes: bool) -> float:
+    """Seconds or bytes, with or without a unit: ``5us``, ``16 KiB``, ``2e-9``."""
+    units, such_as = (BYTES, "16KiB") if in_bytes else (PER_SECOND, "5us")
     found = re.fullmatch(r"([0-9.]+(?:[eE][-+]?\d+)?)\s*([A-Za-z]*)", value)
-    if found is None or found[2].lower() not in UNITS:
-        raise UsageError(f"{text!r}: at character {position}, got {value!r}, expected a number with a unit such as 5us or 16KiB")
-    return _number(text, position, found[1]) * UNITS[found[2].lower()]
+    if found is None or found[2].lower() not in units:
+        raise UsageError(f"{text!r}: at character {position}, got {value!r}, expected a number with a unit such as {such_as}")
+    number, unit = _number(text, position, found[1]), units[found[2].lower()]
+    return number * unit if in_bytes else number / unit
 
 
 def _number(text: str, position: int, word: str) -> float:

@@ -44,6 +44,7 @@ def test_edits_are_read(text: str, expected: Edit) -> None:
         ("balance(compute, step=5:2)", "at character 17, got step '5:2'"),
         ("latancy=5us", "no parameter 'latancy'.*latency"),
         ("latency=5lightyears", "at character 9, got '5lightyears', expected a number with a unit"),
+        ("latency=5KiB", "at character 9, got '5KiB', expected a number with a unit such as 5us"),
         ("network=nowhere", "no network 'nowhere': neither a file nor a preset"),
         ("hello", "expected WHAT"),
         ("", "expected WHAT"),

@@ -1,0 +1,66 @@
+"""``mlperf trace import``, ``export`` and ``check``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from stepped_programs import binary_swap
+
+from mlperf.cli.main import main
+from mlperf.traces.readers.registry import read_trace
+from mlperf.traces.writers.alog import write_alog
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    write_alog(binary_swap(), tmp_path / "run.alog")
+    return tmp_path / "run.alog"
+
+
+def run(*arguments: object) -> object:
+    """The exit code of a command."""
+    with pytest.raises(SystemExit) as left:
+        main(["trace", *map(str, arguments)])
+    return left.value.code
+
+
+def test_a_trace_is_stored_and_read_again(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("import", trace, "-o", tmp_path / "run.npz", "--json") == 0
+    told = json.loads(capsys.readouterr().out)["result"]
+    assert (told["file_format"], told["n_ranks"]) == ("store", 8)
+    assert read_trace(tmp_path / "run.npz").match.tolist() == read_trace(trace).match.tolist()
+
+
+def test_a_name_tells_the_format(trace: Path, tmp_path: Path) -> None:
+    assert run("export", trace, "-o", tmp_path / "run.goal") == 0
+    assert (tmp_path / "run.goal").read_text(encoding="utf-8").startswith("num_ranks 8")
+    assert run("export", trace, "--to", "csv", "-o", tmp_path / "run.table") == 0
+    assert (tmp_path / "run.table").read_text(encoding="utf-8").startswith("start_ns,")
+
+
+def test_check_counts_and_answers(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check", trace) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("alog run.alog: 72 events of 8 ranks")
+    assert "24 messages matched; nothing wrong" in told
+
+
+def test_a_cut_trace_is_refused_unless_told(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without one receive its send has no partner."""
+    lines = trace.read_text(encoding="utf-8").splitlines(keepends=True)
+    cut = next(place for place, line in enumerate(lines) if line.startswith("-102 3 "))
+    trace.write_text("".join(lines[:cut] + lines[cut + 1 :]), encoding="utf-8")
+    assert run("check", trace) == 3
+    assert "1 of 47 sends and receives have no partner" in capsys.readouterr().err
+    assert run("check", trace, "--drop-unmatched") == 0
+    assert "1 end without a partner" in capsys.readouterr().out
+
+
+def test_what_no_format_is_called(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("export", trace, "-o", tmp_path / "run.xyz") == 2
+    assert "no format's files are called *.xyz" in capsys.readouterr().err
+    (tmp_path / "x").write_text("hello", encoding="utf-8")
+    assert run("check", tmp_path / "x") == 3
+    assert "is of no known format" in capsys.readouterr().err
