@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,9 @@ assume_option = click.option(
     multiple=True,
     metavar="CHANGE",
     help="A change, such as 'wait(3:17)=0', 'balance(step=2)', 'compute(site=solve.c)*0.5', 'latency=5us'; may be repeated.",
+)
+drawing_option = click.option(
+    "--plot", "plot_path", metavar="FILE", type=NEW_FILE, help="Draw the run, and the changed one, into FILE (.svg, .png, .pdf)."
 )
 write_option = click.option("--write-trace", type=NEW_FILE, help="Write the run as it would be: .alog, .npz, .csv.")
 
@@ -68,6 +71,16 @@ def read_edits(run: Replay, assumptions: tuple[str, ...]) -> list[Edit]:
     return [read_edit(text, run.timing) for text in assumptions]
 
 
+def draw(run: Replay, edits: Sequence[Edit], path: Path | None, show: Show) -> None:
+    """Draw the run, changed and not, with its domino path, where that was asked for."""
+    if path is not None:
+        from mlperf.report.traces.run_timelines import write_timeline_figure
+        from mlperf.traces.whatif.timeline import run_timeline
+
+        write_timeline_figure(run_timeline(run, edits), path)
+        show.note(f"figure written to {path}")
+
+
 @click.command(
     epilog="""\b
 Examples:
@@ -106,28 +119,31 @@ Examples:
 @run_options
 @assume_option
 @click.option("--top", type=click.IntRange(min=1), default=20, help="Changes to list.")
-@plot_option
+@drawing_option
 @output_options
-def whatif(assumptions: tuple[str, ...], top: int, show: Show, **options: Any) -> None:
+def whatif(assumptions: tuple[str, ...], top: int, plot_path: Path | None, show: Show, **options: Any) -> None:
     """Predict the run after one change or several; without --assume, try every single change and rank them."""
     from mlperf.traces.whatif.assumed import assume
     from mlperf.traces.whatif.ranking import rank_changes
 
     run = read_run(**options)
     edits = read_edits(run, assumptions)
+    draw(run, edits, plot_path, show)
     show(assume(run, edits) if edits else rank_changes(run, top))
 
 
 @click.command(epilog="Example: mlperf trace domino run.alog --plot dominoes.svg")
 @run_options
 @click.option("--paths", "max_paths", type=click.IntRange(min=1, max=1000), default=4, help="Equally good paths to list.")
-@plot_option
+@drawing_option
 @output_options
-def domino(max_paths: int, show: Show, **options: Any) -> None:
+def domino(max_paths: int, plot_path: Path | None, show: Show, **options: Any) -> None:
     """Follow domino paths: waits whose removal lets others fall. Pushing the first shortens the run most."""
     from mlperf.traces.whatif.dominoes import find_dominoes
 
-    show(find_dominoes(read_run(**options), max_paths))
+    run = read_run(**options)
+    draw(run, [], plot_path, show)
+    show(find_dominoes(run, max_paths))
 
 
 @click.command(epilog="Example: mlperf trace balance run.alog --region PRGN")

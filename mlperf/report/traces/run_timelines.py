@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlperf.report.figures.figures import new_figure, style
+from mlperf.report.figures.figures import new_figure, save_figure, style
 from mlperf.report.figures.html import Picture, write_page
 from mlperf.report.text.answer import Answer
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit
@@ -30,7 +30,8 @@ BAR = 0.7
 def timeline_figure(found: RunTimeline) -> Figure:
     """One panel a run, on one time axis."""
     runs = list(dict.fromkeys(found.bars["run"])) or ["before"]
-    last_s = float(found.bars["end_s"].max()) if len(found.bars) else 1.0
+    last_s = max(end_s(found, run) for run in runs)
+    first_s = min(0.0, float(found.bars["begin_s"].min())) if len(found.bars) else 0.0
     unit = best_unit([last_s], TIME_UNITS_S, "s")
     scale = TIME_UNITS_S[unit]
     with style():
@@ -39,12 +40,17 @@ def timeline_figure(found: RunTimeline) -> Figure:
         panels = figure.subplots(len(runs), 1, sharex=True, squeeze=False)[:, 0]
         for axes, run in zip(panels, runs, strict=True):
             _draw(axes, found, run, scale)
-            axes.set(ylabel="rank", ylim=(found.n_ranks - 0.4, -0.6), xlim=(0.0, last_s / scale))
+            axes.set(ylabel="rank", ylim=(found.n_ranks - 0.4, -0.6), xlim=(first_s / scale, 1.01 * last_s / scale))
             axes.set_title(_title(found, run, len(runs)), loc="left")
         panels[-1].set_xlabel(unit)
-        handles = _handles(len(found.dominoes) > 0)
+        handles = _handles(found)
         figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
+
+
+def end_s(found: RunTimeline, run: str) -> float:
+    """T of the run before or after, seconds."""
+    return found.validation.replayed_s if run == "before" or found.assumed is None else found.assumed.time_s
 
 
 def _title(found: RunTimeline, run: str, n_runs: int) -> str:
@@ -62,6 +68,7 @@ def _draw(axes: Axes, found: RunTimeline, run: str, scale: float) -> None:
         if len(some):
             width = (some["end_s"] - some["begin_s"]) / scale
             axes.barh(some["rank"], width, left=some["begin_s"] / scale, height=BAR, color=colour, linewidth=0)
+    axes.axvline(end_s(found, run) / scale, color=DOMINO, linewidth=0.9, linestyle=":")
     arrows = found.arrows[found.arrows["run"] == run]
     if len(arrows) <= MOST_ARROWS:
         times = arrows[["from_s", "to_s"]].to_numpy().T / scale
@@ -79,13 +86,16 @@ def _draw_dominoes(axes: Axes, dominoes: pd.DataFrame, scale: float) -> None:
         axes.text(at, rank, str(number), ha="center", va="center", fontsize=7, zorder=6)
 
 
-def _handles(has_dominoes: bool) -> list[Artist]:
-    """What the colours mean."""
+def _handles(found: RunTimeline) -> list[Artist]:
+    """What the colours mean, of those that there are."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    handles: list[Artist] = [Patch(color=colour, label=LABELS[what]) for what, colour in COLOURS.items()]
-    if has_dominoes:
+    there = set(found.bars["what"])
+    handles: list[Artist] = [Patch(color=colour, label=LABELS[what]) for what, colour in COLOURS.items() if what in there]
+    handles.append(Patch(facecolor="white", edgecolor=ARROW, linewidth=0.5, label="computation"))
+    handles.append(Line2D([], [], color=DOMINO, linestyle=":", label="end of the run"))
+    if len(found.dominoes):
         handles.append(Line2D([], [], color=DOMINO, linestyle="--", marker="o", markerfacecolor="white", label="domino path"))
     return handles
 
@@ -102,6 +112,11 @@ def timeline_sections(found: RunTimeline) -> tuple[Section, ...]:
 def timeline_answer(found: RunTimeline) -> Answer:
     """Before, and after if something was assumed."""
     return validation_answer(found.validation) if found.assumed is None else assumed_answer(found.assumed)
+
+
+def write_timeline_figure(found: RunTimeline, path: Path) -> None:
+    """The drawing alone (.svg, .png or .pdf)."""
+    save_figure(timeline_figure(found), path)
 
 
 def write_timeline_page(found: RunTimeline, path: Path) -> None:

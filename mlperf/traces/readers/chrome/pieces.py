@@ -9,7 +9,7 @@ from pathlib import Path
 from mlperf.core.errors import DataError
 from mlperf.traces.readers.content import GZIP_MAGIC
 
-PIECE_BYTES = 1 << 21
+PIECE_BYTES = 1 << 18
 GZIP_WINDOW = 31
 
 
