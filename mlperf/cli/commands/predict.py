@@ -55,6 +55,7 @@ Examples:
   mlperf predict counters-model.json --cnn alexnet --machine kfc --dataset-size 1281167 --subbatch 4 --profile-run
   mlperf predict --system data-parallel --cnn resnet50 --machine dgx-h100 --dataset-size 1281167 --nodes 1,2,4 --subbatch 32
   mlperf predict steps-model.json --nodes 1:16 --gpus-per-node 8 --subbatch 32
+  mlperf predict constants.json --rows plans.csv --cnn mine.toml
   mlperf predict table-model.json --rows new.csv
   mlperf predict table-model.json --rows new.csv -o predicted.csv --by network
   mlperf predict table-model.json --rows new-nests.csv --join new-counts.csv --on kernel
@@ -163,7 +164,7 @@ def predict_fitted_rows(
         asked: Any = fitted_grid(model, {**sizes, **settings})
     else:
         asked = rows
-    found = predict_fitted(model, asked, options["level"], strict=options["strict"])
+    found = predict_fitted(model, asked, options["level"], strict=options["strict"], cnns=request.cnns)
     if output is not None:
         write_text_whole(output, found.to_frame().to_csv(index=False))
         show.note(f"{len(found.rows):,} rows written to {output}")

@@ -31,7 +31,7 @@ def list_methods(ctx: click.Context, _: click.Parameter, value: str | None) -> s
     return ctx.exit()
 
 
-SYSTEM_OPTIONS = ("component", "factors", "apart", "features")
+SYSTEM_OPTIONS = ("component", "factors", "apart", "features", "exchange", "latency_s", "bytes_per_s")
 CAMPAIGN_OPTIONS = ("backend", "leave_out", "characteristics", "counters", "runs", "repeats")
 
 
@@ -46,6 +46,8 @@ Examples:
   mlperf train times.csv --join nests.csv --join counts.csv --on kernel --target time_s -o model.json
   mlperf train steps.csv --system data-parallel --factor device -o model.json
   mlperf train speeds.csv --system parameter-server -o model.json
+  mlperf train runs.csv --system data-parallel --exchange exchange.csv --apart mode -o parts.json
+  mlperf train constants/ --system model-parallel --latency 5e-6 --bandwidth 6e9 -o constants.json
   mlperf train allreduce.csv --system data-parallel --component exchange -o exchange.json
   mlperf train quality/ --target-accuracy 0.9 -o quality.json
   mlperf train times.csv --target time_ms --formula 'time_ms ~ a * b + poly(c, 2)' --noise absolute -o model.json
@@ -121,6 +123,17 @@ Examples:
 @click.option(
     "--feature", "features", metavar="COLUMN", multiple=True, help="With --system parameter-server: what makes up the service time."
 )
+@click.option(
+    "--exchange",
+    type=OLD_FILE,
+    help="With --system data-parallel: isolated exchanges (CSV); the measured parts of the steps in SOURCE are then fitted apart.",
+)
+@click.option(
+    "--latency", "latency_s", type=float, metavar="SECONDS", help="With --system model-parallel: of the network, if not measured."
+)
+@click.option(
+    "--bandwidth", "bytes_per_s", type=float, metavar="BYTES/S", help="With --system model-parallel: of the network, likewise."
+)
 @join_options
 @seed_option
 @jobs_option
@@ -165,7 +178,7 @@ def system_model(source: str, system: str, target: str | None, options: dict[str
 
     foreign = [name for name in (*TABLE_OPTIONS, *CAMPAIGN_OPTIONS) if name != "groups"]
     refuse(tuple(foreign), options, f"SOURCE is a table of runs (--system {system})")
-    names = ("component", "groups", "factors", "apart", "features", "seed")
+    names = ("component", "groups", "factors", "apart", "features", "exchange", "latency_s", "bytes_per_s", "seed")
     return train_for_system(source, system, target=target, **{name: options[name] for name in names})
 
 

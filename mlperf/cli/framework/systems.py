@@ -8,7 +8,7 @@ from typing import Any
 from mlperf.core.errors import UsageError
 
 SPRINT = "sprint"
-FITTED = ("mlperf-system-fit", "mlperf-servers")
+FITTED = ("mlperf-system-fit", "mlperf-servers", "mlperf-step-parts", "mlperf-constants")
 """Kinds of models of systems that were fitted to tables of their own."""
 
 Settings = tuple[tuple[str, tuple[float, ...]], ...]
@@ -16,10 +16,12 @@ Settings = tuple[tuple[str, tuple[float, ...]], ...]
 
 def is_fitted(model: Any) -> bool:
     """Whether a model is of a system's own table, not of a campaign or of any table."""
+    from mlperf.training.systems.constants_model import ConstantsModel
+    from mlperf.training.systems.parts_model import PartsModel
     from mlperf.training.systems.server_model import ServerModel
     from mlperf.training.systems.system_fit import SystemFit
 
-    return isinstance(model, (ServerModel, SystemFit))
+    return isinstance(model, (ServerModel, SystemFit, PartsModel, ConstantsModel))
 
 
 def digests_of(model: Any) -> dict[str, str]:

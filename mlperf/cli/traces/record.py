@@ -42,8 +42,8 @@ command_exit_code, and the program's output goes to stderr.
 @click.option("--mpicc", metavar="COMMAND", help="Compiler of the program's MPI, for --build.  [default: mpicc]")
 @click.option("--library", type=OLD_FILE, help="The recorder.  [default: MLPERF_RECORDER, ./libmlperf_record.so]")
 @click.option("--proxy", is_flag=True, help="The program wraps its communicators: no library.")
-@click.option("--region", default="", help="Record only inside this parallel region.")
-@click.option("--iterations", default="", metavar="A:B", help="Only passes A to B - 1 of the region, from 0.")
+@click.option("--region", default="", show_default=False, help="Record only inside this parallel region.")
+@click.option("--iterations", default="", show_default=False, metavar="A:B", help="Only passes A to B - 1 of the region, from 0.")
 @click.option("--paused", is_flag=True, help="Record nothing until MPI_Pcontrol(1).")
 @click.option("--profile", is_flag=True, help="Count calls in a first run, record the hot region in a second.")
 @output_options

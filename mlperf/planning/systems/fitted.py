@@ -17,12 +17,18 @@ from mlperf.core.shown import Shown
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.compare import Comparison, comparison, with_errors
+from mlperf.planning.partition.given_plans import predict_plans
+from mlperf.specs.network.cnn import CnnSpec
+from mlperf.training.systems.constants_model import ConstantsModel
+from mlperf.training.systems.parts_model import PartsModel
 from mlperf.training.systems.server_fit import updates_per_s
 from mlperf.training.systems.server_model import ServerModel
 from mlperf.training.systems.system_fit import SystemFit
 from mlperf.training.systems.train_system import SECONDS, numbers_of, step_column
 
-STEP, UPDATES = "step_s", "updates_per_s"
+STEP, UPDATES, PERIOD = "step_s", "updates_per_s", "period_s"
+SECONDS_OF = (STEP, PERIOD)
+Fitted = SystemFit | ServerModel | PartsModel | ConstantsModel
 SERVER_SIZES = ("n_workers", "n_servers")
 
 
@@ -35,7 +41,8 @@ class FittedRows(Shown):
     system : str
         Its name.
     target : str
-        ``step_s`` (seconds of a step), or ``updates_per_s`` (of all workers).
+        ``step_s`` (seconds of a step), ``period_s`` (from a mini-batch of a replica to the next), or ``updates_per_s`` (of all
+        workers).
     rows : DataFrame
         What was asked about.
     predicted : array, shape (n_rows,)
@@ -61,12 +68,14 @@ class FittedRows(Shown):
 
     @property
     def fastest(self) -> int:
-        """Row with the shortest step, or the most updates."""
+        """Row with the shortest step, the most updates, or the most samples a second."""
+        if self.target == PERIOD:
+            return int(np.argmax(self.further["samples_per_s"].to_numpy(float)))
         return int(np.argmin(self.predicted) if self.target == STEP else np.argmax(self.predicted))
 
     def to_frame(self) -> pd.DataFrame:
         """The rows with the prediction, its bounds, what else is known, and the domain flag."""
-        stem, unit = (self.target[:-2], "_s") if self.target == STEP else (self.target, "")
+        stem, unit = (self.target[:-2], "_s") if self.target in SECONDS_OF else (self.target, "")
         own = [name for name in self.rows if name not in (self.target, *self.further.columns)]
         told: dict[str, Any] = {
             f"predicted_{self.target}": self.predicted,
@@ -80,9 +89,9 @@ class FittedRows(Shown):
 
 
 def predict_fitted(
-    model: SystemFit | ServerModel, rows: pd.DataFrame | str | Path, level: float = 0.95, *, strict: bool = False
+    model: Fitted, rows: pd.DataFrame | str | Path, level: float = 0.95, *, strict: bool = False, cnns: Sequence[CnnSpec] = ()
 ) -> FittedRows:
-    """Predict rows with the columns of the training.
+    """Predict rows with the columns of the training; of a machine's constants, rows of plans of ``cnns``.
 
     Raises
     ------
@@ -92,7 +101,9 @@ def predict_fitted(
         With ``strict``, a row outside of what was measured.
     """
     frame = rows if isinstance(rows, pd.DataFrame) else read_fitted_rows(model, rows)
-    if isinstance(model, ServerModel):
+    if isinstance(model, ConstantsModel):
+        found = _plans(model, frame, cnns, level)
+    elif isinstance(model, ServerModel):
         speeds = model.predict(frame, level)
         names = ("step_s", "mean_staleness", "wait_s", "utilisation", "saturation_workers")
         further = pd.DataFrame({name: getattr(speeds, name) for name in names})
@@ -111,18 +122,35 @@ def predict_fitted(
     return found
 
 
-def read_fitted_rows(model: SystemFit | ServerModel, path: str | Path) -> pd.DataFrame:
+def _plans(model: ConstantsModel, frame: pd.DataFrame, cnns: Sequence[CnnSpec], level: float) -> FittedRows:
+    found = predict_plans(model, frame, cnns, level)
+    single = (found.further["n_workers"] == 1) & (found.further["sync_s"] == 0.0)
+    known = single.to_numpy() | (model.constants.source == "measured")
+    reason = tuple("" if inside else f"the network is {model.constants.source}, not measured" for inside in known)
+    return FittedRows("model-parallel", PERIOD, frame, found.period_s, found.interval, found.further, known, reason)
+
+
+def labels_of(model: Fitted) -> tuple[str, ...]:
+    """Columns of rows that name things, even where the names look like numbers."""
+    if isinstance(model, ConstantsModel):
+        return ("cnn", "plan", "exchange")
+    if isinstance(model, PartsModel):
+        return ("cnn", *model.apart)
+    return tuple(model.group_columns) if isinstance(model, ServerModel) else (*model.factors, *model.apart)
+
+
+def read_fitted_rows(model: Fitted, path: str | Path) -> pd.DataFrame:
     """Rows of a file; columns that name things stay text."""
-    labels = list(model.group_columns if isinstance(model, ServerModel) else (*model.factors, *model.apart))
+    labels = list(labels_of(model))
     return read_any_table(path, others="keep", columns=labels, categorical=labels, duplicates="keep")
 
 
-def fitted_grid(model: SystemFit | ServerModel, sizes: Mapping[str, Sequence[float] | None]) -> pd.DataFrame:
+def fitted_grid(model: Fitted, sizes: Mapping[str, Sequence[float] | None]) -> pd.DataFrame:
     """Every combination of sizes as rows to predict; columns that were the same in all training rows keep that value.
 
     Parameters
     ----------
-    model : SystemFit or ServerModel
+    model : Fitted
         What will be asked.
     sizes : mapping of str to sequence
         Values by column; None where nothing was said.
@@ -133,7 +161,7 @@ def fitted_grid(model: SystemFit | ServerModel, sizes: Mapping[str, Sequence[flo
         A column with several training values was given none, or the model has levels that must be named in rows.
     """
     known = {name: list(values) for name, values in sizes.items() if values is not None}
-    labels = model.group_columns if isinstance(model, ServerModel) else (*model.factors, *model.apart)
+    labels = labels_of(model)
     if labels:
         hint = "Write the configurations as rows of a file: --rows configurations.csv."
         raise UsageError(f"got no {labels[0]}, which the model tells apart", hint=hint)
@@ -165,8 +193,10 @@ def derived_from(known: Mapping[str, Sequence[float]]) -> frozenset[str]:
     return frozenset(found)
 
 
-def compare_fitted(model: SystemFit | ServerModel, rows: pd.DataFrame | str | Path, level: float = 0.95) -> Comparison:
-    """Set predictions beside the measured steps, or speeds, of rows.
+def compare_fitted(
+    model: Fitted, rows: pd.DataFrame | str | Path, level: float = 0.95, *, cnns: Sequence[CnnSpec] = ()
+) -> Comparison:
+    """Set predictions beside the measured steps, periods or speeds of rows.
 
     Raises
     ------
@@ -175,16 +205,16 @@ def compare_fitted(model: SystemFit | ServerModel, rows: pd.DataFrame | str | Pa
     """
     frame = rows if isinstance(rows, pd.DataFrame) else read_fitted_rows(model, rows)
     place = "rows" if isinstance(rows, pd.DataFrame) else str(rows)
-    found = predict_fitted(model, frame, level)
+    found = predict_fitted(model, frame, level, cnns=cnns)
     if isinstance(model, ServerModel):
         measured = updates_per_s(frame)
     else:
-        name = step_column(frame, None, place)
+        name = step_column(frame, PERIOD if isinstance(model, ConstantsModel) else None, place)
         unit = next(factor for end, factor in SECONDS.items() if name.endswith(end))
         measured = unit * numbers_of(frame, name)
     if not (np.isfinite(measured) & (measured > 0.0)).all():
         raise DataError("expected times above 0", place=place)
-    keys = [name for name in ("n_nodes", "n_gpus", "n_gpus_per_node", "n_workers", "subbatch_size") if name in frame]
+    keys = [name for name in ("cnn", "plan", "n_replicas", "n_servers", "exchange", "n_nodes", "n_gpus", "n_gpus_per_node", "n_workers", "subbatch_size") if name in frame]
     table = frame[keys].assign(
         quantity=found.target,
         measured=measured,

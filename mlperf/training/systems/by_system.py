@@ -11,6 +11,8 @@ from mlperf.core.provenance import provenance
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.training.collectives.exchange_model import ExchangeModel
 from mlperf.training.collectives.train_exchange import train_exchange
+from mlperf.training.systems.constants_model import ConstantsModel, train_constants
+from mlperf.training.systems.parts_model import PartsModel, train_parts
 from mlperf.training.systems.server_fit import fit_servers
 from mlperf.training.systems.server_model import ServerModel
 from mlperf.training.systems.step_terms import ALL as SYNCHRONOUS
@@ -18,7 +20,8 @@ from mlperf.training.systems.system_fit import SystemFit
 from mlperf.training.systems.train_system import train_system
 
 SERVERS, EXCHANGE = "parameter-server", "exchange"
-TRAINED = (*SYNCHRONOUS, SERVERS)
+MODEL_PARALLEL, DATA_PARALLEL = "model-parallel", "data-parallel"
+TRAINED = (*SYNCHRONOUS, SERVERS, MODEL_PARALLEL)
 LABELS = ("cnn", "network", "model", "device", "operation")
 """Columns that name things even where the names look like numbers."""
 
@@ -33,15 +36,19 @@ def train_for_system(
     factors: Sequence[str] = (),
     apart: Sequence[str] = (),
     features: Sequence[str] = (),
+    exchange: str | Path | None = None,
+    latency_s: float | None = None,
+    bytes_per_s: float | None = None,
     seed: int = 0,
-) -> SystemFit | ServerModel | ExchangeModel:
-    """Train a system, or its exchange, on a table of one's own runs.
+) -> SystemFit | ServerModel | ExchangeModel | PartsModel | ConstantsModel:
+    """Train a system, or its exchange, on a table of one's own runs; model parallelism on the constants of a machine.
 
     Parameters
     ----------
     source : str or Path
         A CSV file. Synchronous systems: one row a step (see `mlperf.training.systems.train_system.train_system`);
-        ``parameter-server``: one row a speed (see `mlperf.training.systems.server_fit.fit_servers`).
+        ``parameter-server``: one row a speed (see `mlperf.training.systems.server_fit.fit_servers`). ``model-parallel``: the folder
+        of ``mlperf collect canonical`` (see `mlperf.training.systems.constants_model.train_constants`).
     system : str
         One of `TRAINED`.
     component : {"exchange"}, optional
@@ -52,6 +59,11 @@ def train_for_system(
         As of `train_system`; ``apart`` are the groups of `fit_servers`.
     features : sequence of str
         As of `fit_servers`.
+    exchange : str or Path, optional
+        ``data-parallel``: isolated exchanges beside runs whose parts were measured; parts are then fitted apart (see
+        `mlperf.training.systems.parts_model.train_parts`).
+    latency_s, bytes_per_s : float, optional
+        ``model-parallel``: of the network, where it was not measured.
     seed : int
         Of folds.
 
@@ -67,6 +79,17 @@ def train_for_system(
     if system not in TRAINED:
         hint = "sprint is trained on a campaign: mlperf train CAMPAIGN; others are predicted from the model of one."
         raise UsageError(f"got system {system!r}, expected one of {', '.join(TRAINED)} to train on a table", hint=hint)
+    own = {"groups": groups, "factors": factors, "apart": apart, "features": features, "target": target}
+    if system == MODEL_PARALLEL:
+        _refuse({**own, "component": component, "exchange": exchange}, system)
+        return train_constants(source, latency_s=latency_s, bytes_per_s=bytes_per_s, seed=seed)
+    _refuse({"latency": latency_s, "bandwidth": bytes_per_s}, system)
+    if exchange is not None:
+        if system != DATA_PARALLEL or component is not None:
+            hint = "With --component exchange SOURCE itself holds the exchanges."
+            raise UsageError(f"got exchange with {component or system}, expected {DATA_PARALLEL} and its steps", hint=hint)
+        _refuse({name: value for name, value in own.items() if name != "apart"}, "a model of measured parts")
+        return train_parts(source, exchange, apart=apart, seed=seed)
     labels = tuple(dict.fromkeys((*factors, *apart, *([groups] if groups else []))))
     rows = read_any_table(source, others="keep", columns=list(labels), categorical=list(labels), duplicates="keep")
     if component == EXCHANGE:

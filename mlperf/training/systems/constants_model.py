@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -95,4 +96,9 @@ def train_constants(
     """
     fit = fit_constants(folder, seed=seed)
     found = machine_constants(fit, Path(folder).resolve().name, latency_s=latency_s, bytes_per_s=bytes_per_s)
-    return ConstantsModel(found, fit.table, fit.errors.reset_index(drop=True), provenance(data_sha256={}, seed=seed))
+    return ConstantsModel(found, fit.table, fit.errors.reset_index(drop=True), provenance(data_sha256=_digests(Path(folder)), seed=seed))
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    found = (folder / name for name in ("canonical.csv", "network.csv"))
+    return {path.name: sha256(path.read_bytes()).hexdigest() for path in found if path.exists()}

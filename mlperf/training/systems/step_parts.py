@@ -1,4 +1,4 @@
-"""Synchronous steps through public functions alone: components and exchange trained, the system's equations solved."""
+"""Synchronous steps from their parts: components and exchange trained apart, the system's equations solved."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
+from mlperf.core.json_fields import Fields
+from mlperf.models.storage.store import ENVELOPE
 from mlperf.systems.registry import find_system
 from mlperf.training.collectives.exchange_model import ExchangeModel
 from mlperf.training.collectives.train_exchange import train_exchange
@@ -44,6 +46,17 @@ class TrainedComponent:
         """Seconds, shape (n_runs,)."""
         return self.together.predict(_with_alone(runs, self.alone))
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        return {"alone": {cnn: model.to_dict() for cnn, model in self.alone.items()}, "together": self.together.to_dict()}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> TrainedComponent:
+        """The component again; raises DataError with the JSON path of what is wrong."""
+        with Fields(document, path) as fields:
+            alone = {str(cnn): _table_model(each, f"{path}.alone.{cnn}") for cnn, each in fields.raw("alone").items()}
+            return cls(alone, _table_model(fields.raw("together"), f"{path}.together"))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComposedSteps:
@@ -63,6 +76,24 @@ class ComposedSteps:
     components: Mapping[str, TrainedComponent]
     exchange: ExchangeModel
     excess_s_per_byte: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types."""
+        components = {name: model.to_dict() for name, model in self.components.items()}
+        return {"components": components, "exchange": self.exchange.to_dict(), "excess_s_per_byte": self.excess_s_per_byte}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> ComposedSteps:
+        """The components again; raises DataError with the JSON path of what is wrong."""
+        with Fields(document, path) as fields:
+            found = fields.raw("components")
+            if not isinstance(found, Mapping) or set(found) != set(COMPONENTS):
+                raise DataError(f"got {found!r:.60}, expected {', '.join(COMPONENTS)}", place=f"{path}.components")
+            return cls(
+                {name: TrainedComponent.from_dict(found[name], f"{path}.components.{name}") for name in COMPONENTS},
+                ExchangeModel.from_dict(fields.raw("exchange"), f"{path}.exchange"),
+                fields.number("excess_s_per_byte", lower=0.0),
+            )
 
     def predict(self, runs: pd.DataFrame) -> pd.DataFrame:
         """Steps of configurations.
@@ -129,6 +160,12 @@ def isolated_s(model: ExchangeModel, runs: pd.DataFrame) -> FloatArray:
     """Isolated exchange of each run, seconds."""
     n_gpus = (runs["n_nodes"] * runs["n_gpus_per_node"]).to_numpy(float)
     return model.predict(n_gpus, runs["size_bytes"].to_numpy(float), runs["n_nodes"].to_numpy(float))
+
+
+def _table_model(document: Any, path: str) -> TableModel:
+    if not isinstance(document, Mapping):
+        raise DataError(f"got {document!r:.60}, expected a model of a table", place=path)
+    return TableModel.from_dict({name: value for name, value in document.items() if name not in ENVELOPE}, path)
 
 
 def _with_alone(runs: pd.DataFrame, alone: Mapping[str, TableModel]) -> pd.DataFrame:

@@ -101,3 +101,24 @@ def test_what_is_wrong_is_said(
 def test_no_region_of_that_name(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("balance", trace, "--region", "PRG") == 2
     assert "no region 'PRG'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("command", "assumed"), [("domino", ()), ("whatif", ()), ("whatif", ("--assume", "balance(step=1)"))])
+def test_answers_are_drawn_as_the_run_they_speak_of(command: str, assumed: tuple[str, ...], trace: Path, tmp_path: Path) -> None:
+    drawing = tmp_path / "run.svg"
+    assert run(command, trace, *assumed, "--plot", drawing) == 0
+    assert ("under the assumptions" in drawing.read_text(encoding="utf-8")) == bool(assumed)
+    assert "domino path" in drawing.read_text(encoding="utf-8")
+
+
+def test_a_preset_with_its_parameters(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    network = "protocol(latency=9us, overhead=2us, gap-per-byte=3ns, eager-limit=4KiB)"
+    assert run("replay", trace, "--network", network) == 0
+    assert "network protocol (L 9 us, o 2 us, G 3 ns/B, S 4096 B)" in capsys.readouterr().out
+
+
+def test_without_a_network_lengths_are_said_to_change_nothing(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("whatif", trace, "--assume", "length()*0") == 0
+    assert "No network was named" in capsys.readouterr().out
+    assert run("whatif", trace, "--assume", "network=perwiz-myrinet") == 2
+    assert "Say --network as well" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +14,11 @@ from mlperf.core.errors import UsageError
 from mlperf.traces.events.kinds import Flag, Kind
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.recorded import read_recorded
+from mlperf.traces.readers.registry import read_trace
 from mlperf.traces.recording.recorded import Recorded
 from mlperf.traces.recording.run import RecordRequest, library_of, record
 
-from .conftest import line_of
+from .conftest import MPIEXEC, line_of
 
 N_RANKS, N_TURNS = 4, 5
 Run = Callable[..., tuple[Recorded, Path]]
@@ -195,3 +197,36 @@ def test_a_command_without_ranks_says_so(tmp_path: Path, library: Path) -> None:
     found = record(RecordRequest(("true",), tmp_path / "run", library=library))
     assert (found.command_exit_code, found.n_events) == (0, 0)
     assert any("No rank wrote" in note for note in found.notes)
+
+
+PROGRAM = """
+import numpy as np
+from mpi4py import MPI
+
+comm = MPI.COMM_WORLD
+rank, size = comm.Get_rank(), comm.Get_size()
+out, into = np.zeros(100), np.zeros(100 * size)
+comm.Sendrecv(out, (rank + 1) % size, 5, into[:100], (rank - 1) % size, 5)
+request = comm.Irecv(into[:100], (rank - 1) % size, 6)
+comm.Send(out[:10], (rank + 1) % size, 6)
+request.Wait()
+comm.Allgather(out, into)
+comm.Gatherv(out, (into, [100] * size) if rank == 0 else None, 0)
+"""
+
+
+def test_functions_of_large_counts_are_recorded_too(library: Path, tmp_path: Path) -> None:
+    """mpi4py calls MPI_Send_c and its like where the library has them."""
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    command = (MPIEXEC, "-n", "3", sys.executable, str(tmp_path / "program.py"))
+    record(RecordRequest(command, tmp_path / "run", library=library))
+    table = read_trace(tmp_path / "run")
+    exchanged, posted = rows_of(table, 5, Kind.SEND, Kind.RECV), rows_of(table, 6, Kind.SEND, Kind.IRECV)
+    assert Counter(table.kind[exchanged].tolist()) == {Kind.SEND: 3, Kind.RECV: 3}
+    assert (table.flags[exchanged] & Flag.PAIRED > 0).all()
+    assert table.size_bytes[exchanged].tolist() == [800] * 6
+    assert Counter(table.kind[posted].tolist()) == {Kind.SEND: 3, Kind.IRECV: 3}
+    assert (table.match[posted] >= 0).all()
+    collective = table.of_kind(Kind.COLL)
+    assert Counter(collective.text(collective.name)) == {"MPI_Allgather": 3, "MPI_Gatherv": 3}
+    assert collective.size_bytes.tolist() == [800] * 6

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError
-from mlperf.studies.parallel.composed_steps import isolated_s, train_component, train_composed
+from mlperf.training.systems.step_parts import isolated_s, train_component, train_composed
 
 SIZES = {"a": 4e5, "b": 4e6}
 EXCESS_S_PER_BYTE = 5e-11

@@ -28,16 +28,32 @@ ARGUMENT_KEYS = (
     "Process Group Name",
     "Seq",
     "In msg nelems",
-    "Out msg nelems",
     "dtype",
-    "Collective name",
-    "mlperf",
 )
-FIELDS = (*EVENT_KEYS, *(f"args.{key}" for key in ARGUMENT_KEYS))
+OWN_KEYS = (
+    "row",
+    "kind",
+    "rank",
+    "host",
+    "cpu",
+    "name2",
+    "site",
+    "size_bytes",
+    "weight_ns",
+    "peer",
+    "tag",
+    "comm",
+    "step",
+    "iteration",
+    "match",
+    "corr",
+    "flags",
+)
+"""Arguments that our own writer adds, so that nothing of a table is lost."""
+FIELDS = (*EVENT_KEYS, *(f"args.{key}" for key in (*ARGUMENT_KEYS, *OWN_KEYS)))
 """What of an event is looked at, in the order of the columns of `Found`; everything else is skipped."""
 
 MORE, ENDED, BROKEN = 0, 1, 2
-ARGS = b"args"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +102,7 @@ def _key_table(*groups: Sequence[str]) -> tuple[NDArray[np.uint8], IntArray, Int
     return np.frombuffer(b"".join(keys), dtype=np.uint8).copy(), starts, np.cumsum([0, *map(len, groups)]).astype(np.int64)
 
 
-_KEYS = _key_table(EVENT_KEYS, ARGUMENT_KEYS)
+_KEYS = _key_table(EVENT_KEYS, (*ARGUMENT_KEYS, *OWN_KEYS))
 
 
 @jit

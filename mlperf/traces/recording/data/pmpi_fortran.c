@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define RECORDS (mr_on && mr_inside == 0)
 #define STATUS_INTS ((int)(sizeof(MPI_Status) / sizeof(MPI_Fint)) + 8)
 #define COMM(handle) PMPI_Comm_f2c(*(handle))
 #define BYTES(count, type) mr_bytes(*(count), PMPI_Type_f2c(*(type)))
@@ -49,6 +48,7 @@ static MPI_Status translated(integer status) {
         entry_##NAME(real, MR_SITE, UNPACK ARGUMENTS);                                    \
     }
 #define UNPACK(...) __VA_ARGS__
+#undef TIMED
 #define TIMED(call)           \
     mr_inside++;              \
     int64_t start = mr_now(); \

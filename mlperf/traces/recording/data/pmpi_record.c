@@ -5,16 +5,9 @@
    and put before MPI by LD_PRELOAD (mlperf trace record -- mpirun ... does it) or by linking. Blocking calls, start and end of the
    program; the rest is in pmpi_requests.c, pmpi_collectives.c and pmpi_fortran.c. */
 #include "record.h"
+#include "small_counts.h"
 
 #include <stdlib.h>
-
-#define RECORDS (mr_on && mr_inside == 0)
-#define TIMED(call)                  \
-    mr_inside++;                     \
-    int64_t start = mr_now();        \
-    int result = call;               \
-    int64_t end = mr_now();          \
-    mr_inside--
 
 static int opened;
 
@@ -62,34 +55,7 @@ int MPI_Finalize(void) {
     return PMPI_Finalize();
 }
 
-#define SENDS(NAME)                                                                                                             \
-    int MPI_##NAME(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {                          \
-        if (!RECORDS || to == MPI_PROC_NULL) return PMPI_##NAME(buffer, count, type, to, tag, comm);                            \
-        TIMED(PMPI_##NAME(buffer, count, type, to, tag, comm));                                                                 \
-        mr_message(MR_SEND, "MPI_" #NAME, start, end, mr_bytes(count, type), to, tag, comm, 0, 0, MR_SITE);                     \
-        return result;                                                                                                          \
-    }
-SENDS(Send)
-SENDS(Ssend)
-SENDS(Bsend)
-SENDS(Rsend)
-
-int MPI_Recv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status) {
-    MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
-    if (!RECORDS || from == MPI_PROC_NULL) return PMPI_Recv(buffer, count, type, from, tag, comm, status);
-    TIMED(PMPI_Recv(buffer, count, type, from, tag, comm, used));
-    mr_received("MPI_Recv", start, end, used, from, tag, comm, 0, 0, MR_SITE);
-    return result;
-}
-
-int MPI_Mrecv(void *buffer, int count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
-    MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
-    MPI_Comm comm = mr_probed_comm();
-    if (!RECORDS || *message == MPI_MESSAGE_NO_PROC || comm == MPI_COMM_NULL) return PMPI_Mrecv(buffer, count, type, message, status);
-    TIMED(PMPI_Mrecv(buffer, count, type, message, used));
-    mr_received("MPI_Mrecv", start, end, used, used->MPI_SOURCE, used->MPI_TAG, comm, 0, 0, MR_SITE);
-    return result;
-}
+#include "messages.inc"
 
 int MPI_Probe(int from, int tag, MPI_Comm comm, MPI_Status *status) {
     MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
@@ -107,34 +73,6 @@ int MPI_Mprobe(int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Statu
     if (mr_profile) mr_count_call("MPI_Mprobe", start, end, 0, MR_SITE);
     /* Kept in a profile too: the receive that follows does not name the communicator. */
     mr_probed("MPI_Mprobe", start, used, from, tag, comm, MR_SITE);
-    return result;
-}
-
-/* Both halves of a call that sends and receives have its times and one number. */
-static void both(const char *name, int64_t start, int64_t end, int64_t sent, int to, int send_tag, int from, int receive_tag,
-                 MPI_Comm comm, MPI_Status *status, uint64_t site) {
-    int is_pair = to != MPI_PROC_NULL && from != MPI_PROC_NULL, flags = is_pair ? MR_PAIRED : 0;
-    int64_t number = mr_number();
-    if (to != MPI_PROC_NULL) mr_message(MR_SEND, name, start, end, sent, to, send_tag, comm, flags, number, site);
-    if (from != MPI_PROC_NULL) mr_received(name, start, end, status, from, receive_tag, comm, flags, number, site);
-}
-
-int MPI_Sendrecv(const void *out, int n_out, MPI_Datatype out_type, int to, int send_tag, void *in, int n_in, MPI_Datatype in_type,
-                 int from, int receive_tag, MPI_Comm comm, MPI_Status *status) {
-    MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
-    if (!RECORDS)
-        return PMPI_Sendrecv(out, n_out, out_type, to, send_tag, in, n_in, in_type, from, receive_tag, comm, status);
-    TIMED(PMPI_Sendrecv(out, n_out, out_type, to, send_tag, in, n_in, in_type, from, receive_tag, comm, used));
-    both("MPI_Sendrecv", start, end, mr_bytes(n_out, out_type), to, send_tag, from, receive_tag, comm, used, MR_SITE);
-    return result;
-}
-
-int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype type, int to, int send_tag, int from, int receive_tag, MPI_Comm comm,
-                         MPI_Status *status) {
-    MPI_Status own, *used = status == MPI_STATUS_IGNORE ? &own : status;
-    if (!RECORDS) return PMPI_Sendrecv_replace(buffer, count, type, to, send_tag, from, receive_tag, comm, status);
-    TIMED(PMPI_Sendrecv_replace(buffer, count, type, to, send_tag, from, receive_tag, comm, used));
-    both("MPI_Sendrecv_replace", start, end, mr_bytes(count, type), to, send_tag, from, receive_tag, comm, used, MR_SITE);
     return result;
 }
 

@@ -1,66 +1,14 @@
 /* Calls that post messages, and those that wait for them. */
 #include "record.h"
 
+#include "small_counts.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORDS (mr_on && mr_inside == 0)
 #define FEW 64
 
-#define POSTS_SEND(NAME, PERSISTENT)                                                                                            \
-    int MPI_##NAME(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request) {    \
-        if (!RECORDS || to == MPI_PROC_NULL) return PMPI_##NAME(buffer, count, type, to, tag, comm, request);                   \
-        mr_inside++;                                                                                                            \
-        int64_t start = mr_now();                                                                                               \
-        int result = PMPI_##NAME(buffer, count, type, to, tag, comm, request);                                                  \
-        int64_t end = mr_now();                                                                                                 \
-        mr_inside--;                                                                                                            \
-        posted("MPI_" #NAME, MR_ISEND, PERSISTENT, start, end, mr_bytes(count, type), to, tag, comm, *request, MR_SITE);        \
-        return result;                                                                                                          \
-    }
-
-static void posted(const char *name, int kind, int persistent, int64_t start, int64_t end, int64_t size, int peer, int tag,
-                   MPI_Comm comm, MPI_Request request, uint64_t site) {
-    mr_lock();
-    if (persistent) {
-        mr_record first;
-        mr_comm *group = mr_find_comm(comm);
-        memset(&first, 0, sizeof first);
-        first.kind = (uint8_t)kind;
-        first.size = size;
-        first.peer = peer == MPI_ANY_SOURCE ? -1 : mr_world_rank(group, peer);
-        first.tag = tag == MPI_ANY_TAG ? -1 : tag;
-        first.comm = group ? group->id : -1;
-        first.flags = peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG ? MR_WILDCARD : 0;
-        mr_post(request, &first, kind == MR_IRECV, 1);
-    } else {
-        mr_post(request, mr_message(kind, name, start, end, size, peer, tag, comm, 0, 0, site), kind == MR_IRECV, 0);
-    }
-    mr_unlock();
-}
-
-POSTS_SEND(Isend, 0)
-POSTS_SEND(Issend, 0)
-POSTS_SEND(Ibsend, 0)
-POSTS_SEND(Irsend, 0)
-POSTS_SEND(Send_init, 1)
-POSTS_SEND(Ssend_init, 1)
-POSTS_SEND(Bsend_init, 1)
-POSTS_SEND(Rsend_init, 1)
-
-#define POSTS_RECEIVE(NAME, PERSISTENT)                                                                                         \
-    int MPI_##NAME(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request) {        \
-        if (!RECORDS || from == MPI_PROC_NULL) return PMPI_##NAME(buffer, count, type, from, tag, comm, request);               \
-        mr_inside++;                                                                                                            \
-        int64_t start = mr_now();                                                                                               \
-        int result = PMPI_##NAME(buffer, count, type, from, tag, comm, request);                                                \
-        int64_t end = mr_now();                                                                                                 \
-        mr_inside--;                                                                                                            \
-        posted("MPI_" #NAME, MR_IRECV, PERSISTENT, start, end, mr_bytes(count, type), from, tag, comm, *request, MR_SITE);      \
-        return result;                                                                                                          \
-    }
-POSTS_RECEIVE(Irecv, 0)
-POSTS_RECEIVE(Recv_init, 1)
+#include "posts.inc"
 
 int MPI_Start(MPI_Request *request) {
     mr_inside++;

@@ -9,6 +9,15 @@
 #define MR_VERSION 1
 #define MR_SITE ((uint64_t)(uintptr_t)__builtin_return_address(0))
 
+/* Whether a call of the program is recorded; calls that MPI makes inside are not. */
+#define RECORDS (mr_on && mr_inside == 0)
+#define TIMED(call)                  \
+    mr_inside++;                     \
+    int64_t start = mr_now();        \
+    int result = call;               \
+    int64_t end = mr_now();          \
+    mr_inside--
+
 /* Events have the numbers of mlperf.traces.events.Kind; from 100 on, what events refer to. */
 enum {
     MR_SEND = 1, MR_RECV = 2, MR_ISEND = 3, MR_IRECV = 4, MR_WAIT = 5, MR_COLL = 6, MR_REGION = 8,
