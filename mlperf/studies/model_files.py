@@ -52,7 +52,9 @@ MODEL_FILES: Mapping[str, ModelFile] = MappingProxyType(
         "mlperf-servers": ModelFile("mlperf.training.systems.server_model:ServerModel", "of parameter servers", TRAINED),
         "mlperf-step-parts": ModelFile("mlperf.training.systems.parts_model:PartsModel", "of the parts of steps", TRAINED),
         "mlperf-constants": ModelFile(
-            "mlperf.training.systems.constants_model:ConstantsModel", "of a machine's constants", "Give it to mlperf optimize --constants."
+            "mlperf.training.systems.constants_model:ConstantsModel",
+            "of a machine's constants",
+            "Give it to mlperf optimize --constants.",
         ),
         "mlperf-quality": ModelFile(
             "mlperf.training.quality.quality_model:QualityModel", "of epochs to an accuracy", "Give it to mlperf search --quality."

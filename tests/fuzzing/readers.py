@@ -477,6 +477,33 @@ def recorded_messages(folder: Path) -> Any:
     return table.start_ns, table.duration_ns, table.size_bytes, len(table.strings), len(table.notes)
 
 
+def trace_of(name: str) -> Callable[[Path], Any]:
+    """Read a trace, count what is wrong with it, and replay it on the paper's network."""
+
+    def read(folder: Path) -> Any:
+        from mlperf.traces.events.validation import check_trace
+        from mlperf.traces.readers.registry import read_trace
+        from mlperf.traces.whatif.load import load_run
+
+        table = read_trace(folder / name, drop_unmatched=True)
+        found = check_trace(table)
+        run = load_run(table, "perwiz-myrinet")
+        return found.span_s, found.kinds["time_s"], run.total_ns, run.start_ns, run.end_ns
+
+    return read
+
+
+def assumption(folder: Path) -> Any:
+    """A change as users write it."""
+    from mlperf.systems.loggps.presets import find_preset
+    from mlperf.traces.replay.timing import Timing
+    from mlperf.traces.whatif.grammar import read_edit
+
+    preset = find_preset("perwiz-myrinet")
+    text = (folder / "change.txt").read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
+    return read_edit(text, Timing(preset, preset.parameters())).factor
+
+
 def measured_network(folder: Path) -> Any:
     """Costs of a few messages over a measured network."""
     from mlperf.systems.loggps.costs import message_costs
@@ -499,6 +526,15 @@ READERS: tuple[Reader, ...] = (
     Reader("speeds of servers", one("speeds.csv", seeds.SPEEDS), speeds_of_servers, weight=0.5),
     Reader("ONNX network", one("net.onnx", seeds.network_graph), read_onnx, weight=2),
     Reader("recorded messages", seeds.recorded_messages, recorded_messages),
+    Reader("ALOG", one("run.alog", lambda: seeds.trace("alog")), trace_of("run.alog")),
+    Reader("ALOG of others", one("run.alog", seeds.ALOG), trace_of("run.alog")),
+    Reader("GOAL", one("run.goal", lambda: seeds.trace("goal")), trace_of("run.goal")),
+    Reader("time-independent trace", one("run.ti", seeds.TIME_INDEPENDENT), trace_of("run.ti")),
+    Reader("trace as CSV", one("run.csv", lambda: seeds.trace("csv")), trace_of("run.csv")),
+    Reader("stored trace", one("run.npz", lambda: seeds.trace("store")), trace_of("run.npz")),
+    Reader("option, assumption", one("change.txt", "compute(site=solve.c:41)*0.5"), assumption),
+    Reader("option, balance", one("change.txt", "balance(compute, region=PRGN, step=0:2)"), assumption, weight=0.5),
+    Reader("option, latency", one("change.txt", "latency=5us"), assumption, weight=0.5),
     Reader("measured network", one("network.toml", seeds.MEASURED_NETWORK), measured_network, weight=0.5),
     Reader("loop nest", one("nest.toml", seeds.NEST), static_source("nest.toml", {}), weight=2),
     Reader("C source", one("kernel.c", seeds.C_SOURCE), static_source("kernel.c", {"n": 20}), weight=2),

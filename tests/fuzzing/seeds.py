@@ -372,3 +372,68 @@ MEASURED_NETWORK = (
         for name in ("eager_send", "eager_recv", "eager_off", "sync_send", "sync_recv", "sync_off")
     )
 )
+
+
+ALOG = """-1 0 0 0 0 0 Me
+-3 0 0 2 0 0
+-11 0 0 0 0 0
+-13 0 1 2 0 0 red:boxes MPI_Sendrecv
+-13 0 3 4 0 0 blue:boxes MPI_Recv
+-13 0 5 6 0 0 green:gray MPI_Barrier
+-10 0 0 20 0 0 PRGN_BEGIN
+-10 0 0 21 0 0 PRGN_END
+20 0 0 0 0 100
+1 0 0 0 0 110
+-101 0 0 1 0 112 7 800
+-102 0 0 1 0 150 8 80
+2 0 0 0 0 151.5
+21 0 0 0 0 160
+5 0 0 0 0 170
+6 0 0 0 0 180
+3 1 0 0 0 115
+-102 1 0 0 0 140 7 800
+4 1 0 0 0 141
+-101 1 0 0 0 148 8 80
+5 1 0 0 0 165
+6 1 0 0 0 180
+"""
+TIME_INDEPENDENT = """0 init
+0 compute 1e+03
+0 send 1 4 10 2
+0 bcast 7 1 6
+1 init
+1 recv 0 4 10 2
+1 compute 50
+1 bcast 7 1 6
+1 barrier
+0 barrier
+0 finalize
+"""
+
+
+@cache
+def trace(file_format: str) -> bytes:
+    """A run of two ranks that exchange, post and wait, as one of our writers has it."""
+    from mlperf.traces.events.kinds import Flag, Kind
+    from mlperf.traces.events.table import event_table
+    from mlperf.traces.writers.registry import WRITERS, export_trace
+
+    table = event_table(
+        8,
+        strings=("MPI_Sendrecv", "MPI_Isend", "MPI_Wait", "MPI_Recv"),
+        start_ns=[100, 100, 150, 150, 900, 950, 1000, 905],
+        duration_ns=[60, 60, 50, 50, 10, 100, 30, 90],
+        rank=[0, 0, 1, 1, 0, 0, 0, 1],
+        kind=[Kind.SEND, Kind.RECV, Kind.SEND, Kind.RECV, Kind.ISEND, Kind.COMPUTE, Kind.WAIT, Kind.RECV],
+        name=[0, 0, 0, 0, 1, -1, 2, 3],
+        peer=[1, 1, 0, 0, 1, -1, -1, 0],
+        tag=[1, 2, 2, 1, 3, -1, -1, 3],
+        size_bytes=[800, 90_000, 90_000, 800, 7, 0, 0, 7],
+        corr=[0, 0, 1, 1, 2, -1, 2, -1],
+        flags=[Flag.PAIRED] * 4 + [0] * 4,
+        comm=0,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"run{WRITERS[file_format][0]}"
+        export_trace(table, path, file_format)
+        return path.read_bytes()

@@ -46,6 +46,8 @@ ELSEWHERE = {
 """Files that read what nobody else writes."""
 
 NOT_FED = {
+    "cli/traces/files.py:import_command": "reads by read_trace, as every command about traces",
+    "traces/readers/otf2.py:read_otf2": "its archive is read by the format's own library",
     "cli/framework/systems.py:read_exchange": "reads by load_model, as a model of that kind",
     "collect/canonical/measure.py:read_canonical": "reads by read_table, as a table of the dictionary",
     "collect/counters/perf_event.py:read_event": "reads what the kernel writes",

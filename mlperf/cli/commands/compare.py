@@ -15,11 +15,12 @@ from mlperf.cli.framework.options import (
     output_options,
     plot_option,
     seed_option,
+    shipped_cnns,
     system_option,
 )
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.systems import FITTED, SPRINT, digests_of, is_fitted
-from mlperf.cli.framework.values import Words
+from mlperf.cli.framework.values import NameOrFile, Words
 from mlperf.core.errors import UsageError
 
 
@@ -30,6 +31,7 @@ Examples:
   mlperf compare model.json campaign/ --only vgg11 --max-error 0.08 --plot compare.svg
   mlperf compare model.json asgd-networks
   mlperf compare model.json runs.csv --system data-parallel --machine cluster.toml
+  mlperf compare constants.json ps_runs.csv --cnn mine.toml
   mlperf compare table-model.json measured.csv --by device
 """
 )
@@ -37,6 +39,13 @@ Examples:
 @click.argument("source", metavar="SOURCE")
 @system_option
 @click.option("--only", "cnns", multiple=True, help="Compare this CNN only; may be repeated.")
+@click.option(
+    "--cnn",
+    "networks",
+    type=NameOrFile("CNN", shipped_cnns),
+    multiple=True,
+    help="Network that rows of plans name; may be repeated.",
+)
 @machine_option
 @click.option("--method", type=Words(METHODS), help="How kernel times are predicted.  [default: learnt]")
 @click.option("--by", metavar="COLUMN", help="Rows of a table: judge those with an equal value together, too.")
@@ -46,7 +55,14 @@ Examples:
 @plot_option
 @output_options
 def compare(
-    model_path: Path, source: str, system: str | None, max_error: float | None, seed: int, show: Show, **options: Any
+    model_path: Path,
+    source: str,
+    system: str | None,
+    networks: tuple[Path | str, ...],
+    max_error: float | None,
+    seed: int,
+    show: Show,
+    **options: Any,
 ) -> int:
     """Compare predictions with the training steps or asynchronous runs of the campaign SOURCE, or with the rows of a table."""
     import mlperf
@@ -55,9 +71,12 @@ def compare(
     model = mlperf.load_model(model_path, "system", "table", *FITTED)
     if is_fitted(model):
         from mlperf.planning.systems.fitted import compare_fitted
+        from mlperf.specs.zoo.zoo import find_cnn
 
         refuse({**options, "cnns": options["cnns"] or None}, "MODEL is of a system's own table")
-        result: Any = compare_fitted(model, source)
+        result: Any = compare_fitted(model, source, cnns=[find_cnn(name) for name in networks])
+    elif networks:
+        raise UsageError("got --cnn, but MODEL is no machine's constants", hint="--only picks networks of a campaign.")
     elif system not in (None, SPRINT):
         result = system_rows(model, str(system), source, seed, **options)
     else:

@@ -22,7 +22,13 @@ Examples:
 """
 )
 @click.argument("network", metavar="NET", type=NameOrFile("CNN", shipped_cnns, functions=True))
-@click.option("--constants", "constants_path", type=OLD_FILE, required=True, help="Constants of a machine: a TOML file.")
+@click.option(
+    "--constants",
+    "constants_path",
+    type=OLD_FILE,
+    required=True,
+    help="Constants of a machine: a TOML file, or a model of mlperf train.",
+)
 @click.option("--machines", type=click.IntRange(min=1, max=100_000), required=True, help="Machines there are, servers included.")
 @click.option("--minibatch-size", type=click.IntRange(min=1), required=True, help="Samples per update of one replica.")
 @click.option("--dataset-size", type=click.IntRange(min=1), required=True, help="Samples per epoch.")
@@ -63,7 +69,6 @@ def optimize(
     from mlperf.planning.partition.plan import plan_partition
     from mlperf.planning.partition.what_ifs import WHAT_IFS
     from mlperf.specs import find_cnn
-    from mlperf.specs.constants import read_constants
 
     no_end = float("inf")
     limits = Limits(
@@ -76,7 +81,7 @@ def optimize(
     )
     result = plan_partition(
         find_cnn(network) if isinstance(network, (str, Path)) else network,
-        read_constants(constants_path),
+        constants_of(constants_path),
         PartitionJob(float(dataset_size), float(minibatch_size), synchronous),
         limits,
         what_ifs=tuple(WHAT_IFS) if "all" in what_ifs else what_ifs,
@@ -86,3 +91,14 @@ def optimize(
         top=top,
     )
     show(result)
+
+
+def constants_of(path: Path) -> Any:
+    """Constants of a TOML file, or of what ``mlperf train --system model-parallel`` wrote."""
+    if path.suffix != ".json":
+        from mlperf.specs.constants import read_constants
+
+        return read_constants(path)
+    from mlperf import load_model
+
+    return load_model(path, "mlperf-constants").constants

@@ -48,7 +48,7 @@ def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def read_run(
+def replayed(
     trace: Path,
     file_format: str | None,
     drop_unmatched: bool,
@@ -64,7 +64,7 @@ def read_run(
     return load_run(read_trace(trace, file_format, drop_unmatched=drop_unmatched), network, eager_times, **given)
 
 
-def read_edits(run: Replay, assumptions: tuple[str, ...]) -> list[Edit]:
+def edits_of(run: Replay, assumptions: tuple[str, ...]) -> list[Edit]:
     """The changes that a user has written."""
     from mlperf.traces.whatif.grammar import read_edit
 
@@ -100,8 +100,8 @@ def replay(assumptions: tuple[str, ...], write_trace: Path | None, show: Show, *
     from mlperf.traces.whatif.load import validation_of
     from mlperf.traces.writers.registry import export_trace
 
-    run = read_run(**options)
-    edits = read_edits(run, assumptions)
+    run = replayed(**options)
+    edits = edits_of(run, assumptions)
     if write_trace is not None:
         export_trace(as_table(edited(run, edits)), write_trace)
         show.note(f"run written to {write_trace}")
@@ -126,8 +126,8 @@ def whatif(assumptions: tuple[str, ...], top: int, plot_path: Path | None, show:
     from mlperf.traces.whatif.assumed import assume
     from mlperf.traces.whatif.ranking import rank_changes
 
-    run = read_run(**options)
-    edits = read_edits(run, assumptions)
+    run = replayed(**options)
+    edits = edits_of(run, assumptions)
     draw(run, edits, plot_path, show)
     show(assume(run, edits) if edits else rank_changes(run, top))
 
@@ -141,7 +141,7 @@ def domino(max_paths: int, plot_path: Path | None, show: Show, **options: Any) -
     """Follow domino paths: waits whose removal lets others fall. Pushing the first shortens the run most."""
     from mlperf.traces.whatif.dominoes import find_dominoes
 
-    run = read_run(**options)
+    run = replayed(**options)
     draw(run, [], plot_path, show)
     show(find_dominoes(run, max_paths))
 
@@ -154,7 +154,7 @@ def balance(region: str | None, show: Show, **options: Any) -> None:
     """Rank the steps of a parallel region by what the run gains if all ranks compute, and send, alike much in one."""
     from mlperf.traces.whatif.balance import rank_steps
 
-    show(rank_steps(read_run(**options), region))
+    show(rank_steps(replayed(**options), region))
 
 
 @click.command(epilog="Example: mlperf trace bounds run.alog --region PRGN")
@@ -165,7 +165,7 @@ def bounds(region: str | None, show: Show, **options: Any) -> None:
     """Bound the run if a region had no waits (A1), equal computation (A2), equal volume (A3): sums, without a replay."""
     from mlperf.traces.whatif.bounds import bounds as bound_run
 
-    show(bound_run(read_run(**options), region))
+    show(bound_run(replayed(**options), region))
 
 
 @click.command(epilog="Example: mlperf trace tolerance run.alog --network network.toml --share 0.01")
@@ -180,7 +180,7 @@ def tolerance(share: float, shared_link: float | None, show: Show, **options: An
     from mlperf.traces.whatif.contention import shared_link as share_link
     from mlperf.traces.whatif.tolerance import tolerance as tolerate
 
-    run = read_run(**options)
+    run = replayed(**options)
     show(tolerate(run, share) if shared_link is None else share_link(run, shared_link))
 
 
@@ -191,7 +191,7 @@ def efficiency(show: Show, **options: Any) -> None:
     """Split the run's parallel efficiency into load balance, serialisation and transfer."""
     from mlperf.traces.whatif.efficiency import efficiency as split
 
-    show(split(read_run(**options)))
+    show(split(replayed(**options)))
 
 
 @click.command(epilog="Example: mlperf trace timeline run.alog --assume 'balance(step=2)' -o run.html")
@@ -204,8 +204,8 @@ def timeline(assumptions: tuple[str, ...], output: Path | None, show: Show, **op
     """Draw every rank's waits and messages before and after changes, with the domino path; --plot FILE for the drawing alone."""
     from mlperf.traces.whatif.timeline import run_timeline
 
-    run = read_run(**options)
-    found = run_timeline(run, read_edits(run, assumptions))
+    run = replayed(**options)
+    found = run_timeline(run, edits_of(run, assumptions))
     if output is not None:
         from mlperf.report.traces.run_timelines import write_timeline_page
 

@@ -214,7 +214,22 @@ def compare_fitted(
         measured = unit * numbers_of(frame, name)
     if not (np.isfinite(measured) & (measured > 0.0)).all():
         raise DataError("expected times above 0", place=place)
-    keys = [name for name in ("cnn", "plan", "n_replicas", "n_servers", "exchange", "n_nodes", "n_gpus", "n_gpus_per_node", "n_workers", "subbatch_size") if name in frame]
+    keys = [
+        name
+        for name in (
+            "cnn",
+            "plan",
+            "n_replicas",
+            "n_servers",
+            "exchange",
+            "n_nodes",
+            "n_gpus",
+            "n_gpus_per_node",
+            "n_workers",
+            "subbatch_size",
+        )
+        if name in frame
+    ]
     table = frame[keys].assign(
         quantity=found.target,
         measured=measured,

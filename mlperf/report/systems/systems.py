@@ -200,6 +200,10 @@ def fitted_answer(result: FittedRows) -> Answer:
     if result.target == "step_s":
         found = time_range_text(float(result.predicted[best]), lower, upper, result.interval.level, "a step")
         found += f", {number_text(float(result.further['samples_per_s'].iloc[best]), 3)} samples a second"
+    elif result.target == "period_s":
+        found = time_range_text(float(result.predicted[best]), lower, upper, result.interval.level, "a mini-batch")
+        found += f", {number_text(float(result.further['samples_per_s'].iloc[best]), 3)} samples a second"
+        sizes = [f"{row['cnn']}, {row['plan']}", *sizes]
     else:
         bounds = (
             "" if lower != lower else f" ({100 * result.interval.level:g} %: {number_text(lower, 3)} to {number_text(upper, 3)})"

@@ -140,6 +140,13 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
             "mlperf.training.systems.system_fit:SystemFit": View(
                 "mlperf.report.systems.fits:fit_sections", answer="mlperf.report.systems.fits:fit_answer"
             ),
+            "mlperf.training.systems.constants_model:ConstantsModel": View(
+                "mlperf.report.systems.measured_parts:constants_sections",
+                answer="mlperf.report.systems.measured_parts:constants_answer",
+            ),
+            "mlperf.training.systems.parts_model:PartsModel": View(
+                "mlperf.report.systems.measured_parts:parts_sections", answer="mlperf.report.systems.measured_parts:parts_answer"
+            ),
             "mlperf.training.systems.server_model:ServerModel": View(
                 "mlperf.report.systems.servers:servers_sections", answer="mlperf.report.systems.servers:servers_answer"
             ),

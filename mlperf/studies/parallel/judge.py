@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 
 from mlperf.collect.servers.configuration import Configuration, configuration_from
-from mlperf.collect.servers.net import Net, net_of
 from mlperf.collect.servers.rows import setting_of
 from mlperf.core.errors import DataError
 from mlperf.datasets.dictionary.server_schema import PS_RUNS
 from mlperf.datasets.reading.read import read_table
-from mlperf.studies.parallel.periods import predict_period
+from mlperf.planning.partition.given_plans import predict_plans
+from mlperf.specs.network.cnn import CnnSpec
 from mlperf.studies.parallel.protocol import Protocol
 from mlperf.studies.parallel.result import ParallelJudgement
 from mlperf.studies.parallel.run import CONSTANTS, RUNS
 from mlperf.studies.trainer.gates import Gate, gates_table, records
-from mlperf.training.systems.canonical_fit import CanonicalFit, fit_constants
+from mlperf.training.systems.constants_model import ConstantsModel, train_constants
 
 SETTING = ["cnn", "n_replicas", "n_servers", "n_workers", "plan", "exchange", "minibatch_size"]
 MODEL, PERFECT, EFFICIENCY = "model_s", "perfect_s", "efficiency_s"
@@ -49,8 +49,9 @@ def judge_campaign(protocol: Protocol, folder: Path | str) -> ParallelJudgement:
     folder, request = Path(folder), protocol.servers(Path(folder) / RUNS)
     runs = read_table(folder / RUNS / "ps_runs.csv", PS_RUNS, "keep")
     check_runs(protocol, runs, request.mode, str(folder))
-    nets = {name: net_of(request.cnns[name]) for name in dict.fromkeys(each.cnn for each in protocol.configurations)}
-    rows = predicted(measured_rows(runs), fit_constants(folder / CONSTANTS), nets, protocol)
+    network = protocol.network
+    model = train_constants(folder / CONSTANTS, latency_s=network.latency_s, bytes_per_s=network.bytes_per_s)
+    rows = predicted(measured_rows(runs), model, tuple(request.cnns.values()), protocol)
     noise = repeat_noise(runs)
     return ParallelJudgement(rows, gates_table(gates(rows, noise, protocol)), noise, request.mode)
 
@@ -85,15 +86,12 @@ def repeat_noise(runs: pd.DataFrame) -> float:
     return 2.0 * float(np.mean(found)) if found else 0.0
 
 
-def predicted(rows: pd.DataFrame, fit: CanonicalFit, nets: dict[str, Net], protocol: Protocol) -> pd.DataFrame:
+def predicted(rows: pd.DataFrame, model: ConstantsModel, cnns: Sequence[CnnSpec], protocol: Protocol) -> pd.DataFrame:
     """Add what the model and the baselines say, seconds on the slowed machine."""
-    told = []
-    for row in records(rows):
-        configuration = configuration_of(row)
-        period = predict_period(fit, configuration, nets[configuration.cnn], protocol.network)
-        share = float(row["measured_s"]) / float(row["period_s"])
-        told.append({MODEL: protocol.runs["time_scale"] * period.period_s * share, "staleness_told": period.staleness})
-    rows = rows.join(pd.DataFrame(told)).drop(columns="epoch_samples")
+    found = predict_plans(model, rows[SETTING], cnns)
+    epoch_s = protocol.runs["time_scale"] * found.period_s * (rows["measured_s"] / rows["period_s"])
+    told = {MODEL: epoch_s, "staleness_told": found.further["staleness"].to_numpy(float)}
+    rows = rows.assign(**told).drop(columns="epoch_samples")
     return rows.join(baselines(rows, protocol)).assign(error=lambda table: table[MODEL] / table["measured_s"] - 1.0)
 
 

@@ -26,7 +26,7 @@ from mlperf.datasets.dictionary.synchronous_schema import DDP_EXCHANGE, DDP_RUNS
 from mlperf.datasets.reading.read import read_table
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import write_cnn
-from mlperf.studies.parallel.composed_steps import train_composed
+from mlperf.training.systems.step_parts import train_composed
 from mlperf.training.systems.train_system import train_system
 
 OTHER_BATCHES, MORE, NETWORK = "other sub-batches", "more processes", "another network"

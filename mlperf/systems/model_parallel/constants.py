@@ -11,7 +11,6 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 
-
 FORWARD, BACKWARD, UPDATE = PASSES = ("forward", "backward", "update")
 
 

@@ -14,7 +14,7 @@ from mlperf.traces.replay.run import Replay, replay_times
 from mlperf.traces.replay.times import Times, edge_weights, processing
 from mlperf.traces.replay.timing import Network, network
 from mlperf.traces.whatif.bounds import balanced_sizes
-from mlperf.traces.whatif.edits import Edit, event_number, events_of, timing_after
+from mlperf.traces.whatif.edits import END, EVERY, Edit, event_number, events_of, rank_of, timing_after
 from mlperf.traces.whatif.regions import Steps, steps_of
 
 
@@ -113,18 +113,25 @@ def _computes(run: Replay, edits: Sequence[Edit]) -> IntArray:
             steps = steps_of(run, edit.region)
             np.add.at(compute, steps.edge, (edit.factor - 1.0) * steps.overlap_ns)
         elif edit.what == "compute":
-            every = edit.rank < 0 and not edit.site
-            edges = np.arange(len(compute)) if every else np.unique(run.program.calls.call[events_of(run, edit)])
-            compute[edges] *= edit.factor
+            compute[_computations_of(run, edit)] *= edit.factor
     return np.rint(compute).astype(np.int64)
+
+
+def _computations_of(run: Replay, edit: Edit) -> IntArray:
+    """Computations before the calls that an edit means, after a rank's last call, or all, as numbered in `Times.compute_ns`."""
+    if edit.rank == EVERY and not edit.site:
+        return np.arange(len(run.times.compute_ns))
+    if edit.index == END:
+        return np.array([len(run.program.calls) + rank_of(run, edit)])
+    return np.unique(run.program.calls.call[events_of(run, edit)])
 
 
 def balanced_change(run: Replay, steps: Steps, step: int) -> FloatArray:
     """What every computation gains if all ranks compute alike long in a step, nanoseconds, shape (n_calls + n_ranks,).
 
     Where all ranks make equally many calls in the step, each computation becomes the mean of those at its place: before the first
-    call, between first and second, ..., behind the last. Otherwise a rank's computations are scaled by mean / t_k(p), and a rank that
-    computes nothing gets the mean before its first call of the step (before its next call if it has none).
+    call, between first and second, ..., behind the last. Otherwise a rank's computations are scaled by mean / t_k(p), and a rank
+    that computes nothing gets the mean before its first call of the step (before its next call if it has none).
     """
     own = np.zeros(len(run.times.compute_ns))
     inside = np.flatnonzero(steps.edge_step == step)

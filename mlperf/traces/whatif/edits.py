@@ -18,6 +18,8 @@ EVENTS = ("wait", "duration", "processing", "compute", "length")
 """Edits of events; compute and length also take a factor."""
 SCALED = ("compute", "length")
 EVERY = -1
+END = -2
+"""The index of what a rank computes after its last call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Edit:
     factor : float
         What a computation or length is multiplied by; 0 for the others.
     rank, index : int
-        One event: its rank, and its number there, from 0; -1 where the edit is of many.
+        One event: its rank, and its number there, from 0; -1 where the edit is of many. An index of `END` is what follows the last.
     site : str
         Part of the call site or name of the events that are meant.
     region : str
@@ -100,9 +102,7 @@ def events_of(run: Replay, edit: Edit) -> IntArray:
     """
     calls = run.program.calls
     if edit.rank != EVERY:
-        if edit.rank >= run.program.n_ranks:
-            raise UsageError(f"{edit.text}: no rank {edit.rank}, the run has {run.program.n_ranks}")
-        mine = np.flatnonzero(calls.event_rank == edit.rank)
+        mine = np.flatnonzero(calls.event_rank == rank_of(run, edit))
         if edit.index >= len(mine):
             raise UsageError(f"{edit.text}: rank {edit.rank} has {len(mine)} communication events, the last is {len(mine) - 1}")
         return mine[[edit.index]]
@@ -113,6 +113,13 @@ def events_of(run: Replay, edit: Edit) -> IntArray:
             f"{edit.text}: no event's call site or name holds {edit.site!r}. {did_you_mean(edit.site, sorted(set(places)))}"
         )
     return np.array(wanted, dtype=np.int64)
+
+
+def rank_of(run: Replay, edit: Edit) -> int:
+    """The rank that an edit means; UsageError if the run has none of that number."""
+    if edit.rank >= run.program.n_ranks:
+        raise UsageError(f"{edit.text}: no rank {edit.rank}, the run has {run.program.n_ranks}")
+    return edit.rank
 
 
 def event_places(run: Replay) -> list[str]:

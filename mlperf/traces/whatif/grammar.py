@@ -12,7 +12,7 @@ from mlperf.core.suggest import did_you_mean
 from mlperf.systems.loggps.presets import PRESETS, find_preset
 from mlperf.traces.replay.network_file import read_network
 from mlperf.traces.replay.timing import Timing
-from mlperf.traces.whatif.edits import EVENTS, SCALED, Edit, changed_timing
+from mlperf.traces.whatif.edits import END, EVENTS, SCALED, Edit, changed_timing
 
 FORM = re.compile(r"\s*(?P<what>[a-z-]+)\s*\((?P<inside>[^()]*)\)\s*(?P<change>.*?)\s*")
 PARAMETER = re.compile(r"\s*(?P<name>[a-z_-]+)\s*=\s*(?P<value>.+?)\s*")
@@ -37,7 +37,8 @@ def read_edit(text: str, timing: Timing) -> Edit:
     ----------
     text : str
         ``WHAT(WHERE)=0`` or ``*FACTOR``; ``balance(...)``; ``PARAMETER=VALUE``. WHERE is ``RANK:INDEX`` (the INDEX-th communication
-        event of a rank, from 0), ``site=TEXT`` or ``name=TEXT`` (part of the call's place or name), ``region=NAME``, or nothing.
+        event of a rank, from 0; of ``compute`` also ``RANK:end``), ``site=TEXT`` or ``name=TEXT`` (part of the call's place or
+        name), ``region=NAME``, or nothing.
     timing : Timing
         What a parameter is changed of.
 
@@ -77,6 +78,9 @@ def _event(text: str, form: re.Match[str]) -> Edit:
     one = re.fullmatch(r"(\d{1,9}):(\d{1,12})", where)
     if one:
         return dataclasses.replace(edit, rank=int(one[1]), index=int(one[2]))
+    last = re.fullmatch(r"(\d{1,9}):end", where)
+    if last and what == "compute":
+        return dataclasses.replace(edit, rank=int(last[1]), index=END)
     key, equals, value = where.partition("=")
     if not where and what in SCALED:
         return edit
@@ -84,7 +88,8 @@ def _event(text: str, form: re.Match[str]) -> Edit:
         return dataclasses.replace(edit, site=value.strip())
     if equals and value and key.strip() == "region" and what in SCALED:
         return dataclasses.replace(edit, region=value.strip())
-    expected = "RANK:INDEX, site=TEXT, name=TEXT" + (", region=NAME or nothing" if what in SCALED else "")
+    one_more = " (or RANK:end)" if what == "compute" else ""
+    expected = f"RANK:INDEX{one_more}, site=TEXT, name=TEXT" + (", region=NAME or nothing" if what in SCALED else "")
     raise UsageError(f"{text!r}: at character {form.start('inside') + 1}, got {where!r}, expected {expected}")
 
 

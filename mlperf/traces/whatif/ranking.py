@@ -9,13 +9,16 @@ import pandas as pd
 
 from mlperf.core.arrays import IntArray
 from mlperf.core.shown import Shown
-from mlperf.traces.events.kinds import Kind
+from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.replay.run import Replay
-from mlperf.traces.whatif.edits import event_number, event_places
+from mlperf.traces.whatif.edits import event_number
 from mlperf.traces.whatif.load import Validation, validation_of
 from mlperf.traces.whatif.sweep import Sweep, sweep
 
 NS = 1e-9
+WHAT = ("duration", "processing", "compute", "wait")
+"""Kinds of changes: the further behind, the less they ask."""
+AFTER_LAST = "after the last call"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -50,80 +53,126 @@ class Ranking(Shown):
         return self.changes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Changes:
+    """Single changes as arrays, each of shape (n_changes,).
+
+    Attributes
+    ----------
+    what : array of int64
+        Number into `WHAT`; of changes that save alike much the one with the larger number asks less.
+    event : array of int64
+        Event whose wait, call or computation before it is meant; -1 for what a rank computes after its last call.
+    rank : array of int64
+    own_ns, total_ns : array of int64
+        How long what is taken away lasts, and T' without it, nanoseconds.
+    """
+
+    what: IntArray
+    event: IntArray
+    rank: IntArray
+    own_ns: IntArray
+    total_ns: IntArray
+
+
 def rank_changes(run: Replay, top: int = 20) -> Ranking:
     """Rank every single change of a run, exactly, in one sweep.
 
-    Changes are: an event does not wait; a call takes no time; it takes no longer than it waits; nothing is computed before it. Of
-    changes that save alike much, first the one that asks least.
+    Changes are: an event does not wait; a call takes no time; it takes no longer than it waits; nothing is computed before it, or
+    after a rank's last. Of changes that save alike much, first the one that asks least.
     """
     swept = sweep(run)
-    frame = single_changes(swept)
-    best = frame.nlargest(top, ["saved_s", "order"]).drop(columns=["order", "event"])
+    tried = all_changes(swept)
+    saving = np.flatnonzero(tried.total_ns < swept.total_ns)
     return Ranking(
         ", ".join(run.program.table.sources),
         run.total_ns * NS,
-        len(frame),
-        int((frame["saved_s"] > 0).sum()),
-        best[best["saved_s"] > 0].reset_index(drop=True),
-        _places(swept, frame),
+        len(tried.what),
+        len(saving),
+        _frame(swept, tried, _first(tried, saving, top)),
+        _places(swept),
         validation_of(run),
     )
 
 
 def single_changes(swept: Sweep) -> pd.DataFrame:
     """Every single change that can change anything, one row each, in no order."""
+    tried = all_changes(swept)
+    return _frame(swept, tried, np.arange(len(tried.what)))
+
+
+def all_changes(swept: Sweep) -> Changes:
+    """Every single change that can change anything, in no order."""
     run, calls = swept.run, swept.run.program.calls
-    waits = swept.waits.wait_ns
-    length = run.end_ns - run.start_ns
-    by_call = calls.event
-    compute = run.times.compute_ns[: len(calls)]
+    waits, length = swept.waits.wait_ns, run.end_ns - run.start_ns
+    waiting, lasting = np.flatnonzero(waits > 0), np.flatnonzero(length > 0)
+    computing = np.flatnonzero(run.times.compute_ns > 0)
+    event = np.concatenate((calls.event, np.full(run.program.n_ranks, UNSET)))
+    rank = np.concatenate((calls.rank, np.arange(run.program.n_ranks)))
     parts = (
-        ("wait", np.flatnonzero(waits > 0), swept.wait_zero_ns, waits, 3),
-        ("duration", by_call[length > 0], _of_events(swept, swept.duration_zero_ns), _of_events(swept, length), 0),
-        ("processing", by_call[length > 0], _of_events(swept, swept.processing_zero_ns), _of_events(swept, length), 1),
-        ("compute", by_call[compute > 0], _of_events(swept, swept.compute_zero_ns[: len(calls)]), _of_events(swept, compute), 2),
+        (waiting, calls.event_rank[waiting], waits[waiting], swept.wait_zero_ns[waiting]),
+        (calls.event[lasting], calls.rank[lasting], length[lasting], swept.duration_zero_ns[lasting]),
+        (calls.event[lasting], calls.rank[lasting], length[lasting], swept.processing_zero_ns[lasting]),
+        (event[computing], rank[computing], run.times.compute_ns[computing], swept.compute_zero_ns[computing]),
     )
-    frames = [_part(swept, *part) for part in parts]
-    return pd.concat(frames, ignore_index=True)
+    what = np.repeat([WHAT.index(name) for name in ("wait", "duration", "processing", "compute")], [len(part[0]) for part in parts])
+    return Changes(what, *(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
-def _of_events(swept: Sweep, of_calls: IntArray) -> IntArray:
-    """Values of calls for their events."""
-    return of_calls[swept.run.program.calls.call]
+def _first(tried: Changes, chosen: IntArray, top: int) -> IntArray:
+    """The best of some changes."""
+    if len(chosen) > top:
+        worst = np.partition(tried.total_ns[chosen], top - 1)[top - 1]
+        chosen = chosen[tried.total_ns[chosen] <= worst]
+    return chosen[np.lexsort((chosen, -tried.what[chosen], tried.total_ns[chosen]))][:top]
 
 
-def _part(swept: Sweep, what: str, events: IntArray, total_ns: IntArray, own_ns: IntArray, order: int) -> pd.DataFrame:
-    """Rows of one kind of change."""
-    run, calls, table = swept.run, swept.run.program.calls, swept.run.program.table
-    rank, number = calls.event_rank[events], event_number(run, events)
-    places = event_places(run)
-    rows = calls.rows[events]
+def _frame(swept: Sweep, tried: Changes, chosen: IntArray) -> pd.DataFrame:
+    """Some changes as a table."""
+    table, calls = swept.run.program.table, swept.run.program.calls
+    event, total = tried.event[chosen], tried.total_ns[chosen]
+    rows = calls.rows[event]
+    number = np.where(event >= 0, event_number(swept.run, event), UNSET).tolist()
+    words = zip(tried.what[chosen].tolist(), tried.rank[chosen].tolist(), number, strict=True)
     return pd.DataFrame(
         {
-            "change": [f"{what}({r}:{n})=0" for r, n in zip(rank.tolist(), number.tolist(), strict=True)],
-            "place": [
-                places[event] or Kind(int(table.kind[row])).name.lower()
-                for event, row in zip(events.tolist(), rows.tolist(), strict=True)
-            ],
-            "size_bytes": table.size_bytes[rows],
-            "own_s": own_ns[events] * NS,
-            "time_s": total_ns[events] * NS,
-            "saved_s": (swept.total_ns - total_ns[events]) * NS,
-            "saved_share": (swept.total_ns - total_ns[events]) / max(swept.total_ns, 1),
-            "order": order,
-            "event": events,
+            "change": [f"{WHAT[what]}({rank}:{index if index >= 0 else 'end'})=0" for what, rank, index in words],
+            "place": np.where(event >= 0, _names(swept.run, rows), AFTER_LAST),
+            "size_bytes": np.where(event >= 0, table.size_bytes[rows], 0),
+            "own_s": tried.own_ns[chosen] * NS,
+            "time_s": total * NS,
+            "saved_s": (swept.total_ns - total) * NS,
+            "saved_share": (swept.total_ns - total) / max(swept.total_ns, 1),
         }
     )
 
 
-def _places(swept: Sweep, frame: pd.DataFrame) -> pd.DataFrame:
+def _names(run: Replay, rows: IntArray) -> list[str]:
+    """Call and place of some rows, or their kinds."""
+    table = run.program.table
+    words = zip(table.text(table.name[rows]), table.text(table.site[rows]), table.kind[rows].tolist(), strict=True)
+    return [f"{name} {site}".strip() or Kind(kind).name.lower() for name, site, kind in words]
+
+
+def _places(swept: Sweep) -> pd.DataFrame:
     """Waits by call and place."""
-    places = event_places(swept.run)
-    found = pd.DataFrame({"place": places, "wait_s": swept.waits.wait_ns * NS})
-    grouped = found.groupby("place", sort=False)["wait_s"].agg(n_events="size", wait_s="sum").reset_index()
-    best = frame[frame["change"].str.startswith("wait")].groupby("place")["saved_s"].max()
-    grouped["most_saved_s"] = grouped["place"].map(best).fillna(0.0)
-    return grouped.sort_values("wait_s", ascending=False, ignore_index=True)
+    run, table = swept.run, swept.run.program.table
+    rows = run.program.calls.rows
+    keys = np.stack(
+        (table.name[rows], table.site[rows], np.where((table.name[rows] < 0) & (table.site[rows] < 0), table.kind[rows], 0))
+    )
+    _, first, place = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    saved = np.zeros(len(first), dtype=np.int64)
+    np.maximum.at(saved, place.ravel(), swept.total_ns - swept.wait_zero_ns)
+    found = pd.DataFrame(
+        {
+            "place": _names(run, rows[first]),
+            "n_events": np.bincount(place.ravel(), minlength=len(first)),
+            "wait_s": np.bincount(place.ravel(), swept.waits.wait_ns, minlength=len(first)) * NS,
+            "most_saved_s": saved * NS,
+        }
+    )
+    return found.sort_values("wait_s", ascending=False, kind="stable", ignore_index=True)
 
 
 def longest_wait(run: Replay) -> int:

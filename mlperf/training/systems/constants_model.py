@@ -96,7 +96,9 @@ def train_constants(
     """
     fit = fit_constants(folder, seed=seed)
     found = machine_constants(fit, Path(folder).resolve().name, latency_s=latency_s, bytes_per_s=bytes_per_s)
-    return ConstantsModel(found, fit.table, fit.errors.reset_index(drop=True), provenance(data_sha256=_digests(Path(folder)), seed=seed))
+    return ConstantsModel(
+        found, fit.table, fit.errors.reset_index(drop=True), provenance(data_sha256=_digests(Path(folder)), seed=seed)
+    )
 
 
 def _digests(folder: Path) -> dict[str, str]:

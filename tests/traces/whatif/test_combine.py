@@ -13,7 +13,7 @@ from mlperf.traces.events.kinds import Flag, Kind
 from mlperf.traces.events.table import event_table
 from mlperf.traces.replay import replay
 from mlperf.traces.whatif.combine import balanced_change, edited
-from mlperf.traces.whatif.edits import Edit, event_number
+from mlperf.traces.whatif.edits import END, Edit, event_number
 from mlperf.traces.whatif.regions import steps_of
 from mlperf.traces.whatif.sweep import sweep
 
@@ -159,3 +159,12 @@ def test_what_does_not_wait_cannot_lose_its_wait() -> None:
         edited(run, [Edit("wait", "wait(0:0)=0", rank=0, index=0)])
     with pytest.raises(UsageError, match=r"no step 7, region PRGN has 2 \(0 to 1\)"):
         edited(run, [Edit("balance", "balance(step=7)", steps=(7,))])
+
+
+def test_what_a_rank_computes_after_its_last_call_can_go() -> None:
+    """Rank 0 computes 100 behind its last receive, rank 1 900 behind its last send: it ends the run."""
+    run = replay(two_ranks((10, 10)), protocol_timing())
+    after = edited(run, [Edit("compute", "compute(1:end)=0", rank=1, index=END)])
+    assert (run.rank_end_ns - after.rank_end_ns).tolist() == [0, 900]
+    with pytest.raises(UsageError, match="no rank 2, the run has 2"):
+        edited(run, [Edit("compute", "compute(2:end)=0", rank=2, index=END)])

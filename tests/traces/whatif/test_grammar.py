@@ -10,7 +10,7 @@ from stepped_programs import myrinet
 from mlperf.core.errors import UsageError
 from mlperf.systems.loggps import LogGPS, find_preset
 from mlperf.traces.replay.timing import Timing
-from mlperf.traces.whatif.edits import Edit, timing_after
+from mlperf.traces.whatif.edits import END, Edit, timing_after
 from mlperf.traces.whatif.grammar import is_observed, read_edit, read_timing
 
 
@@ -110,3 +110,9 @@ def test_what_would_change_nothing_is_refused() -> None:
     assert is_observed(observed)
     with pytest.raises(UsageError, match="network that the trace was recorded on is not known"):
         read_edit("network=perwiz-myrinet", observed)
+
+
+def test_what_follows_the_last_call_is_a_computation_only() -> None:
+    assert read_edit("compute(3:end)*2", myrinet()) == Edit("compute", "compute(3:end)*2", factor=2.0, rank=3, index=END)
+    with pytest.raises(UsageError, match="at character 6, got '3:end', expected RANK:INDEX, site=TEXT"):
+        read_edit("wait(3:end)=0", myrinet())

@@ -1,0 +1,200 @@
+"""Chrome trace events of one rank or of all ranks of a job: files, a folder of them, or an archive with a manifest."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from mlperf.core.errors import DataError, UsageError
+from mlperf.traces.events.kinds import Flag
+from mlperf.traces.events.table import EventTable, concatenate
+from mlperf.traces.readers.chrome.collectives import join_collectives, name_communicators
+from mlperf.traces.readers.chrome.document import Document, read_document
+from mlperf.traces.readers.chrome.launches import join_launches, repair_latencies
+from mlperf.traces.readers.chrome.meaning import flagged, table_of
+from mlperf.traces.readers.chrome.own import is_own, joined_own, own_table
+from mlperf.traces.readers.chrome.pieces import pieces
+from mlperf.traces.readers.chrome.raw import RawEvents
+from mlperf.traces.readers.chrome.slices import slices_of
+
+SUFFIXES = (".json", ".json.gz")
+ARCHIVES = (".zip", ".tar")
+RANK_IN_NAME = re.compile(r"(?:^|[^a-z])(?:rank|worker)[_\-.]?(\d+)", re.IGNORECASE)
+CORR_SPAN = 1 << 33
+"""Numbers that launches of one rank share lie between its position times this and the next."""
+
+
+def read_chrome(path: Path | str) -> EventTable:
+    """Read a trace of one rank, or all ranks of a folder (``*.json``, ``*.json.gz``) or an archive (``.zip``, ``.tar``).
+
+    Notes
+    -----
+    Kernels of a collective library are COLL; other kernels, copies, memory sets and calls of the runtime are KERNEL, MEMCPY,
+    MEMSET and API, everything else with a duration is a REGION, and what has none a MARK. ``name2`` is the category, ``site``
+    the shapes of an operator's arguments, and of what runs on a device the operator that launched it. ``match`` joins a launch
+    and its first activity; ``corr`` all that one launch brought, and the members of a collective operation. Times are whole nanoseconds,
+    exactly. Clocks of several ranks are taken as they are.
+
+    Raises
+    ------
+    DataError
+        A file holds no trace events, or two files claim one rank.
+    """
+    path = Path(path)
+    if path.is_dir():
+        found = sorted(each for each in path.iterdir() if each.name.lower().endswith(SUFFIXES))
+        if not found:
+            raise DataError("holds no *.json or *.json.gz", place=str(path), hint="One file a rank.")
+        return read_rank_files(found)
+    return _read_archive(path) if _is_archive(path) else read_rank_files([path])
+
+
+def read_rank_files(paths: Sequence[Path | str], ranks: Sequence[int] | None = None) -> EventTable:
+    """Read several files as the ranks of one job.
+
+    Parameters
+    ----------
+    paths : sequence of path
+    ranks : sequence of int, optional
+        The rank of each; without it what the document tells, else the number after ``rank`` in its name, else 0 if it is the only one.
+
+    Raises
+    ------
+    UsageError
+        As many ranks as files are needed.
+    DataError
+        As `read_chrome`; a file of several tells no rank.
+    """
+    if ranks is not None and len(ranks) != len(paths):
+        raise UsageError(f"got {len(ranks)} ranks for {len(paths)} files")
+    tables = []
+    for place, path in enumerate(paths):
+        with _opened(Path(path)) as stream:
+            asked = None if ranks is None else ranks[place]
+            tables.append(_read_one(stream, str(path), asked, is_only=len(paths) == 1))
+    return _joined(tables)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """A file to read, with errors that name it."""
+    try:
+        with path.open("rb") as stream:
+            yield stream
+    except OSError as error:
+        raise DataError(
+            f"cannot be read ({error.strerror})", place=str(path), hint="Check the path and its permissions."
+        ) from error
+
+
+def _is_archive(path: Path) -> bool:
+    """Whether a file is an archive of traces, by its name."""
+    return path.name.lower().endswith(ARCHIVES)
+
+
+def _read_archive(path: Path) -> EventTable:
+    """Read the traces of an archive; its manifest, which is for viewers, is left alone."""
+    tables = []
+    try:
+        for name, stream in _members(path):
+            if name.lower().endswith(SUFFIXES) and "manifest" not in name.lower():
+                tables.append(_read_one(stream, f"{path}, {name}", None, is_only=False))
+    except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, RuntimeError, NotImplementedError) as error:
+        raise DataError(f"is no whole archive ({error})", place=str(path)) from error
+    if not tables:
+        raise DataError("holds no *.json or *.json.gz", place=str(path))
+    return _joined(tables)
+
+
+def _members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    """Names and contents of an archive's files."""
+    if path.name.lower().endswith(".zip"):
+        with zipfile.ZipFile(path) as archive:
+            for name in sorted(archive.namelist()):
+                with archive.open(name) as stream:
+                    yield name, stream
+        return
+    with tarfile.open(path) as bundle:
+        for member in bundle:
+            content = bundle.extractfile(member)
+            if content is not None:
+                yield member.name, content
+
+
+def _read_one(stream: IO[bytes], place: str, asked: int | None, *, is_only: bool) -> EventTable:
+    """The table of one document."""
+    raw = RawEvents()
+    document = read_document(pieces(stream), raw.take, place)
+    base_ns = document.members.get("baseTimeNanoseconds", 0)
+    if type(base_ns) is not int or not 0 <= base_ns < 2**62:
+        raise DataError(f"got {base_ns!r}, expected nanoseconds since the epoch", place=f"{place}, baseTimeNanoseconds")
+    if is_own(document):
+        return own_table(raw, document, place)
+    rank, note = _rank(document, place, asked, is_only=is_only)
+    table = table_of(raw, slices_of(raw), rank, base_ns, place)
+    table = repair_latencies(join_launches(table))
+    notes = [*([note] if note else []), *table.notes]
+    if document.fault:
+        notes.append(f"{place} is cut off: {document.fault}; {document.n_events} events before that are kept")
+        if len(table):
+            table = flagged(table, [int(table.end_ns.argmax())], Flag.TRUNCATED)
+    return table.replace(notes=tuple(notes), attributes={**table.attributes, **_about(document, rank)})
+
+
+def _about(document: Document, rank: int) -> dict[str, Any]:
+    """What the document tells of the run and the rank's device."""
+    told = document.members.get("distributedInfo")
+    found: dict[str, Any] = {}
+    if isinstance(told, dict) and type(told.get("world_size")) is int:
+        found["world_size"] = told["world_size"]
+    devices = document.members.get("deviceProperties")
+    if isinstance(devices, list) and devices and isinstance(devices[0], dict) and isinstance(devices[0].get("name"), str):
+        found["device_names"] = {str(rank): devices[0]["name"]}
+    return found
+
+
+def _rank(document: Document, place: str, asked: int | None, *, is_only: bool) -> tuple[int, str]:
+    """The document's rank, and what is to be said about it."""
+    if asked is not None:
+        return asked, ""
+    told = document.members.get("distributedInfo")
+    rank = told.get("rank") if isinstance(told, dict) else None
+    if type(rank) is int and 0 <= rank < 2**31:
+        return rank, ""
+    named = RANK_IN_NAME.search(Path(place).name)
+    if named and len(named[1]) < 10:
+        return int(named[1]), f"{place} tells no rank: it is {int(named[1])} by its name"
+    if is_only:
+        return 0, "the file tells no rank: it is taken as rank 0"
+    raise DataError(
+        "tells no rank, neither in distributedInfo nor in its name",
+        place=place,
+        hint="Call the files rank_0.json, rank_1.json, ... or give --rank once for each file.",
+    )
+
+
+def _joined(tables: list[EventTable]) -> EventTable:
+    """One table of all ranks."""
+    if all(is_own_table(table) for table in tables):
+        return joined_own(tables)
+    seen: dict[int, str] = {}
+    for table in tables:
+        rank = int(table.rank[0]) if len(table) else -1
+        if rank in seen and len(table):
+            raise DataError(f"is of rank {rank}, as {seen[rank]}", place=table.sources[0], hint="Give --rank once for each file.")
+        seen[rank] = table.sources[0]
+    tables = [
+        table.replace(corr=table.corr + (table.corr >= 0) * (place * CORR_SPAN)) if place else table
+        for place, table in enumerate(tables)
+    ]
+    return join_collectives(concatenate(name_communicators(tables)))
+
+
+def is_own_table(table: EventTable) -> bool:
+    """Whether our own writer made the file of a table."""
+    return "own_rows" in table.attributes
