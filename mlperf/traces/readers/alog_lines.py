@@ -23,6 +23,8 @@ NS_PER_US = 1000
 HIGHEST_RANK = 2**20
 OWN = "mlperf"
 """First word of the creator of files whose state lines tell communicator (task), root (data), size, what belongs together (tag)."""
+EXACT = 2.0**53
+"""Floats hold all whole numbers below it."""
 LATEST_US = 2**52
 """Larger timestamps would not fit 64 bits of nanoseconds."""
 
@@ -152,6 +154,9 @@ def _fast_columns(body: bytes, first_line: int) -> dict[str, IntArray]:
     table = pd.read_csv(io.BytesIO(body), sep=r"\s+", header=None, names=names, dtype=kinds, engine="c", skip_blank_lines=False)
     if table["size"].isna()[np.isin(table["type"], (SEND, RECEIVE))].any():
         raise ValueError("a message without tag and size")
+    for name in COMMENT[:2]:
+        if (table[name].abs() >= EXACT).any() or (table[name].dropna() % 1 != 0).any():
+            raise ValueError("a number that a float does not hold")
     columns = {name: table[name].to_numpy(np.int64) for name in FIELDS}
     columns["tag"] = np.nan_to_num(table["tag"].to_numpy(), nan=-1).astype(np.int64)
     columns["size"] = np.nan_to_num(table["size"].to_numpy(), nan=-1).astype(np.int64)

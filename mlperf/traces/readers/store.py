@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def read_store(path: Path | str) -> EventTable:
             }
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror or error})", place=str(path), hint=HINT) from error
-    except (KeyError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
+    except (KeyError, ValueError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
         raise DataError(f"is no stored trace ({error})", place=str(path), hint=HINT) from error
     return _checked(path, document, columns)
 

@@ -24,6 +24,8 @@ PARAMETERS = (
 )
 LARGEST = 1e12
 """Seconds or bytes; what is larger is no measurement."""
+HIDDEN = ("gap_s_per_byte", "send_s_per_byte", "recv_s_per_byte")
+"""Parameters that the measured lines hold in their seconds a byte: changing them would change nothing."""
 HINT = "mlperf collect loggps -o network.toml writes such a file."
 
 
@@ -39,7 +41,7 @@ def read_network(path: Path | str) -> tuple[Preset, LogGPS]:
     -------
     tuple of Preset and LogGPS
         The preset's costs are the measured lines themselves. Of L and o they hold what `LogGPS` says as multiples (o_s in sends and
-        requests, L in requests and arrivals), so that changing L or o changes them.
+        requests, L in requests and arrivals), so that changing L or o changes them; what a byte costs is the lines' own.
 
     Raises
     ------
@@ -60,6 +62,7 @@ def read_network(path: Path | str) -> tuple[Preset, LogGPS]:
         sync_send=costs["sync_send"],
         sync_recv=costs["sync_recv"],
         sync_off=costs["sync_off"],
+        unused=HIDDEN,
     )
     return preset, parameters
 

@@ -52,3 +52,14 @@ def test_a_file_without_costs(tmp_path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace("[costs.sync_off]", "[costs.other]"), encoding="utf-8")
     with pytest.raises(DataError, match="no table sync_off"):
         read_network(path)
+
+
+def test_what_a_byte_costs_is_in_the_lines_and_no_parameter(tmp_path: Path) -> None:
+    """A parameter whose change changes nothing is told as one that the network does not have."""
+    preset, parameters = read_network(written(tmp_path / "network.toml"))
+    sizes = np.array([1, 1000, 1001, 10**6])
+    for name in preset.unused:
+        before, after = (message_costs(preset, each, sizes) for each in (parameters, parameters.replace(**{name: 1.0})))
+        assert [getattr(after, each).tolist() for each in ("send", "recv", "off")] == [
+            getattr(before, each).tolist() for each in ("send", "recv", "off")
+        ]

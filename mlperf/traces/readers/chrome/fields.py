@@ -36,6 +36,8 @@ OWN_KEYS = (
     "rank",
     "host",
     "cpu",
+    "pid",
+    "tid",
     "name2",
     "site",
     "size_bytes",

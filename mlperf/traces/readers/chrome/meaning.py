@@ -16,6 +16,8 @@ from mlperf.traces.readers.chrome.pairs import innermost
 from mlperf.traces.readers.chrome.raw import FIRST_NAMED, RawEvents, present, within_32_bits
 from mlperf.traces.readers.chrome.slices import Slices
 
+CORR_SPAN = 1 << 33
+"""Numbers that launches of one rank share lie between its position times this and the next."""
 ON_DEVICE = (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET, Kind.COLL)
 
 
@@ -98,7 +100,7 @@ def _kinds(category: NDArray[np.int32], name: NDArray[Any], is_mark: BoolArray, 
 def _places(raw: RawEvents, event: IntArray, kind: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
     """Process, thread, device and stream, and what a launch and its activity have in common."""
     corr = raw.column("args.correlation")[event]
-    linked = present(corr) & (corr > 0) & (kind != Kind.REGION) & (kind != Kind.MARK)
+    linked = (corr > 0) & (corr < CORR_SPAN) & (kind != Kind.REGION) & (kind != Kind.MARK)
     return {
         "pid": within_32_bits(raw.column("pid")[event], UNSET),
         "tid": within_32_bits(raw.column("tid")[event], UNSET),

@@ -13,10 +13,11 @@ from typing import IO, Any
 from mlperf.core.errors import DataError, UsageError
 from mlperf.traces.events.kinds import Flag
 from mlperf.traces.events.table import EventTable, concatenate
+from mlperf.traces.readers.chrome.arrows import join_arrows
 from mlperf.traces.readers.chrome.collectives import join_collectives, name_communicators
 from mlperf.traces.readers.chrome.document import Document, read_document
 from mlperf.traces.readers.chrome.launches import join_launches, repair_latencies
-from mlperf.traces.readers.chrome.meaning import flagged, table_of
+from mlperf.traces.readers.chrome.meaning import CORR_SPAN, flagged, table_of
 from mlperf.traces.readers.chrome.own import is_own, joined_own, own_table
 from mlperf.traces.readers.chrome.pieces import pieces
 from mlperf.traces.readers.chrome.raw import RawEvents
@@ -25,8 +26,6 @@ from mlperf.traces.readers.chrome.slices import slices_of
 SUFFIXES = (".json", ".json.gz")
 ARCHIVES = (".zip", ".tar")
 RANK_IN_NAME = re.compile(r"(?:^|[^a-z])(?:rank|worker)[_\-.]?(\d+)", re.IGNORECASE)
-CORR_SPAN = 1 << 33
-"""Numbers that launches of one rank share lie between its position times this and the next."""
 
 
 def read_chrome(path: Path | str) -> EventTable:
@@ -136,7 +135,8 @@ def _read_one(stream: IO[bytes], place: str, asked: int | None, *, is_only: bool
     if is_own(document):
         return own_table(raw, document, place)
     rank, note = _rank(document, place, asked, is_only=is_only)
-    table = table_of(raw, slices_of(raw), rank, base_ns, place)
+    slices = slices_of(raw)
+    table = join_arrows(table_of(raw, slices, rank, base_ns, place), raw, slices, base_ns)
     table = repair_latencies(join_launches(table))
     notes = [*([note] if note else []), *table.notes]
     if document.fault:
