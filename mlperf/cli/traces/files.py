@@ -22,18 +22,30 @@ drop_option = click.option(
 )
 
 
-@click.command("import", epilog="Example: mlperf trace import traces.otf2 -o run.npz")
+@click.command(
+    "import",
+    epilog="""\b
+Examples:
+  mlperf trace import traces.otf2 -o run.npz
+  mlperf trace import run.alog --align -o aligned.npz
+""",
+)
 @trace_argument
 @format_option
 @drop_option
+@click.option(
+    "--align", "aligned", is_flag=True, help="Move every rank's clock to the middle of its bounds; uncertain waits are flagged."
+)
 @click.option("-o", "--output", type=NEW_FILE, required=True, help="File to write; its name ends in .npz.")
 @output_options
-def import_command(trace: Path, file_format: str | None, drop_unmatched: bool, output: Path, show: Show) -> None:
+def import_command(trace: Path, file_format: str | None, drop_unmatched: bool, aligned: bool, output: Path, show: Show) -> None:
     """Read TRACE, match its messages, and store it so that it is read at once next time."""
+    from mlperf.traces.clocks import align
     from mlperf.traces.readers.registry import read_trace
     from mlperf.traces.writers.registry import export_trace
 
-    show(export_trace(read_trace(trace, file_format, drop_unmatched=drop_unmatched), output, "store"))
+    table = read_trace(trace, file_format, drop_unmatched=drop_unmatched)
+    show(export_trace(align(table)[0] if aligned else table, output, "store"))
 
 
 @click.command(epilog="Example: mlperf trace export run.npz --to alog -o run.alog")
@@ -55,10 +67,13 @@ def export(trace: Path, file_format: str | None, drop_unmatched: bool, target: s
 @trace_argument
 @format_option
 @drop_option
+@click.option("--clocks", is_flag=True, help="Bound every clock's offset by the messages and collective operations instead.")
 @output_options
-def check(trace: Path, file_format: str | None, drop_unmatched: bool, show: Show) -> None:
+def check(trace: Path, file_format: str | None, drop_unmatched: bool, clocks: bool, show: Show) -> None:
     """Count events of every kind and rank, match messages, and say what is wrong with TRACE."""
+    from mlperf.traces.clocks import clock_report
     from mlperf.traces.events.validation import check_trace
     from mlperf.traces.readers.registry import read_trace
 
-    show(check_trace(read_trace(trace, file_format, drop_unmatched=drop_unmatched)))
+    table = read_trace(trace, file_format, drop_unmatched=drop_unmatched)
+    show(clock_report(table) if clocks else check_trace(table))

@@ -257,6 +257,9 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
         "trace import": {"mlperf.traces.writers.registry:WrittenTrace": View()},
         "trace export": {"mlperf.traces.writers.registry:WrittenTrace": View()},
         "trace check": {
+            "mlperf.traces.clocks.report:ClockReport": View(
+                "mlperf.report.traces.clocks:clock_sections", answer="mlperf.report.traces.clocks:clock_answer"
+            ),
             "mlperf.traces.events.validation:TraceCheck": View(
                 "mlperf.report.traces.checks:check_sections", answer="mlperf.report.traces.checks:check_answer"
             )
@@ -296,9 +299,6 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
 VIEWS: Mapping[str, View] = MappingProxyType(
     {
         **{home: view for classes in RESULTS.values() for home, view in classes.items()},
-        "mlperf.traces.clocks.report:ClockReport": View(
-            "mlperf.report.traces.clocks:clock_sections", answer="mlperf.report.traces.clocks:clock_answer"
-        ),
         "mlperf.forecast.study:OnlineStudy": View("mlperf.report.pages.watched:study_sections"),
     }
 )

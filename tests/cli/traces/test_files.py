@@ -64,3 +64,18 @@ def test_what_no_format_is_called(trace: Path, tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "x").write_text("hello", encoding="utf-8")
     assert run("check", tmp_path / "x") == 3
     assert "is of no known format" in capsys.readouterr().err
+
+
+def test_clocks_are_bounded_by_what_was_said(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rank 3's clock is 5 ms late: messages cannot have been as recorded, and aligned they can."""
+    table = read_trace(trace)
+    late = table.replace(start_ns=table.start_ns + 5_000_000 * (table.rank == 3))
+    write_alog(late, tmp_path / "late.alog")
+    assert run("check", tmp_path / "late.alog", "--clocks") == 0
+    assert "the times as recorded are NOT possible" in capsys.readouterr().out
+    assert run("import", tmp_path / "late.alog", "--align", "-o", tmp_path / "aligned.npz") == 0
+    capsys.readouterr()
+    assert run("check", tmp_path / "aligned.npz") == 0
+    assert "received before" not in capsys.readouterr().out
+    assert run("check", tmp_path / "late.alog") == 0
+    assert "messages received before they were sent" in capsys.readouterr().out
