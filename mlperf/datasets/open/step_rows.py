@@ -84,8 +84,14 @@ def sharded_rows(device: str, folder: Path | None) -> pd.DataFrame:
 
 def layout_rows(folder: Path | None) -> pd.DataFrame:
     """Layouts of two language models that ran; ``counted`` where they reach a tenth of the peak."""
+    rows = tried_layouts(folder)
+    rows = rows[~rows["failed"]].reset_index(drop=True)
+    return rows.assign(step_s=TOKENS / rows["tokens_per_s"].astype(float), counted=rows["mfu_percent"].astype(float) >= COUNTED_MFU)
+
+
+def tried_layouts(folder: Path | None) -> pd.DataFrame:
+    """Every layout that was tried; ``failed`` where it did not run, ``memory_bytes`` of the others."""
     rows = read_open("ultrascale", "layouts", folder)
-    rows = rows[rows["status"] == "timed"].reset_index(drop=True)
     params, layers, width = (rows["model"].map({name: shape[place] for name, shape in SHAPES.items()}) for place in range(3))
     return rows.assign(
         n_params=params,
@@ -97,6 +103,6 @@ def layout_rows(folder: Path | None) -> pd.DataFrame:
         subbatch_size=rows["micro_batch_size"],
         accumulation=rows["grad_accumulation"],
         minibatch_size=TOKENS / SEQUENCE,
-        step_s=TOKENS / rows["tokens_per_s"].astype(float),
-        counted=rows["mfu_percent"].astype(float) >= COUNTED_MFU,
+        failed=rows["status"] == "failed",
+        memory_bytes=1e9 * pd.to_numeric(rows["memory_gb"]).astype(float),
     )

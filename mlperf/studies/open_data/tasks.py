@@ -20,6 +20,7 @@ from mlperf.studies.open_data.collinear import score_selections
 from mlperf.studies.open_data.commands import SUBJECTS_BY_TASK, score_stated, score_unstated, share_near
 from mlperf.studies.open_data.coverage import SETS, narrow_sets, score_intervals
 from mlperf.studies.open_data.layers import CARDS, N_TEST, N_TRAIN, score_dense, score_small, score_square, score_steps
+from mlperf.studies.open_data.memory import score_failures
 from mlperf.studies.open_data.networks import DEVICE, SUBJECTS, score_networks, score_whole_networks
 from mlperf.studies.open_data.products import (
     BATCHED_TESTED,
@@ -193,6 +194,8 @@ _TASKS = (
     Task("C10", "Fully sharded steps of networks and lengths that never ran", (("mpt_fsdp", "runs"),), UNSEEN_RUNS, (),
          score_unseen_sharded, sets=SHARDED_SETS),
     Task("C11", "The layout that a model picks", (("ultrascale", "layouts"),), PICKED, (), score_layouts,
+         sets=tuple(CHOICE_SPLITS)),
+    Task("C12", "Which layouts fail, and the memory of the others", (("ultrascale", "layouts"),), PICKED, (), score_failures,
          sets=tuple(CHOICE_SPLITS)),
     Task("C13", "A foreign predictor calibrated on few measured rows", FOREIGN, ONE_ROW, (), score_calibration, sets=(SIMULATOR,)),
     Task("D1", "Asynchronous workers at one server are a closed queue", SPEEDS[:1], COUNTS, SERVED, score_counts),

@@ -50,6 +50,11 @@ READERS = MappingProxyType(
         "otf2": Reader("mlperf.traces.readers.otf2:read_otf2", "OTF2 archives of Score-P and others", (".otf2",)),
         "store": Reader("mlperf.traces.readers.store:read_store", "what mlperf trace import writes", (".npz",)),
         "csv": Reader("mlperf.traces.readers.csv_table:read_csv", "CSV with the columns of our own table", (".csv",)),
+        "chrome": Reader(
+            "mlperf.traces.readers.chrome.reader:read_chrome",
+            "Chrome trace events of PyTorch's profiler and others: a file, or a folder or archive with one for each rank",
+            (".json", ".zip", ".tar"),
+        ),
         "recording": Reader("mlperf.traces.readers.recorded:read_recorded", "a folder of mlperf trace record", (".mlr",)),
     }
 )
@@ -91,6 +96,8 @@ def format_of(path: Path) -> str:
         Neither does.
     """
     if path.is_dir():
+        if any(path.glob("*.json")) or any(path.glob("*.json.gz")):
+            return "chrome"
         return "otf2" if any(path.glob("*.otf2")) else "recording"
     plain_name = path.name.lower().removesuffix(".gz")
     for name, reader in READERS.items():
@@ -111,6 +118,8 @@ def _format_of_head(path: Path) -> str:
     text = head.decode("utf-8", "replace").lstrip()
     if text.startswith("num_ranks"):
         return "goal"
+    if text.startswith(("{", "[")):
+        return "chrome"
     if _is_alog(text.splitlines()[:1]):
         return "alog"
     raise DataError(

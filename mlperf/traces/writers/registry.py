@@ -21,6 +21,8 @@ WRITERS = MappingProxyType(
         "goal": (".goal", "mlperf.traces.writers.goal:write_goal"),
         "ti": (".ti", "mlperf.traces.writers.ti:write_ti"),
         "csv": (".csv", "mlperf.traces.writers.csv_table:write_csv"),
+        "chrome": (".json", "mlperf.traces.writers.chrome:write_chrome"),
+        "perfetto": (".zip", "mlperf.traces.writers.perfetto:write_perfetto"),
     }
 )
 

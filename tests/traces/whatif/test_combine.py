@@ -111,7 +111,7 @@ def test_a_balanced_step_gives_every_place_the_mean_of_the_ranks() -> None:
 
 
 def test_ranks_that_call_unlike_often_are_scaled_to_the_mean() -> None:
-    """The receive of rank 0 is gone (its partner keeps its time): it computes 4000 in step 1, rank 1 3000 and 900; the mean is 3950."""
+    """Rank 0's receive is gone (its partner keeps its time): it computes 4000 in step 1, rank 1 3000 and 900; the mean is 3950."""
     table = two_ranks((10, 10))
     kept = np.delete(np.arange(len(table)), 3)
     run = replay(table.take(kept).replace(flags=np.full(7, int(Flag.UNMATCHED), dtype=np.uint16)), protocol_timing())

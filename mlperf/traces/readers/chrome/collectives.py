@@ -36,7 +36,7 @@ def join_collectives(table: EventTable) -> EventTable:
     if len(alone):
         note = f"{len(alone)} collective calls lack members on other ranks: not all ranks were recorded for as long"
         table = flagged(table.replace(notes=(*table.notes, note)), alone, Flag.UNMATCHED)
-    if not told.all() and table.n_ranks > 1:
+    if not told.all() and len(np.unique(table.rank)) > 1:
         note = f"{int((~told).sum())} collective calls tell no sequence number: they are joined by their order on each rank"
         table = table.replace(notes=(*table.notes, note))
     return table.replace(corr=corr)

@@ -154,7 +154,7 @@ def _about(document: Document, rank: int) -> dict[str, Any]:
         found["world_size"] = told["world_size"]
     devices = document.members.get("deviceProperties")
     if isinstance(devices, list) and devices and isinstance(devices[0], dict) and isinstance(devices[0].get("name"), str):
-        found["device_names"] = {str(rank): devices[0]["name"]}
+        found["device_names"] = {rank: devices[0]["name"]}
     return found
 
 

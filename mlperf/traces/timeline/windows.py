@@ -1,0 +1,122 @@
+"""Steps of a training run as windows of time: by markers, else by what repeats."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlperf.core.arrays import IntArray
+from mlperf.core.errors import DataError
+from mlperf.traces.events.kinds import UNSET, Kind
+from mlperf.traces.events.table import EventTable
+
+STEP = re.compile(r"ProfilerStep#(\d+)")
+DEVICE_STEP = "gpu_user_annotation"
+DEVICE_KINDS = (Kind.KERNEL, Kind.COLL, Kind.MEMCPY, Kind.MEMSET)
+HINT = "--marker REGEX names the calls that are one step each; --whole takes the recording as one."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Windows:
+    """Steps of one rank.
+
+    Attributes
+    ----------
+    rank : int
+    number : array of int64, shape (n_steps,)
+        What the marker says, else 0, 1, ...
+    start_ns, end_ns : array of int64
+    origin : str
+        ``"marks on the device"``, ``"marks on the host"``, ``"whole recording"``, or what found them.
+    """
+
+    rank: int
+    number: IntArray
+    start_ns: IntArray
+    end_ns: IntArray
+    origin: str
+
+    def __len__(self) -> int:
+        """Number of steps."""
+        return len(self.number)
+
+
+def marked_steps(table: EventTable, rank: int, marker: str | None = None) -> Windows | None:
+    """Steps of a rank by its markers, None where it has none.
+
+    Marks on the device (``gpu_user_annotation``) bound what the device did for a step. Marks on the host do not: there a step lasts
+    to the start of the next one, the last one to the end of its own mark or of what was launched in it, whichever is later.
+
+    Parameters
+    ----------
+    table : EventTable
+    rank : int
+    marker : str, optional
+        Regular expression for other names than ``ProfilerStep#n``; its first group, if any, is the step's number.
+
+    Raises
+    ------
+    DataError
+        The marker is no regular expression.
+    """
+    pattern = _compiled(marker)
+    named = np.array([bool(pattern.search(text)) for text in table.strings] + [False], dtype=bool)
+    rows = np.flatnonzero((table.rank == rank) & (table.kind == Kind.REGION) & named[table.name])
+    if not len(rows):
+        return None
+    device = _texts(table, DEVICE_STEP)
+    on_device = np.isin(table.name2[rows], device)
+    of_device = bool(on_device.any())
+    rows = rows[on_device] if of_device else rows
+    rows = rows[np.argsort(table.start_ns[rows], kind="stable")]
+    numbers = _numbers(table, rows, pattern)
+    start, end = table.start_ns[rows], table.end_ns[rows].copy()
+    if not of_device:
+        end[:-1] = start[1:]
+        end[-1] = max(int(end[-1]), _last_launched(table, rank, int(start[-1])))
+    # A device may still work for a step when the next one's first kernel starts on another stream: time is counted once.
+    end[:-1] = np.minimum(end[:-1], start[1:])
+    return Windows(rank, numbers, start, end, "marks on the device" if of_device else "marks on the host")
+
+
+def whole_recording(table: EventTable, rank: int) -> Windows:
+    """The recording of a rank as one step: from the first start to the last end of what has a duration."""
+    rows = np.flatnonzero((table.rank == rank) & (table.kind != Kind.MARK))
+    if not len(rows):
+        raise DataError(f"rank {rank} has no events with a duration", place=", ".join(table.sources))
+    span = np.array([[table.start_ns[rows].min(), table.end_ns[rows].max()]], dtype=np.int64)
+    return Windows(rank, np.zeros(1, dtype=np.int64), span[:, 0], span[:, 1], "whole recording")
+
+
+def _compiled(marker: str | None) -> re.Pattern[str]:
+    """The marker's pattern."""
+    if marker is None:
+        return STEP
+    try:
+        return re.compile(marker)
+    except re.error as error:
+        raise DataError(f"got {marker!r}, expected a regular expression ({error})", place="marker") from None
+
+
+def _texts(table: EventTable, text: str) -> list[int]:
+    """Numbers of a text."""
+    return [number for number, each in enumerate(table.strings) if each == text]
+
+
+def _numbers(table: EventTable, rows: IntArray, pattern: re.Pattern[str]) -> IntArray:
+    """What the markers count, or their order."""
+    told = [pattern.search(text) for text in table.text(table.name[rows])]
+    words = [found[1] if found and found.re.groups and found[1] else "" for found in told]
+    if all(word.isdigit() and len(word) < 10 for word in words):
+        return np.array([int(word) for word in words], dtype=np.int64)
+    return np.arange(len(rows))
+
+
+def _last_launched(table: EventTable, rank: int, since_ns: int) -> int:
+    """Latest end of what a rank launched since a moment; 0 where nothing was."""
+    made = np.isin(table.kind, [int(kind) for kind in DEVICE_KINDS]) & (table.rank == rank) & (table.match != UNSET)
+    rows = np.flatnonzero(made)
+    rows = rows[table.start_ns[table.match[rows]] >= since_ns]
+    return int(table.end_ns[rows].max(initial=0))
