@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from made_once import Once
 
 LIMITS = read_limits(Path(__file__).with_name("open_data.toml"), TASKS)
-N_GOALS = 490
+N_GOALS = 507
 COVERAGE = "coverage in domain"
 MISSED = {
     *(("T1", subject, COVERAGE) for subject in ("A8 KNL", "A9 KNL", "A9 1080Ti", "A9 M40", "D3 P100")),
@@ -59,6 +59,9 @@ QUICK = [
     ("C8", "2 KiB and more"),
     ("C9", "a100_40gb"),
     ("C11", "more nodes"),
+    ("C12", "70/30"),
+    ("C12", "more nodes"),
+    ("C12", "1B to 3B"),
     ("C13", "SimuMax A100"),
     ("D1", "P100"),
     ("D1", "K80"),

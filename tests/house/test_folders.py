@@ -48,7 +48,10 @@ FOLDERS = {
         "timeline",
         "ranks",
         "recording",
+        ".",
     ),
+    "traces/ranks": (".", "profiled"),
+    "traces/readers": (".", "chrome"),
     "training": ("fits", "table", "collectives", "characteristics", "gradient", "components", ".", "quality", "systems"),
 }
 """Folders of each folder that has some, from the ground up; ``"."`` are its own files."""

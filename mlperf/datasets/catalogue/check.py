@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,14 @@ from mlperf.datasets.campaigns.contractions import (
     read_contractions,
 )
 from mlperf.datasets.campaigns.digest import table_sha256
+from mlperf.datasets.dictionary.column import TableSchema
 from mlperf.datasets.dictionary.contraction_schema import CONTRACTION_TABLES
 from mlperf.datasets.dictionary.schema import TABLES
+from mlperf.datasets.dictionary.synchronous_schema import DDP_RUNS, OWN_TABLES
 from mlperf.datasets.reading.any_table import read_any_table
-from mlperf.datasets.reading.folder import find_campaign, table_name
+from mlperf.datasets.reading.folder import find_campaign, table_file, table_name
 from mlperf.datasets.reading.read import read_table
+from mlperf.datasets.reading.source import read_source
 from mlperf.specs import read_cnn
 
 
@@ -80,7 +84,7 @@ class DataCheck(Shown):
 
 
 def check_data(path: Path | str, *, target: str | None = None, duplicates: str = "error", na: str = "error") -> DataCheck:
-    """Check the folder of a campaign (of networks or of contractions), a bundled campaign, one of its tables, or any CSV.
+    """Check the folder of a campaign (of networks, of contractions or of synchronous runs), a bundled one, a table, or any CSV.
 
     Parameters
     ----------
@@ -99,6 +103,8 @@ def check_data(path: Path | str, *, target: str | None = None, duplicates: str =
     if Path(path).is_file():
         return check_file(Path(path), target, duplicates, na)
     folder = data_path(path)
+    if is_synchronous(folder):
+        return check_synchronous(folder, duplicates)
     return check_contractions(folder, duplicates) if is_contractions(folder) else check_campaign(folder, duplicates)
 
 
@@ -112,6 +118,8 @@ def check_file(path: Path, target: str | None, duplicates: str, na: str) -> Data
     name = table_name(path) or path.name
 
     def read() -> pd.DataFrame:
+        if target is None and (schema := own_schema(path)) is not None:
+            return read_table(path, schema, duplicates)
         if name in TABLES and target is None:
             return read_table(path, name, duplicates)
         if name in CONTRACTION_TABLES and target is None and is_contractions(path.parent):
@@ -133,6 +141,47 @@ def check_campaign(path: Path, duplicates: str) -> DataCheck:
             n_rows[name] = len(frame)
     campaign = None if problems else noting(problems, lambda: read_campaign(path, duplicates))
     return DataCheck(path, tuple(problems), n_rows, "" if campaign is None else campaign.sha256)
+
+
+def check_synchronous(path: Path, duplicates: str) -> DataCheck:
+    """Check ``runs.csv``, ``exchange.csv`` and the specifications of synchronous runs."""
+    problems: list[Problem] = []
+    n_rows: dict[str, int] = {}
+    for file in sorted((path / "cnns").glob("*.toml")):
+        noting(problems, partial(read_cnn, file))
+    tables = {name: found for name in OWN_TABLES if (found := table_file(path, name)) is not None}
+    for name, file in tables.items():
+        frame = noting(problems, partial(read_table, file, OWN_TABLES[name], duplicates))
+        if isinstance(frame, pd.DataFrame):
+            n_rows[name] = len(frame)
+    digests = "".join(table_sha256(file) for file in tables.values())
+    return DataCheck(path, tuple(problems), n_rows, "" if problems else sha256(digests.encode()).hexdigest())
+
+
+def is_synchronous(path: Path) -> bool:
+    """Whether a folder holds the runs of ``mlperf collect ddp``, told by the header of ``runs.csv``."""
+    file = table_file(path, DDP_RUNS.stem) if path.is_dir() else None
+    return file is not None and own_schema(file) is not None
+
+
+def own_schema(path: Path) -> TableSchema | None:
+    """The dictionary's table of synchronous runs or exchanges that a file is, by its name and header; None for other files.
+
+    Asynchronous campaigns have a ``runs.csv`` of their own: theirs names no engine.
+    """
+    schema = OWN_TABLES.get(table_name(path) or "")
+    return schema if schema is not None and {"engine", "n_gpus_per_node"} <= set(header_of(path)) else None
+
+
+def header_of(path: Path) -> list[str]:
+    """Names in the first line of a CSV file that is not a comment; empty where there is none."""
+    try:
+        lines = read_source(path).lines()
+    except DataError:
+        # What is wrong with the file is told by whoever reads its rows.
+        return []
+    first = next((line.strip() for line in lines if line.strip() and not line.startswith("#")), "")
+    return [cell.strip().strip('"') for cell in first.split(",")]
 
 
 def check_contractions(path: Path, duplicates: str) -> DataCheck:

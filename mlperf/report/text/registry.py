@@ -277,6 +277,30 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.traces.recordings:recording_sections", answer="mlperf.report.traces.recordings:recording_answer"
             )
         },
+        "trace ranks": {
+            "mlperf.traces.ranks.profiled.analysis:TrainingRanks": View(
+                "mlperf.report.traces.ranks:ranks_sections",
+                "mlperf.report.traces.ranks:ranks_figure",
+                answer="mlperf.report.traces.ranks:ranks_answer",
+            )
+        },
+        "trace steps": {
+            "mlperf.traces.timeline.decomposition:StepParts": View(
+                "mlperf.report.traces.ranks:steps_sections",
+                "mlperf.report.traces.ranks:steps_figure",
+                answer="mlperf.report.traces.ranks:steps_answer",
+            )
+        },
+        "trace diff": {
+            "mlperf.traces.timeline.difference:TraceDifference": View(
+                "mlperf.report.traces.ranks:difference_sections", answer="mlperf.report.traces.ranks:difference_answer"
+            )
+        },
+        "trace table": {
+            "mlperf.traces.to_table:TraceTable": View(
+                "mlperf.report.traces.ranks:table_sections", answer="mlperf.report.traces.ranks:table_answer"
+            )
+        },
         "trace job": {
             "mlperf.traces.ranks.jobs:TrainingJob": View(
                 "mlperf.report.traces.jobs:job_sections",

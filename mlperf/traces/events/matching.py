@@ -24,7 +24,7 @@ def match_messages(table: EventTable, *, drop_unmatched: bool = False) -> EventT
     Parameters
     ----------
     table : EventTable
-        In any order; what is matched already is matched anew.
+        In any order; messages that are matched already are matched anew, what else `match` joins (a launch and its kernel) stays.
     drop_unmatched : bool
         Flag ends without a partner as UNMATCHED and note their number instead of refusing them.
 
@@ -51,7 +51,8 @@ def match_messages(table: EventTable, *, drop_unmatched: bool = False) -> EventT
     n_both = np.minimum(n_sent, n_received)
     sent = _place_in_group(n_sent) < n_both[send_group]
     received = _place_in_group(n_received) < n_both[receive_group]
-    match = np.full(len(table), UNSET, dtype=np.int64)
+    is_end = np.isin(table.kind, [int(kind) for kind in (Kind.SEND, Kind.ISEND, Kind.RECV, Kind.IRECV)])
+    match = np.where(is_end, UNSET, table.match)
     match[sends[sent]] = receives[received]
     match[receives[received]] = sends[sent]
     alone = np.sort(np.concatenate((sends[~sent], receives[~received])))

@@ -50,6 +50,9 @@ READERS = MappingProxyType(
         "otf2": Reader("mlperf.traces.readers.otf2:read_otf2", "OTF2 archives of Score-P and others", (".otf2",)),
         "store": Reader("mlperf.traces.readers.store:read_store", "what mlperf trace import writes", (".npz",)),
         "csv": Reader("mlperf.traces.readers.csv_table:read_csv", "CSV with the columns of our own table", (".csv",)),
+        "chakra": Reader(
+            "mlperf.traces.readers.chakra:read_chakra", "execution traces of Chakra and PyTorch, JSON", (".et.json", ".chakra.json")
+        ),
         "chrome": Reader(
             "mlperf.traces.readers.chrome.reader:read_chrome",
             "Chrome trace events of PyTorch's profiler and others: a file, or a folder or archive with one for each rank",

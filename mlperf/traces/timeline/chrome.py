@@ -7,6 +7,7 @@ from typing import Any
 
 from mlperf.systems.sprint.components import LOCK_WAITS
 from mlperf.traces.timeline.lanes import UPDATE, ThreadTimeline, thread_name
+from mlperf.traces.writers.chrome import metadata
 
 NS_PER_S = 1e9
 NS_PER_US = 1e3
@@ -52,11 +53,6 @@ def names(timeline: ThreadTimeline) -> list[dict[str, Any]]:
             metadata("thread_sort_index", node, tid(thread), sort_index=place),
         ]
     return found
-
-
-def metadata(kind: str, node: int, thread: int, **arguments: Any) -> dict[str, Any]:
-    """One metadata event."""
-    return {"name": kind, "ph": "M", "pid": node, "tid": thread, "args": arguments}
 
 
 def tid(thread: int) -> int:

@@ -29,12 +29,12 @@ class StepParts(Shown):
     source : str
         The trace.
     steps : DataFrame
-        One row a rank, device and step, times in seconds: ``rank, device, step, origin, start_s, step_s``; of it, adding up to it exactly,
-        ``gpu_kernel_s`` (a kernel or memory set runs), ``gpu_exposed_collective_s`` (else a collective operation),
+        One row a rank, device and step, times in seconds: ``rank, device, step, origin, start_s, step_s``; of it, adding up to it
+        exactly, ``gpu_kernel_s`` (a kernel or memory set runs), ``gpu_exposed_collective_s`` (else a collective operation),
         ``gpu_exposed_copy_s`` (else a copy), ``cpu_s`` (else; the device idles); ``gpu_busy_s`` (any of the three),
-        ``gpu_collective_s`` and ``gpu_copy_s`` (hidden or not), ``n_kernels``, ``n_collectives``, ``n_copies``; by what the program was
-        doing when it launched the device's work or, where the device idles, itself: ``pre_s, h2d_s, forward_s, backward_s, update_s,
-        d2h_s, other_s``, adding up to the step too.
+        ``gpu_collective_s`` and ``gpu_copy_s`` (hidden or not), ``n_kernels``, ``n_collectives``, ``n_copies``; by what the
+        program was doing when it launched the device's work or, where the device idles, itself: ``pre_s, h2d_s, forward_s,
+        backward_s, update_s, d2h_s, other_s``, adding up to the step too.
     summary : DataFrame
         One row a rank and device: means over its steps, standard deviation of ``step_s``, number of steps.
     notes : tuple of str

@@ -42,7 +42,7 @@ def phase_unions(table: EventTable, rank: int, device: int) -> dict[str, Interva
     idles, the host's slices tell; work on the device comes first, and of phases the one named first.
     """
     numbers = phase_numbers(table)
-    busy = _device_phases(table, rank, device, numbers)
+    busy = _device_phases(table, rank, device)
     host = _host_phases(table, rank, numbers)
     taken = joined(*busy.values())
     found: dict[str, Intervals] = {}
@@ -62,16 +62,25 @@ def _host_phases(table: EventTable, rank: int, numbers: NDArray[np.int8]) -> dic
     return {name: _union(table, rows[phase == number]) for number, name in enumerate(PHASES)}
 
 
-def _device_phases(table: EventTable, rank: int, device: int, numbers: NDArray[np.int8]) -> dict[str, Intervals]:
+def launch_phases(table: EventTable, rows: IntArray) -> NDArray[np.int8]:
+    """Phase of each activity of one rank by its launch, of a copy by its direction, of a region by its name; -1 for none."""
+    numbers = phase_numbers(table)
+    phase = np.where(table.kind[rows] == Kind.MEMCPY, numbers[table.name[rows]], UNSET).astype(np.int8)
+    host_rows = table.kind[rows] == Kind.REGION
+    phase[host_rows] = numbers[table.name[rows[host_rows]]]
+    launched = (phase == UNSET) & (table.match[rows] != UNSET)
+    if launched.any():
+        own = (table.kind == Kind.REGION) & (table.rank == table.rank[rows[0]]) & (table.device == UNSET)
+        host = np.flatnonzero(own & (numbers[table.name] != UNSET))
+        phase[launched] = _outermost(table, host, table.match[rows[launched]], numbers)
+    return phase
+
+
+def _device_phases(table: EventTable, rank: int, device: int) -> dict[str, Intervals]:
     """Unions of a device's work by the phase of its launch."""
     kinds = [int(kind) for kind in (Kind.KERNEL, Kind.COLL, Kind.MEMCPY, Kind.MEMSET)]
     rows = np.flatnonzero(np.isin(table.kind, kinds) & (table.rank == rank) & (table.device == device))
-    phase = np.where(table.kind[rows] == Kind.MEMCPY, numbers[table.name[rows]], UNSET)
-    launched = (phase == UNSET) & (table.match[rows] != UNSET)
-    host = np.flatnonzero((table.kind == Kind.REGION) & (table.rank == rank) & (table.device == UNSET))
-    host = host[numbers[table.name[host]] != UNSET]
-    calls = table.match[rows[launched]]
-    phase[launched] = _outermost(table, host, calls, numbers)
+    phase = launch_phases(table, rows)
     return {name: _union(table, rows[phase == number]) for number, name in enumerate(PHASES)}
 
 

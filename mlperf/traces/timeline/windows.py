@@ -43,7 +43,7 @@ class Windows:
         return len(self.number)
 
 
-def marked_steps(table: EventTable, rank: int, marker: str | None = None) -> Windows | None:
+def marked_steps(table: EventTable, rank: int, marker: str | None = None, *, on_host: bool = False) -> Windows | None:
     """Steps of a rank by its markers, None where it has none.
 
     Marks on the device (``gpu_user_annotation``) bound what the device did for a step. Marks on the host do not: there a step lasts
@@ -56,6 +56,9 @@ def marked_steps(table: EventTable, rank: int, marker: str | None = None) -> Win
     marker : str, optional
         Regular expression for other names than ``ProfilerStep#n``; its first group, if any, is the step's number.
 
+    on_host : bool
+        Only marks on the host.
+
     Raises
     ------
     DataError
@@ -64,12 +67,11 @@ def marked_steps(table: EventTable, rank: int, marker: str | None = None) -> Win
     pattern = _compiled(marker)
     named = np.array([bool(pattern.search(text)) for text in table.strings] + [False], dtype=bool)
     rows = np.flatnonzero((table.rank == rank) & (table.kind == Kind.REGION) & named[table.name])
+    on_device = np.isin(table.name2[rows], _texts(table, DEVICE_STEP))
+    of_device = bool(on_device.any()) and not on_host
+    rows = rows[on_device == of_device]
     if not len(rows):
         return None
-    device = _texts(table, DEVICE_STEP)
-    on_device = np.isin(table.name2[rows], device)
-    of_device = bool(on_device.any())
-    rows = rows[on_device] if of_device else rows
     rows = rows[np.argsort(table.start_ns[rows], kind="stable")]
     numbers = _numbers(table, rows, pattern)
     start, end = table.start_ns[rows], table.end_ns[rows].copy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,6 +18,13 @@ from mlperf.traces.readers.chrome.own import MEMBER, NUMBERS, VERSION
 NS_PER_US = 1000
 LINES_AT_ONCE = 4096
 ARROW = "arrow"
+
+
+class Stream(Protocol):
+    """Something that takes bytes."""
+
+    def write(self, content: bytes, /) -> Any:
+        """Take them."""
 
 
 def write_chrome(table: EventTable, path: Path | str) -> None:
@@ -40,7 +47,7 @@ def write_chrome(table: EventTable, path: Path | str) -> None:
             write_document(stream, table, np.arange(len(table)), 0)
 
 
-def write_document(stream: IO[bytes], table: EventTable, rows: np.ndarray, zero_ns: int, *, with_base: bool = True) -> None:
+def write_document(stream: Stream, table: EventTable, rows: np.ndarray, zero_ns: int, *, with_base: bool = True) -> None:
     """Write some rows of a table as one document.
 
     Parameters
@@ -71,7 +78,7 @@ def write_document(stream: IO[bytes], table: EventTable, rows: np.ndarray, zero_
     stream.write(b"}\n")
 
 
-def write_events(stream: IO[bytes], lines: Iterable[str]) -> None:
+def write_events(stream: Stream, lines: Iterable[str]) -> None:
     """Write the member ``traceEvents``, one event a line."""
     stream.write(b'"traceEvents": [\n')
     buffer: list[str] = []
@@ -105,7 +112,8 @@ def event_lines(table: EventTable, rows: np.ndarray, zero_ns: int) -> Iterator[s
     defaults = [COLUMNS[name][1] for name in held]
     always = zip(
         rows.tolist(), start, table.duration_ns[rows].tolist(), table.kind[rows].tolist(), table.name[rows].tolist(),
-        table.name2[rows].tolist(), table.site[rows].tolist(), table.device[rows].tolist(), table.stream[rows].tolist(), strict=True,
+        table.name2[rows].tolist(), table.site[rows].tolist(), table.device[rows].tolist(), table.stream[rows].tolist(),
+        strict=True,
     )  # fmt: skip
     for place, (row, begin, length, kind, name, name2, site, device, lane) in enumerate(always):
         pid, tid = lanes[place]
@@ -160,7 +168,9 @@ def _lanes(table: EventTable, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     first = np.concatenate(([0], np.flatnonzero(np.diff(process)) + 1)) if len(process) else np.zeros(0, dtype=np.int64)
     thread = np.arange(len(lanes)) - first[process] if len(process) else process
     named = table.attributes.get("process_names", {})
-    names = [metadata("process_name", place + 1, 0, name=_process_name(each, named)) for place, each in enumerate(processes.tolist())]
+    names = [
+        metadata("process_name", place + 1, 0, name=_process_name(each, named)) for place, each in enumerate(processes.tolist())
+    ]
     names += [metadata("process_sort_index", place + 1, 0, sort_index=place) for place in range(len(processes))]
     labels = table.attributes.get("thread_names", {})
     names += [

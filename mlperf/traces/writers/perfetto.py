@@ -25,8 +25,8 @@ SINCE_EPOCH_NS = 10**18
 def write_perfetto(table: EventTable, path: Path | str) -> None:
     """Write one document a rank and a ``perfetto_manifest``, as TAR where the name ends in ``.tar``, else as ZIP.
 
-    Each document begins at its own 0; the manifest gives its clock and its offset, and in ``attributes``, which viewers pass over, rank
-    and uncertainty of the offset in nanoseconds. The reader gives the same table back.
+    Each document begins at its own 0; the manifest gives its clock and its offset, and in ``attributes``, which viewers pass over,
+    rank and uncertainty of the offset in nanoseconds. The reader gives the same table back.
 
     References
     ----------
@@ -62,9 +62,8 @@ def _entry(table: EventTable, rank: int, name: str, zero_ns: int) -> dict[str, A
     if real:
         clocks["is"] = {"clock": "REALTIME"}
     told = table.attributes.get("clock_uncertainty_ns", {})
-    uncertainty = told.get(rank) if isinstance(told, dict) else None
-    known = uncertainty is not None and np.isfinite(uncertainty)
-    attributes = {"rank": rank, "offset_uncertainty_ns": float(uncertainty) if known else "unknown"}
+    uncertainty = float(told.get(rank, np.nan)) if isinstance(told, dict) else np.nan
+    attributes = {"rank": rank, "offset_uncertainty_ns": uncertainty if np.isfinite(uncertainty) else "unknown"}
     return {"path": name, "machine": {"name": f"rank {rank}"}, "clocks": clocks, "attributes": attributes}
 
 

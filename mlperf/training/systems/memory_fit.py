@@ -109,15 +109,19 @@ class LayoutMemory(Shown):
 
     def refusal(self, rows: pd.DataFrame) -> tuple[str, ...]:
         """Why a row will more likely fail than not; empty where it will not."""
-        thin, needed, failed = is_thin(rows), self.needed_bytes(rows), self.failure(rows)
         return tuple(
-            ""
-            if chance <= 0.5
-            else "no more layers than pipeline stages"
-            if few
-            else f"{size / 1e9:.0f} GB needed, {self.capacity * self.device_bytes / 1e9:.0f} of {self.device_bytes / 1e9:.0f} GB usable"
-            for few, size, chance in zip(thin, needed, failed, strict=True)
+            "" if chance <= 0.5 else self.reason(few=bool(few), needed_bytes=float(size))
+            for few, size, chance in zip(is_thin(rows), self.needed_bytes(rows), self.failure(rows), strict=True)
         )
+
+    def reason(self, *, few: bool, needed_bytes: float) -> str:
+        """Why a layout fails that more likely does than not."""
+        usable = self.capacity * self.device_bytes
+        if few:
+            return "no more layers than pipeline stages"
+        if needed_bytes > usable:
+            return f"{needed_bytes / 1e9:.0f} GB needed, {usable / 1e9:.0f} of {self.device_bytes / 1e9:.0f} GB usable"
+        return "measured layouts near it failed"
 
     def to_frame(self) -> pd.DataFrame:
         """The costs."""
@@ -139,8 +143,8 @@ def memory_columns(rows: pd.DataFrame) -> dict[str, FloatArray]:
 
     References
     ----------
-    Rajbhandari et al., ZeRO (2020), section 3; Korthikanti et al., Reducing activation recomputation (2022), eq. 4; micro-batches in
-    flight of a 1F1B schedule: Narayanan et al. (2021).
+    Rajbhandari et al., ZeRO (2020), section 3; Korthikanti et al., Reducing activation recomputation (2022), eq. 4;
+    Narayanan et al. (2021) for micro-batches in flight of a 1F1B schedule.
     """
     missing = [name for name in NEEDED if name not in rows]
     if missing:

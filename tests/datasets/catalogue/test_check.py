@@ -72,3 +72,19 @@ def test_copies(campaign: Path) -> None:
     assert "differs from line 4" in check_data(campaign).problems[0].message
     assert check_data(campaign, duplicates="drop").n_rows["steps"] == 3
     assert check_data(campaign, duplicates="keep").n_rows["steps"] == 4
+
+
+SYNCHRONOUS = Path(__file__).parents[2] / "reference" / "parallel" / "synchronous" / "runs"
+
+
+def test_synchronous_runs_are_told_from_asynchronous_ones_by_their_header(tmp_path: Path) -> None:
+    """runs.csv of `mlperf collect ddp` and of the asynchronous trainer have the same name and other columns."""
+    found = check_data(SYNCHRONOUS)
+    assert found.is_valid
+    assert found.n_rows == {"runs": 360, "exchange": sum(1 for _ in (SYNCHRONOUS / "exchange.csv").open()) - 1}
+    assert check_data(SYNCHRONOUS / "runs.csv").n_rows == {"runs": 360}
+    assert check_data(SYNCHRONOUS / "exchange.csv").is_valid
+    (tmp_path / "runs.csv").write_text((SYNCHRONOUS / "runs.csv").read_text().replace("numpy+mpi", "abacus", 1))
+    (wrong,) = check_data(tmp_path).problems
+    assert "abacus" in wrong.message
+    assert "column engine" in wrong.place

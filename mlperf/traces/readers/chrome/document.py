@@ -115,7 +115,8 @@ def read_document(more: Generator[bytes, None, str], take: Callable[[Found], Non
     document.others = tuple(others)
     if not seen:
         named = f"; it has {', '.join(others[:6])}" if others else ""
-        raise DataError(f"has no {EVENTS}{named}", place=place, hint=document.fault or HINT)
+        hint = "--format chakra reads execution traces." if "nodes" in others else document.fault or HINT
+        raise DataError(f"has no {EVENTS}{named}", place=place, hint=hint)
     return document
 
 
@@ -131,7 +132,9 @@ def _members(text: Text, document: Document, take: Callable[[Found], None], othe
             continue
         name = _value(text) if first == b'"' else None
         if name is None or text.first() != b":":
-            document.fault = text.fault or ("it ends early" if not text.first() else f"no member of an object begins with {first!r}")
+            document.fault = text.fault or (
+                "it ends early" if not text.first() else f"no member of an object begins with {first!r}"
+            )
             return seen
         text.skip(1)
         if name == EVENTS and text.first() == b"[":

@@ -152,10 +152,20 @@ def _after_value(kind: NDArray[np.uint8], mark: int) -> int:
 
 
 @jit
-def _members(  # type: ignore[no-untyped-def]
-    data, at, kind, keys, starts, first, last, mark, begin, end, args_mark
+def _members(
+    data: NDArray[np.uint8],
+    at: IntArray,
+    kind: NDArray[np.uint8],
+    keys: NDArray[np.uint8],
+    starts: IntArray,
+    first: int,
+    last: int,
+    mark: int,
+    begin: IntArray,
+    end: IntArray,
+    args_mark: IntArray,
 ) -> int:
-    """Note the values of one object from the mark after its brace; number of the mark of its closing brace, -1: it goes on, -2: broken."""
+    """Note the values of one object from the mark after its brace; the mark of its closing brace, -1: more to come, -2: broken."""
     n_marks = len(kind)
     args_mark[0] = -1
     if mark < n_marks and kind[mark] == CLOSE:
@@ -188,7 +198,16 @@ def _members(  # type: ignore[no-untyped-def]
 
 
 @jit
-def _walk(data, at, kind, keys, starts, groups, begin, end):  # type: ignore[no-untyped-def]
+def _walk(
+    data: NDArray[np.uint8],
+    at: IntArray,
+    kind: NDArray[np.uint8],
+    keys: NDArray[np.uint8],
+    starts: IntArray,
+    groups: IntArray,
+    begin: IntArray,
+    end: IntArray,
+) -> tuple[int, int, int]:
     """Note the values of all events; their number, the bytes done with, and how it ended."""
     n_marks = len(kind)
     nested = np.empty(1, dtype=np.int64)

@@ -31,7 +31,9 @@ def join_launches(table: EventTable) -> EventTable:
 
 def _on_device(table: EventTable) -> np.ndarray:
     """Activities and synchronisations of a device."""
-    found: np.ndarray = np.isin(table.kind, [int(kind) for kind in ON_DEVICE]) | ((table.kind == Kind.API) & (table.device != UNSET))
+    found: np.ndarray = np.isin(table.kind, [int(kind) for kind in ON_DEVICE]) | (
+        (table.kind == Kind.API) & (table.device != UNSET)
+    )
     return found
 
 
@@ -67,7 +69,8 @@ def _push(table: EventTable, start: IntArray, early: IntArray) -> IntArray:
     for device, stream in touched.tolist():
         rows = np.flatnonzero(activities & (table.device == device) & (table.stream == stream))
         rows = rows[np.argsort(table.start_ns[rows], kind="stable")]
-        free, moving = np.iinfo(np.int64).min, False
+        free = before_end = int(np.iinfo(np.int64).min)
+        moving = False
         for row in rows.tolist():
             if moving and not is_early[row] and start[row] < free and table.start_ns[row] >= before_end:
                 start[row] = free

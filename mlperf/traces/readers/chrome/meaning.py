@@ -147,7 +147,9 @@ def _sites(raw: RawEvents, slices: Slices, columns: dict[str, NDArray[Any]], str
     pairs, which = np.unique(np.stack((columns["name"][operator], shapes[operator]), axis=1), axis=0, return_inverse=True)
     first = len(strings)
     for name, shape in pairs.tolist():
-        strings.append(" ".join(part for part in (strings[name] if name >= 0 else "", strings[shape] if shape >= 0 else "") if part))
+        strings.append(
+            " ".join(part for part in (strings[name] if name >= 0 else "", strings[shape] if shape >= 0 else "") if part)
+        )
     site[activities] = first + which.reshape(-1)
     return site
 

@@ -18,7 +18,9 @@ VERSION = 1
 MEMBER = "mlperf"
 ROWS = "own_rows"
 NUMBERS = tuple(
-    name for name in COLUMNS if name not in ("start_ns", "duration_ns", "device", "stream", "kind", "name", "name2", "site", "source")
+    name
+    for name in COLUMNS
+    if name not in ("start_ns", "duration_ns", "device", "stream", "kind", "name", "name2", "site", "source")
 )
 HINT = "Was it written by mlperf trace export, and copied whole?"
 
@@ -105,13 +107,16 @@ def _numbers(values: NDArray[Any], name: str, place: str) -> NDArray[Any]:
 
 def _kinds(values: NDArray[Any], strings: list[str], place: str) -> NDArray[np.uint8]:
     """Kinds by their names."""
-    names = {number: Kind[strings[number]] for number in np.unique(values[values >= 0]).tolist() if strings[number] in Kind.__members__}
+    names = {
+        number: Kind[strings[number]] for number in np.unique(values[values >= 0]).tolist() if strings[number] in Kind.__members__
+    }
     if len(values) and not set(np.unique(values).tolist()) <= set(names):
         raise DataError("an event has no kind, or an unknown one", place=f"{place}, kind", hint=HINT)
     table = np.zeros(len(strings), dtype=np.uint8)
     for number, kind in names.items():
         table[number] = kind
-    return table[values]
+    found: NDArray[np.uint8] = table[values]
+    return found
 
 
 def _texts(values: NDArray[Any], strings: list[str]) -> NDArray[Any]:

@@ -9,7 +9,6 @@ from mlperf.core.arrays import IntArray
 from mlperf.core.jit import jit
 
 
-
 def pair_halves(is_begin: NDArray[np.bool_], thread: IntArray, time_ns: IntArray) -> tuple[IntArray, IntArray]:
     """The end that closes each beginning, the last opened first, as calls do.
 

@@ -17,7 +17,17 @@ ABSENT = np.iinfo(np.int64).min
 """A number that an event does not have."""
 FIRST_NAMED = 10**9
 """Processes and threads that have names for numbers, or numbers beyond 32 bits, are counted from here."""
-TEXTS = ("cat", "name", "args.Input Dims", "args.name", "args.Process Group Name", "args.dtype", "args.name2", "args.site", "args.kind")
+TEXTS = (
+    "cat",
+    "name",
+    "args.Input Dims",
+    "args.name",
+    "args.Process Group Name",
+    "args.dtype",
+    "args.name2",
+    "args.site",
+    "args.kind",
+)
 PLACES = ("pid", "tid")
 WHOLE = (
     "args.stream",

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from mlperf.core.errors import DataError, UsageError
 from mlperf.traces.events.kinds import Flag
 from mlperf.traces.events.table import EventTable, concatenate
@@ -36,8 +38,8 @@ def read_chrome(path: Path | str) -> EventTable:
     Kernels of a collective library are COLL; other kernels, copies, memory sets and calls of the runtime are KERNEL, MEMCPY,
     MEMSET and API, everything else with a duration is a REGION, and what has none a MARK. ``name2`` is the category, ``site``
     the shapes of an operator's arguments, and of what runs on a device the operator that launched it. ``match`` joins a launch
-    and its first activity; ``corr`` all that one launch brought, and the members of a collective operation. Times are whole nanoseconds,
-    exactly. Clocks of several ranks are taken as they are.
+    and its first activity; ``corr`` all that one launch brought, and the members of a collective operation. Times are whole
+    nanoseconds, exactly. Clocks of several ranks are taken as they are.
 
     Raises
     ------
@@ -60,7 +62,8 @@ def read_rank_files(paths: Sequence[Path | str], ranks: Sequence[int] | None = N
     ----------
     paths : sequence of path
     ranks : sequence of int, optional
-        The rank of each; without it what the document tells, else the number after ``rank`` in its name, else 0 if it is the only one.
+        The rank of each; without it what the document tells, else the number after ``rank`` in its name, else 0 if it is the only
+        one.
 
     Raises
     ------
@@ -142,7 +145,7 @@ def _read_one(stream: IO[bytes], place: str, asked: int | None, *, is_only: bool
     if document.fault:
         notes.append(f"{place} is cut off: {document.fault}; {document.n_events} events before that are kept")
         if len(table):
-            table = flagged(table, [int(table.end_ns.argmax())], Flag.TRUNCATED)
+            table = flagged(table, np.array([table.end_ns.argmax()]), Flag.TRUNCATED)
     return table.replace(notes=tuple(notes), attributes={**table.attributes, **_about(document, rank)})
 
 

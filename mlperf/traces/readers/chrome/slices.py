@@ -66,12 +66,22 @@ def slices_of(raw: RawEvents) -> Slices:
     unknown = ~_is(phase, KNOWN)
     untimed = ~timed & _is(phase, f"XBE{POINTS}")
     notes = (
-        _note(n_open, "beginning without an end lasts to the end of the file", "beginnings without an end last to the end of the file"),
+        _note(
+            n_open, "beginning without an end lasts to the end of the file", "beginnings without an end last to the end of the file"
+        ),
         _note(n_unopened, "end without a beginning is left out", "ends without a beginning are left out"),
         _note(int(untold.sum()), "complete event has no duration and gets 0", "complete events have no duration and get 0"),
-        _note(int(negative.sum()), "duration below 0 or beyond all clocks is set to 0", "durations below 0 or beyond all clocks are set to 0"),
+        _note(
+            int(negative.sum()),
+            "duration below 0 or beyond all clocks is set to 0",
+            "durations below 0 or beyond all clocks are set to 0",
+        ),
         _note(int(untimed.sum()), "event without a time is left out", "events without a time are left out"),
-        _note(int(unknown.sum()), f"event is of a phase that is not read ({_named(phase[unknown])})", f"events are of phases that are not read ({_named(phase[unknown])})"),
+        _note(
+            int(unknown.sum()),
+            f"event is of a phase that is not read ({_named(phase[unknown])})",
+            f"events are of phases that are not read ({_named(phase[unknown])})",
+        ),
     )
     return Slices(
         event=event,

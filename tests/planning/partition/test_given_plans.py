@@ -1,4 +1,4 @@
-"""Eqs. 5 to 9 by hand, and T_sync, the period and the staleness against a simulation of workers and servers by events."""
+"""Given plans by hand, and T_sync, the period and the staleness against a simulation of workers and servers by events."""
 
 from __future__ import annotations
 
@@ -6,52 +6,96 @@ import heapq
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from planted_constants import ACT_S, ADD_S, ERR_S, MULADD_S, planted_model
 
-from mlperf.collect.servers.configuration import configuration_from
 from mlperf.collect.servers.net import net_of, shipped_nets
-from mlperf.collect.servers.request import EmulatedNetwork
-from mlperf.studies.parallel.periods import connections, predict_period, sync_s
-from mlperf.training.systems.canonical_fit import CanonicalFit
+from mlperf.core.errors import DataError, UsageError
+from mlperf.features.network.partition import layer_table
+from mlperf.planning.partition.given_plans import predict_plans
+from mlperf.specs.zoo.zoo import find_cnn
 
-NETS = {name: net_of(cnn) for name, cnn in shipped_nets().items()}
-NETWORK = EmulatedNetwork(5e-6, 0.0, 6e9)
-MULADD_S, ACT_S, ERR_S, ADD_S = 1e-10, 5e-9, 2e-9, 1e-10
+CNNS = shipped_nets()
+N_PARAMS = net_of(CNNS["digits-fc"]).n_params
+MODEL = planted_model()
 ALONE = "1x1x1/1x1x1/1x1x1"
 
 
-def test_one_worker_is_the_sum_of_its_passes(fit: CanonicalFit) -> None:
+def told(**row: Any) -> pd.Series:
+    """One predicted row, with period_s."""
+    frame = pd.DataFrame([{"cnn": "digits-fc", "plan": ALONE, **row}])
+    found = predict_plans(MODEL, frame, tuple(CNNS.values()))
+    return found.to_frame().iloc[0]
+
+
+def test_one_worker_is_the_sum_of_its_passes() -> None:
     layers = ((64, 1024), (1024, 1024), (1024, 10))
     products = sum(2 * a * b for a, b in layers) + sum(a * b for a, b in layers[1:])
     neurons = sum(b for _, b in layers)
     expected_s = 16 * (MULADD_S * products + (ACT_S + ERR_S) * neurons)
-    period = predict_period(fit, configuration_from({"cnn": "digits-fc", "plan": ALONE}), NETS["digits-fc"], NETWORK)
-    assert period.minibatch_s == pytest.approx(expected_s, rel=1e-12)
-    assert (period.exchange_s, period.period_s, period.staleness) == (0.0, period.minibatch_s, 0.0)
+    row = told(dataset_size=160)
+    assert row["minibatch_s"] == pytest.approx(expected_s, rel=1e-12)
+    assert (row["sync_s"], row["period_s"], row["staleness"]) == (0.0, row["minibatch_s"], 0.0)
+    assert row["epoch_s"] == pytest.approx(10 * expected_s, rel=1e-12)
+    assert np.isnan(told()["epoch_s"])
 
 
-def test_stripes_and_copies_by_hand(fit: CanonicalFit) -> None:
-    net = NETS["digits-fc"]
-    alone, stripes, copies = (
-        predict_period(fit, configuration_from({"cnn": "digits-fc", "plan": plan}), net, NETWORK).minibatch_s
-        for plan in (ALONE, "2x1x1/2x1x1/2x1x1", "1x2x1/1x2x1/1x2x1")
-    )
+def test_stripes_and_copies_by_hand() -> None:
+    alone, stripes, copies = (told(plan=plan)["minibatch_s"] for plan in (ALONE, "2x1x1/2x1x1/2x1x1", "1x2x1/1x2x1/1x2x1"))
     value_s = 4 / 6e9
-    # Forward into layers 2 and 3, parts of errors into layers 1 and 2: half of 1024 values each, four latencies.
-    messages_s = 4 * 5e-6 + 4 * 512 * value_s
+    # Half of 1024 activations into layers 2 and 3; error terms of the layer above, half of 1024 into layer 1, of 10 into layer 2.
+    messages_s = 4 * 5e-6 + (3 * 512 + 5) * value_s
     assert stripes == pytest.approx(alone / 2 + 16 * messages_s, rel=1e-12)
-    rings_s = sum(2 * (5e-6 + layer.n_params / 2 * value_s) for layer in net.layers)
+    rings_s = sum(2 * (5e-6 + layer.n_params / 2 * value_s) for layer in net_of(CNNS["digits-fc"]).layers)
     assert copies == pytest.approx(alone / 2 + rings_s, rel=1e-12)
 
 
-def test_threads_share_the_link_and_interfere(fit: CanonicalFit) -> None:
-    one, two = (
-        predict_period(fit, configuration_from({"cnn": "digits-fc", "plan": plan}), NETS["digits-fc"], NETWORK).minibatch_s
-        for plan in (ALONE, ALONE.replace("x1x1", "x1x2"))
-    )
-    assert two == pytest.approx(1.1 * one / 2, rel=1e-12)
+def test_threads_interfere() -> None:
+    assert told(plan=ALONE.replace("x1x1", "x1x2"))["minibatch_s"] == pytest.approx(1.1 * told()["minibatch_s"] / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", list(CNNS))
+def test_the_trainer_and_the_equations_see_the_same_layers(name: str) -> None:
+    """Rows, values, parameters and windows of the trainer's chain, which were written down without the equations."""
+    table, layers = layer_table(CNNS[name]), net_of(CNNS[name]).layers
+    assert table.kind == tuple(layer.kind for layer in layers)
+    assert table.rows.tolist() == [layer.rows for layer in layers]
+    assert table.per.tolist() == [layer.per for layer in layers]
+    assert table.n_params.tolist() == [layer.n_params for layer in layers]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"plan": "1x1x1"}, "plans of 1 layers"),
+        ({"plan": "1x1x1/1x1x1/11x1x1"}, "11 stripes"),
+        ({"plan": "1x1x3/1x1x1/1x1x1"}, "3 threads"),
+        ({"n_replicas": 2}, "several replicas need a server"),
+        ({"n_servers": -1}, "n_servers"),
+        ({"exchange": "sometimes"}, "sometimes"),
+    ],
+)
+def test_what_cannot_run_is_refused(row: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match="(?s).*" if message == "n_servers" else message) as caught:
+        told(**row)
+    assert message in str(caught.value)
+
+
+def test_a_text_that_is_no_plan_and_a_column_that_is_missing() -> None:
+    with pytest.raises(UsageError, match="three counts"):
+        told(plan="1x1")
+    with pytest.raises(DataError, match="plan"):
+        predict_plans(MODEL, pd.DataFrame({"cnn": ["digits-fc"]}))
+
+
+def test_other_networks_are_looked_up() -> None:
+    table = layer_table(find_cnn("vgg11"))
+    rows = pd.DataFrame({"cnn": ["vgg11"], "plan": ["/".join(["1x1x1"] * table.n_layers)]})
+    assert predict_plans(MODEL, rows).period_s[0] > 0.0
 
 
 @dataclass
@@ -148,13 +192,9 @@ class Simulation:
 
 @pytest.mark.parametrize("compute_s", [2e-4, 3e-3, 2e-2])
 @pytest.mark.parametrize(("n_replicas", "n_servers"), [(1, 1), (2, 1), (4, 1), (4, 2), (3, 4), (6, 3)])
-def test_the_period_is_the_longer_of_computing_and_exchange(
-    fit: CanonicalFit, n_replicas: int, n_servers: int, compute_s: float
-) -> None:
-    net = NETS["digits-fc"]
-    table = {"cnn": "digits-fc", "plan": ALONE, "n_replicas": n_replicas, "n_servers": n_servers}
-    expected_s = max(compute_s, sync_s(fit, configuration_from(table), net, NETWORK))
-    simulation = Simulation(n_replicas, n_servers, compute_s, net.n_params, overlapped=True)
+def test_the_period_is_the_longer_of_computing_and_exchange(n_replicas: int, n_servers: int, compute_s: float) -> None:
+    expected_s = max(compute_s, told(n_replicas=n_replicas, n_servers=n_servers)["sync_s"])
+    simulation = Simulation(n_replicas, n_servers, compute_s, N_PARAMS, overlapped=True)
     simulation.run()
     # Near the crossing, messages of several servers leave one worker's link one by one and wait in different queues.
     assert expected_s <= 1.01 * simulation.period_s
@@ -162,62 +202,10 @@ def test_the_period_is_the_longer_of_computing_and_exchange(
 
 
 @pytest.mark.parametrize("n_replicas", [1, 2, 4, 6])
-def test_staleness_is_a_less_one_and_with_the_exchange_behind_twice_a_less_one(fit: CanonicalFit, n_replicas: int) -> None:
-    table = {"cnn": "digits-fc", "plan": ALONE, "n_replicas": n_replicas, "n_servers": 2}
-    told = predict_period(fit, configuration_from(table), NETS["digits-fc"], NETWORK).staleness
-    for overlapped, expected in ((False, n_replicas - 1), (True, told)):
+def test_staleness_is_a_less_one_and_with_the_exchange_behind_twice_a_less_one(n_replicas: int) -> None:
+    staleness = told(n_replicas=n_replicas, n_servers=2)["staleness"]
+    for overlapped, expected in ((False, n_replicas - 1), (True, staleness)):
         simulation = Simulation(n_replicas, 2, 2e-2, 1_000_000, overlapped=overlapped)
         simulation.run()
         assert simulation.mean_staleness == pytest.approx(expected, abs=0.1)
-    assert told == 2 * n_replicas - 1
-
-
-def equation_period(plan: str, name: str, n_replicas: int = 1, n_servers: int = 0) -> tuple[float, float]:
-    """B tau and T_sync by `mlperf.systems.model_parallel`, whose volumes and costs are written down without this trainer."""
-    from mlperf.systems.model_parallel.constants import Constants
-    from mlperf.systems.model_parallel.costs import server_sync_s
-    from mlperf.systems.model_parallel.epoch import sample_times
-    from mlperf.systems.model_parallel.layers import LayerTable
-
-    layers = NETS[name].layers
-    table = LayerTable(
-        name,
-        tuple(layer.name for layer in layers),
-        tuple(layer.kind for layer in layers),
-        np.array([layer.rows for layer in layers]),
-        np.array([float(layer.per) for layer in layers]),
-        np.array([float(connections(layer)) for layer in layers]),
-        np.array([float(layer.n_params) for layer in layers]),
-        np.array([max(layer.kernel, 1) for layer in layers]),
-        np.array([layer.kernel if layer.kind == "pool" else 1 for layer in layers]),
-        np.zeros(len(layers), dtype=int),
-    )
-    constants = Constants(
-        np.array([1e6]), np.array([MULADD_S]), ACT_S, ERR_S, np.array([1.0, 1.1]), np.full(2, 5e-6), 6e9, ADD_S
-    )  # fmt: skip
-    stripes, copies, threads = zip(*(map(int, part.split("x")) for part in plan.split("/")), strict=True)
-    n_workers = max(p * r for p, r in zip(stripes, copies, strict=True))
-    sync_time_s = server_sync_s(table.all_params, n_workers, n_replicas, n_servers, constants)
-    return 16 * sample_times(table, constants, stripes, copies, 16.0, threads).sample_s, float(sync_time_s)
-
-
-@pytest.mark.parametrize(
-    ("name", "plan", "tolerance"),
-    [
-        ("digits-fc", ALONE, 1e-9),
-        ("digits-fc", "1x1x2/1x1x2/1x1x2", 1e-9),
-        ("digits-fc", "1x2x1/1x2x1/1x2x1", 1e-9),
-        # Parts of errors are sums for the layer below, error terms are values of the layer above: more bytes where it is narrow.
-        ("digits-fc", "2x1x1/2x1x1/2x1x1", 0.01),
-        ("digits-fc", "4x1x1/4x1x1/2x1x1", 0.06),
-        ("digits-conv", "1x1x1/1x1x1/1x1x1/1x1x1/1x1x1", 1e-9),
-        ("digits-conv", "1x2x1/1x2x1/2x1x1/2x1x1/2x1x1", 0.06),
-        ("digits-conv", "2x1x1/2x1x1/2x1x1/2x1x1/2x1x1", 0.06),
-    ],
-)
-def test_the_systems_equations_say_the_same(fit: CanonicalFit, name: str, plan: str, tolerance: float) -> None:
-    table = {"cnn": name, "plan": plan, "n_replicas": 3, "n_servers": 2}
-    period = predict_period(fit, configuration_from(table), NETS[name], NETWORK)
-    minibatch_s, exchange_s = equation_period(plan, name, 3, 2)
-    assert period.minibatch_s == pytest.approx(minibatch_s, rel=tolerance)
-    assert period.exchange_s == pytest.approx(exchange_s, rel=1e-9)
+    assert staleness == 2 * n_replicas - 1
