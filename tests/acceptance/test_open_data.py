@@ -16,9 +16,9 @@ from mlperf.studies.open_data.coverage import CARDS, EPOCHS, ITERATIONS, interva
 from mlperf.studies.open_data.forms import bound
 from mlperf.studies.open_data.layers import STEP
 from mlperf.studies.open_data.limits import judge
-from mlperf.studies.open_data.result import Goal, TaskResult, limit_text
 from mlperf.studies.open_data.run import collected, run_part
-from mlperf.studies.open_data.trial import Method, score
+from mlperf.studies.open_data.scoring.result import Goal, TaskResult, limit_text
+from mlperf.studies.open_data.scoring.trial import Method, score
 
 if TYPE_CHECKING:
     from made_once import Once

@@ -31,11 +31,12 @@ FOLDERS = {
     "features/code": ("processors", "."),
     "models": (".", "formula", "algebra", "online", "selection", "storage", "uncertainty", "validation", "inference", "estimators"),
     "models/estimators": (".", "members", "learning", "local", "stepwise", "choice"),
-    "planning": (".", "search", "systems", "partition", "whole_run", "calibration"),
+    "planning": (".", "search", "partition", "systems", "whole_run", "calibration"),
     "report": ("text", "figures", "pages", "systems", "traces", "paper"),
     "specs": ("network", ".", "importers", "kernels", "zoo"),
     "studies": (".", "kernels", "open_data", "trainer", "judgement", "paper", "parallel", "message_passing"),
     "studies/kernels": ("tables", "."),
+    "studies/open_data": ("scoring", "."),
     "systems": ("base", "coupling", "sprint", "parameter_server", "data_parallel", "model_parallel", "loggps", "."),
     "traces": (
         "events",

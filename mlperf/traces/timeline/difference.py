@@ -112,7 +112,8 @@ def _grouped(table: EventTable, *, by_name: bool) -> pd.DataFrame:
 
 def _joined(both: list[pd.DataFrame]) -> pd.DataFrame:
     """The two side by side; what one lacks has counts of 0."""
-    found = both[0].join(both[1], how="outer", lsuffix="_first", rsuffix="_second").fillna(0.0).reset_index()
+    sides = [frame.add_suffix(suffix) for frame, suffix in zip(both, ("_first", "_second"), strict=True)]
+    found = sides[0].join(sides[1], how="outer").fillna(0.0).reset_index()
     found = found.rename(columns={"time_s_first": "time_first_s", "time_s_second": "time_second_s"})
     for name in ("n_first", "n_second"):
         found[name] = found[name].astype(int)

@@ -20,6 +20,7 @@ import pandas as pd
 
 import mlperf
 from mlperf.datasets import bundled_path, read_campaign, write_table
+from mlperf.features.network.partition import layer_table
 from mlperf.models import (
     BoostedResidual,
     CensoredNormal,
@@ -35,13 +36,18 @@ from mlperf.models import (
 )
 from mlperf.models.online.recursive import RecursiveLeastSquares
 from mlperf.planning.calibration.foreign import apply_calibration, calibrate_tables
+from mlperf.planning.partition.given_plans import predict_plans
 from mlperf.specs.machine import find_machine
+from mlperf.specs.zoo.zoo import find_cnn
 from mlperf.studies.kernels import predict_kernels, read_all_kernels, train_kernels
 from mlperf.training.collectives.train_exchange import train_exchange
 from mlperf.training.quality import fit_quality_table
+from mlperf.training.systems.constants_model import train_constants
+from mlperf.training.systems.parts_model import train_parts
 from mlperf.training.systems.server_fit import fit_servers
 from mlperf.training.systems.train_system import train_system
 
+LOOPS = Path(__file__).parents[1] / "parallel" / "servers" / "constants"
 NETWORKS = ("cnn00", "cnn01", "cnn02")
 LARGEST_PRODUCT = 300
 OUTPUTS = ("epoch_s", "gpu_iteration_s", "mean_minibatch_size")
@@ -125,6 +131,36 @@ def calibrated_rows() -> tuple[pd.DataFrame, pd.DataFrame]:
     return predicted, pd.DataFrame({"job": jobs, "time_s": factor * predicted["time_s"]})
 
 
+def parted_rows() -> pd.DataFrame:
+    """Steps of one network by their parts, on one and two processes."""
+    rng = np.random.default_rng(9)
+    rows = pd.DataFrame([(n, b, r) for n in (1, 2) for b in (4, 8, 16, 32) for r in (1, 2)])
+    rows.columns = ["n_gpus_per_node", "subbatch_size", "repeat"]
+    noise = np.exp(0.01 * rng.standard_normal(len(rows)))
+    forward_s = (2e-4 + 1e-4 * rows["subbatch_size"]) * (1.0 + 0.2 * (rows["n_gpus_per_node"] - 1)) * noise
+    several = rows["n_gpus_per_node"] > 1
+    fixed = {"cnn": "one", "n_nodes": 1, "overlap": 0, "input_overlap": 0, "dataset_size": 1000, "size_bytes": 4e5}
+    parts = {"input_s": 1e-5 * rows["subbatch_size"], "forward_s": forward_s, "backward_s": 2.0 * forward_s, "optimizer_s": 1e-4}
+    parts |= {"exchange_s": 7e-5 * several, "straggler_s": 1e-5 * several, "step_std_s": 1e-5}
+    whole = parts["input_s"] + 3.0 * forward_s + 1e-4 + 8e-5 * several
+    return rows.assign(**fixed, **parts, step_s=whole)
+
+
+def parted_exchange() -> pd.DataFrame:
+    """A ring of two and three."""
+    n, size = (each.ravel() for each in np.meshgrid([2.0, 3.0], 2.0 ** np.arange(14, 22, 2)))
+    return pd.DataFrame(
+        {"n_nodes": 1, "n_gpus_per_node": n, "size_bytes": size, "exchange_s": 2.0 * (n - 1.0) * (1e-5 + size / 8e9)}
+    )
+
+
+def plan_rows() -> pd.DataFrame:
+    """Two plans of a network that ships."""
+    n_layers = layer_table(find_cnn("vgg11")).n_layers
+    plans = ["/".join([each] * n_layers) for each in ("1x1x1", "2x1x2")]
+    return pd.DataFrame({"cnn": "vgg11", "plan": plans, "n_replicas": [2, 1], "n_servers": [1, 0]})
+
+
 def sweep() -> Any:
     """Kernels of one build at one size of the bundled contractions."""
     kernels = read_all_kernels(["contraction-epyc"])
@@ -159,6 +195,8 @@ def fitted() -> Iterator[tuple[str, Any]]:
     yield "servers", fit_servers(server_rows(), features=("n_params",), provenance={"data_sha256": {}})
     yield "exchange", train_exchange(exchange_rows())
     yield "system-fit", train_system(step_rows(), factors=("device",))
+    yield "constants", train_constants(LOOPS, latency_s=5e-6, bytes_per_s=6e9)
+    yield "step-parts", train_parts(parted_rows(), parted_exchange())
     predicted, measured = calibrated_rows()
     yield "calibration", calibrate_tables(predicted, measured, on=["job"], by=["model"])
     kernels = sweep()
@@ -182,6 +220,11 @@ def said_by(name: str, model: Any) -> list[float]:
     if name == "system-fit":
         found = model.predict(step_rows())
         return np.concatenate([found.step_s, found.interval.lower, found.interval.upper]).tolist()
+    if name == "constants":
+        return predict_plans(model, plan_rows()).period_s.tolist()
+    if name == "step-parts":
+        found = model.predict(parted_rows())
+        return np.concatenate([found.step_s, found.interval.lower]).tolist()
     if name == "calibration":
         return apply_calibration(model, calibrated_rows()[0]).to_frame().select_dtypes("number").to_numpy(float).ravel().tolist()
     if name == "exchange":

@@ -24,7 +24,7 @@ from mlperf.studies.open_data.commands import (
     stated_methods,
     trials_of,
 )
-from mlperf.studies.open_data.trial import Method, Trial
+from mlperf.studies.open_data.scoring.trial import Method, Trial
 
 SUBJECT = "A1 V100"
 

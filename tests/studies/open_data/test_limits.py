@@ -8,7 +8,7 @@ import pytest
 
 from mlperf.core.errors import DataError
 from mlperf.studies.open_data.limits import Limit, judge, read_limits
-from mlperf.studies.open_data.result import Finding, judged, limit_text, reached_text
+from mlperf.studies.open_data.scoring.result import Finding, judged, limit_text, reached_text
 
 NAN = float("nan")
 TASKS = ("A1", "B1")

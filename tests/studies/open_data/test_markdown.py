@@ -14,8 +14,8 @@ from mlperf.report.text.views import result_text
 from mlperf.studies.open_data import TASKS, OpenAccuracy, run_tasks, write_accuracy
 from mlperf.studies.open_data.limits import Key, Limit
 from mlperf.studies.open_data.markdown import accuracy_page
-from mlperf.studies.open_data.result import Finding, Score, TaskResult
 from mlperf.studies.open_data.run import collected
+from mlperf.studies.open_data.scoring.result import Finding, Score, TaskResult
 
 NAN = float("nan")
 

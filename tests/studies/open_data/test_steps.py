@@ -8,7 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.studies.open_data.steps import COMPOSED, Steps, apart_by, judge_steps, regret_of, score_machine, score_sharded
+from mlperf.studies.open_data.steps import (
+    COMPOSED,
+    Steps,
+    apart_by,
+    judge_steps,
+    regret_of,
+    score_machine,
+    score_sharded,
+)
 from mlperf.training.systems.train_system import CONSTANT, PERFECT
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mlperf.studies.open_data.result import TaskResult
+from mlperf.studies.open_data.scoring.result import TaskResult
+from mlperf.studies.open_data.scoring.trial import device_rows
 from mlperf.studies.open_data.tasks import Task
-from mlperf.studies.open_data.trial import device_rows
 
 
 def task(devices: tuple[str, ...], sets: tuple[str, ...] = ()) -> Task:

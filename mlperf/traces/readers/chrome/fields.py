@@ -213,7 +213,14 @@ def _walk(
     nested = np.empty(1, dtype=np.int64)
     none = np.empty(1, dtype=np.int64)
     n_events, mark, used = 0, 0, 0
+    checked = 0
     while mark < n_marks:
+        # Between events there are commas and blanks; anything else would be passed over without a word.
+        while checked < at[mark]:
+            if data[checked] > 32:
+                return n_events, checked, BROKEN
+            checked += 1
+        checked = at[mark] + 1
         if kind[mark] == CLOSE_LIST:
             return n_events, at[mark] + 1, ENDED
         if kind[mark] == COMMA:
@@ -231,6 +238,6 @@ def _walk(
         if closing == -1:
             break
         n_events += 1
-        used = at[closing] + 1
+        used = checked = at[closing] + 1
         mark = closing + 1
     return n_events, used, MORE

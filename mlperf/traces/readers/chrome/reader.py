@@ -106,7 +106,7 @@ def _read_archive(path: Path) -> EventTable:
         for name, stream in _members(path):
             if name.lower().endswith(SUFFIXES) and "manifest" not in name.lower():
                 tables.append(_read_one(stream, f"{path}, {name}", None, is_only=False))
-    except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, RuntimeError, NotImplementedError) as error:
+    except (OSError, zipfile.BadZipFile, tarfile.TarError, EOFError, RuntimeError) as error:
         raise DataError(f"is no whole archive ({error})", place=str(path)) from error
     if not tables:
         raise DataError("holds no *.json or *.json.gz", place=str(path))

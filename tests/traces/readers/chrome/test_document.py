@@ -1,4 +1,4 @@
-"""Documents around events, whole and cut, in pieces of any size."""
+"""Documents around events: members before and after, pieces of any size, faults told."""
 
 from __future__ import annotations
 
@@ -9,61 +9,48 @@ import pytest
 
 from mlperf.core.errors import DataError
 from mlperf.traces.readers.chrome.document import Document, read_document
-from mlperf.traces.readers.chrome.fields import Found
 
-EVENTS = [{"ph": "X", "name": f"e{number}", "ts": number, "dur": 1} for number in range(40)]
-WHOLE = {
-    "schemaVersion": 1,
-    "deviceProperties": [{"id": 0}],
-    "traceEvents": EVENTS,
-    "distributedInfo": {"rank": 3},
-    "odd": [1, "]"],
-}
+EVENTS = [{"ph": "X", "name": f"é{place}", "ts": place, "dur": 1} for place in range(50)]
 
 
-def in_pieces(text: str, size: int) -> Generator[bytes, None, str]:
-    raw = text.encode()
-    for at in range(0, len(raw), size):
-        yield raw[at : at + size]
-    return ""
+def read(text: str | bytes, size: int = 7) -> tuple[Document, int]:
+    raw = text.encode() if isinstance(text, str) else text
+
+    def parts() -> Generator[bytes, None, str]:
+        for place in range(0, len(raw), size):
+            yield raw[place : place + size]
+        return ""
+
+    seen: list[int] = []
+    document = read_document(parts(), lambda found: seen.append(len(found.begin)), "a.json")
+    return document, sum(seen)
 
 
-def read(text: str, size: int = 7) -> tuple[Document, int]:
-    counts: list[int] = []
-
-    def take(found: Found) -> None:
-        counts.append(len(found.begin))
-
-    document = read_document(in_pieces(text, size), take, "x.json")
-    return document, sum(counts)
-
-
-@pytest.mark.parametrize("size", [1, 7, 64, 10**6])
-def test_members_before_and_behind_the_events(size: int) -> None:
-    document, n_events = read(json.dumps(WHOLE), size)
-    assert n_events == document.n_events == 40
-    assert document.members["distributedInfo"] == {"rank": 3}
-    assert document.others == ("odd",)
-    assert document.fault == ""
+@pytest.mark.parametrize("size", [1, 2, 7, 100, 10_000])
+def test_pieces_of_any_size_give_the_same(size: int) -> None:
+    text = json.dumps({"baseTimeNanoseconds": 12345, "a": [1, {"b": "]"}], "traceEvents": EVENTS, "distributedInfo": {"rank": 3}})
+    document, n_events = read(text, size)
+    assert (n_events, document.n_events, document.fault) == (50, 50, "")
+    assert document.members == {"baseTimeNanoseconds": 12345, "distributedInfo": {"rank": 3}}
+    assert document.others == ("a",)
 
 
-def test_a_list_alone_is_a_document() -> None:
-    assert read(json.dumps(EVENTS))[1] == 40
-    assert read("\ufeff" + json.dumps(EVENTS))[1] == 40
+def test_a_list_is_a_document_too() -> None:
+    assert read(json.dumps(EVENTS))[1] == 50
 
 
-@pytest.mark.parametrize("size", [3, 1000])
-def test_a_document_that_breaks_off_keeps_its_whole_events(size: int) -> None:
-    text = json.dumps(WHOLE)
-    document, n_events = read(text[: text.index("e25") + 1], size)
-    assert n_events == 25
-    assert document.fault
+@pytest.mark.parametrize(("cut", "n_events"), [(-1, 50), (-40, 49)])
+def test_a_cut_list_keeps_what_is_whole(cut: int, n_events: int) -> None:
+    document, found = read(json.dumps(EVENTS, ensure_ascii=False)[:cut])
+    assert (found, document.fault) == (n_events, "the list of events has no end")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("", "got an empty file"), ("hello", "got 'hello', expected trace events"), ('{"a": 1}', "has no traceEvents; it has a")],
-)
-def test_what_has_no_events_is_refused(text: str, message: str) -> None:
-    with pytest.raises(DataError, match=message):
+@pytest.mark.parametrize("text", ["", "   ", "hello", '{"nodes": []}', '{"traceEvents": 3}', '{"a": ', "{", '{"a" 1}'])
+def test_what_has_no_events_is_refused(text: str) -> None:
+    with pytest.raises(DataError, match=r"a\.json"):
         read(text)
+
+
+def test_an_execution_trace_is_told_from_a_profile() -> None:
+    with pytest.raises(DataError, match="--format chakra"):
+        read('{"schema": "1", "nodes": [{"id": 1}]}')

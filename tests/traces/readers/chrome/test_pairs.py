@@ -1,57 +1,53 @@
-"""Pairs and nesting against stacks that are walked."""
+"""Halves and innermost slices, against brute force."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mlperf.traces.readers.chrome.pairs import innermost, pair_halves
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_an_end_closes_what_was_opened_last_on_its_thread(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    n = 60
-    is_begin, thread, time = rng.random(n) < 0.55, rng.integers(0, 3, n), rng.integers(0, 40, n)
-    closed_by, opened_by = pair_halves(is_begin, thread, time)
-    for one in range(3):
-        stack: list[int] = []
-        for half in sorted(np.flatnonzero(thread == one).tolist(), key=lambda each: (time[each], each)):
-            if is_begin[half]:
-                stack.append(half)
-            elif stack:
-                begin = stack.pop()
-                assert (closed_by[begin], opened_by[half]) == (half, begin)
-            else:
-                assert opened_by[half] == -1
-        assert all(closed_by[begin] == -1 for begin in stack)
+def test_the_last_opened_is_closed_first_on_each_thread() -> None:
+    begins = np.array([True, True, True, False, False, False, False])
+    thread = np.array([0, 0, 1, 0, 0, 1, 1])
+    closed, opened = pair_halves(begins, thread, np.array([0, 1, 2, 3, 4, 5, 6]))
+    assert closed.tolist() == [4, 3, 5, -1, -1, -1, -1]
+    assert opened.tolist() == [-1, -1, -1, 1, 0, 2, -1]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_the_innermost_slice_is_the_shortest_that_holds_the_point(seed: int) -> None:
-    """Nested slices made by splitting; every point asked of all of them."""
-    rng = np.random.default_rng(seed)
-    slices: list[tuple[int, int, int]] = []
+@st.composite
+def calls(draw: st.DrawFn) -> list[tuple[int, int]]:
+    """Nested calls as (start, end)."""
+    found: list[tuple[int, int]] = []
 
-    def split(thread: int, begin: int, end: int, depth: int) -> None:
-        slices.append((thread, begin, end))
-        if depth and end - begin > 8:
-            middle = int(rng.integers(begin + 2, end - 2))
-            split(thread, begin + 1, middle, depth - 1)
-            split(thread, middle + 1, end - 1, depth - 1)
+    def inside(start: int, end: int, depth: int) -> None:
+        if depth and end - start > 1:
+            cuts = sorted(draw(st.sets(st.integers(start, end), min_size=0, max_size=4)))
+            for begin, finish in zip(cuts[::2], cuts[1::2], strict=False):
+                found.append((begin, finish))
+                inside(begin, finish, depth - 1)
 
-    for thread in range(3):
-        split(thread, 0, 200, 4)
-    thread, start, end = (np.array(each) for each in zip(*slices, strict=True))
-    order = rng.permutation(len(slices))
-    points = rng.integers(-5, 210, 80)
-    point_thread = rng.integers(0, 4, 80)
-    found = innermost(thread[order], start[order], end[order], point_thread, points)
-    for at, own, row in zip(points.tolist(), point_thread.tolist(), found.tolist(), strict=True):
-        holding = [each for each in order.tolist() if thread[each] == own and start[each] <= at < end[each]]
-        expected = min(holding, key=lambda each: end[each] - start[each]) if holding else -1
-        got = int(order[row]) if row >= 0 else -1
-        if got != expected:
-            # A point at the very end of a slice may count as inside it.
-            assert got >= 0
-            assert end[got] == at
+    inside(0, 30, 3)
+    return found
+
+
+@given(calls(), st.lists(st.integers(-1, 31), max_size=8))
+def test_the_innermost_slice_is_the_shortest_around_a_point(slices: list[tuple[int, int]], points: list[int]) -> None:
+    start, end = (np.array([each[side] for each in slices], dtype=np.int64) for side in (0, 1))
+    zero = np.zeros(len(slices), dtype=np.int64)
+    found = innermost(zero, start, end, np.zeros(len(points), dtype=np.int64), np.array(points, dtype=np.int64))
+    for point, place in zip(points, found.tolist(), strict=True):
+        around = [each for each in slices if each[0] <= point <= each[1]]
+        strictly = [each for each in slices if each[0] <= point < each[1]]
+        if strictly:
+            assert slices[place] == min(strictly, key=lambda each: each[1] - each[0]) or slices[place] in around
+            assert slices[place][1] - slices[place][0] <= min(each[1] - each[0] for each in strictly)
+        elif not around:
+            assert place == -1
+
+
+def test_threads_are_apart() -> None:
+    found = innermost(np.array([1]), np.array([0]), np.array([10]), np.array([1, 2]), np.array([5, 5]))
+    assert found.tolist() == [0, -1]

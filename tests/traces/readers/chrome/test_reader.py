@@ -1,115 +1,100 @@
-"""Profiler's files of one rank and of a job, as tables."""
+"""Files, folders and archives; ranks; what is cut off."""
 
 from __future__ import annotations
 
 import gzip
-import json
-import zipfile
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pytest
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.traces.events.kinds import Flag, Kind
 from mlperf.traces.readers.chrome.reader import read_chrome, read_rank_files
+from mlperf.traces.readers.registry import read_trace
+
+from ...profiles import complete, document, kernel, launch, write
+
+EVENTS = [launch(1, 1, 1), kernel(5, 3, 1)]
 
 
-def one(name: str, category: str, ts: float, dur: float, **args: Any) -> dict[str, Any]:
-    return {
-        "ph": "X",
-        "cat": category,
-        "name": name,
-        "ts": ts,
-        "dur": dur,
-        "pid": args.pop("pid", 1),
-        "tid": args.pop("tid", 1),
-        "args": args,
-    }
-
-
-EVENTS = [
-    one("ProfilerStep#3", "user_annotation", 100.0, 50.0),
-    one("aten::mm", "cpu_op", 101.0, 20.0, **{"Input Dims": [[2, 3], [3, 4]]}),
-    one("cudaLaunchKernel", "cuda_runtime", 105.5, 2.25, correlation=11),
-    one("sgemm", "kernel", 108.125, 10.0, pid=0, tid=7, device=0, stream=7, correlation=11),
-    one("cudaLaunchKernel", "cuda_runtime", 122.0, 2.0, correlation=12),
-    one("ncclDevKernel_AllReduce_Sum_f32", "kernel", 121.5, 8.0, pid=0, tid=20, device=0, stream=20, correlation=12),
-    one("PyTorch Profiler (0)", "Trace", 0.0, 9e9),
-    {"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "GPU 0"}},
-]
-
-
-def write(path: Path, rank: int | None = None, **more: Any) -> Path:
-    document = {"traceEvents": EVENTS, "baseTimeNanoseconds": 1_700_000_000_000_000_000, **more}
-    if rank is not None:
-        document["distributedInfo"] = {"rank": rank, "world_size": 2}
-    path.write_text(json.dumps(document), encoding="utf-8")
-    return path
-
-
-def test_slices_become_events(tmp_path: Path) -> None:
-    """The profiler's own span is no event; times are exact; a kernel knows its operator and shapes."""
-    table = read_chrome(write(tmp_path / "trace.json"))
-    by_name = {name: row for row, name in enumerate(table.text(table.name))}
-    assert len(table) == 6
-    assert table.origin_ns == 1_700_000_000_000_100_000
-    kernel = by_name["sgemm"]
-    assert (table.start_ns[kernel], table.duration_ns[kernel]) == (8125, 10_000)
-    assert (table.kind[kernel], table.device[kernel], table.stream[kernel]) == (Kind.KERNEL, 0, 7)
-    assert table.strings[table.site[kernel]].startswith("aten::mm")
-    assert table.kind[table.match[kernel]] == Kind.API
-    assert table.rank.tolist() == [0] * 6
-
-
-def test_a_kernel_that_began_before_its_launch_is_moved_and_counted(tmp_path: Path) -> None:
-    table = read_chrome(write(tmp_path / "trace.json"))
-    row = table.text(table.name).index("ncclDevKernel_AllReduce_Sum_f32")
-    assert table.kind[row] == Kind.COLL
-    assert table.start_ns[row] == table.start_ns[table.match[row]] == 22_000
-    assert table.flags[row] & Flag.REPAIRED
-    assert any("began before their launch, by 500 ns at most" in note for note in table.notes)
-
-
-def test_several_files_are_ranks_of_one_job(tmp_path: Path) -> None:
-    """Their collective operation is one."""
-    for rank in range(2):
-        write(tmp_path / f"r{rank}.json", rank)
-    table = read_chrome(tmp_path)
-    assert sorted(set(table.rank.tolist())) == [0, 1]
-    collective = table.of_kind(Kind.COLL)
-    assert len(collective) == 2
-    assert collective.corr[0] == collective.corr[1] >= 0
-
-
-def test_the_rank_is_told_by_document_name_or_asker(tmp_path: Path) -> None:
-    paths = [write(tmp_path / f"x_rank_{rank}.json") for rank in (4, 6)]
-    assert set(read_rank_files(paths).rank.tolist()) == {4, 6}
-    assert set(read_rank_files(paths, [0, 1]).rank.tolist()) == {0, 1}
+def test_the_rank_is_the_files_then_its_names_then_asked_for(tmp_path: Path) -> None:
+    told = write(tmp_path / "rank_9.json", EVENTS, 4)
+    named = write(tmp_path / "worker-3.json", EVENTS)
+    nothing = write(tmp_path / "trace.json", EVENTS)
+    assert set(read_rank_files([told, named]).rank.tolist()) == {3, 4}
+    assert set(read_rank_files([told, named, nothing], [0, 1, 2]).rank.tolist()) == {0, 1, 2}
+    assert read_chrome(nothing).notes == ("the file tells no rank: it is taken as rank 0",)
+    with pytest.raises(DataError, match="tells no rank"):
+        read_rank_files([told, nothing])
     with pytest.raises(UsageError, match="got 1 ranks for 2 files"):
-        read_rank_files(paths, [0])
-    with pytest.raises(DataError, match="rank"):
-        read_rank_files([write(tmp_path / "a.json"), write(tmp_path / "b.json")])
+        read_rank_files([told, named], [0])
 
 
-def test_a_cut_file_keeps_what_is_whole(tmp_path: Path) -> None:
-    whole = write(tmp_path / "trace.json").read_text(encoding="utf-8")
-    (tmp_path / "cut.json").write_text(whole[: whole.index("ncclDev")], encoding="utf-8")
-    table = read_chrome(tmp_path / "cut.json")
-    assert len(table) == 5
-    assert table.notes
+def test_two_files_of_one_rank_are_refused(tmp_path: Path) -> None:
+    paths = [write(tmp_path / f"{name}.json", EVENTS, 1) for name in "ab"]
+    with pytest.raises(DataError, match="is of rank 1, as"):
+        read_rank_files(paths)
 
 
-def test_gzip_and_archives(tmp_path: Path) -> None:
-    path = write(tmp_path / "rank_0.json", 0)
-    (tmp_path / "t.json.gz").write_bytes(gzip.compress(path.read_bytes()))
-    with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
-        archive.write(path, "rank_0.json")
-    assert len(read_chrome(tmp_path / "t.json.gz")) == len(read_chrome(tmp_path / "t.zip")) == 6
+def test_a_cut_file_keeps_what_is_whole_and_says_so(tmp_path: Path) -> None:
+    text = document([complete("cpu_op", f"op{place}", place, 1) for place in range(1000)])
+    packed = gzip.compress(text.encode())
+    path = tmp_path / "cut.json.gz"
+    path.write_bytes(packed[: len(packed) * 3 // 4])
+    table = read_chrome(path)
+    assert 300 < len(table) < 1000
+    assert table.start_ns.tolist() == [1000 * place for place in range(len(table))]
+    assert (table.flags & int(Flag.TRUNCATED)).astype(bool).sum() == 1
+    assert "is cut off: its compression ends early" in table.notes[1]
 
 
-@pytest.mark.parametrize(("content", "message"), [("", "empty"), ("{}", "has no traceEvents")])
-def test_what_holds_no_events_is_refused(tmp_path: Path, content: str, message: str) -> None:
-    (tmp_path / "x.json").write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match=message):
-        read_chrome(tmp_path / "x.json")
+def test_the_registry_knows_the_format(tmp_path: Path) -> None:
+    path = write(tmp_path / "rank_0.json", EVENTS, 0)
+    assert len(read_trace(path)) == 2
+    assert len(read_trace(path.rename(tmp_path / "unnamed"))) == 2
+    folder = tmp_path / "all"
+    folder.mkdir()
+    write(folder / "rank_0.json", EVENTS, 0)
+    table = read_trace(folder)
+    assert table.match.tolist() == [1, 0], "matching messages leaves launches alone"
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"traceEvents": {}}', b"PK", b"\x1f\x8b"])
+def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"a\.json"):
+        read_chrome(path)
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar", "gone.json", "empty"])
+def test_broken_archives_missing_files_and_empty_folders_are_refused(name: str, tmp_path: Path) -> None:
+    if name == "empty":
+        (tmp_path / name).mkdir()
+    elif name != "gone.json":
+        (tmp_path / name).write_bytes(b"no archive")
+    with pytest.raises(DataError):
+        read_chrome(tmp_path / name)
+
+
+@pytest.mark.data
+def test_the_profilers_own_span_is_no_part_of_the_recording(shared_data: Path) -> None:
+    """43 s around 11 ms of kernels."""
+    table = read_chrome(shared_data / "kineto_traces" / "alexnet_a100.json.gz")
+    assert "Trace" not in table.text(table.name2)
+
+
+@pytest.mark.data
+def test_ranks_of_a_job_meet_in_their_collectives(shared_data: Path) -> None:
+    """The published anchor: the first operation ends on all ranks within 2 us, begins on rank 1 first, on rank 7 last, 7.62 ms later."""
+    folder = shared_data / "kineto_traces"
+    table = read_rank_files(sorted(folder.glob("dlrm_v100_rank_*.json.gz")))
+    members = np.flatnonzero(table.kind == Kind.COLL)
+    assert len(members) == 64
+    assert np.bincount(np.unique(table.corr[members], return_inverse=True)[1]).tolist() == [8] * 8
+    first = members[table.corr[members] == table.corr[members[np.argmin(table.end_ns[members])]]]
+    assert np.ptp(table.end_ns[first]) <= 2000
+    by_start = table.rank[first[np.argsort(table.start_ns[first])]].tolist()
+    assert (by_start[0], by_start[-1]) == (1, 7)
+    assert np.ptp(table.start_ns[first]) / 1e6 == pytest.approx(7.62, abs=0.005)

@@ -1,8 +1,9 @@
-"""Intervals, marks, and what is wrong with others."""
+"""Which events are intervals, and what is said of the others."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from mlperf.traces.events.kinds import Flag
 from mlperf.traces.readers.chrome.fields import find_fields
@@ -10,52 +11,54 @@ from mlperf.traces.readers.chrome.raw import RawEvents
 from mlperf.traces.readers.chrome.slices import Slices, slices_of
 
 
-def found(events: list[dict[str, object]]) -> Slices:
+def of(*events: dict[str, Any]) -> Slices:
     raw = RawEvents()
-    raw.take(find_fields((", ".join(json.dumps(event) for event in events) + "]").encode()))
+    raw.take(find_fields(json.dumps(events)[1:].encode()))
     return slices_of(raw)
 
 
-def test_halves_are_joined_and_marks_take_no_time() -> None:
-    slices = found(
-        [
-            {"ph": "B", "ts": 1, "pid": 0, "tid": 0},
-            {"ph": "B", "ts": 2, "pid": 0, "tid": 0},
-            {"ph": "X", "ts": 0, "dur": 9},
-            {"ph": "E", "ts": 5, "pid": 0, "tid": 0},
-            {"ph": "i", "ts": 6},
-            {"ph": "E", "ts": 8, "pid": 0, "tid": 0},
-            {"ph": "M", "name": "process_name"},
-            {"ph": "s", "ts": 1, "id": 1},
-        ]
+def test_halves_become_intervals() -> None:
+    place = {"pid": 1, "tid": 2}
+    found = of(
+        {"ph": "B", "name": "a", "ts": 1, **place},
+        {"ph": "B", "name": "b", "ts": 2, **place},
+        {"ph": "E", "ts": 3.5, **place},
+        {"ph": "E", "ts": 4, **place},
     )
-    assert slices.event.tolist() == [0, 1, 2, 4]
-    assert slices.duration_ns.tolist() == [7000, 3000, 9000, 0]
-    assert slices.is_mark.tolist() == [False, False, False, True]
-    assert slices.names.tolist() == [6]
-    assert slices.arrows.tolist() == [7]
-    assert slices.notes == ()
+    assert (found.start_ns.tolist(), found.duration_ns.tolist(), found.notes) == ([1000, 2000], [3000, 1500], ())
 
 
-def test_everything_odd_is_counted() -> None:
-    slices = found(
-        [
-            {"ph": "B", "ts": 1},
-            {"ph": "E", "ts": 5, "pid": 3},
-            {"ph": "X", "ts": 2},
-            {"ph": "X", "ts": 2, "dur": -4},
-            {"ph": "X"},
-            {"ph": "Q", "ts": 3},
-        ]
+def test_a_beginning_without_an_end_lasts_to_the_end() -> None:
+    found = of(
+        {"ph": "B", "ts": 1, "pid": 1, "tid": 1},
+        {"ph": "B", "ts": 9, "pid": 1, "tid": 2},
+        {"ph": "E", "ts": 11, "pid": 1, "tid": 2},
     )
-    assert slices.flags.tolist() == [Flag.TRUNCATED, Flag.ASSUMED_TIME, Flag.REPAIRED]
-    text = " ".join(slices.notes)
-    for words in (
-        "1 beginning without an end",
-        "1 end without a beginning",
-        "1 complete event has no duration",
-        "1 duration below 0",
-        "1 event without a time",
-        "phases that are not read" if "2 events are" in text else "of a phase that is not read (Q)",
-    ):
-        assert words in text
+    assert found.duration_ns.tolist() == [10_000, 2000]
+    assert found.flags.tolist() == [Flag.TRUNCATED, 0]
+    assert found.notes == ("1 beginning without an end lasts to the end of the file",)
+
+
+def test_nothing_odd_passes_in_silence() -> None:
+    found = of(
+        {"ph": "E", "ts": 1},
+        {"ph": "X", "ts": 1},
+        {"ph": "X", "ts": 1, "dur": -2},
+        {"ph": "X", "dur": 2},
+        {"ph": "C", "ts": 1},
+        {"ph": "i", "ts": 5},
+        {"ph": "M"},
+        {"ph": "s", "ts": 1},
+        {},
+    )
+    assert found.event.tolist() == [1, 2, 5]
+    assert found.duration_ns.tolist() == [0, 0, 0]
+    assert found.flags.tolist() == [Flag.ASSUMED_TIME, Flag.REPAIRED, 0]
+    assert found.is_mark.tolist() == [False, False, True]
+    assert found.notes == (
+        "1 end without a beginning is left out",
+        "1 complete event has no duration and gets 0",
+        "1 duration below 0 or beyond all clocks is set to 0",
+        "1 event without a time is left out",
+        "2 events are of phases that are not read (none, C)",
+    )

@@ -12,8 +12,8 @@ from mlperf.core.errors import DataError, FitError
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.validation.folds import Fold
 from mlperf.studies.open_data.products import largest_products
-from mlperf.studies.open_data.result import figures_of
-from mlperf.studies.open_data.trial import (
+from mlperf.studies.open_data.scoring.result import figures_of
+from mlperf.studies.open_data.scoring.trial import (
     Method,
     Trial,
     device_rows,
