@@ -57,12 +57,12 @@ def training_step(
 ) -> list[Event]:
     """One step of one rank: the host works, launches a product and an all-reduce, and waits for the device.
 
-    The product starts 5 us after its launch and lasts ``compute_us``; the all-reduce begins when it is done, and ends ``transfer_us``
-    after ``meet_us``, when the last rank has come.
+    The product starts 5 us after its launch and lasts ``compute_us``; the all-reduce begins when it is done, 5 us after its own launch
+    at the earliest, and ends ``transfer_us`` after ``meet_us``, when the last rank has come.
     """
     first = 10 * number
     launched = start_us + host_us
-    begun = launched + 5 + compute_us
+    begun = launched + max(5 + compute_us, 8)
     ended = meet_us + transfer_us
     return [
         step(number, start_us, ended + 2 - start_us),
@@ -87,7 +87,7 @@ def training_job(
     events: list[list[Event]] = [[] for _ in host_us[0]]
     start, ends = 1000.0, []
     for number, times in enumerate(host_us):
-        meet = start + max(times) + 5 + compute_us
+        meet = start + max(times) + max(5 + compute_us, 8)
         for rank, host in enumerate(times):
             events[rank] += training_step(number, start, host, compute_us, meet, transfer_us)
         start = meet + transfer_us + 2

@@ -59,9 +59,6 @@ Examples:
     metavar="CHANGE",
     help="faster-network=F, balanced, on-time=RANK, without-kernel=REGEX; 'A + B' for both at once. May be repeated.",
 )
-@click.option(
-    "--align", "aligned", is_flag=True, help="Put clocks on one by what collective operations tell.  [default: as they are]"
-)
 @plot_option
 @output_options
 def ranks(
@@ -69,7 +66,6 @@ def ranks(
     rank_numbers: tuple[int, ...],
     marker: str | None,
     assume: tuple[str, ...],
-    aligned: bool,
     show: Show,
 ) -> None:
     """Find the straggler among training ranks, and what its removal, balance or a faster network would bring.
@@ -78,12 +74,7 @@ def ranks(
     """
     from mlperf.traces.ranks.profiled.analysis import analyse_ranks
 
-    table = read_ranks(files, rank_numbers)
-    if aligned:
-        from mlperf.traces.clocks.alignment import align
-
-        table, _ = align(table)
-    show(analyse_ranks(table, assume, marker))
+    show(analyse_ranks(read_ranks(files, rank_numbers), assume, marker))
 
 
 @click.command(epilog="Example: mlperf trace steps rank_0.json.gz --marker 'train_step#(\\d+)'")

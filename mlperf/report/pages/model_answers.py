@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mlperf.studies.kernels.kernel_model import KernelModel, KernelPredictions
     from mlperf.studies.kernels.published import PublishedModel
     from mlperf.studies.kernels.study import KernelStudy
-    from mlperf.studies.open_data.result import OpenAccuracy
+    from mlperf.studies.open_data.scoring.result import OpenAccuracy
     from mlperf.training.model import Model
     from mlperf.training.model_report import ModelReport
     from mlperf.training.quality import QualityModel

@@ -9,7 +9,7 @@ import pandas as pd
 from mlperf.report.text.views import Section
 
 if TYPE_CHECKING:
-    from mlperf.studies.open_data.result import OpenAccuracy
+    from mlperf.studies.open_data.scoring.result import OpenAccuracy
 
 NAMES = {
     "median": "median_error",

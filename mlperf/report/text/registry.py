@@ -309,7 +309,7 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
             )
         },
         "accuracy": {
-            "mlperf.studies.open_data.result:OpenAccuracy": View(
+            "mlperf.studies.open_data.scoring.result:OpenAccuracy": View(
                 "mlperf.report.pages.open_data:accuracy_sections", answer="mlperf.report.pages.model_answers:accuracy_answer"
             ),
             "mlperf.studies.trainer.result:TrainerAccuracy": View(

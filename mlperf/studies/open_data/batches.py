@@ -10,8 +10,8 @@ import pandas as pd
 from mlperf.datasets import read_open
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.folds import Fold
-from mlperf.studies.open_data.result import NAN, Finding, Score, TaskResult
-from mlperf.studies.open_data.trial import LeftOut, Trial, score_of
+from mlperf.studies.open_data.scoring.result import NAN, Finding, Score, TaskResult
+from mlperf.studies.open_data.scoring.trial import LeftOut, Trial, score_of
 
 SERIES = ["section", "hardware", "cnn"]
 TRAINED_FACTORS = (1, 4, 16)

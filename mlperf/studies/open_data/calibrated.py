@@ -11,8 +11,8 @@ import pandas as pd
 from mlperf.datasets import read_open
 from mlperf.models.validation.folds import Fold
 from mlperf.planning.calibration.foreign import LEVEL, apply_calibration, calibrate_tables
-from mlperf.studies.open_data.result import NAN, Finding, Score, TaskResult, figures_of
-from mlperf.studies.open_data.trial import LeftOut, Trial, score_of
+from mlperf.studies.open_data.scoring.result import NAN, Finding, Score, TaskResult, figures_of
+from mlperf.studies.open_data.scoring.trial import LeftOut, Trial, score_of
 
 SUBJECT = "SimuMax A100"
 KEYS = ("model", "n_micro_batches", "parallel")

@@ -13,8 +13,8 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.datasets import read_open
 from mlperf.models.uncertainty.intervals import Interval, check_kind
 from mlperf.models.validation.folds import Fold
-from mlperf.studies.open_data.result import Finding, Score, TaskResult, percent
-from mlperf.studies.open_data.trial import Method, Trial, device_rows, score
+from mlperf.studies.open_data.scoring.result import Finding, Score, TaskResult, percent
+from mlperf.studies.open_data.scoring.trial import Method, Trial, device_rows, score
 from mlperf.training.collectives.exchange_forms import PAPER, form_named
 from mlperf.training.collectives.exchange_model import ExchangeModel
 from mlperf.training.collectives.exchange_rows import terms_frame

@@ -12,8 +12,8 @@ from mlperf.datasets import read_open
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.folds import leave_one_group_out
 from mlperf.models.validation.scores import halves_difference
-from mlperf.studies.open_data.result import Finding, TaskResult
-from mlperf.studies.open_data.trial import Method, Trial, device_rows, score
+from mlperf.studies.open_data.scoring.result import Finding, TaskResult
+from mlperf.studies.open_data.scoring.trial import Method, Trial, device_rows, score
 
 DEVICES = ("K80", "P100")
 TERMS = ("n_flops", "n_params", "n_tensors")

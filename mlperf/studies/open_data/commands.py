@@ -28,8 +28,8 @@ from mlperf.studies.open_data.products import (
     inside_trial,
     transposed_trial,
 )
-from mlperf.studies.open_data.result import Finding, Score, TaskResult
-from mlperf.studies.open_data.trial import Method, Trial, left_out, score_of
+from mlperf.studies.open_data.scoring.result import Finding, Score, TaskResult
+from mlperf.studies.open_data.scoring.trial import Method, Trial, left_out, score_of
 from mlperf.studies.open_data.tuning import PARAMETERS, second_order, tuning_trial
 from mlperf.studies.open_data.vectors import FORM as VECTOR
 from mlperf.studies.open_data.vectors import operation_trial, operator_rows

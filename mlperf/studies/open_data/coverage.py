@@ -17,8 +17,8 @@ from mlperf.studies.open_data.collinear import TERMS as CNN_TERMS
 from mlperf.studies.open_data.collinear import cnn_rows
 from mlperf.studies.open_data.forms import MAX_ITER, bound, nonnegative
 from mlperf.studies.open_data.layers import CARDS, STEP, STEP_COLUMNS, floor_of, step_rows
-from mlperf.studies.open_data.result import Finding, Score, TaskResult
-from mlperf.studies.open_data.trial import Method, Trial, score, shuffled_folds
+from mlperf.studies.open_data.scoring.result import Finding, Score, TaskResult
+from mlperf.studies.open_data.scoring.trial import Method, Trial, score, shuffled_folds
 
 IMAGES = 1_281_167
 """Samples of an epoch of ImageNet."""

@@ -10,7 +10,7 @@ from mlperf.models.estimators.choice.best_of_family import BestOfFamily
 from mlperf.models.registry import make_regressor
 from mlperf.models.regressor import Regressor
 from mlperf.models.validation.folds import Fold
-from mlperf.studies.open_data.trial import Method
+from mlperf.studies.open_data.scoring.trial import Method
 
 MAX_ITER = 250
 """Rounds of boosting, fixed before any error was looked at."""

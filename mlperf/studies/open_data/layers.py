@@ -11,8 +11,8 @@ from mlperf.datasets import read_open
 from mlperf.studies.open_data.forms import Form, methods
 from mlperf.studies.open_data.products import FAMILY
 from mlperf.studies.open_data.products import TERMS as PRODUCT_TERMS
-from mlperf.studies.open_data.result import TaskResult, figures_of
-from mlperf.studies.open_data.trial import Trial, device_rows, first_rows, score, seventy_thirty, shuffled_folds
+from mlperf.studies.open_data.scoring.result import TaskResult, figures_of
+from mlperf.studies.open_data.scoring.trial import Trial, device_rows, first_rows, score, seventy_thirty, shuffled_folds
 
 CARDS = ("1080ti", "K40", "M60", "k80")
 N_TRAIN, N_TEST = 7000, 1500

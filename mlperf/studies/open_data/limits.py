@@ -10,7 +10,7 @@ from typing import Any
 from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
-from mlperf.studies.open_data.result import NAN, Finding, Goal, judged
+from mlperf.studies.open_data.scoring.result import NAN, Finding, Goal, judged
 
 BOUNDS = ("at_least", "at_most")
 

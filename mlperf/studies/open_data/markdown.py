@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
-from mlperf.studies.open_data.result import ABSENT, Goal, OpenAccuracy, Score, limit_text, number, percent, reached_text
+from mlperf.studies.open_data.scoring.result import ABSENT, Goal, OpenAccuracy, Score, limit_text, number, percent, reached_text
 
 INTRODUCTION = """\
 # Accuracy on open measurements

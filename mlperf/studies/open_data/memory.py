@@ -11,9 +11,9 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.datasets.open.step_rows import tried_layouts
 from mlperf.models.validation.folds import Fold
-from mlperf.studies.open_data.result import NAN, Finding, TaskResult, percent
+from mlperf.studies.open_data.scoring.result import NAN, Finding, TaskResult, percent
+from mlperf.studies.open_data.scoring.trial import LeftOut, Trial, score_of
 from mlperf.studies.open_data.steps import CHOICE_SPLITS
-from mlperf.studies.open_data.trial import LeftOut, Trial, score_of
 from mlperf.training.systems.memory_fit import LayoutMemory, fit_memory
 
 RIGHT = "layouts told right"
@@ -40,7 +40,9 @@ def score_failures(subject: str, folder: Path | None) -> TaskResult:
     test = rows.iloc[fold.test].reset_index(drop=True)
     scored = score_bytes(subject, rows, fold, model, spent)
     found = failure_findings(subject, model, test, fold, failed)
-    beside = ", ".join(f"{each.what.removeprefix(RIGHT).strip()} {percent(each.value)}" for each in found if each.what.startswith(BY))
+    beside = ", ".join(
+        f"{each.what.removeprefix(RIGHT).strip()} {percent(each.value)}" for each in found if each.what.startswith(BY)
+    )
     return TaskResult(scored.scores, (*scored.findings, *found), (f"{subject}, layouts told right: {beside}", *NOTES))
 
 

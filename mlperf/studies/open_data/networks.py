@@ -15,8 +15,8 @@ from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.folds import Fold, leave_one_group_out
 from mlperf.studies.open_data.forms import Form, bound
-from mlperf.studies.open_data.result import Finding, Score, TaskResult
-from mlperf.studies.open_data.trial import LeftOut, Method, Trial, left_out, score, score_of
+from mlperf.studies.open_data.scoring.result import Finding, Score, TaskResult
+from mlperf.studies.open_data.scoring.trial import LeftOut, Method, Trial, left_out, score, score_of
 
 DEVICE = "Titan X"
 PASSES = ("forward", "backward")

@@ -11,8 +11,8 @@ import pandas as pd
 from mlperf.datasets import read_open
 from mlperf.models.validation.folds import Fold, leave_largest_out
 from mlperf.studies.open_data.forms import Form, methods
-from mlperf.studies.open_data.result import Finding, Score, TaskResult, figures_of
-from mlperf.studies.open_data.trial import Trial, device_rows, score, seventy_thirty, shuffled_folds
+from mlperf.studies.open_data.scoring.result import Finding, Score, TaskResult, figures_of
+from mlperf.studies.open_data.scoring.trial import Trial, device_rows, score, seventy_thirty, shuffled_folds
 
 GPUS = ("V100", "A100", "T4", "P4")
 BOARDS = ("KNL", "1080Ti", "M40", "TitanX")

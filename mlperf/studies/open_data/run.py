@@ -15,7 +15,7 @@ from mlperf.core.progress import tracked
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.open.open_data import open_file
 from mlperf.studies.open_data.limits import Key, Limit, judge, read_limits
-from mlperf.studies.open_data.result import Finding, OpenAccuracy, TaskResult
+from mlperf.studies.open_data.scoring.result import Finding, OpenAccuracy, TaskResult
 from mlperf.studies.open_data.tasks import TASKS
 
 

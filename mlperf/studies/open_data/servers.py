@@ -15,8 +15,8 @@ from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.folds import Fold, leave_one_group_out
 from mlperf.models.validation.scores import halves_difference
-from mlperf.studies.open_data.result import NAN, Finding, Score, TaskResult
-from mlperf.studies.open_data.trial import LeftOut, Method, Trial, device_rows, score, score_of
+from mlperf.studies.open_data.scoring.result import NAN, Finding, Score, TaskResult
+from mlperf.studies.open_data.scoring.trial import LeftOut, Method, Trial, device_rows, score, score_of
 from mlperf.training.systems.server_fit import fit_servers
 from mlperf.training.systems.server_model import ONE_WORKER, ServerModel, ServerPrediction
 

@@ -14,8 +14,8 @@ from scipy.stats import kendalltau
 from mlperf.core.arrays import FloatArray
 from mlperf.datasets.open.step_rows import epoch_rows, image_rows, iteration_rows, layout_rows, scaling_rows, sharded_rows
 from mlperf.models.validation.folds import Fold, leave_one_group_out
-from mlperf.studies.open_data.result import NAN, Finding, Score, TaskResult
-from mlperf.studies.open_data.trial import LeftOut, Trial, score_of, seventy_thirty, shuffled_folds
+from mlperf.studies.open_data.scoring.result import NAN, Finding, Score, TaskResult
+from mlperf.studies.open_data.scoring.trial import LeftOut, Trial, score_of, seventy_thirty, shuffled_folds
 from mlperf.training.systems.step_columns import derived_columns, step_columns
 from mlperf.training.systems.step_fit import relative_costs
 from mlperf.training.systems.system_fit import SystemFit

@@ -32,7 +32,7 @@ from mlperf.studies.open_data.products import (
     score_inside,
     score_transposed,
 )
-from mlperf.studies.open_data.result import Finding, Score, TaskResult
+from mlperf.studies.open_data.scoring.result import Finding, Score, TaskResult
 from mlperf.studies.open_data.servers import DEVICES as SERVED
 from mlperf.studies.open_data.servers import STORAGE, UNSEEN_DEVICES, score_checkpoints, score_counts, score_unseen
 from mlperf.studies.open_data.steps import (

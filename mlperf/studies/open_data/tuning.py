@@ -17,8 +17,8 @@ from mlperf.models.estimators.stepwise.log_stepwise import LogStepwiseOLS
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.studies.open_data.forms import MAKERS, Form, bound
-from mlperf.studies.open_data.result import Finding, TaskResult, figures_of
-from mlperf.studies.open_data.trial import Method, Trial, device_rows, score, seventy_thirty
+from mlperf.studies.open_data.scoring.result import Finding, TaskResult, figures_of
+from mlperf.studies.open_data.scoring.trial import Method, Trial, device_rows, score, seventy_thirty
 
 DEVICES = ("2080 Ti", "TITAN RTX")
 # fmt: off

@@ -9,8 +9,8 @@ import pandas as pd
 from mlperf.datasets import read_open
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.studies.open_data.forms import MAKERS, Form, methods
-from mlperf.studies.open_data.result import Finding, Score, TaskResult
-from mlperf.studies.open_data.trial import Trial, device_rows, score, seventy_thirty
+from mlperf.studies.open_data.scoring.result import Finding, Score, TaskResult
+from mlperf.studies.open_data.scoring.trial import Trial, device_rows, score, seventy_thirty
 
 SHAPE = ("rows", "columns")
 FORM = Form(("rows*columns",), SHAPE, (*SHAPE, "rows*columns"))

@@ -48,8 +48,11 @@ def union(start_ns: ArrayLike, end_ns: ArrayLike) -> Intervals:
 
 
 def clipped(found: Intervals, start_ns: int, end_ns: int) -> Intervals:
-    """What lies between two moments."""
+    """What lies between two moments; nothing where the second is not later."""
+    end_ns = max(start_ns, end_ns)
     first, last = np.searchsorted(found.end_ns, start_ns, "right"), np.searchsorted(found.start_ns, end_ns, "left")
+    if start_ns == end_ns:
+        last = first
     start, end = found.start_ns[first:last], found.end_ns[first:last]
     return Intervals(np.maximum(start, start_ns), np.minimum(end, end_ns))
 

@@ -75,7 +75,7 @@ def loop_nest(ids: IntArray, phase: NDArray[np.int8], names: Sequence[str] = ())
     wanted = _present(phase)
     for members in _clusters(votes):
         anchor, period = _anchor(members, places)
-        at = places[anchor]
+        at = _whole(places[anchor], period, len(ids))
         cover = _cover(ids, at, period)
         name = names[anchor] if anchor < len(names) else str(anchor)
         rows.append((len(rows), period, len(at), cover, name))
@@ -113,16 +113,20 @@ def _clusters(votes: list[tuple[float, int]]) -> list[list[tuple[float, int]]]:
 
 
 def _anchor(members: list[tuple[float, int]], places: list[IntArray]) -> tuple[int, int]:
-    """Of a level's ids one with the usual number of occurrences, the first to occur, and its period."""
-    counts = np.array([len(places[each]) for _, each in members])
-    usual = np.bincount(counts).argmax()
-    fitting = [
-        (int(places[each][0]), each, period)
-        for (period, each), count in zip(members, counts.tolist(), strict=True)
-        if count == usual
-    ]
+    """Of a level's ids one that hardly ever misses, the first such to occur, and its period.
+
+    A recording may lose events, so that the second largest number of occurrences is nearer the truth than the usual one.
+    """
+    counts = sorted((len(places[each]) for _, each in members), reverse=True)
+    enough = counts[min(1, len(counts) - 1)]
+    fitting = [(int(places[each][0]), each, period) for period, each in members if len(places[each]) >= enough]
     _, anchor, period = min(fitting)
     return anchor, round(period)
+
+
+def _whole(at: IntArray, period: int, n_events: int) -> IntArray:
+    """Anchors without the last one where the recording ends inside its iteration."""
+    return at[:-1] if len(at) > 2 and n_events - at[-1] < (1 - GAP_WITHIN) * period else at
 
 
 def _cover(ids: IntArray, at: IntArray, period: int) -> float:

@@ -6,10 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+import numpy as np
 import pandas as pd
 
-from mlperf.traces.events.kinds import Kind
+from mlperf.core.arrays import IntArray
+from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import EventTable
+from mlperf.traces.readers.chrome.pairs import innermost
 
 PRODUCTS: Mapping[str, Callable[[list[list[int]]], tuple[int, ...]]] = MappingProxyType(
     {
@@ -20,7 +23,7 @@ PRODUCTS: Mapping[str, Callable[[list[list[int]]], tuple[int, ...]]] = MappingPr
     }
 )
 """m, k, n and number of products from the shapes of an operator's arguments."""
-COLUMNS = ("operator", "m", "n", "k", "batch", "n_kernels", "n_flops", "mean_s", "min_s", "max_s")
+COLUMNS = ("operator", "m", "n", "k", "batch", "n_calls", "n_flops", "mean_s", "min_s", "max_s")
 NS = 1e-9
 
 
@@ -30,29 +33,40 @@ def products(table: EventTable) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``operator, m, n, k, batch`` (C(m, n) = A(m, k) B(k, n), so many times), ``n_kernels``, ``n_flops`` of one call (two for a
-        multiplication and addition), ``mean_s``, ``min_s`` and ``max_s`` of a kernel, seconds.
+        ``operator, m, n, k, batch`` (C(m, n) = A(m, k) B(k, n), so many times), ``n_calls``, ``n_flops`` of one call (two for a
+        multiplication and addition), ``mean_s``, ``min_s`` and ``max_s`` of a call: all kernels and memory sets that it launched.
     """
-    kernels = table.take(table.kind == Kind.KERNEL)
-    frame = pd.DataFrame({"site": kernels.site, "time_s": kernels.duration_ns * NS})
-    groups = frame[frame["site"] >= 0].groupby("site")["time_s"].agg(["size", "mean", "min", "max", "sum"])
+    call, time_ns = _calls(table)
+    groups = pd.DataFrame({"name": table.name[call], "site": table.site[call], "time_s": time_ns * NS}).groupby(["name", "site"])
+    found = groups["time_s"].agg(["size", "mean", "min", "max", "sum"]).sort_values("sum", ascending=False, kind="stable")
     rows = []
-    for site, found in groups.sort_values("sum", ascending=False, kind="stable").iterrows():
-        size = _size(kernels.strings[int(site)])  # type: ignore[call-overload]
+    for (name, site), each in zip(found.index.tolist(), found.itertuples(index=False), strict=True):
+        size = _size(table.strings[name], table.strings[site] if site >= 0 else "")
         if size is not None:
-            operator, m, k, n, batch = size
-            flops = 2 * m * n * k * batch
-            rows.append((operator, m, n, k, batch, int(found["size"]), flops, found["mean"], found["min"], found["max"]))
+            m, k, n, batch = size
+            rows.append((table.strings[name], m, n, k, batch, each[0], 2 * m * n * k * batch, *each[1:4]))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _size(site: str) -> tuple[str, int, int, int, int] | None:
-    """Operator, m, k, n and batch of a site; None where it is no product, or tells no shapes."""
-    operator, _, shapes = site.partition(" ")
-    if operator not in PRODUCTS or not shapes:
-        return None
+def _calls(table: EventTable) -> tuple[IntArray, IntArray]:
+    """Rows of operators' calls that launched something, and how long all of that took together, nanoseconds."""
+    is_product = np.array([text in PRODUCTS for text in table.strings] + [False], dtype=bool)
+    calls = np.flatnonzero((table.kind == Kind.REGION) & is_product[table.name] & (table.device == UNSET))
+    made = np.flatnonzero(np.isin(table.kind, (int(Kind.KERNEL), int(Kind.MEMSET))) & (table.match != UNSET))
+    launches = table.match[made]
+    places = np.stack((table.rank, table.pid, table.tid), axis=1)
+    threads = np.unique(places, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    around = innermost(threads[calls], table.start_ns[calls], table.end_ns[calls], threads[launches], table.start_ns[launches])
+    inside = around >= 0
+    time_ns = np.bincount(around[inside], weights=table.duration_ns[made[inside]].astype(float), minlength=len(calls))
+    used = np.bincount(around[inside], minlength=len(calls)) > 0
+    return calls[used], np.rint(time_ns[used]).astype(np.int64)
+
+
+def _size(operator: str, shapes: str) -> tuple[int, int, int, int] | None:
+    """m, k, n and number of products; None where the arguments do not tell."""
     try:
         m, k, n, batch = PRODUCTS[operator](json.loads(shapes))
     except (ValueError, TypeError, IndexError):
         return None
-    return operator, int(m), int(k), int(n), int(batch)
+    return int(m), int(k), int(n), int(batch)

@@ -1,70 +1,90 @@
-"""``mlperf trace ranks``, ``steps``, ``diff`` and ``table`` as a user types them, and what they hand to ``mlperf train``."""
+"""``mlperf trace ranks``, ``steps``, ``diff``, ``table`` on made jobs, and a model fitted to what comes out."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-import pandas as pd
 import pytest
-from profiled_ranks import STEADY, write_job
 
 from mlperf.cli.main import main
 
+from ...traces.profiles import training_job
 
-def run(*arguments: object) -> object:
+MAPPING = '[components.gemm]\nkind = "KERNEL"\nname = "sgemm"\n[components.exchange]\nkind = "COLL"\n'
+
+
+def run(*arguments: str | Path) -> int:
     """The exit code of a command."""
     with pytest.raises(SystemExit) as left:
-        main([str(each) for each in arguments])
-    return left.value.code
+        main(["trace", *map(str, arguments)])
+    return int(left.value.code or 0)
 
 
-def test_the_straggler_is_named_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("trace", "ranks", *write_job(tmp_path), "--assume", "faster-network=2") == 0
-    told = capsys.readouterr().out
-    assert "3 ranks, 4 steps" in told.splitlines()[0]
-    assert "rank 2 comes last" in told.splitlines()[0]
-    assert "faster-network=2" in told
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    return training_job(tmp_path / "job", [[40.0, 90.0], [41.0, 95.0], [40.0, 92.0], [43.0, 90.0], [40.0, 90.0], [40.0, 99.0]])[0]
 
 
-def test_steps_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("trace", "steps", tmp_path if write_job(tmp_path) else "", "--json") == 0
-    result = json.loads(capsys.readouterr().out)["result"]
-    frame = pd.DataFrame(result["steps"]["rows"], columns=result["steps"]["columns"])
-    parts = frame[["gpu_kernel_s", "gpu_exposed_collective_s", "gpu_exposed_copy_s", "cpu_s"]].sum(axis=1)
-    assert parts.tolist() == pytest.approx(frame["step_s"].tolist())
+def result(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)["result"]
+    return found
 
 
-def test_two_traces_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folders = [tmp_path / "a", tmp_path / "b"]
-    for folder, factor in zip(folders, (1, 3), strict=True):
-        folder.mkdir()
-        write_job(folder, [[factor * each for each in work] for work in STEADY])
-    assert run("trace", "diff", *(folder / "rank_0.json" for folder in folders)) == 0
-    assert "sgemm_128x64" in capsys.readouterr().out
+def test_ranks_names_the_straggler(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("ranks", *sorted(job.iterdir()), "--assume", "faster-network=2", "--assume", "without-kernel=gemm", "--json") == 0
+    found = result(capsys)
+    assert (found["straggler"], found["pattern"], found["n_steps"]) == (1, "always the same", 6)
+    assert [row[0] for row in found["what_ifs"]["rows"]] == ["on-time=1", "balanced", "faster-network=2", "without-kernel=gemm"]
+    assert run("ranks", job, "--plot", job.parent / "a.svg") == 0
+    assert "rank 1 comes last" in capsys.readouterr().out
+    assert (job.parent / "a.svg").stat().st_size > 1000
 
 
-def test_traces_train_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Six runs of growing size: the time of the product follows the size that the keys tell."""
-    (tmp_path / "m.toml").write_text('[components.gemm]\nname = "sgemm"\n', encoding="utf-8")
-    (tmp_path / "keys.csv").write_text("run,size\n" + "".join(f"r{n},{100 * n}\n" for n in range(1, 9)), encoding="utf-8")
-    paths = []
-    for number in range(1, 9):
-        folder = tmp_path / f"r{number}"
-        folder.mkdir()
-        write_job(folder, [[number * 100, number * 100] for _ in range(3)])
-        paths.append(folder)
-    words = ("--mapping", tmp_path / "m.toml", "--keys", tmp_path / "keys.csv", "-o", tmp_path / "times.csv")
-    assert run("trace", "table", *paths, *words) == 0
-    assert pd.read_csv(tmp_path / "times.csv")["gemm_s"].tolist() == pytest.approx([n * 1e-4 for n in range(1, 9)])
-    capsys.readouterr()
-    assert run("train", tmp_path / "times.csv", "--target", "gemm_s", "--terms", "size", "-o", tmp_path / "model.json") == 0
-    assert (tmp_path / "model.json").is_file()
+def test_an_assumption_that_is_none_is_wrong_use(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("ranks", job, "--assume", "faster=2") == 2
+    assert "faster-network" in capsys.readouterr().err
 
 
-def test_what_cannot_be_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    paths = write_job(tmp_path)
-    assert run("trace", "ranks", *paths, "--rank", "0") == 2
-    assert "got 1 ranks for 3 files" in capsys.readouterr().err
-    assert run("trace", "steps", paths[0], "--marker", "nothing") == 3
-    assert "has no mark that fits 'nothing'" in capsys.readouterr().err
+def test_steps_are_split(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("steps", job, "--json", "--plot", job.parent / "a.svg") == 0
+    rows = result(capsys)["steps"]
+    assert len(rows["rows"]) == 12
+    assert run("steps", job, "--whole") == 0
+    assert "2 steps" in capsys.readouterr().out
+    assert run("steps", job, "--marker", "nothing") == 3
+
+
+def test_differences_are_listed(job: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other, _ = training_job(tmp_path / "other", [[40.0, 90.0]] * 6, compute_us=300.0)
+    assert run("diff", job, other) == 0
+    assert "kernels: each 3 x as long" in capsys.readouterr().out
+
+
+def test_a_model_is_fitted_to_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Products of 20 us a sample: the table's own columns bring that back."""
+    rows = ["run,batch"]
+    for place, batch in enumerate((4, 8, 12, 16, 24, 32, 40, 48)):
+        folder, _ = training_job(tmp_path / f"run{place}", [[40.0, 40.0]] * 3, compute_us=20.0 * batch)
+        rows.append(f"{folder.name},{batch}")
+    (tmp_path / "keys.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    (tmp_path / "mapping.toml").write_text(MAPPING, encoding="utf-8")
+    table, model = tmp_path / "times.csv", tmp_path / "model.json"
+    runs = [tmp_path / f"run{place}" for place in range(8)]
+    assert run("table", *runs, "--mapping", tmp_path / "mapping.toml", "--keys", tmp_path / "keys.csv", "-o", table) == 0
+    assert "parts add up to each step within 0 ns" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as left:
+        main(["train", str(table), "--target", "gemm_s", "--terms", "batch", "--method", "ols", "-o", str(model), "--json"])
+    assert not left.value.code
+    document = capsys.readouterr().out
+    assert json.loads(document)
+    coefficients = json.dumps(json.loads(model.read_text()))
+    assert "batch" in coefficients
+
+
+def test_a_file_that_is_no_trace_is_bad_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("{}", encoding="utf-8")
+    assert run("ranks", path) == 3
+    assert "has no traceEvents" in capsys.readouterr().err

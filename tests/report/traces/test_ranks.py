@@ -1,11 +1,10 @@
-"""What is told and drawn of training ranks."""
+"""What is told of training ranks, steps, differences and tables."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from profiled_ranks import write_job
+import numpy as np
 
 from mlperf.report.traces.ranks import (
     difference_answer,
@@ -13,44 +12,48 @@ from mlperf.report.traces.ranks import (
     ranks_answer,
     ranks_figure,
     ranks_sections,
-    sentences,
     steps_answer,
     steps_figure,
     steps_sections,
 )
-from mlperf.traces.events.table import EventTable
 from mlperf.traces.ranks.profiled.analysis import analyse_ranks
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.timeline.decomposition import decompose
 from mlperf.traces.timeline.difference import difference
 from mlperf.traces.timeline.steps import steps_of_ranks
 
+from ...traces.profiles import training_job
 
-@pytest.fixture
-def table(tmp_path: Path) -> EventTable:
-    write_job(tmp_path)
-    return read_chrome(tmp_path)
+HOSTS = [[40.0, 90.0, 42.0]] * 5 + [[40.0, 95.0, 42.0]]
 
 
-def test_ranks_are_told_by_who_comes_last(table: EventTable) -> None:
-    found = analyse_ranks(table)
-    assert "rank 2 comes last" in ranks_answer(found).text()
-    assert any(section.frame is not None and "late_s" in section.frame for section in ranks_sections(found))
-    assert ranks_figure(found).axes
+def test_the_answer_names_the_rank_its_lateness_and_what_its_removal_brings(tmp_path: Path) -> None:
+    found = analyse_ranks(read_chrome(training_job(tmp_path / "job", HOSTS)[0]))
+    text = ranks_answer(found).text()
+    assert "3 ranks, 6 steps of" in text
+    assert "rank 1 comes last, 50.8 us a step behind the first (always the same); were it as fast as the median rank: 48.8" in text
+    assert [section.title for section in ranks_sections(found)][:2] == ["What changes would bring", "Ranks"]
+    heights = [bar.get_height() for bar in ranks_figure(found).axes[0].patches]
+    assert np.argmax(heights[3:]) == 1, "lateness stands behind the times in operations"
 
 
-def test_steps_are_told_by_their_parts(table: EventTable) -> None:
+def test_one_rank_tells_no_straggler(tmp_path: Path) -> None:
+    found = analyse_ranks(read_chrome(training_job(tmp_path / "job", [[40.0]])[0]))
+    assert ranks_answer(found).text().endswith("one rank alone tells no waiting")
+
+
+def test_shares_of_a_step(tmp_path: Path) -> None:
+    table = read_chrome(training_job(tmp_path / "job", [[30.0]] * 3)[0])
     found = decompose(table, steps_of_ranks(table)[0])
-    assert "computation" in steps_answer(found).text()
-    assert any(section.title == "Where the time of a step goes" for section in steps_sections(found))
-    assert steps_figure(found).axes
+    assert "187 us a step: 53.5 % computation, 26.7 % collective operations alone, 19.8 % device idle" in steps_answer(found).text()
+    assert [section.title for section in steps_sections(found)][0] == "Where the time of a step goes"
+    tops = [bar.get_y() + bar.get_height() for bar in steps_figure(found).axes[0].patches]
+    assert abs(max(tops) - 0.187) < 1e-9
 
 
-def test_differences_are_told_in_words(table: EventTable) -> None:
-    found = difference(table, table)
-    assert difference_answer(found).text()
-    assert difference_sections(found)
-
-
-def test_notes_are_sentences() -> None:
-    assert sentences(("one thing", "Another thing")) == ["One thing.", "Another thing."]
+def test_the_most_different_kinds_are_named(tmp_path: Path) -> None:
+    tables = [read_chrome(training_job(tmp_path / str(length), [[30.0]], compute_us=length)[0]) for length in (100.0, 250.0)]
+    found = difference(*tables)
+    assert "kernels: each 2.5 x as long" in difference_answer(found).text()
+    assert difference_answer(difference(tables[0], tables[0])).text().endswith("no kind of event differs")
+    assert len(difference_sections(found)) == 3

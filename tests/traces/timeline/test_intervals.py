@@ -1,47 +1,53 @@
-"""Sets of moments against sets of whole numbers."""
+"""Sets of moments, against sets of whole numbers."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mlperf.traces.timeline.intervals import Intervals, clipped, common, concurrency, joined, union, without
 
-
-def moments(found: Intervals) -> set[int]:
-    return {at for begin, end in zip(found.start_ns.tolist(), found.end_ns.tolist(), strict=True) for at in range(begin, end)}
+PAIRS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)).map(sorted), max_size=8)
 
 
-def random_union(rng: np.random.Generator) -> tuple[Intervals, set[int]]:
-    start = rng.integers(0, 60, int(rng.integers(0, 12)))
-    end = start + rng.integers(0, 9, len(start))
-    return union(start, end), {at for one, other in zip(start.tolist(), end.tolist(), strict=True) for at in range(one, other)}
+def made(pairs: list[list[int]]) -> Intervals:
+    return union([each[0] for each in pairs], [each[1] for each in pairs])
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_operations_are_those_of_sets(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    (one, first), (other, second) = random_union(rng), random_union(rng)
-    assert moments(one) == first
-    assert moments(common(one, other)) == first & second
-    assert moments(without(one, other)) == first - second
-    assert moments(joined(one, other)) == first | second
-    assert moments(clipped(one, 20, 40)) == {at for at in first if 20 <= at < 40}
-    assert one.total_ns == len(first)
+def moments(pairs: list[list[int]]) -> set[int]:
+    return {moment for start, end in pairs for moment in range(start, end)}
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_overlaps_are_counted_moment_by_moment(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    start = rng.integers(0, 40, 9)
-    end = start + rng.integers(1, 12, 9)
-    numbers, lengths = concurrency(start, end)
-    depth = [int(((start <= at) & (at < end)).sum()) for at in range(int(start.min()), int(end.max()))]
-    for number, length in zip(numbers.tolist(), lengths.tolist(), strict=True):
-        assert length == depth.count(number)
+def covered(found: Intervals) -> set[int]:
+    assert (found.start_ns < found.end_ns).all()
+    assert (found.end_ns[:-1] < found.start_ns[1:]).all()
+    return {
+        moment for start, end in zip(found.start_ns.tolist(), found.end_ns.tolist(), strict=True) for moment in range(start, end)
+    }
 
 
-def test_intervals_that_touch_are_one() -> None:
-    found = union([0, 5, 5], [5, 9, 5])
-    assert (found.start_ns.tolist(), found.end_ns.tolist()) == ([0], [9])
-    assert len(union([], []).start_ns) == 0
+@given(PAIRS, PAIRS)
+def test_sets_are_those_of_moments(one: list[list[int]], other: list[list[int]]) -> None:
+    here, there = made(one), made(other)
+    assert covered(here) == moments(one)
+    assert here.total_ns == len(moments(one))
+    assert covered(common(here, there)) == moments(one) & moments(other)
+    assert covered(without(here, there)) == moments(one) - moments(other)
+    assert covered(joined(here, there)) == moments(one) | moments(other)
+
+
+@given(PAIRS, st.integers(0, 40), st.integers(0, 40))
+def test_a_window_holds_what_lies_in_it(pairs: list[list[int]], one: int, other: int) -> None:
+    start, end = sorted((one, other))
+    assert covered(clipped(made(pairs), start, end)) == moments(pairs) & set(range(start, end))
+
+
+@given(PAIRS)
+def test_overlaps_are_counted(pairs: list[list[int]]) -> None:
+    number, length = concurrency([each[0] for each in pairs], [each[1] for each in pairs])
+    depth = [sum(start <= moment < end for start, end in pairs) for moment in range(41)]
+    if pairs:
+        first, last = min(each[0] for each in pairs), max(each[1] for each in pairs)
+        counts = np.bincount(depth[first:last], minlength=len(number)) if last > first else np.zeros(len(number), dtype=int)
+        assert length.tolist() == counts[: len(length)].tolist()

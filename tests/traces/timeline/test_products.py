@@ -1,33 +1,50 @@
-"""Sizes of products from the shapes of operators."""
+"""Sizes of matrix products."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
-from profiled_ranks import STEADY, write_job
 
 from mlperf.traces.readers.chrome.reader import read_chrome
-from mlperf.traces.timeline.products import PRODUCTS, products
+from mlperf.traces.timeline.products import products
 
-
-def test_a_product_has_its_size_and_times(tmp_path: Path) -> None:
-    """[64, 32] x [32, 16]: 2 * 64 * 16 * 32 operations."""
-    found = products(read_chrome(write_job(tmp_path)[0]))
-    row = found.iloc[0]
-    assert (row["operator"], row["m"], row["n"], row["k"], row["batch"]) == ("aten::mm", 64, 16, 32, 1)
-    assert (row["n_kernels"], row["n_flops"]) == (4, 65_536)
-    assert row["mean_s"] == pytest.approx(sum(work[0] for work in STEADY) / 4 * 1e-6)
+from ..profiles import complete, kernel, launch, write
 
 
 @pytest.mark.parametrize(
     ("operator", "shapes", "size"),
     [
-        ("aten::mm", [[2, 3], [3, 5]], (2, 3, 5, 1)),
-        ("aten::addmm", [[5], [2, 3], [3, 5]], (2, 3, 5, 1)),
-        ("aten::bmm", [[7, 2, 3], [7, 3, 5]], (2, 3, 5, 7)),
-        ("aten::baddbmm", [[7, 2, 5], [7, 2, 3], [7, 3, 5]], (2, 3, 5, 7)),
+        ("aten::mm", [[2, 3], [3, 5]], (2, 5, 3, 1)),
+        ("aten::addmm", [[5], [2, 3], [3, 5], [], []], (2, 5, 3, 1)),
+        ("aten::bmm", [[7, 2, 3], [7, 3, 5]], (2, 5, 3, 7)),
+        ("aten::baddbmm", [[7, 2, 5], [7, 2, 3], [7, 3, 5]], (2, 5, 3, 7)),
     ],
 )
-def test_shapes_tell_m_k_n_and_batch(operator: str, shapes: list[list[int]], size: tuple[int, ...]) -> None:
-    assert PRODUCTS[operator](shapes) == size
+def test_shapes_of_arguments_tell_the_size(operator: str, shapes: list[list[int]], size: tuple[int, ...], tmp_path: Path) -> None:
+    events = [complete("cpu_op", operator, 0, 10, **{"Input Dims": shapes}), launch(2, 1, 1), kernel(5, 3, 1)]
+    found = products(read_chrome(write(tmp_path / "a.json", events, 0)))
+    assert tuple(found.loc[0, ["m", "n", "k", "batch"]]) == size
+    assert found.loc[0, "n_flops"] == 2 * 2 * 3 * 5 * size[3]
+    assert found.loc[0, "mean_s"] == pytest.approx(3e-6)
+
+
+def test_what_tells_no_size_is_no_product(tmp_path: Path) -> None:
+    events = [complete("cpu_op", "aten::mm", 0, 10, **{"Input Dims": [[2], 7]}), launch(2, 1, 1), kernel(5, 3, 1), kernel(9, 1, 2)]
+    assert products(read_chrome(write(tmp_path / "a.json", events, 0))).empty
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["bert_small_h100", "nsfw_vit_h100", "qwen_05b_h100", "timesformer_h100", "owlv2_large_h100"])
+def test_sizes_are_those_of_an_independent_tool(name: str, shared_data: Path) -> None:
+    """Rung E6: counts equal, floating-point operations and times within 0.1 %."""
+    reference = pd.read_csv(shared_data / "tracelens" / "reference_gemm.csv")
+    keys = ["operator", "m", "n", "k", "batch"]
+    expected = reference[reference["trace"] == name].set_index(keys).sort_index()
+    found = products(read_chrome(shared_data / "tracelens" / f"{name}.json.gz")).set_index(keys).sort_index()
+    assert list(found.index) == list(expected.index)
+    assert found["n_calls"].tolist() == expected["count"].tolist()
+    assert (found["n_flops"] / 1e9).to_numpy() == pytest.approx(expected["gflop"].to_numpy(), rel=1e-3)
+    for ours, theirs in (("mean_s", "mean_us"), ("min_s", "min_us"), ("max_s", "max_us")):
+        assert (found[ours] * 1e6).to_numpy() == pytest.approx(expected[theirs].to_numpy(), rel=1e-3)

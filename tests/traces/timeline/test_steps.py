@@ -1,30 +1,38 @@
-"""Which steps are taken, and what is refused."""
+"""Steps of all ranks, in whatever way they are told."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from profiled_ranks import write_job
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.timeline.steps import steps_of_ranks
 
-
-def test_marks_come_first_then_what_is_asked_for(tmp_path: Path) -> None:
-    write_job(tmp_path)
-    table = read_chrome(tmp_path)
-    marked, notes = steps_of_ranks(table)
-    assert [len(each) for each in marked] == [4, 4, 4]
-    assert notes == []
-    assert [len(each) for each in steps_of_ranks(table, whole=True)[0]] == [1, 1, 1]
+from ..profiles import training_job
 
 
-def test_what_cannot_be(tmp_path: Path) -> None:
-    write_job(tmp_path)
-    table = read_chrome(tmp_path)
-    with pytest.raises(UsageError, match="expected one"):
-        steps_of_ranks(table, marker="a", whole=True)
-    with pytest.raises(DataError, match="rank 0 has no mark that fits 'train'"):
-        steps_of_ranks(table, marker="train")
+def test_every_rank_has_its_steps(tmp_path: Path) -> None:
+    table = read_chrome(training_job(tmp_path / "job", [[10.0, 20.0]] * 3)[0])
+    found, notes = steps_of_ranks(table)
+    assert [(each.rank, len(each)) for each in found] == [(0, 3), (1, 3)]
+    assert not notes
+    assert [len(each) for each in steps_of_ranks(table, whole=True)[0]] == [1, 1]
+
+
+def test_unmarked_steps_are_found_by_what_repeats(tmp_path: Path) -> None:
+    table = read_chrome(training_job(tmp_path / "job", [[10.0, 20.0]] * 5)[0])
+    found, notes = steps_of_ranks(table, level=0)
+    assert [len(each) for each in found] == [5, 5]
+    assert notes[0].startswith("rank 0 marks no steps: 5 times 2 events repeat")
+
+
+def test_wrong_wishes(tmp_path: Path) -> None:
+    table = read_chrome(training_job(tmp_path / "job", [[10.0, 20.0]])[0])
+    with pytest.raises(UsageError):
+        steps_of_ranks(table, level=0, whole=True)
+    with pytest.raises(DataError, match="no mark"):
+        steps_of_ranks(table, marker="nothing")
+    with pytest.raises(DataError, match="no event of a rank"):
+        steps_of_ranks(table.take(table.rank == 9))

@@ -1,41 +1,49 @@
-"""Steps by marks."""
+"""Steps by their marks."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from profiled_ranks import write_job
 
 from mlperf.core.errors import DataError
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.timeline.windows import marked_steps, whole_recording
 
+from ..profiles import complete, kernel, launch, step, training_job, write
 
-def test_a_step_lasts_to_the_next_mark(tmp_path: Path) -> None:
-    """Steps take 40 + 900 (920) + 2 + 30 + 10 us."""
-    write_job(tmp_path)
-    found = marked_steps(read_chrome(tmp_path), 1)
+
+def test_a_step_on_the_host_lasts_to_the_next_the_last_to_its_work(tmp_path: Path) -> None:
+    events = [step(4, 10, 5), step(5, 20, 5), launch(21, 1, 1), kernel(23, 30, 1)]
+    found = marked_steps(read_chrome(write(tmp_path / "a.json", events, 0)), 0)
     assert found is not None
-    assert found.number.tolist() == [0, 1, 2, 3]
-    assert (found.end_ns - found.start_ns).tolist() == [982_000, 982_000, 1_002_000, 982_000]
-    assert found.origin == "marks on the host"
+    assert (found.number.tolist(), found.start_ns.tolist(), found.end_ns.tolist()) == ([4, 5], [0, 10_000], [10_000, 43_000])
 
 
-def test_other_marks_by_their_names(tmp_path: Path) -> None:
-    write_job(tmp_path)
-    table = read_chrome(tmp_path)
-    found = marked_steps(table, 0, r"aten::(\w+)")
+def test_marks_on_the_device_bound_what_it_did(tmp_path: Path) -> None:
+    events = [step(4, 10, 50), complete("gpu_user_annotation", "ProfilerStep#4", 30, 20, 0, 7, device=0, stream=7)]
+    table = read_chrome(write(tmp_path / "a.json", events, 0))
+    found = marked_steps(table, 0)
     assert found is not None
-    assert found.number.tolist() == [0, 1, 2, 3]
-    assert marked_steps(table, 0, "nothing") is None
-    with pytest.raises(DataError, match="expected a regular expression"):
+    assert (found.start_ns.tolist(), found.end_ns.tolist(), found.origin) == ([20_000], [40_000], "marks on the device")
+    on_host = marked_steps(table, 0, on_host=True)
+    assert on_host is not None
+    assert on_host.start_ns.tolist() == [0]
+
+
+def test_other_marks_and_none(tmp_path: Path) -> None:
+    table = read_chrome(training_job(tmp_path / "job", [[10.0, 20.0]])[0])
+    assert marked_steps(table, 0, "no such mark") is None
+    found = marked_steps(table, 1, r"Step#(\d+)")
+    assert found is not None
+    assert len(found) == 1
+    with pytest.raises(DataError, match="regular expression"):
         marked_steps(table, 0, "(")
 
 
 def test_the_whole_recording_is_one_step(tmp_path: Path) -> None:
-    write_job(tmp_path)
-    found = whole_recording(read_chrome(tmp_path), 2)
-    assert (found.end_ns - found.start_ns).tolist() == [3 * 982_000 + 1_002_000]
-    with pytest.raises(DataError, match="rank 9 has no events"):
-        whole_recording(read_chrome(tmp_path), 9)
+    table = read_chrome(training_job(tmp_path / "job", [[10.0, 20.0]])[0])
+    found = whole_recording(table, 1)
+    assert (len(found), found.start_ns[0], found.end_ns[0]) == (1, 0, table.end_ns[table.rank == 1].max())
+    with pytest.raises(DataError, match="rank 7"):
+        whole_recording(table, 7)

@@ -1,4 +1,4 @@
-"""Archives of ranks with a manifest."""
+"""Archives for Perfetto: every rank a file, its clock and offset in the manifest."""
 
 from __future__ import annotations
 
@@ -7,41 +7,58 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-import numpy as np
 import pytest
-from stepped_programs import N_RANKS, binary_swap
 
 from mlperf.traces.readers.chrome.reader import read_chrome
-from mlperf.traces.writers.perfetto import MANIFEST, write_perfetto
+from mlperf.traces.writers.perfetto import write_perfetto
+from mlperf.traces.writers.registry import export_trace
 
-EPOCH = 1_700_000_000_000_000_000
+from ..profiles import training_job
+from ..same import assert_same
 
-
-def manifest_of(path: Path) -> dict[str, object]:
-    with zipfile.ZipFile(path) as archive:
-        assert archive.namelist()[0] == MANIFEST
-        found: dict[str, object] = json.loads(archive.read(MANIFEST))["perfetto_manifest"]
-        return found
+CLOCKS = {"REALTIME", "REALTIME_COARSE", "MONOTONIC", "MONOTONIC_COARSE", "MONOTONIC_RAW", "BOOTTIME"}
+"""Names that the format's version 1 knows."""
 
 
-def test_every_rank_has_its_file_clock_and_uncertainty(tmp_path: Path) -> None:
-    table = binary_swap().replace(origin_ns=EPOCH, attributes={"n_ranks": 8, "clock_uncertainty_ns": {2: 750.0}})
-    write_perfetto(table, tmp_path / "x.zip")
-    manifest = manifest_of(tmp_path / "x.zip")
+@pytest.mark.parametrize("name", ["a.zip", "a.tar"])
+def test_all_ranks_come_back(name: str, tmp_path: Path) -> None:
+    table = read_chrome(training_job(tmp_path / "job", [[10.0, 30.0, 25.5], [12.0, 11.0, 40.0]])[0])
+    table = table.replace(attributes={**table.attributes, "clock_uncertainty_ns": {0: 0.0, 1: 250.0, 2: float("inf")}})
+    export_trace(table, tmp_path / name, "perfetto")
+    found = read_chrome(tmp_path / name)
+    finite = {**found.attributes, "clock_uncertainty_ns": table.attributes["clock_uncertainty_ns"]}
+    assert_same(found.replace(attributes=finite), table)
+
+
+@pytest.mark.parametrize("origin_ns", [0, 1_700_000_000_000_000_000])
+def test_the_manifest_is_of_version_1(origin_ns: int, tmp_path: Path) -> None:
+    """As its reference says: first in the archive, offsets whole numbers, clocks by name; fields of ours are passed over."""
+    table = read_chrome(training_job(tmp_path / "job", [[10.0, 30.0]])[0]).replace(origin_ns=origin_ns)
+    write_perfetto(table, tmp_path / "a.zip")
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        names = archive.namelist()
+        assert names == sorted(names)
+        manifest = json.loads(archive.read(names[0]))["perfetto_manifest"]
+        documents = {name: json.loads(archive.read(name)) for name in names[1:]}
     assert manifest["version"] == 1
-    files = {each["attributes"]["rank"]: each for each in manifest["files"]}  # type: ignore[union-attr]
-    assert sorted(files) == list(range(N_RANKS))
-    first = [int(table.start_ns[table.rank == rank].min()) for rank in range(N_RANKS)]
-    assert [files[rank]["clocks"]["offset_ns"] for rank in range(N_RANKS)] == [EPOCH + each for each in first]
-    assert files[2]["attributes"]["offset_uncertainty_ns"] == 750.0
-    assert files[3]["attributes"]["offset_uncertainty_ns"] == "unknown"
+    assert [each["path"] for each in manifest["files"]] == list(documents)
+    for rank, each in enumerate(manifest["files"]):
+        clocks = each["clocks"]
+        assert type(clocks["offset_ns"]) is int
+        assert each["machine"] == {"name": f"rank {rank}"}
+        assert each["attributes"] == {"rank": rank, "offset_uncertainty_ns": "unknown"}
+        first = min(event["ts"] for event in documents[each["path"]]["traceEvents"] if event["ph"] == "X")
+        assert first == 0
+        rows = table.rank == rank
+        assert clocks["offset_ns"] == origin_ns + table.start_ns[rows].min()
+        assert clocks.get("is", {}).get("clock") in ({"REALTIME"} if origin_ns else {None})
+    assert (manifest.get("trace_time", {}).get("clock") in CLOCKS) == bool(origin_ns)
 
 
-@pytest.mark.parametrize("suffix", [".zip", ".tar"])
-def test_the_archive_is_read_as_the_same_table(tmp_path: Path, suffix: str) -> None:
-    table = binary_swap()
-    write_perfetto(table, tmp_path / f"x{suffix}")
-    found = read_chrome(tmp_path / f"x{suffix}")
-    for name in ("start_ns", "duration_ns", "rank", "kind", "peer", "size_bytes", "match", "corr", "flags", "step"):
-        assert np.array_equal(getattr(found, name), getattr(table, name)), name
-    assert tarfile.is_tarfile(tmp_path / "x.tar") if suffix == ".tar" else zipfile.is_zipfile(tmp_path / "x.zip")
+def test_the_same_table_makes_the_same_file(tmp_path: Path) -> None:
+    table = read_chrome(training_job(tmp_path / "job", [[10.0, 30.0]])[0])
+    for name in ("a.tar", "b.tar"):
+        write_perfetto(table, tmp_path / name)
+    assert (tmp_path / "a.tar").read_bytes() == (tmp_path / "b.tar").read_bytes()
+    with tarfile.open(tmp_path / "a.tar") as archive:
+        assert len(archive.getnames()) == 3

@@ -13,7 +13,7 @@ from mlperf.core.jit import jit
 ABSENT, GOOD, OTHER = 0, 1, 2
 NS_DIGITS = 3
 """Digits after the point of microseconds that are nanoseconds; the rest is rounded off."""
-LARGEST = 9 * 10**18
+LARGEST = 2**63 - 1
 
 
 def whole_numbers(data: NDArray[np.uint8], spans: tuple[IntArray, IntArray], digits: int = 0) -> tuple[IntArray, BoolArray]:
@@ -41,7 +41,7 @@ def _by_decimal(text: bytes, digits: int) -> int | None:
         number = Decimal(text.strip(b'"').decode("ascii")).scaleb(digits)
     except (InvalidOperation, UnicodeDecodeError, ValueError):
         return None
-    return int(number + Decimal("0.5")) if number.is_finite() and abs(number) < LARGEST else None
+    return int(number + Decimal("0.5")) if number.is_finite() and abs(number) <= LARGEST else None
 
 
 @jit

@@ -1,4 +1,4 @@
-"""Assumptions as weights."""
+"""Assumptions as changed weights, against jobs that were made with the change."""
 
 from __future__ import annotations
 
@@ -6,44 +6,70 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from profiled_ranks import STEADY, TRANSFER_US, write_job
 
 from mlperf.core.errors import UsageError
-from mlperf.traces.ranks.profiled.edits import changed_weights
+from mlperf.traces.ranks.profiled.edits import changed_weights, segments
 from mlperf.traces.ranks.profiled.graph import RankGraph, build_graph
 from mlperf.traces.readers.chrome.reader import read_chrome
 
+from ...profiles import training_job
 
-LATER = STEADY[1:]
-"""Of the first step nobody knows when it began: its ranks may have started apart."""
-
-
-@pytest.fixture
-def graph(tmp_path: Path) -> RankGraph:
-    write_job(tmp_path)
-    return build_graph(read_chrome(tmp_path))
+HOSTS = [[30.0, 80.0, 46.0], [31.0, 90.0, 41.0], [30.0, 70.0, 50.0]]
 
 
-def saved_us(graph: RankGraph, assumption: str) -> float:
-    """How much earlier the last event ends."""
-    return float(graph.times()[1].max() - graph.times(changed_weights(graph, assumption))[1].max()) / 1000
+def graph_of(tmp_path: Path, hosts: list[list[float]], **changes: float) -> RankGraph:
+    return build_graph(read_chrome(training_job(tmp_path / f"job{len(list(tmp_path.iterdir()))}", hosts, **changes)[0]))
 
 
-def test_each_assumption_saves_what_it_must(graph: RankGraph) -> None:
-    """Of four steps: half of each transfer; the last rank's computation down to the mean, the median, or nothing."""
-    assert saved_us(graph, "faster-network=2") == pytest.approx(4 * TRANSFER_US / 2)
-    assert saved_us(graph, "balanced") == pytest.approx(sum(max(work) - np.mean(work) for work in LATER), rel=0.05)
-    assert saved_us(graph, "on-time=2") == pytest.approx(sum(max(work) - np.median(work) for work in LATER), rel=0.05)
-    assert saved_us(graph, "without-kernel=sgemm") == pytest.approx(sum(max(work) for work in STEADY), rel=0.02)
+def length(graph: RankGraph, assumption: str | None = None) -> int:
+    """Time from rank 0's first launch, which none of the changes moves by more than its own host, to the last end."""
+    return int(graph.times(changed_weights(graph, assumption) if assumption else None)[1].max()) + int(graph.origin_ns)
 
 
-def test_assumptions_hold_together(graph: RankGraph) -> None:
-    both = saved_us(graph, "balanced + faster-network=2")
-    assert both == pytest.approx(saved_us(graph, "balanced") + saved_us(graph, "faster-network=2"), rel=0.02)
+def test_every_assumption_is_the_job_made_with_it(tmp_path: Path) -> None:
+    graph = graph_of(tmp_path, HOSTS)
+    faster = graph_of(tmp_path, HOSTS, transfer_us=25.0)
+    assert length(graph, "faster-network=2") == length(faster)
+    without = graph_of(tmp_path, HOSTS, compute_us=0.0)
+    assert length(graph, "without-kernel=sgemm") == length(without)
+    both = graph_of(tmp_path, HOSTS, compute_us=0.0, transfer_us=25.0)
+    assert length(graph, "without-kernel=sgemm + faster-network=2") == length(both)
 
 
-def test_what_fits_nothing_is_refused(graph: RankGraph) -> None:
+def test_a_rank_on_time_takes_the_median(tmp_path: Path) -> None:
+    """Rank 1 as fast as rank 2, the median one, in every step."""
+    on_time = graph_of(tmp_path, [[first, third, third] for first, _, third in HOSTS])
+    assert length(graph_of(tmp_path, HOSTS), "on-time=1") == length(on_time)
+
+
+def test_balance_takes_the_mean(tmp_path: Path) -> None:
+    balanced = graph_of(tmp_path, [[sum(each) / 3] * 3 for each in HOSTS])
+    assert length(graph_of(tmp_path, HOSTS), "balanced") == pytest.approx(length(balanced), abs=3)
+
+
+def test_times_between_operations(tmp_path: Path) -> None:
+    """The host's time, 5 us to the product, 100 us of it; after the first, 2 us until the host knows."""
+    taken, items = segments(graph_of(tmp_path, HOSTS))
+    assert taken.shape == items.shape == (3, 3)
+    np.testing.assert_allclose(np.diff(taken[:, 1:], axis=1), np.diff(np.array(HOSTS).T[:, 1:], axis=1) * 1e3)
+    np.testing.assert_allclose(taken[:, 1], np.array(HOSTS[1]) * 1e3 + 107_000)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "faster=2",
+        "faster-network",
+        "faster-network=0",
+        "faster-network=-1",
+        "balanced=1",
+        "on-time=9",
+        "on-time=x",
+        "without-kernel=",
+        "without-kernel=(",
+        "without-kernel=none",
+    ],
+)
+def test_what_is_no_assumption_is_refused(wrong: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        changed_weights(graph, "without-kernel=nothing_of_that_name")
-    with pytest.raises(UsageError):
-        changed_weights(graph, "on-time=7")
+        changed_weights(graph_of(tmp_path, HOSTS), wrong)

@@ -16,7 +16,7 @@ from mlperf.models.regressor import Regressor
 from mlperf.models.validation.folds import Fold
 from mlperf.models.validation.left_out import left_out as leave_rows_out
 from mlperf.models.validation.scores import adjusted_r2, coverage, half_width, relative_errors
-from mlperf.studies.open_data.result import NAN, Score
+from mlperf.studies.open_data.scoring.result import NAN, Score
 
 TRAIN_SHARE = 0.7
 
