@@ -493,6 +493,32 @@ def trace_of(name: str) -> Callable[[Path], Any]:
     return read
 
 
+def profiled_steps(folder: Path) -> Any:
+    """A profiler's file, its recording as one step, and its rank judged."""
+    from mlperf.traces.ranks.profiled.analysis import analyse_ranks
+    from mlperf.traces.readers.chrome.job import read_job
+    from mlperf.traces.timeline.decomposition import decompose
+    from mlperf.traces.timeline.steps import steps_of_ranks
+
+    table = read_job([folder / "rank_0.json"])
+    found = decompose(table, steps_of_ranks(table, whole=True)[0])
+    return found.steps["step_s"], found.steps["cpu_s"], analyse_ranks(table).replay_error_s
+
+
+def execution_trace(folder: Path) -> Any:
+    from mlperf.traces.readers.registry import read_trace
+
+    table = read_trace(folder / "nodes.json", "chakra", drop_unmatched=True)
+    return table.start_ns, table.duration_ns
+
+
+def trace_mapping(folder: Path) -> Any:
+    """Which events are which component, and the runs' keys."""
+    from mlperf.traces.to_table import read_keys, read_mapping
+
+    return len(read_mapping(folder / "m.toml").components), len(read_keys(folder / "keys.csv"))
+
+
 def assumption(folder: Path) -> Any:
     """A change as users write it."""
     from mlperf.systems.loggps.presets import find_preset
@@ -526,6 +552,9 @@ READERS: tuple[Reader, ...] = (
     Reader("speeds of servers", one("speeds.csv", seeds.SPEEDS), speeds_of_servers, weight=0.5),
     Reader("ONNX network", one("net.onnx", seeds.network_graph), read_onnx, weight=2),
     Reader("recorded messages", seeds.recorded_messages, recorded_messages),
+    Reader("profiler's trace", one("rank_0.json", seeds.PROFILED), profiled_steps),
+    Reader("execution trace", one("nodes.json", seeds.EXECUTION), execution_trace, weight=0.5),
+    Reader("components of a trace", lambda: seeds.TRACE_MAPPING, trace_mapping, weight=0.5),
     Reader("ALOG", one("run.alog", lambda: seeds.trace("alog")), trace_of("run.alog")),
     Reader("ALOG of others", one("run.alog", seeds.ALOG), trace_of("run.alog")),
     Reader("GOAL", one("run.goal", lambda: seeds.trace("goal")), trace_of("run.goal")),

@@ -437,3 +437,33 @@ def trace(file_format: str) -> bytes:
         path = Path(folder) / f"run{WRITERS[file_format][0]}"
         export_trace(table, path, file_format)
         return path.read_bytes()
+
+
+PROFILED = json.dumps(
+    {
+        "distributedInfo": {"rank": 0, "world_size": 1},
+        "baseTimeNanoseconds": 1_700_000_000_000_000_000,
+        "traceEvents": [
+            {"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "GPU 0"}},
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 2, "ts": 9.5, "dur": 8,
+             "args": {"Input Dims": [[2, 3], [3, 4]]}},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 2, "ts": 10, "dur": 2.25,
+             "args": {"correlation": 5}},
+            {"ph": "X", "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "ts": 13.125, "dur": 6,
+             "args": {"correlation": 5, "device": 0, "stream": 7}},
+            {"ph": "B", "name": "outer", "pid": 1, "tid": 3, "ts": 1},
+            {"ph": "E", "name": "outer", "pid": 1, "tid": 3, "ts": 30},
+            {"ph": "i", "name": "mark", "pid": 1, "tid": 3, "ts": 12},
+        ],
+    }
+)  # fmt: skip
+EXECUTION = json.dumps(
+    {
+        "schema": "1.0.1",
+        "nodes": [
+            {"id": 1, "name": "a", "type": "COMP_NODE", "duration_micros": 5, "data_deps": []},
+            {"id": 2, "name": "b", "type": "COMP_NODE", "duration_micros": 7, "data_deps": [1]},
+        ],
+    }
+)
+TRACE_MAPPING = {"m.toml": b'warm_up = 1\n[components.gemm]\nname = "sgemm"\n', "keys.csv": b"run,size\nr1,100\nr2,200\n"}

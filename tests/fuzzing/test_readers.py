@@ -46,12 +46,12 @@ ELSEWHERE = {
 """Files that read what nobody else writes."""
 
 NOT_FED = {
+    "cli/traces/ranks.py:read_ranks": "reads by read_job, as every command about training ranks",
     "cli/traces/files.py:import_command": "reads by read_trace, as every command about traces",
     "traces/readers/otf2.py:read_otf2": "its archive is read by the format's own library",
     "cli/framework/systems.py:read_exchange": "reads by load_model, as a model of that kind",
     "collect/canonical/measure.py:read_canonical": "reads by read_table, as a table of the dictionary",
     "collect/counters/perf_event.py:read_event": "reads what the kernel writes",
-    "systems/model_parallel/plans.py:read_plan": "takes the text of an option",
     "collect/servers/job.py:read_job": "reads what its own launcher writes",
     "collect/servers/plans.py:read_configurations": "reads by read_toml, as the protocols",
     "collect/synchronous/job.py:read_job": "reads what its own launcher writes",
@@ -69,7 +69,6 @@ NOT_FED = {
     "planning/calibration/observed_rows.py:read_observed": "reads by read_any_table, and asks a model",
     "specs/importers/torch_function.py:from_function": "calls the user's own program",
     "specs/importers/torch_import.py:from_torch": "takes a module of torch, which need not be installed",
-    "specs/zoo/zoo.py:load_cnn": "takes the name of a shipped network",
     "studies/judgement/runs.py:read_judgement": "reads by read_runs, as the trainer's campaign, and compares with a plan",
     "studies/message_passing/protocol.py:read_message_protocol": "reads by read_toml what is part of the repository",
     "studies/parallel/protocol.py:read_protocol": "reads by read_toml what is part of the repository",

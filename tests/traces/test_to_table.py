@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from profiles import training_job
 
 from mlperf.core.errors import DataError
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.timeline.steps import steps_of_ranks
 from mlperf.traces.to_table import TraceTable, read_keys, read_mapping, run_name, to_table
-
-from .profiles import training_job
 
 MAPPING = """
 warm_up = 1

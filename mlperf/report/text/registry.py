@@ -262,7 +262,7 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
             ),
             "mlperf.traces.events.validation:TraceCheck": View(
                 "mlperf.report.traces.checks:check_sections", answer="mlperf.report.traces.checks:check_answer"
-            )
+            ),
         },
         "trace replay": {**VALIDATION, **ASSUMED},
         "trace whatif": {**RANKING, **ASSUMED},

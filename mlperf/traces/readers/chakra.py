@@ -101,6 +101,7 @@ def _node(path: Path, place: int, node: Any) -> _Node | None:
     if kind == METADATA:
         return None
     number = _whole(where, "id", node.get("id"))
+    kind = kind if isinstance(kind, str) else ""
     is_call = kind not in KINDS
     dependencies = [each for name in DEPENDENCIES for each in _several(where, name, node.get(name, []))]
     start = _microseconds(where, STARTS, node)
@@ -108,7 +109,7 @@ def _node(path: Path, place: int, node: Any) -> _Node | None:
     return _Node(
         number=number,
         name=node["name"],
-        kind=KINDS.get(str(kind), Kind.REGION),
+        kind=KINDS.get(kind, Kind.REGION),
         lane=(stream, thread),
         before=[] if is_call else dependencies,
         duration_ns=_microseconds(where, DURATIONS, node) or 0,

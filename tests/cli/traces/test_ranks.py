@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from profiles import training_job
 
 from mlperf.cli.main import main
-
-from ...traces.profiles import training_job
 
 MAPPING = '[components.gemm]\nkind = "KERNEL"\nname = "sgemm"\n[components.exchange]\nkind = "COLL"\n'
 

@@ -9,13 +9,12 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from profiles import training_job
 
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.timeline.decomposition import PARTS, decompose, split
 from mlperf.traces.timeline.intervals import union
 from mlperf.traces.timeline.steps import steps_of_ranks
-
-from ..profiles import training_job
 
 PAIRS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)).map(sorted), max_size=6)
 PHASES = ["pre_s", "h2d_s", "forward_s", "backward_s", "update_s", "d2h_s", "other_s"]

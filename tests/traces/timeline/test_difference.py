@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from profiles import GEMM, complete, kernel, write
 
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.timeline.difference import difference
-
-from ..profiles import GEMM, complete, kernel, write
 
 
 def copies(number: int) -> list[dict[str, object]]:

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from profiles import kernel, write
 
 from mlperf.core.errors import DataError
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.timeline.iterations import loop_nest, outliers, repeated_steps
 from mlperf.traces.timeline.phases import PHASES
 from mlperf.traces.timeline.windows import marked_steps
-
-from ..profiles import kernel, write
 
 FORWARD, BACKWARD, UPDATE, COPY = (list(PHASES).index(name) for name in ("forward", "backward", "update", "h2d"))
 

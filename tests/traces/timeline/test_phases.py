@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from profiles import complete, kernel, launch, write
 
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.timeline.phases import PHASES, launch_phases, phase_unions
-
-from ..profiles import complete, kernel, launch, write
 
 
 def test_device_work_belongs_to_the_phase_that_launched_it(tmp_path: Path) -> None:

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from profiles import complete, kernel, launch, write
 
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.timeline.products import products
-
-from ..profiles import complete, kernel, launch, write
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from profiles import training_job
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.timeline.steps import steps_of_ranks
-
-from ..profiles import training_job
 
 
 def test_every_rank_has_its_steps(tmp_path: Path) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from profiles import complete, kernel, launch, step, training_job, write
 
 from mlperf.core.errors import DataError
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.timeline.windows import marked_steps, whole_recording
-
-from ..profiles import complete, kernel, launch, step, training_job, write
 
 
 def test_a_step_on_the_host_lasts_to_the_next_the_last_to_its_work(tmp_path: Path) -> None:

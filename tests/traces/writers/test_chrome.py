@@ -7,15 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from profiles import training_job
+from same import assert_same
 
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.events.table import COLUMNS, NAMES, EventTable, event_table
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.writers.chrome import microseconds, write_chrome
 from mlperf.traces.writers.registry import export_trace
-
-from ..profiles import training_job
-from ..same import assert_same
 
 
 def any_table(seed: int) -> EventTable:

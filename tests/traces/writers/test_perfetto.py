@@ -8,13 +8,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from profiles import training_job
+from same import assert_same
 
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.writers.perfetto import write_perfetto
 from mlperf.traces.writers.registry import export_trace
-
-from ..profiles import training_job
-from ..same import assert_same
 
 CLOCKS = {"REALTIME", "REALTIME_COARSE", "MONOTONIC", "MONOTONIC_COARSE", "MONOTONIC_RAW", "BOOTTIME"}
 """Names that the format's version 1 knows."""

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from profiles import ALL_REDUCE, GEMM, kernel, launch, training_job, write
 
 from mlperf.traces.ranks.profiled.arrivals import arrivals, lateness
 from mlperf.traces.ranks.profiled.graph import build_graph
 from mlperf.traces.readers.chrome.reader import read_chrome
-
-from ...profiles import ALL_REDUCE, GEMM, kernel, launch, training_job, write
 
 
 def found(folder: Path, **attributes: object):  # type: ignore[no-untyped-def]

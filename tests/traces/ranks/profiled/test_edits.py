@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from profiles import training_job
 
 from mlperf.core.errors import UsageError
 from mlperf.traces.ranks.profiled.edits import changed_weights, segments
 from mlperf.traces.ranks.profiled.graph import RankGraph, build_graph
 from mlperf.traces.readers.chrome.reader import read_chrome
-
-from ...profiles import training_job
 
 HOSTS = [[30.0, 80.0, 46.0], [31.0, 90.0, 41.0], [30.0, 70.0, 50.0]]
 

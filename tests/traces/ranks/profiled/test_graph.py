@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from profiles import ALL_REDUCE, complete, kernel, launch, training_job, write
 
 from mlperf.core.errors import DataError
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.ranks.profiled.graph import RankGraph, build_graph
 from mlperf.traces.readers.chrome.reader import read_chrome, read_rank_files
-
-from ...profiles import ALL_REDUCE, complete, kernel, launch, training_job, write
 
 JOB = [[30.0, 80.0, 45.0], [31.0, 29.0, 90.0]]
 

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from profiles import complete, kernel, launch, write
 
 from mlperf.traces.ranks.profiled.program import Program, program_of
 from mlperf.traces.readers.chrome.reader import read_chrome
-
-from ...profiles import complete, kernel, launch, write
 
 
 def program(tmp_path: Path, *events: dict[str, object]) -> Program:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mlperf.traces.readers.chrome.reader import read_chrome
+from profiles import complete, write
 
-from ...profiles import complete, write
+from mlperf.traces.readers.chrome.reader import read_chrome
 
 
 def test_arrows_join_the_innermost_slices_of_other_programs(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from profiles import ALL_REDUCE, kernel, write
+
 from mlperf.traces.events.kinds import Flag, Kind
 from mlperf.traces.readers.chrome.reader import read_chrome
-
-from ...profiles import ALL_REDUCE, kernel, write
 
 GATHER = "ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)"
 

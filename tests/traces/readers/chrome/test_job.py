@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from profiles import training_job
+from same import assert_same
 
 from mlperf.core.errors import UsageError
 from mlperf.traces.readers.chrome.job import read_job
-
-from ...profiles import training_job
-from ...same import assert_same
 
 
 def test_a_folder_its_files_and_given_ranks_are_one_job(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from profiles import kernel, launch, write
+
 from mlperf.traces.events.kinds import Flag
 from mlperf.traces.readers.chrome.reader import read_chrome
-
-from ...profiles import kernel, launch, write
 
 
 def test_a_kernel_before_its_launch_is_moved_and_what_it_overlaps_behind_it(tmp_path: Path) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from profiles import complete, kernel, launch, write
 
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.readers.chrome.reader import read_chrome
-
-from ...profiles import complete, kernel, launch, write
 
 BASE = 1_700_000_000_000_000_000
 

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from profiles import training_job
 
 from mlperf.core.errors import DataError
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.writers.chrome import write_chrome
-
-from ...profiles import training_job
 
 
 def written(tmp_path: Path) -> tuple[Path, dict[str, Any]]:

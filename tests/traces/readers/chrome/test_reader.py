@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from profiles import complete, document, kernel, launch, write
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.traces.events.kinds import Flag, Kind
 from mlperf.traces.readers.chrome.reader import read_chrome, read_rank_files
 from mlperf.traces.readers.registry import read_trace
-
-from ...profiles import complete, document, kernel, launch, write
 
 EVENTS = [launch(1, 1, 1), kernel(5, 3, 1)]
 
@@ -87,7 +86,7 @@ def test_the_profilers_own_span_is_no_part_of_the_recording(shared_data: Path) -
 
 @pytest.mark.data
 def test_ranks_of_a_job_meet_in_their_collectives(shared_data: Path) -> None:
-    """The published anchor: the first operation ends on all ranks within 2 us, begins on rank 1 first, on rank 7 last, 7.62 ms later."""
+    """The published anchor: the first operation ends on all ranks within 2 us, begins on rank 7 last, 7.62 ms late."""
     folder = shared_data / "kineto_traces"
     table = read_rank_files(sorted(folder.glob("dlrm_v100_rank_*.json.gz")))
     members = np.flatnonzero(table.kind == Kind.COLL)

@@ -57,8 +57,8 @@ def training_step(
 ) -> list[Event]:
     """One step of one rank: the host works, launches a product and an all-reduce, and waits for the device.
 
-    The product starts 5 us after its launch and lasts ``compute_us``; the all-reduce begins when it is done, 5 us after its own launch
-    at the earliest, and ends ``transfer_us`` after ``meet_us``, when the last rank has come.
+    The product starts 5 us after its launch and lasts ``compute_us``; the all-reduce begins when it is done, at the
+    earliest 5 us after its own launch, and ends ``transfer_us`` after ``meet_us``, when the last rank has come.
     """
     first = 10 * number
     launched = start_us + host_us
