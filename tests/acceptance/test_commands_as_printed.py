@@ -24,6 +24,10 @@ ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 PLACEHOLDER = re.compile(r"\b(NAME|COMMIT|FOLDER)\b")
 LONG = {
+    "mlperf trace": "run by the tests of the commands, and of their page",
+    "--system model-parallel": "run by the tests of fitted systems",
+    "constants.json": "run by the tests of fitted systems",
+    "parts.json": "run by the tests of fitted systems",
     "mlperf collect": "measures",
     "mlperf demo": "run by the first command of the README",
     "mlperf accuracy": "reads the open data",

@@ -13,7 +13,7 @@ from mlperf.cli.framework.values import NEW_FILE, Words
 READ_FORMATS = ("alog", "goal", "ti", "paje", "otf2", "store", "csv", "recording", "chakra", "chrome")
 WRITE_FORMATS = ("store", "alog", "goal", "ti", "csv", "chrome", "perfetto")
 
-trace_argument = click.argument("trace", metavar="TRACE", type=click.Path(path_type=Path, exists=True))
+trace_argument = click.argument("trace", metavar="TRACE", type=click.Path(path_type=Path))
 format_option = click.option(
     "--format", "file_format", type=Words(READ_FORMATS), help="Format of TRACE.  [default: by its name or first bytes]"
 )

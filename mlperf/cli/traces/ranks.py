@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mlperf.traces.events.table import EventTable
     from mlperf.traces.timeline.windows import Windows
 
-files_argument = click.argument("files", metavar="FILES...", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+files_argument = click.argument("files", metavar="FILES...", nargs=-1, required=True, type=click.Path(path_type=Path))
 rank_option = click.option(
     "--rank", "rank_numbers", type=click.IntRange(min=0), multiple=True, help="Rank of each of the FILES, in order."
 )
@@ -96,8 +96,8 @@ def steps(
 
 
 @click.command(epilog="Example: mlperf trace diff before.json.gz after.json.gz")
-@click.argument("first", metavar="A", type=click.Path(path_type=Path, exists=True))
-@click.argument("second", metavar="B", type=click.Path(path_type=Path, exists=True))
+@click.argument("first", metavar="A", type=click.Path(path_type=Path))
+@click.argument("second", metavar="B", type=click.Path(path_type=Path))
 @output_options
 def diff(first: Path, second: Path, show: Show) -> None:
     """List what is new, gone, more, fewer, slower or faster in trace B than in trace A, the most different first."""

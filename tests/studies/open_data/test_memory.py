@@ -21,6 +21,7 @@ def test_states_are_sixteen_bytes_a_parameter_of_the_part() -> None:
 
 
 @pytest.mark.data
+@pytest.mark.usefixtures("shared_data")
 def test_the_bar_of_the_rung() -> None:
     """At least 94, 96, 82 % of layouts told right, and better than the majority."""
     for subject, least in (("70/30", 0.94), ("more nodes", 0.96), ("1B to 3B", 0.82)):
