@@ -31,7 +31,7 @@ def test_faults_are_counted_in_the_answer() -> None:
         assert fault in told
     text = check_sections(found)[-1].text
     assert "Something was put right." in text
-    assert "The worst message is 60.0 ns early" in text
+    assert "The worst message is 0.0600 us early" in text
     assert "Clocks are known within 3.00 us" in text
 
 
