@@ -71,5 +71,6 @@ def test_a_crash_keeps_what_was_recorded(tmp_path: Path) -> None:
     assert found.command_exit_code != 0
     table = read_recorded(tmp_path / "run")
     mine = table.take(table.rank == 1)
-    assert Counter(mine.tag[mine.kind == Kind.SEND].tolist()) == {12: 2}
+    # The others go on until the launcher has ended them: two turns at least are there.
+    assert Counter(mine.tag[mine.kind == Kind.SEND].tolist())[12] >= 2
     assert any("ended before MPI did" in note for note in table.notes)
