@@ -27,7 +27,8 @@ def mpiexec_command(given: str | None) -> list[str]:
     Parameters
     ----------
     given : str or None
-        As on the command line, ``"mpirun --hostfile hosts"``; None looks beside Python, then on the PATH.
+        As on the command line, ``"mpirun --hostfile hosts"``, looked for on the PATH, then beside Python; None looks beside Python
+        first.
 
     Raises
     ------
@@ -36,8 +37,9 @@ def mpiexec_command(given: str | None) -> list[str]:
     """
     require("mpi4py", "mpi")
     words = shlex.split(given) if given else ["mpiexec"]
-    beside = Path(sys.executable).parent / words[0]
-    found = str(beside) if not given and beside.is_file() else shutil.which(words[0])
+    beside = Path(sys.executable).parent
+    places = [os.environ.get("PATH", os.defpath), str(beside)] if given else [str(beside), os.environ.get("PATH", os.defpath)]
+    found = shutil.which(words[0], path=os.pathsep.join(places))
     if found is None:
         raise MissingExtraError(
             f"this needs an MPI launcher, and there is no {words[0]}",

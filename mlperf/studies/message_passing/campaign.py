@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
+import shlex
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 from mlperf.collect.loggps.measure import collect_loggps
 from mlperf.collect.loggps.request import LogGPSRequest
+from mlperf.collect.trainer.launch import mpiexec_command
 from mlperf.core.files import write_text_whole
 from mlperf.core.places import make_folder
 from mlperf.core.shown import plain
@@ -70,7 +72,8 @@ def run_message_campaign(protocol: MessageProtocol, examples: Path, keep: Path, 
 def measured_networks(programs: Programs, keep: Path, say: Say) -> dict[str, tuple[Preset, LogGPS]]:
     """LogGPS parameters of both transports, and of shared memory under waits that rest."""
     found = {}
-    asked = {SHARED: (SHARED, None), TCP: (TCP, None), RESTING: ("default", f"mpiexec -genv LD_PRELOAD {programs.resting}")}
+    resting = shlex.join([*mpiexec_command(None), "-genv", "LD_PRELOAD", str(programs.resting)])
+    asked = {SHARED: (SHARED, None), TCP: (TCP, None), RESTING: ("default", resting)}
     for name, (transport, mpiexec) in asked.items():
         say(f"LogGPS parameters: {name}")
         path = keep / f"network-{name}.toml"

@@ -89,6 +89,16 @@ def test_a_missing_launcher_names_the_extra() -> None:
         mpiexec_command("no-such-mpirun --hostfile hosts")
 
 
+def test_a_named_launcher_is_found_on_the_path_then_beside_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder, name in ((tmp_path / "path", "both"), (tmp_path / "env", "both"), (tmp_path / "env", "beside")):
+        folder.mkdir(exist_ok=True)
+        (folder / name).touch(mode=0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "env" / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    assert mpiexec_command("both -genv A 1") == [str(tmp_path / "path" / "both"), "-genv", "A", "1"]
+    assert mpiexec_command("beside") == [str(tmp_path / "env" / "beside")]
+
+
 def test_a_launcher_that_starts_nothing_is_said_so(tmp_path: Path, lockstep: Any) -> None:
     write_job(lockstep.job, tmp_path)
     with pytest.raises(InterruptedRun, match="ended with 1 before all of 1 ranks had started"):
