@@ -58,8 +58,10 @@ class End:
 
 @pytest.mark.parametrize(("size", "blocks"), [(100, False), (101, True)])
 def test_only_large_sends_wait_for_a_receiver_that_stays_away(size: int, blocks: bool) -> None:
-    least = min(Pair().run(rank.unreceived_send_s, size)[0] for _ in range(5))
-    assert (least > rank.BLOCKED_S / 2) == blocks
+    times = [Pair().run(rank.unreceived_send_s, size)[0] for _ in range(5)]
+    # A busy machine may hold up either thread: the send seems short if its own comes late, long if it is stopped in between.
+    told = max(times) if blocks else min(times)
+    assert (told > rank.BLOCKED_S / 2) == blocks
 
 
 @pytest.mark.parametrize(("name", "timer"), [("round_trip", 0), ("send", 0), ("receive", 1), ("unreceived_send", 0)])
