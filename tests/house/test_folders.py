@@ -10,7 +10,7 @@ import pytest
 from .source_tree import PACKAGE, SourceTree, planted
 
 FOLDERS = {
-    "cli": ("framework", ".", "traces", "commands"),
+    "cli": ("framework", ".", "traces", "recordings", "commands"),
     "collect": (
         "cnn_engine",
         "protocol",
@@ -31,8 +31,8 @@ FOLDERS = {
     "features/code": ("processors", "."),
     "models": (".", "formula", "algebra", "online", "selection", "storage", "uncertainty", "validation", "inference", "estimators"),
     "models/estimators": (".", "members", "learning", "local", "stepwise", "choice"),
-    "planning": (".", "search", "partition", "systems", "whole_run", "calibration"),
-    "report": ("text", "figures", "pages", "systems", "traces", "paper"),
+    "planning": (".", "search", "partition", "systems", "whole_run", "calibration", "advice"),
+    "report": ("text", "figures", "pages", "systems", "traces", "recordings", "paper"),
     "specs": ("network", ".", "importers", "kernels", "zoo"),
     "studies": (".", "kernels", "open_data", "trainer", "judgement", "paper", "parallel", "message_passing"),
     "studies/kernels": ("tables", "."),
@@ -47,12 +47,17 @@ FOLDERS = {
         "replay",
         "whatif",
         "timeline",
+        "swarms",
+        "links",
         "ranks",
         "recording",
+        "sources",
+        "whole_run",
+        "runs",
         ".",
     ),
     "traces/ranks": (".", "profiled"),
-    "traces/readers": (".", "chrome"),
+    "traces/readers": (".", "chrome", "system"),
     "training": ("fits", "table", "collectives", "characteristics", "gradient", "components", ".", "quality", "systems"),
 }
 """Folders of each folder that has some, from the ground up; ``"."`` are its own files."""

@@ -308,6 +308,26 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 answer="mlperf.report.traces.jobs:job_answer",
             )
         },
+        "record": {
+            "mlperf.traces.whole_run.recorded:RecordedRun": View(
+                "mlperf.report.recordings.recorded:recorded_sections", answer="mlperf.report.recordings.recorded:recorded_answer"
+            ),
+            "mlperf.traces.whole_run.probed:Probed": View(
+                "mlperf.report.recordings.recorded:probed_sections", answer="mlperf.report.recordings.recorded:probed_answer"
+            ),
+        },
+        "record steps": {
+            "mlperf.traces.whole_run.steps:RunSteps": View(
+                "mlperf.report.recordings.steps:steps_sections",
+                "mlperf.report.recordings.steps:steps_figure",
+                answer="mlperf.report.recordings.steps:steps_answer",
+            )
+        },
+        "record advise": {
+            "mlperf.planning.advice.advise:Advice": View(
+                "mlperf.report.recordings.advice:advice_sections", answer="mlperf.report.recordings.advice:advice_answer"
+            )
+        },
         "accuracy": {
             "mlperf.studies.open_data.scoring.result:OpenAccuracy": View(
                 "mlperf.report.pages.open_data:accuracy_sections", answer="mlperf.report.pages.model_answers:accuracy_answer"

@@ -20,6 +20,11 @@ class Kind(IntEnum):
     ``corr``. ISEND and IRECV end when the call returns; their ``corr`` is that of the WAIT row which completes them (unset: nothing
     waits for them). Members of a collective operation share ``corr``; ``peer`` is their root. A REGION is one pass through a
     parallel region, or a call of a named function that contains others; ``step`` counts the passes on its rank from 0.
+
+    A SAMPLE says where a thread ran on a processor: ``weight_ns`` is the CPU time that it stands for, ``name`` the function,
+    ``name2`` its object file, ``site`` the stack from the root, joined by ``;``, ``tag`` the offset in the function. A STACK says
+    where a thread stood, whether it ran or waited: ``weight_ns`` is elapsed time. Of a PACKET, ``site`` is the sender and ``name2``
+    the receiver.
     """
 
     SEND = 1
@@ -39,6 +44,7 @@ class Kind(IntEnum):
     PACKET = 15
     IO = 16
     MARK = 17
+    STACK = 18
 
 
 class Flag(IntFlag):
@@ -60,6 +66,8 @@ class Flag(IntFlag):
     """One half of a call that sends and receives."""
     REPAIRED = 128
     """A reader put right what the file has wrong; what, is in the notes of the table."""
+    WAITING = 256
+    """Of a STACK: the thread hardly ran since its stack before."""
 
 
 COMMUNICATION = (Kind.SEND, Kind.RECV, Kind.ISEND, Kind.IRECV, Kind.WAIT, Kind.COLL)

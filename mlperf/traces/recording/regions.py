@@ -3,35 +3,54 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
+
+from mlperf.traces.recording.mark_writer import VARIABLE, MarkWriter
 
 marks: list[tuple[Callable[[str], None], Callable[[str], None]]] = []
 """Begin and end of a region, of the proxy that is recording; it enters itself here."""
 
 
 @contextmanager
-def region(name: str = "PRGN") -> Iterator[None]:
-    """Mark a parallel region, which may be repeated and nested; does nothing where no recorder is there.
+def region(name: str = "PRGN", size_bytes: int = 0) -> Iterator[None]:
+    """Mark a parallel region, or a phase of a step; may be repeated and nested. Does nothing where no recorder is there.
 
     Parameters
     ----------
     name : str
-        The region's name.
+        The region's name; ``"step"`` for a step of training.
+    size_bytes : int
+        Bytes of memory that what is inside has to move at least, if that is known: ``mlperf record`` then says how near it comes to
+        what the memory gives.
 
     Examples
     --------
     >>> with region("solve"):
     ...     pass
     """
+    writer = _writer()
     begin, end = marks[-1] if marks else _library_marks()
+    if writer is not None:
+        writer.begin(name, size_bytes)
     begin(name)
     try:
         yield
     finally:
         end(name)
+        if writer is not None:
+            writer.end()
+
+
+@cache
+def _writer() -> MarkWriter | None:
+    """The process's own file of marks, where ``mlperf record`` asks for it."""
+    folder = os.environ.get(VARIABLE, "")
+    return MarkWriter(Path(folder)) if folder and Path(folder).is_dir() else None
 
 
 @cache

@@ -1,0 +1,1 @@
+"""What a recording shows, as numbers: no judgement, no threshold."""

@@ -1,0 +1,115 @@
+"""What a step waits for input, and who makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.planning.advice.facts.phases import phases_by_role, time_in
+from mlperf.traces.events.kinds import Kind
+from mlperf.traces.timeline.intervals import Intervals, union
+from mlperf.traces.whole_run.recording import Recording
+from mlperf.traces.whole_run.steps import RunSteps, column_name
+
+QUICK = 0.05
+LEAST_MAKER = 0.02
+"""Threads with fewer of the other threads' samples make no input."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InputFacts:
+    """The input of the steps of all ranks.
+
+    Attributes
+    ----------
+    phases : tuple of str
+        Marks that are input.
+    step_s, load_s : array, shape (n_steps,)
+        Step, and of it input.
+    quick_s : float
+        What the input takes where it is there already: the 5 % quantile over the steps.
+    busy_share : float
+        Share of the input's time in which the thread that waits for it computes itself; NaN without samples.
+    n_makers : int
+        Other threads and processes of the run that compute, in most steps.
+    makers_cores : float
+        Cores that they keep busy during the steps; NaN without samples.
+    n_cores : int
+        Of the machine.
+    """
+
+    phases: tuple[str, ...]
+    step_s: FloatArray
+    load_s: FloatArray
+    quick_s: float
+    busy_share: float
+    n_makers: int
+    makers_cores: float
+    n_cores: int
+
+
+def input_facts(recording: Recording, steps: RunSteps) -> InputFacts | None:
+    """Look at the input; None where no mark tells it."""
+    names = phases_by_role(steps.phases).get("load", [])
+    if not names:
+        return None
+    table = steps.settled
+    load = time_in(table, names)
+    busy, n_makers, cores = _work(recording, steps, names)
+    return InputFacts(
+        tuple(names),
+        table["step_s"].to_numpy(float),
+        load,
+        float(np.quantile(load, QUICK)),
+        busy,
+        n_makers,
+        cores,
+        int(recording.about.get("host", {}).get("n_cores", 1)),
+    )
+
+
+def _work(recording: Recording, steps: RunSteps, names: list[str]) -> tuple[float, int, float]:
+    """Busy share of the thread that loads, number of other busy threads, and the cores that they use."""
+    events = recording.events
+    rows = np.flatnonzero(events.kind == Kind.SAMPLE)
+    rows = rows[within_steps(steps, events.start_ns[rows])]
+    if not len(rows):
+        return float("nan"), 0, float("nan")
+    thread = events.pid[rows].astype(np.int64) * (1 << 32) + events.tid[rows]
+    weight = events.weight_ns[rows].astype(float)
+    marks = np.flatnonzero((events.kind == Kind.REGION) & np.isin(events.name, names_of_columns(recording, names)))
+    mains = np.unique(events.pid[marks].astype(np.int64) * (1 << 32) + events.tid[marks])
+    other = ~np.isin(thread, mains)
+    counts = np.unique(thread[other], return_counts=True)[1]
+    n_makers = int((counts >= max(3.0, LEAST_MAKER * counts.sum())).sum())
+    loading = ~other & inside(union(events.start_ns[marks], events.end_ns[marks]), events.start_ns[rows])
+    load_ns = float(events.duration_ns[marks].sum())
+    span_ns = float(steps_union(steps).total_ns)
+    busy = float(weight[loading].sum()) / load_ns if load_ns else float("nan")
+    return busy, n_makers, float(weight[other].sum()) / span_ns
+
+
+def names_of_columns(recording: Recording, names: Sequence[str]) -> list[int]:
+    """Numbers of the strings that become these columns."""
+    return [number for number, text in enumerate(recording.events.strings) if column_name(text) in names]
+
+
+def steps_union(steps: RunSteps) -> Intervals:
+    """When any rank is in a step."""
+    return union(np.concatenate([each.start_ns for each in steps.windows]), np.concatenate([each.end_ns for each in steps.windows]))
+
+
+def within_steps(steps: RunSteps, moments: IntArray) -> BoolArray:
+    """Whether each moment lies in a step of any rank."""
+    return inside(steps_union(steps), moments)
+
+
+def inside(when: Intervals, moments: IntArray) -> BoolArray:
+    """Whether each moment lies in one of some intervals."""
+    if not len(when.end_ns):
+        return np.zeros(len(moments), dtype=bool)
+    place = np.searchsorted(when.start_ns, moments, "right") - 1
+    return np.asarray((place >= 0) & (moments < when.end_ns[np.maximum(place, 0)]))

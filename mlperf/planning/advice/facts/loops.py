@@ -1,0 +1,119 @@
+"""Whether the hottest compiled functions use the processor's vector instructions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mlperf.core.errors import MlperfError
+from mlperf.features.code.counts import FunctionCounts, Tally
+from mlperf.planning.advice.facts.input_pipeline import within_steps
+from mlperf.planning.advice.facts.locks import marking_threads
+from mlperf.traces.events.kinds import Kind
+from mlperf.traces.whole_run.recording import Recording
+from mlperf.traces.whole_run.steps import RunSteps
+
+WIDTHS = (("avx512f", 512), ("avx2", 256), ("avx", 256), ("sse2", 128), ("asimd", 128), ("neon", 128))
+"""Vector bits by the processor's word for them, the widest first."""
+N_FUNCTIONS = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopFacts:
+    """One compiled function that much of the CPU time is spent in.
+
+    Attributes
+    ----------
+    function, file : str
+    share : float
+        Of the CPU time within steps.
+    main_share : float
+        Of the CPU time of the threads that mark steps.
+    other_share : float
+        Of the CPU time of the other threads.
+    used_bits : int
+        Widest vectors of packed arithmetic in its innermost loops; 0: none.
+    offered_bits : int
+        What the processor has; 0: unknown.
+    scalar_share : float
+        Share of the instructions of its innermost loops that compute on one number at a time.
+    element_bits : int
+        Of these numbers; 0 where there are none.
+    why : str
+        Why the code could not be looked at; empty where it could.
+    """
+
+    function: str
+    file: str
+    share: float
+    main_share: float
+    other_share: float
+    used_bits: int
+    offered_bits: int
+    scalar_share: float
+    element_bits: int
+    why: str = ""
+
+
+def loop_facts(recording: Recording, steps: RunSteps, least_share: float) -> tuple[LoopFacts, ...]:
+    """Look at the functions with at least that share of the CPU time, the hottest first."""
+    events = recording.events
+    rows = np.flatnonzero((events.kind == Kind.SAMPLE) & (events.name >= 0))
+    rows = rows[within_steps(steps, events.start_ns[rows])]
+    if not len(rows):
+        return ()
+    thread = events.pid[rows].astype(np.int64) * (1 << 32) + events.tid[rows]
+    weight = events.weight_ns[rows].astype(float)
+    main = np.isin(thread, marking_threads(recording))
+    pairs, place = np.unique(
+        np.stack((events.name[rows], events.name2[rows]), axis=1).astype(np.int64), axis=0, return_inverse=True
+    )
+    place = place.reshape(-1)
+    spent = [np.bincount(place, weights=weight * part, minlength=len(pairs)) for part in (np.ones(len(rows)), main, ~main)]
+    offered = offered_bits(str(recording.about.get("host", {}).get("cpu_flags", "")))
+    found = []
+    for number in np.argsort(-spent[0], kind="stable")[:N_FUNCTIONS].tolist():
+        shares = [float(each[number] / each.sum()) if each.sum() else 0.0 for each in spent]
+        if max(shares) < least_share:
+            continue
+        function, file = (events.text(np.array([each]))[0] for each in pairs[number].tolist())
+        counts, why = _counted(Path(file), function)
+        tally = None if counts is None else counts.inner or counts.total
+        used, scalar, bits = (0, 0.0, 0) if tally is None else (tally.vector_bits, scalar_share(tally), element_bits(tally))
+        found.append(LoopFacts(function, file, shares[0], shares[1], shares[2], used, offered, scalar, bits, why))
+    return tuple(found)
+
+
+def offered_bits(flags: str) -> int:
+    """Widest vectors that a processor's flags name; 0 where they name none."""
+    words = set(flags.split())
+    return next((bits for name, bits in WIDTHS if name in words), 0)
+
+
+def scalar_share(tally: Tally) -> float:
+    """Share of some instructions that compute on one floating-point number at a time."""
+    return sum(count for kind, count in tally.kinds.items() if kind.startswith("scalar_")) / max(tally.n_instructions, 1)
+
+
+def element_bits(tally: Tally) -> int:
+    """Size of the numbers that scalar instructions compute on, by their names' ends (x86); 32 where that tells nothing."""
+    if not scalar_share(tally):
+        return 0
+    double = sum(count for name, count in tally.mnemonics.items() if name.endswith("sd") and name[:1] in "vamsdf")
+    single = sum(count for name, count in tally.mnemonics.items() if name.endswith("ss") and name[:1] in "vamsdf")
+    return 64 if double > single else 32
+
+
+def _counted(file: Path, function: str) -> tuple[FunctionCounts | None, str]:
+    """Instruction counts of one function, or why there are none."""
+    from mlperf.features.code.read import count_instructions
+
+    if not file.is_file():
+        return None, f"{file} is not on this machine"
+    try:
+        found = count_instructions(file, functions=(function,))
+    except MlperfError as error:
+        return None, str(error.message)
+    return (found[0], "") if found else (None, f"{file} has no {function}")

@@ -1,0 +1,75 @@
+"""Pauses: garbage collections, and steps that are long every so often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlperf.core.arrays import FloatArray
+from mlperf.traces.events.kinds import Kind
+from mlperf.traces.timeline.intervals import clipped, union
+from mlperf.traces.whole_run.recording import Recording
+from mlperf.traces.whole_run.steps import RunSteps, with_ranks
+
+COLLECTION = "gc"
+NS = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PauseFacts:
+    """What interrupts steps.
+
+    Attributes
+    ----------
+    step_s : array, shape (n_steps,)
+    collected_s : array, shape (n_steps,)
+        Of each step, time in garbage collections on any thread of its rank (they hold the interpreter's lock).
+    long_steps : int
+        Steps beyond the median by five median deviations and by a tenth.
+    excess_s : array, shape (n_steps,)
+        By how much each long step is longer than the median; 0 for others.
+    period_steps : float
+        Median distance of long steps, NaN where there are fewer than three or the distances differ by more than a quarter.
+    """
+
+    step_s: FloatArray
+    collected_s: FloatArray
+    long_steps: int
+    excess_s: FloatArray
+    period_steps: float
+
+
+def pause_facts(recording: Recording, steps: RunSteps) -> PauseFacts:
+    """Look at collections and long steps."""
+    table = steps.settled
+    step = table["step_s"].to_numpy(float)
+    middle = float(np.median(step))
+    spread = float(np.median(np.abs(step - middle)))
+    excess = np.where(step > middle + np.maximum(5 * spread, 0.1 * middle), step - middle, 0.0)
+    at = np.flatnonzero(excess)
+    gaps = np.diff(at)
+    period = float(np.median(gaps)) if len(at) >= 3 else float("nan")
+    if len(at) >= 3 and np.median(np.abs(gaps - period)) > period / 4:
+        period = float("nan")
+    return PauseFacts(step, _collected(recording, steps), len(at), excess, period)
+
+
+def _collected(recording: Recording, steps: RunSteps) -> FloatArray:
+    """Time of each settled step in collections."""
+    events = with_ranks(recording.events)
+    named = [number for number, text in enumerate(events.strings) if text == COLLECTION]
+    table = steps.settled
+    found = np.zeros(len(table))
+    for windows in steps.windows:
+        rows = (events.kind == Kind.REGION) & np.isin(events.name, named) & (events.rank == windows.rank)
+        if not rows.any():
+            continue
+        when = union(events.start_ns[rows], events.end_ns[rows])
+        spent = {
+            int(number): clipped(when, int(start), int(end)).total_ns * NS
+            for number, start, end in zip(windows.number, windows.start_ns, windows.end_ns, strict=True)
+        }
+        own = (table["rank"] == windows.rank).to_numpy()
+        found[own] = [spent[int(number)] for number in table["step"].to_numpy()[own]]
+    return found

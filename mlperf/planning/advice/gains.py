@@ -1,0 +1,100 @@
+"""What a change of a step would bring, with an interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlperf.core.arrays import FloatArray
+from mlperf.core.shown import Shown
+
+COVERAGE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Gain(Shown):
+    """What a mean step would take less.
+
+    Attributes
+    ----------
+    step_s : float
+        Mean step as recorded.
+    saved_s, lower_s, upper_s : float
+        Of it saved, with a 95 % interval: of the mean over steps, widened by what is not known of the change itself.
+    naive_s : float
+        What the share of the time alone would suggest: all of the part that the change removes or speeds up, whether or not
+        anything waits for it.
+    """
+
+    step_s: float
+    saved_s: float
+    lower_s: float
+    upper_s: float
+    naive_s: float
+
+    @property
+    def share(self) -> float:
+        """Saved share of a step."""
+        return self.saved_s / self.step_s if self.step_s > 0 else 0.0
+
+    @property
+    def lower_share(self) -> float:
+        """Lower end of the interval as a share of a step."""
+        return self.lower_s / self.step_s if self.step_s > 0 else 0.0
+
+    @property
+    def upper_share(self) -> float:
+        """Upper end of the interval as a share of a step."""
+        return self.upper_s / self.step_s if self.step_s > 0 else 0.0
+
+
+def gain_of(
+    step_s: FloatArray,
+    saved_s: FloatArray,
+    *,
+    least: FloatArray | None = None,
+    most: FloatArray | None = None,
+    naive_s: FloatArray | None = None,
+) -> Gain:
+    """The gain of a change from what it saves in every step.
+
+    Parameters
+    ----------
+    step_s, saved_s : array, shape (n_steps,)
+        Seconds.
+    least, most : array, shape (n_steps,), optional
+        What it saves if the change does as little, or as much, as it may; without them ``saved_s``.
+    naive_s : array, shape (n_steps,), optional
+        What the share of the time suggests; without it ``saved_s``.
+
+    Notes
+    -----
+    Student's interval of the mean over steps; steps that follow each other are alike, so their number counts as what the first
+    autocorrelation leaves of it, n (1 - r) / (1 + r).
+    """
+    low, high = (saved_s if each is None else each for each in (least, most))
+    mean = float(step_s.mean())
+    return Gain(
+        mean,
+        float(saved_s.mean()),
+        max(0.0, float(low.mean()) - half_width(low)),
+        min(mean, float(high.mean()) + half_width(high)),
+        float((saved_s if naive_s is None else naive_s).mean()),
+    )
+
+
+def half_width(values: FloatArray) -> float:
+    """Half the 95 % interval of a mean over steps."""
+    from scipy.stats import t
+
+    n = len(values)
+    if n < 2:
+        return float("inf")
+    spread = float(values.std(ddof=1))
+    if spread == 0:
+        return 0.0
+    centred = values - values.mean()
+    r = float(np.clip((centred[1:] * centred[:-1]).sum() / (centred**2).sum(), 0.0, 0.9))
+    effective = max(2.0, n * (1 - r) / (1 + r))
+    return float(t.ppf(0.5 + COVERAGE / 2, effective - 1)) * spread / float(np.sqrt(effective))

@@ -1,0 +1,172 @@
+"""Rules: facts against thresholds, each with the gain of removing what it names."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from mlperf.planning.advice.facts.input_pipeline import InputFacts
+from mlperf.planning.advice.facts.locks import LockFacts
+from mlperf.planning.advice.facts.loops import LoopFacts
+from mlperf.planning.advice.facts.memory import MemoryFacts
+from mlperf.planning.advice.facts.pauses import PauseFacts
+from mlperf.planning.advice.facts.ranks import RankFacts
+from mlperf.planning.advice.findings import (
+    BAD_STEPS,
+    INCONCLUSIVE,
+    INPUT,
+    LOCK,
+    MEMORY,
+    NAMED,
+    PAUSE,
+    ROTATING_RANK,
+    SCALAR,
+    SLOW_RANK,
+    Finding,
+)
+from mlperf.planning.advice.gains import Gain, gain_of
+from mlperf.planning.advice.thresholds import Thresholds
+from mlperf.traces.ranks.culprits import FEW_STEPS, ROTATING, SAME
+
+NO_LOOPS_OF_THEIRS = re.compile(r"(?:^|/)(?:lib)?python[\d.]*(?:\.so[\d.]*)?$|\[kernel|\[vdso|/ld-|/libc[.-]|/libpthread")
+"""Files whose functions a user does not compile: the interpreter, the system."""
+
+
+def judged(cause: str, subject: str, gain: Gain, limits: Thresholds, n_steps: int, **facts: float | int | str) -> Finding | None:
+    """A finding, inconclusive where the interval holds next to nothing; None where the gain is too small to speak of."""
+    if gain.share < limits.least_gain:
+        return None
+    if n_steps < limits.few_steps:
+        return Finding(cause, INCONCLUSIVE, subject, gain, facts, why=f"{n_steps} steps are too few")
+    if gain.lower_share < limits.least_lower_gain:
+        return Finding(cause, INCONCLUSIVE, subject, gain, facts, why="steps differ too much to tell the gain from none")
+    return Finding(cause, NAMED, subject, gain, facts)
+
+
+def input_rule(facts: InputFacts | None, limits: Thresholds) -> Finding | None:
+    """Steps wait for their input."""
+    if facts is None:
+        return None
+    share = float(facts.load_s.mean() / facts.step_s.mean())
+    if share < limits.waiting_for_input:
+        return None
+    # What is loaded by the thread that trains takes its time there even if it is quick elsewhere: workers could take all of it.
+    rest = 0.0 if facts.busy_share > 0.5 else min(facts.quick_s, float(facts.load_s.mean()))
+    saved = np.maximum(facts.load_s - rest, 0.0) if rest < 0.5 * facts.load_s.mean() else facts.load_s
+    told = {
+        "input_share": share,
+        "busy_share": facts.busy_share,
+        "n_workers": facts.n_makers,
+        "worker_cores": facts.makers_cores,
+        "n_cores": facts.n_cores,
+    }
+    return judged(INPUT, ", ".join(facts.phases), gain_of(facts.step_s, saved, naive_s=facts.load_s), limits, len(saved), **told)
+
+
+def rank_rule(facts: RankFacts | None, limits: Thresholds) -> Finding | None:
+    """A rank keeps the others waiting: always the same one, one after another, or anybody in a few bad steps."""
+    if facts is None:
+        return None
+    saved = facts.balanced_s
+    if float(saved.mean() / facts.step_s.mean()) < limits.late_rank:
+        return None
+    who = facts.culprits
+    cause = {SAME: SLOW_RANK, ROTATING: ROTATING_RANK, FEW_STEPS: BAD_STEPS}.get(who.pattern)
+    told: dict[str, float | int | str] = {"pattern": who.pattern, "n_ranks": len(facts.ranks), "share_of_steps": who.share_of_steps}
+    late = facts.work_s.max(axis=1) - facts.work_s.min(axis=1)
+    gain = gain_of(facts.step_s, saved, naive_s=late)
+    if cause is None:
+        return Finding(SLOW_RANK, INCONCLUSIVE, "ranks", gain, told, why="too few steps to tell who is late")
+    subject = f"rank {facts.ranks[who.leader]}" if cause == SLOW_RANK else "ranks"
+    return judged(cause, subject, gain, limits, len(saved), **told)
+
+
+def lock_rule(facts: LockFacts | None, waits: InputFacts | None, step_s: np.ndarray, limits: Thresholds) -> Finding | None:
+    """Threads wait for one lock: on the training thread that time is saved, on others as far as the steps wait for them."""
+    if facts is None or max(facts.waiting_share, facts.main_share) < limits.in_locks:
+        return None
+    told = {"waiting_share": facts.waiting_share, "n_threads": facts.n_threads, "n_stacks": facts.n_stacks}
+    saved = facts.main_share * step_s
+    if waits is not None and facts.n_threads > 1:
+        # Makers that never wait make as much as all of their time allows; a step waits for them at most as long as it did.
+        saved = np.maximum(saved, np.minimum(waits.load_s, waits.step_s * facts.waiting_share))
+    margin = 1.0 / np.sqrt(max(facts.n_stacks, 1))
+    gain = gain_of(step_s, saved, least=saved * (1 - margin), most=saved * (1 + margin), naive_s=facts.waiting_share * step_s)
+    found = judged(LOCK, facts.line, gain, limits, len(step_s), **told)
+    return None if found is None else _with_consequences(found, (INPUT,))
+
+
+def memory_rule(facts: MemoryFacts, limits: Thresholds) -> Finding | None:
+    """A phase that has to move bytes moves them much slower than the memory could."""
+    peak = facts.peak_one_core_bytes_per_s if np.isfinite(facts.peak_one_core_bytes_per_s) else facts.peak_bytes_per_s
+    share = float(facts.phase_s.mean() / facts.step_s.mean())
+    if share < limits.least_gain:
+        return None
+    told = {"bytes_per_s": facts.bytes_per_s, "phase_share": share, "peak_bytes_per_s": peak}
+    if not np.isfinite(peak):
+        return Finding(MEMORY, INCONCLUSIVE, facts.phase, None, told, why="nobody measured what this machine's memory gives")
+    if facts.bytes_per_s >= limits.of_peak * peak:
+        return None
+    saved = np.maximum(facts.phase_s - facts.bytes_per_step / peak, 0.0)
+    # One pass over the arrays gets between half of the peak and the peak.
+    least = np.maximum(facts.phase_s - 2 * facts.bytes_per_step / peak, 0.0)
+    return judged(
+        MEMORY,
+        facts.phase,
+        gain_of(facts.step_s, (saved + least) / 2, least=least, most=saved, naive_s=facts.phase_s),
+        limits,
+        len(saved),
+        **told,
+    )
+
+
+def loop_rule(facts: LoopFacts, waits: InputFacts | None, step_s: np.ndarray, limits: Thresholds) -> Finding | None:
+    """A hot loop computes on one number at a time on a processor that has vectors."""
+    if NO_LOOPS_OF_THEIRS.search(facts.file) or facts.used_bits or facts.scalar_share < limits.in_one_loop:
+        return None
+    told = {
+        "cpu_share": facts.share,
+        "used_bits": facts.used_bits,
+        "offered_bits": facts.offered_bits,
+        "element_bits": facts.element_bits,
+    }
+    if not facts.offered_bits:
+        return Finding(SCALAR, INCONCLUSIVE, facts.function, None, told, why="the recording does not name the processor's vectors")
+    lanes = facts.offered_bits / facts.element_bits
+    # Loads, conversions and remainders keep a vector loop below its lanes; two is the least that any gets.
+    speedups = (max(2.0, lanes / 4), max(2.0, np.sqrt(lanes * max(2.0, lanes / 4))), lanes)
+    low, middle, high = (_sped_up(facts, waits, step_s, each) for each in speedups)
+    naive = facts.main_share * step_s * (1 - 1 / lanes)
+    gain = gain_of(step_s, middle, least=low, most=high, naive_s=np.maximum(naive, facts.share * step_s * (1 - 1 / lanes)))
+    found = judged(SCALAR, f"{facts.function} ({facts.file})", gain, limits, len(step_s), **told)
+    return None if found is None else _with_consequences(found, (INPUT,))
+
+
+def _sped_up(facts: LoopFacts, waits: InputFacts | None, step_s: np.ndarray, speedup: float) -> np.ndarray:
+    """What each step saves if one function takes that much less: on its own thread all of it, on others what steps wait for."""
+    kept = 1 - 1 / speedup
+    saved = facts.main_share * step_s * kept
+    if waits is None or facts.other_share <= facts.main_share:
+        return np.asarray(saved)
+    # Makers that a step waits for are busy all the time: a batch takes them a step.
+    made = waits.step_s * facts.other_share * kept
+    return np.asarray(np.minimum(waits.load_s, made))
+
+
+def pause_rule(facts: PauseFacts, limits: Thresholds) -> Finding | None:
+    """Collections, or long steps at regular distances, that nothing else explains."""
+    collected = float(facts.collected_s.mean() / facts.step_s.mean())
+    told = {"long_steps": facts.long_steps, "period_steps": facts.period_steps, "collected_share": collected}
+    if collected >= limits.least_gain:
+        gain = gain_of(facts.step_s, np.minimum(facts.collected_s, facts.step_s), naive_s=facts.collected_s)
+        return judged(PAUSE, "garbage collection", gain, limits, len(facts.step_s), **told)
+    if not np.isfinite(facts.period_steps):
+        return None
+    gain = gain_of(facts.step_s, facts.excess_s, naive_s=facts.excess_s)
+    return judged(PAUSE, f"every {facts.period_steps:g} steps", gain, limits, len(facts.step_s), **told)
+
+
+def _with_consequences(found: Finding, explains: tuple[str, ...]) -> Finding:
+    """The finding with what follows from it."""
+    return Finding(found.cause, found.verdict, found.subject, found.gain, found.evidence, explains, found.why)

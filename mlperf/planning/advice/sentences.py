@@ -1,0 +1,109 @@
+"""What a finding says in words: one sentence of what was seen, one of what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from mlperf.planning.advice.findings import (
+    BAD_STEPS,
+    INPUT,
+    LOCK,
+    MEMORY,
+    PAUSE,
+    RING,
+    ROTATING_RANK,
+    SCALAR,
+    SLOW_RANK,
+    Finding,
+)
+
+
+def seen(finding: Finding) -> str:
+    """What the recording shows."""
+    return _SEEN[finding.cause](finding)
+
+
+def to_do(finding: Finding) -> str:
+    """What to change."""
+    return _TO_DO[finding.cause](finding)
+
+
+def _share(finding: Finding, name: str) -> str:
+    value = float(finding.evidence.get(name, math.nan))
+    return "an unknown share" if math.isnan(value) else f"{value:.0%}"
+
+
+def _number(finding: Finding, name: str) -> str:
+    return f"{float(finding.evidence.get(name, math.nan)):.3g}"
+
+
+def _rate(finding: Finding, name: str) -> str:
+    return f"{float(finding.evidence.get(name, math.nan)) / 1e9:.3g} GB/s"
+
+
+def _input_seen(finding: Finding) -> str:
+    busy = float(finding.evidence.get("busy_share", math.nan))
+    makers = int(finding.evidence.get("n_workers", 0))
+    how = "the training thread makes it itself" if busy > 0.5 else f"{makers} other threads compute meanwhile"
+    return f"a step spends {_share(finding, 'input_share')} of its time in {finding.subject}; {how}"
+
+
+def _input_to_do(finding: Finding) -> str:
+    busy = float(finding.evidence.get("busy_share", math.nan))
+    if busy > 0.5:
+        return "load in workers beside the training thread, a batch ahead"
+    return "more or faster loader workers, a deeper queue, or input prepared once and stored"
+
+
+def _pause_seen(finding: Finding) -> str:
+    if finding.subject == "garbage collection":
+        return f"garbage collections take {_share(finding, 'collected_share')} of a step"
+    return f"{_number(finding, 'long_steps')} steps are long, one {finding.subject}"
+
+
+def _pause_to_do(finding: Finding) -> str:
+    if finding.subject == "garbage collection":
+        return "gc.freeze() after the start, gc.disable() while steps run, or fewer objects that live from step to step"
+    return "look at what runs at that distance: checkpoints, logging, an evaluation, another job on the machine"
+
+
+_SEEN: Mapping[str, Callable[[Finding], str]] = MappingProxyType(
+    {
+        INPUT: _input_seen,
+        SLOW_RANK: lambda found: f"{found.subject} is the last in {_share(found, 'share_of_steps')} of the steps; all others wait",
+        ROTATING_RANK: lambda found: f"in every step another of {_number(found, 'n_ranks')} ranks comes last, and all others wait",
+        BAD_STEPS: lambda found: f"a few steps bring most of the waiting of {_number(found, 'n_ranks')} ranks for the last one",
+        LOCK: lambda found: (
+            f"{_number(found, 'n_threads')} threads spend {_share(found, 'waiting_share')} of their time at {found.subject}"
+        ),
+        MEMORY: lambda found: (
+            f"{found.subject} takes {_share(found, 'phase_share')} of a step and moves its bytes at {_rate(found, 'bytes_per_s')}, "
+            f"where this machine's memory gives {_rate(found, 'peak_bytes_per_s')}"
+        ),
+        SCALAR: lambda found: (
+            f"{found.subject} takes {_share(found, 'cpu_share')} of the CPU time; its innermost loops compute on one number of "
+            f"{_number(found, 'element_bits')} bits at a time, the processor has vectors of {_number(found, 'offered_bits')} bits"
+        ),
+        PAUSE: _pause_seen,
+        RING: lambda found: f"the ring in use is {found.evidence.get('used', '?')}; its weakest link is {found.subject}",
+    }
+)
+_TO_DO: Mapping[str, Callable[[Finding], str]] = MappingProxyType(
+    {
+        INPUT: _input_to_do,
+        SLOW_RANK: lambda found: (
+            f"look at what is different on {found.subject}: its share of the data, its processor, its neighbours"
+        ),
+        ROTATING_RANK: lambda _found: "balance the work of a step: samples of equal length, or batches by their cost",
+        BAD_STEPS: lambda _found: "look at what happens in those steps: checkpoints, storage, another job on the machine",
+        LOCK: lambda _found: "hold the lock for less, give each thread its own, or hand over whole batches",
+        MEMORY: lambda _found: (
+            "one pass over contiguous arrays instead of several; check that memory fills all channels and lies near the cores"
+        ),
+        SCALAR: lambda _found: "compile it with -O3 -march=native, or use a library that is built for this processor's vectors",
+        PAUSE: _pause_to_do,
+        RING: lambda found: f"CUDA_VISIBLE_DEVICES={found.evidence.get('order', '?')}",
+    }
+)

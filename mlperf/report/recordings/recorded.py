@@ -1,0 +1,58 @@
+"""How a run that was recorded, and what a machine offers to record, are shown."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from mlperf.report.text.answer import Answer, count_text, plain_time
+from mlperf.report.text.numbers import percent_text
+from mlperf.report.text.views import Section
+from mlperf.report.traces.ranks import sentences
+
+if TYPE_CHECKING:
+    from mlperf.traces.whole_run.probed import Probed
+    from mlperf.traces.whole_run.recorded import RecordedRun
+
+
+def recorded_answer(found: RecordedRun) -> Answer:
+    """Events of how many seconds, and the command's end."""
+    how = "interrupted" if found.interrupted else f"exit code {found.command_exit_code}"
+    kept = f"{count_text(found.n_events, 'event')} and {count_text(found.n_readings, 'reading')} of {plain_time(found.wall_s)}"
+    return Answer(f"{found.command} ({how})", f"{kept} in {found.folder}")
+
+
+def recorded_sections(found: RecordedRun) -> tuple[Section, ...]:
+    """What was there to record, and what it cost."""
+    rows = [
+        ("elapsed", plain_time(found.wall_s)),
+        ("processor time, by the system", plain_time(found.cpu_s)),
+        ("processor time, by samples", "no samples" if math.isnan(found.sampled_cpu_s) else plain_time(found.sampled_cpu_s)),
+        ("recorders beside the command", f"{plain_time(found.recorder_cpu_s)} ({_share(found)} of one core)"),
+        ("marks of the program", f"{found.n_marks:,}"),
+    ]
+    return (
+        Section("Sources", found.sources, secondary=("cpu_s", "size_bytes", "hint")),
+        Section("The run", pd.DataFrame(rows, columns=["what", "value"])),
+        Section("", text="\n".join(sentences(found.notes))),
+    )
+
+
+def _share(found: RecordedRun) -> str:
+    return percent_text(found.recorder_cpu_s / found.wall_s) if found.wall_s > 0 else ""
+
+
+def probed_sections(found: Probed) -> tuple[Section, ...]:
+    """What can be recorded here, and what is missing for more."""
+    return (
+        Section("What this machine offers", found.sources[["source", "status", "about", "reason"]], secondary=("about",)),
+        Section("For more", found.sources.loc[found.sources["hint"] != "", ["source", "hint"]], is_detail=True),
+    )
+
+
+def probed_answer(found: Probed) -> Answer:
+    """How many of how many sources are there."""
+    there = int((found.sources["status"] != "absent").sum())
+    return Answer("mlperf record --probe", f"{there} of {count_text(len(found.sources), 'source')} can be recorded here")

@@ -1,0 +1,1 @@
+"""Who sends how much to whom over which links, and the best ring through them."""

@@ -1,0 +1,1 @@
+"""Readers of what recorders of a whole system write."""

@@ -1,0 +1,79 @@
+"""A recorder that is a program of its own: started, waited for, stopped by its own number, its words kept."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from mlperf.core.children import ended_with_parent
+
+READY_S, END_S = 5.0, 10.0
+POLL_S = 0.01
+ERRORS = "stderr.txt"
+
+
+class Child:
+    """One such program, which may not be running."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self.exit_code: int | None = None
+
+    def start(self, words: Sequence[str], folder: Path, *, ready: Path | None = None, stdout: int | IO[Any] | None = None) -> None:
+        """Start it; its errors go to ``stderr.txt`` of the folder.
+
+        Parameters
+        ----------
+        words : sequence of str
+        folder : Path
+        ready : Path, optional
+            A file that is not empty as soon as it records; waited for, at most five seconds.
+        stdout : file, optional
+            For what it prints; without one nothing is kept.
+        """
+        with (folder / ERRORS).open("ab") as errors:
+            self._process = subprocess.Popen(  # noqa: S603 - a recorder of the registry
+                list(words),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL if stdout is None else stdout,
+                stderr=errors,
+                start_new_session=True,
+                preexec_fn=ended_with_parent(signal.SIGINT),
+            )
+        until = time.monotonic() + READY_S
+        while ready is not None and time.monotonic() < until and self._process.poll() is None:
+            if ready.exists() and ready.stat().st_size:
+                return
+            time.sleep(POLL_S)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> float:
+        """Ask it to end where it still runs; returns its CPU seconds."""
+        if self._process is not None and self._process.returncode is None:
+            self._send(number)
+        return self.wait()
+
+    def wait(self, limit_s: float = END_S) -> float:
+        """Wait for its end, which is forced after that time; returns its CPU seconds."""
+        if self._process is None or self._process.returncode is not None:
+            return 0.0
+        until = time.monotonic() + limit_s
+        while True:
+            found, status, usage = os.wait4(self._process.pid, os.WNOHANG)
+            if found:
+                self.exit_code = os.waitstatus_to_exitcode(status)
+                self._process.returncode = self.exit_code
+                return float(usage.ru_utime + usage.ru_stime)
+            if time.monotonic() > until:
+                self._send(signal.SIGKILL)
+            time.sleep(POLL_S)
+
+    def _send(self, number: signal.Signals) -> None:
+        try:
+            os.kill(self._process.pid, number)  # type: ignore[union-attr]
+        except ProcessLookupError:
+            return

@@ -1,0 +1,93 @@
+"""Where processors are: samples of ``perf record``."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from mlperf.traces.readers.system.perf_script import FIELDS, read_perf_script
+from mlperf.traces.sources.child import Child
+from mlperf.traces.sources.source import ABSENT, DEGRADED, OK, Probe, Read
+
+FREQUENCY_HZ = 199
+"""A prime, so that no loop keeps step with it."""
+PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+DATA, TEXT = "perf.data", "perf.txt"
+TEXT_S = 600.0
+
+
+class PerfSamples:
+    """``perf record`` attached to the command, its threads and children included."""
+
+    name = "perf"
+    about = "samples of where processors are, with stacks"
+    by_default = True
+
+    def __init__(self) -> None:
+        self.child = Child()
+        self.folder = Path()
+
+    def probe(self) -> Probe:
+        """Try it on a program that does nothing."""
+        if shutil.which("perf") is None:
+            return Probe(ABSENT, "there is no perf", "install linux-perf (linux-tools)")
+        tried = subprocess.run(  # noqa: S603 - perf, on a program that does nothing
+            [*_words(Path("/dev/null")), "--", "true"], capture_output=True, text=True, timeout=10, check=False
+        )
+        if tried.returncode:
+            reason = (tried.stderr.strip().splitlines() or ["it failed"])[0]
+            return Probe(
+                ABSENT, f"perf is refused: {reason}", "kernel.perf_event_paranoid at 2 or below lets users sample themselves"
+            )
+        level = _paranoid()
+        if level >= 2 and not _is_root():
+            return Probe(DEGRADED, f"perf_event_paranoid is {level}: the command's own code only, not the kernel's")
+        return Probe(OK, f"processor clock, {FREQUENCY_HZ} times a second")
+
+    def prepare(self, folder: Path) -> Mapping[str, str]:
+        """Remember the folder."""
+        self.folder = folder
+        return {}
+
+    def follow(self, pid: int) -> None:
+        """Attach, and wait until samples are taken."""
+        # perf writes its data file's header when it has attached.
+        self.child.start([*_words(self.folder / DATA), "-p", str(pid)], self.folder, ready=self.folder / DATA)
+
+    def stop(self) -> float:
+        """End perf, and turn its data into text, which any machine can read."""
+        spent = self.child.stop(signal.SIGINT)
+        data = self.folder / DATA
+        if data.exists() and data.stat().st_size:
+            text = Child()
+            with (self.folder / TEXT).open("wb") as file:
+                text.start(["perf", "script", "-i", str(data), "-F", FIELDS], self.folder, stdout=file)
+                spent += text.wait(TEXT_S)
+        return spent
+
+    def read(self, folder: Path) -> Read:
+        """SAMPLE rows."""
+        return Read(read_perf_script(folder / TEXT)) if (folder / TEXT).is_file() else Read()
+
+
+def _words(data: Path) -> list[str]:
+    """The command without what it samples."""
+    clock = ["-e", "cpu-clock", "-F", str(FREQUENCY_HZ), "-k", "CLOCK_MONOTONIC", "--sample-cpu"]
+    return ["perf", "record", "-q", "-g", *clock, "-o", str(data)]
+
+
+def _paranoid() -> int:
+    """The system's setting; 2, the usual one, where it cannot be read."""
+    try:
+        return int(PARANOID.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return 2
+
+
+def _is_root() -> bool:
+    import os
+
+    return os.geteuid() == 0

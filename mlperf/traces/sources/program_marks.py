@@ -1,0 +1,37 @@
+"""Marks that programs set themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from mlperf.traces.readers.system.marks import read_marks
+from mlperf.traces.recording.mark_writer import VARIABLE
+from mlperf.traces.sources.source import OK, Probe, Read
+
+
+class ProgramMarks:
+    """``with region("step"):`` in Python programs, a file for each process."""
+
+    name = "marks"
+    about = "regions that the program marks"
+    by_default = True
+
+    def probe(self) -> Probe:
+        """It needs nothing of the machine."""
+        return Probe(OK, "programs say \"with mlperf.traces.recording.region('step'):\"")
+
+    def prepare(self, folder: Path) -> Mapping[str, str]:
+        """Tells programs where to write."""
+        return {VARIABLE: str(folder.resolve())}
+
+    def follow(self, pid: int) -> None:
+        """Programs begin by themselves."""
+
+    def stop(self) -> float:
+        """Programs end by themselves."""
+        return 0.0
+
+    def read(self, folder: Path) -> Read:
+        """REGION rows."""
+        return Read(read_marks(folder))

@@ -1,0 +1,42 @@
+"""Where the threads of Python programs stand, running or waiting, and their garbage collections."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from mlperf.traces.readers.system.python_stacks import read_python_stacks
+from mlperf.traces.sources.source import OK, Probe, Read
+
+INJECTED = Path(__file__).parent / "injected"
+EVERY_S = 0.02
+
+
+class PythonStacks:
+    """A thread inside every Python process of the run, from a ``sitecustomize`` put in front of its path."""
+
+    name = "python"
+    about = "stacks of all threads of Python programs, 50 times a second, and garbage collections"
+    by_default = True
+
+    def probe(self) -> Probe:
+        """It needs nothing of the machine."""
+        return Probe(OK, "programs that ignore PYTHONPATH (python -I, -E, -S) record none")
+
+    def prepare(self, folder: Path) -> Mapping[str, str]:
+        """Variables that make Python load it."""
+        before = os.environ.get("PYTHONPATH", "")
+        path = f"{INJECTED}{os.pathsep}{before}" if before else str(INJECTED)
+        return {"PYTHONPATH": path, "MLPERF_PYTHON_STACKS": str(folder.resolve()), "MLPERF_PYTHON_STACKS_EVERY_S": str(EVERY_S)}
+
+    def follow(self, pid: int) -> None:
+        """Programs begin by themselves."""
+
+    def stop(self) -> float:
+        """Programs end by themselves; what it takes is in their own CPU time."""
+        return 0.0
+
+    def read(self, folder: Path) -> Read:
+        """STACK rows, and REGION rows named ``gc``."""
+        return Read(read_python_stacks(folder))

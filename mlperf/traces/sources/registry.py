@@ -1,0 +1,57 @@
+"""Every source by name, imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from types import MappingProxyType
+
+from mlperf.core.errors import UsageError
+from mlperf.core.suggest import did_you_mean
+from mlperf.traces.sources.source import Source
+
+HERE = "mlperf.traces.sources"
+SOURCES = MappingProxyType(
+    {
+        "marks": f"{HERE}.program_marks:ProgramMarks",
+        "perf": f"{HERE}.perf_samples:PerfSamples",
+        "python": f"{HERE}.python_stacks:PythonStacks",
+        "machine": f"{HERE}.machine:Machine",
+        "tree": f"{HERE}.process_tree:ProcessTree",
+        "mpi": f"{HERE}.mpi_ranks:MpiRanks",
+        "torch": f"{HERE}.torch_files:TorchFiles",
+    }
+)
+"""``"module:class"`` of every source, the most telling first."""
+
+
+def make_source(name: str) -> Source:
+    """A new source of that name.
+
+    Raises
+    ------
+    UsageError
+        There is none; names the nearest.
+    """
+    if name not in SOURCES:
+        raise UsageError(f"no source {name!r}. {did_you_mean(name, SOURCES)}", place="--sources")
+    module, _, kind = SOURCES[name].partition(":")
+    found: Source = getattr(import_module(module), kind)()
+    return found
+
+
+def chosen_sources(names: Sequence[str], more: Sequence[str] = (), fewer: Sequence[str] = ()) -> list[Source]:
+    """The sources of a run, in the registry's order.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Exactly these; none: all that are recorded by default.
+    more, fewer : sequence of str
+        To add, and to leave out.
+    """
+    every = {name: make_source(name) for name in SOURCES}
+    for name in (*names, *more, *fewer):
+        make_source(name)
+    wanted = set(names) or {name for name, each in every.items() if each.by_default}
+    return [each for name, each in every.items() if name in (wanted | set(more)) - set(fewer)]

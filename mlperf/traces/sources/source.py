@@ -1,0 +1,107 @@
+"""A source: something that can be recorded while a command runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from mlperf.traces.events.counters import CounterTable
+from mlperf.traces.events.table import EventTable
+
+OK, DEGRADED, ABSENT = "ok", "degraded", "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a source offers on this machine.
+
+    Attributes
+    ----------
+    status : str
+        ``"ok"``, ``"degraded"`` or ``"absent"``.
+    reason : str
+        Why it is not ok, or what exactly is recorded.
+    hint : str
+        What would give more; never done by itself.
+    """
+
+    status: str
+    reason: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a source recorded, on the clock ``CLOCK_MONOTONIC`` of its host, origin 0.
+
+    Attributes
+    ----------
+    events : EventTable or None
+    counters : CounterTable or None
+    """
+
+    events: EventTable | None = None
+    counters: CounterTable | None = None
+
+
+class Source(Protocol):
+    """One thing to record; a class a file, named in `mlperf.traces.sources.registry`.
+
+    Attributes
+    ----------
+    name : str
+        Word for ``--sources``, and the folder of its files.
+    about : str
+        One line for the table of sources.
+    by_default : bool
+        Whether it is recorded without being asked for.
+
+    Examples
+    --------
+    A whole source; `follow` may start a child, whose process the caller then watches.
+
+    >>> class LoadAverage:
+    ...     name, about, by_default = "load", "processes that want to run", False
+    ...
+    ...     def probe(self):
+    ...         return Probe(OK if Path("/proc/loadavg").exists() else ABSENT)
+    ...
+    ...     def prepare(self, folder):
+    ...         self.file = folder / "load.txt"
+    ...         return {}
+    ...
+    ...     def follow(self, pid):
+    ...         self.file.write_text(Path("/proc/loadavg").read_text())
+    ...
+    ...     def stop(self):
+    ...         return 0.0
+    ...
+    ...     def read(self, folder):
+    ...         return Read()
+    """
+
+    name: str
+    about: str
+    by_default: bool
+
+    def probe(self) -> Probe:
+        """Say what this machine offers; changes nothing and takes less than a second."""
+        ...
+
+    def prepare(self, folder: Path) -> Mapping[str, str]:
+        """Get ready to write into a folder that exists; returns variables that the command gets."""
+        ...
+
+    def follow(self, pid: int) -> None:
+        """Begin. The command's process is there and waits until all sources have begun."""
+        ...
+
+    def stop(self) -> float:
+        """End, also after a crash or an interrupt; returns CPU seconds that recording took outside the command."""
+        ...
+
+    def read(self, folder: Path) -> Read:
+        """Read what was recorded, also on another machine and later; what is cut off in the middle is kept up to there."""
+        ...

@@ -1,0 +1,40 @@
+"""Files of PyTorch's profiler that the program writes itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from mlperf.traces.sources.source import OK, Probe, Read
+
+VARIABLE = "MLPERF_TORCH_TRACES"
+
+
+class TorchFiles:
+    """``with mlperf.traces.recording.torch_profile():`` puts its trace where this source reads it."""
+
+    name = "torch"
+    about = "kernels, copies and operators of PyTorch's profiler, where the program runs it"
+    by_default = True
+
+    def probe(self) -> Probe:
+        """It needs nothing of the machine."""
+        return Probe(OK, 'programs say "with mlperf.traces.recording.torch_profile():"')
+
+    def prepare(self, folder: Path) -> Mapping[str, str]:
+        """Where traces go."""
+        return {VARIABLE: str(folder.resolve())}
+
+    def follow(self, pid: int) -> None:
+        """Programs begin by themselves."""
+
+    def stop(self) -> float:
+        """Programs end by themselves."""
+        return 0.0
+
+    def read(self, folder: Path) -> Read:
+        """All files as one table."""
+        from mlperf.traces.readers.chrome.job import read_job
+
+        found = sorted((*folder.glob("*.json"), *folder.glob("*.json.gz")))
+        return Read(read_job(found, None)) if found else Read()

@@ -1,0 +1,124 @@
+"""A recorded run read back: all sources on one clock."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlperf.core.errors import DataError
+from mlperf.traces.events.counters import joined_counters
+from mlperf.traces.events.kinds import UNSET, Kind
+from mlperf.traces.events.table import EventTable, concatenate
+from mlperf.traces.sources.registry import SOURCES, make_source
+from mlperf.traces.sources.source import Read
+from mlperf.traces.whole_run.recording import Recording
+from mlperf.traces.whole_run.request import DOCUMENT
+from mlperf.traces.whole_run.run import FORMAT, VERSION
+
+HINT = "mlperf record -o DIR -- COMMAND makes one."
+LARGEST_GAP = 0.25
+"""Share by which processor time of samples may miss what the system counted before it is said."""
+
+
+def read_recording(folder: Path) -> Recording:
+    """Read a folder of ``mlperf record``.
+
+    Returns
+    -------
+    Recording
+        Times are nanoseconds since the command began; ``events.origin_ns`` is that moment since 1970.
+
+    Raises
+    ------
+    DataError
+        It is none, or a file in it is not what a source writes; names the file.
+    """
+    about = read_document(folder)
+    start, end = int(about["start_ns"]), int(about["end_ns"])
+    offset, uncertainty = _realtime(about)
+    read = [_source(name, folder / name) for name in SOURCES if (folder / name).is_dir()]
+    tables = [_on_monotonic(each.events, offset) for each in read if each.events is not None and len(each.events)]
+    events = without_twins(_ranked(concatenate(tables))) if tables else concatenate([])
+    counters = joined_counters([each.counters for each in read if each.counters is not None])
+    notes = [*events.notes, *_processor_time(events, about)]
+    attributes = {**events.attributes, "realtime_uncertainty_ns": uncertainty}
+    events = events.replace(
+        start_ns=events.start_ns - start, origin_ns=start + offset, notes=tuple(notes), attributes=attributes
+    ).by_time()
+    counters = counters.replace(time_ns=counters.time_ns - start, origin_ns=start + offset)
+    return Recording(folder, about, events, counters, 0, end - start)
+
+
+def read_document(folder: Path) -> dict[str, Any]:
+    """What ``recording.json`` says."""
+    path = folder / DOCUMENT
+    if not path.is_file():
+        raise DataError(f"holds no {DOCUMENT}: it is no recording", place=str(folder), hint=HINT)
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise DataError(f"cannot be read ({error})", place=str(path), hint=HINT) from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise DataError(f"is not of format {FORMAT}", place=str(path), hint=HINT)
+    if found.get("version") != VERSION:
+        raise DataError(f"got version {found.get('version')!r}, expected {VERSION}", place=str(path))
+    for name in ("start_ns", "end_ns"):
+        if not isinstance(found.get(name), int) or not 0 <= found[name] < 2**62:
+            raise DataError(f"got {found.get(name)!r}, expected a whole number of nanoseconds", place=f"{path}, key {name}")
+    return found
+
+
+def _source(name: str, folder: Path) -> Read:
+    """What one source recorded."""
+    return make_source(name).read(folder)
+
+
+def _realtime(about: dict[str, Any]) -> tuple[int, int]:
+    """What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC by the reading at the start, and how well that is known."""
+    clocks = about.get("clocks") or []
+    try:
+        before, other, after = (int(clocks[0][name]) for name in ("before_ns", "realtime_ns", "after_ns"))
+    except (IndexError, KeyError, TypeError, ValueError):
+        return 0, -1
+    return other - (before + after) // 2, (after - before + 1) // 2
+
+
+def _on_monotonic(table: EventTable, offset: int) -> EventTable:
+    """A table whose origin is a moment since 1970 on CLOCK_MONOTONIC."""
+    if not table.origin_ns:
+        return table
+    return table.replace(start_ns=table.start_ns + (table.origin_ns - offset), origin_ns=0)
+
+
+def _ranked(events: EventTable) -> EventTable:
+    """Ranks of processes that told theirs, on all rows of these processes."""
+    known = (events.rank != UNSET) & (events.pid != UNSET)
+    if not known.any():
+        return events
+    pids, first = np.unique(events.pid[known], return_index=True)
+    ranks = events.rank[known][first]
+    place = np.minimum(np.searchsorted(pids, events.pid), len(pids) - 1)
+    belongs = (events.rank == UNSET) & (pids[place] == events.pid)
+    return events.replace(rank=np.where(belongs, ranks[place], events.rank).astype(np.int32))
+
+
+def without_twins(events: EventTable) -> EventTable:
+    """Marks that a program's own file and its MPI recorder both hold, once: the program's own."""
+    marks = np.array([text.startswith("marks:") for text in events.sources] or [False], dtype=bool)
+    own = marks[np.minimum(events.source, len(marks) - 1)] & (events.kind == Kind.REGION)
+    if not own.any():
+        return events
+    other = (events.kind == Kind.REGION) & ~own & np.isin(events.rank, np.unique(events.rank[own])) & (events.pid == UNSET)
+    return events.take(~other) if other.any() else events
+
+
+def _processor_time(events: EventTable, about: dict[str, Any]) -> list[str]:
+    """A sentence where samples add up to another processor time than the system counted."""
+    counted = float(about.get("user_s", 0.0)) + float(about.get("system_s", 0.0))
+    sampled = float(events.weight_ns[events.kind == Kind.SAMPLE].sum()) * 1e-9
+    if not sampled or counted < 1.0 or abs(sampled / counted - 1) <= LARGEST_GAP:
+        return []
+    return [f"samples add up to {sampled:.3g} s of processor time, where the system counted {counted:.3g} s"]

@@ -1,0 +1,272 @@
+"""Steps of a recorded run: when each began, and where its time went."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import IntArray
+from mlperf.core.errors import DataError
+from mlperf.core.shown import Shown
+from mlperf.traces.events.kinds import COMMUNICATION, UNSET, Kind
+from mlperf.traces.events.table import EventTable
+from mlperf.traces.timeline.decomposition import device_unions, devices_of
+from mlperf.traces.timeline.intervals import Intervals, clipped, joined, union, without
+from mlperf.traces.timeline.iterations import outliers, repeated_steps
+from mlperf.traces.timeline.windows import Windows, marked_steps
+from mlperf.traces.whole_run.recording import Recording
+from mlperf.traces.whole_run.sampled_steps import sampled_steps
+
+STEP_MARK = r"^(?:train(?:ing)?[ _]?)?(?:step|iteration|iter)\b(?:[#_ :=]*(\d+))?$"
+"""Names of marks that are a step when nothing else is asked for."""
+NS = 1e-9
+WARM_UP = 1
+"""First steps of a rank that no mean holds: caches are cold, pools are filled."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RunSteps(Shown):
+    """Steps of all ranks of a recorded run, split.
+
+    Attributes
+    ----------
+    source : str
+        The recording.
+    origin : str
+        What the steps were found by.
+    phases : tuple of str
+        Marks directly inside a step, by first appearance.
+    steps : DataFrame
+        One row a rank and step, seconds: ``rank, step, start_s, step_s, is_outlier``; the marks inside it as ``<phase>_s`` and
+        ``other_s``, which add up to ``step_s``; ``gpu_kernel_s, gpu_comm_s, gpu_exposed_comm_s, cpu_s`` (of which the first, third
+        and fourth add up to ``step_s``: SOFA, figure 5); ``busy_s``, CPU time of the rank's threads by samples, and
+        ``main_busy_s``, of the thread that marks the steps (NaN: no samples).
+    summary : DataFrame
+        One row a rank: means over its steps after the first, ``n_steps``, ``step_std_s``.
+    windows : tuple of Windows
+        By rank.
+    notes : tuple of str
+    """
+
+    source: str
+    origin: str
+    phases: tuple[str, ...]
+    steps: pd.DataFrame
+    summary: pd.DataFrame
+    windows: tuple[Windows, ...]
+    notes: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The steps."""
+        return self.steps
+
+    @property
+    def settled(self) -> pd.DataFrame:
+        """Rows of `steps` without each rank's first, where there are at least three."""
+        order = self.steps.groupby("rank").cumcount()
+        size = self.steps.groupby("rank")["step"].transform("size")
+        return self.steps[(order >= WARM_UP) | (size < WARM_UP + 2)]
+
+
+def find_steps(recording: Recording, *, marker: str | None = None, level: int | None = None) -> RunSteps:
+    """Find the steps of a recorded run, and split each.
+
+    By trust: marks named ``step`` or as ``marker`` says, a profiler's ``ProfilerStep#n``, marks or device work that repeat,
+    functions that come back in the samples.
+
+    Parameters
+    ----------
+    recording : Recording
+    marker : str, optional
+        Regular expression for marks that are a step each.
+    level : int, optional
+        Level of repetition that is a step, where none are marked.
+
+    Raises
+    ------
+    DataError
+        Nothing tells the steps; the message says what was looked at.
+    """
+    events = with_ranks(recording.events)
+    windows, notes = _windows(recording, events, marker, level)
+    rows: list[dict[str, object]] = []
+    phases: dict[str, None] = {}
+    for each in windows:
+        thread = _step_thread(events, each)
+        marks = child_marks(events, each, thread)
+        phases.update(dict.fromkeys(marks))
+        rows += _rows(events, each, marks, thread)
+    steps = pd.DataFrame(rows)
+    names = [f"{name}_s" for name in phases]
+    for name in names:
+        steps[name] = steps[name].fillna(0.0)
+    first = ["rank", "step", "start_s", "step_s", "is_outlier"]
+    steps = steps[[*first, *names, *[name for name in steps.columns if name not in first and name not in names]]]
+    found = RunSteps(str(recording.folder), windows[0].origin, tuple(phases), steps, steps, tuple(windows), tuple(notes))
+    return RunSteps(found.source, found.origin, found.phases, steps, _summary(found.settled), found.windows, found.notes)
+
+
+def with_ranks(events: EventTable) -> EventTable:
+    """The table with rank 0 on all rows where no row has a rank: a program of one process."""
+    if (events.rank != UNSET).any():
+        return events
+    return events.replace(rank=np.zeros(len(events), dtype=np.int32))
+
+
+def _windows(recording: Recording, events: EventTable, marker: str | None, level: int | None) -> tuple[list[Windows], list[str]]:
+    """Steps of every rank by the first way that tells them."""
+    ranks = np.unique(events.rank[events.rank != UNSET]).tolist()
+    if level is None:
+        for pattern in (marker,) if marker is not None else (STEP_MARK, None):
+            found = [marked_steps(events, rank, pattern, on_host=pattern is not None) for rank in ranks]
+            told = [_own_ends(events, each, pattern) for each in found if each is not None and len(each)]
+            if told:
+                return told, []
+    if marker is not None:
+        raise DataError(f"no mark fits {marker!r}", place=str(recording.folder), hint=f"Marks: {_mark_names(events)}.")
+    return _structural(recording, events, ranks, level)
+
+
+def _own_ends(events: EventTable, windows: Windows, pattern: str | None) -> Windows:
+    """Steps that end with their own mark: what a program does between two, an evaluation say, is no part of either."""
+    if pattern is None:
+        return windows
+    wanted = re.compile(pattern)
+    named = np.array([bool(wanted.search(text)) for text in events.strings] + [False], dtype=bool)
+    rows = np.flatnonzero((events.kind == Kind.REGION) & (events.rank == windows.rank) & named[events.name])
+    rows = rows[np.argsort(events.start_ns[rows], kind="stable")]
+    return Windows(windows.rank, windows.number, events.start_ns[rows], events.end_ns[rows], "marks of the program")
+
+
+def _structural(
+    recording: Recording, events: EventTable, ranks: Sequence[int], level: int | None
+) -> tuple[list[Windows], list[str]]:
+    """Steps by what repeats: marks and device work, then samples."""
+    reasons, found, notes = [], [], []
+    for rank in ranks:
+        try:
+            repeated = repeated_steps(events, rank, level)
+            found.append(repeated.windows)
+        except DataError as error:
+            reasons.append(f"marks and device of rank {rank}: {error.message}")
+            sampled = sampled_steps(events, rank)
+            if sampled is None:
+                continue
+            found.append(sampled.windows)
+            notes.append(sampled.note)
+    if not found:
+        raise DataError(
+            f"no steps found ({'; '.join(reasons) or 'no rank has events'})",
+            place=str(recording.folder),
+            hint="Mark them: \"with mlperf.traces.recording.region('step'):\", or name marks that are there with --marker REGEX.",
+        )
+    return found, notes
+
+
+def _mark_names(events: EventTable) -> str:
+    """Names of all marks, the most frequent first."""
+    rows = events.kind == Kind.REGION
+    numbers, counts = np.unique(events.name[rows], return_counts=True)
+    names = events.text(numbers[np.argsort(-counts, kind="stable")][:12])
+    return ", ".join(names) or "none"
+
+
+def _step_thread(events: EventTable, windows: Windows) -> tuple[int, int]:
+    """Process and thread that marked the steps, -1 where nobody did."""
+    rows = np.flatnonzero((events.kind == Kind.REGION) & (events.rank == windows.rank))
+    at = rows[np.isin(events.start_ns[rows], windows.start_ns)]
+    return (int(events.pid[at[0]]), int(events.tid[at[0]])) if len(at) else (UNSET, UNSET)
+
+
+def child_marks(events: EventTable, windows: Windows, thread: tuple[int, int]) -> dict[str, Intervals]:
+    """Marks of a thread directly inside its steps, by name."""
+    own = (events.kind == Kind.REGION) & (events.rank == windows.rank)
+    own &= (events.pid == thread[0]) & (events.tid == thread[1]) & (events.device == UNSET)
+    rows = np.flatnonzero(own)
+    rows = rows[np.lexsort((-events.duration_ns[rows], events.start_ns[rows]))]
+    place = np.searchsorted(windows.start_ns, events.start_ns[rows], "right") - 1
+    inside = (place >= 0) & (events.end_ns[rows] <= windows.end_ns[np.maximum(place, 0)])
+    is_step = np.isin(events.start_ns[rows], windows.start_ns) & np.isin(events.end_ns[rows], windows.end_ns)
+    rows = rows[inside & ~is_step]
+    rows = rows[_outermost(events.start_ns[rows], events.end_ns[rows])]
+    found = {}
+    for number in dict.fromkeys(events.name[rows].tolist()):
+        of_name = rows[events.name[rows] == number]
+        found[column_name(events.strings[number])] = union(events.start_ns[of_name], events.end_ns[of_name])
+    return found
+
+
+def column_name(text: str) -> str:
+    """A mark's name as the name of a column: words joined by underscores."""
+    return re.sub(r"[^0-9a-z]+", "_", text.lower()).strip("_") or "unnamed"
+
+
+def _outermost(start_ns: IntArray, end_ns: IntArray) -> np.ndarray:
+    """Of nested intervals in order of their starts, longer ones first, those inside no other."""
+    latest = np.maximum.accumulate(np.concatenate(([np.iinfo(np.int64).min], end_ns[:-1]))) if len(end_ns) else end_ns
+    return np.asarray(start_ns >= latest)
+
+
+def _rows(events: EventTable, windows: Windows, marks: dict[str, Intervals], thread: tuple[int, int]) -> list[dict[str, object]]:
+    """One row a step."""
+    kernel, comm = _device_work(events, windows.rank)
+    busy, main = _cpu_ns(events, windows, thread)
+    unusual = outliers((windows.end_ns - windows.start_ns).astype(float)) if len(windows) > 2 else np.zeros(len(windows), bool)
+    found: list[dict[str, object]] = []
+    for at in range(len(windows)):
+        start, end = int(windows.start_ns[at]), int(windows.end_ns[at])
+        inside = {f"{name}_s": clipped(each, start, end).total_ns for name, each in marks.items()}
+        own_kernel, own_comm = clipped(kernel, start, end), clipped(comm, start, end)
+        exposed = without(own_comm, own_kernel).total_ns
+        parts = {
+            **inside,
+            "other_s": end - start - sum(inside.values()),
+            "gpu_kernel_s": own_kernel.total_ns,
+            "gpu_comm_s": own_comm.total_ns,
+            "gpu_exposed_comm_s": exposed,
+            "cpu_s": end - start - own_kernel.total_ns - exposed,
+            "busy_s": busy[at],
+            "main_busy_s": main[at],
+        }
+        head = {"rank": windows.rank, "step": int(windows.number[at]), "start_s": start * NS, "step_s": (end - start) * NS}
+        found.append({**head, "is_outlier": bool(unusual[at]), **{name: value * NS for name, value in parts.items()}})
+    return found
+
+
+def _device_work(events: EventTable, rank: int) -> tuple[Intervals, Intervals]:
+    """When any device of a rank computes; when it, or the host by messages, communicates."""
+    found = [device_unions(events, rank, device) for device in devices_of(events, rank)]
+    kernel = joined(*(each["kernel"] for each in found))
+    host = (events.rank == rank) & np.isin(events.kind, [int(kind) for kind in COMMUNICATION])
+    messages = union(events.start_ns[host], events.end_ns[host])
+    return kernel, joined(messages, *(each[name] for each in found for name in ("collective", "copy")))
+
+
+def _cpu_ns(events: EventTable, windows: Windows, thread: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """CPU time by samples in each step: of the rank's process, and of the thread that marks; NaN where there are no samples."""
+    rows = np.flatnonzero(events.kind == Kind.SAMPLE)
+    rows = rows[events.pid[rows] == thread[0]] if thread[0] != UNSET else rows[events.rank[rows] == windows.rank]
+    if not len(rows):
+        nothing = np.full(len(windows), np.nan)
+        return nothing, nothing
+    place = np.searchsorted(windows.start_ns, events.start_ns[rows], "right") - 1
+    inside = (place >= 0) & (events.start_ns[rows] < windows.end_ns[np.maximum(place, 0)])
+    rows, place = rows[inside], place[inside]
+    weight = events.weight_ns[rows].astype(float)
+    on_main = events.tid[rows] == thread[1]
+    busy = np.bincount(place, weights=weight, minlength=len(windows))
+    return busy, np.bincount(place[on_main], weights=weight[on_main], minlength=len(windows))
+
+
+def _summary(steps: pd.DataFrame) -> pd.DataFrame:
+    """Means by rank."""
+    times = [name for name in steps.columns if name.endswith("_s") and name != "start_s"]
+    groups = steps.groupby("rank", sort=True)
+    found = groups[times].mean()
+    found.insert(1, "step_std_s", groups["step_s"].std())
+    found.insert(0, "n_steps", groups.size())
+    return found.reset_index()
