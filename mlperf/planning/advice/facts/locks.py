@@ -9,12 +9,14 @@ import numpy as np
 
 from mlperf.core.arrays import IntArray
 from mlperf.planning.advice.facts.input_pipeline import within_steps
-from mlperf.traces.events.kinds import UNSET, Kind
+from mlperf.traces.events.kinds import UNSET, Flag, Kind
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.steps import RunSteps
 
 LOCK_LINE = re.compile(r"\bwith\s+[\w.\[\]()]*(?:lock|mutex|semaphore|guard)\w*|\.acquire\(|lock\w*\.__enter__", re.IGNORECASE)
 """Source lines at which a thread takes a lock."""
+LIBRARY = re.compile(r"(?:^|[\\/])(?:threading|queue|selectors|socket|connection|synchronize|thread|_base)\.py:")
+"""Lines of Python's own library: who waits there waits for work or news, and holds nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +53,8 @@ def lock_facts(recording: Recording, steps: RunSteps) -> LockFacts | None:
     if not len(rows) or not lines:
         return None
     where = leaf_lines(recording, rows)
-    at_lock = np.array([bool(LOCK_LINE.search(str(lines.get(each, "")))) for each in where], dtype=bool)
+    told = {each: bool(LOCK_LINE.search(str(text))) and not LIBRARY.search(each) for each, text in lines.items()}
+    at_lock = np.array([told.get(each, False) for each in where], dtype=bool) & ((events.flags[rows] & int(Flag.WAITING)) > 0)
     if not at_lock.any():
         return None
     weight = events.weight_ns[rows].astype(float)
@@ -60,7 +63,7 @@ def lock_facts(recording: Recording, steps: RunSteps) -> LockFacts | None:
     most = int(np.argmax(np.bincount(place.reshape(-1), weights=weight[at_lock])))
     here = at_lock & (np.array(where, dtype=object).astype(str) == names[most])
     takers = np.unique(thread[here])
-    main = marking_threads(recording)
+    main = step_threads(recording, steps)
     on_main = np.isin(thread, main)
     function = events.text(events.name[rows[here][:1]])[0]
     return LockFacts(
@@ -79,9 +82,10 @@ def leaf_lines(recording: Recording, rows: IntArray) -> list[str]:
     return [f"{file}:{line}" if line != UNSET else "" for file, line in zip(files, lines, strict=True)]
 
 
-def marking_threads(recording: Recording) -> IntArray:
-    """Threads that mark anything, process and thread in one number."""
+def step_threads(recording: Recording, steps: RunSteps) -> IntArray:
+    """Threads that mark steps, process and thread in one number."""
     events = recording.events
-    rows = (events.kind == Kind.REGION) & (events.tid != UNSET)
+    starts = np.concatenate([each.start_ns for each in steps.windows])
+    rows = (events.kind == Kind.REGION) & (events.tid != UNSET) & np.isin(events.start_ns, starts)
     found: IntArray = np.unique(events.pid[rows].astype(np.int64) * (1 << 32) + events.tid[rows])
     return found

@@ -10,7 +10,7 @@ import numpy as np
 from mlperf.core.errors import MlperfError
 from mlperf.features.code.counts import FunctionCounts, Tally
 from mlperf.planning.advice.facts.input_pipeline import within_steps
-from mlperf.planning.advice.facts.locks import marking_threads
+from mlperf.planning.advice.facts.locks import step_threads
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.steps import RunSteps
@@ -34,7 +34,7 @@ class LoopFacts:
     other_share : float
         Of the CPU time of the other threads.
     used_bits : int
-        Widest vectors of packed arithmetic in its innermost loops; 0: none.
+        Widest vectors of packed arithmetic anywhere in it; 0: none.
     offered_bits : int
         What the processor has; 0: unknown.
     scalar_share : float
@@ -66,7 +66,7 @@ def loop_facts(recording: Recording, steps: RunSteps, least_share: float) -> tup
         return ()
     thread = events.pid[rows].astype(np.int64) * (1 << 32) + events.tid[rows]
     weight = events.weight_ns[rows].astype(float)
-    main = np.isin(thread, marking_threads(recording))
+    main = np.isin(thread, step_threads(recording, steps))
     pairs, place = np.unique(
         np.stack((events.name[rows], events.name2[rows]), axis=1).astype(np.int64), axis=0, return_inverse=True
     )
@@ -81,7 +81,9 @@ def loop_facts(recording: Recording, steps: RunSteps, least_share: float) -> tup
         function, file = (events.text(np.array([each]))[0] for each in pairs[number].tolist())
         counts, why = _counted(Path(file), function)
         tally = None if counts is None else counts.inner or counts.total
-        used, scalar, bits = (0, 0.0, 0) if tally is None else (tally.vector_bits, scalar_share(tally), element_bits(tally))
+        # A compiler keeps a scalar copy of a loop for arrays that overlap: packed arithmetic anywhere tells that it found the loop.
+        used = 0 if counts is None else counts.total.vector_bits
+        scalar, bits = (0.0, 0) if tally is None else (scalar_share(tally), element_bits(tally))
         found.append(LoopFacts(function, file, shares[0], shares[1], shares[2], used, offered, scalar, bits, why))
     return tuple(found)
 
