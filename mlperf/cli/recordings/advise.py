@@ -8,6 +8,7 @@ import click
 
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import OLD_FILE
 from mlperf.cli.recordings.steps import level_option, marker_option, recording_argument
 
 
@@ -24,12 +25,15 @@ a hint that follows from another one stands behind it.
 @recording_argument
 @marker_option
 @level_option
+@click.option("--links", "links_file", type=OLD_FILE, help="Links between devices: nvidia-smi topo -m, or a table.")
 @output_options
-def advise(recording: Path, marker: str | None, level: int | None, show: Show) -> None:
+def advise(recording: Path, marker: str | None, level: int | None, links_file: Path | None, show: Show) -> None:
     """Say what holds the steps of a recorded run back, and what a change would bring."""
     from mlperf.cli.recordings.given import read_given
     from mlperf.planning.advice.advise import advise as give_advice
+    from mlperf.traces.links.topology import read_links
     from mlperf.traces.whole_run.steps import find_steps
 
     given = read_given(recording)
-    show(give_advice(given, find_steps(given, marker=marker, level=level)))
+    links = None if links_file is None else read_links(links_file)
+    show(give_advice(given, find_steps(given, marker=marker, level=level), links=links))

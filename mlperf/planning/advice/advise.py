@@ -15,10 +15,12 @@ from mlperf.planning.advice.facts.loops import loop_facts
 from mlperf.planning.advice.facts.memory import memory_facts
 from mlperf.planning.advice.facts.pauses import pause_facts
 from mlperf.planning.advice.facts.ranks import rank_facts
+from mlperf.planning.advice.facts.rings import ring_facts
 from mlperf.planning.advice.findings import INCONCLUSIVE, NAMED, Finding
-from mlperf.planning.advice.rules import input_rule, lock_rule, loop_rule, memory_rule, pause_rule, rank_rule
+from mlperf.planning.advice.rules import input_rule, lock_rule, loop_rule, memory_rule, pause_rule, rank_rule, ring_rule
 from mlperf.planning.advice.sentences import seen, to_do
 from mlperf.planning.advice.thresholds import Thresholds
+from mlperf.traces.links.topology import Links
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.steps import RunSteps, find_steps
 
@@ -72,7 +74,9 @@ class Advice(Shown):
         return self.hints
 
 
-def advise(recording: Recording, steps: RunSteps | None = None, limits: Thresholds | None = None) -> Advice:
+def advise(
+    recording: Recording, steps: RunSteps | None = None, limits: Thresholds | None = None, *, links: Links | None = None
+) -> Advice:
     """Say what to change, and what it would bring.
 
     Parameters
@@ -81,6 +85,8 @@ def advise(recording: Recording, steps: RunSteps | None = None, limits: Threshol
     steps : RunSteps, optional
         Its steps; found where they are not given.
     limits : Thresholds, optional
+    links : Links, optional
+        Of the machine, for the ring.
 
     Raises
     ------
@@ -97,6 +103,7 @@ def advise(recording: Recording, steps: RunSteps | None = None, limits: Threshol
     memory = memory_facts(recording, steps)
     loops = loop_facts(recording, steps, limits.in_one_loop)
     pauses = pause_facts(recording, steps)
+    rings = ring_facts(recording, steps, links)
     found = [
         input_rule(waits, limits),
         rank_rule(ranks, limits),
@@ -104,6 +111,7 @@ def advise(recording: Recording, steps: RunSteps | None = None, limits: Threshol
         *(memory_rule(each, limits) for each in memory),
         *(loop_rule(each, waits, step_s, limits) for each in loops),
         pause_rule(pauses, limits),
+        ring_rule(rings, limits),
     ]
     looked = {
         "input": _found("no mark names it", waits),
@@ -112,6 +120,7 @@ def advise(recording: Recording, steps: RunSteps | None = None, limits: Threshol
         "memory": _found("no mark carries bytes", memory),
         "vector instructions": _found("no samples of compiled functions", loops),
         "pauses": "looked at",
+        "ring": _found("devices exchange over none", rings),
     }
     ordered = in_order([each for each in found if each is not None], limits)
     return Advice(

@@ -12,6 +12,7 @@ from mlperf.planning.advice.facts.loops import LoopFacts
 from mlperf.planning.advice.facts.memory import MemoryFacts
 from mlperf.planning.advice.facts.pauses import PauseFacts
 from mlperf.planning.advice.facts.ranks import RankFacts
+from mlperf.planning.advice.facts.rings import RingFacts
 from mlperf.planning.advice.findings import (
     BAD_STEPS,
     INCONCLUSIVE,
@@ -20,6 +21,7 @@ from mlperf.planning.advice.findings import (
     MEMORY,
     NAMED,
     PAUSE,
+    RING,
     ROTATING_RANK,
     SCALAR,
     SLOW_RANK,
@@ -152,6 +154,33 @@ def _sped_up(facts: LoopFacts, waits: InputFacts | None, step_s: np.ndarray, spe
     # Makers that a step waits for are busy all the time: a batch takes them a step.
     made = waits.step_s * facts.other_share * kept
     return np.asarray(np.minimum(waits.load_s, made))
+
+
+def ring_rule(facts: RingFacts | None, limits: Thresholds) -> Finding | None:
+    """The ring goes through the host, or over links that a better ring would not use."""
+    if facts is None:
+        return None
+    rings = facts.rings
+    faster = rings.best_bytes_per_s if np.isfinite(rings.best_bytes_per_s) else facts.direct_bytes_per_s
+    saved = 1 - rings.used_bytes_per_s / faster if faster > 0 else float("nan")
+    if not saved >= limits.least_gain or not (rings.detours or rings.best):
+        return None
+    told: dict[str, float | int | str] = {
+        "used": " ".join(rings.used),
+        "detours": ", ".join(rings.detours),
+        "best": " ".join(rings.best),
+        "order": rings.order,
+        "allreduce_saved_share": saved,
+        "used_bytes_per_s": rings.used_bytes_per_s,
+    }
+    gain = None
+    if np.isfinite(facts.step_s).all():
+        least = np.zeros(len(facts.step_s)) if not rings.best else facts.comm_s * saved
+        gain = gain_of(facts.step_s, facts.comm_s * saved, least=least, naive_s=facts.comm_s)
+    if not rings.best:
+        why = "links that carried nothing are not known; --links tells whether a ring without the host exists"
+        return Finding(RING, INCONCLUSIVE, rings.weakest, gain, told, why=why)
+    return Finding(RING, NAMED, rings.weakest, gain, told)
 
 
 def pause_rule(facts: PauseFacts, limits: Thresholds) -> Finding | None:

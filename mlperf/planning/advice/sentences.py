@@ -87,7 +87,10 @@ _SEEN: Mapping[str, Callable[[Finding], str]] = MappingProxyType(
             f"{_number(found, 'element_bits')} bits at a time, the processor has vectors of {_number(found, 'offered_bits')} bits"
         ),
         PAUSE: _pause_seen,
-        RING: lambda found: f"the ring in use is {found.evidence.get('used', '?')}; its weakest link is {found.subject}",
+        RING: lambda found: (
+            f"the ring in use is {found.evidence.get('used', '?')}; its weakest link is {found.subject}; an all-reduce over the "
+            f"better ring takes {_share(found, 'allreduce_saved_share')} less"
+        ),
     }
 )
 _TO_DO: Mapping[str, Callable[[Finding], str]] = MappingProxyType(

@@ -328,6 +328,18 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.recordings.advice:advice_sections", answer="mlperf.report.recordings.advice:advice_answer"
             )
         },
+        "record matrix": {
+            "mlperf.traces.links.matrix:CommMatrix": View(
+                "mlperf.report.recordings.links:matrix_sections",
+                "mlperf.report.recordings.links:matrix_figure",
+                answer="mlperf.report.recordings.links:matrix_answer",
+            )
+        },
+        "record ring": {
+            "mlperf.traces.links.rings:Rings": View(
+                "mlperf.report.recordings.links:ring_sections", answer="mlperf.report.recordings.links:ring_answer"
+            )
+        },
         "accuracy": {
             "mlperf.studies.open_data.scoring.result:OpenAccuracy": View(
                 "mlperf.report.pages.open_data:accuracy_sections", answer="mlperf.report.pages.model_answers:accuracy_answer"

@@ -96,7 +96,7 @@ def find_steps(recording: Recording, *, marker: str | None = None, level: int | 
     rows: list[dict[str, object]] = []
     phases: dict[str, None] = {}
     for each in windows:
-        thread = _step_thread(events, each)
+        thread = step_thread(events, each)
         marks = child_marks(events, each, thread)
         phases.update(dict.fromkeys(marks))
         rows += _rows(events, each, marks, thread)
@@ -175,7 +175,7 @@ def _mark_names(events: EventTable) -> str:
     return ", ".join(names) or "none"
 
 
-def _step_thread(events: EventTable, windows: Windows) -> tuple[int, int]:
+def step_thread(events: EventTable, windows: Windows) -> tuple[int, int]:
     """Process and thread that marked the steps, -1 where nobody did."""
     rows = np.flatnonzero((events.kind == Kind.REGION) & (events.rank == windows.rank))
     at = rows[np.isin(events.start_ns[rows], windows.start_ns)]

@@ -1,0 +1,65 @@
+"""``mlperf record matrix`` and ``ring``: traffic between ranks or devices, and rings through them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mlperf.cli.framework.options import output_options, plot_option
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import OLD_FILE
+
+if TYPE_CHECKING:
+    from mlperf.traces.links.matrix import CommMatrix
+
+TABLES = (".csv", ".txt", ".tsv")
+
+given_argument = click.argument("given", metavar="DIR|FILE", type=click.Path(path_type=Path))
+
+
+def traffic_of(path: Path) -> CommMatrix:
+    """The matrix in a table, or of the events of a recording or trace."""
+    if path.suffix.lower() in TABLES and path.is_file():
+        from mlperf.traces.links.matrix_file import read_matrix
+
+        return read_matrix(path)
+    from mlperf.cli.recordings.given import read_given
+    from mlperf.traces.links.matrix import matrix_of_events
+
+    return matrix_of_events(read_given(path).events)
+
+
+@click.command(epilog="Example: mlperf record matrix run --plot matrix.svg")
+@given_argument
+@plot_option
+@output_options
+def matrix(given: Path, show: Show) -> None:
+    """Show bytes, time and bandwidth between ranks, devices or addresses; of a recording, a trace, or a table of numbers."""
+    show(traffic_of(given))
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  mlperf record ring traffic.txt --links topology.txt
+  mlperf record ring topology.txt --only-links
+
+topology.txt is what "nvidia-smi topo -m" prints, or a table of bandwidths in bytes a second.
+"""
+)
+@given_argument
+@click.option("--links", "links_file", type=OLD_FILE, help="Links between the devices: nvidia-smi topo -m, or a table.")
+@click.option("--only-links", is_flag=True, help="The file given is links, no traffic.")
+@click.option("--size-bytes", type=click.FloatRange(min=0), help="What is summed over the devices.")
+@output_options
+def ring(given: Path, links_file: Path | None, only_links: bool, size_bytes: float | None, show: Show) -> None:
+    """Name the ring that a run used, its weakest link, and the best ring that the links allow."""
+    from mlperf.traces.links.rings import compare_rings
+    from mlperf.traces.links.topology import read_links
+
+    if only_links:
+        show(compare_rings(None, read_links(given), size_bytes))
+        return
+    show(compare_rings(traffic_of(given), None if links_file is None else read_links(links_file), size_bytes))

@@ -1,0 +1,171 @@
+"""Who sends how much to whom: bytes, seconds, messages, bandwidth; rows send."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.shown import Shown
+from mlperf.traces.events.kinds import HOST, UNSET, Kind
+from mlperf.traces.events.table import EventTable
+from mlperf.traces.timeline.intervals import union
+
+NS = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CommMatrix(Shown):
+    """Traffic between places.
+
+    Attributes
+    ----------
+    source : str
+    places : tuple of str
+        Ranks, devices, the host, or addresses.
+    comm_matrix_bytes : array, shape (n_places, n_places)
+        Bytes from the place of the row to that of the column.
+    seconds : array, shape (n_places, n_places)
+        Time in which anything of a pair was under way; NaN where that is not known.
+    messages : array of int64, shape (n_places, n_places)
+    notes : tuple of str
+    """
+
+    source: str
+    places: tuple[str, ...]
+    comm_matrix_bytes: FloatArray
+    seconds: FloatArray
+    messages: IntArray
+    notes: tuple[str, ...] = ()
+
+    @property
+    def bytes_per_s(self) -> FloatArray:
+        """Bandwidth of each pair; NaN where nothing was sent or its time is not known."""
+        known = (self.comm_matrix_bytes > 0) & (self.seconds > 0)
+        found = np.full(self.seconds.shape, np.nan)
+        found[known] = self.comm_matrix_bytes[known] / self.seconds[known]
+        return found
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a pair that sent anything: ``sender, receiver, size_bytes, time_s, messages, bytes_per_s``."""
+        rows, columns = np.nonzero(self.comm_matrix_bytes)
+        return pd.DataFrame(
+            {
+                "sender": [self.places[row] for row in rows],
+                "receiver": [self.places[column] for column in columns],
+                "size_bytes": self.comm_matrix_bytes[rows, columns],
+                "time_s": self.seconds[rows, columns],
+                "messages": self.messages[rows, columns],
+                "bytes_per_s": self.bytes_per_s[rows, columns],
+            }
+        )
+
+
+def matrix_of_events(events: EventTable) -> CommMatrix:
+    """Traffic of a run: matched messages between ranks, copies between devices and host, packets between addresses.
+
+    Notes
+    -----
+    A message's time is from the start of its send to the end of its receipt; overlapping transfers of a pair count once. Collective
+    operations are left out: what they send to whom depends on the library's algorithm, which a trace does not tell.
+    """
+    names, senders, receivers, start, end, size, notes = [], [], [], [], [], [], []
+    for found in (_messages(events), _copies(events), _packets(events)):
+        names.append(found[0])
+        senders += found[1]
+        receivers += found[2]
+        start.append(found[3])
+        end.append(found[4])
+        size.append(found[5])
+    n_collectives = int((events.kind == Kind.COLL).sum())
+    if n_collectives:
+        notes.append(f"{n_collectives} collective operations are left out: the trace does not tell their algorithm")
+    places = tuple(dict.fromkeys(sorted((*senders, *receivers), key=_place_order)))
+    return _matrix(
+        ", ".join(events.sources[:3]),
+        places,
+        (senders, receivers),
+        (np.concatenate(start), np.concatenate(end)),
+        np.concatenate(size),
+        tuple(notes),
+    )
+
+
+Found = tuple[str, list[str], list[str], IntArray, IntArray, IntArray]
+
+
+def _messages(events: EventTable) -> Found:
+    """Matched sends."""
+    rows = np.flatnonzero(np.isin(events.kind, (Kind.SEND, Kind.ISEND)) & (events.match != UNSET))
+    partner = events.match[rows]
+    senders = [f"rank {rank}" for rank in events.rank[rows].tolist()]
+    receivers = [f"rank {rank}" for rank in events.rank[partner].tolist()]
+    end = np.maximum(events.end_ns[partner], events.start_ns[rows])
+    return "messages", senders, receivers, events.start_ns[rows], end, events.size_bytes[rows]
+
+
+def _copies(events: EventTable) -> Found:
+    """Copies with a direction in their names, between a device and the host or a peer."""
+    rows = np.flatnonzero((events.kind == Kind.MEMCPY) & (events.size_bytes > 0))
+    texts = events.text(events.name[rows])
+    device = [_device(each) for each in events.device[rows].tolist()]
+    peer = [_device(each) for each in events.peer[rows].tolist()]
+    senders, receivers, kept = [], [], []
+    for place, (text, own, other) in enumerate(zip(texts, device, peer, strict=True)):
+        if "HtoD" in text or "HostToDevice" in text:
+            pair = ("HOST", own)
+        elif "DtoH" in text or "DeviceToHost" in text:
+            pair = (own, "HOST")
+        elif other != _device(UNSET) and other != own:
+            pair = (own, other)
+        else:
+            continue
+        senders.append(pair[0])
+        receivers.append(pair[1])
+        kept.append(place)
+    rows = rows[np.array(kept, dtype=np.int64)]
+    return "copies", senders, receivers, events.start_ns[rows], events.end_ns[rows], events.size_bytes[rows]
+
+
+def _device(number: int) -> str:
+    """A device's name."""
+    return "HOST" if number == HOST else f"GPU{number}" if number != UNSET else "GPU?"
+
+
+def _packets(events: EventTable) -> Found:
+    """Packets between addresses, ports left out; a packet's time is what its row says, 0 where nobody measured it."""
+    rows = np.flatnonzero((events.kind == Kind.PACKET) & (events.site != UNSET) & (events.name2 != UNSET))
+    senders = [text.rpartition(":")[0] or text for text in events.text(events.site[rows])]
+    receivers = [text.rpartition(":")[0] or text for text in events.text(events.name2[rows])]
+    return "packets", senders, receivers, events.start_ns[rows], events.end_ns[rows], events.size_bytes[rows]
+
+
+def _place_order(name: str) -> tuple[bool, str, int, str]:
+    """The host first, then by word and number."""
+    word = name.rstrip("0123456789")
+    digits = name[len(word) :]
+    return (name != "HOST", word, int(digits) if digits and len(digits) < 10 else -1, name)
+
+
+def _matrix(
+    source: str,
+    places: tuple[str, ...],
+    ends: tuple[Sequence[str], Sequence[str]],
+    times: tuple[IntArray, IntArray],
+    size: IntArray,
+    notes: tuple[str, ...],
+) -> CommMatrix:
+    """Sums by pair."""
+    n = len(places)
+    number = {name: place for place, name in enumerate(places)}
+    pair = np.array([number[one] * n + number[other] for one, other in zip(*ends, strict=True)], dtype=np.int64)
+    total = np.bincount(pair, weights=size.astype(float), minlength=n * n).reshape(n, n).astype(float)
+    messages: IntArray = np.bincount(pair, minlength=n * n).reshape(n, n).astype(np.int64)
+    seconds = np.zeros(n * n)
+    order = np.argsort(pair, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(pair[order])) + 1) if len(order) else []:
+        seconds[pair[rows[0]]] = union(times[0][rows], times[1][rows]).total_ns * NS
+    return CommMatrix(source, places, total, seconds.reshape(n, n), messages, notes)

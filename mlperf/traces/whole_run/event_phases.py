@@ -1,0 +1,48 @@
+"""In which phase of a step each event of a recorded run began."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlperf.traces.events.kinds import UNSET
+from mlperf.traces.events.table import EventTable
+from mlperf.traces.timeline.flames import Groups
+from mlperf.traces.timeline.intervals import Intervals
+from mlperf.traces.whole_run.steps import RunSteps, child_marks, step_thread, with_ranks
+
+OTHER = "other"
+OUTSIDE = "outside of steps"
+
+
+def event_phases(events: EventTable, steps: RunSteps) -> Groups:
+    """The mark of the step's thread that was open when an event began; ``other`` between marks, ``outside of steps`` elsewhere.
+
+    Parameters
+    ----------
+    events : EventTable
+        Of the recording that the steps were found in. Events of a process whose rank is not known, and of devices, take the time of
+        the lowest rank.
+    steps : RunSteps
+    """
+    names = (*steps.phases, OTHER, OUTSIDE)
+    found = np.full(len(events), len(names) - 1, dtype=np.int32)
+    ranked = with_ranks(events)
+    for windows in reversed(steps.windows):
+        own = (ranked.rank == windows.rank) | (ranked.rank == UNSET)
+        rows = np.flatnonzero(own)
+        # A sample stands for the time before it.
+        time = ranked.start_ns[rows] - ranked.weight_ns[rows] // 2
+        found[rows] = len(names) - 1
+        found[rows[_inside(time, Intervals(windows.start_ns, windows.end_ns))]] = len(names) - 2
+        for name, marked in child_marks(ranked, windows, step_thread(ranked, windows)).items():
+            inside = _inside(time, marked) & (found[rows] == len(names) - 2)
+            found[rows[inside]] = names.index(name)
+    return Groups(names, found)
+
+
+def _inside(time: np.ndarray, intervals: Intervals) -> np.ndarray:
+    """Which moments lie in disjoint intervals."""
+    if not len(intervals.start_ns):
+        return np.zeros(len(time), dtype=bool)
+    place = np.searchsorted(intervals.start_ns, time, "right") - 1
+    return np.asarray((place >= 0) & (time < intervals.end_ns[np.maximum(place, 0)]))
