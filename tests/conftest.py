@@ -19,7 +19,15 @@ from mlperf.datasets import bundled_path, read_campaign, write_table
 if TYPE_CHECKING:
     from made_once import Once
 
-pytest_plugins = ("calibrated_machines", "judged_runs", "made_once", "recorded_run", "simulated_campaigns", "writing_commands")
+pytest_plugins = (
+    "calibrated_machines",
+    "judged_runs",
+    "made_once",
+    "made_recordings",
+    "recorded_run",
+    "simulated_campaigns",
+    "writing_commands",
+)
 """Fixtures of several rooms, in tests/plugins."""
 
 REFERENCE = Path(__file__).parent / "reference"

@@ -95,6 +95,8 @@ def half_width(values: FloatArray) -> float:
     if spread == 0:
         return 0.0
     centred = values - values.mean()
-    r = float(np.clip((centred[1:] * centred[:-1]).sum() / (centred**2).sum(), 0.0, 0.9))
+    # The autocorrelation of few values about their own mean comes out too small (Kendall, 1954).
+    raw = float((centred[1:] * centred[:-1]).sum() / (centred**2).sum())
+    r = float(np.clip(raw + (1 + 4 * raw) / n, 0.0, 0.9))
     effective = max(2.0, n * (1 - r) / (1 + r))
     return float(t.ppf(0.5 + COVERAGE / 2, effective - 1)) * spread / float(np.sqrt(effective))

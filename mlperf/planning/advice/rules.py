@@ -81,7 +81,9 @@ def rank_rule(facts: RankFacts | None, limits: Thresholds) -> Finding | None:
     if cause is None:
         return Finding(SLOW_RANK, INCONCLUSIVE, "ranks", gain, told, why="too few steps to tell who is late")
     subject = f"rank {facts.ranks[who.leader]}" if cause == SLOW_RANK else "ranks"
-    return judged(cause, subject, gain, limits, len(saved), **told)
+    found = judged(cause, subject, gain, limits, len(saved), **told)
+    # What holds up one rank for a step holds up all of them.
+    return _with_consequences(found, (PAUSE,)) if found is not None and cause == BAD_STEPS else found
 
 
 def lock_rule(facts: LockFacts | None, waits: InputFacts | None, step_s: np.ndarray, limits: Thresholds) -> Finding | None:

@@ -73,7 +73,8 @@ def matrix_figure(found: CommMatrix) -> Figure:
         for number, (cells, unit) in enumerate(shown, 1):
             axes = figure.add_subplot(1, len(shown), number)
             masked = np.ma.masked_where(~(cells > 0), cells)
-            image = axes.imshow(masked, norm=LogNorm() if masked.count() and masked.min() < masked.max() else None, cmap="viridis")
+            wide = unit == "MB" and masked.count() and masked.min() < masked.max()
+            image = axes.imshow(masked, norm=LogNorm() if wide else None, cmap="viridis")
             axes.set_xticks(range(len(found.places)), found.places, rotation=90)
             axes.set_yticks(range(len(found.places)), found.places)
             axes.set(xlabel="receiver", ylabel="sender", title=f"traffic ({unit})" if unit == "MB" else f"bandwidth ({unit})")

@@ -328,6 +328,13 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.recordings.advice:advice_sections", answer="mlperf.report.recordings.advice:advice_answer"
             )
         },
+        "record swarms": {
+            "mlperf.traces.swarms.swarms:Swarms": View(
+                "mlperf.report.recordings.swarms:swarms_sections",
+                "mlperf.report.recordings.swarms:swarms_figure",
+                answer="mlperf.report.recordings.swarms:swarms_answer",
+            )
+        },
         "record matrix": {
             "mlperf.traces.links.matrix:CommMatrix": View(
                 "mlperf.report.recordings.links:matrix_sections",

@@ -59,7 +59,10 @@ class Child:
 
     def wait(self, limit_s: float = END_S) -> float:
         """Wait for its end, which is forced after that time; returns its CPU seconds."""
-        if self._process is None or self._process.returncode is not None:
+        if self._process is None:
+            return 0.0
+        if self._process.returncode is not None:
+            self.exit_code = self._process.returncode
             return 0.0
         until = time.monotonic() + limit_s
         while True:

@@ -70,7 +70,8 @@ class PerfSamples:
 
     def read(self, folder: Path) -> Read:
         """SAMPLE rows."""
-        return Read(read_perf_script(folder / TEXT)) if (folder / TEXT).is_file() else Read()
+        text = folder / TEXT
+        return Read(read_perf_script(text)) if text.is_file() and text.stat().st_size else Read()
 
 
 def _words(data: Path) -> list[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from mlperf.traces.recording.torch_profile import VARIABLE
 from mlperf.traces.sources.source import OK, Probe, Read
-
-VARIABLE = "MLPERF_TORCH_TRACES"
 
 
 class TorchFiles:

@@ -8,13 +8,13 @@ from mlperf.traces.events.kinds import UNSET
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.timeline.flames import Groups
 from mlperf.traces.timeline.intervals import Intervals
-from mlperf.traces.whole_run.steps import RunSteps, child_marks, step_thread, with_ranks
+from mlperf.traces.whole_run.steps import STEP_MARK, RunSteps, child_marks, step_thread, with_ranks
 
 OTHER = "other"
 OUTSIDE = "outside of steps"
 
 
-def event_phases(events: EventTable, steps: RunSteps) -> Groups:
+def event_phases(events: EventTable, steps: RunSteps, marker: str | None = None) -> Groups:
     """The mark of the step's thread that was open when an event began; ``other`` between marks, ``outside of steps`` elsewhere.
 
     Parameters
@@ -23,6 +23,8 @@ def event_phases(events: EventTable, steps: RunSteps) -> Groups:
         Of the recording that the steps were found in. Events of a process whose rank is not known, and of devices, take the time of
         the lowest rank.
     steps : RunSteps
+    marker : str, optional
+        What the steps were found by.
     """
     names = (*steps.phases, OTHER, OUTSIDE)
     found = np.full(len(events), len(names) - 1, dtype=np.int32)
@@ -34,7 +36,8 @@ def event_phases(events: EventTable, steps: RunSteps) -> Groups:
         time = ranked.start_ns[rows] - ranked.weight_ns[rows] // 2
         found[rows] = len(names) - 1
         found[rows[_inside(time, Intervals(windows.start_ns, windows.end_ns))]] = len(names) - 2
-        for name, marked in child_marks(ranked, windows, step_thread(ranked, windows)).items():
+        marks = child_marks(ranked, windows, step_thread(ranked, windows), marker or STEP_MARK)
+        for name, marked in marks.items():
             inside = _inside(time, marked) & (found[rows] == len(names) - 2)
             found[rows[inside]] = names.index(name)
     return Groups(names, found)

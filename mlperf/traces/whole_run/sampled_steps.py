@@ -15,6 +15,8 @@ MOST_FUNCTIONS = 64
 LEAST_SHARE = 0.02
 """A function with less of the time than this says nothing about steps."""
 LEAST_TIMES = 4
+LEAST_INSIDE = 0.4
+"""Steps take at least this share of the recorded time."""
 PRESENT = 0.75
 """A function belongs to a step if it is in this share of the steps."""
 MOST_SPREAD = 0.35
@@ -78,12 +80,14 @@ def sampled_steps(events: EventTable, rank: int) -> SampledSteps | None:
         onsets = _onsets(present[:, number], time, resolution)
         if len(onsets) < LEAST_TIMES or _spread(np.diff(onsets)) > MOST_SPREAD:
             continue
-        score = (round(_cover(present, time, onsets), 2), len(onsets), -number)
-        if best is None or score > best:
+        explained, inside = _cover(present, time, onsets)
+        score = (round(explained * inside, 2), len(onsets), -number)
+        if explained >= PRESENT and inside >= LEAST_INSIDE and (best is None or score > best):
             best, chosen = score, onsets
-    if best is None or best[0] < PRESENT:
+    if best is None:
         return None
-    windows = Windows(rank, np.arange(len(chosen) - 1), chosen[:-1], chosen[1:], "functions that come back in the samples")
+    bounds = _closed(present, time, chosen, resolution)
+    windows = Windows(rank, np.arange(len(bounds) - 1), bounds[:-1], bounds[1:], "functions that come back in the samples")
     return SampledSteps(windows, names[-best[2]], best[0], resolution)
 
 
@@ -132,14 +136,33 @@ def _spread(lengths: IntArray) -> float:
     return float(np.median(np.abs(lengths - middle))) / middle if middle > 0 else np.inf
 
 
-def _cover(present: np.ndarray, time: IntArray, onsets: IntArray) -> float:
-    """Share of the steps' samples that have a function which is in most steps, among those that come and go."""
+def _cover(present: np.ndarray, time: IntArray, onsets: IntArray) -> tuple[float, float]:
+    """Share of the steps' samples that have a function of most steps, among those that come and go; and the steps' share of all."""
     step = np.searchsorted(onsets, time, "right") - 1
     inside = (step >= 0) & (step < len(onsets) - 1)
-    held = np.zeros((len(onsets) - 1, present.shape[1]), dtype=bool)
-    where = np.nonzero(present[inside])
-    held[step[inside][where[0]], where[1]] = True
-    usual: FloatArray = held.mean(axis=0)
     rows = present[inside]
     known = rows.any(axis=1)
-    return float(rows[:, usual >= PRESENT].any(axis=1).sum() / max(int(known.sum()), 1)) * float(inside.mean())
+    usual = _usual(present, step, inside, len(onsets) - 1)
+    return float(rows[:, usual].any(axis=1).sum() / max(int(known.sum()), 1)), float(inside.mean())
+
+
+def _usual(present: np.ndarray, step: IntArray, inside: np.ndarray, n_steps: int) -> np.ndarray:
+    """Which functions are in most steps."""
+    held = np.zeros((n_steps, present.shape[1]), dtype=bool)
+    where = np.nonzero(present[inside])
+    held[step[inside][where[0]], where[1]] = True
+    share: FloatArray = held.mean(axis=0)
+    return np.asarray(share >= PRESENT)
+
+
+def _closed(present: np.ndarray, time: IntArray, onsets: IntArray, resolution: int) -> IntArray:
+    """Bounds of the steps: the last onset opens one too where what steps do goes on for about as long as a step."""
+    step = np.searchsorted(onsets, time, "right") - 1
+    usual = _usual(present, step, (step >= 0) & (step < len(onsets) - 1), len(onsets) - 1)
+    after = np.flatnonzero(time >= onsets[-1])
+    going_on = present[after][:, usual].any(axis=1)
+    stops = np.flatnonzero(~going_on)
+    last = int(time[after[stops[0] - 1]] if len(stops) and stops[0] else time[after[-1]]) + resolution
+    middle = float(np.median(np.diff(onsets)))
+    long_enough = abs((last - onsets[-1]) / middle - 1) <= MOST_SPREAD
+    return np.append(onsets, last) if long_enough else onsets

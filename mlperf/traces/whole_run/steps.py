@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import IntArray
+from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.traces.events.kinds import COMMUNICATION, UNSET, Kind
@@ -97,7 +97,7 @@ def find_steps(recording: Recording, *, marker: str | None = None, level: int | 
     phases: dict[str, None] = {}
     for each in windows:
         thread = step_thread(events, each)
-        marks = child_marks(events, each, thread)
+        marks = child_marks(events, each, thread, marker or STEP_MARK)
         phases.update(dict.fromkeys(marks))
         rows += _rows(events, each, marks, thread)
     steps = pd.DataFrame(rows)
@@ -135,11 +135,15 @@ def _own_ends(events: EventTable, windows: Windows, pattern: str | None) -> Wind
     """Steps that end with their own mark: what a program does between two, an evaluation say, is no part of either."""
     if pattern is None:
         return windows
-    wanted = re.compile(pattern)
-    named = np.array([bool(wanted.search(text)) for text in events.strings] + [False], dtype=bool)
-    rows = np.flatnonzero((events.kind == Kind.REGION) & (events.rank == windows.rank) & named[events.name])
+    rows = np.flatnonzero((events.kind == Kind.REGION) & (events.rank == windows.rank) & _named(events, pattern)[events.name])
     rows = rows[np.argsort(events.start_ns[rows], kind="stable")]
     return Windows(windows.rank, windows.number, events.start_ns[rows], events.end_ns[rows], "marks of the program")
+
+
+def _named(events: EventTable, pattern: str) -> BoolArray:
+    """Which strings fit, shape (n_strings + 1,); the last answers for -1."""
+    wanted = re.compile(pattern)
+    return np.array([bool(wanted.search(text)) for text in events.strings] + [False], dtype=bool)
 
 
 def _structural(
@@ -182,15 +186,15 @@ def step_thread(events: EventTable, windows: Windows) -> tuple[int, int]:
     return (int(events.pid[at[0]]), int(events.tid[at[0]])) if len(at) else (UNSET, UNSET)
 
 
-def child_marks(events: EventTable, windows: Windows, thread: tuple[int, int]) -> dict[str, Intervals]:
-    """Marks of a thread directly inside its steps, by name."""
+def child_marks(events: EventTable, windows: Windows, thread: tuple[int, int], marker: str) -> dict[str, Intervals]:
+    """Marks of a thread directly inside its steps, by name; ``marker`` tells the steps' own from one that fills a step."""
     own = (events.kind == Kind.REGION) & (events.rank == windows.rank)
     own &= (events.pid == thread[0]) & (events.tid == thread[1]) & (events.device == UNSET)
     rows = np.flatnonzero(own)
     rows = rows[np.lexsort((-events.duration_ns[rows], events.start_ns[rows]))]
     place = np.searchsorted(windows.start_ns, events.start_ns[rows], "right") - 1
     inside = (place >= 0) & (events.end_ns[rows] <= windows.end_ns[np.maximum(place, 0)])
-    is_step = np.isin(events.start_ns[rows], windows.start_ns) & np.isin(events.end_ns[rows], windows.end_ns)
+    is_step = _named(events, marker)[events.name[rows]] & np.isin(events.start_ns[rows], windows.start_ns)
     rows = rows[inside & ~is_step]
     rows = rows[_outermost(events.start_ns[rows], events.end_ns[rows])]
     found = {}

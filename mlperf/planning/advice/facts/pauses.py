@@ -24,7 +24,7 @@ class PauseFacts:
     ----------
     step_s : array, shape (n_steps,)
     collected_s : array, shape (n_steps,)
-        Of each step, time in garbage collections on any thread of its rank (they hold the interpreter's lock).
+        Of each step, time in garbage collections on any thread of a rank (they hold the interpreter's lock), mean over ranks.
     long_steps : int
         Steps beyond the median by five median deviations and by a tenth.
     excess_s : array, shape (n_steps,)
@@ -42,8 +42,10 @@ class PauseFacts:
 
 def pause_facts(recording: Recording, steps: RunSteps) -> PauseFacts:
     """Look at collections and long steps."""
-    table = steps.settled
-    step = table["step_s"].to_numpy(float)
+    table = steps.settled.assign(collected_s=_collected(recording, steps))
+    # Ranks that exchange are held up together: their steps are one observation.
+    means = table.groupby("step", sort=True)[["step_s", "collected_s"]].mean()
+    step = means["step_s"].to_numpy(float)
     middle = float(np.median(step))
     spread = float(np.median(np.abs(step - middle)))
     excess = np.where(step > middle + np.maximum(5 * spread, 0.1 * middle), step - middle, 0.0)
@@ -52,7 +54,7 @@ def pause_facts(recording: Recording, steps: RunSteps) -> PauseFacts:
     period = float(np.median(gaps)) if len(at) >= 3 else float("nan")
     if len(at) >= 3 and np.median(np.abs(gaps - period)) > period / 4:
         period = float("nan")
-    return PauseFacts(step, _collected(recording, steps), len(at), excess, period)
+    return PauseFacts(step, means["collected_s"].to_numpy(float), len(at), excess, period)
 
 
 def _collected(recording: Recording, steps: RunSteps) -> FloatArray:

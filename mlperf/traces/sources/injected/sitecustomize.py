@@ -66,7 +66,6 @@ def _start(folder, atexit, gc, threading, time):
 
     def sample():
         own = threading.get_ident()
-        flushed = now()
         while True:
             time.sleep(every_s)
             at = now()
@@ -89,9 +88,8 @@ def _start(folder, atexit, gc, threading, time):
             for ident in [ident for ident in state["last"] if ident not in numbers]:
                 del state["last"][ident]
                 state["threads"].pop(ident, None)
-            if at - flushed > 500_000_000:
-                flush()
-                flushed = at
+            # Workers of multiprocessing end without a goodbye.
+            flush()
 
     def flush():
         # A collection may begin inside any statement, so that its own callback only remembers it.

@@ -1,0 +1,1 @@
+"""One page with everything that a recording holds."""

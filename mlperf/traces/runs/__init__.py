@@ -1,0 +1,1 @@
+"""Two programs, or two recordings, side by side: which is faster, and how sure that is."""

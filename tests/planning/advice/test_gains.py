@@ -1,0 +1,41 @@
+"""Gains: means of what steps save, and intervals that cover (checked by drawing)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mlperf.planning.advice.gains import gain_of, half_width
+
+
+def test_a_gain_is_a_mean_and_a_share() -> None:
+    found = gain_of(np.array([1.0, 3.0]), np.array([0.5, 0.5]), naive_s=np.array([1.0, 1.0]))
+    assert (found.step_s, found.saved_s, found.share, found.naive_s) == (2.0, 0.5, 0.25, 1.0)
+    assert found.lower_s == found.upper_s == 0.5
+    assert (found.lower_share, found.upper_share) == (0.25, 0.25)
+
+
+def test_what_a_change_may_do_widens_it() -> None:
+    step, saved = np.full(20, 1.0), np.full(20, 0.4)
+    found = gain_of(step, saved, least=saved / 2, most=saved * 4)
+    assert found.lower_s == pytest.approx(0.2)
+    assert found.upper_s == 1.0  # no step saves more than all of it
+
+
+def test_one_step_tells_no_interval() -> None:
+    assert half_width(np.array([1.0])) == np.inf
+    found = gain_of(np.array([1.0]), np.array([0.5]))
+    assert (found.lower_s, found.upper_s) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5])
+def test_the_interval_covers_the_mean(correlation: float) -> None:
+    rng = np.random.default_rng(7)
+    hits = 0
+    for _ in range(1500):
+        noise = rng.standard_normal(60)
+        for at in range(1, 60):
+            noise[at] = correlation * noise[at - 1] + np.sqrt(1 - correlation**2) * noise[at]
+        values = 5.0 + noise
+        hits += abs(values.mean() - 5.0) <= half_width(values)
+    assert hits / 1500 > 0.92

@@ -1,0 +1,76 @@
+"""Rules at their thresholds: facts made by hand, one rule at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mlperf.planning.advice.facts.input_pipeline import InputFacts
+from mlperf.planning.advice.facts.loops import LoopFacts
+from mlperf.planning.advice.findings import INCONCLUSIVE, INPUT, NAMED, SCALAR
+from mlperf.planning.advice.rules import input_rule, loop_rule, rank_rule, ring_rule
+from mlperf.planning.advice.thresholds import Thresholds
+
+LIMITS = Thresholds()
+STEP = np.full(20, 0.1)
+LOOP = LoopFacts("decode", "/lib/decode.so", 0.5, 0.0, 0.9, 0, 512, 0.3, 32)
+WAITS = InputFacts(("load",), STEP, np.full(20, 0.04), 0.0, 0.0, 2, 1.5, 8)
+
+
+def test_few_steps_tell_nothing_for_sure() -> None:
+    waits = replace(WAITS, step_s=STEP[:3], load_s=WAITS.load_s[:3])
+    found = input_rule(waits, LIMITS)
+    assert found is not None
+    assert (found.cause, found.verdict) == (INPUT, INCONCLUSIVE)
+    assert found.why == "3 steps are too few"
+
+
+def test_steps_that_differ_too_much_tell_nothing_for_sure() -> None:
+    load = np.zeros(20)
+    load[3] = 1.5
+    found = input_rule(replace(WAITS, load_s=load), LIMITS)
+    assert found is not None
+    assert found.verdict == INCONCLUSIVE
+
+
+def test_a_loop_of_the_loaders_saves_what_steps_wait_for() -> None:
+    found = loop_rule(LOOP, WAITS, STEP, LIMITS)
+    assert found is not None
+    assert (found.cause, found.verdict, found.explains) == (SCALAR, NAMED, (INPUT,))
+    assert found.gain is not None
+    # A batch takes the loaders the whole step, 90 % of it in the loop: more than the 40 ms that steps wait.
+    assert found.gain.saved_s == pytest.approx(0.04)
+    assert found.gain.naive_s == pytest.approx(0.5 * 0.1 * 15 / 16)
+
+
+def test_a_loop_that_nobody_waits_for_saves_nothing() -> None:
+    assert loop_rule(LOOP, replace(WAITS, load_s=np.zeros(20)), STEP, LIMITS) is None
+    assert loop_rule(LOOP, None, STEP, LIMITS) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"used_bits": 256},
+        {"scalar_share": 0.05},
+        {"file": "/usr/lib/libpython3.11.so.1.0"},
+        {"file": "/lib/libc.so.6"},
+        {"file": "[kernel.kallsyms]"},
+    ],
+)
+def test_loops_that_are_nobodys_fault(changes: dict) -> None:
+    assert loop_rule(replace(LOOP, **changes), WAITS, STEP, LIMITS) is None
+
+
+def test_an_unknown_processor_is_inconclusive() -> None:
+    found = loop_rule(replace(LOOP, offered_bits=0), WAITS, STEP, LIMITS)
+    assert found is not None
+    assert found.verdict == INCONCLUSIVE
+
+
+def test_nothing_to_look_at_is_no_finding() -> None:
+    assert rank_rule(None, LIMITS) is None
+    assert ring_rule(None, LIMITS) is None
+    assert input_rule(None, LIMITS) is None

@@ -1,0 +1,68 @@
+"""Marks written by a process, its threads and its children, read back by the reader."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from mlperf.traces.readers.system.marks import read_marks
+from mlperf.traces.recording.mark_writer import MarkWriter, rank_of_process
+
+
+def test_nested_marks_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PMI_RANK", "3")
+    writer = MarkWriter(tmp_path)
+    before = time.monotonic_ns()
+    writer.begin("step", 8)
+    writer.begin("load")
+    other = threading.Thread(target=lambda: (writer.begin("work"), writer.end()))
+    other.start()
+    other.join()
+    writer.end()
+    writer.end()
+    writer.close()
+    found = read_marks(tmp_path).by_time()
+    assert found.text(found.name) == ["step", "load", "work"]
+    assert found.size_bytes.tolist() == [8, 0, 0]
+    assert set(found.rank.tolist()) == {3}
+    assert found.tid[0] == found.tid[1] == threading.get_native_id()
+    assert found.tid[2] != found.tid[0]
+    assert before <= found.start_ns[0] <= found.start_ns[1] <= found.end_ns[1] <= found.end_ns[0] <= time.monotonic_ns()
+
+
+def test_what_never_ends_ends_with_the_process(tmp_path: Path) -> None:
+    writer = MarkWriter(tmp_path)
+    writer.begin("step")
+    writer.close()
+    found = read_marks(tmp_path)
+    assert found.text(found.name) == ["step"]
+    assert found.duration_ns[0] > 0
+
+
+def test_a_forked_child_has_a_file_of_its_own(tmp_path: Path) -> None:
+    writer = MarkWriter(tmp_path)
+    writer.begin("parent")
+    child = os.fork()
+    if not child:
+        writer.begin("child")
+        writer.end()
+        writer.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    writer.end()
+    writer.close()
+    found = read_marks(tmp_path)
+    told = dict(zip(found.text(found.name), found.pid.tolist(), strict=True))
+    assert told == {"parent": os.getpid(), "child": child}
+
+
+@pytest.mark.parametrize(("name", "value", "rank"), [("RANK", "2", 2), ("RANK", "x", -1), ("UNKNOWN", "2", -1)])
+def test_the_rank_is_the_launchers(monkeypatch: pytest.MonkeyPatch, name: str, value: str, rank: int) -> None:
+    for each in ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID", "RANK"):
+        monkeypatch.delenv(each, raising=False)
+    monkeypatch.setenv(name, value)
+    assert rank_of_process() == rank

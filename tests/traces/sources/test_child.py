@@ -1,0 +1,44 @@
+"""A recorder that is a program of its own: waited for, asked to end, forced to."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+from mlperf.traces.sources.child import ERRORS, Child
+
+WRITES = "import sys, time; open(sys.argv[1], 'w').write('x'); sys.stderr.write('words'); sys.stderr.flush(); time.sleep(60)"
+STUBBORN = (
+    "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); open(sys.argv[1], 'w').write('x'); time.sleep(60)"
+)
+
+
+def test_it_is_ready_when_its_file_is(tmp_path: Path) -> None:
+    child = Child()
+    ready = tmp_path / "ready"
+    child.start([sys.executable, "-c", WRITES, str(ready)], tmp_path, ready=ready)
+    assert ready.read_text() == "x"
+    assert child.stop(signal.SIGTERM) > 0
+    assert child.exit_code == -signal.SIGTERM
+    assert child.stop() == 0.0
+    assert "words" in (tmp_path / ERRORS).read_text()
+
+
+def test_one_that_ends_by_itself_is_not_waited_for(tmp_path: Path) -> None:
+    child = Child()
+    child.start([sys.executable, "-c", "raise SystemExit(3)"], tmp_path, ready=tmp_path / "never")
+    child.wait()
+    assert child.exit_code == 3
+
+
+def test_one_that_does_not_end_is_ended(tmp_path: Path) -> None:
+    child = Child()
+    child.start([sys.executable, "-c", STUBBORN, str(tmp_path / "ready")], tmp_path, ready=tmp_path / "ready")
+    child._send(signal.SIGTERM)
+    child.wait(0.1)
+    assert child.exit_code == -signal.SIGKILL
+
+
+def test_one_that_was_never_started_is_over() -> None:
+    assert Child().stop() == 0.0

@@ -1,0 +1,83 @@
+"""perf as a source, on a machine with a perf of our own making: what it is asked, and what of it is kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from mlperf.traces.sources import perf_samples
+from mlperf.traces.sources.perf_samples import PerfSamples
+from mlperf.traces.sources.source import ABSENT, DEGRADED, OK
+
+PERF = """#!{python}
+import pathlib, signal, sys, time
+words = sys.argv[1:]
+pathlib.Path({said!r}).open("a").write(" ".join(words) + chr(10))
+if words[0] == "script":
+    print("a 1/1 [000] 1.000000: 5000000 cpu-clock: ")
+    print(chr(9) + "10 main+0x1 (/bin/a)")
+    print()
+elif "-p" in words:
+    data = pathlib.Path(words[words.index("-o") + 1])
+    signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+    data.write_text("data")
+    time.sleep(60)
+sys.exit({code})
+"""
+
+
+@pytest.fixture
+def make_perf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def make(code: int = 0) -> Path:
+        folder = tmp_path / "bin"
+        folder.mkdir(exist_ok=True)
+        said = tmp_path / "said.txt"
+        (folder / "perf").write_text(PERF.format(python=sys.executable, said=str(said), code=code))
+        (folder / "perf").chmod(0o755)
+        monkeypatch.setenv("PATH", str(folder))
+        return said
+
+    return make
+
+
+def test_a_run_is_sampled_and_turned_into_text(tmp_path: Path, make_perf) -> None:
+    said = make_perf()
+    source = PerfSamples()
+    out = tmp_path / "out"
+    out.mkdir()
+    assert source.prepare(out) == {}
+    source.follow(4711)
+    assert source.stop() > 0
+    found = source.read(out).events
+    assert found is not None
+    assert found.text(found.name) == ["main"]
+    assert found.weight_ns.tolist() == [5_000_000]
+    record, script = said.read_text().splitlines()
+    assert record.startswith("record -q -g -e cpu-clock -F 199 -k CLOCK_MONOTONIC")
+    assert record.endswith("-p 4711")
+    assert script.startswith("script -i")
+
+
+def test_the_probe_tries_it(make_perf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    make_perf()
+    monkeypatch.setattr(perf_samples, "PARANOID", tmp_path / "level")
+    (tmp_path / "level").write_text("1\n")
+    assert PerfSamples().probe().status == OK
+    (tmp_path / "level").write_text("2\n")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    found = PerfSamples().probe()
+    assert found.status == DEGRADED
+    assert "perf_event_paranoid is 2" in found.reason
+    make_perf(code=255)
+    assert PerfSamples().probe().status == ABSENT
+
+
+def test_no_perf_is_absent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = PerfSamples().probe()
+    assert (found.status, found.reason) == (ABSENT, "there is no perf")
+    assert PerfSamples().stop() == 0.0
+    assert PerfSamples().read(tmp_path).events is None

@@ -1,0 +1,144 @@
+"""Commands that are recorded: what is kept however they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mlperf.core.errors import DataError, UsageError
+from mlperf.traces.events.kinds import Kind
+from mlperf.traces.sources.source import ABSENT, Probe
+from mlperf.traces.whole_run.read import read_document, read_recording
+from mlperf.traces.whole_run.recorded import recorded_run
+from mlperf.traces.whole_run.request import DOCUMENT, RunRequest
+from mlperf.traces.whole_run.run import probe_sources, record_run
+
+PROGRAM = """
+import sys, time
+from mlperf.traces.recording import region
+for _ in range(5):
+    with region("step"):
+        with region("load"):
+            time.sleep(0.02)
+        with region("update", 100):
+            until = time.process_time() + 0.02
+            while time.process_time() < until:
+                pass
+"""
+SOURCES = ("marks", "python", "machine", "tree")
+
+
+def program(tmp_path: Path, rest: str = "") -> list[str]:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM + rest)
+    return [sys.executable, str(path)]
+
+
+def request(tmp_path: Path, command: list[str]) -> RunRequest:
+    return RunRequest(tuple(command), tmp_path / "out", SOURCES, memory=False)
+
+
+def test_a_run_is_on_one_clock(tmp_path: Path) -> None:
+    before = time.time_ns()
+    document = record_run(request(tmp_path, program(tmp_path)))
+    assert document["command_exit_code"] == 0
+    found = read_recording(tmp_path / "out")
+    assert before < found.events.origin_ns < time.time_ns()
+    steps = found.events.take(found.events.kind == Kind.REGION)
+    assert steps.text(steps.name).count("step") == 5
+    assert steps.start_ns.min() >= 0
+    assert steps.end_ns.max() <= found.end_ns
+    times = found.counters.time_ns
+    assert -1e9 < times.min() < times.max() < found.end_ns + 1e9
+    shown = recorded_run(found)
+    assert shown.n_marks == 15
+    assert shown.cpu_s > 0.1
+    assert shown.sources["source"].tolist() == ["marks", "python", "machine", "tree"]
+    assert not (tmp_path / "out" / "gate").exists()
+
+
+@pytest.mark.parametrize(
+    ("rest", "code"),
+    [("sys.exit(7)", 7), ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", 128 + signal.SIGSEGV), ("1 / 0", 1)],
+)
+def test_a_run_that_fails_is_kept(tmp_path: Path, rest: str, code: int, capfd: pytest.CaptureFixture[str]) -> None:
+    assert record_run(request(tmp_path, program(tmp_path, "time.sleep(0.3)\n" + rest)))["command_exit_code"] == code
+    found = read_recording(tmp_path / "out")
+    # A process that a signal ends loses the last quarter of a second of marks at most.
+    assert found.events.text(found.events.name).count("step") >= (5 if code < 128 else 0)
+    assert (found.events.kind == Kind.STACK).any()
+    capfd.readouterr()
+
+
+def test_an_interrupted_run_is_kept(tmp_path: Path) -> None:
+    child = tmp_path / "child.py"
+    child.write_text(PROGRAM + "print('steps done', flush=True)\ntime.sleep(60)\n")
+    code = (
+        "import sys; from pathlib import Path; from mlperf.traces.whole_run.request import RunRequest; "
+        "from mlperf.traces.whole_run.run import record_run; "
+        f"record_run(RunRequest((sys.executable, {str(child)!r}), Path({str(tmp_path / 'out')!r}), {SOURCES!r}, memory=False))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as recorder:
+        assert recorder.stdout is not None
+        assert recorder.stdout.readline() == b"steps done\n"
+        os.killpg(recorder.pid, signal.SIGINT)
+        recorder.communicate(timeout=60)
+    document = read_document(tmp_path / "out")
+    assert document["interrupted"]
+    found = read_recording(tmp_path / "out")
+    assert found.events.text(found.events.name).count("step") == 5
+
+
+def test_what_is_preloaded_stays_behind_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "mine.py").write_text("VALUE = 3\n")
+    monkeypatch.setenv("PYTHONPATH", str(own))
+    command = [sys.executable, "-c", "import mine, sys; sys.exit(mine.VALUE)"]
+    assert record_run(request(tmp_path, command))["command_exit_code"] == 3
+
+
+def test_requests_that_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no command"):
+        RunRequest((), tmp_path)
+    with pytest.raises(UsageError, match="no program on the PATH"):
+        RunRequest(("no-such-program",), tmp_path)
+    (tmp_path / DOCUMENT).write_text("{}")
+    with pytest.raises(UsageError, match="holds a recording"):
+        RunRequest(("true",), tmp_path)
+
+
+def test_a_probe_that_fails_is_an_absent_source() -> None:
+    class Broken:
+        name = "broken"
+
+        def probe(self) -> Probe:
+            raise OSError("no luck")
+
+    assert probe_sources([Broken()])["broken"] == Probe(ABSENT, "looking for it failed: no luck")  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "not of format"),
+        (json.dumps({"format": "mlperf-recording", "version": 9}), "got version 9"),
+        (json.dumps({"format": "mlperf-recording", "version": 1, "start_ns": "x"}), "key start_ns"),
+    ],
+)
+def test_a_wrong_document_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=r"holds no recording\.json"):
+        read_document(tmp_path)
+    (tmp_path / DOCUMENT).write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_recording(tmp_path)
