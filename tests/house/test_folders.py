@@ -34,7 +34,7 @@ FOLDERS = {
     "planning": (".", "search", "partition", "systems", "whole_run", "calibration", "advice"),
     "report": ("text", "figures", "pages", "systems", "traces", "recordings", "paper"),
     "specs": ("network", ".", "importers", "kernels", "zoo"),
-    "studies": (".", "kernels", "open_data", "trainer", "judgement", "paper", "parallel", "message_passing"),
+    "studies": (".", "kernels", "open_data", "trainer", "judgement", "paper", "parallel", "message_passing", "planted_faults"),
     "studies/kernels": ("tables", "."),
     "studies/open_data": ("scoring", "."),
     "systems": ("base", "coupling", "sprint", "parameter_server", "data_parallel", "model_parallel", "loggps", "."),

@@ -10,6 +10,9 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.shown import Shown
 
 COVERAGE = 0.95
+NORMAL = 1.96
+BETWEEN_RUNS = 0.02
+"""How far mean steps of two runs of one program lie apart, standard deviation over step: what no run tells of itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,8 @@ class Gain(Shown):
     step_s : float
         Mean step as recorded.
     saved_s, lower_s, upper_s : float
-        Of it saved, with a 95 % interval: of the mean over steps, widened by what is not known of the change itself.
+        Of it saved, with a 95 % interval: of the mean over steps, widened by what is not known of the change itself and by what
+        another run of the same program may differ.
     naive_s : float
         What the share of the time alone would suggest: all of the part that the change removes or speeds up, whether or not
         anything waits for it.
@@ -75,11 +79,12 @@ def gain_of(
     """
     low, high = (saved_s if each is None else each for each in (least, most))
     mean = float(step_s.mean())
+    other_run = NORMAL * BETWEEN_RUNS * mean
     return Gain(
         mean,
         float(saved_s.mean()),
-        max(0.0, float(low.mean()) - half_width(low)),
-        min(mean, float(high.mean()) + half_width(high)),
+        max(0.0, float(low.mean()) - float(np.hypot(half_width(low), other_run))),
+        min(mean, float(high.mean()) + float(np.hypot(half_width(high), other_run))),
         float((saved_s if naive_s is None else naive_s).mean()),
     )
 

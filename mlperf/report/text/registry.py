@@ -323,6 +323,18 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 answer="mlperf.report.recordings.steps:steps_answer",
             )
         },
+        "record report": {
+            "mlperf.report.recordings.page.report:WrittenReport": View(
+                "mlperf.report.recordings.report:report_sections", answer="mlperf.report.recordings.report:report_answer"
+            )
+        },
+        "record scaling": {
+            "mlperf.traces.whole_run.scaling:Scaling": View(
+                "mlperf.report.recordings.scaling:scaling_sections",
+                "mlperf.report.recordings.scaling:scaling_figure",
+                answer="mlperf.report.recordings.scaling:scaling_answer",
+            )
+        },
         "record advise": {
             "mlperf.planning.advice.advise:Advice": View(
                 "mlperf.report.recordings.advice:advice_sections", answer="mlperf.report.recordings.advice:advice_answer"
@@ -333,6 +345,13 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.recordings.swarms:swarms_sections",
                 "mlperf.report.recordings.swarms:swarms_figure",
                 answer="mlperf.report.recordings.swarms:swarms_answer",
+            )
+        },
+        "record diff": {
+            "mlperf.traces.whole_run.difference:RunDifference": View(
+                "mlperf.report.recordings.differences:difference_sections",
+                "mlperf.report.recordings.differences:difference_figure",
+                answer="mlperf.report.recordings.differences:difference_answer",
             )
         },
         "record matrix": {

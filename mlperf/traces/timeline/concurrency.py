@@ -89,7 +89,7 @@ def concurrency(
 
 
 def concurrency_summary(windows: pd.DataFrame) -> pd.DataFrame:
-    """How often each activity is the largest: ``activity, time_s, share_of_run, mean_share``, idle windows last."""
+    """How often each activity is the largest: ``activity, meaning, time_s, run_share, mean_share``, idle windows last."""
     total = float(windows["length_s"].sum())
     rows = []
     for name in (*ACTIVITIES, IDLE):
@@ -97,7 +97,7 @@ def concurrency_summary(windows: pd.DataFrame) -> pd.DataFrame:
         told = name != IDLE and bool(windows[name].notna().any())
         mean = float(np.average(windows[name].fillna(0.0), weights=windows["length_s"])) if told else float("nan")
         rows.append((name, ACTIVITIES.get(name, f"nothing above {LEAST_SHARE:.0%}"), time, time / total if total else 0.0, mean))
-    return pd.DataFrame(rows, columns=["activity", "meaning", "time_s", "share_of_run", "mean_share"])
+    return pd.DataFrame(rows, columns=["activity", "meaning", "time_s", "run_share", "mean_share"])
 
 
 def mean_rates(time_ns: IntArray, value: FloatArray, edges: IntArray) -> FloatArray:

@@ -27,7 +27,7 @@ def event_phases(events: EventTable, steps: RunSteps, marker: str | None = None)
         What the steps were found by.
     """
     names = (*steps.phases, OTHER, OUTSIDE)
-    found = np.full(len(events), len(names) - 1, dtype=np.int32)
+    found = np.full(len(events), len(names) - 1, dtype=np.int64)
     ranked = with_ranks(events)
     for windows in reversed(steps.windows):
         own = (ranked.rank == windows.rank) | (ranked.rank == UNSET)

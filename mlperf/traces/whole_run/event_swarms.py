@@ -21,6 +21,6 @@ def event_swarms(recording: Recording, found: Swarms) -> Groups:
         Of this recording.
     """
     functions = collapse(recording.events, recording.start_ns, recording.end_ns)
-    of_event = np.full(len(recording.events), UNSET, dtype=np.int32)
-    of_event[functions.rows] = found.functions["swarm"].to_numpy(np.int32)[functions.of_row]
+    of_event = np.full(len(recording.events), UNSET, dtype=np.int64)
+    of_event[functions.rows] = found.functions["swarm"].to_numpy(np.int64)[functions.of_row]
     return Groups(tuple(found.swarms["name"]), of_event)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -70,7 +71,8 @@ def bar_block(title: str, parts: Sequence[tuple[str, float, str]], total: float)
         f"<li><i class=c{number % 12}></i>{text(name)} {text(words)}, {percent_text(size / total)}</li>"
         for number, (name, size, words) in enumerate(shown)
     )
-    return f"<figure><figcaption>{text(title)}</figcaption><div class=bar aria-hidden=true>{pieces}</div><ul class=legend>{legend}</ul></figure>"
+    bar = f"<div class=bar aria-hidden=true>{pieces}</div><ul class=legend>{legend}</ul>"
+    return f"<figure><figcaption>{text(title)}</figcaption>{bar}</figure>"
 
 
 def step_bars(summary: pd.DataFrame, phases: Sequence[str]) -> str:
@@ -93,7 +95,8 @@ def step_bars(summary: pd.DataFrame, phases: Sequence[str]) -> str:
 def concurrency_bar(summary: pd.DataFrame) -> str:
     """How long each activity was the largest."""
     rows = summary[summary["time_s"] > 0]
-    parts = [(f"{row.activity} ({row.meaning})", row.time_s, plain_time(row.time_s)) for row in rows.itertuples()]
+    told = zip(rows["activity"].tolist(), rows["meaning"].tolist(), rows["time_s"].tolist(), strict=True)
+    parts = [(f"{name} ({meaning})", time_s, plain_time(time_s)) for name, meaning, time_s in told]
     return bar_block("Largest activity in windows of 0.1 s", parts, float(summary["time_s"].sum()))
 
 
@@ -104,7 +107,7 @@ def hint_block(advice: Advice) -> str:
     return f"<ol class=hints>{''.join(_hint(row) for row in advice.hints.to_dict('records'))}</ol>"
 
 
-def _hint(row: dict[str, object]) -> str:
+def _hint(row: Mapping[Any, Any]) -> str:
     inconclusive = row["verdict"] == INCONCLUSIVE
     gain = "" if pd.isna(row["saved_s"]) else f"<p class=gain>Brings {_gain(row)}</p>"
     rest = f"Inconclusive: {row['why']}." if inconclusive or row["why"] else f"To do: {row['to_do']}."
@@ -114,10 +117,10 @@ def _hint(row: dict[str, object]) -> str:
     return f"<li{kind}>{head}{gain}<p>Seen: {text(row['seen'])}.</p><p>{text(rest)}</p>{follows}</li>"
 
 
-def _gain(row: dict[str, object]) -> str:
+def _gain(row: Mapping[Any, Any]) -> str:
     """What a hint saves, with its interval, beside what its share of the time alone suggests."""
-    saved, lower, upper, naive = (float(row[name]) for name in ("saved_s", "saved_lower_s", "saved_upper_s", "naive_s"))  # type: ignore[arg-type]
-    share = float(row["saved_share"])  # type: ignore[arg-type]
+    saved, lower, upper, naive = (float(row[name]) for name in ("saved_s", "saved_lower_s", "saved_upper_s", "naive_s"))
+    share = float(row["saved_share"])
     told = f"{time_range_text(saved, lower, upper, 0.95, 'a step')}, {percent_text(share)} of it"
     return text(told if np.isnan(naive) else f"{told}; its share of the time alone is {plain_time(naive)}")
 
@@ -151,7 +154,7 @@ def matrix_block(matrix: pd.DataFrame) -> str:
     )
 
 
-def _heat_map(name: str, matrix: pd.DataFrame, column: str, words, places: Sequence[str]) -> str:  # type: ignore[no-untyped-def]
+def _heat_map(name: str, matrix: pd.DataFrame, column: str, words: Callable[[float], str], places: Sequence[str]) -> str:
     """One map as a table."""
     values = {(row.sender, row.receiver): float(getattr(row, column)) for row in matrix.itertuples()}
     known = [value for value in values.values() if value > 0]
@@ -159,17 +162,18 @@ def _heat_map(name: str, matrix: pd.DataFrame, column: str, words, places: Seque
         return ""
     low, high = np.log(min(known)), np.log(max(known))
     head = "".join(f"<th scope=col><span>{text(place)}</span></th>" for place in places)
-    body = "".join(
-        f"<tr><th scope=row>{text(one)}</th>{''.join(_cell(values.get((one, other), 0.0), low, high, words) for other in places)}</tr>"
-        for one in places
-    )
+    rows = []
+    for one in places:
+        cells = "".join(_cell(values.get((one, other), 0.0), low, high, words) for other in places)
+        rows.append(f"<tr><th scope=row>{text(one)}</th>{cells}</tr>")
+    body = "".join(rows)
     return (
         f"<div class=wide tabindex=0 role=region aria-label='{text(name)}'><table class=map><caption>{text(name)}</caption>"
         f"<thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
-def _cell(value: float, low: float, high: float, words) -> str:  # type: ignore[no-untyped-def]
+def _cell(value: float, low: float, high: float, words: Callable[[float], str]) -> str:
     if not value > 0:
         return "<td></td>"
     depth = 1.0 if high <= low else 0.15 + 0.85 * (np.log(value) - low) / (high - low)

@@ -39,11 +39,12 @@ function finest(line) {
   return whole.length ? readLevel(whole[whole.length - 1]) : null;
 }
 
+/* The swarm's colour; where there are swarms, names without one are grey, but for the program's marks. */
 const labelColours = [];
-function labelColour(label) {
+function labelColour(label, isMark) {
   if (!labelColours[label]) {
     const [name, , swarm] = data.labels[label];
-    labelColours[label] = swarm >= 0 ? PALETTE[swarm % PALETTE.length] : nameColour(name, data.swarms.length > 0);
+    labelColours[label] = swarm >= 0 ? swarmColour(swarm) : nameColour(name, data.swarms.length > 0 && !isMark);
   }
   return labelColours[label];
 }
@@ -63,7 +64,7 @@ function drawLine(context, line, view, box, shown) {
     const height = level.length[at] === 0 ? box.height * 0.6 : Math.max(3, box.height * (0.25 + 0.75 * share));
     const off = (shown.matches && !shown.matches[label]) || shown.hidden.has(data.labels[label][2]);
     context.globalAlpha = off ? 0.12 : 1;
-    context.fillStyle = labelColour(label);
+    context.fillStyle = labelColour(label, line.group === "marks");
     context.fillRect(box.left + left, box.top + box.height - height, width, height);
     drawnTo = left + width;
     if (width > 44 && !off) {

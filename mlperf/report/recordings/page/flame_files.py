@@ -32,7 +32,7 @@ def write_flames(stacks: pd.DataFrame, folder: Path) -> list[Path]:
     make_folder(folder)
     written: dict[str, Path] = {}
     for (swarm, phase, measure), own in stacks.groupby(["swarm", "phase", "measure"], sort=True):
-        name = _free(f"{_word(swarm)}.{_word(phase)}", measure, written)
+        name = _free(f"{_word(str(swarm))}.{_word(str(phase))}", str(measure), written)
         written[name] = folder / name
         write_text_whole(folder / name, folded_text(own))
     return list(written.values())

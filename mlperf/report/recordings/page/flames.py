@@ -38,7 +38,12 @@ def flame_document(stacks: pd.DataFrame) -> dict[str, Any]:
         nodes = own["stack"].map(node_of).to_numpy(np.int64)
         known, place = np.unique(nodes, return_inverse=True)
         weight = np.bincount(place.reshape(-1), weights=own["weight_ns"].to_numpy(float))
-        told = {"measure": measure, "swarm": printable(swarm), "phase": printable(phase), "total_ns": int(own["weight_ns"].sum())}
+        told = {
+            "measure": measure,
+            "swarm": printable(str(swarm)),
+            "phase": printable(str(phase)),
+            "total_ns": int(own["weight_ns"].sum()),
+        }
         # Kiloseconds of many threads do not fit 32 bits of nanoseconds; a microsecond is finer than any sample.
         groups.append({**told, "n": len(known), "node": packed(known, "u4"), "weight_us": packed(weight / 1e3, "f4")})
     return {

@@ -10,10 +10,9 @@ from mlperf.planning.advice.advise import Advice, advise
 from mlperf.report.recordings.page.parts import PageParts
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.links.matrix import matrix_of_events
-from mlperf.traces.swarms.swarms import Swarms
+from mlperf.traces.swarms.swarms import Swarms, find_swarms
 from mlperf.traces.whole_run.event_phases import event_phases
 from mlperf.traces.whole_run.event_swarms import event_swarms
-from mlperf.traces.whole_run.grouped import swarms_of
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.steps import RunSteps, find_steps
 
@@ -41,7 +40,7 @@ def gather_parts(recording: Recording, *, marker: str | None = None, level: int 
         steps = find_steps(recording, marker=marker, level=level)
     else:
         steps = _tried("steps", missing, find_steps, recording)
-    swarms: Swarms | None = _tried("swarms", missing, swarms_of, recording, marker=marker, level=level)
+    swarms: Swarms | None = _tried("swarms", missing, _swarms, recording, steps)
     advice: Advice | None = None
     if steps is None:
         missing["advice"] = missing["steps"]
@@ -58,6 +57,12 @@ def gather_parts(recording: Recording, *, marker: str | None = None, level: int 
         advice=advice,
         missing=missing,
     )
+
+
+def _swarms(recording: Recording, steps: RunSteps | None) -> Swarms:
+    """Swarms, with pairs in the steps of the first rank."""
+    windows = None if steps is None else steps.windows[0]
+    return find_swarms(recording.events, recording.start_ns, recording.end_ns, windows=windows, source=str(recording.folder))
 
 
 def _tried(name: str, missing: dict[str, str], find: Callable[..., Found], *given: Any, **more: Any) -> Found | None:

@@ -58,7 +58,7 @@ def page_tables(parts: PageParts) -> dict[str, PageTable]:
         *_links(parts),
         *_hints(parts),
         *_swarms(parts),
-        PageTable("functions", "Functions that take most processor time", heaviest_functions(parts.recording.events)),
+        PageTable("functions", "Functions that take most processor time", heaviest_functions(parts.recording.events), is_long=True),
         PageTable("sources", "Sources", sources_frame(about), "What was recorded, and what could not be, and why."),
         PageTable("clocks", "Clocks", clock_table(about, parts.recording.events), "How well events of different clocks line up."),
         PageTable("series", "Series", series_summary(parts.recording.counters), is_long=True),
@@ -125,7 +125,8 @@ def heaviest_functions(events: EventTable, most: int = N_FUNCTIONS) -> pd.DataFr
     )
     if len(rest):
         spent = float(rest["sum"].sum())
-        found.loc[len(found)] = [f"({len(rest):,} more)", "", spent * 1e-9, spent / total, int(rest["size"].sum())]
+        last = {"function": f"({len(rest):,} more)", "object": "", "cpu_s": spent * 1e-9, "share": spent / total}
+        found = pd.concat([found, pd.DataFrame([{**last, "n_samples": int(rest["size"].sum())}])], ignore_index=True)
     return found
 
 

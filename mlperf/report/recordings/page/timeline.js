@@ -10,9 +10,9 @@
   const steps = data.steps.map(each => ({rank: each.rank, number: unpack(each.number, "i4"), start: unpack(each.start, "u4"), length: unpack(each.length, "u4")}));
 
   function headOf(line) {
-    const rank = line.rank >= 0 ? `rank ${line.rank}` : "machine";
+    const rank = line.rank >= 0 ? `rank ${line.rank}` : line.pid < 0 ? "no rank" : "";
     if (line.pid < 0) return rank + (line.group === "packets" ? ", network" : line.group === "messages" ? ", messages" : line.group.startsWith("device") || line.group === "copies" ? ", devices" : "");
-    return `${rank}, process ${line.pid} ${data.processes[line.pid] || ""}`;
+    return `${rank ? rank + ", " : ""}process ${line.pid} ${data.processes[line.pid] || ""}`;
   }
 
   function makeRows() {
@@ -108,9 +108,9 @@
     context.clip();
     for (let at = Math.max(0, firstFrom(own.start, view.from) - 1); at < own.start.length && own.start[at] <= view.to; at++) {
       const x = left + (own.start[at] - view.from) * scale, wide = own.length[at] * scale;
-      if (wide > 5) {
+      if (wide > 9) {
         context.fillStyle = colours.soft;
-        context.globalAlpha = 0.35;
+        context.globalAlpha = 0.22;
         context.fillRect(x, AXIS, 1, height);
         context.fillRect(x + wide, AXIS, 1, height);
         context.globalAlpha = 1;
@@ -293,7 +293,7 @@
       legend.append(item);
     };
     if (data.swarms.length) {
-      data.swarms.forEach((name, at) => entry(name, PALETTE[at % PALETTE.length], at));
+      data.swarms.forEach((name, at) => entry(name, swarmColour(at), at));
       entry("no swarm", nameColour("", true), -1);
       return;
     }
@@ -302,7 +302,7 @@
       const level = line.levels.length ? readLevel(line.levels[0]) : null;
       for (let at = 0; level && at < level.n; at++) time.set(level.label[at], (time.get(level.label[at]) || 0) + level.length[at]);
     }
-    [...time].sort((one, other) => other[1] - one[1]).slice(0, 12).forEach(([label]) => entry(data.labels[label][0], labelColour(label)));
+    [...time].sort((one, other) => other[1] - one[1]).slice(0, 12).forEach(([label]) => entry(data.labels[label][0], labelColour(label, true)));
   }
 
   const KEYS = {

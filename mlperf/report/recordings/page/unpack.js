@@ -46,6 +46,10 @@ function firstFrom(values, least) {
 /* Colours that stay apart for every common kind of colour vision come first. */
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#b5a300", "#8a7fd6", "#33a02c", "#b15928", "#1f9fa8", "#c2556b"];
 
+function swarmColour(number) {
+  return number < PALETTE.length ? PALETTE[number] : `hsl(${(number * 137.5) % 360} 42% ${isDark.matches ? 62 : 50}%)`;
+}
+
 function hashOf(text) {
   let value = 2166136261;
   for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 16777619);

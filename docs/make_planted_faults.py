@@ -1,0 +1,112 @@
+"""Record a training program with planted faults: ``python docs/make_planted_faults.py --run``.
+
+Without ``--run`` the page ``docs/reference/planted_faults.md`` is written from the rows that are kept in
+``tests/reference/planted_faults``. The protocol is ``tests/acceptance/planted_faults.toml``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+from mlperf.studies.planted_faults.campaign import run_fault_campaign
+from mlperf.studies.planted_faults.judgement import FaultJudgement, judge_faults
+from mlperf.studies.planted_faults.protocol import read_fault_protocol
+
+ROOT = Path(__file__).parents[1]
+PROTOCOL = ROOT / "tests" / "acceptance" / "planted_faults.toml"
+KEPT = ROOT / "tests" / "reference" / "planted_faults"
+PROGRAM = ROOT / "examples" / "whole_run" / "train.py"
+PAGE = ROOT / "docs" / "reference" / "planted_faults.md"
+SHARES = ("error", "naive_error", "covered")
+FAULTS = {
+    "run": "run",
+    "cause": "first hint must be",
+    "named_first": "is",
+    "n": "of",
+    "step_s": "step, s",
+    "mended_s": "fault removed, s",
+    "saved_s": "saving predicted, s",
+    "measured_s": "measured, s",
+    "error": "error",
+    "naive_error": "error of the share of the time",
+    "covered": "interval holds it",
+}
+ROWS = {
+    "run": "run",
+    "repeat": "repeat",
+    "cause": "first hint",
+    "step_s": "step, s",
+    "logged_s": "by its own log, s",
+    "mended_s": "fault removed, s",
+    "saved_s": "saving predicted, s",
+    "saved_lower_s": "from",
+    "saved_upper_s": "to",
+    "measured_s": "measured, s",
+    "cpu_s": "processor time, s",
+    "sampled_cpu_s": "by samples, s",
+    "said": "all hints",
+}
+
+
+def cell(value: object, name: str) -> str:
+    """A cell of a table."""
+    if isinstance(value, bool):
+        return "yes" if value else "**no**"
+    if isinstance(value, list):
+        return ", ".join(value)
+    if not isinstance(value, float):
+        return str(value)
+    if value != value:
+        return "-"
+    return f"{value:.1%}" if name in SHARES else f"{value:.4g}"
+
+
+def table(frame: pd.DataFrame, names: dict[str, str]) -> str:
+    """A frame as Markdown."""
+    rows = [" | ".join(cell(row[name], name) for name in names) for row in frame.to_dict("records")]
+    return "\n".join([f"| {' | '.join(names.values())} |", "|" + "---|" * len(names), *(f"| {row} |" for row in rows)])
+
+
+def page(found: FaultJudgement) -> str:
+    """Every row."""
+    missed = [str(row["gate"]) for row in found.gates.to_dict("records") if not row["met"]]
+    gates = {"gate": "asked", "value": "value", "limit": "limit", "met": "met"}
+    return f"""# Planted faults, named and removed
+
+`python docs/make_planted_faults.py --run` made these runs, on two cores, after the protocol
+(`tests/acceptance/planted_faults.toml`) had been committed; without `--run` it writes this page from what is kept. The program is
+`examples/whole_run/train.py`: real gradients, real decoding in worker threads; in the runs of four ranks forward and backward wait
+for an accelerator that is not there. Each run is recorded by `mlperf record` with its default sources and judged by
+`mlperf record advise`; then the same settings run without a recorder and without the fault.
+Missed: {", ".join(missed) or "nothing"}.
+
+{table(found.gates, gates)}
+
+## By fault, medians over the repeats
+
+*Share of the time* is what a profile suggests: all of the part that the change removes or speeds up.
+
+{table(found.faults, FAULTS)}
+
+## Every run
+
+{table(found.rows, ROWS)}
+"""
+
+
+def main() -> None:
+    """Run the protocol where asked to, and write the page."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--run", action="store_true", help="run the campaign")
+    options = parser.parse_args()
+    protocol = read_fault_protocol(PROTOCOL)
+    if options.run:
+        run_fault_campaign(protocol, PROGRAM, KEPT, lambda text: print(text, flush=True))
+    PAGE.write_text(page(judge_faults(protocol, KEPT)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Runs with planted faults: whether hints name them first, and whether removal brings what was predicted."""

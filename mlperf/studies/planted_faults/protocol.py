@@ -1,0 +1,82 @@
+"""What is run and what it is judged by: a TOML file, fixed before the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlperf.core.documents import read_toml
+from mlperf.core.errors import DataError
+
+RANKS_NONE = "ranks-none"
+"""The run of several ranks without a fault."""
+OF_RANKS = (RANKS_NONE, "slow-rank", "rotating-rank")
+CLEAN = ("none", RANKS_NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class RanksSettings:
+    """Runs of several ranks: number, hidden units, batch, wait for an accelerator in milliseconds."""
+
+    n_ranks: int
+    hidden: int
+    batch: int
+    device_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class FaultLimits:
+    """Largest errors as shares, and of the clocks in nanoseconds."""
+
+    gain: float
+    step: float
+    parts: float
+    processor_time: float
+    overhead: float
+    clock_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class FaultProtocol:
+    """All of it.
+
+    Attributes
+    ----------
+    repeats, steps : int
+        Runs of each fault; steps of a run.
+    causes : mapping
+        Run to the cause that the first hint must name; empty: no hint.
+    ranks : RanksSettings
+    limits : FaultLimits
+    """
+
+    repeats: int
+    steps: int
+    causes: Mapping[str, str]
+    ranks: RanksSettings
+    limits: FaultLimits
+
+
+def read_fault_protocol(path: Path) -> FaultProtocol:
+    """Read a protocol.
+
+    Raises
+    ------
+    DataError
+        A table or a value is missing, or one too many is there.
+    """
+    document = read_toml(path)
+    wanted = {"repeats", "steps", "causes", "ranks", "limits"}
+    if set(document) != wanted:
+        raise DataError(f"got {', '.join(document)}, expected {', '.join(sorted(wanted))}", place=str(path))
+    try:
+        return FaultProtocol(
+            int(document["repeats"]),
+            int(document["steps"]),
+            dict(document["causes"]),
+            RanksSettings(**document["ranks"]),
+            FaultLimits(**document["limits"]),
+        )
+    except TypeError as error:
+        raise DataError(str(error), place=str(path)) from None
