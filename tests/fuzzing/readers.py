@@ -15,9 +15,10 @@ import click
 import numpy as np
 import pandas as pd
 
-from . import seeds
+from . import recordings, seeds
 
 ROOT = Path(__file__).parents[1]
+SYSTEM = "mlperf.traces.readers.system"
 
 
 @dataclass(frozen=True)
@@ -561,6 +562,27 @@ READERS: tuple[Reader, ...] = (
     Reader("time-independent trace", one("run.ti", seeds.TIME_INDEPENDENT), trace_of("run.ti")),
     Reader("trace as CSV", one("run.csv", lambda: seeds.trace("csv")), trace_of("run.csv")),
     Reader("stored trace", one("run.npz", lambda: seeds.trace("store")), trace_of("run.npz")),
+    *(
+        Reader(f"recorder, {name}", one(name, content), recordings.events_by(f"{SYSTEM}.{home}", name), weight=0.5)
+        for name, content, home in (
+            ("perf.txt", recordings.PERF, "perf_script:read_perf_script"),
+            ("calls.strace", recordings.STRACE, "strace:read_strace"),
+            ("file.pcap", recordings.capture, "pcap:read_pcap"),
+            ("vmstat.txt", recordings.VMSTAT, "sysstat:read_vmstat"),
+            ("mpstat.txt", recordings.MPSTAT, "sysstat:read_mpstat"),
+            ("mpstat.json", recordings.MPSTAT_JSON, "sysstat:read_mpstat"),
+            ("gpu.nvprof", recordings.NVPROF, "nvprof_csv:read_nvprof"),
+            ("gpu.rocprof", recordings.ROCPROF, "rocprof:read_rocprof"),
+            ("report.sqlite", recordings.nsight, "nsys_sqlite:read_nsys"),
+            ("smi.csv", recordings.SMI, "nvidia_smi:read_nvidia_smi"),
+        )
+    ),
+    Reader("recording of a run", recordings.recording, recordings.advice, may_be_missing=True),
+    Reader("communication matrix", one("matrix.txt", recordings.MATRIX), recordings.matrix_and_ring, weight=0.5),
+    Reader("protocol of faults", one("protocol.toml", recordings.PROTOCOL), recordings.fault_protocol, weight=0.5),
+    Reader("times of runs", one("times.csv", "run,wall_s\n1,2.5\n2,2.75\n3,2.25\n"), recordings.measured_times, weight=0.5),
+    Reader("keywords of swarms", one("keywords.toml", recordings.KEYWORDS), recordings.keywords, weight=0.5),
+    Reader("links", one("links.txt", recordings.LINKS), recordings.best_of_links, weight=0.5),
     Reader("option, assumption", one("change.txt", "compute(site=solve.c:41)*0.5"), assumption),
     Reader("option, balance", one("change.txt", "balance(compute, region=PRGN, step=0:2)"), assumption, weight=0.5),
     Reader("option, latency", one("change.txt", "latency=5us"), assumption, weight=0.5),

@@ -46,6 +46,12 @@ ELSEWHERE = {
 """Files that read what nobody else writes."""
 
 NOT_FED = {
+    "cli/recordings/given.py:read_given": "reads by read_recording or read_trace",
+    "report/recordings/recorded.py:recorded_answer": "shows what was read",
+    "report/recordings/recorded.py:recorded_sections": "shows what was read",
+    "traces/readers/system/series.py:read_counters": "calls the reader of a tool, each of which has a row",
+    "traces/whole_run/clock_readings.py:read_clocks": "reads the machine's clocks",
+    "traces/whole_run/recorded.py:recorded_run": "counts what was read",
     "cli/traces/ranks.py:read_ranks": "reads by read_job, as every command about training ranks",
     "cli/traces/files.py:import_command": "reads by read_trace, as every command about traces",
     "traces/readers/otf2.py:read_otf2": "its archive is read by the format's own library",

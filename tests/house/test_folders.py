@@ -33,6 +33,7 @@ FOLDERS = {
     "models/estimators": (".", "members", "learning", "local", "stepwise", "choice"),
     "planning": (".", "search", "partition", "systems", "whole_run", "calibration", "advice"),
     "report": ("text", "figures", "pages", "systems", "traces", "recordings", "paper"),
+    "report/recordings": ("page", "."),
     "specs": ("network", ".", "importers", "kernels", "zoo"),
     "studies": (".", "kernels", "open_data", "trainer", "judgement", "paper", "parallel", "message_passing", "planted_faults"),
     "studies/kernels": ("tables", "."),

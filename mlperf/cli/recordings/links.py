@@ -19,7 +19,12 @@ TABLES = (".csv", ".txt", ".tsv")
 given_argument = click.argument("given", metavar="DIR|FILE", type=click.Path(path_type=Path))
 
 
-def traffic_of(path: Path) -> CommMatrix:
+collectives_option = click.option(
+    "--collectives", type=click.Choice(["ring"]), help="What collective operations are. Without it they are left out."
+)
+
+
+def traffic_of(path: Path, collectives: str | None) -> CommMatrix:
     """The matrix in a table, or of the events of a recording or trace."""
     if path.suffix.lower() in TABLES and path.is_file():
         from mlperf.traces.links.matrix_file import read_matrix
@@ -28,16 +33,17 @@ def traffic_of(path: Path) -> CommMatrix:
     from mlperf.cli.recordings.given import read_given
     from mlperf.traces.links.matrix import matrix_of_events
 
-    return matrix_of_events(read_given(path).events)
+    return matrix_of_events(read_given(path).events, are_rings=collectives == "ring")
 
 
 @click.command(epilog="Example: mlperf record matrix run --plot matrix.svg")
 @given_argument
+@collectives_option
 @plot_option
 @output_options
-def matrix(given: Path, show: Show) -> None:
+def matrix(given: Path, collectives: str | None, show: Show) -> None:
     """Show bytes, time and bandwidth between ranks, devices or addresses; of a recording, a trace, or a table of numbers."""
-    show(traffic_of(given))
+    show(traffic_of(given, collectives))
 
 
 @click.command(
@@ -62,4 +68,4 @@ def ring(given: Path, links_file: Path | None, only_links: bool, size_bytes: flo
     if only_links:
         show(compare_rings(None, read_links(given), size_bytes))
         return
-    show(compare_rings(traffic_of(given), None if links_file is None else read_links(links_file), size_bytes))
+    show(compare_rings(traffic_of(given, None), None if links_file is None else read_links(links_file), size_bytes))

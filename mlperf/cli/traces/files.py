@@ -10,7 +10,10 @@ from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import NEW_FILE, Words
 
-READ_FORMATS = ("alog", "goal", "ti", "paje", "otf2", "store", "csv", "recording", "chakra", "chrome")
+READ_FORMATS = (
+    *("alog", "goal", "ti", "paje", "otf2", "store", "csv", "recording", "chakra", "chrome"),
+    *("perf", "strace", "pcap", "nsys", "nvprof", "rocprof"),
+)
 WRITE_FORMATS = ("store", "alog", "goal", "ti", "csv", "chrome", "perfetto")
 
 trace_argument = click.argument("trace", metavar="TRACE", type=click.Path(path_type=Path))

@@ -323,6 +323,13 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 answer="mlperf.report.recordings.steps:steps_answer",
             )
         },
+        "compare-runs": {
+            "mlperf.traces.runs.compared:ComparedRuns": View(
+                "mlperf.report.recordings.compared_runs:compared_sections",
+                "mlperf.report.recordings.compared_runs:compared_figure",
+                answer="mlperf.report.recordings.compared_runs:compared_answer",
+            )
+        },
         "record report": {
             "mlperf.report.recordings.page.report:WrittenReport": View(
                 "mlperf.report.recordings.report:report_sections", answer="mlperf.report.recordings.report:report_answer"

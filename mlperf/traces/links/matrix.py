@@ -12,6 +12,7 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.shown import Shown
 from mlperf.traces.events.kinds import HOST, UNSET, Kind
 from mlperf.traces.events.table import EventTable
+from mlperf.traces.links.collectives import ring_traffic
 from mlperf.traces.timeline.intervals import union
 
 NS = 1e-9
@@ -64,25 +65,29 @@ class CommMatrix(Shown):
         )
 
 
-def matrix_of_events(events: EventTable) -> CommMatrix:
+def matrix_of_events(events: EventTable, *, are_rings: bool = False) -> CommMatrix:
     """Traffic of a run: matched messages between ranks, copies between devices and host, packets between addresses.
+
+    Parameters
+    ----------
+    events : EventTable
+    are_rings : bool
+        Collective operations are rings in the order of ranks. Otherwise they are left out: what they send to whom depends on the
+        library's algorithm, which a trace does not tell.
 
     Notes
     -----
-    A message's time is from the start of its send to the end of its receipt; overlapping transfers of a pair count once. Collective
-    operations are left out: what they send to whom depends on the library's algorithm, which a trace does not tell.
+    A message's time is from the start of its send to the end of its receipt; overlapping transfers of a pair count once.
     """
-    names, senders, receivers, start, end, size, notes = [], [], [], [], [], [], []
-    for found in (_messages(events), _copies(events), _packets(events)):
+    names, senders, receivers, start, end, size = [], [], [], [], [], []
+    for found in (_messages(events), _copies(events), _packets(events), *([_rings(events)] if are_rings else [])):
         names.append(found[0])
         senders += found[1]
         receivers += found[2]
         start.append(found[3])
         end.append(found[4])
         size.append(found[5])
-    n_collectives = int((events.kind == Kind.COLL).sum())
-    if n_collectives:
-        notes.append(f"{n_collectives} collective operations are left out: the trace does not tell their algorithm")
+    notes = _collective_notes(events, are_rings)
     places = tuple(dict.fromkeys(sorted((*senders, *receivers), key=_place_order)))
     return _matrix(
         ", ".join(events.sources[:3]),
@@ -141,6 +146,28 @@ def _packets(events: EventTable) -> Found:
     senders = [text.rpartition(":")[0] or text for text in events.text(events.site[rows])]
     receivers = [text.rpartition(":")[0] or text for text in events.text(events.name2[rows])]
     return "packets", senders, receivers, events.start_ns[rows], events.end_ns[rows], events.size_bytes[rows]
+
+
+def _rings(events: EventTable) -> Found:
+    """Collective operations as rings; a member sends from when it comes to when it leaves."""
+    found = ring_traffic(events)
+    senders, receivers = ([f"rank {rank}" for rank in ranks.tolist()] for ranks in (found.sender, found.receiver))
+    size = np.rint(found.size_bytes).astype(np.int64)
+    return "collective operations", senders, receivers, events.start_ns[found.rows], events.end_ns[found.rows], size
+
+
+def _collective_notes(events: EventTable, are_rings: bool) -> list[str]:
+    """What is assumed of collective operations, and how many are left out."""
+    n_collectives = int((events.kind == Kind.COLL).sum())
+    if not n_collectives:
+        return []
+    if not are_rings:
+        return [f"{n_collectives} collective operations are left out: the trace does not tell their algorithm"]
+    notes = ["collective operations are taken as rings in the order of ranks, busy from arrival to departure"]
+    n_left_out = ring_traffic(events).n_left_out
+    if n_left_out:
+        notes.append(f"{n_left_out} calls of collective operations are left out: their members, kind or size are not known")
+    return notes
 
 
 def _place_order(name: str) -> tuple[bool, str, int, str]:

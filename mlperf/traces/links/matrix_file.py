@@ -35,8 +35,8 @@ def read_matrix(path: Path) -> CommMatrix:
     tables: dict[str, tuple[tuple[str, ...], FloatArray]] = {}
     at, unit = 0, "B"
     while at < len(lines):
-        title = _TITLE.fullmatch(lines[at])
-        if not lines[at].strip() or lines[at].lstrip().startswith("#"):
+        title = _TITLE.fullmatch(lines[at].strip(" \t,"))
+        if not lines[at].strip(" \t,") or lines[at].lstrip().startswith("#"):
             at += 1
         elif title:
             unit = title["unit"].upper()

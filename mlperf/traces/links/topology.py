@@ -18,6 +18,7 @@ NVLINK_BYTES_PER_S = 20e9
 """One link of the first generation each way; later ones are faster, and their order among themselves is the same."""
 WORDS = MappingProxyType({"PIX": 13e9, "PXB": 12e9, "PHB": 11e9, "NODE": 10e9, "SYS": 8e9})
 """Through one bridge, several, the processor's, across its parts, across sockets: PCIe 3 with 16 lanes, ever longer ways."""
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LINK = re.compile(r"NV(\d+)|PIX|PXB|PHB|NODE|SYS|X")
 
 
@@ -47,15 +48,15 @@ def read_links(path: Path) -> Links:
     DataError
         It is neither; names file, line and word.
     """
-    text = read_content(path).decode("utf-8", "replace")
+    text = _COLOUR.sub("", read_content(path).decode("utf-8", "replace"))
     head = next((line for line in text.splitlines() if re.search(r"\bGPU0\b", line)), "")
     if not re.search(r"^\s*GPU\d+\s.*\b(?:X|NV\d+|SYS|PHB|PIX)\b", text, re.MULTILINE):
         found = read_matrix(path)
         return Links(found.places, found.comm_matrix_bytes)
-    names = [word for word in re.sub(r"\x1b\[[0-9;]*m", "", head).split() if re.fullmatch(r"GPU\d+", word)]
+    names = [word for word in head.split() if re.fullmatch(r"GPU\d+", word)]
     rows: list[tuple[str, ...]] = []
     for number, line in enumerate(text.splitlines(), 1):
-        words = re.sub(r"\x1b\[[0-9;]*m", "", line).split()
+        words = line.split()
         is_row = words[:1] == names[len(rows) : len(rows) + 1] and words[1:2] != names[1:2]
         if len(rows) < len(names) and is_row and len(words) > len(names):
             links = words[1 : len(names) + 1]

@@ -58,6 +58,14 @@ READERS = MappingProxyType(
             "Chrome trace events of PyTorch's profiler and others: a file, or a folder or archive with one for each rank",
             (".json", ".zip", ".tar"),
         ),
+        "perf": Reader("mlperf.traces.readers.system.perf_script:read_perf_script", "samples: perf script", (".perf.txt",)),
+        "strace": Reader("mlperf.traces.readers.system.strace:read_strace", "system calls: strace -f -ttt -T", (".strace",)),
+        "pcap": Reader("mlperf.traces.readers.system.pcap:read_pcap", "packets: tcpdump -w", (".pcap", ".pcapng", ".cap")),
+        "nsys": Reader(
+            "mlperf.traces.readers.system.nsys_sqlite:read_nsys", "Nsight Systems: nsys export --type sqlite", (".sqlite",)
+        ),
+        "nvprof": Reader("mlperf.traces.readers.system.nvprof_csv:read_nvprof", "nvprof --print-gpu-trace --csv", (".nvprof",)),
+        "rocprof": Reader("mlperf.traces.readers.system.rocprof:read_rocprof", "rocprof and rocprofv3, CSV", (".rocprof",)),
         "recording": Reader("mlperf.traces.readers.recorded:read_recorded", "a folder of mlperf trace record", (".mlr",)),
     }
 )

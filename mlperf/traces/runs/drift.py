@@ -1,4 +1,4 @@
-"""Does a machine get slower while it measures?"""
+"""A machine that gets slower, or faster, while it measures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 
 SURE = 0.01
 """Chance of seeing a drift where there is none, below which it is said."""
@@ -35,7 +35,7 @@ class Drift:
         return self.p_value < SURE
 
 
-def find_drift(times: FloatArray, place: FloatArray, groups: FloatArray) -> Drift:
+def find_drift(times: FloatArray, place: FloatArray, groups: IntArray | BoolArray) -> Drift:
     """Look for a steady drift in what runs took.
 
     ln t_i = g(i) + s x_i + e_i is fitted by least squares, with a mean g for each group and x the place in the order of runs.
@@ -46,7 +46,7 @@ def find_drift(times: FloatArray, place: FloatArray, groups: FloatArray) -> Drif
         What each run took, > 0.
     place : array, shape (n,)
         Place in the order of runs.
-    groups : array of int, shape (n,)
+    groups : array of int or bool, shape (n,)
         Which of the programs it was.
     """
     freedom = len(times) - len(np.unique(groups)) - 1
@@ -71,7 +71,7 @@ def _p_value(slope: float, error: float, freedom: int) -> float:
     return float(2 * t.sf(abs(slope) / error, freedom))
 
 
-def _centred(values: FloatArray, groups: FloatArray) -> FloatArray:
+def _centred(values: FloatArray, groups: IntArray | BoolArray) -> FloatArray:
     """Values less the mean of their group."""
     _, group = np.unique(groups, return_inverse=True)
     means = np.bincount(group, weights=values) / np.bincount(group)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 
 LEVEL = 0.95
@@ -38,7 +38,7 @@ class Ratio:
     n: int
 
 
-def block_differences(times: FloatArray, is_b: FloatArray) -> FloatArray:
+def block_differences(times: FloatArray, is_b: BoolArray) -> FloatArray:
     """Mean log of B minus mean log of A in every block.
 
     Parameters

@@ -13,8 +13,9 @@ LIMITS_NS = (LEAST_GAP_NS, 2**62)
 GAPS = 5.0
 """A pause is longer than so many usual gaps."""
 LEAST_BURSTS = 4
-MOST_SPREAD = 0.3
-"""Bursts whose distances differ more, as median deviation over median, have no period."""
+ALIKE = 0.3
+LEAST_ALIKE = 0.7
+"""Bursts have a period if this share of their distances is within 30 % of the median."""
 
 
 def find_bursts(start_ns: IntArray, end_ns: IntArray, limits_ns: tuple[int, int] = LIMITS_NS) -> Intervals:
@@ -45,5 +46,5 @@ def period_ns(bursts: Intervals) -> float:
         return float("nan")
     distance = np.diff(bursts.start_ns).astype(float)
     middle = float(np.median(distance))
-    spread = float(np.median(np.abs(distance - middle)))
-    return middle if spread <= MOST_SPREAD * middle else float("nan")
+    is_regular = float((np.abs(distance - middle) <= ALIKE * middle).mean()) >= LEAST_ALIKE
+    return middle if is_regular else float("nan")

@@ -16,8 +16,13 @@ FILE_WEIGHT = 0.5
 """What coming from one file counts against working at the same times."""
 JUDGED = 1500
 """Functions on which numbers of clusters are judged: the judgement is quadratic in them."""
-LEAST_SILHOUETTE = 0.15
-"""Clusters that are told apart no better are one."""
+LEAST_SILHOUETTE = 0.3
+"""Clusters that are told apart no better are one: functions that all work all along get up to 0.3 by chance."""
+APART = 0.8
+"""Few functions that are all at least so far from each other are clusters of their own; nothing in common is 1.41."""
+FEW = 40
+EVENTS_OF_BIN = 4
+"""Of few functions, parts of the run are joined until the usual one was seen so often in each: what is left is no noise."""
 SEED = 0
 
 
@@ -64,7 +69,7 @@ def join_by_file(cluster: IntArray, time_ns: FloatArray, files: Sequence[str]) -
 def _directions(activity: Sequence[FloatArray], n_events: IntArray, files: IntArray) -> FloatArray:
     """Rows of length 1 in at most ten directions."""
     shares = []
-    for each in activity:
+    for each in activity if len(n_events) > FEW else [_coarser(each, float(np.median(n_events))) for each in activity]:
         total = each.sum(axis=1, keepdims=True)
         shares.append(np.sqrt(each / np.where(total > 0, total, 1.0)))
     file = np.zeros((len(files), int(files.max(initial=0)) + 1), dtype=float)
@@ -80,6 +85,13 @@ def _directions(activity: Sequence[FloatArray], n_events: IntArray, files: IntAr
     return found
 
 
+def _coarser(activity: FloatArray, n_events: float) -> FloatArray:
+    """Neighbouring parts joined, twice as many each time, but not fewer than eight."""
+    while activity.shape[1] > 8 and n_events < EVENTS_OF_BIN * activity.shape[1]:
+        activity = activity[:, ::2] + activity[:, 1::2]
+    return activity
+
+
 def _wide(weighted: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Directions of a matrix with few rows."""
     _, values, rows = np.linalg.svd(weighted, full_matrices=False)
@@ -91,11 +103,12 @@ def _clustered(rows: FloatArray, n_events: IntArray) -> IntArray:
     from sklearn.cluster import KMeans
     from sklearn.metrics import silhouette_score
 
-    n_different = len(np.unique(np.round(rows, 9), axis=0))
+    different, of_row = np.unique(np.round(rows, 9), axis=0, return_inverse=True)
+    n_different = len(different)
     judged = np.argsort(-n_events, kind="stable")[:JUDGED]
     best, chosen = LEAST_SILHOUETTE, np.zeros(len(rows), dtype=np.int64)
-    if n_different == 2:
-        return np.unique(np.round(rows, 9), axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    if n_different <= MOST_CLUSTERS and _all_apart(different):
+        return of_row.reshape(-1).astype(np.int64)
     for k in range(2, min(MOST_CLUSTERS, n_different - 1) + 1):
         labels = KMeans(k, n_init=4, random_state=SEED).fit_predict(rows)
         if len(np.unique(labels[judged])) < 2:
@@ -104,3 +117,9 @@ def _clustered(rows: FloatArray, n_events: IntArray) -> IntArray:
         if score > best:
             best, chosen = score, labels.astype(np.int64)
     return chosen
+
+
+def _all_apart(rows: FloatArray) -> bool:
+    """Whether no two are close."""
+    distance = np.linalg.norm(rows[:, None] - rows[None], axis=2) + np.where(np.eye(len(rows), dtype=bool), np.inf, 0.0)
+    return bool((distance >= APART).all())

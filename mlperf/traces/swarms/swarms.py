@@ -234,8 +234,10 @@ def _caption(functions: Functions, swarm: IntArray, number: int, words: Sequence
         file = functions.file[at].rpartition("/")[2]
         spent[file] = spent.get(file, 0.0) + float(functions.time_ns[at])
     file = max(spent, key=lambda name: spent[name])
-    where = f" in {file}" if file else ""
-    return f"{', '.join(words) or 'no names'}{where}, {share:.1%} of the time of {functions.place[np.argmax(swarm == number)]}"
+    place = functions.place[int(np.argmax(swarm == number))]
+    # A kernel's second name is its category.
+    where = f" in {file}" if file and place != "device" else ""
+    return f"{', '.join(words) or 'no names'}{where}, {share:.1%} of the time of {place}"
 
 
 def _function_frame(functions: Functions, swarm: IntArray) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from mlperf.core.jit import jit
 COARSEST = 1024
 """Columns of the coarsest level over the whole time: about the pixels of a page."""
 FACTOR = 8
-"""A level has this many times the columns of the one before."""
+"""A level has this many times the columns of the coarser one."""
 MOST_DEPTH = 8
 """Lines below each other that events which overlap are spread over; what needs more stays on the last."""
 
@@ -142,18 +142,7 @@ def levels_of(items: Items, span_ns: tuple[int, int], most: int, detail_ns: tupl
         Between which moments everything is to be seen where the rest cannot; left out where it would take more than ``most`` too.
     """
     begin, end = span_ns
-    length = max(end - begin, 1)
-    found: list[Level] = []
-    columns = COARSEST
-    while len(items) > COARSEST:
-        width = max(length // columns, 1)
-        n_items = n_in_columns(items, begin, width)
-        if n_items >= len(items) or (found and n_items > most):
-            break
-        found.append(Level(width, begin, end, in_columns(items, begin, width)))
-        if width == 1:
-            break
-        columns *= FACTOR
+    found = [Level(width, begin, end, in_columns(items, begin, width)) for width in _widths(items, span_ns, most)]
     if len(items) <= max(most, COARSEST):
         found.append(Level(0, begin, end, items))
     elif detail_ns is not None:
@@ -161,6 +150,25 @@ def levels_of(items: Items, span_ns: tuple[int, int], most: int, detail_ns: tupl
         if 0 < len(part) <= most:
             found.append(Level(0, *detail_ns, part))
     return found
+
+
+def _widths(items: Items, span_ns: tuple[int, int], most: int) -> list[int]:
+    """Widths of columns of all levels: the finest that gives no more than ``most`` items, and coarser ones by `FACTOR`."""
+    if len(items) <= COARSEST:
+        return []
+    length = max(span_ns[1] - span_ns[0], 1)
+    columns = COARSEST
+    if len(items) <= most:
+        # The events themselves are the finest level.
+        columns = max(COARSEST, len(items) // FACTOR)
+    else:
+        while length // (2 * columns) > 0 and n_in_columns(items, span_ns[0], length // (2 * columns)) <= most:
+            columns *= 2
+    found = []
+    while columns >= COARSEST:
+        found.append(max(length // columns, 1))
+        columns //= FACTOR
+    return found[::-1]
 
 
 def shares(needed: Sequence[int], most: int) -> list[int]:

@@ -86,8 +86,7 @@ def run_difference(
         A recording has nothing to group, or a marker that was asked for is not there.
     """
     swarms = [swarms_of(each, keywords=keywords, marker=marker, level=level) for each in (first, second)]
-    found, notes = _steps((first, second), marker, level)
-    passes = (len(found[0]), len(found[1])) if found else (1, 1)
+    found, passes, notes = _steps((first, second), marker, level)
     ratio = _speed(found) if found else (float("nan"),) * 3
     notes += [note for each in swarms for note in each.notes if "pairs" not in note]
     if not found:
@@ -106,17 +105,17 @@ def run_difference(
     )
 
 
-def _steps(recordings: tuple[Recording, Recording], marker: str | None, level: int | None) -> tuple[list[pd.DataFrame], list[str]]:
-    """Steps after the first of each run's slowest rank; nothing, and why, where one run has no steps."""
-    found = []
-    for each in recordings:
-        try:
-            found.append(_slowest(find_steps(each, marker=marker, level=level)))
-        except DataError as error:
-            if marker is not None or level is not None:
-                raise
-            return [], [f"speeds are not compared: {error.message}"]
-    return found, []
+def _steps(
+    recordings: tuple[Recording, Recording], marker: str | None, level: int | None
+) -> tuple[list[pd.DataFrame], tuple[int, int], list[str]]:
+    """Steps after the first of each run's slowest rank, and numbers of all; nothing, and why, where one run has no steps."""
+    try:
+        one, other = (find_steps(each, marker=marker, level=level) for each in recordings)
+    except DataError as error:
+        if marker is not None or level is not None:
+            raise
+        return [], (1, 1), [f"speeds are not compared: {error.message}"]
+    return [_slowest(one), _slowest(other)], (len(one.windows[0]), len(other.windows[0])), []
 
 
 def _slowest(steps: RunSteps) -> pd.DataFrame:

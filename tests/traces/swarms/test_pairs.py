@@ -62,3 +62,58 @@ def test_unrelated_swarms_alone_have_no_followers(seed: int) -> None:
     windows = steps_of(rng)
     swarms = [Beginnings(str(number), np.sort(rng.integers(0, windows.end_ns[-1], 40 * (number % 4 + 1)))) for number in range(20)]
     assert called(find_pairs(swarms, windows)) == set()
+
+
+def test_lag_order_and_co_occurrence_are_those_planted() -> None:
+    rng = np.random.default_rng(3)
+    windows = steps_of(rng)
+    leader = windows.start_ns + rng.integers(0, 30 * MS, len(windows))
+    present = np.arange(len(windows)) % 4 != 0
+    swarms = [Beginnings("late", (leader + 12 * MS)[present]), Beginnings("early", leader)]
+    row = find_pairs(swarms, windows).iloc[0]
+    assert (row["first"], row["second"], row["verdict"]) == ("early", "late", FOLLOWS)
+    assert row["lag_s"] == pytest.approx(0.012, abs=1e-9)
+    assert row["lag_spread_s"] == pytest.approx(0.0, abs=1e-9)
+    assert row["share"] == pytest.approx(0.75)
+    assert row["together"] == pytest.approx(0.75)
+    assert row["first_before"] == 1.0
+
+
+def test_what_samples_cannot_tell_apart_is_together() -> None:
+    rng = np.random.default_rng(4)
+    windows = steps_of(rng)
+    leader = windows.start_ns + rng.integers(0, 30 * MS, len(windows))
+    swarms = [Beginnings("one", leader, 5 * MS), Beginnings("other", leader + 2 * MS, 5 * MS)]
+    assert find_pairs(swarms, windows)["verdict"].tolist() == [TOGETHER]
+
+
+def test_a_swarm_of_a_few_steps_recurs_after_nothing() -> None:
+    windows = steps_of(np.random.default_rng(5))
+    few = windows.start_ns[:8] + 20 * MS
+    found = find_pairs([Beginnings("few", few), Beginnings("after", few + 3 * MS)], windows)
+    assert found["verdict"].tolist() == [NO_ORDER]
+
+
+def test_what_follows_a_follower_follows_by_way_of_it() -> None:
+    rng = np.random.default_rng(6)
+    windows = steps_of(rng)
+    first = windows.start_ns + rng.integers(0, 20 * MS, len(windows))
+    found = find_pairs([Beginnings(name, first + lag * MS) for name, lag in (("a", 0), ("b", 5), ("c", 15))], windows)
+    via = {(row["first"], row["second"]): row["via"] for row in found.to_dict("records")}
+    assert via == {("a", "b"): "", ("b", "c"): "", ("a", "c"): "b"}
+
+
+def test_a_follower_of_computation_and_network_synchronises() -> None:
+    rng = np.random.default_rng(7)
+    windows = steps_of(rng)
+    first = windows.start_ns + rng.integers(0, 20 * MS, len(windows))
+    other = np.sort(rng.integers(0, windows.end_ns[-1], len(windows)))
+    swarms = [Beginnings("gemm", first), Beginnings("send", first + 6 * MS), Beginnings("update", first + 14 * MS)]
+    found = find_pairs([*swarms, Beginnings("logging", other)], windows)
+    assert synchronisations(found, ["gemm"], ["send"]) == ("update",)
+    assert synchronisations(found, ["gemm"], ["logging"]) == ()
+
+
+def test_few_steps_give_no_pairs() -> None:
+    windows = steps_of(np.random.default_rng(8), 4)
+    assert find_pairs([Beginnings("a", windows.start_ns), Beginnings("b", windows.start_ns + MS)], windows).empty

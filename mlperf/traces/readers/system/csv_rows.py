@@ -1,0 +1,97 @@
+"""Tables of profilers as text: rows by the names of their columns, with the line that each stands on."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlperf.core.errors import DataError
+from mlperf.traces.readers.content import read_content
+
+LARGEST = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table.
+
+    Attributes
+    ----------
+    values : dict
+        By column.
+    place : str
+        File and line.
+    """
+
+    values: dict[str, str]
+    place: str
+
+    def text(self, *names: str) -> str:
+        """The first of some columns that there is; empty where none is."""
+        return next((self.values[name].strip() for name in names if name in self.values), "")
+
+    def number(self, *names: str) -> float:
+        """The first of some columns as a number, not negative.
+
+        Raises
+        ------
+        DataError
+            It is none, or no such column is there.
+        """
+        name = next((name for name in names if name in self.values), None)
+        if name is None:
+            raise DataError(f"has no column {' or '.join(names)}", place=self.place)
+        text = self.values[name].strip()
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not 0 <= value < LARGEST:
+            raise DataError(f"got {text[:40]!r}, expected a number >= 0", place=f"{self.place}, column {name}")
+        return value
+
+
+def read_rows(path: Path, wanted: Sequence[str], hint: str) -> tuple[list[str], list[Row]]:
+    """Names of columns, and the rows below them; what stands above the names is skipped.
+
+    Parameters
+    ----------
+    path : Path
+    wanted : sequence of str
+        Words that the line of names holds.
+    hint : str
+        How to make such a file.
+
+    Raises
+    ------
+    DataError
+        No line names these columns, or a row is longer than it.
+    """
+    lines = read_content(path).decode("utf-8", "replace").splitlines()
+    for at, line in enumerate(lines):
+        names = [name.strip() for name in _cells(line, f"{path}, line {at + 1}")]
+        if set(wanted) <= set(names):
+            return names, list(_rows(path, lines, at + 1, names))
+    raise DataError(f"has no line that names {', '.join(wanted)}", place=str(path), hint=hint)
+
+
+def _rows(path: Path, lines: list[str], first: int, names: list[str]) -> Iterator[Row]:
+    """Rows that are not empty."""
+    for number, line in enumerate(lines[first:], first + 1):
+        if not line.strip() or line.startswith("=="):
+            continue
+        place = f"{path}, line {number}"
+        cells = _cells(line, place)
+        if len(cells) > len(names):
+            raise DataError(f"got {len(cells)} columns, expected {len(names)}", place=place)
+        yield Row(dict(zip(names, cells, strict=False)), place)
+
+
+def _cells(line: str, place: str) -> list[str]:
+    """Cells of a line."""
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error as error:
+        raise DataError(f"is no line of a table ({error})", place=place) from None

@@ -1,0 +1,68 @@
+"""SQLite files with the tables and columns of Nsight Systems' export (its documentation, "SQLite schema reference")."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from mlperf.core.errors import DataError
+from mlperf.traces.events.kinds import HOST, Kind
+from mlperf.traces.readers.system.nsys_sqlite import read_nsys
+
+TABLES = """
+CREATE TABLE StringIds (id INTEGER, value TEXT);
+INSERT INTO StringIds VALUES (1, 'gemm<float>'), (2, 'cudaLaunchKernel'), (3, 'ncclKernel_AllReduce'), (4, 'forward');
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL
+  (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, demangledName INTEGER, shortName INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 3000, 0, 7, 11, 1, 1), (3500, 3600, 1, 8, 12, 3, 3);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY
+  (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, bytes INTEGER, copyKind INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (500, 900, 0, 7, 10, 4096, 1);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER);
+INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (950, 990, 83886087, 11, 2);
+CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, text TEXT, textId INTEGER, globalTid INTEGER);
+INSERT INTO NVTX_EVENTS VALUES (400, 3900, 'step', NULL, 83886087), (450, 3000, NULL, 4, 83886087);
+INSERT INTO NVTX_EVENTS VALUES (460, NULL, 'open', NULL, 83886087);
+"""
+
+
+def base(tmp_path: Path, script: str = TABLES) -> Path:
+    path = tmp_path / "report.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript(script)
+    connection.close()
+    return path
+
+
+def test_everything_there_is(tmp_path: Path) -> None:
+    found = read_nsys(base(tmp_path))
+    told = dict(zip(found.text(found.name), found.kind.tolist(), strict=True))
+    assert told == {
+        "step": Kind.REGION,
+        "forward": Kind.REGION,
+        "Memcpy HtoD": Kind.MEMCPY,
+        "cudaLaunchKernel": Kind.API,
+        "gemm<float>": Kind.KERNEL,
+        "ncclKernel_AllReduce": Kind.COLL,
+    }
+    assert found.start_ns.tolist() == [0, 50, 100, 550, 600, 3100]
+    copy = found.take(found.kind == Kind.MEMCPY)
+    assert (copy.size_bytes.tolist(), copy.peer.tolist(), copy.duration_ns.tolist()) == ([4096], [HOST], [400])
+    call = found.take(found.kind == Kind.API)
+    assert (call.pid.tolist(), call.tid.tolist(), call.corr.tolist()) == ([5], [7], [11])
+    assert found.notes == ("the file has no table CUPTI_ACTIVITY_KIND_MEMSET",)
+
+
+def test_wrong_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="No such file"):
+        read_nsys(tmp_path / "none")
+    (tmp_path / "text").write_text("no data base, " * 100)
+    with pytest.raises(DataError, match="cannot be read as SQLite"):
+        read_nsys(tmp_path / "text")
+    with pytest.raises(DataError, match="none of the tables"):
+        read_nsys(base(tmp_path, "CREATE TABLE a (b INTEGER)"))
+    (tmp_path / "late").mkdir()
+    with pytest.raises(DataError, match="times that follow each other"):
+        read_nsys(base(tmp_path / "late", TABLES.replace("(1000, 3000, 0", "(4000, 3000, 0")))
