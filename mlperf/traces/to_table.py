@@ -228,7 +228,7 @@ def to_table(
     DataError
         A run has no row of keys, or no iteration after warm-up.
     """
-    known = _keys_by_run(keys, list(runs))
+    known = keys_by_run(keys, list(runs))
     parts = [_iterations(name, table, list(windows), mapping) for name, (table, windows) in runs.items()]
     iterations = pd.concat(parts, ignore_index=True)
     names = [component.name for component in mapping.components]
@@ -247,7 +247,7 @@ def to_table(
     return TraceTable(str(file or ""), table, iterations, closure, (*notes, *_unused(iterations, names)))
 
 
-def _keys_by_run(keys: pd.DataFrame | None, runs: list[str]) -> dict[str, dict[str, Any]]:
+def keys_by_run(keys: pd.DataFrame | None, runs: list[str]) -> dict[str, dict[str, Any]]:
     """Columns of keys by run."""
     if keys is None:
         return {}

@@ -35,5 +35,7 @@ def advise(recording: Path, marker: str | None, level: int | None, links_file: P
     from mlperf.traces.whole_run.steps import find_steps
 
     given = read_given(recording)
-    links = None if links_file is None else read_links(links_file)
+    own = recording / "nvidia-smi" / "topology.txt"
+    file = links_file or (own if own.is_file() else None)
+    links = None if file is None else read_links(file)
     show(give_advice(given, find_steps(given, marker=marker, level=level), links=links))

@@ -60,7 +60,11 @@ def run(
         chosen = chosen_sources(sources or tuple(SOURCES), more, fewer)
         show(probed(chosen, probe_sources(chosen)))
         return 0
-    request = RunRequest(command, out or _free_folder(), tuple(sources), more, fewer)
+    from mlperf.traces.recording.mark_writer import rank_of_process
+
+    folder, rank = out or _free_folder(), rank_of_process()
+    # Under a launcher each rank records itself, into a folder of its own.
+    request = RunRequest(command, folder / f"rank-{rank}" if rank >= 0 and out else folder, tuple(sources), more, fewer)
     record_run(request, stdout=STDERR if show.settings.as_json else None)
     found = recorded_run(read_recording(request.out))
     show(found)

@@ -67,7 +67,7 @@ def matrix_figure(found: CommMatrix) -> Figure:
     from matplotlib.colors import LogNorm
 
     with style():
-        figure = new_figure()
+        figure = new_figure(9.0, 4.2)
         values = ((found.comm_matrix_bytes / 1e6, "MB"), (found.bytes_per_s / 1e9, "GB/s"))
         shown = [each for each in values if np.nansum(each[0]) > 0]
         for number, (cells, unit) in enumerate(shown, 1):

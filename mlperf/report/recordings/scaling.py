@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from mlperf.traces.whole_run.scaling import Scaling
 
-PARTS = (("gpu_kernel_s", "device computes"), ("gpu_exposed_comm_s", "communication alone"), ("cpu_s", "device idle: processor"))
+PARTS = {"gpu_kernel_s": "device computes", "gpu_exposed_comm_s": "communication alone", "cpu_s": "device idle: processor"}
+HEADROOM = 1.4
+"""Above the bars, for the legend."""
 
 
 def scaling_answer(found: Scaling) -> Answer:
@@ -39,9 +41,16 @@ def scaling_sections(found: Scaling) -> tuple[Section, ...]:
         Section("Steps", found.runs[["n_processes", *head, "n_steps"]], secondary=("n_processes", "n_steps")),
         Section("Against the fewest devices", found.runs[["n_devices", *ratios]]),
         Section("Throughput, in work of one device's step a second", found.runs[rate]),
-        Section("Parts of a step", found.runs[["n_devices", "step_s", *(name for name, _ in PARTS)]], is_detail=True),
+        Section("Parts of a step", found.runs[["n_devices", "step_s", *parts_of(found)]]),
         Section("", text="\n".join(sentences(found.notes))),
     )
+
+
+def parts_of(found: Scaling) -> dict[str, str]:
+    """Columns of a step's parts and what they are called: what devices did, or phases where no device did anything."""
+    if (found.runs[["gpu_kernel_s", "gpu_exposed_comm_s"]].to_numpy() > 0).any():
+        return PARTS
+    return {f"{name}_s": name for name in (*found.phases, "other")}
 
 
 def scaling_figure(found: Scaling) -> Figure:
@@ -69,10 +78,10 @@ def _parts(axes: Axes, found: Scaling) -> None:
     runs = found.runs
     at = range(len(runs))
     below = runs["step_s"].to_numpy(float) * 0
-    for number, (name, label) in enumerate(PARTS):
+    for number, (name, label) in enumerate(parts_of(found).items()):
         values = runs[name].to_numpy(float) * 1e3
-        axes.bar(at, values, bottom=below, color=PALETTE[number], label=label)
+        axes.bar(at, values, bottom=below, color=PALETTE[number % len(PALETTE)], label=label)
         below = below + values
     axes.set_xticks(list(at), [str(devices) for devices in runs["n_devices"]])
-    axes.set(xlabel="devices", ylabel="ms", title="where a step's time goes")
-    axes.legend()
+    axes.set(xlabel="devices", ylabel="ms", title="where a step's time goes", ylim=(0, HEADROOM * float(below.max())))
+    axes.legend(ncols=2)

@@ -150,7 +150,7 @@ def compare_commands(a: str, b: str, plan: RunPlan | None = None, question: Ques
     summary = _summary(
         [(name, text, whole[whole["program"] == name]["value"]) for name, text in (("A", a), ("B", b))], question.is_time
     )
-    failed = done.frame[done.frame["status"] != DONE]
+    failed = done.frame[done.frame["status"].isin(FAILURES)]
     summary.insert(3, "failed", [int((failed["program"] == name).sum()) for name in summary["program"]])
     notes = [*_block_notes(done, plan, found), *_drift_note(drift, "whole blocks take a steady one out of the ratio")]
     return _compared((a, b), COMMANDS, found, question, drift, summary, done.frame, tuple(notes), done.interrupted)

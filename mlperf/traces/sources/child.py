@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -45,10 +45,13 @@ class Child:
                 start_new_session=True,
                 preexec_fn=ended_with_parent(signal.SIGINT),
             )
-        until = time.monotonic() + READY_S
-        while ready is not None and time.monotonic() < until and self._process.poll() is None:
-            if ready.exists() and ready.stat().st_size:
-                return
+        if ready is not None:
+            self.wait_for(lambda: ready.exists() and ready.stat().st_size > 0)
+
+    def wait_for(self, is_ready: Callable[[], bool], limit_s: float = READY_S) -> None:
+        """Wait until it records, it has ended, or the time is over."""
+        until = time.monotonic() + limit_s
+        while time.monotonic() < until and self._process is not None and self._process.poll() is None and not is_ready():
             time.sleep(POLL_S)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> float:

@@ -20,6 +20,12 @@ SOURCES = MappingProxyType(
         "tree": f"{HERE}.process_tree:ProcessTree",
         "mpi": f"{HERE}.mpi_ranks:MpiRanks",
         "torch": f"{HERE}.torch_files:TorchFiles",
+        "nvidia-smi": f"{HERE}.gpus:Gpus",
+        "nsys": f"{HERE}.nsight:Nsight",
+        "strace": f"{HERE}.syscalls:SystemCalls",
+        "packets": f"{HERE}.packets:Packets",
+        "vmstat": f"{HERE}.readings:Vmstat",
+        "mpstat": f"{HERE}.readings:Mpstat",
     }
 )
 """``"module:class"`` of every source, the most telling first."""

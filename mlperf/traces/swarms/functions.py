@@ -100,7 +100,8 @@ def collapse(events: EventTable, start_ns: int, end_ns: int) -> Functions:
     rank[order] = np.arange(n, dtype=np.int32)
     of_row = rank[of_row]
     span = max(end_ns - start_ns, 1)
-    bins = np.clip((events.start_ns[rows] - start_ns) * np.int64(N_BINS) // span, 0, N_BINS - 1).astype(np.uint8)
+    share = (events.start_ns[rows] - start_ns) / span
+    bins = np.clip(np.floor(share * N_BINS), 0, N_BINS - 1).astype(np.uint8)
     names = tuple(PLACES)
     return Functions(
         function=tuple(events.text(keys[2][order])),
@@ -179,7 +180,7 @@ def in_steps(events: EventTable, functions: Functions, windows: Windows) -> Floa
     step = np.maximum(np.searchsorted(windows.start_ns, start, "right") - 1, 0)
     kept = (functions.of_row < n) & (start >= windows.start_ns[step]) & (start < windows.end_ns[step])
     length = (windows.end_ns - windows.start_ns)[step[kept]]
-    part = (start[kept] - windows.start_ns[step[kept]]) * N_STEP_BINS // length
+    part = np.minimum((start[kept] - windows.start_ns[step[kept]]) / length * N_STEP_BINS, N_STEP_BINS - 1).astype(np.int64)
     place = functions.of_row[kept].astype(np.int64) * N_STEP_BINS + part
     weight = np.maximum(functions.weight_ns[kept], 1).astype(float)
     found = np.bincount(place, weights=weight, minlength=n * N_STEP_BINS)

@@ -21,6 +21,8 @@ MOST_LAG = 0.5
 LEAST_STEPS = 5
 LEAST_SHARE = 0.6
 """A follower comes in this share of the steps that the first swarm works in."""
+LEAST_ABOVE = 0.5
+"""And in this share of the steps that chance leaves: what is at similar places of each step for other reasons comes in fewer."""
 LEAST_RECURRING = 0.4
 """The first swarm works in this share of all steps."""
 LEVEL = 0.01
@@ -59,6 +61,7 @@ class _Follower:
     lag_ns: float
     spread_ns: float
     share: float
+    above: float
     p_value: float
 
 
@@ -124,7 +127,7 @@ def _pair(one: Beginnings, other: Beginnings, windows: Windows, n_pairs: int) ->
     p_value = min(best.p_value * n_pairs, 1.0)
     verdict = NO_ORDER
     recurs = (has_second if is_turned else has_first).mean() >= LEAST_RECURRING
-    if recurs and p_value < LEVEL and best.share >= LEAST_SHARE:
+    if recurs and p_value < LEVEL and best.share >= LEAST_SHARE and best.above >= LEAST_ABOVE:
         verdict = FOLLOWS if best.lag_ns > resolution else TOGETHER
     before = float((_first_of(first, len(windows)) < _first_of(second, len(windows)))[both].mean())
     names = (other.name, one.name) if is_turned else (one.name, other.name)
@@ -144,7 +147,7 @@ def _follower(first: tuple[IntArray, IntArray], second: tuple[IntArray, IntArray
     length = (windows.end_ns - windows.start_ns).astype(float)
     usual = float(np.median(length))
     lags, of_first = _lags(first[0], second[0], int(MOST_LAG * usual))
-    none = _Follower(float("nan"), float("nan"), 0.0, 1.0)
+    none = _Follower(float("nan"), float("nan"), 0.0, 0.0, 1.0)
     if not len(lags):
         return none
     least = max(float(resolution), LEAST_TOLERANCE * usual)
@@ -156,17 +159,26 @@ def _follower(first: tuple[IntArray, IntArray], second: tuple[IntArray, IntArray
     is_hit: BoolArray = 2 * hits >= n_own
     width = min(2 * tolerance, lag + tolerance)
     density = np.bincount(second[1], minlength=len(length))[steps] / length[steps]
-    p_value = _chance(int(is_hit.sum()), np.minimum(density * width, 1.0))
+    p_value, by_chance = _chance(int(is_hit.sum()), np.minimum(density * width, 1.0), n_own)
     looks = max(MOST_LAG * usual / (2 * tolerance), 1.0)
     middle = float(np.median(lags[near]))
-    return _Follower(middle, float(np.median(np.abs(lags[near] - middle))), float(is_hit.mean()), min(p_value * looks, 1.0))
+    spread, share = float(np.median(np.abs(lags[near] - middle))), float(is_hit.mean())
+    above = (share - by_chance) / (1 - by_chance) if by_chance < 1 else 0.0
+    return _Follower(middle, spread, share, above, min(p_value * looks, 1.0))
 
 
-def _chance(n_hits: int, chance: FloatArray) -> float:
-    """Probability of as many hits in steps with these chances: binomial with their mean, whose tail is no lighter."""
+def _chance(n_hits: int, chance: FloatArray, n_own: IntArray) -> tuple[float, float]:
+    """Probability of as many steps in which at least half of the beginnings have a follower that comes with such a chance.
+
+    And the share of steps that have by chance.
+
+    Steps differ in theirs; a binomial with the mean has a tail that is no lighter (Hoeffding 1956).
+    """
     from scipy.stats import binom
 
-    return float(binom.sf(n_hits - 1, len(chance), float(chance.mean())))
+    of_step = binom.sf((n_own + 1) // 2 - 1, n_own, chance)
+    mean = float(of_step.mean())
+    return float(binom.sf(n_hits - 1, len(of_step), mean)), mean
 
 
 def _lags(first: IntArray, second: IntArray, most: int) -> tuple[FloatArray, IntArray]:

@@ -15,6 +15,8 @@ from mlperf.traces.events.table import EventTable
 from mlperf.traces.timeline.intervals import Intervals, union
 
 WINDOW_NS = 100_000_000
+MOST_WINDOWS = 1_000_000
+"""A day is cut into tenths of a second; longer ones into longer windows."""
 LEAST_SHARE = 0.05
 """A window in which nothing reaches this share is idle."""
 NETWORK_BYTES_PER_S = 125_000_000.0
@@ -53,6 +55,7 @@ def concurrency(
     span_ns : tuple of int
         Start and end.
     window_ns : int
+        Length of a window; longer where there would be more than a million.
     network_bytes_per_s : float
         Speed that network rates are set against.
 
@@ -67,6 +70,7 @@ def concurrency(
     SOFA, concurrency breakdown.
     """
     begin, end = span_ns
+    window_ns = max(window_ns, (end - begin) // MOST_WINDOWS)
     edges = np.append(np.arange(begin, max(end, begin + 1), window_ns), max(end, begin + 1)).astype(np.int64)
     device, messages = _device_work(events), _messages(events)
     shares = {

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mlperf.core.errors import DataError
-from mlperf.traces.events.counters import joined_counters
+from mlperf.traces.events.counters import CounterTable, joined_counters
 from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import EventTable, concatenate
 from mlperf.traces.sources.registry import SOURCES, make_source
-from mlperf.traces.sources.source import Read
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.request import DOCUMENT
 from mlperf.traces.whole_run.run import FORMAT, VERSION
@@ -24,25 +25,64 @@ LARGEST_GAP = 0.25
 
 
 def read_recording(folder: Path) -> Recording:
-    """Read a folder of ``mlperf record``.
+    """Read a folder of ``mlperf record``, or one with a folder ``rank-N`` for each rank that was recorded by itself.
 
     Returns
     -------
     Recording
-        Times are nanoseconds since the command began; ``events.origin_ns`` is that moment since 1970.
+        Times are nanoseconds since the command began (the first of several); ``events.origin_ns`` is that moment since 1970.
 
     Raises
     ------
     DataError
         It is none, or a file in it is not what a source writes; names the file.
     """
+    ranks = sorted((path for path in folder.glob("rank-*") if (path / DOCUMENT).is_file()), key=lambda path: _rank_of(path.name))
+    if ranks and not (folder / DOCUMENT).is_file():
+        return merged(folder, [(_rank_of(path.name), _read_one(path)) for path in ranks])
+    return _read_one(folder)
+
+
+def _rank_of(name: str) -> int:
+    """The number in ``rank-3``."""
+    digits = name.rpartition("-")[2]
+    return int(digits) if digits.isdigit() and len(digits) < 9 else -1
+
+
+def merged(folder: Path, parts: Sequence[tuple[int, Recording]]) -> Recording:
+    """Recordings of several ranks as one, by their clocks since 1970.
+
+    What is not known of each machine's CLOCK_REALTIME is not known here either: machines whose clocks nobody keeps together need
+    messages between them (``mlperf trace check --clocks``); of one machine the clocks are the same.
+    """
+    tables = [part.events.replace(rank=np.full(len(part.events), rank, dtype=np.int32)) for rank, part in parts]
+    events = concatenate(tables)
+    counters = joined_counters([_of_rank(part.counters, rank) for rank, part in parts])
+    origin = min(part.events.origin_ns for _, part in parts)
+    events = events.replace(start_ns=events.start_ns + (events.origin_ns - origin), origin_ns=origin).by_time()
+    counters = counters.replace(time_ns=counters.time_ns + (counters.origin_ns - origin), origin_ns=origin)
+    begin = min(part.events.origin_ns + part.start_ns for _, part in parts) - origin
+    end = max(part.events.origin_ns + part.end_ns for _, part in parts) - origin
+    first = parts[0][1].about
+    spent = {name: sum(float(part.about.get(name, 0.0)) for _, part in parts) for name in ("user_s", "system_s")}
+    about = {**first, **spent, "ranks": {str(rank): dict(part.about) for rank, part in parts}}
+    return Recording(folder, about, events, counters, begin, end)
+
+
+def _of_rank(table: CounterTable, rank: int) -> CounterTable:
+    """Series of one rank."""
+    return table.replace(about=tuple(replace(each, rank=rank) for each in table.about))
+
+
+def _read_one(folder: Path) -> Recording:
+    """One command's recording."""
     about = read_document(folder)
     start, end = int(about["start_ns"]), int(about["end_ns"])
     offset, uncertainty = _realtime(about)
-    read = [_source(name, folder / name) for name in SOURCES if (folder / name).is_dir()]
+    read = [make_source(name).read(folder / name) for name in SOURCES if (folder / name).is_dir()]
     tables = [_on_monotonic(each.events, offset) for each in read if each.events is not None and len(each.events)]
     events = without_twins(_ranked(concatenate(tables))) if tables else concatenate([])
-    counters = joined_counters([each.counters for each in read if each.counters is not None])
+    counters = joined_counters([_series_on_monotonic(each.counters, offset) for each in read if each.counters is not None])
     notes = [*events.notes, *_processor_time(events, about)]
     attributes = {**events.attributes, "realtime_uncertainty_ns": uncertainty}
     events = events.replace(
@@ -71,11 +111,6 @@ def read_document(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _source(name: str, folder: Path) -> Read:
-    """What one source recorded."""
-    return make_source(name).read(folder)
-
-
 def _realtime(about: dict[str, Any]) -> tuple[int, int]:
     """What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC by the reading at the start, and how well that is known."""
     clocks = about.get("clocks") or []
@@ -91,6 +126,13 @@ def _on_monotonic(table: EventTable, offset: int) -> EventTable:
     if not table.origin_ns:
         return table
     return table.replace(start_ns=table.start_ns + (table.origin_ns - offset), origin_ns=0)
+
+
+def _series_on_monotonic(table: CounterTable, offset: int) -> CounterTable:
+    """The same of series."""
+    if not table.origin_ns:
+        return table
+    return table.replace(time_ns=table.time_ns + (table.origin_ns - offset), origin_ns=0)
 
 
 def _ranked(events: EventTable) -> EventTable:

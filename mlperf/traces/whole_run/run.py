@@ -100,6 +100,8 @@ def _run(
         ["/bin/sh", "-c", GATE, "sh", *request.command],
         env={**environment, "MLPERF_GATE": str(gate)},
         stdout=stdout,
+        # A launcher talks to its ranks over descriptors that they inherit; ours are not inherited anyway.
+        close_fds=False,
         preexec_fn=ended_with_parent(signal.SIGTERM),
     )
     interrupted = False

@@ -37,12 +37,15 @@ class Scaling(Shown):
         One row a recording, by devices: ``recording, n_processes, n_devices, n_steps, step_s``, ``throughput`` (work a second,
         1: what one device does in a step of one second), ``speed_up`` against the first row, ``efficiency`` (speed-up by devices);
         the last three and the step with ends of 95 % intervals ``..._lower, ..._upper``; parts of a step ``gpu_kernel_s,
-        gpu_exposed_comm_s, cpu_s``.
+        gpu_exposed_comm_s, cpu_s``, which add up to it, and so do its phases ``<phase>_s`` with ``other_s``.
+    phases : tuple of str
+        Marks inside steps, of all recordings; 0 s where a recording has none of that name.
     notes : tuple of str
     """
 
     work: str
     runs: pd.DataFrame
+    phases: tuple[str, ...]
     notes: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
@@ -59,6 +62,7 @@ class _Run:
     n_devices: int
     step_s: FloatArray
     parts: dict[str, float]
+    phases: tuple[str, ...]
 
 
 def scaling(
@@ -94,7 +98,11 @@ def scaling(
         raise UsageError(f"got {work!r}, expected one of {', '.join(WORK)}", place="work")
     runs = [_run(each, find_steps(each, marker=marker, level=level)) for each in recordings]
     runs.sort(key=lambda run: (run.n_devices, run.n_processes, run.name))
-    return Scaling(work, pd.DataFrame([_row(run, runs[0], work) for run in runs]), _notes(runs))
+    phases = tuple(dict.fromkeys(name for run in runs for name in run.phases))
+    table = pd.DataFrame([_row(run, runs[0], work) for run in runs])
+    for name in phases:
+        table[f"{name}_s"] = table[f"{name}_s"].fillna(0.0)
+    return Scaling(work, table, phases, _notes(runs))
 
 
 def _run(recording: Recording, steps: RunSteps) -> _Run:
@@ -108,8 +116,9 @@ def _run(recording: Recording, steps: RunSteps) -> _Run:
     ranks = [each.rank for each in steps.windows]
     events = with_ranks(recording.events)
     devices = sum(len([device for device in devices_of(events, rank) if device >= 0]) for rank in ranks)
-    parts = {name: float(settled[name].mean()) for name in PARTS}
-    return _Run(str(recording.folder), len(ranks), devices or len(ranks), step_s, parts)
+    names = (*PARTS, *(f"{name}_s" for name in steps.phases), "other_s")
+    parts = {name: float(settled[name].mean()) for name in names}
+    return _Run(str(recording.folder), len(ranks), devices or len(ranks), step_s, parts, steps.phases)
 
 
 def relative_error(values: FloatArray) -> float:

@@ -20,14 +20,17 @@ def found() -> Scaling:
                 "recording": f"run-{devices}", "n_processes": devices, "n_devices": devices, "n_steps": 9, "step_s": step,
                 "step_lower_s": step, "step_upper_s": step, **ends, "efficiency": speed / devices,
                 "gpu_kernel_s": 0.1, "gpu_exposed_comm_s": 0.05, "cpu_s": step - 0.15,
+                "load_s": 0.2,
+                "other_s": step - 0.2,
             }
         )  # fmt: skip
-    return Scaling("growing", pd.DataFrame(rows), ("a note",))
+    return Scaling("growing", pd.DataFrame(rows), ("load",), ("a note",))
 
 
 def test_the_answer_tells_speed_up_and_efficiency(found: Scaling) -> None:
     assert result_answer(found) == (
-        "2 recordings, 1 to 4 devices, growing work: 3.00 times as fast (95 %: 3.00 to 3.00) on 4 devices as on 1: efficiency 75.0 %"
+        "2 recordings, 1 to 4 devices, growing work: 3.00 times as fast (95 %: 3.00 to 3.00) on 4 devices as on 1: "
+        "efficiency 75.0 %"
     )
 
 
@@ -44,3 +47,12 @@ def test_the_figure_has_perfect_scaling_and_bars_as_high_as_the_steps(found: Sca
     tops = [patch.get_y() + patch.get_height() for patch in right.patches]
     assert max(tops) == pytest.approx(400.0)
     assert (left.get_xlabel(), right.get_ylabel()) == ("devices", "ms")
+
+
+def test_without_devices_the_parts_are_the_phases(found: Scaling) -> None:
+    runs = found.runs.assign(gpu_kernel_s=0.0, gpu_exposed_comm_s=0.0)
+    without = Scaling(found.work, runs, found.phases, found.notes)
+    assert "load (ms)" in result_text(without)
+    right = result_figure(without).axes[1]
+    assert [text.get_text() for text in right.get_legend().get_texts()] == ["load", "other"]
+    assert max(patch.get_y() + patch.get_height() for patch in right.patches) == pytest.approx(400.0)

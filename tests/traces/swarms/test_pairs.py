@@ -43,17 +43,23 @@ def called(found: pd.DataFrame) -> set[tuple[str, str]]:
     return set(zip(follows["first"], follows["second"], strict=True))
 
 
-def test_planted_followers_are_found_and_unrelated_swarms_are_not() -> None:
+def score(seeds: range, n_steps: int, n_leaders: int) -> float:
+    """F1 of followers over some draws; several leaders a step are the swarms of two steps taken as one."""
     true = wrong = missed = 0
-    for seed in range(10):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
-        windows = steps_of(rng)
+        windows = steps_of(rng, n_steps)
         swarms, truth = planted(rng, windows)
+        if n_leaders > 1:
+            windows = Windows(0, windows.number[::2], windows.start_ns[::2], windows.end_ns[1::2], windows.origin)
         found = called(find_pairs(swarms, windows))
-        true += len(found & truth)
-        wrong += len(found - truth)
-        missed += len(truth - found)
-    assert 2 * true / (2 * true + wrong + missed) >= 0.9
+        true, wrong, missed = true + len(found & truth), wrong + len(found - truth), missed + len(truth - found)
+    return 2 * true / (2 * true + wrong + missed)
+
+
+@pytest.mark.parametrize(("n_steps", "n_leaders"), [(20, 1), (40, 1), (100, 1), (200, 2)])
+def test_planted_followers_are_found_and_unrelated_swarms_are_not(n_steps: int, n_leaders: int) -> None:
+    assert score(range(6), n_steps, n_leaders) >= 0.9
 
 
 @pytest.mark.parametrize("seed", range(5))

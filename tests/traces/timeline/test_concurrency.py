@@ -63,3 +63,12 @@ def test_a_rate_holds_since_the_reading_before() -> None:
     edges = np.array([0, 10, 20, 40])
     np.testing.assert_allclose(mean_rates(np.array([5, 15, 20]), np.array([99.0, 2.0, 4.0]), edges), [2.0, 3.0, np.nan])
     assert np.isnan(mean_rates(np.array([5]), np.array([1.0]), edges)).all()
+
+
+def test_a_moment_that_is_years_away_makes_no_more_windows_than_fit() -> None:
+    events = event_table(
+        2, start_ns=np.array([0, 1_700_000_000 * 10**9]), duration_ns=np.full(2, 5 * MS), kind=np.full(2, Kind.KERNEL)
+    )
+    found = concurrency(events, counter_table([]), (0, 1_700_000_001 * 10**9))
+    assert len(found) <= 1_000_001
+    assert (found["gpu"] * found["length_s"]).sum() == pytest.approx(0.01)

@@ -77,3 +77,20 @@ def test_without_clock_readings_the_time_since_1970_is_not_known(tmp_path: Path)
     found = read_recording(write(tmp_path, clocks=[]))
     assert found.events.attributes["realtime_uncertainty_ns"] == -1
     assert found.events.origin_ns == pytest.approx(5 * SECOND)
+
+
+def test_ranks_that_recorded_themselves_are_one_recording(tmp_path: Path) -> None:
+    for rank, late in ((0, 0), (1, SECOND)):
+        folder = tmp_path / f"rank-{rank}"
+        folder.mkdir()
+        # The second machine has been up for two seconds more, and its command begins a second later.
+        clock = {"before_ns": 4 * SECOND, "realtime_ns": 1004 * SECOND + late, "after_ns": 4 * SECOND}
+        write(folder, clocks=[clock])
+    found = read_recording(tmp_path)
+    assert found.events.rank.tolist() == [0, 0, 1, 1]
+    assert found.events.start_ns.tolist() == [SECOND, SECOND + SECOND // 2, 2 * SECOND, 2 * SECOND + SECOND // 2]
+    assert found.events.origin_ns == 1005 * SECOND
+    assert (found.start_ns, found.end_ns) == (0, 5 * SECOND)
+    assert {each.rank for each in found.counters.about} == {0, 1}
+    assert found.about["user_s"] == 6.0
+    assert set(found.about["ranks"]) == {"0", "1"}

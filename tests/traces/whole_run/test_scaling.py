@@ -52,6 +52,13 @@ def test_devices_are_the_accelerators_of_all_ranks_where_there_are_some() -> Non
     np.testing.assert_allclose(found.runs["gpu_kernel_s"], 0.01)
 
 
+def test_parts_add_up_to_the_mean_step_of_all_ranks() -> None:
+    found = scaling([run(1, 20.0, devices=1), run(2, 20.0, slow=0.5, devices=1)])
+    assert found.phases == ("forward",)
+    np.testing.assert_allclose(found.runs["forward_s"] + found.runs["other_s"], [0.02, 0.025])
+    np.testing.assert_allclose(found.runs[["gpu_kernel_s", "gpu_exposed_comm_s", "cpu_s"]].sum(axis=1), [0.02, 0.025])
+
+
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     """Means of 30 noisy values: 95 % of intervals, within four standard errors of 600 trials, none wider than sense."""
     rng = np.random.default_rng(8)

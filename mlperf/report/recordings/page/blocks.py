@@ -97,24 +97,33 @@ def concurrency_bar(summary: pd.DataFrame) -> str:
     rows = summary[summary["time_s"] > 0]
     told = zip(rows["activity"].tolist(), rows["meaning"].tolist(), rows["time_s"].tolist(), strict=True)
     parts = [(f"{name} ({meaning})", time_s, plain_time(time_s)) for name, meaning, time_s in told]
-    return bar_block("Largest activity in windows of 0.1 s", parts, float(summary["time_s"].sum()))
+    return bar_block("Largest activity in each window", parts, float(summary["time_s"].sum()))
 
 
 def hint_block(advice: Advice) -> str:
     """Hints, the most useful first, each with what was seen, what to do, and what it brings."""
     if advice.hints.empty:
         return "<p>Nothing was found that holds the steps back.</p>"
-    return f"<ol class=hints>{''.join(_hint(row) for row in advice.hints.to_dict('records'))}</ol>"
+    evidence = [each.evidence for each in advice.findings] or [{}] * len(advice.hints)
+    told = (_hint(row, facts) for row, facts in zip(advice.hints.to_dict("records"), evidence, strict=True))
+    return f"<ol class=hints>{''.join(told)}</ol>"
 
 
-def _hint(row: Mapping[Any, Any]) -> str:
+def _hint(row: Mapping[Any, Any], evidence: Mapping[str, Any]) -> str:
     inconclusive = row["verdict"] == INCONCLUSIVE
     gain = "" if pd.isna(row["saved_s"]) else f"<p class=gain>Brings {_gain(row)}</p>"
     rest = f"Inconclusive: {row['why']}." if inconclusive or row["why"] else f"To do: {row['to_do']}."
     follows = f"<p>This follows from the {text(row['follows_from'])}.</p>" if row["follows_from"] else ""
     kind = " class=unsure" if inconclusive else ""
     head = f"<h3>{text(row['cause'])}: {text(row['subject'])}</h3>"
-    return f"<li{kind}>{head}{gain}<p>Seen: {text(row['seen'])}.</p><p>{text(rest)}</p>{follows}</li>"
+    return f"<li{kind}>{head}{gain}<p>Seen: {text(row['seen'])}.</p><p>{text(rest)}</p>{follows}{_evidence(evidence)}</li>"
+
+
+def _evidence(facts: Mapping[str, Any]) -> str:
+    """What a verdict rests on, each fact with its unit."""
+    if not facts:
+        return ""
+    return f"<details><summary>Evidence</summary>{frame_html(pd.DataFrame([dict(facts)]), 'Evidence')}</details>"
 
 
 def _gain(row: Mapping[Any, Any]) -> str:
@@ -126,7 +135,7 @@ def _gain(row: Mapping[Any, Any]) -> str:
 
 
 def matrix_block(matrix: pd.DataFrame) -> str:
-    """Who sends how much to whom as heat maps of bytes, time and bandwidth; darker is more, on a logarithmic scale."""
+    """Who sends how much to whom as heat maps of bytes, time and bandwidth; colours on a logarithmic scale."""
     busiest = pd.concat([matrix.groupby(end)["size_bytes"].sum() for end in ("sender", "receiver")]).groupby(level=0).sum()
     places = list(busiest.index)
     cut = len(places) > MOST_PLACES
@@ -149,9 +158,8 @@ def matrix_block(matrix: pd.DataFrame) -> str:
         if cut
         else ""
     )
-    return (
-        f"<p class=about>Rows send, columns receive; darker is more, on a logarithmic scale.</p>{note}<div class=maps>{shown}</div>"
-    )
+    about = "Rows send, columns receive: the stronger the colour, the more, on a logarithmic scale."
+    return f"<p class=about>{about}</p>{note}<div class=maps>{shown}</div>"
 
 
 def _heat_map(name: str, matrix: pd.DataFrame, column: str, words: Callable[[float], str], places: Sequence[str]) -> str:

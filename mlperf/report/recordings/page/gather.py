@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import pandas as pd
+
 from mlperf.core.errors import DataError
 from mlperf.planning.advice.advise import Advice, advise
 from mlperf.report.recordings.page.parts import PageParts
 from mlperf.traces.events.kinds import Kind
-from mlperf.traces.links.matrix import matrix_of_events
+from mlperf.traces.links.matrix import CommMatrix, matrix_of_events
+from mlperf.traces.links.rings import compare_rings
 from mlperf.traces.swarms.swarms import Swarms, find_swarms
 from mlperf.traces.whole_run.event_phases import event_phases
 from mlperf.traces.whole_run.event_swarms import event_swarms
@@ -46,6 +49,7 @@ def gather_parts(recording: Recording, *, marker: str | None = None, level: int 
         missing["advice"] = missing["steps"]
     else:
         advice = _tried("advice", missing, advise, recording, steps)
+    matrix = _matrix(recording, missing)
     return PageParts(
         recording,
         steps,
@@ -53,9 +57,10 @@ def gather_parts(recording: Recording, *, marker: str | None = None, level: int 
         None if swarms is None else event_swarms(recording, swarms),
         None if swarms is None else swarms.swarms,
         None if swarms is None else swarms.pairs,
-        _matrix(recording, missing),
-        advice=advice,
-        missing=missing,
+        None if matrix is None else matrix.to_frame(),
+        None if matrix is None else _rings(matrix),
+        advice,
+        missing,
     )
 
 
@@ -74,14 +79,20 @@ def _tried(name: str, missing: dict[str, str], find: Callable[..., Found], *give
         return None
 
 
-def _matrix(recording: Recording, missing: dict[str, str]) -> Any:
+def _matrix(recording: Recording, missing: dict[str, str]) -> CommMatrix | None:
     """Pairs that communicate."""
     talks = any((recording.events.kind == kind).any() for kind in TALKING)
     if not talks:
         missing["matrix"] = "no messages between ranks, no copies and no packets were recorded"
         return None
-    found = matrix_of_events(recording.events).to_frame()
-    if found.empty:
+    found = matrix_of_events(recording.events)
+    if not found.comm_matrix_bytes.any():
         missing["matrix"] = "messages, copies or packets do not tell from where to where they go"
         return None
     return found
+
+
+def _rings(matrix: CommMatrix) -> pd.DataFrame | None:
+    """Links of the ring in use; None where the traffic closes none."""
+    found = compare_rings(matrix, None).links
+    return found if len(found) else None

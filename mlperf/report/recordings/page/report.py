@@ -14,8 +14,8 @@ from mlperf.report.recordings.page.gather import gather_parts
 from mlperf.report.recordings.page.page import write_recording_page
 from mlperf.report.recordings.page.tables import page_tables, write_tables
 from mlperf.traces.timeline.flames import folded_stacks
+from mlperf.traces.whole_run.chrome_file import write_recording_chrome
 from mlperf.traces.whole_run.recording import Recording
-from mlperf.traces.writers.chrome import write_chrome
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def write_report(
     if places.flames is not None and stacks is not None:
         files += [(str(path), "folded stacks", path.stat().st_size) for path in write_flames(stacks, places.flames)]
     if places.chrome is not None:
-        write_chrome(recording.events, places.chrome)
+        write_recording_chrome(recording, places.chrome)
         files.append((str(places.chrome), "Chrome trace", places.chrome.stat().st_size))
     return WrittenReport(
         str(recording.folder),

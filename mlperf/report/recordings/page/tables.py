@@ -16,6 +16,7 @@ from mlperf.core.files import write_text_whole
 from mlperf.core.shown import plain
 from mlperf.report.recordings.page.parts import PageParts
 from mlperf.report.recordings.page.series import series_summary
+from mlperf.report.text.answer import plain_time
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.timeline.concurrency import concurrency, concurrency_summary
@@ -51,10 +52,11 @@ def page_tables(parts: PageParts) -> dict[str, PageTable]:
     """All tables that a recording's parts give, by name; those of parts that are None are left out."""
     windows = concurrency(parts.recording.events, parts.recording.counters, (parts.recording.start_ns, parts.recording.end_ns))
     about = parts.recording.about
+    length = plain_time(float(windows["length_s"].max()))
     found = [
         *_step_tables(parts),
-        PageTable("concurrency", "What the run mostly did", concurrency_summary(windows), "By windows of 0.1 s."),
-        PageTable("concurrency_windows", "Every window of 0.1 s", windows, is_long=True),
+        PageTable("concurrency", "What the run mostly did", concurrency_summary(windows), f"By windows of {length}."),
+        PageTable("concurrency_windows", f"Every window of {length}", windows, is_long=True),
         *_links(parts),
         *_hints(parts),
         *_swarms(parts),

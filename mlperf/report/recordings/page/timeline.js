@@ -5,7 +5,7 @@
   const details = document.getElementById("details"), found = document.getElementById("found"), find = document.getElementById("find");
   const context = canvas.getContext("2d"), HEAD = 20, LINE = 17, SERIES = 46, AXIS = 40;
   const view = {from: 0, to: WHOLE}, shown = {matches: null, hidden: new Set()}, closed = new Set();
-  let rows = [], logarithmic = false, chosen = null, waiting = false;
+  let rows = [], bottom = 0, logarithmic = false, chosen = null, waiting = false;
   const LEFT = () => Math.min(230, holder.clientWidth * 0.28);
   const steps = data.steps.map(each => ({rank: each.rank, number: unpack(each.number, "i4"), start: unpack(each.start, "u4"), length: unpack(each.length, "u4")}));
 
@@ -22,7 +22,7 @@
     const heads = data.lines.map(headOf);
     data.lines.forEach((line, at) => {
       if (heads[at] !== head) add(heads[at], heads.filter(each => each === heads[at]).length);
-      if (!closed.has(head)) rows.push({line, height: LINE, text: line.depth ? "" : `${line.label ? line.label + ", " : ""}${line.group}`});
+      if (!closed.has(head)) rows.push({line, height: LINE, text: line.depth ? "" : [line.group, line.label].filter(Boolean).join(", ")});
     });
     const groups = page.series.map(each => `series: ${each.name.split(".")[0]}`);
     [...new Set(groups)].forEach(name => {
@@ -33,17 +33,20 @@
     });
     let top = AXIS;
     for (const row of rows) { row.top = top; top += row.height; }
+    bottom = top;
+    holder.style.height = `min(62vh, ${Math.max(top, 160) + 2}px)`;
+    holder.style.minHeight = "0";
     spacer.style.height = Math.max(0, top - holder.clientHeight) + "px";
   }
 
   function resize() {
+    makeRows();
     const scale = window.devicePixelRatio || 1, width = holder.clientWidth, height = holder.clientHeight;
     canvas.width = width * scale;
     canvas.height = height * scale;
     canvas.style.width = width + "px";
     canvas.style.height = height + "px";
     context.setTransform(scale, 0, 0, scale, 0, 0);
-    makeRows();
     draw();
   }
 
@@ -104,7 +107,7 @@
     const own = steps[0], scale = width / (view.to - view.from);
     context.save();
     context.beginPath();
-    context.rect(left, 0, width, height);
+    context.rect(left, 0, width, Math.min(height, bottom - holder.scrollTop));
     context.clip();
     for (let at = Math.max(0, firstFrom(own.start, view.from) - 1); at < own.start.length && own.start[at] <= view.to; at++) {
       const x = left + (own.start[at] - view.from) * scale, wide = own.length[at] * scale;
@@ -204,8 +207,7 @@
 
   function toggle(head) {
     if (!closed.delete(head)) closed.add(head);
-    makeRows();
-    later();
+    resize();
   }
 
   function goStep(direction) {
@@ -251,7 +253,7 @@
     const wanted = text.trim().toLowerCase();
     shown.matches = wanted ? Uint8Array.from(data.labels, label => label[0].toLowerCase().includes(wanted) || label[1].toLowerCase().includes(wanted) ? 1 : 0) : null;
     const names = shown.matches ? shown.matches.reduce((sum, each) => sum + each, 0) : 0;
-    found.textContent = wanted ? `${names} ${names === 1 ? "name matches" : "names match"}; Enter goes to the next` : "";
+    found.textContent = !wanted ? "" : !names ? "no name matches" : `${names} ${names === 1 ? "name matches" : "names match"}; Enter goes to the next`;
     later();
   }
 

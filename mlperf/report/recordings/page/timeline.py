@@ -19,7 +19,7 @@ from mlperf.traces.timeline.event_lanes import SAMPLED, Lane, event_lanes
 from mlperf.traces.timeline.flames import Groups
 from mlperf.traces.timeline.levels import Items, Level, depths, exact_items, joined_runs, levels_of, shares
 
-MOST_ITEMS = 200_000
+MOST_ITEMS = 250_000
 """Items of all lines at their finest level: with 19 bytes each they are half of the page's ten megabytes."""
 MOST_LANES = 400
 MOST_LABELS = 12_000

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.planning.advice.advise import COLUMNS, Advice
+from mlperf.planning.advice.findings import Finding
 from mlperf.report.recordings.page.blocks import MOST_PLACES, MOST_ROWS, bar_block, hint_block, matrix_block, table_block, text
 from mlperf.report.recordings.page.tables import PageTable
 
@@ -57,7 +58,7 @@ def test_the_matrix_has_a_row_a_sender_and_names_the_rest() -> None:
     large = matrix_block(pairs(60))
     assert large.count("<th scope=row>") == 3 * MOST_PLACES
     assert "all others" in large
-    assert "darker is more" in large
+    assert "the stronger the colour, the more" in large
 
 
 def test_depth_of_a_cell_grows_with_its_value() -> None:
@@ -73,10 +74,17 @@ def test_hints_tell_gain_interval_evidence_and_doubt() -> None:
         ("pause", "inconclusive", "gc", np.nan, np.nan, np.nan, np.nan, np.nan, "pauses", "", "", "too few steps"),
     ]
     hints = pd.DataFrame(rows, columns=list(COLUMNS))
-    found = hint_block(Advice("made", 0.1, 10, hints, (), pd.DataFrame()))
+    findings = (
+        Finding("input", "named", EVIL, None, {"waited_s": 0.25, "where": EVIL}),
+        Finding("pause", "inconclusive", "gc", None),
+    )
+    found = hint_block(Advice("made", 0.1, 10, hints, findings, pd.DataFrame()))
     assert "<script" not in found
     assert "95 %: 10.0 to 30.0" in found
     assert "its share of the time alone is 50" in found
     assert "class=unsure" in found
+    assert found.count("<summary>Evidence</summary>") == 1
+    assert "waited (ms)" in found
+    assert ">250.0<" in found
     assert "Inconclusive: too few steps." in found
     assert "Nothing was found" in hint_block(Advice("made", 0.1, 10, hints.iloc[:0], (), pd.DataFrame()))

@@ -1,0 +1,119 @@
+"""Recorded runs as a measurement table: times of a step's phases, and what the run used, for `mlperf train`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+
+from mlperf.core.errors import DataError
+from mlperf.core.files import replacing
+from mlperf.core.shown import Shown
+from mlperf.traces.to_table import keys_by_run
+from mlperf.traces.whole_run.recording import Recording
+from mlperf.traces.whole_run.steps import RunSteps
+
+USED = MappingProxyType(
+    {
+        "cores_used": ("run.cpu", ""),
+        "resident_bytes": ("run.resident", ""),
+        "switches_voluntary_per_s": ("run.switches_voluntary", ""),
+        "switches_involuntary_per_s": ("run.switches_involuntary", ""),
+        "iowait_cores": ("cpu.iowait", ""),
+        "disk_read_bytes_per_s": ("disk.read", None),
+        "disk_written_bytes_per_s": ("disk.written", None),
+        "network_sent_bytes_per_s": ("net.sent", None),
+        "network_received_bytes_per_s": ("net.received", None),
+        "swapped_bytes_per_s": ("swap.in", ""),
+        "cpu_pressure": ("pressure.cpu", ""),
+        "io_pressure": ("pressure.io", ""),
+        "gpu_utilisation": ("gpu.utilisation", None),
+    }
+)
+"""Column to series and device; None: the sum over devices."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RunTable(Shown):
+    """Recorded runs, one row each.
+
+    Attributes
+    ----------
+    file : str
+        Where it was written; empty where nowhere.
+    table : DataFrame
+        ``run``, the columns of the keys, ``step_s``, ``<phase>_s`` and ``other_s`` (means over steps and ranks, each rank's first
+        step left out), ``step_std_s``, ``n_iterations``, ``n_ranks``, then what the run used while it made steps: processor time of
+        a step by samples as ``busy_s``, and means of series (`USED`); NaN where nothing was recorded.
+    notes : tuple of str
+    """
+
+    file: str
+    table: pd.DataFrame
+    notes: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a run."""
+        return self.table
+
+
+def run_table(
+    runs: Mapping[str, tuple[Recording, RunSteps]], keys: pd.DataFrame | None = None, file: Path | str | None = None
+) -> RunTable:
+    """Make the table, and write it.
+
+    Parameters
+    ----------
+    runs : mapping
+        Name of each run to its recording and steps.
+    keys : DataFrame, optional
+        One row a run: ``run`` and the columns that tell runs apart (network, batch, devices).
+    file : path, optional
+        A CSV file.
+
+    Raises
+    ------
+    DataError
+        There are no runs, or a run has no row of keys.
+    """
+    if not runs:
+        raise DataError("got no runs, expected at least one")
+    known = keys_by_run(keys, list(runs))
+    phases = list(dict.fromkeys(phase for _, steps in runs.values() for phase in steps.phases))
+    rows = [{**_row(name, *parts, phases), **known.get(name, {})} for name, parts in runs.items()]
+    table = pd.DataFrame(rows)
+    first = ["run", *(list(keys.columns.drop("run")) if keys is not None else [])]
+    table = table[[*first, *(name for name in table.columns if name not in first)]]
+    table = table.dropna(axis=1, how="all")
+    if file is not None:
+        with replacing(Path(file)) as stream:
+            stream.write(table.to_csv(index=False, lineterminator="\n").encode())
+    missing = [
+        f"run {name} has no phase {phase}: 0 s"
+        for name, (_, steps) in runs.items()
+        for phase in phases
+        if phase not in steps.phases
+    ]
+    notes = dict.fromkeys(note for _, steps in runs.values() for note in steps.notes)
+    return RunTable(str(file or ""), table, (*notes, *missing))
+
+
+def _row(name: str, recording: Recording, steps: RunSteps, phases: list[str]) -> dict[str, Any]:
+    """One run."""
+    settled = steps.settled
+    row: dict[str, Any] = {"run": name, "step_s": float(settled["step_s"].mean())}
+    row |= {f"{phase}_s": float(settled[f"{phase}_s"].mean()) if phase in steps.phases else 0.0 for phase in phases}
+    row["other_s"] = float(settled["other_s"].mean())
+    row["step_std_s"] = float(settled["step_s"].std(ddof=1)) if len(settled) > 1 else 0.0
+    row |= {
+        "n_iterations": int(settled["step"].nunique()),
+        "n_ranks": len(steps.windows),
+        "busy_s": float(settled["busy_s"].mean()),
+    }
+    start = min(int(each.start_ns.min()) for each in steps.windows)
+    end = max(int(each.end_ns.max()) for each in steps.windows)
+    return row | {column: recording.counters.mean(series, start, end, what) for column, (series, what) in USED.items()}
