@@ -28,7 +28,9 @@ COMMANDS = {
     "optimize": LazyCommand("mlperf.cli.commands.optimize:optimize", "Find the fastest partition of a network on a cluster."),
     "trace": LazyCommand("mlperf.cli.traces.group:trace", "Ask recorded runs what to change, and what it will bring."),
     "record": LazyCommand("mlperf.cli.recordings.group:record", "Record everything a program does, and say what to change."),
-    "compare-runs": LazyCommand("mlperf.cli.commands.compare_runs:compare_runs", "Say whether one command is faster than another."),
+    "compare-runs": LazyCommand(
+        "mlperf.cli.recordings.compare_runs:compare_runs", "Say whether one command is faster than another."
+    ),
     "kernels": LazyCommand("mlperf.cli.commands.kernels:kernels", "Study measured kernels, and predict kernels nobody has run."),
     "accuracy": LazyCommand("mlperf.cli.commands.accuracy:accuracy", "Score every method on open measurements."),
     "completion": LazyCommand("mlperf.cli.framework.completion:completion", "Print the completion script of a shell."),

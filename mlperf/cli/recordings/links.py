@@ -14,8 +14,6 @@ from mlperf.cli.framework.values import OLD_FILE
 if TYPE_CHECKING:
     from mlperf.traces.links.matrix import CommMatrix
 
-TABLES = (".csv", ".txt", ".tsv")
-
 given_argument = click.argument("given", metavar="DIR|FILE", type=click.Path(path_type=Path))
 
 
@@ -26,9 +24,9 @@ collectives_option = click.option(
 
 def traffic_of(path: Path, collectives: str | None) -> CommMatrix:
     """The matrix in a table, or of the events of a recording or trace."""
-    if path.suffix.lower() in TABLES and path.is_file():
-        from mlperf.traces.links.matrix_file import read_matrix
+    from mlperf.traces.links.matrix_file import is_table, read_matrix
 
+    if is_table(path):
         return read_matrix(path)
     from mlperf.cli.recordings.given import read_given
     from mlperf.traces.links.matrix import matrix_of_events

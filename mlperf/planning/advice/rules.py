@@ -29,6 +29,7 @@ from mlperf.planning.advice.findings import (
 )
 from mlperf.planning.advice.gains import Gain, gain_of
 from mlperf.planning.advice.thresholds import Thresholds
+from mlperf.systems.loader.equations import workers_needed
 from mlperf.traces.ranks.culprits import FEW_STEPS, ROTATING, SAME
 
 NO_LOOPS_OF_THEIRS = re.compile(r"(?:^|/)(?:lib)?python[\d.]*(?:\.so[\d.]*)?$|\[kernel|\[vdso|/ld-|/libc[.-]|/libpthread")
@@ -62,8 +63,18 @@ def input_rule(facts: InputFacts | None, limits: Thresholds) -> Finding | None:
         "n_workers": facts.n_makers,
         "worker_cores": facts.makers_cores,
         "n_cores": facts.n_cores,
+        "workers_needed": workers_that_keep_up(facts),
     }
     return judged(INPUT, ", ".join(facts.phases), gain_of(facts.step_s, saved, naive_s=facts.load_s), limits, len(saved), **told)
+
+
+def workers_that_keep_up(facts: InputFacts) -> int:
+    """Workers like those there are at which the mean step no longer waits; -1 where nobody else makes the input."""
+    if not facts.n_makers or facts.busy_share > 0.5:
+        return -1
+    step, load = float(facts.step_s.mean()), float(facts.load_s.mean())
+    # While steps wait, each worker takes as long for a batch as all of them take steps meanwhile.
+    return int(workers_needed(max(step - load, 1e-9), np.array(facts.n_makers * step)))
 
 
 def rank_rule(facts: RankFacts | None, limits: Thresholds) -> Finding | None:

@@ -46,7 +46,7 @@ def _rate(finding: Finding, name: str) -> str:
 def _input_seen(finding: Finding) -> str:
     busy = float(finding.evidence.get("busy_share", math.nan))
     makers = int(finding.evidence.get("n_workers", 0))
-    how = "the training thread makes it itself" if busy > 0.5 else f"{makers} other threads compute meanwhile"
+    how = "the training thread makes it itself" if busy > 0.5 else f"other threads beside it: {makers}"
     return f"a step spends {_share(finding, 'input_share')} of its time in {finding.subject}; {how}"
 
 
@@ -54,7 +54,9 @@ def _input_to_do(finding: Finding) -> str:
     busy = float(finding.evidence.get("busy_share", math.nan))
     if busy > 0.5:
         return "load in workers beside the training thread, a batch ahead"
-    return "more or faster loader workers, a deeper queue, or input prepared once and stored"
+    needed = int(finding.evidence.get("workers_needed", -1))
+    enough = f" ({needed} workers like these keep up, if cores and storage allow)" if needed > 0 else ""
+    return f"more or faster loader workers{enough}, or input prepared once and stored"
 
 
 def _pause_seen(finding: Finding) -> str:

@@ -12,9 +12,18 @@ from mlperf.core.errors import DataError
 from mlperf.traces.links.matrix import CommMatrix
 from mlperf.traces.readers.content import read_content
 
+ENDINGS = (".csv", ".txt", ".tsv")
 UNITS = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "S": 1.0, "MS": 1e-3, "US": 1e-6}
 _TITLE = re.compile(r"\s*(?:.*\btraffic\b|.*\bmatrix\b|.*\bbytes\b)?.*\(\s*(?P<unit>[A-Za-z]+)\s*\)\s*:?\s*", re.IGNORECASE)
 HINT = "A line of names, then a line for each with its name and numbers; a title before it may say (MB) or (s)."
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file is a table by its ending, and no trace as CSV by its first line."""
+    if path.suffix.lower() not in ENDINGS or not path.is_file():
+        return False
+    with path.open("rb") as lines:
+        return b"start_ns" not in lines.readline(4096)
 
 
 def read_matrix(path: Path) -> CommMatrix:

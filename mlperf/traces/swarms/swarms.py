@@ -26,6 +26,7 @@ NS = 1e-9
 MOST_IN_PAIRS = 40
 GAPS_OF_STEP = (0.05, 0.3)
 """Shares of a step: in short steps a pause of the first may part bursts, one of the second always does."""
+NAMELESS = {"packets": "packets", "messages": "messages"}
 SYNCHRONISATION = "parameter synchronisation"
 
 
@@ -209,7 +210,8 @@ def _names(keys: list[Key], told: Sequence[Sequence[str]], rules: Sequence[Rule]
     """A name for each swarm, no two alike: the rule's, or its telling words."""
     found: list[str] = []
     for key, words in zip(keys, told, strict=True):
-        name = rules[key[1]].name if key[1] >= 0 else "rest" if key[2] < 0 else " ".join(words) or "without names"
+        own = " ".join(words) or NAMELESS.get(key[0], "without names")
+        name = rules[key[1]].name if key[1] >= 0 else "rest" if key[2] < 0 and words else own
         if name in found:
             name = f"{name} ({key[0]})"
         number = 2

@@ -18,7 +18,7 @@ from mlperf.planning.advice.sentences import seen, to_do
         ),
         (
             Finding(INPUT, NAMED, "load", None, {"input_share": 0.4, "busy_share": 0.1, "n_workers": 3}),
-            "3 other threads",
+            "other threads beside it: 3",
             "more or faster",
         ),
         (

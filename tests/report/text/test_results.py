@@ -21,6 +21,8 @@ from mlperf.report.text.schema import record, record_text
 
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 WITHOUT_RESULT = {"completion"}
+OWN_RESULTS = {"record"}
+"""Groups with a default command whose other commands show results of their own."""
 
 
 def leaves(group: click.Group, path: tuple[str, ...] = ()) -> list[str]:
@@ -32,6 +34,8 @@ def leaves(group: click.Group, path: tuple[str, ...] = ()) -> list[str]:
                 found += leaves(command, (*path, name))
             else:
                 found.append(" ".join((*path, name)))
+            if name in OWN_RESULTS and isinstance(command, DefaultGroup):
+                found += [f"{name} {child}" for child in command.table]
     return found
 
 

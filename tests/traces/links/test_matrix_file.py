@@ -7,7 +7,7 @@ import pytest
 from figure_8 import FIGURE_8, MEGABYTES, NAMES, SECONDS
 
 from mlperf.core.errors import DataError
-from mlperf.traces.links.matrix_file import read_matrix
+from mlperf.traces.links.matrix_file import is_table, read_matrix
 
 
 def read(text: str, folder: Path):  # type: ignore[no-untyped-def]
@@ -61,3 +61,13 @@ def test_what_is_wrong_is_told_with_its_place(text: str, told: str, tmp_path: Pa
         read(text, tmp_path)
     assert told in str(caught.value)
     assert "traffic.txt" in str(caught.value)
+
+
+def test_tables_are_told_from_traces_as_csv(tmp_path: Path) -> None:
+    for name, text, expected in (("a.csv", ",a,b\na,0,1\nb,0,0\n", True), ("b.csv", "start_ns,duration_ns,rank,kind\n", False)):
+        (tmp_path / name).write_text(text)
+        assert is_table(tmp_path / name) is expected
+    (tmp_path / "c.json").write_text("{}")
+    assert not is_table(tmp_path / "c.json")
+    assert not is_table(tmp_path / "missing.csv")
+    assert not is_table(tmp_path)

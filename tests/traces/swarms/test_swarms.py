@@ -136,6 +136,12 @@ def test_what_alternates_in_steps_is_told_apart_by_them() -> None:
     assert adjusted_rand_score([name.partition("_")[0] for name in found["function"]], found["swarm"]) == 1.0
 
 
+def test_packets_are_a_swarm_of_the_network_without_time() -> None:
+    events = event_table(5, kind=int(Kind.PACKET), start_ns=np.arange(5) * S, site=0, name2=1, strings=("a:1", "b:2"))
+    row = find_swarms(events, 0, SPAN).swarms.iloc[0]
+    assert (row["name"], row["role"], row["time_s"], row["n_events"]) == ("packets", "network", 0.0, 5)
+
+
 def test_nothing_to_group_is_an_error() -> None:
     with pytest.raises(DataError, match="has no samples"):
         find_swarms(event_table(0), 0, S)

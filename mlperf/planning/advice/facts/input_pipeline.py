@@ -34,7 +34,7 @@ class InputFacts:
     busy_share : float
         Share of the input's time in which the thread that waits for it computes itself; NaN without samples.
     n_makers : int
-        Other threads and processes of the run that compute, in most steps.
+        Other threads of the run: those that the interpreter showed, else those that compute.
     makers_cores : float
         Cores that they keep busy during the steps; NaN without samples.
     n_cores : int
@@ -83,13 +83,26 @@ def _work(recording: Recording, steps: RunSteps, names: list[str]) -> tuple[floa
     marks = np.flatnonzero((events.kind == Kind.REGION) & np.isin(events.name, names_of_columns(recording, names)))
     mains = np.unique(events.pid[marks].astype(np.int64) * (1 << 32) + events.tid[marks])
     other = ~np.isin(thread, mains)
-    counts = np.unique(thread[other], return_counts=True)[1]
-    n_makers = int((counts >= max(3.0, LEAST_MAKER * counts.sum())).sum())
+    n_makers = _makers(recording, steps, mains)
+    if n_makers is None:
+        counts = np.unique(thread[other], return_counts=True)[1]
+        n_makers = int((counts >= max(3.0, LEAST_MAKER * counts.sum())).sum())
     loading = ~other & inside(union(events.start_ns[marks], events.end_ns[marks]), events.start_ns[rows])
     load_ns = float(events.duration_ns[marks].sum())
     span_ns = float(steps_union(steps).total_ns)
     busy = float(weight[loading].sum()) / load_ns if load_ns else float("nan")
     return busy, n_makers, float(weight[other].sum()) / span_ns
+
+
+def _makers(recording: Recording, steps: RunSteps, mains: IntArray) -> int | None:
+    """Threads beside the training one that the interpreter showed during the steps; None where it showed none."""
+    events = recording.events
+    rows = np.flatnonzero(events.kind == Kind.STACK)
+    rows = rows[within_steps(steps, events.start_ns[rows])]
+    if not len(rows):
+        return None
+    thread, counts = np.unique(events.pid[rows].astype(np.int64) * (1 << 32) + events.tid[rows], return_counts=True)
+    return int((counts[~np.isin(thread, mains)] >= max(3.0, LEAST_MAKER * counts.max())).sum())
 
 
 def names_of_columns(recording: Recording, names: Sequence[str]) -> list[int]:

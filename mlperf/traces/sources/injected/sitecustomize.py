@@ -1,12 +1,111 @@
 """Stands before a program's own start: a thread writes down where all threads are, and collections when they happen.
 
 Knows nothing but Python's own library, since the program's Python need not have ours. Lines of the file, each a word and fields
-separated by tabs: ``S number stack`` and ``L file:line text`` explain the numbers in ``T time thread stack line elapsed cpu``;
+separated by tabs: ``S number file stack`` and ``L file:line text`` explain the numbers in ``T time thread stack line elapsed cpu``;
 ``N thread name``; ``G begin end generation thread``. Times are nanoseconds of CLOCK_MONOTONIC.
 """
 
 import os
 import sys
+
+DEEPEST = 64
+SHORTEST_COLLECTION_NS = 100_000
+
+
+class _Sampler:
+    """The file of one process, and the thread that writes it."""
+
+    def __init__(self, folder, every_s):
+        import threading
+        import time
+
+        self.folder, self.every_s, self.threading, self.time = folder, every_s, threading, time
+        self.collections, self.begun_ns = [], 0
+        self.begin()
+
+    def begin(self):
+        """A file and a thread of its own for this process: at the start, and in a child that was forked."""
+        path = os.path.join(self.folder, f"{os.getpid()}.stacks")
+        self.file = open(path, "a", buffering=1 << 14, errors="backslashreplace")
+        self.stacks, self.lines, self.threads, self.last = {}, set(), {}, {}
+        self.threading.Thread(target=self.run, name="mlperf stacks", daemon=True).start()
+
+    def run(self):
+        """Look at all threads, again and again."""
+        own = self.threading.get_ident()
+        while True:
+            self.time.sleep(self.every_s)
+            known = {thread.ident: thread for thread in self.threading.enumerate()}
+            at = self.time.monotonic_ns()
+            for ident, frame in sys._current_frames().items():
+                if ident != own:
+                    self.sample(at, ident, frame, known.get(ident))
+            for ident in [ident for ident in self.last if ident not in known]:
+                del self.last[ident]
+                self.threads.pop(ident, None)
+            # Workers of multiprocessing end without a goodbye.
+            self.flush()
+
+    def sample(self, at, ident, frame, thread):
+        """Where one thread stands, since when, and how much of that it ran."""
+        tid = getattr(thread, "native_id", None) or 0
+        if ident not in self.threads:
+            self.threads[ident] = tid
+            self.write("N", tid, thread.name if thread is not None else "")
+        stack = stack_of(frame)
+        if stack not in self.stacks:
+            self.stacks[stack] = len(self.stacks)
+            self.write("S", self.stacks[stack], frame.f_code.co_filename, stack)
+        cpu = self.cpu_ns(ident)
+        since, used = self.last.get(ident, (at - int(self.every_s * 1e9), cpu))
+        self.last[ident] = (at, cpu)
+        self.write("T", at, tid, self.stacks[stack], self.line_of(frame), at - since, max(cpu - used, 0))
+
+    def line_of(self, frame):
+        """The line where a function stands; its text is written once."""
+        import linecache
+
+        name, line = frame.f_code.co_filename, frame.f_lineno or 0
+        if (name, line) not in self.lines:
+            self.lines.add((name, line))
+            self.write("L", f"{name}:{line}", linecache.getline(name, line).strip().replace("\t", " ")[:200])
+        return line
+
+    def cpu_ns(self, ident):
+        """Processor time of a thread; 0 where it has just ended."""
+        try:
+            return self.time.clock_gettime_ns(self.time.pthread_getcpuclockid(ident))
+        except OSError:
+            return 0
+
+    def write(self, *fields):
+        """One line."""
+        self.file.write("\t".join(map(str, fields)) + "\n")
+
+    def flush(self):
+        """Collections that were remembered, then all of it to the file."""
+        while self.collections:
+            self.write("G", *self.collections.pop(0))
+        self.file.flush()
+
+    def collected(self, phase, info):
+        """A collection may begin inside any statement, so that it is only remembered here."""
+        now = self.time.monotonic_ns()
+        if phase == "start":
+            self.begun_ns = now
+        elif self.begun_ns and now - self.begun_ns > SHORTEST_COLLECTION_NS:
+            self.collections.append((self.begun_ns, now, info.get("generation", -1), self.threading.get_native_id()))
+
+
+def stack_of(frame):
+    """Functions from the root, joined by semicolons."""
+    names = []
+    while frame is not None and len(names) < DEEPEST:
+        code = frame.f_code
+        name = getattr(code, "co_qualname", code.co_name)
+        names.append(f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})".replace(";", ","))
+        frame = frame.f_back
+    return ";".join(reversed(names))
 
 
 def _begin():
@@ -16,108 +115,22 @@ def _begin():
     try:
         import atexit
         import gc
-        import threading
-        import time
 
-        _start(folder, atexit, gc, threading, time)
+        sampler = _Sampler(folder, float(os.environ.get("MLPERF_PYTHON_STACKS_EVERY_S", "0.02")))
+        gc.callbacks.append(sampler.collected)
+        atexit.register(sampler.flush)
+        os.register_at_fork(after_in_child=sampler.begin)
     except Exception as error:
         print(f"mlperf record: no Python stacks of process {os.getpid()} ({error})", file=sys.stderr)
 
 
-def _start(folder, atexit, gc, threading, time):
-    every_s = float(os.environ.get("MLPERF_PYTHON_STACKS_EVERY_S", "0.02"))
-    now = time.monotonic_ns
-    state = {}
-
-    def fresh():
-        state["file"] = open(os.path.join(folder, f"{os.getpid()}.stacks"), "a", buffering=1 << 14, errors="backslashreplace")
-        state["stacks"], state["lines"], state["threads"], state["last"] = {}, set(), {}, {}
-        state["collections"] = []
-        thread = threading.Thread(target=sample, name="mlperf stacks", daemon=True)
-        thread.start()
-
-    def cpu_ns(ident):
-        try:
-            return time.clock_gettime_ns(time.pthread_getcpuclockid(ident))
-        except OSError:
-            return 0
-
-    def told(frame):
-        names = []
-        while frame is not None and len(names) < 64:
-            code = frame.f_code
-            name = getattr(code, "co_qualname", code.co_name)
-            names.append(f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})".replace(";", ","))
-            frame = frame.f_back
-        return ";".join(reversed(names))
-
-    def write(*fields):
-        state["file"].write("\t".join(map(str, fields)) + "\n")
-
-    def line_of(frame):
-        import linecache
-
-        name, line = frame.f_code.co_filename, frame.f_lineno
-        if (name, line) not in state["lines"]:
-            state["lines"].add((name, line))
-            text = linecache.getline(name, line).strip().replace("\t", " ")[:200]
-            write("L", f"{name}:{line}", text)
-        return line
-
-    def sample():
-        own = threading.get_ident()
-        while True:
-            time.sleep(every_s)
-            at = now()
-            numbers = {thread.ident: thread for thread in threading.enumerate()}
-            for ident, frame in sys._current_frames().items():
-                if ident == own:
-                    continue
-                tid = getattr(numbers.get(ident), "native_id", None) or 0
-                if ident not in state["threads"]:
-                    state["threads"][ident] = tid
-                    write("N", tid, numbers[ident].name if ident in numbers else "")
-                stack = told(frame)
-                if stack not in state["stacks"]:
-                    state["stacks"][stack] = len(state["stacks"])
-                    write("S", state["stacks"][stack], f"{frame.f_code.co_filename}\t{stack}")
-                cpu = cpu_ns(ident)
-                before = state["last"].get(ident, (at - int(every_s * 1e9), cpu))
-                write("T", at, tid, state["stacks"][stack], line_of(frame), at - before[0], cpu - before[1])
-                state["last"][ident] = (at, cpu)
-            for ident in [ident for ident in state["last"] if ident not in numbers]:
-                del state["last"][ident]
-                state["threads"].pop(ident, None)
-            # Workers of multiprocessing end without a goodbye.
-            flush()
-
-    def flush():
-        # A collection may begin inside any statement, so that its own callback only remembers it.
-        while state["collections"]:
-            write("G", *state["collections"].pop(0))
-        state["file"].flush()
-
-    def collected(phase, info):
-        if phase == "start":
-            state["collection"] = now()
-        elif "collection" in state:
-            begun, ended = state.pop("collection"), now()
-            if ended - begun > 100_000:
-                state["collections"].append((begun, ended, info.get("generation", -1), threading.get_native_id()))
-
-    fresh()
-    gc.callbacks.append(collected)
-    atexit.register(flush)
-    os.register_at_fork(after_in_child=fresh)
-
-
 def _chain():
     """The program's own sitecustomize, which this file hides."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    rest = [each for each in sys.path if os.path.abspath(each or ".") != here]
     import importlib.machinery
     import importlib.util
 
+    here = os.path.dirname(os.path.abspath(__file__))
+    rest = [each for each in sys.path if os.path.abspath(each or ".") != here]
     found = importlib.machinery.PathFinder.find_spec("sitecustomize", rest)
     if found is not None and found.loader is not None:
         module = importlib.util.module_from_spec(found)

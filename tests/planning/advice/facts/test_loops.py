@@ -1,0 +1,64 @@
+"""Hot functions of real object files, compiled with and without vector instructions."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from made_recordings import MS, Made
+
+from mlperf.features.code.counts import Tally
+from mlperf.planning.advice.facts.loops import element_bits, loop_facts, offered_bits, scalar_share
+from mlperf.traces.whole_run.steps import find_steps
+
+DECODE = Path(__file__).parents[4] / "examples" / "whole_run" / "decode.c"
+COMPILER = next((each for each in ("cc", "gcc", "clang") if shutil.which(each)), "cc")
+
+
+def compiled(folder: Path, *flags: str) -> str:
+    file = folder / "decode.so"
+    subprocess.run([COMPILER, *flags, "-shared", "-fPIC", "-o", str(file), str(DECODE)], check=True)
+    return str(file)
+
+
+@pytest.mark.parametrize(("flags", "is_scalar"), [(("-O1", "-fno-tree-vectorize"), True), (("-O3",), False)])
+def test_the_decoder_of_the_example(made: Callable[[], Made], tmp_path: Path, flags: tuple[str, ...], is_scalar: bool) -> None:
+    file = compiled(tmp_path, *flags)
+    maker, at = made(), 0
+    for _ in range(10):
+        begun, at = at, maker.marks(at, {"load": 50 * MS, "forward": 50 * MS})
+        maker.samples(begun, at, "gemm", file="/none/blas.so")
+        maker.samples(begun, at, "decode_blocks", tid=2, file=file)
+    recording = maker.recording(cpu_flags="fpu sse2 avx2 asimd")
+    found = {each.function: each for each in loop_facts(recording, find_steps(recording), 0.1)}
+    decode = found["decode_blocks"]
+    assert (decode.used_bits == 0) == is_scalar
+    assert decode.share == pytest.approx(0.5)
+    assert (decode.main_share, decode.other_share) == (0.0, 1.0)
+    assert decode.offered_bits == 256
+    if is_scalar:
+        assert decode.scalar_share > 0.1
+        assert decode.element_bits == 32
+    assert "not on this machine" in found["gemm"].why
+
+
+@pytest.mark.parametrize(("flags", "bits"), [("fpu sse2 avx avx2 avx512f", 512), ("sse2 avx", 256), ("asimd", 128), ("", 0)])
+def test_vectors_by_the_processors_words(flags: str, bits: int) -> None:
+    assert offered_bits(flags) == bits
+
+
+def test_numbers_one_at_a_time() -> None:
+    tally = Tally(10, {"mulsd": 2, "addss": 1, "mov": 7}, {"scalar_multiply": 2, "scalar_add": 1, "move": 7}, 0, 0, 0, 0, 0)
+    assert scalar_share(tally) == pytest.approx(0.3)
+    assert element_bits(tally) == 64
+    assert element_bits(Tally(1, {"mov": 1}, {"move": 1}, 0, 0, 0, 0, 0)) == 0
+
+
+def test_without_samples_there_are_none(made: Callable[[], Made]) -> None:
+    maker, at = made(), 0
+    for _ in range(4):
+        at = maker.marks(at, {"forward": 50 * MS})
+    assert loop_facts(maker.recording(), find_steps(maker.recording()), 0.1) == ()

@@ -1,0 +1,36 @@
+"""The file that is put before a program's start: harmless where nothing is asked of it, quiet where it cannot write."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+from mlperf.traces.sources.python_stacks import INJECTED
+
+FILE = INJECTED / "sitecustomize.py"
+
+
+def test_stacks_are_told_from_the_root() -> None:
+    told = runpy.run_path(str(FILE))["stack_of"](sys._getframe())
+    assert told.endswith(f"(test_sitecustomize.py:{test_stacks_are_told_from_the_root.__code__.co_firstlineno})")
+    assert told.count(";") >= 3
+
+
+def run(**variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(INJECTED), **variables}
+    return subprocess.run([sys.executable, "-c", "print('done')"], env=environment, capture_output=True, text=True, check=True)
+
+
+def test_without_a_folder_nothing_is_started(tmp_path: Path) -> None:
+    found = run(MLPERF_PYTHON_STACKS="")
+    assert (found.stdout, found.stderr) == ("done\n", "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_not_there_does_not_stop_the_program(tmp_path: Path) -> None:
+    found = run(MLPERF_PYTHON_STACKS=str(tmp_path / "none"))
+    assert found.stdout == "done\n"
+    assert "no Python stacks of process" in found.stderr

@@ -1,0 +1,14 @@
+"""Requests: see `test_run` for those that are refused."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from mlperf.traces.whole_run.request import RunRequest
+
+
+def test_all_default_sources_and_a_look_at_the_memory(tmp_path: Path) -> None:
+    found = RunRequest((sys.executable,), tmp_path)
+    assert found.sources == found.more == found.fewer == ()
+    assert found.memory
