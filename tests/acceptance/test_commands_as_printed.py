@@ -25,6 +25,9 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 PLACEHOLDER = re.compile(r"\b(NAME|COMMIT|FOLDER)\b")
 LONG = {
     "mlperf trace": "run by the tests of the commands, and of their page",
+    "mlperf record": "run by the tests of the commands on recordings",
+    "mlperf compare-runs": "run by the tests of the command",
+    "train steps.csv --target step_s": "needs recorded runs",
     "--system model-parallel": "run by the tests of fitted systems",
     "constants.json": "run by the tests of fitted systems",
     "parts.json": "run by the tests of fitted systems",

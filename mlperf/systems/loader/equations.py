@@ -57,7 +57,7 @@ def loaded_step_s(
     Notes
     -----
     Without variation the larger of the two. With it, the work that is ready drifts by their difference from batch to batch, varies
-    by both variances, and is held between nothing and the queue's length: a Brownian motion reflected at both ends (Harrison, 1985),
+    by both variances, and is held between nothing and the queue's length: a Brownian motion reflected at both ends (Harrison 1985),
     which waits for drift / (1 - exp(-2 drift b / variance)) a step, b = (depth + 1/2) steps. Within 2 % of a simulated queue.
     """
     compute, load = np.broadcast_arrays(np.asarray(compute_s, dtype=float), np.asarray(load_s, dtype=float))
@@ -68,7 +68,7 @@ def loaded_step_s(
         waited = drift / -np.expm1(-2.0 * drift * width / variance)
         balanced = variance / (2.0 * width)
     varied = compute + np.where(np.abs(drift) < 1e-9 * width, balanced, waited)
-    return np.where(variance > 0, varied, np.maximum(compute, load))
+    return np.asarray(np.where(variance > 0, varied, np.maximum(compute, load)))
 
 
 def workers_needed(compute_s: ArrayLike, batch_s: ArrayLike) -> IntArray:
