@@ -37,7 +37,7 @@ def samples_per_s(
         by_workers = workers / (cpu + wait)
         by_cores = np.asarray(n_cores, dtype=float) / cpu
         by_storage = np.asarray(storage_bytes_per_s, dtype=float) / np.asarray(sample_bytes, dtype=float)
-    return np.minimum(np.minimum(by_workers, by_cores), by_storage)
+    return np.asarray(np.minimum(np.minimum(by_workers, by_cores), by_storage))
 
 
 def loaded_step_s(
