@@ -11,7 +11,7 @@ from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import NEW_FILE, Words
 
 READ_FORMATS = (
-    *("alog", "goal", "ti", "paje", "otf2", "store", "csv", "recording", "chakra", "chrome"),
+    *("alog", "goal", "ti", "otf2", "store", "csv", "recording", "chakra", "chrome"),
     *("perf", "strace", "pcap", "nsys", "nvprof", "rocprof"),
 )
 WRITE_FORMATS = ("store", "alog", "goal", "ti", "csv", "chrome", "perfetto")

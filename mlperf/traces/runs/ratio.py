@@ -126,7 +126,7 @@ def independent_ratio(a: FloatArray, b: FloatArray, *, statistic: str = "mean", 
 
 def batch_means(series: FloatArray) -> FloatArray:
     """Means of batches of equal length; what does not fill a batch at the start is left out."""
-    length = max(1, len(series) // MOST_BATCHES)
+    length = -(-len(series) // MOST_BATCHES)
     n_batches = len(series) // length
     return np.asarray(series[len(series) - n_batches * length :].reshape(n_batches, length).mean(axis=1))
 

@@ -1,0 +1,36 @@
+"""Comparisons in words and pictures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mlperf.report.recordings.compared_runs import compared_answer, compared_figure, compared_sections
+from mlperf.traces.runs.compared import Question, compare_times
+
+RNG = np.random.default_rng(8)
+A = RNG.normal(1.0, 0.01, 80)
+
+
+@pytest.mark.parametrize(
+    ("b", "question", "words"),
+    [
+        (A * 0.7, Question(), "B is faster: B / A 0.7"),
+        (A * 1.5, Question(), "B is slower"),
+        (A[::-1], Question(margin=0.05), "no difference beyond 5"),
+        (A[::-1], Question(margin=0.0), "inconclusive"),
+        (A * 1.5, Question(higher_is_better=True, is_time=False), "B is better"),
+    ],
+)
+def test_the_first_line(b: np.ndarray, question: Question, words: str) -> None:
+    assert words in str(compared_answer(compare_times(A, b.copy(), question)))
+
+
+def test_tables_notes_and_every_value() -> None:
+    found = compare_times(A, A * 0.7)
+    programs, notes, runs = compared_sections(found)
+    assert len(programs.frame) == 2
+    assert "not measured in turns" in notes.text
+    assert len(runs.frame) == 160
+    (axes,) = compared_figure(found).axes
+    assert axes.get_ylabel() == "s"

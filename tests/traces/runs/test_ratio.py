@@ -1,0 +1,70 @@
+"""Ratios with intervals: against scipy, by hand, and by drawing."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mlperf.core.errors import DataError
+from mlperf.traces.runs.order import block_orders
+from mlperf.traces.runs.ratio import batch_means, block_differences, block_ratio, independent_ratio
+
+
+def test_differences_of_blocks_by_hand() -> None:
+    times = np.array([[1.0, 2.0, 2.0, 1.0], [2.0, 1.0, 1.0, 2.0]])
+    is_b = np.array([[False, True, True, False], [True, False, False, True]])
+    np.testing.assert_allclose(block_differences(times, is_b), math.log(2))
+
+
+def test_the_interval_of_the_mean_is_students() -> None:
+    differences = np.array([0.1, 0.2, 0.15, 0.05, 0.12])
+    found = block_ratio(differences)
+    low, high = stats.t.interval(0.95, 4, differences.mean(), stats.sem(differences))
+    assert (found.ratio, found.low, found.high) == pytest.approx((math.exp(differences.mean()), math.exp(low), math.exp(high)))
+    assert math.isnan(block_ratio(differences[:1]).ratio)
+
+
+def test_the_interval_of_the_median_is_the_signed_rank_tests() -> None:
+    differences = np.array([0.11, 0.23, 0.17, 0.05, 0.12, -0.02, 0.31, 0.08])
+    found = block_ratio(differences, statistic="median")
+    # What lies inside is not rejected, what lies outside is.
+    for inside in (math.log(found.low) + 1e-6, math.log(found.high) - 1e-6):
+        assert stats.wilcoxon(differences - inside, method="exact").pvalue > 0.05
+    for outside in (math.log(found.low) - 1e-6, math.log(found.high) + 1e-6):
+        assert stats.wilcoxon(differences - outside, method="exact").pvalue <= 0.05
+    assert math.isnan(block_ratio(differences[:4], statistic="median").low)
+
+
+def test_series_measured_apart_are_welchs() -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.gamma(50, 0.02, 8), rng.gamma(50, 0.03, 9)
+    found = independent_ratio(a, b)
+    assert found.ratio == pytest.approx(b.mean() / a.mean())
+    assert found.low < found.ratio < found.high
+    shift = independent_ratio(a, b, statistic="median")
+    for outside in (shift.low * (1 - 1e-6), shift.high * (1 + 1e-6)):
+        assert stats.mannwhitneyu(np.log(a), np.log(b) - math.log(outside), method="exact").pvalue <= 0.05
+    with pytest.raises(DataError, match="2 values for B"):
+        independent_ratio(a, b[:2])
+
+
+def test_batches_leave_the_start_out() -> None:
+    np.testing.assert_allclose(batch_means(np.arange(23.0)), np.arange(3.0, 23, 3.0))
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.3])
+@pytest.mark.parametrize("noise", ["lognormal", "exponential"])
+@pytest.mark.parametrize("statistic", ["mean", "median"])
+def test_intervals_cover(drift: float, noise: str, statistic: str) -> None:
+    rng = np.random.default_rng(5)
+    n_blocks, hits, n = 8, 0, 1500
+    slower = np.exp(drift * np.arange(4 * n_blocks).reshape(n_blocks, 4) / (4 * n_blocks))
+    for seed in range(n):
+        is_b = np.array([[name == "B" for name in order] for order in block_orders(n_blocks, seed)])
+        spread = rng.lognormal(0, 0.1, is_b.shape) if noise == "lognormal" else 1 + 0.2 * rng.exponential(size=is_b.shape)
+        found = block_ratio(block_differences(np.where(is_b, 1.05, 1.0) * spread * slower, is_b), statistic=statistic)
+        hits += found.low <= 1.05 <= found.high
+    assert 0.93 <= hits / n <= 0.985
