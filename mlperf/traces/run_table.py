@@ -13,6 +13,7 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.core.files import replacing
 from mlperf.core.shown import Shown
+from mlperf.traces.readers.system.traceml import TraceMLSummary
 from mlperf.traces.to_table import keys_by_run
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.steps import RunSteps
@@ -62,7 +63,10 @@ class RunTable(Shown):
 
 
 def run_table(
-    runs: Mapping[str, tuple[Recording, RunSteps]], keys: pd.DataFrame | None = None, file: Path | str | None = None
+    runs: Mapping[str, tuple[Recording, RunSteps]],
+    keys: pd.DataFrame | None = None,
+    file: Path | str | None = None,
+    summaries: Mapping[str, TraceMLSummary] = MappingProxyType({}),
 ) -> RunTable:
     """Make the table, and write it.
 
@@ -74,17 +78,20 @@ def run_table(
         One row a run: ``run`` and the columns that tell runs apart (network, batch, devices).
     file : path, optional
         A CSV file.
+    summaries : mapping, optional
+        Further runs by name, as TraceML summed them up.
 
     Raises
     ------
     DataError
         There are no runs, or a run has no row of keys.
     """
-    if not runs:
+    if not runs and not summaries:
         raise DataError("got no runs, expected at least one")
-    known = keys_by_run(keys, list(runs))
+    known = keys_by_run(keys, [*runs, *summaries])
     phases = list(dict.fromkeys(phase for _, steps in runs.values() for phase in steps.phases))
     rows = [{**_row(name, *parts, phases), **known.get(name, {})} for name, parts in runs.items()]
+    rows += [{**_summed_up(name, summary), **known.get(name, {})} for name, summary in summaries.items()]
     table = pd.DataFrame(rows)
     first = ["run", *(list(keys.columns.drop("run")) if keys is not None else [])]
     table = table[[*first, *(name for name in table.columns if name not in first)]]
@@ -99,7 +106,14 @@ def run_table(
         if phase not in steps.phases
     ]
     notes = dict.fromkeys(note for _, steps in runs.values() for note in steps.notes)
+    missing += [f"run {name}: {note}" for name, summary in summaries.items() for note in summary.notes]
     return RunTable(str(file or ""), table, (*notes, *missing))
+
+
+def _summed_up(name: str, summary: TraceMLSummary) -> dict[str, Any]:
+    """One run as another tool summed it up: means over its ranks."""
+    means = {str(column): float(value) for column, value in summary.ranks.drop(columns="rank").mean().items()}
+    return {"run": name, **means, "n_iterations": summary.n_steps, "n_ranks": len(summary.ranks)}
 
 
 def _row(name: str, recording: Recording, steps: RunSteps, phases: list[str]) -> dict[str, Any]:

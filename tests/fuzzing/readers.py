@@ -580,6 +580,7 @@ READERS: tuple[Reader, ...] = (
     Reader("recording of a run", recordings.recording, recordings.advice, may_be_missing=True),
     Reader("communication matrix", one("matrix.txt", recordings.MATRIX), recordings.matrix_and_ring, weight=0.5),
     Reader("protocol of faults", one("protocol.toml", recordings.PROTOCOL), recordings.fault_protocol, weight=0.5),
+    Reader("TraceML's summary", one("final_summary.json", recordings.TRACEML), recordings.traceml, weight=0.5),
     Reader("times of runs", one("times.csv", "run,wall_s\n1,2.5\n2,2.75\n3,2.25\n"), recordings.measured_times, weight=0.5),
     Reader("keywords of swarms", one("keywords.toml", recordings.KEYWORDS), recordings.keywords, weight=0.5),
     Reader("links", one("links.txt", recordings.LINKS), recordings.best_of_links, weight=0.5),

@@ -69,6 +69,15 @@ GPU0	X	NV1	PHB	0-3
 GPU1	NV1	X	SYS	0-3
 GPU2	PHB	SYS	X	0-3
 """
+METRICS = {"step_time_ms": 240.0, "input_wait_ms": 80.0, "forward_ms": 40.0, "h2d_ms": None}
+ROWS = {"0": {"metrics": METRICS}}
+TRACEML = json.dumps(
+    {
+        "schema_version": 1.9,
+        "analysis_window": {},
+        "step_time": {"global": {"window": {"steps_analyzed": 9}}, "groups": {"rows": ROWS}},
+    }
+)
 DOCUMENT = json.dumps(
     {
         "format": "mlperf-recording",
@@ -184,3 +193,11 @@ def keywords(folder: Path) -> Any:
     from mlperf.traces.swarms.keywords import read_rules
 
     return len(read_rules(folder / "keywords.toml"))
+
+
+def traceml(folder: Path) -> Any:
+    """A final summary of TraceML."""
+    from mlperf.traces.readers.system.traceml import read_traceml
+
+    found = read_traceml(folder / "final_summary.json")
+    return found.n_steps, found.ranks["rank"].to_numpy()

@@ -13,6 +13,7 @@ from made_recordings import MS, Made
 
 from mlperf.core.errors import DataError
 from mlperf.traces.events.counters import Series, counter_table
+from mlperf.traces.readers.system.traceml import TraceMLSummary
 from mlperf.traces.run_table import run_table
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.steps import RunSteps, find_steps
@@ -62,3 +63,11 @@ def test_batches_tell_the_steps_that_were_made(made: Callable[[], Made], tmp_pat
     table = pd.read_csv(tmp_path / "steps.csv")
     slope, rest = np.polyfit(table["batch"], table["step_s"], 1)
     assert (slope, rest) == pytest.approx((0.002, 0.004))
+
+
+def test_runs_that_another_tool_summed_up(made: Callable[[], Made]) -> None:
+    ranks = pd.DataFrame({"rank": [0, 1], "step_s": [0.2, 0.4], "load_s": [0.1, 0.1]})
+    found = run_table({"a": recorded(made, 1)}, summaries={"b": TraceMLSummary("s", "", "", 64, ranks, ("not measured: h2d_s",))})
+    assert found.table["step_s"].tolist() == pytest.approx([0.006, 0.3])
+    assert found.table["n_iterations"].tolist() == [5, 64]
+    assert "run b: not measured: h2d_s" in found.notes

@@ -13,8 +13,12 @@ from mlperf.cli.framework.values import NEW_FILE, OLD_FILE
 from mlperf.cli.recordings.steps import level_option, marker_option
 
 if TYPE_CHECKING:
+    from mlperf.traces.readers.system.traceml import TraceMLSummary
     from mlperf.traces.whole_run.recording import Recording
     from mlperf.traces.whole_run.steps import RunSteps
+
+SUMMARY = "final_summary"
+"""TraceML calls all its summaries so; their folders tell them apart."""
 
 
 @click.command(
@@ -35,14 +39,22 @@ runs.csv has a column run (a folder's name) and columns that tell the runs apart
 def table(
     recordings: tuple[Path, ...], keys_path: Path | None, marker: str | None, level: int | None, output: Path | None, show: Show
 ) -> None:
-    """Make a measurement table: one row for each recording, a column for each phase of a step and for what the run used."""
+    """Make a measurement table: one row for each recording, a column for each phase of a step and for what the run used.
+
+    DIR may also be a final summary of TraceML (JSON).
+    """
     from mlperf.cli.recordings.given import read_given
+    from mlperf.traces.readers.system.traceml import is_traceml, read_traceml
     from mlperf.traces.run_table import run_table
     from mlperf.traces.to_table import read_keys, run_name
     from mlperf.traces.whole_run.steps import find_steps
 
     runs: dict[str, tuple[Recording, RunSteps]] = {}
+    summaries: dict[str, TraceMLSummary] = {}
     for path in recordings:
+        if is_traceml(path):
+            summaries[run_name(path.parent if path.stem == SUMMARY else path, {*runs, *summaries})] = read_traceml(path)
+            continue
         recording = read_given(path)
-        runs[run_name(path, runs)] = (recording, find_steps(recording, marker=marker, level=level))
-    show(run_table(runs, read_keys(keys_path) if keys_path else None, output))
+        runs[run_name(path, {*runs, *summaries})] = (recording, find_steps(recording, marker=marker, level=level))
+    show(run_table(runs, read_keys(keys_path) if keys_path else None, output, summaries))

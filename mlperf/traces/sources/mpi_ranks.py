@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mlperf.traces.readers.recorded import PATTERN, read_recorded
+from mlperf.traces.sources.by_program import ByProgram
 from mlperf.traces.sources.source import OK, Probe, Read
 
 
-class MpiRanks:
+class MpiRanks(ByProgram):
     """A file for each rank, written by the recorder inside the program."""
 
     name = "mpi"
@@ -30,13 +31,6 @@ class MpiRanks:
         found = {"MLPERF_RECORD_DIR": str(folder.resolve())}
         library = os.environ.get("MLPERF_RECORDER", "")
         return found | ({"LD_PRELOAD": library} if Path(library).is_file() else {})
-
-    def follow(self, pid: int) -> None:
-        """Programs begin by themselves."""
-
-    def stop(self) -> float:
-        """Programs end by themselves."""
-        return 0.0
 
     def read(self, folder: Path) -> Read:
         """Messages; where no rank wrote a file, nothing."""

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from mlperf.traces.readers.system.marks import read_marks
 from mlperf.traces.recording.mark_writer import VARIABLE
+from mlperf.traces.sources.by_program import ByProgram
 from mlperf.traces.sources.source import OK, Probe, Read
 
 
-class ProgramMarks:
+class ProgramMarks(ByProgram):
     """``with region("step"):`` in Python programs, a file for each process."""
 
     name = "marks"
@@ -24,13 +25,6 @@ class ProgramMarks:
     def prepare(self, folder: Path) -> Mapping[str, str]:
         """Tells programs where to write."""
         return {VARIABLE: str(folder.resolve())}
-
-    def follow(self, pid: int) -> None:
-        """Programs begin by themselves."""
-
-    def stop(self) -> float:
-        """Programs end by themselves."""
-        return 0.0
 
     def read(self, folder: Path) -> Read:
         """REGION rows."""

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mlperf.traces.readers.system.python_stacks import read_python_stacks
+from mlperf.traces.sources.by_program import ByProgram
 from mlperf.traces.sources.source import OK, Probe, Read
 
 INJECTED = Path(__file__).parent / "injected"
 EVERY_S = 0.02
 
 
-class PythonStacks:
+class PythonStacks(ByProgram):
     """A thread inside every Python process of the run, from a ``sitecustomize`` put in front of its path."""
 
     name = "python"
@@ -29,13 +30,6 @@ class PythonStacks:
         before = os.environ.get("PYTHONPATH", "")
         path = f"{INJECTED}{os.pathsep}{before}" if before else str(INJECTED)
         return {"PYTHONPATH": path, "MLPERF_PYTHON_STACKS": str(folder.resolve()), "MLPERF_PYTHON_STACKS_EVERY_S": str(EVERY_S)}
-
-    def follow(self, pid: int) -> None:
-        """Programs begin by themselves."""
-
-    def stop(self) -> float:
-        """Programs end by themselves; what it takes is in their own CPU time."""
-        return 0.0
 
     def read(self, folder: Path) -> Read:
         """STACK rows, and REGION rows named ``gc``."""

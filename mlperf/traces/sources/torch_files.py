@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mlperf.traces.recording.torch_profile import VARIABLE
+from mlperf.traces.sources.by_program import ByProgram
 from mlperf.traces.sources.source import OK, Probe, Read
 
 
-class TorchFiles:
+class TorchFiles(ByProgram):
     """``with mlperf.traces.recording.torch_profile():`` puts its trace where this source reads it."""
 
     name = "torch"
@@ -23,13 +24,6 @@ class TorchFiles:
     def prepare(self, folder: Path) -> Mapping[str, str]:
         """Where traces go."""
         return {VARIABLE: str(folder.resolve())}
-
-    def follow(self, pid: int) -> None:
-        """Programs begin by themselves."""
-
-    def stop(self) -> float:
-        """Programs end by themselves."""
-        return 0.0
 
     def read(self, folder: Path) -> Read:
         """All files as one table."""

@@ -5,33 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_recordings import MS, Made
-
-from mlperf.cli.main import main
-from mlperf.traces.writers.store import write_store
-
-
-def run(*arguments: str | Path) -> int:
-    """The exit code of a command."""
-    with pytest.raises(SystemExit) as left:
-        main(["record", "steps", *map(str, arguments)])
-    return int(left.value.code or 0)
+from record_commands import run_record, trace_with_steps, trace_without_steps
 
 
 def test_a_trace_will_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    maker, at = Made(), 0
-    for _ in range(9):
-        at = maker.marks(at, {"load": 40 * MS, "forward": 60 * MS})
-    write_store(maker.recording().events, tmp_path / "run.npz")
-    assert run(tmp_path / "run.npz") == 0
-    assert "100 ms" in capsys.readouterr().out
+    assert run_record("steps", trace_with_steps(tmp_path)) == 0
+    assert "9 steps by marks of the program: 100 ms a step: 60" in capsys.readouterr().out
 
 
 def test_without_steps_it_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    maker = Made()
-    maker.samples(0, 50 * MS, "main")
-    write_store(maker.recording().events, tmp_path / "run.npz")
-    assert run(tmp_path / "run.npz") == 3
-    told = capsys.readouterr().err
-    assert "no steps found" in told
-    assert "region('step')" in told
+    assert run_record("steps", trace_without_steps(tmp_path)) == 3
+    assert "region('step')" in capsys.readouterr().err
