@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from mlperf.core.arrays import BoolArray
 from mlperf.core.shown import Shown
 from mlperf.traces.events.kinds import Kind
+from mlperf.traces.events.table import EventTable
 from mlperf.traces.whole_run.recording import Recording
 
 NS = 1e-9
@@ -68,11 +71,17 @@ def recorded_run(recording: Recording) -> RecordedRun:
         sampled_cpu_s=float(events.weight_ns[samples].sum()) * NS if samples.any() else float("nan"),
         recorder_cpu_s=float(rows["cpu_s"].sum()),
         n_events=len(events),
-        n_marks=int((events.kind == Kind.REGION).sum()),
+        n_marks=int(_is_mark(events).sum()),
         n_readings=len(recording.counters),
         sources=rows,
         notes=events.notes + recording.counters.notes,
     )
+
+
+def _is_mark(events: EventTable) -> BoolArray:
+    """Regions that the program marks; collections are the interpreter's."""
+    by_python = [number for number, text in enumerate(events.strings) if text == "python"]
+    return np.asarray((events.kind == Kind.REGION) & ~np.isin(events.name2, by_python))
 
 
 def sources_frame(about: Mapping[str, Any]) -> pd.DataFrame:
