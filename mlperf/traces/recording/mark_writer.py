@@ -32,7 +32,8 @@ class MarkWriter:
         self._file: IO[str]
         self._begin_file()
         atexit.register(self.close)
-        os.register_at_fork(after_in_child=self._begin_file)
+        # A child that drops the parent's file would write what is still in its buffer once more.
+        os.register_at_fork(before=self._flush, after_in_child=self._begin_file)
 
     def begin(self, name: str, size_bytes: int = 0) -> None:
         """Open a mark on this thread."""
@@ -44,9 +45,12 @@ class MarkWriter:
         stack.append((name, size_bytes, time.monotonic_ns()))
 
     def end(self, _name: str = "") -> None:
-        """Close this thread's innermost mark."""
+        """Close this thread's innermost mark; one that is closed already, or a parent's before a fork, is left alone."""
         now = time.monotonic_ns()
-        name, size_bytes, begun = self._local.stack.pop()
+        stack = getattr(self._local, "stack", None)
+        if not stack:
+            return
+        name, size_bytes, begun = stack.pop()
         self._write(begun, now, self._local.tid, size_bytes, name)
 
     def close(self) -> None:
@@ -56,8 +60,12 @@ class MarkWriter:
             while stack:
                 name, size_bytes, begun = stack.pop()
                 self._write(begun, now, tid, size_bytes, name)
-        if not self._file.closed:
-            self._file.flush()
+        self._flush()
+
+    def _flush(self) -> None:
+        with self._lock:
+            if not self._file.closed:
+                self._file.flush()
 
     def _write(self, begun: int, ended: int, tid: int, size_bytes: int, name: str) -> None:
         with self._lock:

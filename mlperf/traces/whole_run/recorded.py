@@ -74,7 +74,7 @@ def recorded_run(recording: Recording) -> RecordedRun:
         n_marks=int(_is_mark(events).sum()),
         n_readings=len(recording.counters),
         sources=rows,
-        notes=events.notes + recording.counters.notes,
+        notes=(*events.notes, *recording.counters.notes, *_failures(about)),
     )
 
 
@@ -82,6 +82,11 @@ def _is_mark(events: EventTable) -> BoolArray:
     """Regions that the program marks; collections are the interpreter's."""
     by_python = [number for number, text in enumerate(events.strings) if text == "python"]
     return np.asarray((events.kind == Kind.REGION) & ~np.isin(events.name2, by_python))
+
+
+def _failures(about: Mapping[str, Any]) -> list[str]:
+    """A sentence for each source that could not record."""
+    return [f"source {row['source']} failed: {row['failed']}" for row in about.get("sources", []) if row.get("failed")]
 
 
 def sources_frame(about: Mapping[str, Any]) -> pd.DataFrame:

@@ -64,8 +64,10 @@ def record_run(request: RunRequest, *, stdout: int | IO[Any] | None = None) -> d
     taking = [each for each in sources if probes[each.name].status != ABSENT]
     environment = _environment(taking, request.out)
     clocks = [read_clocks()]
-    ended = _run(request, environment, taking, stdout)
-    spent, failed = _stop(taking)
+    failed: dict[str, str] = {}
+    ended = _run(request, environment, taking, stdout, failed)
+    spent, at_end = _stop(taking)
+    failed = at_end | failed
     clocks.append(read_clocks())
     rows = [_row(each, probes[each.name], request.out, spent, failed) for each in sources]
     host = host_facts()
@@ -90,7 +92,11 @@ def _environment(sources: Sequence[Source], out: Path) -> dict[str, str]:
 
 
 def _run(
-    request: RunRequest, environment: Mapping[str, str], sources: Sequence[Source], stdout: int | IO[Any] | None
+    request: RunRequest,
+    environment: Mapping[str, str],
+    sources: Sequence[Source],
+    stdout: int | IO[Any] | None,
+    failed: dict[str, str],
 ) -> dict[str, Any]:
     """Start the command behind a gate, let sources attach, open the gate, wait."""
     gate = request.out / "gate"
@@ -106,8 +112,7 @@ def _run(
     )
     interrupted = False
     try:
-        for each in sources:
-            each.follow(child.pid)
+        failed.update(_follow(sources, child.pid))
         begun = time.monotonic_ns()
         gate.write_bytes(b"\n")
         status, usage = _wait(child)
@@ -126,6 +131,17 @@ def _run(
         "user_s": usage[0],
         "system_s": usage[1],
     }
+
+
+def _follow(sources: Sequence[Source], pid: int) -> dict[str, str]:
+    """Let all sources begin; one that cannot keeps neither the others nor the command from it."""
+    failed = {}
+    for each in sources:
+        try:
+            each.follow(pid)
+        except (OSError, subprocess.SubprocessError) as error:
+            failed[each.name] = str(error)
+    return failed
 
 
 def _wait(child: subprocess.Popen[bytes]) -> tuple[int, tuple[float, float]]:

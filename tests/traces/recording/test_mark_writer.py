@@ -66,3 +66,34 @@ def test_the_rank_is_the_launchers(monkeypatch: pytest.MonkeyPatch, name: str, v
         monkeypatch.delenv(each, raising=False)
     monkeypatch.setenv(name, value)
     assert rank_of_process() == rank
+
+
+def test_what_is_buffered_at_a_fork_is_written_once(tmp_path: Path) -> None:
+    writer = MarkWriter(tmp_path)
+    for _ in range(2):
+        # The first of them flushes, the second one stays in the buffer.
+        writer.begin("step")
+        writer.end()
+    child = os.fork()
+    if not child:
+        writer.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    writer.close()
+    found = read_marks(tmp_path)
+    assert found.text(found.name) == ["step", "step"]
+
+
+def test_an_end_without_a_begin_harms_nobody(tmp_path: Path) -> None:
+    writer = MarkWriter(tmp_path)
+    writer.end()
+    writer.begin("step")
+    child = os.fork()
+    if not child:
+        writer.end()  # of a mark that is the parent's
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    writer.close()
+    writer.end()
+    found = read_marks(tmp_path)
+    assert found.text(found.name) == ["step"]

@@ -14,6 +14,7 @@ import pytest
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.traces.events.kinds import Kind
+from mlperf.traces.sources.process_tree import ProcessTree
 from mlperf.traces.sources.source import ABSENT, Probe
 from mlperf.traces.whole_run.read import read_document, read_recording
 from mlperf.traces.whole_run.recorded import recorded_run
@@ -142,3 +143,14 @@ def test_a_wrong_document_is_refused(tmp_path: Path, text: str, message: str) ->
     (tmp_path / DOCUMENT).write_text(text)
     with pytest.raises(DataError, match=message):
         read_recording(tmp_path)
+
+
+def test_a_source_that_cannot_begin_does_not_keep_the_command_from_running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_self: object, _pid: int) -> None:
+        raise OSError("no luck")
+
+    monkeypatch.setattr(ProcessTree, "follow", refuse)
+    document = record_run(request(tmp_path, [sys.executable, "-c", "raise SystemExit(4)"]))
+    assert document["command_exit_code"] == 4
+    assert {row["source"]: row.get("failed") for row in document["sources"]}["tree"] == "no luck"
+    assert "source tree failed: no luck" in recorded_run(read_recording(tmp_path / "out")).notes
