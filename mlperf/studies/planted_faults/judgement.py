@@ -25,7 +25,7 @@ class FaultJudgement:
     faults : DataFrame
         One row a run of the protocol: ``run, cause``, ``named_first`` and ``n``, and medians over the repeats: ``step_s, mended_s,
         saved_s, measured_s`` (step less mended), ``error`` (of the saving, relative to the measured), ``naive_error``, ``covered``
-        (share of repeats whose interval holds the measured saving).
+        (share of repeats whose interval holds the measured saving), ``sampled_error`` (processor time by samples, relative).
     rows : DataFrame
         As kept.
     """
@@ -68,6 +68,7 @@ def _fault(name: str, own: pd.DataFrame) -> dict[str, object]:
         "n": len(own),
     }
     found |= {each: float(own[each].median()) for each in ("step_s", "mended_s")}
+    found["sampled_error"] = float((own["sampled_cpu_s"] / own["cpu_s"] - 1).median())
     if name in CLEAN:
         return found | dict.fromkeys(("saved_s", "measured_s", "error", "naive_error", "covered"), float("nan"))
     covered = (own["saved_lower_s"] <= own["measured_s"]) & (own["measured_s"] <= own["saved_upper_s"])
