@@ -578,6 +578,7 @@ READERS: tuple[Reader, ...] = (
         )
     ),
     Reader("recording of a run", recordings.recording, recordings.advice, may_be_missing=True),
+    Reader("counts of perf", one("counts.txt", recordings.COUNTS), recordings.read_counts, weight=0.5),
     Reader("communication matrix", one("matrix.txt", recordings.MATRIX), recordings.matrix_and_ring, weight=0.5),
     Reader("protocol of faults", one("protocol.toml", recordings.PROTOCOL), recordings.fault_protocol, weight=0.5),
     Reader("TraceML's summary", one("final_summary.json", recordings.TRACEML), recordings.traceml, weight=0.5),

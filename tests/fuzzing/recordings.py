@@ -18,6 +18,7 @@ pool 1 5/6 [000] 10.005100: 5000000 cpu-clock:
 \t30 [unknown] (/lib/b.so)
 
 """
+COUNTS = "#   PID    TID  cpu-clock\n  5  5  6000000\n  5  6  4000000\n"
 STRACE = """5 100.000100 read(3,  <unfinished ...>
 6 100.000200 write(4, "a"..., 10) = 7 <0.000050>
 5 100.000400 <... read resumed>"x", 4096) = 512 <0.000300>
@@ -131,6 +132,8 @@ def recording() -> Mapping[str, bytes]:
         "marks/5.marks": MARKS.encode(),
         "python/5.stacks": STACKS.encode(),
         "perf/perf.txt": PERF.encode(),
+        "perf/threads.txt": COUNTS.encode(),
+        "perf/total.csv": b"12.5,msec,task-clock,12500000,100.00,1.0,CPUs utilized\n",
         "tree/series.txt": SERIES.encode(),
     }
 
@@ -201,3 +204,13 @@ def traceml(folder: Path) -> Any:
 
     found = read_traceml(folder / "final_summary.json")
     return found.n_steps, found.ranks["rank"].to_numpy()
+
+
+def read_counts(folder: Path) -> Any:
+    """Samples of the whole text, weighed by counts that may be broken."""
+    from mlperf.traces.readers.system.perf_counts import read_perf_counts, weighed_by_counts
+    from mlperf.traces.readers.system.perf_script import read_perf_script
+
+    (folder / "samples.txt").write_text(PERF)
+    found = weighed_by_counts(read_perf_script(folder / "samples.txt"), read_perf_counts(folder / "counts.txt"))
+    return found.weight_ns

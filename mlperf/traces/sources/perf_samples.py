@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from mlperf.traces.readers.system.perf_counts import read_perf_counts, weighed_by_counts
 from mlperf.traces.readers.system.perf_script import FIELDS, read_perf_script
 from mlperf.traces.sources.child import Child
 from mlperf.traces.sources.source import ABSENT, DEGRADED, OK, Probe, Read
@@ -16,6 +17,7 @@ FREQUENCY_HZ = 199
 """A prime, so that no loop keeps step with it."""
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 DATA, TEXT = "perf.data", "perf.txt"
+THREADS, TOTAL = "threads.txt", "total.csv"
 TEXT_S = 600.0
 
 
@@ -28,6 +30,7 @@ class PerfSamples:
 
     def __init__(self) -> None:
         self.child = Child()
+        self.counter = Child()
         self.folder = Path()
 
     def probe(self) -> Probe:
@@ -54,30 +57,45 @@ class PerfSamples:
 
     def follow(self, pid: int) -> None:
         """Attach, and wait until samples are taken."""
+        # Of the thread that perf is attached to `perf record` keeps no count; `perf stat` counts the run as a whole.
+        self.counter.start(["perf", "stat", "-x,", "-e", "task-clock", "-o", str(self.folder / TOTAL), "-p", str(pid)], self.folder)
         # perf writes its data file's header when it has attached.
         self.child.start([*_words(self.folder / DATA), "-p", str(pid)], self.folder, ready=self.folder / DATA)
 
     def stop(self) -> float:
         """End perf, and turn its data into text, which any machine can read."""
-        spent = self.child.stop(signal.SIGINT)
+        spent = self.child.stop(signal.SIGINT) + self.counter.stop(signal.SIGINT)
         data = self.folder / DATA
         if data.exists() and data.stat().st_size:
-            text = Child()
-            with (self.folder / TEXT).open("wb") as file:
-                text.start(["perf", "script", "-i", str(data), "-F", FIELDS], self.folder, stdout=file)
-                spent += text.wait(TEXT_S)
+            spent += self._print(["perf", "script", "-i", str(data), "-F", FIELDS], TEXT)
+            spent += self._print(["perf", "report", "-i", str(data), "--threads", "--stdio", "-g", "none", "-s", "comm"], THREADS)
         return spent
 
+    def _print(self, words: list[str], name: str) -> float:
+        """Keep what a command prints; its CPU seconds."""
+        text = Child()
+        with (self.folder / name).open("wb") as file:
+            text.start(words, self.folder, stdout=file)
+            return text.wait(TEXT_S)
+
     def read(self, folder: Path) -> Read:
-        """SAMPLE rows."""
-        text = folder / TEXT
-        return Read(read_perf_script(text)) if text.is_file() and text.stat().st_size else Read()
+        """SAMPLE rows, weighed by the exact counts where perf kept them."""
+        text, threads, total = (_filled(folder / name) for name in (TEXT, THREADS, TOTAL))
+        if text is None:
+            return Read()
+        samples = read_perf_script(text)
+        return Read(samples if threads is None else weighed_by_counts(samples, read_perf_counts(threads, total)))
+
+
+def _filled(path: Path) -> Path | None:
+    """A file that is there and holds something."""
+    return path if path.is_file() and path.stat().st_size else None
 
 
 def _words(data: Path) -> list[str]:
     """The command without what it samples."""
     clock = ["-e", "cpu-clock", "-F", str(FREQUENCY_HZ), "-k", "CLOCK_MONOTONIC", "--sample-cpu"]
-    return ["perf", "record", "-q", "-g", *clock, "-o", str(data)]
+    return ["perf", "record", "-q", "-g", "--stat", *clock, "-o", str(data)]
 
 
 def _paranoid() -> int:

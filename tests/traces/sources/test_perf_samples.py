@@ -20,10 +20,14 @@ if words[0] == "script":
     print("a 1/1 [000] 1.000000: 5000000 cpu-clock: ")
     print(chr(9) + "10 main+0x1 (/bin/a)")
     print()
+elif words[0] == "report":
+    print("#   PID    TID  cpu-clock")
+    print("  1  1  6000000")
+    print("  1  2  100000")
 elif "-p" in words:
-    data = pathlib.Path(words[words.index("-o") + 1])
+    out = pathlib.Path(words[words.index("-o") + 1])
     signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
-    data.write_text("data")
+    out.write_text("12.2,msec,task-clock,12200000,100.00,1.0,CPUs utilized" if words[0] == "stat" else "data")
     time.sleep(60)
 sys.exit({code})
 """
@@ -54,11 +58,22 @@ def test_a_run_is_sampled_and_turned_into_text(tmp_path: Path, make_perf) -> Non
     found = source.read(out).events
     assert found is not None
     assert found.text(found.name) == ["main"]
+    # Counts say 6.1 ms, the total twice that: the thread's own share of it.
+    assert found.weight_ns.tolist() == [12_000_000]
+    said_by_word = {line.split()[0]: line for line in said.read_text().splitlines()}
+    assert list(said_by_word)[2:] == ["script", "report"]
+    assert said_by_word["record"].startswith("record -q -g --stat -e cpu-clock -F 199 -k CLOCK_MONOTONIC")
+    assert said_by_word["record"].endswith("-p 4711")
+    assert said_by_word["stat"].endswith("-p 4711")
+    assert said_by_word["script"].startswith("script -i")
+
+
+def test_a_recording_without_counts_keeps_the_weights_of_its_samples(tmp_path: Path, make_perf) -> None:
+    make_perf()
+    (tmp_path / perf_samples.TEXT).write_text("a 1/1 [000] 1.000000: 5000000 cpu-clock: \n\t10 main+0x1 (/bin/a)\n\n")
+    found = PerfSamples().read(tmp_path).events
+    assert found is not None
     assert found.weight_ns.tolist() == [5_000_000]
-    record, script = said.read_text().splitlines()
-    assert record.startswith("record -q -g -e cpu-clock -F 199 -k CLOCK_MONOTONIC")
-    assert record.endswith("-p 4711")
-    assert script.startswith("script -i")
 
 
 def test_the_probe_tries_it(make_perf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
