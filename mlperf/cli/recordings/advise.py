@@ -8,7 +8,7 @@ import click
 
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import OLD_FILE
+from mlperf.cli.recordings.links import links_option
 from mlperf.cli.recordings.steps import level_option, marker_option, recording_argument
 
 
@@ -25,7 +25,7 @@ a hint that follows from another one stands behind it.
 @recording_argument
 @marker_option
 @level_option
-@click.option("--links", "links_file", type=OLD_FILE, help="Links between devices: nvidia-smi topo -m, or a table.")
+@links_option
 @output_options
 def advise(recording: Path, marker: str | None, level: int | None, links_file: Path | None, show: Show) -> None:
     """Say what holds the steps of a recorded run back, and what a change would bring."""

@@ -22,6 +22,14 @@ collectives_option = click.option(
 )
 
 
+links_option = click.option(
+    "--links",
+    "links_file",
+    type=OLD_FILE,
+    help="Links between devices: nvidia-smi topo -m, or a table of bandwidths, rows send; one with a HOST has a row for each rank.",
+)
+
+
 def traffic_of(path: Path, collectives: str | None) -> CommMatrix:
     """The matrix in a table, or of the events of a recording or trace."""
     from mlperf.traces.links.matrix_file import is_table, read_matrix
@@ -50,11 +58,12 @@ Examples:
   mlperf record ring traffic.txt --links topology.txt
   mlperf record ring topology.txt --only-links
 
-topology.txt is what "nvidia-smi topo -m" prints, or a table of bandwidths in bytes a second.
+topology.txt is what "nvidia-smi topo -m" prints, or a table of bandwidths in bytes a second with names in the first row and column.
+A table with a place HOST has a place for each rank, in their order.
 """
 )
 @given_argument
-@click.option("--links", "links_file", type=OLD_FILE, help="Links between the devices: nvidia-smi topo -m, or a table.")
+@links_option
 @click.option("--only-links", is_flag=True, help="The file given is links, no traffic.")
 @click.option("--size-bytes", type=click.FloatRange(min=0), help="What is summed over the devices.")
 @output_options

@@ -9,6 +9,7 @@ import click
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import FOLDER, NEW_FILE
+from mlperf.cli.recordings.links import links_option
 from mlperf.cli.recordings.steps import level_option, marker_option, recording_argument
 
 
@@ -28,6 +29,7 @@ a file of folded stacks holds one swarm and phase, weights in nanoseconds; the t
 @click.option("--tables", type=FOLDER, help="Folder for all tables as CSV and JSON.")
 @click.option("--flames", type=FOLDER, help="Folder for folded stacks, one file a swarm and phase.")
 @click.option("--chrome", type=NEW_FILE, help="Trace for Perfetto (.json or .json.gz).")
+@links_option
 @marker_option
 @level_option
 @output_options
@@ -37,6 +39,7 @@ def report(
     tables: Path | None,
     flames: Path | None,
     chrome: Path | None,
+    links_file: Path | None,
     marker: str | None,
     level: int | None,
     show: Show,
@@ -44,8 +47,10 @@ def report(
     """Write one self-contained page with everything in a recorded run; its tables, stacks and trace as files where asked for."""
     from mlperf.cli.recordings.given import read_given
     from mlperf.report.recordings.page.report import ReportPlaces, write_report
+    from mlperf.traces.links.topology import read_links
 
     if not (out or tables or flames or chrome):
         out = Path(f"{recording.resolve().name}.html")
     places = ReportPlaces(out, tables, flames, chrome)
-    show(write_report(read_given(recording), places, marker=marker, level=level))
+    links = None if links_file is None else read_links(links_file)
+    show(write_report(read_given(recording), places, marker=marker, level=level, links=links))

@@ -91,8 +91,6 @@ def gain_of(
 
 def half_width(values: FloatArray) -> float:
     """Half the 95 % interval of a mean over steps."""
-    from scipy.stats import t
-
     n = len(values)
     if n < 2:
         return float("inf")
@@ -104,4 +102,16 @@ def half_width(values: FloatArray) -> float:
     raw = float((centred[1:] * centred[:-1]).sum() / (centred**2).sum())
     r = float(np.clip(raw + (1 + 4 * raw) / n, 0.0, 0.9))
     effective = max(2.0, n * (1 - r) / (1 + r))
-    return float(t.ppf(0.5 + COVERAGE / 2, effective - 1)) * spread / float(np.sqrt(effective))
+    return _student(spread, effective)
+
+
+def half_width_of_others(values: FloatArray) -> float:
+    """Half the 95 % interval of a mean over things that do not follow each other."""
+    return _student(float(values.std(ddof=1)), len(values)) if len(values) > 1 else float("inf")
+
+
+def _student(spread: float, n: float) -> float:
+    """Half of Student's interval of a mean of ``n`` independent values."""
+    from scipy.stats import t
+
+    return float(t.ppf(0.5 + COVERAGE / 2, n - 1)) * spread / float(np.sqrt(n))

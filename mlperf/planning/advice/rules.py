@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from mlperf.core.arrays import FloatArray
 from mlperf.planning.advice.facts.input_pipeline import InputFacts
 from mlperf.planning.advice.facts.locks import LockFacts
 from mlperf.planning.advice.facts.loops import LoopFacts
@@ -27,13 +28,15 @@ from mlperf.planning.advice.findings import (
     SLOW_RANK,
     Finding,
 )
-from mlperf.planning.advice.gains import Gain, gain_of
+from mlperf.planning.advice.gains import Gain, gain_of, half_width_of_others
 from mlperf.planning.advice.thresholds import Thresholds
 from mlperf.systems.loader.equations import workers_needed
 from mlperf.traces.ranks.culprits import FEW_STEPS, ROTATING, SAME
 
 NO_LOOPS_OF_THEIRS = re.compile(r"(?:^|/)(?:lib)?python[\d.]*(?:\.so[\d.]*)?$|\[kernel|\[vdso|/ld-|/libc[.-]|/libpthread")
 """Files whose functions a user does not compile: the interpreter, the system."""
+
+NO_LINKS = "links that carried nothing are not known: give a table of all with --links for the best ring"
 
 
 def judged(cause: str, subject: str, gain: Gain, limits: Thresholds, n_steps: int, **facts: float | int | str) -> Finding | None:
@@ -55,7 +58,7 @@ def input_rule(facts: InputFacts | None, limits: Thresholds) -> Finding | None:
     if share < limits.waiting_for_input:
         return None
     # What is loaded by the thread that trains takes its time there even if it is quick elsewhere: workers could take all of it.
-    rest = 0.0 if facts.busy_share > 0.5 else min(facts.quick_s, float(facts.load_s.mean()))
+    rest = 0.0 if facts.busy_share > 0.5 else min(facts.ready_s, float(facts.load_s.mean()))
     saved = np.maximum(facts.load_s - rest, 0.0) if rest < 0.5 * facts.load_s.mean() else facts.load_s
     told = {
         "input_share": share,
@@ -171,29 +174,54 @@ def _sped_up(facts: LoopFacts, waits: InputFacts | None, step_s: np.ndarray, spe
 
 def ring_rule(facts: RingFacts | None, limits: Thresholds) -> Finding | None:
     """The ring goes through the host, or over links that a better ring would not use."""
-    if facts is None:
+    if facts is None or facts.rings.is_best:
         return None
     rings = facts.rings
-    faster = rings.best_bytes_per_s if np.isfinite(rings.best_bytes_per_s) else facts.direct_bytes_per_s
-    saved = 1 - rings.used_bytes_per_s / faster if faster > 0 else float("nan")
-    if not saved >= limits.least_gain or not (rings.detours or rings.best):
+    is_known = bool(rings.best)
+    saved = rings.saved_share if is_known else 1 - rings.used_bytes_per_s / facts.direct_bytes_per_s
+    is_seen = is_known or rings.detours or facts.slowest_bytes_per_s < limits.slow_link * facts.direct_bytes_per_s
+    if not saved >= limits.least_gain or not is_seen:
         return None
     told: dict[str, float | int | str] = {
-        "used": " ".join(rings.used),
+        "used": ", ".join(rings.used),
         "detours": ", ".join(rings.detours),
-        "best": " ".join(rings.best),
+        "best": ", ".join(rings.best),
         "order": rings.order,
         "allreduce_saved_share": saved,
         "used_bytes_per_s": rings.used_bytes_per_s,
     }
-    gain = None
-    if np.isfinite(facts.step_s).all():
-        least = np.zeros(len(facts.step_s)) if not rings.best else facts.comm_s * saved
-        gain = gain_of(facts.step_s, facts.comm_s * saved, least=least, naive_s=facts.comm_s)
-    if not rings.best:
-        why = "links that carried nothing are not known; --links tells whether a ring without the host exists"
-        return Finding(RING, INCONCLUSIVE, rings.weakest, gain, told, why=why)
-    return Finding(RING, NAMED, rings.weakest, gain, told)
+    if not np.isfinite(facts.step_s).all():
+        return Finding(RING, NAMED if is_known else INCONCLUSIVE, rings.weakest, None, told, why="" if is_known else NO_LINKS)
+    gain = _faster_ring(facts, saved, is_known)
+    if not is_known:
+        return Finding(RING, INCONCLUSIVE, rings.weakest, gain, told, why=NO_LINKS)
+    if not facts.comm_s.any():
+        return Finding(RING, INCONCLUSIVE, rings.weakest, None, told, why="nothing tells how long steps exchange: mark it")
+    return judged(RING, rings.weakest, gain, limits, len(facts.step_s), **told)
+
+
+def _faster_ring(facts: RingFacts, saved: float, is_known: bool) -> Gain:
+    """What steps save; nothing for sure without links.
+
+    Links of the best ring achieve what those in use do. What the exchange takes beyond the ring's bytes at its weakest link goes with
+    that link; at the least it stays.
+    """
+    whole = facts.comm_s * saved
+    if not is_known:
+        return gain_of(facts.step_s, whole, least=np.zeros(len(whole)), naive_s=facts.comm_s)
+    sent = np.minimum(facts.sent_s, facts.comm_s)
+    low, middle, high = (sent * (1 - saved) / part for part in _achieved(facts.achieved))
+    likely, most = (np.clip(facts.comm_s - each, 0.0, whole) for each in (middle, high))
+    return gain_of(facts.step_s, likely, least=np.clip(sent - low, 0.0, whole), most=most, naive_s=facts.comm_s)
+
+
+def _achieved(parts: FloatArray) -> tuple[float, float, float]:
+    """Mean share of their bandwidth that links achieve, at most all of it, between the ends of its 95 % interval."""
+    if len(parts) < 2:
+        return (1.0, 1.0, 1.0)
+    mean, half = float(parts.mean()), half_width_of_others(parts)
+    low, middle, high = (float(np.clip(each, parts.min(), 1.0)) for each in (mean - half, mean, mean + half))
+    return low, middle, high
 
 
 def pause_rule(facts: PauseFacts, limits: Thresholds) -> Finding | None:

@@ -109,6 +109,9 @@ _TO_DO: Mapping[str, Callable[[Finding], str]] = MappingProxyType(
         ),
         SCALAR: lambda _found: "compile it with -O3 -march=native, or use a library that is built for this processor's vectors",
         PAUSE: _pause_to_do,
-        RING: lambda found: f"CUDA_VISIBLE_DEVICES={found.evidence.get('order', '?')}",
+        RING: lambda found: (
+            f"let devices follow as {found.evidence.get('best', '?')}: CUDA_VISIBLE_DEVICES={found.evidence.get('order', '?')}, or "
+            f"ranks in that order"
+        ),
     }
 )

@@ -25,6 +25,8 @@ class Thresholds:
         Share of the memory's measured peak below which a phase that moves data leaves much of it unused.
     in_one_loop : float
         Share of the CPU time in one function whose innermost loops are looked at.
+    slow_link : float
+        Share of the median link's bandwidth below which a link of a ring is looked at where others are not known.
     explained : float
         Share of a finding's gain that another one must reach to be its cause.
     few_steps : int
@@ -38,5 +40,6 @@ class Thresholds:
     in_locks: float = 0.10
     of_peak: float = 0.4
     in_one_loop: float = 0.10
+    slow_link: float = 0.6
     explained: float = 0.5
     few_steps: int = 5

@@ -9,19 +9,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mlperf.collect.trainer.launch import mpiexec_command
-from mlperf.core.errors import InterruptedRun
+from mlperf.core.errors import DataError, InterruptedRun
 from mlperf.core.files import write_text_whole
 from mlperf.core.places import make_folder
 from mlperf.core.shown import plain
 from mlperf.planning.advice.advise import Advice, advise
-from mlperf.studies.planted_faults.protocol import CLEAN, OF_RANKS, FaultProtocol
+from mlperf.planning.advice.findings import RING
+from mlperf.studies.planted_faults.protocol import CLEAN, OF_RANKS, OF_RING, RING_ORDER, FaultProtocol
+from mlperf.studies.planted_faults.ring_runs import LINKS, best_order, measured_links, training_command
+from mlperf.traces.links.topology import read_links
 from mlperf.traces.whole_run.read import read_recording
 from mlperf.traces.whole_run.recorded import recorded_run
 from mlperf.traces.whole_run.recording import Recording
@@ -34,48 +37,85 @@ WARM_UP = 1
 Say = Callable[[str], None]
 
 
-def run_fault_campaign(protocol: FaultProtocol, program: Path, keep: Path, say: Say) -> None:
+def run_fault_campaign(protocol: FaultProtocol, program: Path, keep: Path, say: Say, only: Sequence[str] = ()) -> None:
     """Run everything, one repeat of all faults after another.
 
     Parameters
     ----------
     protocol : FaultProtocol
     program : Path
-        ``train.py``.
+        ``train.py``; ``ring.py`` lies beside it.
     keep : Path
-        Folder that gets ``runs.json``.
+        Folder that gets ``runs.json``, and the links of the runs over rings, measured once.
     say : callable
         Told what is run.
+    only : sequence of str, optional
+        These runs anew; rows of others stay as they are.
+
+    Raises
+    ------
+    DataError
+        A run that is asked for is none of the protocol's.
     """
     make_folder(keep, above=True)
-    rows = []
+    names = [name for name in protocol.causes if name in only or not only]
+    if set(only) - set(names):
+        raise DataError(f"got {', '.join(only)}, expected some of {', '.join(protocol.causes)}", place="runs")
+    path = keep / DOCUMENT
+    old = json.loads(path.read_text(encoding="utf-8"))["rows"] if only and path.is_file() else []
+    rows = [row for row in old if row["run"] not in names]
+    if set(names) & set(OF_RING):
+        (keep / LINKS).unlink(missing_ok=True)
     for repeat in range(protocol.repeats):
-        for name in protocol.causes:
+        for name in names:
             say(f"repeat {repeat + 1} of {protocol.repeats}: {name}")
-            rows.append(one_row(protocol, program, name, repeat))
+            rows.append(one_row(protocol, program, name, repeat, keep))
             # Written as it grows, so that an interrupted campaign says so by its length.
-            write_text_whole(keep / DOCUMENT, json.dumps(plain({"rows": rows}), indent=1) + "\n")
+            write_text_whole(path, json.dumps(plain({"rows": rows}), indent=1) + "\n")
 
 
-def one_row(protocol: FaultProtocol, program: Path, name: str, repeat: int) -> dict[str, Any]:
-    """Record one run, ask for advice, and run it again with the fault removed."""
+def one_row(protocol: FaultProtocol, program: Path, name: str, repeat: int, keep: Path | None = None) -> dict[str, Any]:
+    """Record one run, ask for advice, and run it again with the fault removed.
+
+    Runs over rings find their links in ``keep``, which are measured where they are not there yet.
+    """
     with tempfile.TemporaryDirectory(prefix="mlperf-planted-") as folder:
         work = Path(folder)
+        file = measured_links(protocol.ring, program, keep or work) if name in OF_RING else None
+        recorded, mended = (
+            command_of(protocol, program, name, repeat, work / f"{log}.json", mended=log == "mended", links=file)
+            for log in ("recorded", "mended")
+        )
         # Every other repeat the run without a recorder comes first, so that a drift of the machine cancels.
-        mended_first = repeat % 2 == 1
-        mended = _plain_run(protocol, program, name, repeat, work) if mended_first else []
-        recording = _recorded(protocol, program, name, repeat, work)
-        mended = mended or _plain_run(protocol, program, name, repeat, work)
+        mended_s = _plain_run(mended, work) if repeat % 2 == 1 else []
+        recording = _recorded(recorded, work)
+        mended_s = mended_s or _plain_run(mended, work)
         logged = _log(work, "recorded")
         steps = find_steps(recording)
-        return {"run": name, "repeat": repeat, **_measured(recording, steps, logged, mended), **_advised(advise(recording, steps))}
+        advice = advise(recording, steps, links=None if file is None else read_links(file))
+        if file is not None:
+            _check_order(advice, mended)
+        return {"run": name, "repeat": repeat, **_measured(recording, steps, logged, mended_s), **_advised(advice)}
 
 
-def command_of(protocol: FaultProtocol, program: Path, name: str, repeat: int, log: Path, *, mended: bool) -> list[str]:
-    """The command of a run."""
+def _check_order(advice: Advice, command: Sequence[str]) -> None:
+    """The run without the fault is over the ring that the hint named: the same links give both."""
+    for each in advice.findings:
+        if each.cause == RING and each.evidence["order"] not in command:
+            raise InterruptedRun(f"is not over the ring {each.evidence['order']} that the hint names", place=shlex.join(command))
+
+
+def command_of(
+    protocol: FaultProtocol, program: Path, name: str, repeat: int, log: Path, *, mended: bool, links: Path | None = None
+) -> list[str]:
+    """The command of a run; over a ring, in the wrong order or in the best one by the links."""
+    if name in OF_RING:
+        is_wrong = name == RING_ORDER and not mended
+        order = protocol.ring.wrong_order if is_wrong or links is None else best_order(links)
+        return training_command(protocol.ring, program, order, log)
     fault = "none" if name in CLEAN else name
     words = [sys.executable, str(program), "--fault", fault, "--steps", str(protocol.steps), "--seed", str(repeat)]
-    words += ["--log", str(log)] + (["--mended"] if mended else [])
+    words += ["--log", str(log)] + (["--mended"] if mended and name not in CLEAN else [])
     if name not in OF_RANKS:
         return words
     ranks = protocol.ranks
@@ -83,9 +123,8 @@ def command_of(protocol: FaultProtocol, program: Path, name: str, repeat: int, l
     return [*mpiexec_command(None), "-n", str(ranks.n_ranks), *words]
 
 
-def _recorded(protocol: FaultProtocol, program: Path, name: str, repeat: int, work: Path) -> Recording:
+def _recorded(command: Sequence[str], work: Path) -> Recording:
     """Record a run with the default sources."""
-    command = command_of(protocol, program, name, repeat, work / "recorded.json", mended=False)
     with (work / "out.txt").open("wb") as out:
         document = record_run(RunRequest(tuple(command), work / "recording"), stdout=out)
     if document["command_exit_code"]:
@@ -93,9 +132,8 @@ def _recorded(protocol: FaultProtocol, program: Path, name: str, repeat: int, wo
     return read_recording(work / "recording")
 
 
-def _plain_run(protocol: FaultProtocol, program: Path, name: str, repeat: int, work: Path) -> list[float]:
-    """Steps of the same run without its fault and without a recorder, seconds."""
-    command = command_of(protocol, program, name, repeat, work / "mended.json", mended=name not in CLEAN)
+def _plain_run(command: Sequence[str], work: Path) -> list[float]:
+    """Steps of a run without a recorder, seconds."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("MLPERF_")}
     if shutil.which(command[0]) is None:
         raise InterruptedRun("is no program", place=command[0])

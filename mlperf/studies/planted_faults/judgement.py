@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.studies.planted_faults.campaign import DOCUMENT
-from mlperf.studies.planted_faults.protocol import CLEAN, FaultProtocol
+from mlperf.studies.planted_faults.protocol import CLEAN, OF_RING, FaultProtocol
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,11 +28,14 @@ class FaultJudgement:
         (share of repeats whose interval holds the measured saving), ``sampled_error`` (processor time by samples, relative).
     rows : DataFrame
         As kept.
+    not_run : tuple of str
+        Runs over rings that the protocol asks for and nobody made yet.
     """
 
     gates: pd.DataFrame
     faults: pd.DataFrame
     rows: pd.DataFrame
+    not_run: tuple[str, ...] = ()
 
 
 def judge_faults(protocol: FaultProtocol, kept: Path) -> FaultJudgement:
@@ -48,14 +51,15 @@ def judge_faults(protocol: FaultProtocol, kept: Path) -> FaultJudgement:
         raise DataError("holds no runs", place=str(kept), hint="python docs/make_planted_faults.py --run")
     rows = pd.DataFrame(json.loads(path.read_text(encoding="utf-8"))["rows"])
     counts = rows.groupby("run")["repeat"].nunique()
-    for name in protocol.causes:
+    not_run = tuple(name for name in protocol.causes if name in OF_RING and name not in counts)
+    for name in (name for name in protocol.causes if name not in not_run):
         if int(counts.get(name, 0)) != protocol.repeats:
             raise DataError(f"{name}: got {int(counts.get(name, 0))} repeats, expected {protocol.repeats}", place=str(path))
     rows["wanted"] = rows["run"].map(dict(protocol.causes))
     rows["sampled_cpu_s"] = pd.to_numeric(rows["sampled_cpu_s"], errors="coerce")
     rows["measured_s"] = rows["step_s"] - rows["mended_s"]
     faults = pd.DataFrame([_fault(str(name), own) for name, own in rows.groupby("run", sort=False)])
-    return FaultJudgement(_gates(protocol, rows, faults), faults, rows)
+    return FaultJudgement(_gates(protocol, rows, faults), faults, rows, not_run)
 
 
 def _fault(name: str, own: pd.DataFrame) -> dict[str, object]:

@@ -12,7 +12,10 @@ from mlperf.core.errors import DataError
 RANKS_NONE = "ranks-none"
 """The run of several ranks without a fault."""
 OF_RANKS = (RANKS_NONE, "slow-rank", "rotating-rank")
-CLEAN = ("none", RANKS_NONE)
+RING_NONE, RING_ORDER = "ring-none", "ring-order"
+"""Runs over the best ring and over the wrong one."""
+OF_RING = (RING_NONE, RING_ORDER)
+CLEAN = ("none", RANKS_NONE, RING_NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,17 @@ class RanksSettings:
     hidden: int
     batch: int
     device_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class RingSettings:
+    """Runs over rings: ranks, steps, values of a ring's part, computing in milliseconds, and devices in the wrong order."""
+
+    n_ranks: int
+    steps: int
+    values: int
+    compute_ms: float
+    wrong_order: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +62,7 @@ class FaultProtocol:
     causes : mapping
         Run to the cause that the first hint must name; empty: no hint.
     ranks : RanksSettings
+    ring : RingSettings
     limits : FaultLimits
     """
 
@@ -55,6 +70,7 @@ class FaultProtocol:
     steps: int
     causes: Mapping[str, str]
     ranks: RanksSettings
+    ring: RingSettings
     limits: FaultLimits
 
 
@@ -67,7 +83,7 @@ def read_fault_protocol(path: Path) -> FaultProtocol:
         A table or a value is missing, or one too many is there.
     """
     document = read_toml(path)
-    wanted = {"repeats", "steps", "causes", "ranks", "limits"}
+    wanted = {"repeats", "steps", "causes", "ranks", "ring", "limits"}
     if set(document) != wanted:
         raise DataError(f"got {', '.join(document)}, expected {', '.join(sorted(wanted))}", place=str(path))
     try:
@@ -76,6 +92,7 @@ def read_fault_protocol(path: Path) -> FaultProtocol:
             int(document["steps"]),
             dict(document["causes"]),
             RanksSettings(**document["ranks"]),
+            RingSettings(**document["ring"]),
             FaultLimits(**document["limits"]),
         )
     except TypeError as error:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.core.errors import DataError
 from mlperf.core.jit import jit
+from mlperf.traces.events.table import is_held
 
 Numbers: TypeAlias = NDArray[np.signedinteger[Any]]
 """Numbers of nodes and edges, in 32 bits where these are enough: half the memory."""
@@ -24,12 +25,12 @@ class Dag:
 
     Attributes
     ----------
-    first : array of int64, shape (n_nodes + 1,)
+    first : array of int32 or int64, shape (n_nodes + 1,)
         Edges into node i are ``first[i]`` to ``first[i + 1]``.
     tail : array of int32 or int64, shape (n_edges,)
         Where each edge starts; always a smaller number than the node it leads to.
     weight_ns : array of int64, shape (n_edges,)
-        Least time from one to the other, nanoseconds; may be negative.
+        Least time from one to the other, nanoseconds; may be negative. One number for all takes no memory.
     edge : array of int32 or int64, shape (n_edges,)
         The number that the edge had where the graph was built.
     node : array of int32 or int64, shape (n_nodes,)
@@ -38,7 +39,7 @@ class Dag:
         The other way round: where the builder's node i stands here.
     """
 
-    first: IntArray
+    first: Numbers
     tail: Numbers
     weight_ns: IntArray
     edge: Numbers
@@ -78,38 +79,52 @@ def build_dag(n_nodes: int, tail: ArrayLike, head: ArrayLike, weight_ns: ArrayLi
     Cycle
         There is no order: every node of the circle waits for another.
     """
-    tail, head = np.asarray(tail, dtype=np.int64), np.asarray(head, dtype=np.int64)
+    tail, head = _as_numbers(tail), _as_numbers(head)
     if len(tail) and (min(tail.min(), head.min()) < 0 or max(tail.max(), head.max()) >= n_nodes):
         raise DataError(f"an edge leads to a node that is not among the {n_nodes}")
-    out = _counted(tail, n_nodes)
-    after = _starts(tail, n_nodes)
-    order = _topological(n_nodes, after, head[out], np.bincount(head, minlength=n_nodes))
+    none = np.zeros(0, dtype=number_type(max(n_nodes, len(tail))))
+    after, n_before = _starts(tail, n_nodes, none), np.diff(_starts(head, n_nodes, none))
+    out = _counted(tail, after)
+    order = _topological(after, head[out], n_before.copy())
     if len(order) < n_nodes:
         raise Cycle(_circle(n_nodes, tail, head, order))
-    small: type[np.signedinteger[Any]] = np.int32 if max(n_nodes, len(tail)) < 2**31 else np.int64
-    place = np.empty(n_nodes, dtype=small)
-    place[order] = np.arange(n_nodes)
-    first = np.zeros(n_nodes + 1, dtype=np.int64)
-    np.cumsum(np.bincount(head, minlength=n_nodes)[order], out=first[1:])
-    edge = _edges_in(first, place, head, order, after, out.astype(small))
-    return Dag(first, place[tail[edge]], np.asarray(weight_ns, dtype=np.int64)[edge], edge, order.astype(small), place)
+    place = np.empty_like(order)
+    place[order] = np.arange(n_nodes, dtype=order.dtype)
+    first = np.zeros_like(after)
+    np.cumsum(n_before[order], out=first[1:])
+    del n_before
+    edge = _edges_in(first, place, head, order, after, out)
+    weights = np.asarray(weight_ns, dtype=np.int64)
+    return Dag(first, place[tail[edge]], weights[edge] if is_held(weights) else weights, edge, order, place)
 
 
-def _starts(key: IntArray, n_keys: int) -> IntArray:
-    """Where each key's entries begin once they are sorted by it, shape (n_keys + 1,)."""
-    first = np.zeros(n_keys + 1, dtype=np.int64)
-    np.cumsum(np.bincount(key, minlength=n_keys), out=first[1:])
+def number_type(n: int) -> type[np.signedinteger[Any]]:
+    """The type of numbers below ``n``: 32 bits where these are enough."""
+    return np.int32 if n < 2**31 else np.int64
+
+
+def _as_numbers(values: ArrayLike) -> Numbers:
+    """Numbers of nodes in the type that they have, if it is one of `number_type`."""
+    found = np.asarray(values)
+    return found if found.dtype in (np.int32, np.int64) else found.astype(np.int64)
+
+
+@jit
+def _starts(key: Numbers, n_keys: int, none: Numbers) -> Numbers:
+    """Where each key's entries begin once they are sorted by it, in the type of ``none``, shape (n_keys + 1,)."""
+    first = np.zeros(n_keys + 1, dtype=none.dtype)
+    for each in key:
+        first[each + 1] += 1
+    for index in range(n_keys):
+        first[index + 1] += first[index]
     return first
 
 
 @jit
-def _counted(key: IntArray, n_keys: int) -> IntArray:
+def _counted(key: Numbers, first: Numbers) -> Numbers:
     """What sorts small numbers, equal ones as they stand: by counting."""
-    free = np.zeros(n_keys + 1, dtype=np.int64)
-    for each in key:
-        free[each + 1] += 1
-    free = np.cumsum(free)
-    order = np.empty(len(key), dtype=np.int64)
+    free = first.copy()
+    order = np.empty(len(key), dtype=first.dtype)
     for index in range(len(key)):
         order[free[key[index]]] = index
         free[key[index]] += 1
@@ -117,7 +132,7 @@ def _counted(key: IntArray, n_keys: int) -> IntArray:
 
 
 @jit
-def _edges_in(first: IntArray, place: Numbers, head: IntArray, order: IntArray, after: IntArray, out: Numbers) -> Numbers:
+def _edges_in(first: Numbers, place: Numbers, head: Numbers, order: Numbers, after: Numbers, out: Numbers) -> Numbers:
     """Edges by head, and by tail within: the order of a node's edges does not depend on the builder's."""
     free = first.copy()
     edge = np.empty(len(head), dtype=out.dtype)
@@ -130,10 +145,11 @@ def _edges_in(first: IntArray, place: Numbers, head: IntArray, order: IntArray, 
 
 
 @jit
-def _topological(n_nodes: int, after: IntArray, head: IntArray, n_before: IntArray) -> IntArray:
+def _topological(after: Numbers, head: Numbers, n_before: Numbers) -> Numbers:
     """Nodes as they become ready, the last ready first: ranks run on as far as they can, which keeps neighbours together."""
-    order = np.empty(n_nodes, dtype=np.int64)
-    ready = np.empty(n_nodes, dtype=np.int64)
+    n_nodes = len(n_before)
+    order = np.empty(n_nodes, dtype=after.dtype)
+    ready = np.empty(n_nodes, dtype=after.dtype)
     n_ready = 0
     for node in range(n_nodes - 1, -1, -1):
         if n_before[node] == 0:
@@ -154,7 +170,7 @@ def _topological(n_nodes: int, after: IntArray, head: IntArray, n_before: IntArr
     return order[:n_done]
 
 
-def _circle(n_nodes: int, tail: Numbers, head: IntArray, done: IntArray) -> IntArray:
+def _circle(n_nodes: int, tail: Numbers, head: Numbers, done: Numbers) -> IntArray:
     """One circle among the nodes that never became ready: from any of them back along what it waits for."""
     stuck = np.ones(n_nodes, dtype=bool)
     stuck[done] = False
@@ -199,7 +215,7 @@ def backward(dag: Dag, weight_ns: IntArray | None = None, ends: BoolArray | None
 
 
 @jit
-def _forward(first: IntArray, tail: Numbers, weight_ns: IntArray) -> IntArray:
+def _forward(first: Numbers, tail: Numbers, weight_ns: IntArray) -> IntArray:
     """One pass in topological order."""
     n_nodes = len(first) - 1
     time = np.zeros(n_nodes, dtype=np.int64)
@@ -213,7 +229,7 @@ def _forward(first: IntArray, tail: Numbers, weight_ns: IntArray) -> IntArray:
 
 
 @jit
-def _forward_fixed(first: IntArray, tail: Numbers, weight_ns: IntArray, nodes: IntArray, times: IntArray) -> IntArray:
+def _forward_fixed(first: Numbers, tail: Numbers, weight_ns: IntArray, nodes: IntArray, times: IntArray) -> IntArray:
     """As `_forward`; ``nodes`` are sorted and end in a number that no node has."""
     n_nodes = len(first) - 1
     time = np.zeros(n_nodes, dtype=np.int64)
@@ -232,7 +248,7 @@ def _forward_fixed(first: IntArray, tail: Numbers, weight_ns: IntArray, nodes: I
 
 
 @jit
-def _backward(first: IntArray, tail: Numbers, weight_ns: IntArray, rest: IntArray) -> IntArray:
+def _backward(first: Numbers, tail: Numbers, weight_ns: IntArray, rest: IntArray) -> IntArray:
     """One pass against the order, into ``rest``."""
     n_nodes = len(first) - 1
     for node in range(n_nodes - 1, -1, -1):

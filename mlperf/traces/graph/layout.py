@@ -9,7 +9,7 @@ import numpy as np
 from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.graph.circle import deadlock
-from mlperf.traces.graph.dag import Cycle, Dag, build_dag
+from mlperf.traces.graph.dag import Cycle, Dag, Numbers, build_dag, number_type
 from mlperf.traces.graph.groups import Flow
 from mlperf.traces.graph.program import Program
 
@@ -25,15 +25,15 @@ class Part:
         call), ``arrive`` (send's start -> receive's end), ``release`` (receive's start -> end of a synchronous send),
         ``send_wait`` and ``recv_wait`` (posting -> end of its WAIT), ``gather`` (member's start -> operation), ``spread``
         (operation, or its root's start -> member's end), ``gap`` (start of a send -> start of the rank's next; receives alike).
-    of : array of int64, shape (n,)
+    of : array of int32 or int64, shape (n,)
         What each edge belongs to: a call (compute: and then ranks, numbered behind the calls), a message, a member of `Groups`.
     """
 
     name: str
-    of: IntArray
+    of: Numbers
 
 
-Edges = tuple[str, IntArray, IntArray, IntArray]
+Edges = tuple[str, Numbers, Numbers, Numbers]
 """Name of a part, what its edges belong to, and the builder's nodes that they lead from and to."""
 
 
@@ -128,13 +128,14 @@ def lay_out(program: Program, eager: BoolArray, *, gaps: bool = False) -> RunGra
     DataError
         Calls wait for one another in a circle; it is told rank by rank.
     """
-    edges = (*_in_ranks(program), *_of_messages(program, eager), *_of_groups(program), *((_gaps(program),) if gaps else ()))
     n_nodes = 1 + 2 * len(program.calls) + program.n_ranks + len(program.groups)
+    of_parts = (_in_ranks(program), _of_messages(program, eager), _of_groups(program), (_gaps(program),) if gaps else ())
+    edges = [_narrowed(each, number_type(n_nodes)) for part in of_parts for each in part]
     parts = tuple(Part(name, of) for name, of, _, _ in edges)
     tail, head = (np.concatenate([each[side] for each in edges]) for side in (2, 3))
     del edges
     try:
-        dag = build_dag(n_nodes, tail, head, np.zeros(len(tail), dtype=np.int64))
+        dag = build_dag(n_nodes, tail, head, np.broadcast_to(np.int64(0), len(tail)))
     except Cycle as cycle:
         raise deadlock(program, cycle.nodes) from cycle
     return RunGraph(program, eager, dag, parts)

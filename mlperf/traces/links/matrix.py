@@ -77,7 +77,8 @@ def matrix_of_events(events: EventTable, *, are_rings: bool = False) -> CommMatr
 
     Notes
     -----
-    A message's time is from the start of its send to the end of its receipt; overlapping transfers of a pair count once.
+    A message's time is from the start of its send to the end of its receipt, that is for a receive that was posted ahead the end of
+    the wait for it; overlapping transfers of a pair count once.
     """
     names, senders, receivers, start, end, size = [], [], [], [], [], []
     for found in (_messages(events), _copies(events), _packets(events), *([_rings(events)] if are_rings else [])):
@@ -108,8 +109,22 @@ def _messages(events: EventTable) -> Found:
     partner = events.match[rows]
     senders = [f"rank {rank}" for rank in events.rank[rows].tolist()]
     receivers = [f"rank {rank}" for rank in events.rank[partner].tolist()]
-    end = np.maximum(events.end_ns[partner], events.start_ns[rows])
+    end = np.maximum(_received_ns(events)[partner], events.start_ns[rows])
     return "messages", senders, receivers, events.start_ns[rows], end, events.size_bytes[rows]
+
+
+def _received_ns(events: EventTable) -> IntArray:
+    """When each row ended; of a receive that was posted ahead, and the wait that completed it, the later of both."""
+    found: IntArray = events.end_ns.copy()
+    ends = np.flatnonzero(np.isin(events.kind, (Kind.WAIT, Kind.IRECV)) & (events.corr != UNSET))
+    if not len(ends):
+        return found
+    keys = np.stack((events.rank[ends].astype(np.int64), events.corr[ends].astype(np.int64)), axis=1)
+    call = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+    last = np.full(int(call.max()) + 1, np.iinfo(np.int64).min)
+    np.maximum.at(last, call, found[ends])
+    found[ends] = last[call]
+    return found
 
 
 def _copies(events: EventTable) -> Found:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.traces.events.kinds import UNSET
+from mlperf.traces.graph.dag import Numbers, number_type
 from mlperf.traces.graph.groups import Flow
 from mlperf.traces.graph.program import Program
 from mlperf.traces.replay.times import Times
@@ -22,9 +23,9 @@ class Waits:
     wait_ns : array of int64, shape (n_events,)
         Of each event, nanoseconds; never both ends of a message (but for acausal constants). A posted send or receive has the wait
         of its WAIT for it; the WAIT itself the longest of these.
-    partner : array of int64, shape (n_events,)
+    partner : array of int32 or int64, shape (n_events,)
         Event waited for: the message's other end, in a collective operation the last to come, or its root; -1 if none.
-    zero_call : array of int64, shape (n_events,)
+    zero_call : array of int32 or int64, shape (n_events,)
         Call that would have to start at another time for the wait to be 0: the partner's; -1 where there is no wait.
     zero_ns : array of int64, shape (n_events,)
         That time. It may lie before the end of what the partner computes, even before 0: *suppose it had called in time*
@@ -34,8 +35,8 @@ class Waits:
     """
 
     wait_ns: IntArray
-    partner: IntArray
-    zero_call: IntArray
+    partner: Numbers
+    zero_call: Numbers
     zero_ns: IntArray
     call_ns: IntArray
 
@@ -57,8 +58,8 @@ def waits_of(program: Program, eager: BoolArray, times: Times, start_ns: IntArra
     n_events, n_calls = len(program.calls.rows), len(program.calls)
     waits = Waits(
         np.zeros(n_events, dtype=np.int64),
-        np.full(n_events, UNSET, dtype=np.int64),
-        np.full(n_events, UNSET, dtype=np.int64),
+        np.full(n_events, UNSET, dtype=number_type(n_events)),
+        np.full(n_events, UNSET, dtype=number_type(n_events)),
         np.zeros(n_events, dtype=np.int64),
         np.zeros(n_calls, dtype=np.int64),
     )

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from mlperf.traces.events.matching import match_messages
 from mlperf.traces.readers.recorded import PATTERN, read_recorded
 from mlperf.traces.sources.by_program import ByProgram
 from mlperf.traces.sources.source import OK, Probe, Read
@@ -33,5 +34,5 @@ class MpiRanks(ByProgram):
         return found | ({"LD_PRELOAD": library} if Path(library).is_file() else {})
 
     def read(self, folder: Path) -> Read:
-        """Messages; where no rank wrote a file, nothing."""
-        return Read(read_recorded(folder)) if any(folder.glob(PATTERN)) else Read()
+        """Messages, both ends of each joined; where no rank wrote a file, nothing."""
+        return Read(match_messages(read_recorded(folder), drop_unmatched=True)) if any(folder.glob(PATTERN)) else Read()

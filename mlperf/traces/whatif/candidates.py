@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlperf.core.arrays import BoolArray, IntArray
-from mlperf.traces.graph.dag import NEVER
+from mlperf.traces.graph.dag import NEVER, Numbers, number_type
 from mlperf.traces.whatif.sweep import Sweep
 
 
@@ -24,11 +24,11 @@ class Candidates:
         T' without the event's wait; of no candidate a number above all times.
     least_ns : array of int64, shape (n_events,)
         The smallest of `moved_ns` on the event's rank up to the event's call, that included.
-    upto : array of int64, shape (n_events,)
+    upto : array of int32 or int64, shape (n_events,)
         The last event of the event's call.
-    partner : array of int64, shape (n_events,)
+    partner : array of int32 or int64, shape (n_events,)
         Event that each waits for.
-    rank : array of int64, shape (n_events,)
+    rank : array of int32, shape (n_events,)
     last : array of int64, shape (n_ranks,)
         Last event of every rank, -1 of one without any.
     equal : mapping
@@ -38,9 +38,9 @@ class Candidates:
     total_ns: int
     moved_ns: IntArray
     least_ns: IntArray
-    upto: IntArray
-    partner: IntArray
-    rank: IntArray
+    upto: Numbers
+    partner: Numbers
+    rank: Numbers
     last: IntArray
     equal: dict[tuple[int, int], list[int]]
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from figure_8 import FIGURE_8, TOPOLOGY
+from made_rings import SQUARE, ring_recording
 from profiles import training_job
 
 from mlperf.cli.main import main
+from mlperf.traces.writers.chrome import write_chrome
 
 
 def run(*arguments: str | Path) -> int:
@@ -56,6 +58,20 @@ def test_the_papers_ring(traffic: Path, topology: Path, capsys: pytest.CaptureFi
     assert "GPU8 -> HOST -> GPU1: this step goes through the host's memory." in told
     assert "CUDA_VISIBLE_DEVICES=" in told
     assert "may not follow the order of devices" in told
+
+
+def test_a_recording_and_measured_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "links.csv").write_text(SQUARE)
+    write_chrome(ring_recording((1, 2, 3, 4)).events, tmp_path / "run.json")
+    links = ("--links", tmp_path / "links.csv")
+    assert run("ring", tmp_path / "run.json", *links) == 0
+    assert "ring in use A B C D: best ring A C B D" in capsys.readouterr().out
+    assert run("advise", tmp_path / "run.json", *links) == 0
+    assert "CUDA_VISIBLE_DEVICES=0,2,1,3" in capsys.readouterr().out
+    assert run("advise", tmp_path / "run.json") == 0
+    assert "give a table of all with --links" in capsys.readouterr().out
+    assert run("report", tmp_path / "run.json", *links, "-o", tmp_path / "run.html") == 0
+    assert "CUDA_VISIBLE_DEVICES=0,2,1,3" in (tmp_path / "run.html").read_text(encoding="utf-8")
 
 
 def test_links_alone(topology: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlperf.planning.advice.gains import gain_of, half_width
+from mlperf.planning.advice.gains import gain_of, half_width, half_width_of_others
 
 
 def test_a_gain_is_a_mean_and_a_share() -> None:
@@ -40,3 +40,12 @@ def test_the_interval_covers_the_mean(correlation: float) -> None:
         values = 5.0 + noise
         hits += abs(values.mean() - 5.0) <= half_width(values)
     assert hits / 1500 > 0.92
+
+
+def test_the_interval_of_independent_values_is_students() -> None:
+    values = np.array([1.0, 2.0, 4.0, 9.0])
+    # 3.182 is Student's 97.5 % quantile of three degrees of freedom, as tables print it; the order does not matter.
+    expected = 3.182 * values.std(ddof=1) / 2
+    assert half_width_of_others(values) == pytest.approx(expected, rel=1e-3)
+    assert half_width_of_others(values[[3, 0, 2, 1]]) == half_width_of_others(values)
+    assert half_width_of_others(values[:1]) == float("inf")

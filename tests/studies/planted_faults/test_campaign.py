@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mlperf.studies.planted_faults.campaign import command_of, one_row
+from mlperf.core.errors import DataError
+from mlperf.studies.planted_faults import campaign
+from mlperf.studies.planted_faults.campaign import command_of, one_row, run_fault_campaign
 from mlperf.studies.planted_faults.protocol import read_fault_protocol
 
 TESTS = Path(__file__).parents[2]
@@ -42,3 +45,36 @@ def test_commands_of_ranks_and_of_one_process(tmp_path: Path) -> None:
     assert several[1:3] == ["-n", "4"]
     assert several[several.index("--fault") + 1] == "none"
     assert "--device-ms" in several
+
+
+def test_a_ring_runs_in_the_wrong_order_then_in_the_best(tmp_path: Path) -> None:
+    links = PROGRAM.with_name("machine.csv")
+
+    def order(name: str, *, mended: bool) -> str:
+        words = command_of(PROTOCOL, PROGRAM, name, 0, tmp_path / "log.json", mended=mended, links=links)
+        assert "--fault" not in words
+        return words[words.index("--order") + 1]
+
+    assert order("ring-order", mended=False) == PROTOCOL.ring.wrong_order
+    best = order("ring-order", mended=True)
+    assert best != PROTOCOL.ring.wrong_order
+    assert [order("ring-none", mended=each) for each in (False, True)] == [best, best]
+
+
+def test_some_runs_are_made_anew_and_the_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(campaign, "one_row", lambda *given: {"run": given[2], "repeat": given[3], "new": True})
+    old = [{"run": name, "repeat": 0} for name in ("none", "lock", "ring-none")]
+    (tmp_path / "runs.json").write_text(json.dumps({"rows": old}))
+    (tmp_path / "links.csv").touch()
+    run_fault_campaign(PROTOCOL, PROGRAM, tmp_path, lambda _text: None, ("ring-none", "ring-order"))
+    rows = json.loads((tmp_path / "runs.json").read_text())["rows"]
+    assert [(row["run"], "new" in row) for row in rows] == [
+        ("none", False),
+        ("lock", False),
+        ("ring-none", True),
+        ("ring-order", True),
+    ]
+    # Links are measured before each campaign.
+    assert not (tmp_path / "links.csv").exists()
+    with pytest.raises(DataError, match="ring-odrer"):
+        run_fault_campaign(PROTOCOL, PROGRAM, tmp_path, lambda _text: None, ("ring-odrer",))

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mlperf.core.errors import DataError
 from mlperf.studies.planted_faults.judgement import judge_faults
-from mlperf.studies.planted_faults.protocol import FaultLimits, FaultProtocol, RanksSettings
+from mlperf.studies.planted_faults.protocol import FaultLimits, FaultProtocol, RanksSettings, RingSettings
 
 PROTOCOL = FaultProtocol(
-    2, 10, {"none": "", "lock": "lock contention"}, RanksSettings(2, 8, 8, 1.0), FaultLimits(0.2, 0.02, 0.05, 0.05, 0.05, 1000)
+    2,
+    10,
+    {"none": "", "lock": "lock contention"},
+    RanksSettings(2, 8, 8, 1.0),
+    RingSettings(3, 10, 64, 1.0, "0,1"),
+    FaultLimits(0.2, 0.02, 0.05, 0.05, 0.05, 1000),
 )
 ROW = {
     "n_steps": 10,
@@ -89,3 +95,20 @@ def test_a_missing_repeat_is_said(tmp_path: Path) -> None:
     write(tmp_path, repeat=0)
     with pytest.raises(DataError, match="lock: got 1 repeats, expected 2"):
         judge_faults(PROTOCOL, tmp_path)
+
+
+def test_rings_that_nobody_ran_yet_are_said(tmp_path: Path) -> None:
+    causes = {**PROTOCOL.causes, "ring-none": "", "ring-order": "ring order"}
+    wider = replace(PROTOCOL, causes=causes)
+    found = judge_faults(wider, write(tmp_path))
+    assert found.not_run == ("ring-none", "ring-order")
+    assert found.gates["met"].all()
+    kept = json.loads((tmp_path / "runs.json").read_text())
+    kept["rows"] += [{**LOCKED, "run": "ring-order", "repeat": repeat, "cause": "ring order"} for repeat in (0, 1)]
+    kept["rows"] += [{**ROW, "run": "ring-none", "repeat": repeat, "cause": "ring order"} for repeat in (0, 1)]
+    (tmp_path / "runs.json").write_text(json.dumps(kept))
+    found = judge_faults(wider, tmp_path)
+    assert found.not_run == ()
+    assert found.faults.set_index("run").loc["ring-order", "named_first"] == 2
+    # A hint in a run over the best ring is a false alarm.
+    assert found.gates.loc[~found.gates["met"], "value"].tolist() == [2.0]

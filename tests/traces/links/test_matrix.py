@@ -119,3 +119,21 @@ def test_nothing_sent_is_an_empty_matrix() -> None:
     found = matrix_of_events(event_table(0))
     assert found.places == ()
     assert found.to_frame().empty
+
+
+def test_a_receive_that_was_posted_ahead_ends_with_its_wait() -> None:
+    events = event_table(
+        5,
+        kind=[int(kind) for kind in (Kind.IRECV, Kind.ISEND, Kind.WAIT, Kind.IRECV, Kind.WAIT)],
+        start_ns=[0, 100, 300, 0, 7000],
+        duration_ns=[10, 5, 200, 10, 10],
+        rank=[1, 0, 1, 2, 2],
+        peer=[0, 1, UNSET, 0, UNSET],
+        # Ranks number their calls by themselves.
+        corr=[7, UNSET, 7, 7, 7],
+        size_bytes=[4000, 4000, 0, 0, 0],
+        match=[1, 0, UNSET, UNSET, UNSET],
+    )
+    found = matrix_of_events(events)
+    assert found.places == ("rank 0", "rank 1")
+    assert found.seconds[0, 1] == pytest.approx(400e-9)

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from figure_8 import FIGURE_8, TOPOLOGY
+from made_rings import SQUARE, ring_recording
 
 from mlperf.core.errors import DataError
-from mlperf.traces.links.matrix import CommMatrix
+from mlperf.traces.links.matrix import CommMatrix, matrix_of_events
 from mlperf.traces.links.matrix_file import read_matrix
 from mlperf.traces.links.rings import SEARCH_NOTE, compare_rings
 from mlperf.traces.links.topology import Links, read_links
@@ -86,3 +88,23 @@ def test_what_does_not_fit_is_an_error(figure_8: CommMatrix) -> None:
         compare_rings(None, None)
     with pytest.raises(DataError, match="8 devices, the links 2"):
         compare_rings(figure_8, Links(("a", "b"), np.ones((2, 2))))
+
+
+def test_both_rings_are_taken_from_one_table_where_it_tells_both(tmp_path: Path) -> None:
+    (tmp_path / "links.csv").write_text(SQUARE)
+    links = read_links(tmp_path / "links.csv")
+    found = compare_rings(matrix_of_events(ring_recording((1, 2, 3, 4)).events), links)
+    assert (found.used, set(found.best), found.order) == (("A", "B", "C", "D"), {"A", "B", "C", "D"}, "0,2,1,3")
+    assert found.used_alike_bytes_per_s == pytest.approx(10e6)
+    assert found.best_bytes_per_s == pytest.approx(20e6)
+    assert found.saved_share == pytest.approx(0.5)
+    assert not found.is_best
+    # Somebody else's work slows one link down: what is compared are links, not their luck.
+    late = replace(found, used_bytes_per_s=7e6)
+    assert late.saved_share == pytest.approx(0.5)
+    assert compare_rings(matrix_of_events(ring_recording((1, 4, 2, 3)).events), links).is_best
+
+
+def test_a_topology_without_the_host_leaves_what_was_measured(figure_8: CommMatrix, links: Links) -> None:
+    found = compare_rings(figure_8, links)
+    assert found.used_alike_bytes_per_s == found.used_bytes_per_s

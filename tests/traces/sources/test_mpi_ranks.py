@@ -34,3 +34,15 @@ def test_their_files_are_read(tmp_path: Path) -> None:
     assert not (found.kind == Kind.SEND).any()
     source.follow(1)
     assert source.stop() == 0.0
+
+
+def test_both_ends_of_a_message_are_joined(tmp_path: Path) -> None:
+    for rank, kind in ((0, Kind.SEND), (1, Kind.RECV)):
+        writer = RankWriter(tmp_path, rank, 2)
+        writer.members(0, [0, 1])
+        writer.event(kind, kind.name, 100, 200, size=64, peer=1 - rank, tag=3, comm=0, site=0)
+        writer.close(0)
+    found = MpiRanks().read(tmp_path).events
+    assert found is not None
+    sent = int((found.kind == Kind.SEND).argmax())
+    assert found.kind[found.match[sent]] == Kind.RECV

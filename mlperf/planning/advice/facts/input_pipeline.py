@@ -9,6 +9,7 @@ import numpy as np
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.planning.advice.facts.phases import phases_by_role, time_in
+from mlperf.planning.advice.facts.stacks import in_library
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.timeline.intervals import Intervals, union
 from mlperf.traces.whole_run.recording import Recording
@@ -17,6 +18,8 @@ from mlperf.traces.whole_run.steps import RunSteps, column_name
 QUICK = 0.05
 LEAST_MAKER = 0.02
 """Threads with fewer of the other threads' samples make no input."""
+LEAST_AT_WORK = 0.2
+"""Nor do threads that stand in Python's own library, waiting for work, the rest of the time: feeders of queues are such."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,8 +32,9 @@ class InputFacts:
         Marks that are input.
     step_s, load_s : array, shape (n_steps,)
         Step, and of it input.
-    quick_s : float
-        What the input takes where it is there already: the 5 % quantile over the steps.
+    ready_s : float
+        What the input takes where it is there already: what the thread that waits for it computes meanwhile, at most the 5 %
+        quantile over the steps.
     busy_share : float
         Share of the input's time in which the thread that waits for it computes itself; NaN without samples.
     n_makers : int
@@ -44,7 +48,7 @@ class InputFacts:
     phases: tuple[str, ...]
     step_s: FloatArray
     load_s: FloatArray
-    quick_s: float
+    ready_s: float
     busy_share: float
     n_makers: int
     makers_cores: float
@@ -63,12 +67,18 @@ def input_facts(recording: Recording, steps: RunSteps) -> InputFacts | None:
         tuple(names),
         table["step_s"].to_numpy(float),
         load,
-        float(np.quantile(load, QUICK)),
+        _ready_s(load, busy),
         busy,
         n_makers,
         cores,
         int(recording.about.get("host", {}).get("n_cores", 1)),
     )
+
+
+def _ready_s(load: FloatArray, busy_share: float) -> float:
+    """Steps that were never quick say nothing of it, and a thread that only waits computes nothing."""
+    quick = float(np.quantile(load, QUICK))
+    return quick if np.isnan(busy_share) else min(quick, busy_share * float(load.mean()))
 
 
 def _work(recording: Recording, steps: RunSteps, names: list[str]) -> tuple[float, int, float]:
@@ -95,14 +105,17 @@ def _work(recording: Recording, steps: RunSteps, names: list[str]) -> tuple[floa
 
 
 def _makers(recording: Recording, steps: RunSteps, mains: IntArray) -> int | None:
-    """Threads beside the training one that the interpreter showed during the steps; None where it showed none."""
+    """Threads beside the training one that the interpreter showed at work during the steps; None where it showed none."""
     events = recording.events
     rows = np.flatnonzero(events.kind == Kind.STACK)
     rows = rows[within_steps(steps, events.start_ns[rows])]
     if not len(rows):
         return None
-    thread, counts = np.unique(events.pid[rows].astype(np.int64) * (1 << 32) + events.tid[rows], return_counts=True)
-    return int((counts[~np.isin(thread, mains)] >= max(3.0, LEAST_MAKER * counts.max())).sum())
+    of_thread = events.pid[rows].astype(np.int64) * (1 << 32) + events.tid[rows]
+    thread, place, counts = np.unique(of_thread, return_inverse=True, return_counts=True)
+    at_work = np.bincount(place.reshape(-1), weights=~in_library(recording, rows)) / counts
+    is_maker = ~np.isin(thread, mains) & (counts >= max(3.0, LEAST_MAKER * counts.max())) & (at_work >= LEAST_AT_WORK)
+    return int(is_maker.sum())
 
 
 def names_of_columns(recording: Recording, names: Sequence[str]) -> list[int]:

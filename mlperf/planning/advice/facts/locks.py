@@ -9,14 +9,13 @@ import numpy as np
 
 from mlperf.core.arrays import IntArray
 from mlperf.planning.advice.facts.input_pipeline import within_steps
+from mlperf.planning.advice.facts.stacks import LIBRARY, leaf_lines
 from mlperf.traces.events.kinds import UNSET, Flag, Kind
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.steps import RunSteps
 
 LOCK_LINE = re.compile(r"\bwith\s+[\w.\[\]()]*(?:lock|mutex|semaphore|guard)\w*|\.acquire\(|lock\w*\.__enter__", re.IGNORECASE)
 """Source lines at which a thread takes a lock."""
-LIBRARY = re.compile(r"(?:^|[\\/])(?:threading|queue|selectors|socket|connection|synchronize|thread|_base)\.py:")
-"""Lines of Python's own library: who waits there waits for work or news, and holds nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,13 +72,6 @@ def lock_facts(recording: Recording, steps: RunSteps) -> LockFacts | None:
         float(weight[here & on_main].sum() / max(weight[on_main].sum(), 1.0)),
         int(here.sum()),
     )
-
-
-def leaf_lines(recording: Recording, rows: IntArray) -> list[str]:
-    """``"file:line"`` where each stack's innermost function stood."""
-    events = recording.events
-    files, lines = events.text(events.name2[rows]), events.tag[rows].tolist()
-    return [f"{file}:{line}" if line != UNSET else "" for file, line in zip(files, lines, strict=True)]
 
 
 def step_threads(recording: Recording, steps: RunSteps) -> IntArray:

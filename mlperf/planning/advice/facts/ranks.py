@@ -15,6 +15,8 @@ from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.steps import RunSteps, column_name, with_ranks
 
 NS = 1e-9
+TOGETHER = 0.5
+"""Ranks leave an exchange together: less of their distance at its begin than this is left at its end."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,12 +50,14 @@ class RankFacts:
 
 
 def rank_facts(recording: Recording, steps: RunSteps) -> RankFacts | None:
-    """Look at the ranks; None where there is one, or no exchange is marked or recorded."""
+    """Look at the ranks; None where there is one, or no exchange is marked, recorded or to be seen in when phases end."""
     ranks = tuple(each.rank for each in steps.windows)
     if len(ranks) < 2:
         return None
-    arrived = _arrivals(recording, steps)
     table = steps.settled.pivot_table(index="step", columns="rank", values="step_s")
+    arrived = _arrivals(recording, steps)
+    if arrived.isna().all(axis=None):
+        arrived = _hidden_exchange(recording, steps, table.index)
     work = arrived.reindex(index=table.index, columns=list(ranks)).to_numpy(float)
     known = np.isfinite(work).all(axis=1)
     if not known.any():
@@ -81,3 +85,47 @@ def _arrivals(recording: Recording, steps: RunSteps) -> pd.DataFrame:
             np.where(inside, (first - windows.start_ns) * NS, np.nan), index=windows.number, dtype=float
         )
     return pd.DataFrame(found)
+
+
+def _hidden_exchange(recording: Recording, steps: RunSteps, numbers: pd.Index) -> pd.DataFrame:
+    """Time from a step's begin to the phase that ranks begin apart and end together: there they wait for each other unmarked.
+
+    Frameworks that sum gradients while they compute them show no exchange of their own.
+    """
+    begins, ends = _first_times(recording, steps)
+    best, most = pd.DataFrame(), 0.0
+    for phase, begin in begins.items():
+        apart, left = (float(_spread(each.reindex(numbers))) for each in (begin, ends[phase]))
+        if apart - left > most and left < TOGETHER * apart:
+            best, most = begin, apart - left
+    return best
+
+
+def _spread(times: pd.DataFrame) -> float:
+    """Mean over the steps of the distance between the first rank and the last."""
+    return float((times.max(axis=1) - times.min(axis=1)).mean())
+
+
+def _first_times(recording: Recording, steps: RunSteps) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
+    """Begin and end of each phase's first mark in a step, seconds from the step's begin, by step and rank."""
+    events = with_ranks(recording.events)
+    begins: dict[str, dict[int, pd.Series]] = {}
+    ends: dict[str, dict[int, pd.Series]] = {}
+    for phase in steps.phases:
+        numbers = [number for number, text in enumerate(events.strings) if column_name(text) == phase]
+        marked = (events.kind == Kind.REGION) & np.isin(events.name, numbers)
+        for windows in steps.windows:
+            rows = np.flatnonzero(marked & (events.rank == windows.rank))
+            rows = rows[np.argsort(events.start_ns[rows], kind="stable")]
+            if not len(rows):
+                continue
+            first = np.searchsorted(events.start_ns[rows], windows.start_ns)
+            inside = first < len(rows)
+            row = rows[np.minimum(first, len(rows) - 1)]
+            inside &= events.start_ns[row] < windows.end_ns
+            for found, moments in ((begins, events.start_ns), (ends, events.end_ns)):
+                since = np.where(inside, (moments[row] - windows.start_ns) * NS, np.nan)
+                found.setdefault(phase, {})[windows.rank] = pd.Series(since, index=windows.number, dtype=float)
+    return {phase: pd.DataFrame(each) for phase, each in begins.items()}, {
+        phase: pd.DataFrame(each) for phase, each in ends.items()
+    }

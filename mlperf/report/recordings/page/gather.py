@@ -13,6 +13,7 @@ from mlperf.report.recordings.page.parts import PageParts
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.links.matrix import CommMatrix, matrix_of_events
 from mlperf.traces.links.rings import compare_rings
+from mlperf.traces.links.topology import Links
 from mlperf.traces.swarms.swarms import Swarms, find_swarms
 from mlperf.traces.whole_run.event_phases import event_phases
 from mlperf.traces.whole_run.event_swarms import event_swarms
@@ -23,7 +24,9 @@ Found = TypeVar("Found")
 TALKING = tuple(int(kind) for kind in (Kind.SEND, Kind.ISEND, Kind.MEMCPY, Kind.PACKET))
 
 
-def gather_parts(recording: Recording, *, marker: str | None = None, level: int | None = None) -> PageParts:
+def gather_parts(
+    recording: Recording, *, marker: str | None = None, level: int | None = None, links: Links | None = None
+) -> PageParts:
     """Find steps, swarms, communication and hints of a recording.
 
     Parameters
@@ -31,6 +34,8 @@ def gather_parts(recording: Recording, *, marker: str | None = None, level: int 
     recording : Recording
     marker, level
         What a step is: see `mlperf.traces.whole_run.steps.find_steps`.
+    links : Links, optional
+        Of the machine, for the ring.
 
     Raises
     ------
@@ -48,7 +53,7 @@ def gather_parts(recording: Recording, *, marker: str | None = None, level: int 
     if steps is None:
         missing["advice"] = missing["steps"]
     else:
-        advice = _tried("advice", missing, advise, recording, steps)
+        advice = _tried("advice", missing, advise, recording, steps, links=links)
     matrix = _matrix(recording, missing)
     return PageParts(
         recording,
@@ -58,7 +63,7 @@ def gather_parts(recording: Recording, *, marker: str | None = None, level: int 
         None if swarms is None else swarms.swarms,
         None if swarms is None else swarms.pairs,
         None if matrix is None else matrix.to_frame(),
-        None if matrix is None else _rings(matrix),
+        None if matrix is None else _tried("rings", missing, _rings, matrix, links),
         advice,
         missing,
     )
@@ -92,7 +97,7 @@ def _matrix(recording: Recording, missing: dict[str, str]) -> CommMatrix | None:
     return found
 
 
-def _rings(matrix: CommMatrix) -> pd.DataFrame | None:
-    """Links of the ring in use; None where the traffic closes none."""
-    found = compare_rings(matrix, None).links
+def _rings(matrix: CommMatrix, links: Links | None) -> pd.DataFrame | None:
+    """Links of the ring in use and of the best one; None where the traffic closes none."""
+    found = compare_rings(matrix, links).links
     return found if len(found) else None

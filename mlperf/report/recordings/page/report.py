@@ -13,6 +13,7 @@ from mlperf.report.recordings.page.flame_files import write_flames
 from mlperf.report.recordings.page.gather import gather_parts
 from mlperf.report.recordings.page.page import write_recording_page
 from mlperf.report.recordings.page.tables import page_tables, write_tables
+from mlperf.traces.links.topology import Links
 from mlperf.traces.timeline.flames import folded_stacks
 from mlperf.traces.whole_run.chrome_file import write_recording_chrome
 from mlperf.traces.whole_run.recording import Recording
@@ -70,7 +71,12 @@ class WrittenReport(Shown):
 
 
 def write_report(
-    recording: Recording, places: ReportPlaces, *, marker: str | None = None, level: int | None = None
+    recording: Recording,
+    places: ReportPlaces,
+    *,
+    marker: str | None = None,
+    level: int | None = None,
+    links: Links | None = None,
 ) -> WrittenReport:
     """Write a recording's page and files.
 
@@ -80,6 +86,8 @@ def write_report(
     places : ReportPlaces
     marker, level
         What a step is: see `mlperf.traces.whole_run.steps.find_steps`.
+    links : Links, optional
+        Of the machine, for the ring.
 
     Raises
     ------
@@ -88,7 +96,7 @@ def write_report(
     UsageError
         Nothing can be written at a place.
     """
-    parts = gather_parts(recording, marker=marker, level=level)
+    parts = gather_parts(recording, marker=marker, level=level, links=links)
     files: list[tuple[str, str, int]] = []
     if places.page is not None or places.tables is not None:
         tables = page_tables(parts)

@@ -23,7 +23,15 @@ _HEAD = re.compile(
     r"(?P<comm>.*?)\s+(?P<pid>-?\d+)/(?P<tid>-?\d+)\s+(?:\[(?P<cpu>\d+)\]\s+)?(?P<s>\d+)\.(?P<fraction>\d{6,9}):\s+"
     r"(?:(?P<period>\d+)\s+)?(?P<event>[^\s].*?):(?:[a-zA-Z]*:)?\s*(?P<rest>.*)"
 )
-_FRAME = re.compile(r"\s*(?P<ip>[0-9a-f]+)\s+(?P<name>.*?)(?:\+0x(?P<offset>[0-9a-f]+))?\s+\((?P<file>.*)\)\s*")
+_FRAMES = tuple(
+    re.compile(r"\s*(?P<ip>[0-9a-f]+)\s+" + rest + r"\)\s*")
+    for rest in (
+        # Names of C++ hold blanks and brackets: the offset tells where they end, else that names of files hold next to none.
+        r"(?P<name>.*)\+0x(?P<offset>[0-9a-f]+)\s+\((?P<file>.*)",
+        r"(?P<name>\[unknown\])(?P<offset>)\s+\((?P<file>.*)",
+        r"(?P<name>.*?)(?P<offset>)\s+\((?P<file>[^()]*(?: \(deleted\))?)",
+    )
+)
 _FREQUENCY = re.compile(r"# cmdline :.*\s(?:-F\s*|--freq[= ])(\d+)")
 LIMIT = 2**31 - 1
 LONGEST_STACK = 127
@@ -132,13 +140,18 @@ def _sample(found: _Read, head: re.Match[str], stack: str, place: str) -> None:
 
 def _stack(strings: Strings, text: str) -> tuple[int, int, int, int]:
     """Innermost function, its file, the stack from the root, and the offset in the function."""
-    frames = [frame for line in text.split("\n") if (frame := _FRAME.fullmatch(line))]
+    frames = [frame for line in text.split("\n") if (frame := _frame(line))]
     if not frames:
         return UNSET, UNSET, UNSET, UNSET
     names = [f"[{_short(frame['file'])}]" if frame["name"] == "[unknown]" else frame["name"] for frame in frames]
     folded = ";".join(name.replace(";", ",") for name in reversed(names[:LONGEST_STACK]))
     offset = min(int(frames[0]["offset"], 16), LIMIT) if frames[0]["offset"] else UNSET
     return strings.number(names[0]), strings.number(frames[0]["file"]), strings.number(folded), offset
+
+
+def _frame(line: str) -> re.Match[str] | None:
+    """A line of a stack."""
+    return next((found for pattern in _FRAMES if (found := pattern.fullmatch(line))), None)
 
 
 def _short(file: str) -> str:

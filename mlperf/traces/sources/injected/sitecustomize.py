@@ -48,6 +48,7 @@ class _Sampler:
 
     def sample(self, at, ident, frame, thread):
         """Where one thread stands, since when, and how much of that it ran."""
+        frame = user_of_lock(frame)
         tid = getattr(thread, "native_id", None) or 0
         if ident not in self.threads:
             self.threads[ident] = tid
@@ -95,6 +96,13 @@ class _Sampler:
             self.begun_ns = now
         elif self.begun_ns and now - self.begun_ns > SHORTEST_COLLECTION_NS:
             self.collections.append((self.begun_ns, now, info.get("generation", -1), self.threading.get_native_id()))
+
+
+def user_of_lock(frame):
+    """Who asks for a lock between processes: its ``with`` is a function of Python, other locks have none."""
+    code = frame.f_code
+    is_lock = code.co_name == "__enter__" and code.co_filename.endswith(os.path.join("multiprocessing", "synchronize.py"))
+    return frame.f_back if is_lock and frame.f_back is not None else frame
 
 
 def stack_of(frame):

@@ -92,3 +92,23 @@ def test_wrong_text_names_its_line(tmp_path: Path, text: str, line: int) -> None
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="empty"):
         read(tmp_path, "")
+
+
+@pytest.mark.parametrize(
+    ("frame", "name", "file"),
+    [
+        (
+            "1f call<void (char**, long const*)>::{lambda(float)#1}+0x2d5 (/lib/libtorch_cpu.so)",
+            "call<void (char**, long const*)>::{lambda(float)#1}",
+            "/lib/libtorch_cpu.so",
+        ),
+        ("1f call<void (int)> (/lib/a.so)", "call<void (int)>", "/lib/a.so"),
+        ("1f main+0x1 (/opt/a (1)/b)", "main", "/opt/a (1)/b"),
+        ("1f [unknown] (/memfd:x (deleted))", "[unknown]", "/memfd:x (deleted)"),
+        ("1f main (/bin/a (deleted))", "main", "/bin/a (deleted)"),
+    ],
+)
+def test_names_and_files_may_hold_brackets(tmp_path: Path, frame: str, name: str, file: str) -> None:
+    found = read(tmp_path, f"a 1/1 [000] 1.000000: 5000000 cpu-clock: \n\t{frame}\n\n")
+    assert found.text(found.name2) == [file]
+    assert found.text(found.name) == [f"[{file.rpartition('/')[2]}]" if name == "[unknown]" else name]
