@@ -203,8 +203,8 @@ def ring_rule(facts: RingFacts | None, limits: Thresholds) -> Finding | None:
 def _faster_ring(facts: RingFacts, saved: float, is_known: bool) -> Gain:
     """What steps save; nothing for sure without links.
 
-    Links of the best ring achieve what those in use do. What the exchange takes beyond the ring's bytes at its weakest link goes with
-    that link; at the least it stays.
+    Links of the best ring achieve what those in use do. What the exchange takes beyond the ring's bytes at its weakest link goes
+    with that link; at the least it stays.
     """
     whole = facts.comm_s * saved
     if not is_known:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from mlperf.collect.trainer.launch import mpiexec_command
 from mlperf.core.errors import DataError, InterruptedRun
@@ -22,18 +17,13 @@ from mlperf.core.places import make_folder
 from mlperf.core.shown import plain
 from mlperf.planning.advice.advise import Advice, advise
 from mlperf.planning.advice.findings import RING
+from mlperf.studies.planted_faults.one_run import advised, log_of, measured, plain_run, recorded
 from mlperf.studies.planted_faults.protocol import CLEAN, OF_RANKS, OF_RING, RING_ORDER, FaultProtocol
 from mlperf.studies.planted_faults.ring_runs import LINKS, best_order, measured_links, training_command
 from mlperf.traces.links.topology import read_links
-from mlperf.traces.whole_run.read import read_recording
-from mlperf.traces.whole_run.recorded import recorded_run
-from mlperf.traces.whole_run.recording import Recording
-from mlperf.traces.whole_run.request import RunRequest
-from mlperf.traces.whole_run.run import record_run
-from mlperf.traces.whole_run.steps import RunSteps, find_steps
+from mlperf.traces.whole_run.steps import find_steps
 
 DOCUMENT = "runs.json"
-WARM_UP = 1
 Say = Callable[[str], None]
 
 
@@ -82,20 +72,20 @@ def one_row(protocol: FaultProtocol, program: Path, name: str, repeat: int, keep
     with tempfile.TemporaryDirectory(prefix="mlperf-planted-") as folder:
         work = Path(folder)
         file = measured_links(protocol.ring, program, keep or work) if name in OF_RING else None
-        recorded, mended = (
+        with_fault, mended = (
             command_of(protocol, program, name, repeat, work / f"{log}.json", mended=log == "mended", links=file)
             for log in ("recorded", "mended")
         )
         # Every other repeat the run without a recorder comes first, so that a drift of the machine cancels.
-        mended_s = _plain_run(mended, work) if repeat % 2 == 1 else []
-        recording = _recorded(recorded, work)
-        mended_s = mended_s or _plain_run(mended, work)
-        logged = _log(work, "recorded")
+        mended_s = plain_run(mended, work) if repeat % 2 == 1 else []
+        recording = recorded(with_fault, work)
+        mended_s = mended_s or plain_run(mended, work)
+        logged = log_of(work, "recorded")
         steps = find_steps(recording)
         advice = advise(recording, steps, links=None if file is None else read_links(file))
         if file is not None:
             _check_order(advice, mended)
-        return {"run": name, "repeat": repeat, **_measured(recording, steps, logged, mended_s), **_advised(advice)}
+        return {"run": name, "repeat": repeat, **measured(recording, steps, logged, mended_s), **advised(advice)}
 
 
 def _check_order(advice: Advice, command: Sequence[str]) -> None:
@@ -121,61 +111,3 @@ def command_of(
     ranks = protocol.ranks
     words += ["--hidden", str(ranks.hidden), "--batch", str(ranks.batch), "--device-ms", str(ranks.device_ms)]
     return [*mpiexec_command(None), "-n", str(ranks.n_ranks), *words]
-
-
-def _recorded(command: Sequence[str], work: Path) -> Recording:
-    """Record a run with the default sources."""
-    with (work / "out.txt").open("wb") as out:
-        document = record_run(RunRequest(tuple(command), work / "recording"), stdout=out)
-    if document["command_exit_code"]:
-        raise InterruptedRun(f"ended with {document['command_exit_code']}", place=shlex.join(command))
-    return read_recording(work / "recording")
-
-
-def _plain_run(command: Sequence[str], work: Path) -> list[float]:
-    """Steps of a run without a recorder, seconds."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("MLPERF_")}
-    if shutil.which(command[0]) is None:
-        raise InterruptedRun("is no program", place=command[0])
-    with (work / "out.txt").open("wb") as out:
-        subprocess.run(command, env=environment, stdout=out, check=True)  # noqa: S603 - our own program
-    return _log(work, "mended")
-
-
-def _log(work: Path, name: str) -> list[float]:
-    """The program's own times of its steps; of several ranks the mean by step."""
-    found = [json.loads(path.read_text(encoding="utf-8"))["step_s"] for path in sorted(work.glob(f"{name}*.json"))]
-    return [float(value) for value in np.mean(found, axis=0)]
-
-
-def _measured(recording: Recording, steps: RunSteps, logged: list[float], mended: list[float]) -> dict[str, Any]:
-    """Steps found against the log, parts against the step, samples against the system."""
-    summary = recorded_run(recording)
-    table = steps.settled
-    uncertainty = int(recording.events.attributes.get("realtime_uncertainty_ns", -1))
-    return {
-        "n_steps": max(len(each) for each in steps.windows),
-        "n_logged": len(logged),
-        "step_s": float(table["step_s"].mean()),
-        "logged_s": float(np.mean(logged[WARM_UP:])),
-        "mended_s": float(np.mean(mended[WARM_UP:])),
-        "unexplained_share": float(table["other_s"].sum() / table["step_s"].sum()),
-        "cpu_s": summary.cpu_s,
-        "sampled_cpu_s": summary.sampled_cpu_s,
-        "clock_uncertainty_ns": uncertainty,
-    }
-
-
-def _advised(advice: Advice) -> dict[str, Any]:
-    """The first hint that is named, all that were said, and the gain."""
-    named = advice.hints[advice.hints["verdict"] == "named"]
-    first = named.iloc[0] if len(named) else None
-    return {
-        "cause": "" if first is None else str(first["cause"]),
-        "subject": "" if first is None else str(first["subject"]).split(" (")[0],
-        "saved_s": 0.0 if first is None else float(first["saved_s"]),
-        "saved_lower_s": 0.0 if first is None else float(first["saved_lower_s"]),
-        "saved_upper_s": 0.0 if first is None else float(first["saved_upper_s"]),
-        "naive_s": 0.0 if first is None else float(first["naive_s"]),
-        "said": [f"{row['cause']} ({row['verdict']})" for row in advice.hints.to_dict("records")],
-    }

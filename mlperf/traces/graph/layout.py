@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -106,9 +107,9 @@ class RunGraph:
         """Values of the builder's edges by part in the graph's order, shape (n_edges,)."""
         return np.concatenate([by_part[part.name] for part in self.parts])[self.dag.edge]
 
-    def part(self, name: str) -> IntArray:
+    def part(self, name: str) -> Numbers:
         """What the edges of a part belong to, shape (n,); none where the graph has no such part."""
-        return next((part.of for part in self.parts if part.name == name), np.zeros(0, dtype=np.int64))
+        return next((part.of for part in self.parts if part.name == name), np.zeros(0, dtype=np.int32))
 
 
 def lay_out(program: Program, eager: BoolArray, *, gaps: bool = False) -> RunGraph:
@@ -129,8 +130,13 @@ def lay_out(program: Program, eager: BoolArray, *, gaps: bool = False) -> RunGra
         Calls wait for one another in a circle; it is told rank by rank.
     """
     n_nodes = 1 + 2 * len(program.calls) + program.n_ranks + len(program.groups)
-    of_parts = (_in_ranks(program), _of_messages(program, eager), _of_groups(program), (_gaps(program),) if gaps else ())
-    edges = [_narrowed(each, number_type(n_nodes)) for part in of_parts for each in part]
+    numbers = number_type(n_nodes)
+    edges = [
+        *_in_ranks(program, numbers),
+        *_narrowed(_of_messages(program, eager), numbers),
+        *_narrowed(_of_groups(program), numbers),
+        *(_narrowed((_gaps(program),), numbers) if gaps else ()),
+    ]
     parts = tuple(Part(name, of) for name, of, _, _ in edges)
     tail, head = (np.concatenate([each[side] for each in edges]) for side in (2, 3))
     del edges
@@ -141,22 +147,27 @@ def lay_out(program: Program, eager: BoolArray, *, gaps: bool = False) -> RunGra
     return RunGraph(program, eager, dag, parts)
 
 
-def _start(call: IntArray) -> IntArray:
+def _narrowed(edges: tuple[Edges, ...], numbers: type[np.signedinteger[Any]]) -> list[Edges]:
+    """Edges in numbers of this type."""
+    return [(name, of.astype(numbers), tail.astype(numbers), head.astype(numbers)) for name, of, tail, head in edges]
+
+
+def _start(call: Numbers) -> Numbers:
     return 1 + 2 * call
 
 
-def _end(call: IntArray) -> IntArray:
+def _end(call: Numbers) -> Numbers:
     """End of a call; of call -1, before a rank's first, the start of the run."""
     return 2 + 2 * call
 
 
-def _in_ranks(program: Program) -> tuple[Edges, ...]:
-    """Edges along the ranks."""
+def _in_ranks(program: Program, numbers: type[np.signedinteger[Any]]) -> tuple[Edges, ...]:
+    """Edges along the ranks, in numbers of this type."""
     calls, n_ranks = program.calls, program.n_ranks
-    every = np.arange(len(calls) + n_ranks)
+    every = np.arange(len(calls) + n_ranks, dtype=numbers)
     each = every[: len(calls)]
-    before = np.concatenate((calls.before, np.where(np.diff(calls.first) > 0, calls.first[1:] - 1, -1)))
-    rank_end = 1 + 2 * len(calls) + np.arange(n_ranks)
+    before = np.concatenate((calls.before, np.where(np.diff(calls.first) > 0, calls.first[1:] - 1, -1))).astype(numbers)
+    rank_end = 1 + 2 * len(calls) + np.arange(n_ranks, dtype=numbers)
     return (
         ("compute", every, _end(before), np.concatenate((_start(each), rank_end))),
         ("own", each, _start(each), _end(each)),

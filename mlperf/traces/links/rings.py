@@ -18,6 +18,7 @@ from mlperf.traces.links.ring import Ring, best_ring, ring_of
 from mlperf.traces.links.topology import Links
 from mlperf.traces.links.used_ring import HOST, UsedRing, bandwidth_of, used_ring
 
+COLUMNS = ("ring", "sender", "receiver", "bytes_per_s", "through")
 SEARCH_NOTE = "libraries that search rings themselves (NCCL) may not follow the order of devices"
 
 
@@ -49,8 +50,8 @@ class Rings(Shown):
     used_s, best_s : float
         All-reduce over either ring, ``2 (n - 1) / n`` sizes at the weakest link, both by one table where it tells both.
     links : DataFrame
-        One row a link of either ring: ``ring, sender, receiver, bytes_per_s, through``; ``bytes_per_s`` is as measured in the ring in
-        use and by the table in the best one, ``table_bytes_per_s`` by the table in both (NaN: it does not tell).
+        One row a link of either ring: ``ring, sender, receiver, bytes_per_s, through``; ``bytes_per_s`` is as measured in the ring
+        in use and by the table in the best one, ``table_bytes_per_s`` by the table in both (NaN: it does not tell).
     order : str
         ``CUDA_VISIBLE_DEVICES`` that makes devices follow as the best ring does.
     notes : tuple of str
@@ -140,7 +141,7 @@ def compare_rings(matrix: CommMatrix | None, links: Links | None, size_bytes: fl
         size_bytes=size,
         used_s=_allreduce_s(n, size, alike),
         best_s=_allreduce_s(n, size, best_rate),
-        links=pd.DataFrame(rows, columns=["ring", "sender", "receiver", "bytes_per_s", "through"]).assign(table_bytes_per_s=by_table),
+        links=pd.DataFrame(rows, columns=COLUMNS).assign(table_bytes_per_s=by_table),
         order=_device_order(best_order, names),
         notes=tuple(notes),
     )

@@ -10,7 +10,7 @@ from mlperf.core.arrays import IntArray
 from mlperf.traces.graph.dag import NEVER
 from mlperf.traces.ranks.job_graph import JobGraph
 from mlperf.traces.ranks.job_sweep import StepSweep
-from mlperf.traces.whatif.candidates import Candidates
+from mlperf.traces.whatif.candidates import Candidates, ranked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,15 +79,7 @@ def _known(swept: StepSweep, worker: IntArray) -> tuple[IntArray, Candidates, In
     place = np.empty(graph.n_operations, dtype=np.int64)
     place[order] = np.arange(len(order))
     first = np.searchsorted(rank, np.arange(int(worker.max()) + 2))
-    least = np.empty_like(moved)
-    equal: dict[tuple[int, int], list[int]] = {}
-    for begin, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
-        np.minimum.accumulate(moved[begin:end], out=least[begin:end])
-    for event in np.flatnonzero(moved < swept.total_ns).tolist():
-        equal.setdefault((int(rank[event]), int(moved[event])), []).append(event)
-    ends = np.where(np.diff(first) > 0, first[1:] - 1, -1)
-    known = Candidates(swept.total_ns, moved, least, np.arange(len(order)), place[last], rank, ends, equal)
-    return order, known, wait
+    return order, ranked(swept.total_ns, moved, place[last], first), wait
 
 
 def last_of_exchange(graph: JobGraph, start_ns: IntArray) -> IntArray:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
 
 from mlperf.core.arrays import BoolArray, IntArray
+from mlperf.traces.graph.calls import Calls
 from mlperf.traces.graph.dag import NEVER, Numbers, number_type
 from mlperf.traces.whatif.sweep import Sweep
 
@@ -16,33 +16,34 @@ from mlperf.traces.whatif.sweep import Sweep
 class Candidates:
     """Events whose waits could go, with T' of each.
 
+    Only events that bring at least as much as every one before them on their rank can ever be the best up to some point: these are
+    the records.
+
     Attributes
     ----------
     total_ns : int
         T0.
     moved_ns : array of int64, shape (n_events,)
         T' without the event's wait; of no candidate a number above all times.
-    least_ns : array of int64, shape (n_events,)
-        The smallest of `moved_ns` on the event's rank up to the event's call, that included.
-    upto : array of int32 or int64, shape (n_events,)
-        The last event of the event's call.
-    partner : array of int32 or int64, shape (n_events,)
+    partner : array of int, shape (n_events,)
         Event that each waits for.
-    rank : array of int32, shape (n_events,)
     last : array of int64, shape (n_ranks,)
         Last event of every rank, -1 of one without any.
-    equal : mapping
-        (rank, T') to its events in order.
+    record : array of int32 or int64, shape (n_events,)
+        The last record of the event's rank up to the event's call, that included: a number into `records`, -1 where there is none.
+    records : array of int64, shape (n_records,)
+        Events that shorten the run, and no less than every event before them on their rank.
+    since : array of int64, shape (n_records,)
+        The first record that is as good as each, of those without a worse one between them.
     """
 
     total_ns: int
     moved_ns: IntArray
-    least_ns: IntArray
-    upto: Numbers
     partner: Numbers
-    rank: Numbers
     last: IntArray
-    equal: dict[tuple[int, int], list[int]]
+    record: Numbers
+    records: IntArray
+    since: IntArray
 
     def total(self, event: int) -> int:
         """T' without one event's wait."""
@@ -57,39 +58,58 @@ class Candidates:
         return self._best(int(self.partner[event]), self.total(event))
 
     def _best(self, event: int, most_ns: int) -> list[int]:
-        if event < 0 or self.least_ns[event] >= self.total_ns or self.least_ns[event] > most_ns:
+        record = int(self.record[event]) if event >= 0 else -1
+        if record < 0 or self.moved_ns[self.records[record]] > most_ns:
             return []
-        same = self.equal[int(self.rank[event]), int(self.least_ns[event])]
-        return same[: bisect_right(same, int(self.upto[event]))][::-1]
+        found: list[int] = self.records[int(self.since[record]) : record + 1][::-1].tolist()
+        return found
 
 
 def candidates_of(swept: Sweep, allowed: BoolArray) -> Candidates:
     """Waiting events that are allowed to lead a domino path."""
     calls, waits = swept.run.program.calls, swept.waits
     moved = np.where(allowed & (waits.zero_call >= 0), swept.wait_zero_ns, -NEVER)
-    rank = calls.event_rank
-    first = np.searchsorted(rank, np.arange(swept.run.program.n_ranks + 1))
-    upto = (
-        np.searchsorted(calls.call, calls.call, side="right") - 1 if np.all(np.diff(calls.call) >= 0) else _last_of_call(calls.call)
-    )
-    least = np.empty_like(moved)
+    first = np.searchsorted(calls.event_rank, np.arange(swept.run.program.n_ranks + 1))
+    return ranked(swept.total_ns, moved, waits.partner, first, _last_of_call(calls))
+
+
+def _last_of_call(calls: Calls) -> Numbers | None:
+    """The last event of each event's call; None where every call is one event."""
+    if len(calls) == len(calls.call):
+        return None
+    last = np.zeros(len(calls), dtype=number_type(len(calls.call)))
+    np.maximum.at(last, calls.call, np.arange(len(calls.call), dtype=last.dtype))
+    return last[calls.call]
+
+
+def ranked(total_ns: int, moved_ns: IntArray, partner: Numbers, first: IntArray, upto: Numbers | None = None) -> Candidates:
+    """Candidates in the order of ranks and, within a rank, of time.
+
+    Parameters
+    ----------
+    total_ns : int
+        T0.
+    moved_ns : array of int64, shape (n_events,)
+        T' without each event's wait; a number above all times where that is no candidate.
+    partner : array of int, shape (n_events,)
+        Event that each waits for.
+    first : array of int64, shape (n_ranks + 1,)
+        Events of rank p are ``first[p]`` to ``first[p + 1]``.
+    upto : array of int, shape (n_events,), optional
+        The last event of the same call, by default the event itself.
+    """
+    is_record = moved_ns < total_ns
     for start, end in zip(first[:-1].tolist(), first[1:].tolist(), strict=True):
-        np.minimum.accumulate(moved[start:end], out=least[start:end])
+        is_record[start:end] &= moved_ns[start:end] == np.minimum.accumulate(moved_ns[start:end])
+    records = np.flatnonzero(is_record)
+    record = np.cumsum(is_record, dtype=number_type(len(moved_ns)))
+    record -= 1
+    begins = np.searchsorted(records, first)
+    for start, end, begin in zip(first[:-1].tolist(), first[1:].tolist(), begins.tolist(), strict=False):
+        record[start:end][record[start:end] < begin] = -1
+    best = moved_ns[records]
+    new = np.append(True, best[1:] != best[:-1])[: len(records)]
+    new[begins[begins < len(records)]] = True
+    since = np.maximum.accumulate(np.where(new, np.arange(len(records)), 0))
     last = np.where(np.diff(first) > 0, first[1:] - 1, -1)
-    return Candidates(swept.total_ns, moved, least[upto], upto, waits.partner, rank, last, _equal(moved, rank, swept.total_ns))
-
-
-def _last_of_call(call: IntArray) -> IntArray:
-    """The last event of each event's call."""
-    last = np.zeros(int(call.max(initial=-1)) + 1, dtype=np.int64)
-    np.maximum.at(last, call, np.arange(len(call)))
-    return last[call]
-
-
-def _equal(moved: IntArray, rank: IntArray, total_ns: int) -> dict[tuple[int, int], list[int]]:
-    """Events that shorten the run, by rank and T'."""
-    some = np.flatnonzero(moved < total_ns)
-    order = some[np.lexsort((some, moved[some], rank[some]))]
-    changes = np.flatnonzero((np.diff(rank[order]) != 0) | (np.diff(moved[order]) != 0)) + 1
-    groups = np.split(order, changes) if len(order) else []
-    return {(int(rank[group[0]]), int(moved[group[0]])): group.tolist() for group in groups}
+    return Candidates(total_ns, moved_ns, partner, last, record if upto is None else record[upto], records, since)

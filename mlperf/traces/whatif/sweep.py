@@ -64,13 +64,17 @@ class Sweep:
 
     def moved(self, node: IntArray, time_ns: IntArray) -> IntArray:
         """T' if each of these nodes, alone, happened at that time; shapes as broadcast."""
-        return np.asarray(np.maximum(self.avoiding_ns[node], time_ns + self.rest_ns[node]))
+        total = np.asarray(time_ns + self.rest_ns[node])
+        return np.maximum(self.avoiding_ns[node], total, out=total)
 
     def compute_changed(self, compute_ns: IntArray) -> IntArray:
         """T' if the time computed before each call, and after each rank's last, alone, were this; shape (n_calls + n_ranks,)."""
         graph, calls = self.run.graph, self.run.program.calls
         before = np.concatenate((calls.before, np.where(np.diff(calls.first) > 0, calls.first[1:] - 1, UNSET)))
-        time = np.where(before < 0, 0, self.run.end_ns[before]) + compute_ns
+        time = self.run.end_ns[before]
+        time[before < 0] = 0
+        time += compute_ns
+        del before
         heads = np.concatenate((graph.start_node, graph.rank_node))
         if len(graph.part("gap")):
             np.maximum(time, _gap_times(self.run)[heads], out=time)
@@ -92,11 +96,13 @@ def sweep(run: Replay) -> Sweep:
     avoiding = longest_avoiding(graph.dag, run.weight_ns, run.time_ns, rest, graph.ends, run.fixed)
     none = np.zeros(0, dtype=np.int64)
     bare = Sweep(run, waits, avoiding, rest, none, none, none, none, none)
+    processing_zero = bare.moved(graph.end_node, without)
+    del without
     return dataclasses.replace(
         bare,
         wait_zero_ns=_without_waits(bare),
         duration_zero_ns=bare.moved(graph.end_node, run.start_ns),
-        processing_zero_ns=bare.moved(graph.end_node, without),
+        processing_zero_ns=processing_zero,
         compute_zero_ns=bare.compute_changed(np.zeros(len(run.times.compute_ns), dtype=np.int64)),
         straggler_ns=_without_stragglers(bare),
     )

@@ -1,0 +1,1 @@
+"""PyTorch training runs with planted faults: the advice on them, and another tool's verdict beside it."""
