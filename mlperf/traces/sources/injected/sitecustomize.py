@@ -10,6 +10,7 @@ import sys
 
 DEEPEST = 64
 SHORTEST_COLLECTION_NS = 100_000
+LONGEST_END_S = 1.0
 
 
 class _Sampler:
@@ -28,12 +29,20 @@ class _Sampler:
         path = os.path.join(self.folder, f"{os.getpid()}.stacks")
         self.file = open(path, "a", buffering=1 << 14, errors="backslashreplace")
         self.stacks, self.lines, self.threads, self.last = {}, set(), {}, {}
-        self.threading.Thread(target=self.run, name="mlperf stacks", daemon=True).start()
+        self.is_over = False
+        self.thread = self.threading.Thread(target=self.run, name="mlperf stacks", daemon=True)
+        self.thread.start()
+
+    def end(self):
+        """Leave before the interpreter ends: it kills threads that are still there, which libraries of C++ may not survive."""
+        self.is_over = True
+        self.thread.join(LONGEST_END_S)
+        self.flush()
 
     def run(self):
         """Look at all threads, again and again."""
         own = self.threading.get_ident()
-        while True:
+        while not self.is_over:
             self.time.sleep(self.every_s)
             known = {thread.ident: thread for thread in self.threading.enumerate()}
             at = self.time.monotonic_ns()
@@ -126,7 +135,7 @@ def _begin():
 
         sampler = _Sampler(folder, float(os.environ.get("MLPERF_PYTHON_STACKS_EVERY_S", "0.02")))
         gc.callbacks.append(sampler.collected)
-        atexit.register(sampler.flush)
+        atexit.register(sampler.end)
         os.register_at_fork(after_in_child=sampler.begin)
     except Exception as error:
         print(f"mlperf record: no Python stacks of process {os.getpid()} ({error})", file=sys.stderr)

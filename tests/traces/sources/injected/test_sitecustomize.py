@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import multiprocessing.synchronize
 import os
 import runpy
 import subprocess
@@ -34,3 +36,31 @@ def test_a_folder_that_is_not_there_does_not_stop_the_program(tmp_path: Path) ->
     found = run(MLPERF_PYTHON_STACKS=str(tmp_path / "none"))
     assert found.stdout == "done\n"
     assert "no Python stacks of process" in found.stderr
+
+
+def test_no_thread_is_left_when_the_interpreter_ends(tmp_path: Path) -> None:
+    """What is left then is killed inside whatever it calls: libraries of C++ end the program for that."""
+    sampler = runpy.run_path(str(FILE))["_Sampler"](str(tmp_path), 0.005)
+    assert sampler.thread.is_alive()
+    sampler.end()
+    assert not sampler.thread.is_alive()
+    assert next(tmp_path.glob("*.stacks")).read_text().endswith("\n")
+
+
+def test_a_lock_between_processes_is_its_users_line() -> None:
+    """`with lock:` of multiprocessing is a function of Python; that of threads is none."""
+    told = []
+    user_of_lock = runpy.run_path(str(FILE))["user_of_lock"]
+
+    class Semaphore:
+        def __enter__(self) -> None:
+            told.append(user_of_lock(sys._getframe(1)).f_code.co_name)
+
+        def __exit__(self, *_error: object) -> None:
+            pass
+
+    lock = multiprocessing.Lock()
+    lock._semlock = Semaphore()
+    with lock:
+        told.append(user_of_lock(sys._getframe()).f_code.co_name)
+    assert told == [test_a_lock_between_processes_is_its_users_line.__name__] * 2
