@@ -222,7 +222,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--device-ms", type=float, default=0.0, help="wait for an accelerator in forward and in backward")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--log", type=Path, help="JSON file that gets the length of every step, seconds")
+    parser.add_argument("--times", type=Path, help="JSON file that gets the length of every step, seconds")
     parser.add_argument("--profile", action="store_true", help="run PyTorch's profiler, where mlperf record runs")
     parser.add_argument("--ddp", action="store_true", help="let DistributedDataParallel sum gradients while it computes them")
     parser.add_argument("--traceml", action="store_true", help="tell TraceML of every step")
@@ -233,9 +233,9 @@ def main() -> None:
         traceml_ai.init(mode="auto")
     with torch_profile() if options.profile else nullcontext() as profiler:
         times = train(options, profiler)
-    if options.log:
-        name = options.log.stem + (f"-{os.environ['RANK']}" if "RANK" in os.environ else "")
-        options.log.with_name(name + options.log.suffix).write_text(json.dumps({"step_s": times}))
+    if options.times:
+        name = options.times.stem + (f"-{os.environ['RANK']}" if "RANK" in os.environ else "")
+        options.times.with_name(name + options.times.suffix).write_text(json.dumps({"step_s": times}))
     print(f"{len(times)} steps of {np.mean(times[1:]) * 1e3:.1f} ms")
 
 

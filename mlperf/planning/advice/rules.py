@@ -141,7 +141,12 @@ def memory_rule(facts: MemoryFacts, limits: Thresholds) -> Finding | None:
 
 def loop_rule(facts: LoopFacts, waits: InputFacts | None, step_s: np.ndarray, limits: Thresholds) -> Finding | None:
     """A hot loop computes on one number at a time on a processor that has vectors."""
-    if NO_LOOPS_OF_THEIRS.search(facts.file) or facts.used_bits or facts.scalar_share < limits.in_one_loop:
+    if NO_LOOPS_OF_THEIRS.search(facts.file) or facts.function.startswith("["):
+        return None
+    if facts.is_extra_missing:
+        told = {"cpu_share": facts.share}
+        return Finding(SCALAR, INCONCLUSIVE, facts.function, None, told, why=f"its code could not be looked at: {facts.why}")
+    if facts.used_bits or facts.scalar_share < limits.in_one_loop:
         return None
     told = {
         "cpu_share": facts.share,

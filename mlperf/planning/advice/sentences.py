@@ -71,6 +71,17 @@ def _pause_to_do(finding: Finding) -> str:
     return "look at what runs at that distance: checkpoints, logging, an evaluation, another job on the machine"
 
 
+def _scalar_seen(found: Finding) -> str:
+    """The loop's numbers; of code that could not be looked at only its share."""
+    taken = f"{found.subject} takes {_share(found, 'cpu_share')} of the CPU time"
+    if "element_bits" not in found.evidence:
+        return taken
+    return (
+        f"{taken}; its innermost loops compute on one number of {_number(found, 'element_bits')} bits at a time, the processor has "
+        f"vectors of {_number(found, 'offered_bits')} bits"
+    )
+
+
 _SEEN: Mapping[str, Callable[[Finding], str]] = MappingProxyType(
     {
         INPUT: _input_seen,
@@ -84,10 +95,7 @@ _SEEN: Mapping[str, Callable[[Finding], str]] = MappingProxyType(
             f"{found.subject} takes {_share(found, 'phase_share')} of a step and moves its bytes at {_rate(found, 'bytes_per_s')}, "
             f"where this machine's memory gives {_rate(found, 'peak_bytes_per_s')}"
         ),
-        SCALAR: lambda found: (
-            f"{found.subject} takes {_share(found, 'cpu_share')} of the CPU time; its innermost loops compute on one number of "
-            f"{_number(found, 'element_bits')} bits at a time, the processor has vectors of {_number(found, 'offered_bits')} bits"
-        ),
+        SCALAR: _scalar_seen,
         PAUSE: _pause_seen,
         RING: lambda found: (
             f"the ring in use is {found.evidence.get('used', '?')}; its weakest link is {found.subject}; an all-reduce over the "

@@ -55,8 +55,8 @@ def one_torch_row(protocol: TorchProtocol, program: Path, name: str, repeat: int
     with tempfile.TemporaryDirectory(prefix="mlperf-torch-") as folder:
         work = Path(folder)
         words = options_of(protocol, name, repeat)
-        with_fault = [*launcher(protocol, name), str(program), *words, "--log", str(work / "recorded.json")]
-        mended = [*launcher(protocol, name), str(program), *words, "--log", str(work / "mended.json")]
+        with_fault = [*launcher(protocol, name), str(program), *words, "--times", str(work / "recorded.json")]
+        mended = [*launcher(protocol, name), str(program), *words, "--times", str(work / "mended.json")]
         mended += [] if name in CLEAN else ["--mended"]
         mended_s = plain_run(mended, work) if repeat % 2 == 1 else []
         recording = recorded(with_fault, work)

@@ -94,14 +94,22 @@ class RunGraph:
 
     def edges(self, name: str) -> IntArray:
         """Where the edges of a part stand in the graph's order, shape (n,): its i-th edge is the graph's ``edges(name)[i]``."""
-        place = np.empty(len(self.dag.edge), dtype=np.int64)
-        place[self.dag.edge] = np.arange(len(place))
-        before = 0
-        for part in self.parts:
-            if part.name == name:
-                return place[before : before + len(part.of)]
-            before += len(part.of)
-        raise KeyError(name)
+        positions = np.flatnonzero(self.along(name))
+        place = np.empty_like(positions)
+        place[self.dag.edge[positions] - self._before(name)] = positions
+        return place
+
+    def along(self, name: str) -> BoolArray:
+        """Which of the graph's edges are of a part, in its order, shape (n_edges,)."""
+        before = self._before(name)
+        return (self.dag.edge >= before) & (self.dag.edge < before + len(self.part(name)))
+
+    def _before(self, name: str) -> int:
+        """Builder's edges before those of a part."""
+        names = [part.name for part in self.parts]
+        if name not in names:
+            raise KeyError(name)
+        return sum(len(part.of) for part in self.parts[: names.index(name)])
 
     def in_order(self, by_part: dict[str, IntArray]) -> IntArray:
         """Values of the builder's edges by part in the graph's order, shape (n_edges,)."""

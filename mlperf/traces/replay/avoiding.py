@@ -67,7 +67,7 @@ def critical_nodes(dag: Dag, weight_ns: IntArray, time_ns: IntArray, ends: BoolA
 
 @jit
 def _mark(
-    first: IntArray, tail: Numbers, weight_ns: IntArray, time_ns: IntArray, node: int, is_begin: BoolArray, on_path: BoolArray
+    first: Numbers, tail: Numbers, weight_ns: IntArray, time_ns: IntArray, node: int, is_begin: BoolArray, on_path: BoolArray
 ) -> None:
     """Back from a node along edges that decide when their heads happen."""
     on_path[node] = True
@@ -81,7 +81,7 @@ def _mark(
 
 @jit
 def _run_maxima(
-    first: IntArray, tail: Numbers, weight_ns: IntArray, time_ns: IntArray, rest_ns: IntArray, upto: Numbers, n_path: int
+    first: Numbers, tail: Numbers, weight_ns: IntArray, time_ns: IntArray, rest_ns: IntArray, upto: Numbers, n_path: int
 ) -> IntArray:
     """Largest value among the edges that jump each node of the path; ``upto`` counts its nodes up to each position."""
     tree = np.full(2 * n_path, NEVER)

@@ -89,7 +89,7 @@ def _gathered(where: list[IntArray], values: list[IntArray], end: int) -> tuple[
 
 
 @jit
-def _slots(first: IntArray, tail: Numbers) -> tuple[IntArray, int]:
+def _slots(first: Numbers, tail: Numbers) -> tuple[IntArray, int]:
     """A place for every node's time, free again after the last edge that needs it."""
     n_nodes = len(first) - 1
     last = np.full(n_nodes, -1, dtype=np.int64)
@@ -120,7 +120,7 @@ def _slots(first: IntArray, tail: Numbers) -> tuple[IntArray, int]:
 
 @jit
 def _forward_lanes(
-    first: IntArray,
+    first: Numbers,
     tail: Numbers,
     weight_ns: IntArray,
     ends: BoolArray,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlperf.core.arrays import IntArray
+from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.core.jit import jit
 from mlperf.traces.events.kinds import UNSET
 from mlperf.traces.graph.dag import NEVER, Numbers, backward
@@ -77,7 +77,7 @@ class Sweep:
         del before
         heads = np.concatenate((graph.start_node, graph.rank_node))
         if len(graph.part("gap")):
-            np.maximum(time, _gap_times(self.run)[heads], out=time)
+            np.maximum(time, _gap_times(self.run, heads), out=time)
         total = self.moved(heads, time)
         total[np.isin(heads, self.run.fixed)] = self.total_ns
         return total
@@ -126,7 +126,7 @@ def _times_without_processing(run: Replay) -> IntArray:
 
 
 @jit
-def _latest(first: IntArray, tail: Numbers, weight_ns: IntArray, time_ns: IntArray, nodes: IntArray) -> IntArray:
+def _latest(first: Numbers, tail: Numbers, weight_ns: IntArray, time_ns: IntArray, nodes: Numbers) -> IntArray:
     """When nodes would happen with other times along the edges into them."""
     latest = np.empty(len(nodes), dtype=np.int64)
     for index in range(len(nodes)):
@@ -136,11 +136,22 @@ def _latest(first: IntArray, tail: Numbers, weight_ns: IntArray, time_ns: IntArr
     return latest
 
 
-def _gap_times(run: Replay) -> IntArray:
-    """When the least distance of messages lets each node happen, shape (n_nodes,); about `NEVER` where there is none."""
-    latest = np.full(len(run.time_ns), NEVER, dtype=np.int64)
-    edges, dag = run.graph.edges("gap"), run.graph.dag
-    np.maximum.at(latest, dag.head[edges], run.time_ns[dag.tail[edges]] + run.weight_ns[edges])
+def _gap_times(run: Replay, nodes: Numbers) -> IntArray:
+    """When the least distance of messages lets each of these nodes happen; about `NEVER` where there is none."""
+    dag = run.graph.dag
+    return _latest_along(dag.first, dag.tail, run.weight_ns, run.time_ns, nodes, run.graph.along("gap"))
+
+
+@jit
+def _latest_along(
+    first: Numbers, tail: Numbers, weight_ns: IntArray, time_ns: IntArray, nodes: Numbers, along: BoolArray
+) -> IntArray:
+    """When nodes would happen if only some of the edges into them counted."""
+    latest = np.full(len(nodes), NEVER, dtype=np.int64)
+    for index in range(len(nodes)):
+        for edge in range(first[nodes[index]], first[nodes[index] + 1]):
+            if along[edge]:
+                latest[index] = max(latest[index], time_ns[tail[edge]] + weight_ns[edge])
     return latest
 
 

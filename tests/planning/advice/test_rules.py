@@ -11,6 +11,7 @@ from mlperf.planning.advice.facts.input_pipeline import InputFacts
 from mlperf.planning.advice.facts.loops import LoopFacts
 from mlperf.planning.advice.findings import INCONCLUSIVE, INPUT, NAMED, SCALAR
 from mlperf.planning.advice.rules import input_rule, loop_rule, rank_rule, ring_rule
+from mlperf.planning.advice.sentences import seen
 from mlperf.planning.advice.thresholds import Thresholds
 
 LIMITS = Thresholds()
@@ -74,3 +75,15 @@ def test_nothing_to_look_at_is_no_finding() -> None:
     assert rank_rule(None, LIMITS) is None
     assert ring_rule(None, LIMITS) is None
     assert input_rule(None, LIMITS) is None
+
+
+def test_code_that_cannot_be_looked_at_is_said_unless_it_is_not_theirs() -> None:
+    closed = replace(LOOP, scalar_share=0.0, element_bits=0, why="reading it needs capstone", is_extra_missing=True)
+    found = loop_rule(closed, WAITS, STEP, LIMITS)
+    assert found is not None
+    assert (found.cause, found.verdict) == (SCALAR, INCONCLUSIVE)
+    assert "needs capstone" in found.why
+    assert seen(found) == "decode takes 50% of the CPU time"
+    assert loop_rule(replace(closed, is_extra_missing=False), WAITS, STEP, LIMITS) is None
+    for changes in ({"function": "[perf-7.map]"}, {"file": "[kernel.kallsyms]"}, {"file": "/usr/bin/python3.11"}):
+        assert loop_rule(replace(closed, **changes), WAITS, STEP, LIMITS) is None

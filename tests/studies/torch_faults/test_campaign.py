@@ -39,7 +39,7 @@ for _ in range(8):
         with region("forward"):
             time.sleep(0.005)
     times.append(time.perf_counter() - begun)
-pathlib.Path(words[words.index("--log") + 1]).write_text(json.dumps({"step_s": times}))
+pathlib.Path(words[words.index("--times") + 1]).write_text(json.dumps({"step_s": times}))
 """
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mlperf.core.errors import MlperfError
+from mlperf.core.errors import MissingExtraError, MlperfError
 from mlperf.features.code.counts import FunctionCounts, Tally
 from mlperf.planning.advice.facts.input_pipeline import within_steps
 from mlperf.planning.advice.facts.locks import step_threads
@@ -43,6 +43,8 @@ class LoopFacts:
         Of these numbers; 0 where there are none.
     why : str
         Why the code could not be looked at; empty where it could.
+    is_extra_missing : bool
+        Whether that is for want of a package.
     """
 
     function: str
@@ -55,6 +57,7 @@ class LoopFacts:
     scalar_share: float
     element_bits: int
     why: str = ""
+    is_extra_missing: bool = False
 
 
 def loop_facts(recording: Recording, steps: RunSteps, least_share: float) -> tuple[LoopFacts, ...]:
@@ -79,12 +82,12 @@ def loop_facts(recording: Recording, steps: RunSteps, least_share: float) -> tup
         if max(shares) < least_share:
             continue
         function, file = (events.text(np.array([each]))[0] for each in pairs[number].tolist())
-        counts, why = _counted(Path(file), function)
+        counts, why, is_missing = _counted(Path(file), function)
         tally = None if counts is None else counts.inner or counts.total
         # A compiler keeps a scalar copy of a loop for arrays that overlap: packed arithmetic anywhere tells that it found the loop.
         used = 0 if counts is None else counts.total.vector_bits
         scalar, bits = (0.0, 0) if tally is None else (scalar_share(tally), element_bits(tally))
-        found.append(LoopFacts(function, file, shares[0], shares[1], shares[2], used, offered, scalar, bits, why))
+        found.append(LoopFacts(function, file, shares[0], shares[1], shares[2], used, offered, scalar, bits, why, is_missing))
     return tuple(found)
 
 
@@ -108,14 +111,14 @@ def element_bits(tally: Tally) -> int:
     return 64 if double > single else 32
 
 
-def _counted(file: Path, function: str) -> tuple[FunctionCounts | None, str]:
-    """Instruction counts of one function, or why there are none."""
+def _counted(file: Path, function: str) -> tuple[FunctionCounts | None, str, bool]:
+    """Instruction counts of one function, or why there are none, and whether that is for want of a package."""
     from mlperf.features.code.read import count_instructions
 
     if not file.is_file():
-        return None, f"{file} is not on this machine"
+        return None, f"{file} is not on this machine", False
     try:
         found = count_instructions(file, functions=(function,))
     except MlperfError as error:
-        return None, str(error.message)
-    return (found[0], "") if found else (None, f"{file} has no {function}")
+        return None, f"{error.message} ({error.hint})" if error.hint else str(error.message), isinstance(error, MissingExtraError)
+    return (found[0], "", False) if found else (None, f"{file} has no {function}", False)
