@@ -10,6 +10,7 @@ from mlperf.cli.framework.group import DefaultCommand
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import FOLDER, NameList
+from mlperf.core.errors import UsageError
 from mlperf.traces.sources.names import NAMES
 
 STDERR = 2
@@ -60,11 +61,15 @@ def run(
         chosen = chosen_sources(sources or tuple(SOURCES), more, fewer)
         show(probed(chosen, probe_sources(chosen)))
         return 0
-    from mlperf.traces.recording.mark_writer import rank_of_process
+    from mlperf.traces.recording.mark_writer import launched_rank
 
-    folder, rank = out or _free_folder(), rank_of_process()
+    rank = launched_rank()
+    if rank >= 0 and out is None:
+        hint = f"mpirun ... mlperf record -o {FIRST} -- {' '.join(command)}; or record them in one go: mlperf record -- mpirun ..."
+        raise UsageError("several ranks need one folder, got none", place="--out", hint=hint)
+    folder = out or _free_folder()
     # Under a launcher each rank records itself, into a folder of its own.
-    request = RunRequest(command, folder / f"rank-{rank}" if rank >= 0 and out else folder, tuple(sources), more, fewer)
+    request = RunRequest(command, folder if rank < 0 else folder / f"rank-{rank}", tuple(sources), more, fewer)
     record_run(request, stdout=STDERR if show.settings.as_json else None)
     found = recorded_run(read_recording(request.out))
     show(found)

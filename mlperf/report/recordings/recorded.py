@@ -30,7 +30,7 @@ def recorded_sections(found: RecordedRun) -> tuple[Section, ...]:
         ("elapsed", plain_time(found.wall_s)),
         ("processor time, by the system", plain_time(found.cpu_s)),
         ("processor time, by samples", "no samples" if math.isnan(found.sampled_cpu_s) else plain_time(found.sampled_cpu_s)),
-        ("recorders beside the command", f"{plain_time(found.recorder_cpu_s)} ({_share(found)} of one core)"),
+        ("recorders, their files made readable", f"{plain_time(found.recorder_cpu_s)} ({_share(found)} of one core)"),
         ("marks of the program", f"{found.n_marks:,}"),
     ]
     return (

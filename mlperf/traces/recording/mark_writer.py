@@ -13,6 +13,13 @@ VARIABLE = "MLPERF_MARKS"
 """Folder of the marks; set by ``mlperf record``."""
 RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID", "RANK")
 """Variables in which launchers tell a process its rank, the surest first."""
+LAUNCHERS = (
+    ("PMI_RANK", "PMI_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+    ("RANK", "WORLD_SIZE"),
+)
+"""Variables of launchers that tell a process its rank and how many there are; a batch script of Slurm is no step."""
 SUFFIX = ".marks"
 FLUSH_NS = 250_000_000
 
@@ -90,4 +97,13 @@ def rank_of_process() -> int:
         value = os.environ.get(name, "")
         if value.isdigit():
             return int(value)
+    return -1
+
+
+def launched_rank() -> int:
+    """Rank among several that a launcher started; -1 for a process alone, also where somebody exported ``RANK``."""
+    for rank, size in LAUNCHERS:
+        own, all_of_them = os.environ.get(rank, ""), os.environ.get(size, "")
+        if own.isdigit() and all_of_them.isdigit() and int(all_of_them) > 1:
+            return int(own)
     return -1

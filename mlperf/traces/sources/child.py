@@ -23,6 +23,19 @@ class Child:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self.exit_code: int | None = None
+        self._program, self._errors = "", Path()
+        self._asked = 0
+
+    @property
+    def failure(self) -> str:
+        """Why it ended badly, with the last line of its errors; empty where it runs, or ended well or because it was asked to."""
+        if self.exit_code is None or self.exit_code in (0, -self._asked, 128 + self._asked):
+            return ""
+        try:
+            lines = self._errors.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        except OSError:
+            lines = []
+        return f"{self._program} ended with exit code {self.exit_code}" + (f": {lines[-1].strip()}" if lines else "")
 
     def start(self, words: Sequence[str], folder: Path, *, ready: Path | None = None, stdout: int | IO[Any] | None = None) -> None:
         """Start it; its errors go to ``stderr.txt`` of the folder.
@@ -35,7 +48,13 @@ class Child:
             A file that is not empty as soon as it records; waited for, at most five seconds.
         stdout : file, optional
             For what it prints; without one nothing is kept.
+
+        Raises
+        ------
+        OSError
+            It cannot be started, or ended badly before it was ready; with the last line of its errors.
         """
+        self._program, self._errors, self._asked = Path(words[0]).name, folder / ERRORS, 0
         with (folder / ERRORS).open("ab") as errors:
             self._process = subprocess.Popen(  # noqa: S603 - a recorder of the registry
                 list(words),
@@ -49,14 +68,19 @@ class Child:
             self.wait_for(lambda: ready.exists() and ready.stat().st_size > 0)
 
     def wait_for(self, is_ready: Callable[[], bool], limit_s: float = READY_S) -> None:
-        """Wait until it records, it has ended, or the time is over."""
+        """Wait until it records, it has ended, or the time is over; raises OSError where it ended badly."""
         until = time.monotonic() + limit_s
         while time.monotonic() < until and self._process is not None and self._process.poll() is None and not is_ready():
             time.sleep(POLL_S)
+        if self._process is not None and self._process.returncode is not None:
+            self.exit_code = self._process.returncode
+            if self.failure:
+                raise ChildProcessError(self.failure)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> float:
         """Ask it to end where it still runs; returns its CPU seconds."""
         if self._process is not None and self._process.returncode is None:
+            self._asked = int(number)
             self._send(number)
         return self.wait()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,16 @@ from mlperf.traces.events.counters import CounterTable, joined_counters
 from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import EventTable, concatenate
 from mlperf.traces.sources.registry import SOURCES, make_source
+from mlperf.traces.whole_run.clock_readings import ClockReading
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.request import DOCUMENT
-from mlperf.traces.whole_run.run import FORMAT, VERSION
+from mlperf.traces.whole_run.run import FORMAT, UNFINISHED, VERSION
 
 HINT = "mlperf record -o DIR -- COMMAND makes one."
+READ = ("before_ns", "realtime_ns", "after_ns")
+LATEST_NS = 2**62
+SET_NS, LARGEST_SLEW = 1_000_000, 5e-4
+"""A clock that is only steered goes at most 500 millionths faster or slower (adjtime(3)); more was set."""
 LARGEST_GAP = 0.05
 """Share by which processor time of samples may miss what the system counted before it is said."""
 
@@ -78,12 +83,14 @@ def _read_one(folder: Path) -> Recording:
     """One command's recording."""
     about = read_document(folder)
     start, end = int(about["start_ns"]), int(about["end_ns"])
-    offset, uncertainty = _realtime(about)
+    offset, uncertainty, set_clock = _realtime(about)
     read = [make_source(name).read(folder / name) for name in SOURCES if (folder / name).is_dir()]
     tables = [_on_monotonic(each.events, offset) for each in read if each.events is not None and len(each.events)]
     events = without_twins(_ranked(concatenate(tables))) if tables else concatenate([])
     counters = joined_counters([_series_on_monotonic(each.counters, offset) for each in read if each.counters is not None])
-    notes = [*events.notes, *_processor_time(events, about)]
+    if about.get(UNFINISHED):
+        end = max([start, *(int(each.max()) for each in (events.end_ns, counters.time_ns) if len(each))])
+    notes = [*events.notes, *_processor_time(events, about), *_unfinished(about), *set_clock]
     attributes = {**events.attributes, "realtime_uncertainty_ns": uncertainty}
     events = events.replace(
         start_ns=events.start_ns - start, origin_ns=start + offset, notes=tuple(notes), attributes=attributes
@@ -106,19 +113,36 @@ def read_document(folder: Path) -> dict[str, Any]:
     if found.get("version") != VERSION:
         raise DataError(f"got version {found.get('version')!r}, expected {VERSION}", place=str(path))
     for name in ("start_ns", "end_ns"):
-        if not isinstance(found.get(name), int) or not 0 <= found[name] < 2**62:
+        if not isinstance(found.get(name), int) or not 0 <= found[name] < LATEST_NS:
             raise DataError(f"got {found.get(name)!r}, expected a whole number of nanoseconds", place=f"{path}, key {name}")
     return found
 
 
-def _realtime(about: dict[str, Any]) -> tuple[int, int]:
-    """What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC by the reading at the start, and how well that is known."""
-    clocks = about.get("clocks") or []
+def _unfinished(about: dict[str, Any]) -> list[str]:
+    """A sentence where the recorder never came to its end."""
+    if not about.get(UNFINISHED):
+        return []
+    return [
+        "the recording is unfinished: its recorder runs still, or was killed; how the command ended is not known, "
+        "its end is taken to be the last thing recorded"
+    ]
+
+
+def _realtime(about: dict[str, Any]) -> tuple[int, int, list[str]]:
+    """What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC at the start, how well that is known for all of the run, and what to say."""
     try:
-        before, other, after = (int(clocks[0][name]) for name in ("before_ns", "realtime_ns", "after_ns"))
-    except (IndexError, KeyError, TypeError, ValueError):
-        return 0, -1
-    return other - (before + after) // 2, (after - before + 1) // 2
+        readings = [ClockReading(**{name: int(each[name]) for name in READ}) for each in about.get("clocks") or []]
+    except (KeyError, TypeError, ValueError, OverflowError):
+        readings = []
+    if not readings or any(abs(value) >= LATEST_NS for each in readings for value in asdict(each).values()):
+        return 0, -1, []
+    first, last = readings[0], readings[-1]
+    drift = last.offset_ns - first.offset_ns
+    known = max(each.uncertainty_ns for each in readings) + abs(drift)
+    if abs(drift) <= SET_NS + (last.before_ns - first.before_ns) * LARGEST_SLEW:
+        return first.offset_ns, known, []
+    told = f"the machine's clock was set by {drift / 1e6:.3g} ms during the run"
+    return first.offset_ns, known, [f"{told}: times that count since 1970 are off by up to that"]
 
 
 def _on_monotonic(table: EventTable, offset: int) -> EventTable:

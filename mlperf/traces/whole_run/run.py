@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from mlperf.core.children import ended_with_parent
 from mlperf.core.files import write_text_whole
 from mlperf.core.places import make_folder
+from mlperf.traces.sources.child import ERRORS, Child
 from mlperf.traces.sources.registry import chosen_sources
-from mlperf.traces.sources.source import ABSENT, Probe, Source
+from mlperf.traces.sources.source import ABSENT, DEGRADED, Probe, Source
 from mlperf.traces.whole_run.clock_readings import read_clocks
 from mlperf.traces.whole_run.host import host_facts, memory_peaks
+from mlperf.traces.whole_run.launched import Launched
 from mlperf.traces.whole_run.request import DOCUMENT, RunRequest
 
 FORMAT, VERSION = "mlperf-recording", 1
-GATE = 'read -r _ < "$MLPERF_GATE"; unset MLPERF_GATE; exec "$@"'
-"""Waits for a line, then becomes the command: sources attach before its first instruction."""
 PATHS = ("PYTHONPATH", "LD_PRELOAD")
-END_S = 10.0
+UNFINISHED = "unfinished"
+"""Key of a document whose run has not ended, or whose recorder was killed."""
 
 
 def probe_sources(sources: Sequence[Source]) -> dict[str, Probe]:
@@ -57,35 +56,48 @@ def record_run(request: RunRequest, *, stdout: int | IO[Any] | None = None) -> d
     Notes
     -----
     The folder is complete however the command ends: sources are stopped and the document is written after a crash and after Ctrl-C.
+    A document marked as unfinished stands there before the command runs, for a recorder that is killed itself.
     """
     make_folder(request.out, above=True)
     sources = chosen_sources(request.sources, request.more, request.fewer)
     probes = probe_sources(sources)
-    taking = [each for each in sources if probes[each.name].status != ABSENT]
-    environment = _environment(taking, request.out)
-    clocks = [read_clocks()]
     failed: dict[str, str] = {}
-    ended = _run(request, environment, taking, stdout, failed)
-    spent, at_end = _stop(taking)
-    failed = at_end | failed
-    clocks.append(read_clocks())
-    rows = [_row(each, probes[each.name], request.out, spent, failed) for each in sources]
+    environment = _environment([each for each in sources if probes[each.name].status != ABSENT], request.out, failed)
+    taking = [each for each in sources if probes[each.name].status != ABSENT and each.name not in failed]
+    clocks = [read_clocks()]
     host = host_facts()
+
+    def write(ended: Mapping[str, Any], spent: Mapping[str, float]) -> dict[str, Any]:
+        rows = [_row(each, probes[each.name], request.out, spent, failed) for each in sources]
+        document = {"format": FORMAT, "version": VERSION, "command": list(request.command), **ended, "host": host, "sources": rows}
+        document["clocks"] = [asdict(each) for each in clocks]
+        write_text_whole(request.out / DOCUMENT, json.dumps(document, indent=1) + "\n")
+        return document
+
+    def write_unfinished(begun_ns: int) -> None:
+        write({UNFINISHED: True, "start_ns": begun_ns, "end_ns": begun_ns}, {})
+
+    ended = _run(request, environment, taking, stdout, failed, write_unfinished)
+    spent, at_end = _stop(taking)
+    failed |= {name: why for name, why in at_end.items() if name not in failed}
+    clocks.append(read_clocks())
     if request.memory and not ended["interrupted"]:
         host |= memory_peaks(host["n_cores"])
-    document = {"format": FORMAT, "version": VERSION, "command": list(request.command), **ended, "host": host, "sources": rows}
-    document["clocks"] = [asdict(each) for each in clocks]
-    write_text_whole(request.out / DOCUMENT, json.dumps(document, indent=1) + "\n")
-    return document
+    return write(ended, spent)
 
 
-def _environment(sources: Sequence[Source], out: Path) -> dict[str, str]:
+def _environment(sources: Sequence[Source], out: Path, failed: dict[str, str]) -> dict[str, str]:
     """What the command inherits: each source's variables; of paths, all of them one before the other."""
     found = dict(os.environ)
     for each in sources:
         folder = out / each.name
-        make_folder(folder)
-        for name, value in each.prepare(folder).items():
+        try:
+            make_folder(folder)
+            variables = each.prepare(folder)
+        except (OSError, subprocess.SubprocessError) as error:
+            failed[each.name] = str(error)
+            continue
+        for name, value in variables.items():
             before = found.get(name, "") if name in PATHS else ""
             found[name] = value if not before or value.endswith(before) else f"{value}:{before}"
     return found
@@ -97,31 +109,23 @@ def _run(
     sources: Sequence[Source],
     stdout: int | IO[Any] | None,
     failed: dict[str, str],
+    write_unfinished: Callable[[int], None],
 ) -> dict[str, Any]:
     """Start the command behind a gate, let sources attach, open the gate, wait."""
-    gate = request.out / "gate"
-    os.mkfifo(gate)
     begun = time.monotonic_ns()
-    child = subprocess.Popen(  # noqa: S603 - the command that the user named
-        ["/bin/sh", "-c", GATE, "sh", *request.command],
-        env={**environment, "MLPERF_GATE": str(gate)},
-        stdout=stdout,
-        # A launcher talks to its ranks over descriptors that they inherit; ours are not inherited anyway.
-        close_fds=False,
-        preexec_fn=ended_with_parent(signal.SIGTERM),
-    )
+    launched = Launched(request.command, environment, request.out / "gate", stdout)
     interrupted = False
     try:
-        failed.update(_follow(sources, child.pid))
+        failed.update(_follow(sources, launched.pid))
+        write_unfinished(time.monotonic_ns())
         begun = time.monotonic_ns()
-        gate.write_bytes(b"\n")
-        status, usage = _wait(child)
+        launched.open_gate()
+        status, usage = launched.wait()
     except KeyboardInterrupt:
-        # The command had the interrupt too; it may take its time to end.
         interrupted = True
-        status, usage = _end(child)
+        status, usage = launched.end()
     finally:
-        gate.unlink()
+        launched.close()
     code = os.waitstatus_to_exitcode(status)
     return {
         "command_exit_code": code if code >= 0 else 128 - code,
@@ -144,28 +148,6 @@ def _follow(sources: Sequence[Source], pid: int) -> dict[str, str]:
     return failed
 
 
-def _wait(child: subprocess.Popen[bytes]) -> tuple[int, tuple[float, float]]:
-    """The command's end, and its processor time with that of children it waited for."""
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    return status, (usage.ru_utime, usage.ru_stime)
-
-
-def _end(child: subprocess.Popen[bytes]) -> tuple[int, tuple[float, float]]:
-    """Give an interrupted command time to end, then end it."""
-    for number in (None, signal.SIGTERM, signal.SIGKILL):
-        if number is not None:
-            os.kill(child.pid, number)
-        until = time.monotonic() + END_S
-        while time.monotonic() < until:
-            found, status, usage = os.wait4(child.pid, os.WNOHANG)
-            if found:
-                child.returncode = os.waitstatus_to_exitcode(status)
-                return status, (usage.ru_utime, usage.ru_stime)
-            time.sleep(0.02)
-    return _wait(child)
-
-
 def _stop(sources: Sequence[Source]) -> tuple[dict[str, float], dict[str, str]]:
     """Stop all; one that fails does not keep the others from it."""
     spent, failed = {}, {}
@@ -174,12 +156,26 @@ def _stop(sources: Sequence[Source]) -> tuple[dict[str, float], dict[str, str]]:
             spent[each.name] = each.stop()
         except (OSError, subprocess.SubprocessError) as error:
             failed[each.name] = str(error)
+        bad = [child.failure for child in _recorders(each) if child.failure]
+        if bad:
+            failed.setdefault(each.name, "; ".join(bad))
     return spent, failed
 
 
+def _recorders(source: Source) -> list[Child]:
+    """The programs that a source runs beside the command."""
+    return [each for each in getattr(source, "__dict__", {}).values() if isinstance(each, Child)]
+
+
 def _row(source: Source, probe: Probe, out: Path, spent: Mapping[str, float], failed: Mapping[str, str]) -> dict[str, Any]:
-    """One source: what was there, what it took, what it left."""
+    """One source: what was there, what it took, what it left; one that failed is degraded where it left something, else absent."""
     folder = out / source.name
-    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != ERRORS] if folder.is_dir() else []
+    size = sum(path.stat().st_size for path in files)
     row = {"source": source.name, **asdict(probe), "cpu_s": spent.get(source.name, 0.0), "size_bytes": size}
-    return row | ({"failed": failed[source.name]} if source.name in failed else {})
+    codes = [child.exit_code for child in _recorders(source) if child.failure]
+    if codes:
+        row["recorder_exit_codes"] = codes
+    if source.name not in failed:
+        return row
+    return row | {"status": DEGRADED if size else ABSENT, "reason": failed[source.name], "failed": failed[source.name]}

@@ -96,6 +96,7 @@ def test_wrong_use_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_rank_under_a_launcher_has_a_folder_of_its_own(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv("PMI_SIZE", "2")
     for rank in ("0", "1"):
         monkeypatch.setenv("PMI_RANK", rank)
         assert run("-o", "all", "--sources", "marks", "--", sys.executable, "train.py") == 5
@@ -104,3 +105,20 @@ def test_a_rank_under_a_launcher_has_a_folder_of_its_own(
     assert run("steps", "all", "--json") == 0
     found = json.loads(capfd.readouterr().out)["result"]["summary"]
     assert [row[found["columns"].index("rank")] for row in found["rows"]] == [0, 1]
+
+
+@pytest.mark.usefixtures("folder")
+def test_ranks_without_a_folder_are_asked_for_one(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    assert run("--sources", "marks", "--", sys.executable, "train.py") == 2
+    assert "several ranks need one folder" in capfd.readouterr().err
+    assert not list(Path().glob("recording-*"))
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_rank_that_somebody_exported_moves_no_folder(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("RANK", "3")
+    assert run("-o", "run", "--sources", "marks", "--", "true") == 0
+    assert Path("run/recording.json").is_file()
+    assert "mlperf record advise run " in capfd.readouterr().err

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mlperf.traces.readers.system.marks import read_marks
-from mlperf.traces.recording.mark_writer import MarkWriter, rank_of_process
+from mlperf.traces.recording.mark_writer import LAUNCHERS, MarkWriter, launched_rank, rank_of_process
 
 
 def test_nested_marks_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,3 +97,22 @@ def test_an_end_without_a_begin_harms_nobody(tmp_path: Path) -> None:
     writer.end()
     found = read_marks(tmp_path)
     assert found.text(found.name) == ["step"]
+
+
+@pytest.mark.parametrize(
+    ("told", "rank"),
+    [
+        ({"RANK": "2"}, -1),
+        ({"RANK": "2", "WORLD_SIZE": "4"}, 2),
+        ({"PMI_RANK": "0", "PMI_SIZE": "1"}, -1),
+        ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}, 1),
+        # A batch script, which is no step of several tasks.
+        ({"SLURM_PROCID": "0", "SLURM_NTASKS": "4"}, -1),
+    ],
+)
+def test_a_rank_is_one_of_several(monkeypatch: pytest.MonkeyPatch, told: dict[str, str], rank: int) -> None:
+    for each in (name for pair in LAUNCHERS for name in pair):
+        monkeypatch.delenv(each, raising=False)
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    assert launched_rank() == rank

@@ -6,6 +6,8 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 from mlperf.traces.sources.child import ERRORS, Child
 
 WRITES = "import sys, time; open(sys.argv[1], 'w').write('x'); sys.stderr.write('words'); sys.stderr.flush(); time.sleep(60)"
@@ -25,11 +27,24 @@ def test_it_is_ready_when_its_file_is(tmp_path: Path) -> None:
     assert "words" in (tmp_path / ERRORS).read_text()
 
 
-def test_one_that_ends_by_itself_is_not_waited_for(tmp_path: Path) -> None:
+def test_one_that_dies_while_it_attaches_says_why(tmp_path: Path) -> None:
     child = Child()
-    child.start([sys.executable, "-c", "raise SystemExit(3)"], tmp_path, ready=tmp_path / "never")
+    code = "import sys; print('first', file=sys.stderr); sys.exit('may not attach')"
+    with pytest.raises(OSError, match="ended with exit code 1: may not attach"):
+        child.start([sys.executable, "-c", code], tmp_path, ready=tmp_path / "never")
+    assert child.stop() == 0.0
+    assert child.exit_code == 1
+
+
+def test_one_that_dies_later_says_why_and_one_that_was_asked_to_end_did_well(tmp_path: Path) -> None:
+    child = Child()
+    child.start([sys.executable, "-c", "import sys; sys.exit('no room')"], tmp_path)
     child.wait()
-    assert child.exit_code == 3
+    assert (child.exit_code, child.failure.rpartition(": ")[2]) == (1, "no room")
+    asked = Child()
+    asked.start([sys.executable, "-c", WRITES, str(tmp_path / "ready")], tmp_path, ready=tmp_path / "ready")
+    asked.stop(signal.SIGTERM)
+    assert (asked.exit_code, asked.failure) == (-signal.SIGTERM, "")
 
 
 def test_one_that_does_not_end_is_ended(tmp_path: Path) -> None:

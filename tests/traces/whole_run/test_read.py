@@ -94,3 +94,19 @@ def test_ranks_that_recorded_themselves_are_one_recording(tmp_path: Path) -> Non
     assert {each.rank for each in found.counters.about} == {0, 1}
     assert found.about["user_s"] == 6.0
     assert set(found.about["ranks"]) == {"0", "1"}
+
+
+def test_what_the_clock_drifted_is_not_known(tmp_path: Path) -> None:
+    first = {"before_ns": 4 * SECOND, "realtime_ns": 1004 * SECOND, "after_ns": 4 * SECOND + 100}
+    steered = {"before_ns": 9 * SECOND, "realtime_ns": 1009 * SECOND + 70_000, "after_ns": 9 * SECOND + 100}
+    found = read_recording(write(tmp_path, clocks=[first, steered])).events
+    assert found.attributes["realtime_uncertainty_ns"] == 70_000 + 50
+    assert not any("was set" in note for note in found.notes)
+
+
+def test_a_clock_that_was_set_is_said(tmp_path: Path) -> None:
+    first = {"before_ns": 4 * SECOND, "realtime_ns": 1004 * SECOND, "after_ns": 4 * SECOND + 100}
+    last = {"before_ns": 9 * SECOND, "realtime_ns": 1007 * SECOND, "after_ns": 9 * SECOND + 100}
+    found = read_recording(write(tmp_path, clocks=[first, last])).events
+    assert found.attributes["realtime_uncertainty_ns"] == 2 * SECOND + 50
+    assert any("was set by -2e+03 ms during the run" in note for note in found.notes)

@@ -154,3 +154,53 @@ def test_a_source_that_cannot_begin_does_not_keep_the_command_from_running(tmp_p
     assert document["command_exit_code"] == 4
     assert {row["source"]: row.get("failed") for row in document["sources"]}["tree"] == "no luck"
     assert "source tree failed: no luck" in recorded_run(read_recording(tmp_path / "out")).notes
+
+
+def test_a_source_that_cannot_prepare_does_not_keep_the_command_from_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_self: object, _folder: Path) -> dict[str, str]:
+        raise OSError("no room")
+
+    monkeypatch.setattr(ProcessTree, "prepare", refuse)
+    document = record_run(request(tmp_path, [sys.executable, "-c", "raise SystemExit(4)"]))
+    assert document["command_exit_code"] == 4
+    rows = {row["source"]: row for row in document["sources"]}
+    assert (rows["tree"]["status"], rows["tree"]["reason"]) == ("absent", "no room")
+    assert rows["machine"]["status"] == "ok"
+
+
+def test_a_recorder_that_dies_is_absent_with_its_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    # Answers the probe, and is refused where it shall attach.
+    (tools / "nvidia-smi").write_text(
+        '#!/bin/sh\ncase "$1" in -L) echo "GPU 0: of the test";; topo) exit 1;; *) echo "lost the GPU" >&2; exit 9;; esac\n'
+    )
+    (tools / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    asked = RunRequest((sys.executable, "-c", "pass"), tmp_path / "out", ("nvidia-smi", "tree"), memory=False)
+    row = record_run(asked)["sources"][0]
+    if row["source"] != "nvidia-smi":
+        row = next(each for each in read_document(tmp_path / "out")["sources"] if each["source"] == "nvidia-smi")
+    assert (row["status"], row["reason"]) == ("absent", "nvidia-smi ended with exit code 9: lost the GPU")
+    assert row["recorder_exit_codes"] == [9]
+
+
+def test_a_recorder_that_is_killed_leaves_a_recording(tmp_path: Path) -> None:
+    child = tmp_path / "child.py"
+    child.write_text(PROGRAM + "time.sleep(0.3)\nprint('steps done', flush=True)\ntime.sleep(60)\n")
+    code = (
+        "import sys; from pathlib import Path; from mlperf.traces.whole_run.request import RunRequest; "
+        "from mlperf.traces.whole_run.run import record_run; "
+        f"record_run(RunRequest((sys.executable, {str(child)!r}), Path({str(tmp_path / 'out')!r}), {SOURCES!r}, memory=False))"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as recorder:
+        assert recorder.stdout is not None
+        assert recorder.stdout.readline() == b"steps done\n"
+        recorder.kill()
+        recorder.communicate(timeout=60)
+    found = read_recording(tmp_path / "out")
+    assert any("the recording is unfinished" in note for note in found.events.notes)
+    assert (found.events.kind == Kind.STACK).any()
+    assert found.end_ns == max(found.events.end_ns.max(), found.counters.time_ns.max()) > 2e8

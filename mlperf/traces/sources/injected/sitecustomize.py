@@ -21,11 +21,11 @@ class _Sampler:
         import time
 
         self.folder, self.every_s, self.threading, self.time = folder, every_s, threading, time
-        self.collections, self.begun_ns = [], 0
         self.begin()
 
     def begin(self):
         """A file and a thread of its own for this process: at the start, and in a child that was forked."""
+        self.lock, self.collections, self.begun_ns = self.threading.RLock(), [], 0
         path = os.path.join(self.folder, f"{os.getpid()}.stacks")
         self.file = open(path, "a", buffering=1 << 14, errors="backslashreplace")
         self.stacks, self.lines, self.threads, self.last = {}, set(), {}, {}
@@ -39,21 +39,34 @@ class _Sampler:
         self.thread.join(LONGEST_END_S)
         self.flush()
 
+    def before_fork(self):
+        """Leave nothing in the buffer: a child that drops its parent's file would write it once more."""
+        self.lock.acquire()
+        self.flush()
+
+    def after_fork(self):
+        """The parent goes on."""
+        self.lock.release()
+
     def run(self):
         """Look at all threads, again and again."""
-        own = self.threading.get_ident()
         while not self.is_over:
             self.time.sleep(self.every_s)
-            known = {thread.ident: thread for thread in self.threading.enumerate()}
-            at = self.time.monotonic_ns()
-            for ident, frame in sys._current_frames().items():
-                if ident != own:
-                    self.sample(at, ident, frame, known.get(ident))
-            for ident in [ident for ident in self.last if ident not in known]:
-                del self.last[ident]
-                self.threads.pop(ident, None)
-            # Workers of multiprocessing end without a goodbye.
-            self.flush()
+            with self.lock:
+                self.look(self.threading.get_ident())
+
+    def look(self, own):
+        """Where all threads but our own are; then the file holds it."""
+        known = {thread.ident: thread for thread in self.threading.enumerate()}
+        at = self.time.monotonic_ns()
+        for ident, frame in sys._current_frames().items():
+            if ident != own:
+                self.sample(at, ident, frame, known.get(ident))
+        for ident in [ident for ident in self.last if ident not in known]:
+            del self.last[ident]
+            self.threads.pop(ident, None)
+        # Workers of multiprocessing end without a goodbye.
+        self.flush()
 
     def sample(self, at, ident, frame, thread):
         """Where one thread stands, since when, and how much of that it ran."""
@@ -136,7 +149,7 @@ def _begin():
         sampler = _Sampler(folder, float(os.environ.get("MLPERF_PYTHON_STACKS_EVERY_S", "0.02")))
         gc.callbacks.append(sampler.collected)
         atexit.register(sampler.end)
-        os.register_at_fork(after_in_child=sampler.begin)
+        os.register_at_fork(before=sampler.before_fork, after_in_parent=sampler.after_fork, after_in_child=sampler.begin)
     except Exception as error:
         print(f"mlperf record: no Python stacks of process {os.getpid()} ({error})", file=sys.stderr)
 

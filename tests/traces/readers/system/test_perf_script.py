@@ -103,7 +103,7 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
             "/lib/libtorch_cpu.so",
         ),
         ("1f call<void (int)> (/lib/a.so)", "call<void (int)>", "/lib/a.so"),
-        ("1f main+0x1 (/opt/a (1)/b)", "main", "/opt/a (1)/b"),
+        ("1f main+0x1 (/data/a (1)/b)", "main", "/data/a (1)/b"),
         ("1f [unknown] (/memfd:x (deleted))", "[unknown]", "/memfd:x (deleted)"),
         ("1f main (/bin/a (deleted))", "main", "/bin/a (deleted)"),
     ],

@@ -64,3 +64,25 @@ def test_a_lock_between_processes_is_its_users_line() -> None:
     with lock:
         told.append(user_of_lock(sys._getframe()).f_code.co_name)
     assert told == [test_a_lock_between_processes_is_its_users_line.__name__] * 2
+
+
+def test_what_is_buffered_at_a_fork_is_written_once(tmp_path: Path) -> None:
+    """A child drops its parent's file, and would write what is still in its buffer once more."""
+    code = (
+        "import gc, os, sitecustomize\n"
+        "sampler = next(each.__self__ for each in gc.callbacks if hasattr(each, '__self__'))\n"
+        "sampler.write('G', 1, 2, 0, 7)\n"
+        "sampler.collections.append((3, 4, 0, 7))\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    raise SystemExit\n"
+        "os.waitpid(child, 0)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(FILE.parent), "MLPERF_PYTHON_STACKS": str(tmp_path)}
+    # Nothing else writes or flushes in that time.
+    environment["MLPERF_PYTHON_STACKS_EVERY_S"] = "0.5"
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=60)
+    lines = [line for path in tmp_path.glob("*.stacks") for line in path.read_text().splitlines()]
+    assert len(list(tmp_path.glob("*.stacks"))) == 2
+    assert lines.count("G\t1\t2\t0\t7") == 1
+    assert lines.count("G\t3\t4\t0\t7") == 1
