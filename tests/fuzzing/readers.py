@@ -567,6 +567,7 @@ READERS: tuple[Reader, ...] = (
         for name, content, home in (
             ("perf.txt", recordings.PERF, "perf_script:read_perf_script"),
             ("calls.strace", recordings.STRACE, "strace:read_strace"),
+            ("run.wprof", recordings.WPROF, "wprof:read_wprof"),
             ("file.pcap", recordings.capture, "pcap:read_pcap"),
             ("vmstat.txt", recordings.VMSTAT, "sysstat:read_vmstat"),
             ("mpstat.txt", recordings.MPSTAT, "sysstat:read_mpstat"),
@@ -581,6 +582,7 @@ READERS: tuple[Reader, ...] = (
     Reader("counts of perf", one("counts.txt", recordings.COUNTS), recordings.read_counts, weight=0.5),
     Reader("communication matrix", one("matrix.txt", recordings.MATRIX), recordings.matrix_and_ring, weight=0.5),
     Reader("protocol of faults", one("protocol.toml", recordings.PROTOCOL), recordings.fault_protocol, weight=0.5),
+    Reader("protocol of PyTorch's faults", one("protocol.toml", recordings.TORCH_PROTOCOL), recordings.torch_protocol, weight=0.5),
     Reader("TraceML's summary", one("final_summary.json", recordings.TRACEML), recordings.traceml, weight=0.5),
     Reader("times of runs", one("times.csv", "run,wall_s\n1,2.5\n2,2.75\n3,2.25\n"), recordings.measured_times, weight=0.5),
     Reader("keywords of swarms", one("keywords.toml", recordings.KEYWORDS), recordings.keywords, weight=0.5),

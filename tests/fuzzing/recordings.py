@@ -25,6 +25,40 @@ STRACE = """5 100.000100 read(3,  <unfinished ...>
 5 100.000600 --- SIGUSR1 {si_signo=SIGUSR1} ---
 5 100.000800 exit_group(0) = ?
 """
+WPROF = "\n".join(
+    json.dumps(each)
+    for each in (
+        {"version": "3.1", "dur": 1.0, "timer_freq_hz": 100, "stack_cnt": 1, "pmus": []},
+        {"id": 7, "frames": ["[U] main+0x1a", "[K] schedule+0x8e"], "srcs": ["a.c:4", ""]},
+        {"ts": 0.01, "t": "timer", "task": {"tid": 6, "pid": 5, "comm": "python"}, "cpu": 1, "stack_id": 7},
+        {
+            "ts": 0.02,
+            "t": "switch",
+            "cpu": 1,
+            "offcpu_dur": 0.005,
+            "offcpu_stack_id": 7,
+            "next_state": "idle",
+            "prev": {"tid": 6, "pid": 5, "comm": "python"},
+            "next": {"tid": 8, "pid": 5, "comm": "pool"},
+        },
+        {"ts": 0.03, "t": "softirq", "task": {"pid": 0, "comm": "swapper/1"}, "dur": 0.001, "cpu": 1, "action": "rcu"},
+        {
+            "ts": 0.04,
+            "t": "cuda_memcpy",
+            "task": {"tid": 6, "pid": 5, "comm": "python"},
+            "dur": 0.001,
+            "cpu": 1,
+            "kind": "HtoD",
+            "byte_cnt": 4096,
+            "device_id": 0,
+            "dst_device_id": 0,
+            "stream_id": 7,
+            "corr_id": 3,
+        },
+        {"ts": 0.05, "t": "utrace_entry", "task": {"tid": 6, "pid": 5, "comm": "python"}, "cpu": 1, "name": "step"},
+        {"ts": 0.06, "t": "utrace_exit", "task": {"tid": 6, "pid": 5, "comm": "python"}, "cpu": 1, "name": "step"},
+    )
+)
 MARKS = "# rank 0\n6000000000\t6900000000\t5\t0\tstep\n6100000000\t6400000000\t5\t64\tload\n7000000000\t7900000000\t5\t0\tstep\n"
 STACKS = """N\t5\tMainThread
 S\t0\t/a/train.py\t<module> (train.py:1);read (train.py:8)
@@ -175,6 +209,16 @@ def advice(folder: Path) -> Any:
 
     found = advise(read_recording(folder))
     return found.step_s, found.hints["saved_s"].to_numpy(float)
+
+
+TORCH_PROTOCOL = (Path(__file__).parents[1] / "acceptance" / "torch_faults.toml").read_text(encoding="utf-8")
+
+
+def torch_protocol(folder: Path) -> Any:
+    """A protocol of PyTorch's runs."""
+    from mlperf.studies.torch_faults.protocol import read_torch_protocol
+
+    return read_torch_protocol(folder / "protocol.toml")
 
 
 def fault_protocol(folder: Path) -> Any:

@@ -53,6 +53,9 @@ READERS = MappingProxyType(
         "chakra": Reader(
             "mlperf.traces.readers.chakra:read_chakra", "execution traces of Chakra and PyTorch, JSON", (".et.json", ".chakra.json")
         ),
+        "wprof": Reader(
+            "mlperf.traces.readers.system.wprof:read_wprof", "whole systems: wprof -J", (".wprof.json", ".wprof", ".ndjson")
+        ),
         "chrome": Reader(
             "mlperf.traces.readers.chrome.reader:read_chrome",
             "Chrome trace events of PyTorch's profiler and others: a file, or a folder or archive with one for each rank",

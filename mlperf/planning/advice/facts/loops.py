@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from mlperf.traces.whole_run.steps import RunSteps
 WIDTHS = (("avx512f", 512), ("avx2", 256), ("avx", 256), ("sse2", 128), ("asimd", 128), ("neon", 128))
 """Vector bits by the processor's word for them, the widest first."""
 N_FUNCTIONS = 5
+DECORATED = re.compile(r"[(<: ]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,19 +79,26 @@ def loop_facts(recording: Recording, steps: RunSteps, least_share: float) -> tup
     place = place.reshape(-1)
     spent = [np.bincount(place, weights=weight * part, minlength=len(pairs)) for part in (np.ones(len(rows)), main, ~main)]
     offered = offered_bits(str(recording.about.get("host", {}).get("cpu_flags", "")))
-    found = []
+    hot = []
     for number in np.argsort(-spent[0], kind="stable")[:N_FUNCTIONS].tolist():
-        shares = [float(each[number] / each.sum()) if each.sum() else 0.0 for each in spent]
-        if max(shares) < least_share:
-            continue
-        function, file = (events.text(np.array([each]))[0] for each in pairs[number].tolist())
-        counts, why, is_missing = _counted(Path(file), function)
-        tally = None if counts is None else counts.inner or counts.total
-        # A compiler keeps a scalar copy of a loop for arrays that overlap: packed arithmetic anywhere tells that it found the loop.
-        used = 0 if counts is None else counts.total.vector_bits
-        scalar, bits = (0.0, 0) if tally is None else (scalar_share(tally), element_bits(tally))
-        found.append(LoopFacts(function, file, shares[0], shares[1], shares[2], used, offered, scalar, bits, why, is_missing))
-    return tuple(found)
+        shares = tuple(float(each[number] / each.sum()) if each.sum() else 0.0 for each in spent)
+        if max(shares) >= least_share:
+            function, file = (events.text(np.array([each]))[0] for each in pairs[number].tolist())
+            hot.append((function, file, shares))
+    # Reading a large library takes seconds: once for all of its functions.
+    read = {file: _read(Path(file), [name for name, other, _ in hot if other == file]) for _, file, _ in hot}
+    return tuple(_facts(*each, read[each[1]], offered) for each in hot)
+
+
+def _facts(function: str, file: str, shares: tuple[float, ...], read: _File, offered: int) -> LoopFacts:
+    """What is known of one function."""
+    counts = read.counts.get(function)
+    why = read.why or ("" if counts is not None else f"{file} has no {function}")
+    tally = None if counts is None else counts.inner or counts.total
+    # A compiler keeps a scalar copy of a loop for arrays that overlap: packed arithmetic anywhere tells that it found the loop.
+    used = 0 if counts is None else counts.total.vector_bits
+    scalar, bits = (0.0, 0) if tally is None else (scalar_share(tally), element_bits(tally))
+    return LoopFacts(function, file, shares[0], shares[1], shares[2], used, offered, scalar, bits, why, read.is_extra_missing)
 
 
 def offered_bits(flags: str) -> int:
@@ -111,14 +121,27 @@ def element_bits(tally: Tally) -> int:
     return 64 if double > single else 32
 
 
-def _counted(file: Path, function: str) -> tuple[FunctionCounts | None, str, bool]:
-    """Instruction counts of one function, or why there are none, and whether that is for want of a package."""
-    from mlperf.features.code.read import count_instructions
+@dataclass(frozen=True, slots=True)
+class _File:
+    """Instruction counts of some functions of a file, or why there are none, and whether that is for want of a package."""
+
+    counts: Mapping[str, FunctionCounts]
+    why: str = ""
+    is_extra_missing: bool = False
+
+
+def _read(file: Path, functions: Sequence[str]) -> _File:
+    """Counts of those functions that the file has."""
+    from mlperf.features.code.read import iterate_functions
 
     if not file.is_file():
-        return None, f"{file} is not on this machine", False
+        return _File({}, f"{file} is not on this machine")
+    # Samplers write names of C++ as people do; symbols never look so.
+    names = [each for each in functions if not DECORATED.search(each)]
+    if not names:
+        return _File({}, f"{file} has no symbol of that name")
     try:
-        found = count_instructions(file, functions=(function,))
+        return _File({each.function: each for each in iterate_functions(file, functions=names) if each.function in names})
     except MlperfError as error:
-        return None, f"{error.message} ({error.hint})" if error.hint else str(error.message), isinstance(error, MissingExtraError)
-    return (found[0], "", False) if found else (None, f"{file} has no {function}", False)
+        why = f"{error.message} ({error.hint})" if error.hint else str(error.message)
+        return _File({}, why, isinstance(error, MissingExtraError))

@@ -57,6 +57,17 @@ def test_numbers_one_at_a_time() -> None:
     assert element_bits(Tally(1, {"mov": 1}, {"move": 1}, 0, 0, 0, 0, 0)) == 0
 
 
+def test_names_of_cpp_are_not_looked_for(made: Callable[[], Made], tmp_path: Path) -> None:
+    """Samplers write them as people do, symbols do not; a library that holds none of the names is not read."""
+    (tmp_path / "lib.so").write_text("no library at all")
+    maker, at = made(), 0
+    for _ in range(4):
+        begun, at = at, maker.marks(at, {"forward": 50 * MS})
+        maker.samples(begun, at, "at::native::(anonymous namespace)::add<float>", file=str(tmp_path / "lib.so"))
+    found = loop_facts(maker.recording(), find_steps(maker.recording()), 0.1)
+    assert [each.why.rpartition("/")[2] for each in found] == ["lib.so has no symbol of that name"]
+
+
 def test_without_samples_there_are_none(made: Callable[[], Made]) -> None:
     maker, at = made(), 0
     for _ in range(4):
