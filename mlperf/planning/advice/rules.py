@@ -66,15 +66,20 @@ def input_rule(facts: InputFacts | None, limits: Thresholds) -> Finding | None:
         "n_workers": facts.n_makers,
         "worker_cores": facts.makers_cores,
         "n_cores": facts.n_cores,
-        "workers_needed": workers_that_keep_up(facts),
+        "workers_needed": workers_that_keep_up(facts, limits),
     }
     return judged(INPUT, ", ".join(facts.phases), gain_of(facts.step_s, saved, naive_s=facts.load_s), limits, len(saved), **told)
 
 
-def workers_that_keep_up(facts: InputFacts) -> int:
-    """Workers like those there are at which the mean step no longer waits; -1 where nobody else makes the input."""
+def workers_that_keep_up(facts: InputFacts, limits: Thresholds) -> int:
+    """Workers like those there are at which the mean step no longer waits.
+
+    0 where they fill the cores already, -1 where nobody else makes the input.
+    """
     if not facts.n_makers or facts.busy_share > 0.5:
         return -1
+    if facts.makers_cores >= limits.full_cores * facts.n_cores:
+        return 0
     step, load = float(facts.step_s.mean()), float(facts.load_s.mean())
     # While steps wait, each worker takes as long for a batch as all of them take steps meanwhile.
     return int(workers_needed(max(step - load, 1e-9), np.array(facts.n_makers * step)))

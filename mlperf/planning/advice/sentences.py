@@ -55,6 +55,9 @@ def _input_to_do(finding: Finding) -> str:
     if busy > 0.5:
         return "load in workers beside the training thread, a batch ahead"
     needed = int(finding.evidence.get("workers_needed", -1))
+    if needed == 0:
+        full = f"{_number(finding, 'worker_cores')} of {_number(finding, 'n_cores')} cores"
+        return f"cheaper input (prepared once and stored, compiled for vectors) or more cores: its workers keep {full} busy already"
     enough = f" ({needed} workers like these keep up, if cores and storage allow)" if needed > 0 else ""
     return f"more or faster loader workers{enough}, or input prepared once and stored"
 

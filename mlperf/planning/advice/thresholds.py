@@ -17,6 +17,8 @@ class Thresholds:
         Lower end of the gain's interval below which a hint is inconclusive.
     waiting_for_input : float
         Time in input phases above which the input is looked at.
+    full_cores : float
+        Share of the cores that workers keep busy above which more of them bring nothing.
     late_rank : float
         Cost of the latest rank beyond the median of the others.
     in_locks : float
@@ -36,6 +38,7 @@ class Thresholds:
     least_gain: float = 0.05
     least_lower_gain: float = 0.02
     waiting_for_input: float = 0.08
+    full_cores: float = 0.8
     late_rank: float = 0.05
     in_locks: float = 0.10
     of_peak: float = 0.4

@@ -48,6 +48,13 @@ RECORDINGS: Mapping[str, Mapping[str, View]] = MappingProxyType(
                 "mlperf.report.recordings.advice:advice_sections", answer="mlperf.report.recordings.advice:advice_answer"
             )
         },
+        "record workers": {
+            "mlperf.planning.advice.workers:WorkerPlan": View(
+                "mlperf.report.recordings.workers:workers_sections",
+                "mlperf.report.recordings.workers:workers_figure",
+                answer="mlperf.report.recordings.workers:workers_answer",
+            )
+        },
         "record swarms": {
             "mlperf.traces.swarms.swarms:Swarms": View(
                 "mlperf.report.recordings.swarms:swarms_sections",

@@ -17,7 +17,7 @@ from mlperf.planning.advice.thresholds import Thresholds
 LIMITS = Thresholds()
 STEP = np.full(20, 0.1)
 LOOP = LoopFacts("decode", "/lib/decode.so", 0.5, 0.0, 0.9, 0, 512, 0.3, 32)
-WAITS = InputFacts(("load",), STEP, np.full(20, 0.04), 0.0, 0.0, 2, 1.5, 8)
+WAITS = InputFacts(("load",), STEP, np.full(20, 0.04), 0.0, 0.0, 2, 1.0, 100, 1.5, 8)
 
 
 def test_few_steps_tell_nothing_for_sure() -> None:

@@ -22,6 +22,17 @@ from mlperf.planning.advice.sentences import seen, to_do
             "more or faster",
         ),
         (
+            Finding(
+                INPUT,
+                NAMED,
+                "load",
+                None,
+                {"input_share": 0.4, "busy_share": 0.1, "n_workers": 3, "workers_needed": 0, "worker_cores": 1.9, "n_cores": 2},
+            ),
+            "other threads beside it: 3",
+            "keep 1.9 of 2 cores busy already",
+        ),
+        (
             Finding(MEMORY, NAMED, "update", None, {"phase_share": 0.5, "bytes_per_s": 2e9, "peak_bytes_per_s": 4e10}),
             "at 2 GB/s, where this machine's memory gives 40 GB/s",
             "one pass",

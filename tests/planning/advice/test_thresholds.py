@@ -10,7 +10,7 @@ from mlperf.planning.advice.facts.input_pipeline import InputFacts
 from mlperf.planning.advice.rules import input_rule
 from mlperf.planning.advice.thresholds import Thresholds
 
-WAITS = InputFacts(("load",), np.full(20, 0.1), np.full(20, 0.01), 0.0, 0.0, 2, 1.5, 8)
+WAITS = InputFacts(("load",), np.full(20, 0.1), np.full(20, 0.01), 0.0, 0.0, 2, 1.0, 100, 1.5, 8)
 
 
 def test_a_threshold_turns_a_hint_on_and_off() -> None:

@@ -39,6 +39,11 @@ class InputFacts:
         Share of the input's time in which the thread that waits for it computes itself; NaN without samples.
     n_makers : int
         Other threads of the run: those that the interpreter showed, else those that compute.
+    makers_at_work : float
+        Share of their time in which they stand in code that makes input, and not in a queue of Python's own library; NaN where the
+        interpreter showed none of them.
+    n_stacks : int
+        Stacks of theirs that this is from.
     makers_cores : float
         Cores that they keep busy during the steps; NaN without samples.
     n_cores : int
@@ -51,6 +56,8 @@ class InputFacts:
     ready_s: float
     busy_share: float
     n_makers: int
+    makers_at_work: float
+    n_stacks: int
     makers_cores: float
     n_cores: int
 
@@ -62,7 +69,10 @@ def input_facts(recording: Recording, steps: RunSteps) -> InputFacts | None:
         return None
     table = steps.settled
     load = time_in(table, names)
-    busy, n_makers, cores = _work(recording, steps, names)
+    marks, mains = _marks(recording, names)
+    busy, n_busy, cores = _work(recording, steps, marks, mains)
+    shown = _makers(recording, steps, mains)
+    n_makers, at_work, n_stacks = (n_busy, float("nan"), 0) if shown is None else shown
     return InputFacts(
         tuple(names),
         table["step_s"].to_numpy(float),
@@ -70,6 +80,8 @@ def input_facts(recording: Recording, steps: RunSteps) -> InputFacts | None:
         _ready_s(load, busy),
         busy,
         n_makers,
+        at_work,
+        n_stacks,
         cores,
         int(recording.about.get("host", {}).get("n_cores", 1)),
     )
@@ -81,41 +93,53 @@ def _ready_s(load: FloatArray, busy_share: float) -> float:
     return quick if np.isnan(busy_share) else min(quick, busy_share * float(load.mean()))
 
 
-def _work(recording: Recording, steps: RunSteps, names: list[str]) -> tuple[float, int, float]:
+def _marks(recording: Recording, names: Sequence[str]) -> tuple[IntArray, IntArray]:
+    """Rows of the input's marks, and the threads that wait in them."""
+    events = recording.events
+    marks = np.flatnonzero((events.kind == Kind.REGION) & np.isin(events.name, names_of_columns(recording, names)))
+    return marks, np.unique(_threads(recording, marks))
+
+
+def _threads(recording: Recording, rows: IntArray) -> IntArray:
+    """A number for process and thread."""
+    events = recording.events
+    return np.asarray(events.pid[rows].astype(np.int64) * (1 << 32) + events.tid[rows])
+
+
+def _work(recording: Recording, steps: RunSteps, marks: IntArray, mains: IntArray) -> tuple[float, int, float]:
     """Busy share of the thread that loads, number of other busy threads, and the cores that they use."""
     events = recording.events
     rows = np.flatnonzero(events.kind == Kind.SAMPLE)
     rows = rows[within_steps(steps, events.start_ns[rows])]
     if not len(rows):
         return float("nan"), 0, float("nan")
-    thread = events.pid[rows].astype(np.int64) * (1 << 32) + events.tid[rows]
+    thread = _threads(recording, rows)
     weight = events.weight_ns[rows].astype(float)
-    marks = np.flatnonzero((events.kind == Kind.REGION) & np.isin(events.name, names_of_columns(recording, names)))
-    mains = np.unique(events.pid[marks].astype(np.int64) * (1 << 32) + events.tid[marks])
     other = ~np.isin(thread, mains)
-    n_makers = _makers(recording, steps, mains)
-    if n_makers is None:
-        counts = np.unique(thread[other], return_counts=True)[1]
-        n_makers = int((counts >= max(3.0, LEAST_MAKER * counts.sum())).sum())
+    counts = np.unique(thread[other], return_counts=True)[1]
+    n_busy = int((counts >= max(3.0, LEAST_MAKER * counts.sum())).sum())
     loading = ~other & inside(union(events.start_ns[marks], events.end_ns[marks]), events.start_ns[rows])
     load_ns = float(events.duration_ns[marks].sum())
     span_ns = float(steps_union(steps).total_ns)
     busy = float(weight[loading].sum()) / load_ns if load_ns else float("nan")
-    return busy, n_makers, float(weight[other].sum()) / span_ns
+    return busy, n_busy, float(weight[other].sum()) / span_ns
 
 
-def _makers(recording: Recording, steps: RunSteps, mains: IntArray) -> int | None:
-    """Threads beside the training one that the interpreter showed at work during the steps; None where it showed none."""
+def _makers(recording: Recording, steps: RunSteps, mains: IntArray) -> tuple[int, float, int] | None:
+    """Other threads that the interpreter showed at work during the steps, the share of their time, and of how many stacks.
+
+    None where it showed no thread at all.
+    """
     events = recording.events
     rows = np.flatnonzero(events.kind == Kind.STACK)
     rows = rows[within_steps(steps, events.start_ns[rows])]
     if not len(rows):
         return None
-    of_thread = events.pid[rows].astype(np.int64) * (1 << 32) + events.tid[rows]
-    thread, place, counts = np.unique(of_thread, return_inverse=True, return_counts=True)
-    at_work = np.bincount(place.reshape(-1), weights=~in_library(recording, rows)) / counts
-    is_maker = ~np.isin(thread, mains) & (counts >= max(3.0, LEAST_MAKER * counts.max())) & (at_work >= LEAST_AT_WORK)
-    return int(is_maker.sum())
+    thread, place, counts = np.unique(_threads(recording, rows), return_inverse=True, return_counts=True)
+    n_at_work = np.bincount(place.reshape(-1), weights=~in_library(recording, rows))
+    is_maker = ~np.isin(thread, mains) & (counts >= max(3.0, LEAST_MAKER * counts.max())) & (n_at_work >= LEAST_AT_WORK * counts)
+    n_stacks = int(counts[is_maker].sum())
+    return int(is_maker.sum()), float(n_at_work[is_maker].sum()) / n_stacks if n_stacks else float("nan"), n_stacks
 
 
 def names_of_columns(recording: Recording, names: Sequence[str]) -> list[int]:

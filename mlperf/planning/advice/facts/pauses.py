@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
+from mlperf.planning.advice.facts.phases import phases_by_role, time_in
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.timeline.intervals import clipped, union
 from mlperf.traces.whole_run.recording import Recording
@@ -14,6 +15,8 @@ from mlperf.traces.whole_run.steps import RunSteps, with_ranks
 
 COLLECTION = "gc"
 NS = 1e-9
+LONG = 0.1
+"""Share of a step that a long one is longer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,9 +29,10 @@ class PauseFacts:
     collected_s : array, shape (n_steps,)
         Of each step, time in garbage collections on any thread of a rank (they hold the interpreter's lock), mean over ranks.
     long_steps : int
-        Steps beyond the median by five median deviations and by a tenth.
+        Steps whose time beside input phases is beyond its median by five median deviations and by a tenth of a step: batches that
+        several workers make come in bunches, and waiting for them is no pause.
     excess_s : array, shape (n_steps,)
-        By how much each long step is longer than the median; 0 for others.
+        By how much that time is longer than its median in each long step; 0 for others.
     period_steps : float
         Median distance of long steps, NaN where there are fewer than three or the distances differ by more than a quarter.
     """
@@ -42,13 +46,16 @@ class PauseFacts:
 
 def pause_facts(recording: Recording, steps: RunSteps) -> PauseFacts:
     """Look at collections and long steps."""
-    table = steps.settled.assign(collected_s=_collected(recording, steps))
+    table = steps.settled
+    loaded = time_in(table, phases_by_role(steps.phases).get("load", []))
+    table = table.assign(collected_s=_collected(recording, steps), beside_s=table["step_s"] - loaded)
     # Ranks that exchange are held up together: their steps are one observation.
-    means = table.groupby("step", sort=True)[["step_s", "collected_s"]].mean()
-    step = means["step_s"].to_numpy(float)
-    middle = float(np.median(step))
-    spread = float(np.median(np.abs(step - middle)))
-    excess = np.where(step > middle + np.maximum(5 * spread, 0.1 * middle), step - middle, 0.0)
+    means = table.groupby("step", sort=True)[["step_s", "collected_s", "beside_s"]].mean()
+    step, beside = means["step_s"].to_numpy(float), means["beside_s"].to_numpy(float)
+    middle = float(np.median(beside))
+    spread = float(np.median(np.abs(beside - middle)))
+    least = max(5 * spread, LONG * float(np.median(step)))
+    excess = np.where(beside > middle + least, beside - middle, 0.0)
     at = np.flatnonzero(excess)
     gaps = np.diff(at)
     period = float(np.median(gaps)) if len(at) >= 3 else float("nan")

@@ -23,6 +23,15 @@ def test_distances_of_long_steps(made: Callable[[], Made]) -> None:
     assert found.collected_s.sum() == 0
 
 
+def test_batches_that_come_in_bunches_are_no_pause(made: Callable[[], Made]) -> None:
+    maker, at = made(), 0
+    for number in range(25):
+        at = maker.marks(at, {"load": (200 if number % 4 == 3 else 1) * MS, "forward": 50 * MS})
+    found = pause_facts(maker.recording(), find_steps(maker.recording()))
+    assert found.long_steps == 0
+    assert found.excess_s.sum() == 0
+
+
 def test_long_steps_now_and_then_have_no_period(made: Callable[[], Made]) -> None:
     maker, at = made(), 0
     for number in range(40):

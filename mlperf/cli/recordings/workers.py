@@ -1,0 +1,52 @@
+"""``mlperf record workers``: a recorded run with other numbers of loader workers or cores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mlperf.cli.framework.options import output_options, plot_option
+from mlperf.cli.framework.show import Show
+from mlperf.cli.framework.values import Counts
+from mlperf.cli.recordings.steps import level_option, marker_option, recording_argument
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  mlperf record workers run
+  mlperf record workers run --workers 1,2,4,8 --cores 4,8 --batch 256 --devices 8 --plot workers.svg
+
+Record a run that waits for its input: only then its workers show how long a batch takes them.
+"""
+)
+@recording_argument
+@click.option("--workers", type=Counts(), default=(), help="Workers of each rank.  [default: until no step waits]")
+@click.option("--cores", type=Counts(), default=(), help="Cores of the machine.  [default: as recorded]")
+@click.option("--batch", "batch_size", type=click.IntRange(min=1), help="Samples of a step, for samples a second.")
+@click.option("--devices", "n_devices", type=click.IntRange(min=1), help="Devices that wait.  [default: one a rank]")
+@click.option("--ahead", type=click.IntRange(min=1), help="Batches that may be ready.  [default: one a worker]")
+@marker_option
+@level_option
+@plot_option
+@output_options
+def workers(
+    recording: Path,
+    workers: tuple[int, ...],
+    cores: tuple[int, ...],
+    batch_size: int | None,
+    n_devices: int | None,
+    ahead: int | None,
+    marker: str | None,
+    level: int | None,
+    show: Show,
+) -> None:
+    """Say how long a step takes with other loader workers or cores, what waiting costs, and how many workers keep up."""
+    from mlperf.cli.recordings.given import read_given
+    from mlperf.planning.advice.workers import plan_workers
+    from mlperf.traces.whole_run.steps import find_steps
+
+    given = read_given(recording)
+    steps = find_steps(given, marker=marker, level=level)
+    show(plan_workers(given, steps, n_workers=workers, n_cores=cores, n_devices=n_devices, batch_size=batch_size, ahead=ahead))
