@@ -84,6 +84,10 @@ class Loader:
         for number in range(MANY_WORKERS if many else options.workers):
             threading.Thread(target=self.work, args=(number,), name=f"loader {number}", daemon=True).start()
 
+    def next(self) -> tuple[np.ndarray, np.ndarray]:
+        """A batch, as soon as one is ready."""
+        return self.ready.get()
+
     def work(self, number: int) -> None:
         """Make batches until there are enough."""
         rng = np.random.default_rng((self.options.seed, number))
@@ -109,6 +113,18 @@ class Loader:
         pointers = [each.ctypes.data_as(ctypes.c_void_p) for each in (coefficients, self.quantisers, self.basis, pixels)]
         self.decode(*pointers, ctypes.c_long(len(coefficients) * BLOCKS))
         return pixels
+
+
+class Synthetic:
+    """Batches of noise that are always there: what training takes by itself."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        rng = np.random.default_rng(options.seed)
+        self.batch = rng.random((options.batch, PIXELS), dtype=np.float32), rng.integers(0, CLASSES, options.batch)
+
+    def next(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same batch again."""
+        return self.batch
 
 
 class Network:
@@ -181,7 +197,8 @@ def late(options: argparse.Namespace, ranks: Ranks, step: int) -> bool:
 
 def train(options: argparse.Namespace) -> list[float]:
     """Train, and return how long each step took, seconds."""
-    ranks, loader, network = Ranks(), Loader(options), Network(options)
+    ranks, network = Ranks(), Network(options)
+    loader = Synthetic(options) if options.input == "synthetic" else Loader(options)
     kept = [{"sample": number} for number in range(OBJECTS)] if options.fault == "pause" else []
     gc.collect()
     if not has(options, "pause"):
@@ -191,7 +208,7 @@ def train(options: argparse.Namespace) -> list[float]:
         begun = time.perf_counter()
         with region("step"):
             with region("load"):
-                pixels, labels = loader.ready.get()
+                pixels, labels = loader.next()
             with region("forward"):
                 compute_again = late(options, ranks, step)
                 hidden, odds = network.forward(pixels)
@@ -215,6 +232,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--fault", choices=FAULTS, default="none")
     parser.add_argument("--mended", action="store_true", help="the fault's settings with the fault removed, as the hint says")
+    parser.add_argument("--input", choices=("real", "synthetic"), default="real", help="batches that are decoded, or always there")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--hidden", type=int, default=384)

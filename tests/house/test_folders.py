@@ -46,6 +46,7 @@ FOLDERS = {
         "parallel",
         "message_passing",
         "planted_faults",
+        "case_studies",
         "torch_faults",
     ),
     "studies/kernels": ("tables", "."),

@@ -62,17 +62,18 @@ class Made:
         pid: int = 10,
         line: int = 1,
         text: str = "",
+        file: str = "a.py",
         every_ns: int = 5 * MS,
     ) -> None:
         """Where one thread stood all along."""
-        self.lines[f"a.py:{line}"] = text
+        self.lines[f"{file}:{line}"] = text
         for at in range(start_ns + every_ns // 2, end_ns, every_ns):
             self.add(
                 Kind.STACK,
                 at,
                 0,
                 names[-1],
-                name2="a.py",
+                name2=file,
                 site=";".join(names),
                 rank=pid - 10,
                 pid=pid,

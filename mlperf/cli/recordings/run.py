@@ -12,6 +12,7 @@ from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import FOLDER, NameList
 from mlperf.core.errors import UsageError
 from mlperf.traces.sources.names import NAMES
+from mlperf.traces.whole_run.request import MOST_HZ
 
 STDERR = 2
 FIRST = "recording"
@@ -37,6 +38,9 @@ code is the command's own; in JSON it is command_exit_code, and the command's ou
 @click.option("--sources", type=NameList(NAMES), default=(), show_default=False, help="Record exactly these.")
 @click.option("--with", "more", multiple=True, metavar="SOURCE", help="Record this one too. May be repeated.")
 @click.option("--without", "fewer", multiple=True, metavar="SOURCE", help="Do not record this one. May be repeated.")
+@click.option(
+    "--frequency", "frequency_hz", type=click.IntRange(1, MOST_HZ), help="Samples of processors a second.  [default: 199]"
+)
 @click.option("--probe", is_flag=True, help="Only say what this machine offers; needs no command.")
 @output_options
 def run(
@@ -45,6 +49,7 @@ def run(
     sources: tuple[str, ...],
     more: tuple[str, ...],
     fewer: tuple[str, ...],
+    frequency_hz: int | None,
     probe: bool,
     show: Show,
 ) -> int:
@@ -58,10 +63,10 @@ def run(
         from mlperf.traces.sources.registry import SOURCES, chosen_sources
         from mlperf.traces.whole_run.probed import probed
 
-        chosen = chosen_sources(sources or tuple(SOURCES), more, fewer)
+        chosen = chosen_sources(sources or tuple(SOURCES), more, fewer, frequency_hz)
         show(probed(chosen, probe_sources(chosen)))
         return 0
-    from mlperf.traces.recording.mark_writer import launched_rank
+    from mlperf.core.marks import launched_rank
 
     rank = launched_rank()
     if rank >= 0 and out is None:
@@ -69,7 +74,7 @@ def run(
         raise UsageError("several ranks need one folder, got none", place="--out", hint=hint)
     folder = out or _free_folder()
     # Under a launcher each rank records itself, into a folder of its own.
-    request = RunRequest(command, folder if rank < 0 else folder / f"rank-{rank}", tuple(sources), more, fewer)
+    request = RunRequest(command, folder if rank < 0 else folder / f"rank-{rank}", tuple(sources), more, fewer, frequency_hz)
     record_run(request, stdout=STDERR if show.settings.as_json else None)
     found = recorded_run(read_recording(request.out))
     show(found)

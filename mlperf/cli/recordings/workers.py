@@ -17,8 +17,10 @@ from mlperf.cli.recordings.steps import level_option, marker_option, recording_a
 Examples:
   mlperf record workers run
   mlperf record workers run --workers 1,2,4,8 --cores 4,8 --batch 256 --devices 8 --plot workers.svg
+  mlperf record workers run --synthetic run-synthetic
 
-Record a run that waits for its input: only then its workers show how long a batch takes them.
+A worker's batch is what the interpreter's stacks show of it: a recording of few workers, which steps wait for, tells it best. Where
+workers and training share full cores, a recording of the same program on synthetic input tells what a step takes by itself.
 """
 )
 @recording_argument
@@ -27,6 +29,7 @@ Record a run that waits for its input: only then its workers show how long a bat
 @click.option("--batch", "batch_size", type=click.IntRange(min=1), help="Samples of a step, for samples a second.")
 @click.option("--devices", "n_devices", type=click.IntRange(min=1), help="Devices that wait.  [default: one a rank]")
 @click.option("--ahead", type=click.IntRange(min=1), help="Batches that may be ready.  [default: one a worker]")
+@click.option("--synthetic", metavar="DIR", type=click.Path(path_type=Path), help="Recording of the program on synthetic input.")
 @marker_option
 @level_option
 @plot_option
@@ -38,6 +41,7 @@ def workers(
     batch_size: int | None,
     n_devices: int | None,
     ahead: int | None,
+    synthetic: Path | None,
     marker: str | None,
     level: int | None,
     show: Show,
@@ -47,6 +51,16 @@ def workers(
     from mlperf.planning.advice.workers import plan_workers
     from mlperf.traces.whole_run.steps import find_steps
 
-    given = read_given(recording)
-    steps = find_steps(given, marker=marker, level=level)
-    show(plan_workers(given, steps, n_workers=workers, n_cores=cores, n_devices=n_devices, batch_size=batch_size, ahead=ahead))
+    given, other = read_given(recording), None if synthetic is None else read_given(synthetic)
+    show(
+        plan_workers(
+            given,
+            find_steps(given, marker=marker, level=level),
+            n_workers=workers,
+            n_cores=cores,
+            n_devices=n_devices,
+            batch_size=batch_size,
+            ahead=ahead,
+            synthetic=None if other is None else (other, find_steps(other, marker=marker, level=level)),
+        )
+    )

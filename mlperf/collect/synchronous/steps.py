@@ -11,6 +11,7 @@ import numpy as np
 from mlperf.collect.synchronous.exchange import Exchange
 from mlperf.collect.synchronous.work import Work
 from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.marks import mark_laps
 
 MARKS = ("begin", "input", "forward", "backward", "pack", "exchange", "update")
 """Readings of the performance counter in a step: at its begin, and at the end of each part."""
@@ -53,7 +54,7 @@ def synchronous_step(work: Work, exchange: Exchange, rows: IntArray, n_processes
 
 
 def train_steps(work: Work, exchange: Exchange, rows: Rows, n_processes: int, run_s: float) -> Timed:
-    """Warm up, see how long a step takes, then time as many as fill the run.
+    """Warm up, see how long a step takes, then time as many as fill the run; a recorder is told of them afterwards.
 
     Parameters
     ----------
@@ -81,6 +82,8 @@ def train_steps(work: Work, exchange: Exchange, rows: Rows, n_processes: int, ru
     for each in drawn:
         marks, loss = synchronous_step(work, exchange, each, n_processes)
         found.append(marks)
+    for marks in found:
+        mark_laps("step", MARKS[1:], marks)
     return Timed(np.array(found), loss)
 
 

@@ -52,7 +52,7 @@ def judged(cause: str, subject: str, gain: Gain, limits: Thresholds, n_steps: in
 
 def input_rule(facts: InputFacts | None, limits: Thresholds) -> Finding | None:
     """Steps wait for their input."""
-    if facts is None:
+    if facts is None or facts.keeps_up:
         return None
     share = float(facts.load_s.mean() / facts.step_s.mean())
     if share < limits.waiting_for_input:

@@ -75,7 +75,7 @@ class WorkerPlan(Shown):
         Devices whose work waiting costs.
     plan : DataFrame
         One row a number of cores and of workers: ``n_cores, n_workers, step_s, step_lower_s, step_upper_s`` (95 %),
-        ``steps_per_s``, with a batch's size also ``samples_per_s``, ``waiting_share`` of a step, ``lost_devices``,
+        ``steps_per_s``, with a batch's size also ``samples_per_s``, ``lost_share`` of a step, ``lost_devices``,
         ``bound`` (``"training"``, ``"workers"`` or ``"cores"``) and ``as_recorded``.
     workers_needed : int
         Least number with which mean steps wait for less than 1 % of their time, if the cores allow.
@@ -104,6 +104,7 @@ def plan_workers(
     n_devices: int | None = None,
     batch_size: int | None = None,
     ahead: int | None = None,
+    synthetic: tuple[Recording, RunSteps] | None = None,
 ) -> WorkerPlan:
     """Say how long steps take with other numbers of loader workers or cores.
 
@@ -123,6 +124,9 @@ def plan_workers(
         Samples of a step, over all ranks.
     ahead : int, optional
         Batches that may be ready; without it one for each worker.
+    synthetic : (Recording, RunSteps), optional
+        The same program with input that is always there: its steps are what nothing is lost of. Without it they are the recorded
+        ones less their waiting, in which the training thread may have shared its cores with the workers.
 
     Raises
     ------
@@ -148,6 +152,8 @@ def plan_workers(
         if any(not 1 <= each <= MOST_WORKERS for each in numbers):
             raise UsageError(f"got {min(numbers)}, expected numbers from 1 to {MOST_WORKERS:,}", place=name)
     loading, notes = loading_of(facts, steps)
+    if synthetic is not None:
+        loading = _on_synthetic_input(loading, *synthetic)
     needed = int(workers_needed(loading.compute_s * (1 + NEXT_TO_NOTHING), loading.batch_s))
     asked = sorted(set(n_workers)) or sorted({*_some(needed + 1), max(loading.n_workers, 1)})
     cores = sorted(set(n_cores)) or [loading.n_cores]
@@ -159,9 +165,10 @@ def plan_workers(
 def loading_of(facts: InputFacts, steps: RunSteps) -> tuple[Loading, list[str]]:
     """What a recording tells of its loader, and what is to be known about that."""
     n_ranks = len(steps.windows)
-    n_workers = 0 if facts.busy_share > 0.5 else max(1, round(facts.n_makers / n_ranks)) if facts.n_makers else 0
+    is_own = not facts.n_makers or (facts.busy_share > 0.5 and not facts.keeps_up)
+    n_workers = 0 if is_own else max(1, round(facts.n_makers / n_ranks))
     mean_step, mean_load = float(facts.step_s.mean()), float(facts.load_s.mean())
-    ready = min(facts.ready_s, mean_load) if n_workers else 0.0
+    ready = 0.0 if is_own else mean_load if facts.keeps_up else min(facts.ready_s, mean_load)
     compute = facts.step_s - np.maximum(facts.load_s - ready, 0.0)
     at_work = 1.0 if np.isnan(facts.makers_at_work) else facts.makers_at_work
     made = n_workers * at_work * facts.step_s if n_workers else facts.load_s
@@ -171,7 +178,7 @@ def loading_of(facts: InputFacts, steps: RunSteps) -> tuple[Loading, list[str]]:
         notes.append("no samples tell processor time: cores are taken to suffice")
     if n_workers and busy / mean_step >= BUSY_CORES * facts.n_cores:
         made, least = np.full_like(made, cpu), cpu
-        notes.append("its cores were full: workers are taken to have waited for cores alone")
+        notes.append("its cores were full: workers are taken to have waited for cores alone, and the training thread may have too")
     elif n_workers and np.isnan(facts.makers_at_work) and mean_load / mean_step < Thresholds().waiting_for_input:
         least = min(cpu, least)
         notes.append("its workers kept up, so that a batch of theirs may take less than is taken here: record with fewer")
@@ -191,6 +198,19 @@ def loading_of(facts: InputFacts, steps: RunSteps) -> tuple[Loading, list[str]]:
         float(np.hypot(_error(facts.step_s), _shown_error(at_work, facts.n_stacks))),
     )
     return loading, notes
+
+
+def _on_synthetic_input(loading: Loading, recording: Recording, steps: RunSteps) -> Loading:
+    """The loader beside the training of another recording, in which nothing waits for input."""
+    facts, busy = input_facts(recording, steps), _busy_s(steps)
+    step_s = steps.settled["step_s"].to_numpy(float) if facts is None else facts.step_s
+    return replace(
+        loading,
+        compute_s=float(step_s.mean()),
+        compute_std_s=_spread_of(step_s),
+        compute_error=_error(step_s),
+        other_cpu_s=busy if np.isfinite(busy) else loading.other_cpu_s,
+    )
 
 
 def _shown_error(share: float, n_stacks: int) -> float:
@@ -219,7 +239,7 @@ def _row(
         "step_upper_s": stepped(_other(loading, 1), workers, cores, ahead),
         "steps_per_s": 1 / step,
         **rate,
-        "waiting_share": max(0.0, 1 - loading.compute_s / step),
+        "lost_share": max(0.0, 1 - loading.compute_s / step),
         "lost_devices": max(0.0, float(lost_devices(step, loading.compute_s, n_devices))),
         "bound": max(limits, key=lambda name: limits[name]),
         "as_recorded": (workers, cores) == (loading.n_workers, loading.n_cores),

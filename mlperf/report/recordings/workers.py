@@ -19,13 +19,14 @@ RECORDED = {True: "recorded", False: ""}
 
 
 def workers_answer(found: WorkerPlan) -> Answer:
-    """How many workers keep up, and what waiting costs as recorded."""
+    """How many workers keep up, and what the input costs as recorded."""
     loading = found.loading
     lost = max(0.0, 1 - loading.compute_s / found.step_s)
     made = f"{count_text(loading.n_workers, 'worker')} a rank" if loading.n_workers else "input by the training thread"
     asked = f"{found.source}: steps of {number_text(found.step_s * 1e3, 3)} ms with {made}"
-    cost = f"{percent_text(lost)} waiting, {number_text(lost * found.n_devices, 2)} of {count_text(found.n_devices, 'device')}"
-    return Answer(asked, f"{cost}; {count_text(found.workers_needed, 'worker')} would keep up")
+    devices = f"{number_text(lost * found.n_devices, 2)} of {count_text(found.n_devices, 'device')}"
+    cost = f"{percent_text(lost)} lost to the input, {devices}"
+    return Answer(asked, f"{cost}; {count_text(found.workers_needed, 'worker')} would keep up, if the cores allow")
 
 
 def workers_sections(found: WorkerPlan) -> tuple[Section, ...]:

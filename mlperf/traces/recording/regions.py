@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from mlperf.traces.recording.mark_writer import VARIABLE, MarkWriter
+from mlperf.core.marks import mark_writer
 
 marks: list[tuple[Callable[[str], None], Callable[[str], None]]] = []
 """Begin and end of a region, of the proxy that is recording; it enters itself here."""
@@ -33,7 +31,7 @@ def region(name: str = "PRGN", size_bytes: int = 0) -> Iterator[None]:
     >>> with region("solve"):
     ...     pass
     """
-    writer = _writer()
+    writer = mark_writer()
     begin, end = marks[-1] if marks else _library_marks()
     if writer is not None:
         writer.begin(name, size_bytes)
@@ -44,13 +42,6 @@ def region(name: str = "PRGN", size_bytes: int = 0) -> Iterator[None]:
         end(name)
         if writer is not None:
             writer.end()
-
-
-@cache
-def _writer() -> MarkWriter | None:
-    """The process's own file of marks, where ``mlperf record`` asks for it."""
-    folder = os.environ.get(VARIABLE, "")
-    return MarkWriter(Path(folder)) if folder and Path(folder).is_dir() else None
 
 
 @cache

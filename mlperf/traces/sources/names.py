@@ -1,6 +1,6 @@
 """Names of all sources, for those who need no more: it imports nothing."""
 
 NAMES = (
-    *("marks", "perf", "python", "machine", "tree", "mpi", "torch"),
+    *("marks", "perf", "tasks", "python", "machine", "tree", "mpi", "torch"),
     *("nvidia-smi", "nsys", "strace", "packets", "vmstat", "mpstat"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
@@ -32,13 +33,18 @@ class PerfSamples:
         self.child = Child()
         self.counter = Child()
         self.folder = Path()
+        self.frequency_hz = FREQUENCY_HZ
+
+    def sample(self, frequency_hz: int) -> None:
+        """So many samples a second on each processor."""
+        self.frequency_hz = frequency_hz
 
     def probe(self) -> Probe:
         """Try it on a program that does nothing."""
         if shutil.which("perf") is None:
             return Probe(ABSENT, "there is no perf", "install linux-perf (linux-tools)")
         tried = subprocess.run(  # noqa: S603 - perf, on a program that does nothing
-            [*_words(Path("/dev/null")), "--", "true"], capture_output=True, text=True, timeout=10, check=False
+            [*self._words(Path("/dev/null")), "--", "true"], capture_output=True, text=True, timeout=10, check=False
         )
         if tried.returncode:
             reason = (tried.stderr.strip().splitlines() or ["it failed"])[0]
@@ -48,7 +54,7 @@ class PerfSamples:
         level = _paranoid()
         if level >= 2 and not _is_root():
             return Probe(DEGRADED, f"perf_event_paranoid is {level}: the command's own code only, not the kernel's")
-        return Probe(OK, f"processor clock, {FREQUENCY_HZ} times a second")
+        return Probe(OK, f"processor clock, {self.frequency_hz} times a second")
 
     def prepare(self, folder: Path) -> Mapping[str, str]:
         """Remember the folder."""
@@ -60,26 +66,23 @@ class PerfSamples:
         # Of the thread that perf is attached to `perf record` keeps no count; `perf stat` counts the run as a whole.
         self.counter.start(["perf", "stat", "-x,", "-e", "task-clock", "-o", str(self.folder / TOTAL), "-p", str(pid)], self.folder)
         # perf writes its data file's header when it has attached.
-        self.child.start([*_words(self.folder / DATA), "-p", str(pid)], self.folder, ready=self.folder / DATA)
+        self.child.start([*self._words(self.folder / DATA), "-p", str(pid)], self.folder, ready=self.folder / DATA)
+
+    def _words(self, data: Path) -> list[str]:
+        """The command without what it samples."""
+        clock = ["-e", "cpu-clock", "-F", str(self.frequency_hz), "-k", "CLOCK_MONOTONIC", "--sample-cpu"]
+        return ["perf", "record", "-q", "-g", "--stat", *clock, "-o", str(data)]
 
     def stop(self) -> float:
         """End perf, and turn its data into text, which any machine can read."""
         spent = self.child.stop(signal.SIGINT) + self.counter.stop(signal.SIGINT)
-        data = self.folder / DATA
-        if data.exists() and data.stat().st_size:
-            spent += self._print(["perf", "script", "-i", str(data), "-F", FIELDS], TEXT)
-            spent += self._print(["perf", "report", "-i", str(data), "--threads", "--stdio", "-g", "none", "-s", "comm"], THREADS)
-        return spent
-
-    def _print(self, words: list[str], name: str) -> float:
-        """Keep what a command prints; its CPU seconds."""
-        text = Child()
-        with (self.folder / name).open("wb") as file:
-            text.start(words, self.folder, stdout=file)
-            return text.wait(TEXT_S)
+        return spent + _as_text(self.folder)
 
     def read(self, folder: Path) -> Read:
         """SAMPLE rows, weighed by the exact counts where perf kept them."""
+        if _filled(folder / TEXT) is None and os.access(folder, os.W_OK) and shutil.which("perf"):
+            # Its recorder was killed before it could.
+            _as_text(folder)
         text, threads, total = (_filled(folder / name) for name in (TEXT, THREADS, TOTAL))
         if text is None:
             return Read()
@@ -87,15 +90,26 @@ class PerfSamples:
         return Read(samples if threads is None else weighed_by_counts(samples, read_perf_counts(threads, total)))
 
 
+def _as_text(folder: Path) -> float:
+    """Turn perf's data file into text; CPU seconds that it took."""
+    data = _filled(folder / DATA)
+    if data is None:
+        return 0.0
+    spent = _print(["perf", "script", "-i", str(data), "-F", FIELDS], folder / TEXT)
+    return spent + _print(["perf", "report", "-i", str(data), "--threads", "--stdio", "-g", "none", "-s", "comm"], folder / THREADS)
+
+
+def _print(words: list[str], path: Path) -> float:
+    """Keep what a command prints; its CPU seconds."""
+    text = Child()
+    with path.open("wb") as file:
+        text.start(words, path.parent, stdout=file)
+        return text.wait(TEXT_S)
+
+
 def _filled(path: Path) -> Path | None:
     """A file that is there and holds something."""
     return path if path.is_file() and path.stat().st_size else None
-
-
-def _words(data: Path) -> list[str]:
-    """The command without what it samples."""
-    clock = ["-e", "cpu-clock", "-F", str(FREQUENCY_HZ), "-k", "CLOCK_MONOTONIC", "--sample-cpu"]
-    return ["perf", "record", "-q", "-g", "--stat", *clock, "-o", str(data)]
 
 
 def _paranoid() -> int:
@@ -107,6 +121,4 @@ def _paranoid() -> int:
 
 
 def _is_root() -> bool:
-    import os
-
     return os.geteuid() == 0

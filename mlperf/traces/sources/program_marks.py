@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from mlperf.core.marks import VARIABLE
 from mlperf.traces.readers.system.marks import read_marks
-from mlperf.traces.recording.mark_writer import VARIABLE
 from mlperf.traces.sources.by_program import ByProgram
 from mlperf.traces.sources.source import OK, Probe, Read
 

@@ -12,6 +12,8 @@ from mlperf.traces.sources.source import OK, Probe, Read
 
 INJECTED = Path(__file__).parent / "injected"
 EVERY_S = 0.02
+SAMPLES_A_STACK = 4
+"""Stacks of all threads cost more than a sample of one processor."""
 
 
 class PythonStacks(ByProgram):
@@ -21,6 +23,13 @@ class PythonStacks(ByProgram):
     about = "stacks of all threads of Python programs, 50 times a second, and garbage collections"
     by_default = True
 
+    def __init__(self) -> None:
+        self.every_s = EVERY_S
+
+    def sample(self, frequency_hz: int) -> None:
+        """One stack of each thread for every four samples of a processor."""
+        self.every_s = SAMPLES_A_STACK / frequency_hz
+
     def probe(self) -> Probe:
         """It needs nothing of the machine."""
         return Probe(OK, "programs that ignore PYTHONPATH (python -I, -E, -S) record none")
@@ -29,7 +38,11 @@ class PythonStacks(ByProgram):
         """Variables that make Python load it."""
         before = os.environ.get("PYTHONPATH", "")
         path = f"{INJECTED}{os.pathsep}{before}" if before else str(INJECTED)
-        return {"PYTHONPATH": path, "MLPERF_PYTHON_STACKS": str(folder.resolve()), "MLPERF_PYTHON_STACKS_EVERY_S": str(EVERY_S)}
+        return {
+            "PYTHONPATH": path,
+            "MLPERF_PYTHON_STACKS": str(folder.resolve()),
+            "MLPERF_PYTHON_STACKS_EVERY_S": str(self.every_s),
+        }
 
     def read(self, folder: Path) -> Read:
         """STACK rows, and REGION rows named ``gc``."""

@@ -8,13 +8,14 @@ from types import MappingProxyType
 
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
-from mlperf.traces.sources.source import Source
+from mlperf.traces.sources.source import Sampler, Source
 
 HERE = "mlperf.traces.sources"
 SOURCES = MappingProxyType(
     {
         "marks": f"{HERE}.program_marks:ProgramMarks",
         "perf": f"{HERE}.perf_samples:PerfSamples",
+        "tasks": f"{HERE}.task_times:TaskTimes",
         "python": f"{HERE}.python_stacks:PythonStacks",
         "machine": f"{HERE}.machine:Machine",
         "tree": f"{HERE}.process_tree:ProcessTree",
@@ -46,7 +47,9 @@ def make_source(name: str) -> Source:
     return found
 
 
-def chosen_sources(names: Sequence[str], more: Sequence[str] = (), fewer: Sequence[str] = ()) -> list[Source]:
+def chosen_sources(
+    names: Sequence[str], more: Sequence[str] = (), fewer: Sequence[str] = (), frequency_hz: int | None = None
+) -> list[Source]:
     """The sources of a run, in the registry's order.
 
     Parameters
@@ -55,9 +58,15 @@ def chosen_sources(names: Sequence[str], more: Sequence[str] = (), fewer: Sequen
         Exactly these; none: all that are recorded by default.
     more, fewer : sequence of str
         To add, and to leave out.
+    frequency_hz : int, optional
+        Samples of processors a second.
     """
     every = {name: make_source(name) for name in SOURCES}
     for name in (*names, *more, *fewer):
         make_source(name)
     wanted = set(names) or {name for name, each in every.items() if each.by_default}
-    return [each for name, each in every.items() if name in (wanted | set(more)) - set(fewer)]
+    found = [each for name, each in every.items() if name in (wanted | set(more)) - set(fewer)]
+    for each in found:
+        if frequency_hz is not None and isinstance(each, Sampler):
+            each.sample(frequency_hz)
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from mlperf.traces.events.counters import CounterTable
 from mlperf.traces.events.table import EventTable
@@ -104,4 +104,13 @@ class Source(Protocol):
 
     def read(self, folder: Path) -> Read:
         """Read what was recorded, also on another machine and later; what is cut off in the middle is kept up to there."""
+        ...
+
+
+@runtime_checkable
+class Sampler(Protocol):
+    """A source that looks so often."""
+
+    def sample(self, frequency_hz: int) -> None:
+        """Look as often as fits so many samples of processors a second."""
         ...

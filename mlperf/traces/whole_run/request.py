@@ -9,6 +9,7 @@ from pathlib import Path
 from mlperf.core.errors import UsageError
 
 DOCUMENT = "recording.json"
+MOST_HZ = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class RunRequest:
         Names of the sources to record; empty: all that are recorded by default.
     more, fewer : tuple of str
         Sources to add and to leave out.
+    frequency_hz : int, optional
+        Samples of processors a second; stacks are taken a quarter as often.
     memory : bool
         Measure what the machine's memory gives, once the command has ended: some tenths of a second.
     """
@@ -34,6 +37,7 @@ class RunRequest:
     sources: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
     fewer: tuple[str, ...] = ()
+    frequency_hz: int | None = None
     memory: bool = True
 
     def __post_init__(self) -> None:
@@ -41,6 +45,8 @@ class RunRequest:
             raise UsageError("got no command, expected -- python train.py", place="mlperf record")
         if shutil.which(self.command[0]) is None:
             raise UsageError(f"got {self.command[0]!r}, which is no program on the PATH", place="command")
+        if self.frequency_hz is not None and not 1 <= self.frequency_hz <= MOST_HZ:
+            raise UsageError(f"got {self.frequency_hz}, expected 1 to {MOST_HZ:,}", place="--frequency")
         if (self.out / DOCUMENT).exists():
             hint = "Name another folder, or remove that one."
             raise UsageError("holds a recording, expected none", place=str(self.out), hint=hint)

@@ -59,7 +59,7 @@ def record_run(request: RunRequest, *, stdout: int | IO[Any] | None = None) -> d
     A document marked as unfinished stands there before the command runs, for a recorder that is killed itself.
     """
     make_folder(request.out, above=True)
-    sources = chosen_sources(request.sources, request.more, request.fewer)
+    sources = chosen_sources(request.sources, request.more, request.fewer, request.frequency_hz)
     probes = probe_sources(sources)
     failed: dict[str, str] = {}
     environment = _environment([each for each in sources if probes[each.name].status != ABSENT], request.out, failed)

@@ -76,6 +76,25 @@ def test_a_recording_without_counts_keeps_the_weights_of_its_samples(tmp_path: P
     assert found.weight_ns.tolist() == [5_000_000]
 
 
+def test_another_frequency(tmp_path: Path, make_perf) -> None:
+    said = make_perf()
+    source = PerfSamples()
+    source.sample(997)
+    source.prepare(tmp_path)
+    source.follow(4711)
+    source.stop()
+    assert "-F 997 " in said.read_text()
+    assert "997 times" in source.probe().reason
+
+
+def test_samples_of_a_recorder_that_was_killed_become_text_when_they_are_read(tmp_path: Path, make_perf) -> None:
+    make_perf()
+    (tmp_path / perf_samples.DATA).write_text("data")
+    found = PerfSamples().read(tmp_path).events
+    assert found is not None
+    assert found.weight_ns.tolist() == [6_000_000]
+
+
 def test_the_probe_tries_it(make_perf, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     make_perf()
     monkeypatch.setattr(perf_samples, "PARANOID", tmp_path / "level")

@@ -36,3 +36,11 @@ def test_defaults_more_and_fewer() -> None:
 def test_a_wrong_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match=r"'per'.*perf"):
         chosen_sources((), more=("per",))
+
+
+def test_samplers_are_told_how_often() -> None:
+    found = {each.name: each for each in chosen_sources(("perf", "python", "marks"), frequency_hz=400)}
+    assert found["perf"].frequency_hz == 400
+    assert found["python"].every_s == 0.01
+    usual = {each.name: each for each in chosen_sources(("perf", "python"))}
+    assert (usual["perf"].frequency_hz, usual["python"].every_s) == (199, 0.02)

@@ -28,6 +28,7 @@ from mlperf.collect.trainer.operations import (
     update_operations,
     with_waits,
 )
+from mlperf.collect.trainer.rank.marks import GpuMarks
 from mlperf.collect.trainer.rank.pace import FreePace, Lockstep, Pace
 from mlperf.collect.trainer.rank.updater import Updater
 from mlperf.collect.trainer.rank.worker import Worker
@@ -92,7 +93,8 @@ def run_rank(job: Job, folder: Path, comm: Any) -> None:
         operations = gpu_operations(own, replica, node, node.buffers[gpu], job.learning_rate)
         waits = make_waits(job, rank, gpu, correction_s, crew)
         ledger = Ledger(folder / f"gpu-{rank}-{gpu}.bin", GPU_RECORD)
-        crew.workers.append(Worker(node, node.buffers[gpu], with_waits(operations, waits), pace, ledger))
+        worker = Worker(node, node.buffers[gpu], with_waits(operations, waits), pace, ledger, marks=GpuMarks(gpu))
+        crew.workers.append(worker)
     updater = make_updater(job, folder, rank, node, exchange, pace, crew, correction_s)
     exchange.meet()
     try:

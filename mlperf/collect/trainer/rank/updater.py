@@ -11,6 +11,7 @@ from mlperf.collect.trainer.ledger import Ledger
 from mlperf.collect.trainer.node import Node
 from mlperf.collect.trainer.operations import UpdateOperations
 from mlperf.collect.trainer.rank.laps import Laps
+from mlperf.collect.trainer.rank.marks import mark_update
 from mlperf.collect.trainer.rank.pace import Pace
 
 Use = tuple[int, int, int, int]
@@ -78,6 +79,7 @@ class Updater:
             self.node.publish()
             publish_s = lap()
         times = (waited_gradient_s, sum_s, old_s, momentum_s, barrier_s, payload_s, delta_s, waited_weights_s, publish_s)
+        mark_update(lap.start_s, times)
         self.updates.append((lap.start_s, *times, n_added, len(uses), n_gradients))
         for use in uses:
             self.uses.append(use)

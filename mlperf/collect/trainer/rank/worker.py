@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mlperf.collect.trainer.ledger import Ledger
 from mlperf.collect.trainer.node import GradientBuffer, Node
 from mlperf.collect.trainer.operations import GpuOperations
 from mlperf.collect.trainer.rank.laps import Laps
+from mlperf.collect.trainer.rank.marks import GpuMarks
 from mlperf.collect.trainer.rank.pace import Pace
 
 
@@ -31,6 +32,8 @@ class Worker:
         Version of the weights it holds.
     iteration : int
         Iterations finished.
+    marks : GpuMarks
+        Shows a recorder the same times.
     """
 
     node: Node
@@ -40,6 +43,7 @@ class Worker:
     ledger: Ledger
     held_version: int = 0
     iteration: int = 0
+    marks: GpuMarks = field(default_factory=GpuMarks)
 
     def run(self) -> None:
         """Iterate until the node stops; what ends it early is left for the update thread to raise."""
@@ -78,6 +82,7 @@ class Worker:
             deposit_s = lap()
         times = (waited_weights_s, fetch_s, load_s, deform_s, gradient_s, value_s, waited_gradient_s, deposit_s)
         self.ledger.append((lap.start_s, *times, fetched, self.held_version, loss))
+        self.marks.iteration(lap.start_s, times)
         self.iteration += 1
         self.pace.announce()
         self.pace.await_publication(latest)

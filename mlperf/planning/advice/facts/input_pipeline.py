@@ -18,6 +18,8 @@ from mlperf.traces.whole_run.steps import RunSteps, column_name
 QUICK = 0.05
 LEAST_MAKER = 0.02
 """Threads with fewer of the other threads' samples make no input."""
+KEEPS_UP = 0.75
+"""Makers that stand in queues for more of their time than the rest of it have batches ready: more of them would bring nothing."""
 LEAST_AT_WORK = 0.2
 """Nor do threads that stand in Python's own library, waiting for work, the rest of the time: feeders of queues are such."""
 
@@ -60,6 +62,11 @@ class InputFacts:
     n_stacks: int
     makers_cores: float
     n_cores: int
+
+    @property
+    def keeps_up(self) -> bool:
+        """Whether makers wait for steps, and not steps for them: what a step then spends on its input is the handing over."""
+        return bool(self.n_makers and self.makers_at_work < KEEPS_UP)
 
 
 def input_facts(recording: Recording, steps: RunSteps) -> InputFacts | None:

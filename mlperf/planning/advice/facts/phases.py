@@ -15,7 +15,9 @@ WORDS: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {
         "exchange": re.compile(r"all_?reduce|exchange|synchron|(?:^|_)sync|barrier|all_?gather|reduce_scatter|communicat"),
         "update": re.compile(r"update|optimi[sz]er|(?:^|_)adam|(?:^|_)sgd|apply_grad"),
-        "load": re.compile(r"load|(?:^|_)input|(?:^|_)data(?:_|$)|fetch|next_batch|preprocess|(?:^|_)pre(?:_|$)|decode|queue"),
+        "load": re.compile(
+            r"load|(?:^|_)input|(?:^|_)data(?:_|$)|fetch(?!_weights)|next_batch|preprocess|(?:^|_)pre(?:_|$)|decode|queue"
+        ),
         "backward": re.compile(r"backward|(?:^|_)bw(?:_|$)|(?:^|_)bwd"),
         "forward": re.compile(r"forward|(?:^|_)fw(?:_|$)|(?:^|_)fwd|inference"),
     }

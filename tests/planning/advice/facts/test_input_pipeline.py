@@ -30,6 +30,25 @@ def test_waiting_and_making(made: Callable[[], Made]) -> None:
     assert found.n_makers == 2
     assert found.makers_cores == pytest.approx(1.5)
     assert found.n_cores == CORES
+    assert np.isnan(found.makers_at_work)
+
+
+def test_time_of_makers_that_stand_in_a_queue_is_no_work(made: Callable[[], Made]) -> None:
+    maker, at = made(), 0
+    for _ in range(10):
+        begun, at = at, maker.marks(at, {"load": 10 * MS, "forward": 90 * MS})
+        maker.stacks(begun, at, ["train"])
+        for tid in (2, 3):
+            maker.stacks(begun, begun + 60 * MS, ["work", "decode"], tid=tid)
+            maker.stacks(begun + 60 * MS, at, ["work", "put"], tid=tid, file="queue.py")
+        maker.stacks(begun, at, ["feed", "get"], tid=4, file="queue.py")
+    recording = maker.recording()
+    found = input_facts(recording, find_steps(recording))
+    assert found is not None
+    assert found.n_makers == 2
+    assert found.makers_at_work == pytest.approx(0.6)
+    # Nine settled steps and the first, all of them in steps.
+    assert found.n_stacks == 2 * 10 * 20
 
 
 def test_without_a_mark_or_samples(made: Callable[[], Made]) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from mlperf.core import marks
+from mlperf.core.marks import LAUNCHERS, VARIABLE, MarkWriter, launched_rank, mark_laps, mark_writer, rank_of_process
 from mlperf.traces.readers.system.marks import read_marks
-from mlperf.traces.recording.mark_writer import LAUNCHERS, MarkWriter, launched_rank, rank_of_process
 
 
 def test_nested_marks_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,3 +117,23 @@ def test_a_rank_is_one_of_several(monkeypatch: pytest.MonkeyPatch, told: dict[st
     for name, value in told.items():
         monkeypatch.setenv(name, value)
     assert launched_rank() == rank
+
+
+def test_laps_that_were_timed_by_another_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer, begun = MarkWriter(tmp_path), time.perf_counter()
+    monkeypatch.setattr(marks, "mark_writer", lambda: writer)
+    before = time.monotonic_ns()
+    mark_laps("step", ("load", "forward"), [begun, begun + 0.001, begun + 0.004])
+    writer.close()
+    found = read_marks(tmp_path)
+    assert sorted(found.text(found.name)) == ["forward", "load", "step"]
+    lengths = dict(zip(found.text(found.name), found.duration_ns.tolist(), strict=True))
+    assert lengths == {name: pytest.approx(length, abs=2) for name, length in (("step", 4e6), ("load", 1e6), ("forward", 3e6))}
+    assert abs(int(found.start_ns.min()) - before) < 50_000_000
+
+
+def test_without_a_recorder_nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    mark_writer.cache_clear()
+    assert mark_writer() is None
+    mark_laps("step", ("load",), [0.0, 1.0])

@@ -6,6 +6,9 @@ import atexit
 import os
 import threading
 import time
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
@@ -60,6 +63,10 @@ class MarkWriter:
         name, size_bytes, begun = stack.pop()
         self._write(begun, now, self._local.tid, size_bytes, name)
 
+    def known(self, begun_ns: int, ended_ns: int, name: str) -> None:
+        """A mark on this thread that somebody else has timed, by the same clock."""
+        self._write(begun_ns, ended_ns, threading.get_native_id(), 0, name)
+
     def close(self) -> None:
         """Write what is still open as if it ended now, and flush."""
         now = time.monotonic_ns()
@@ -89,6 +96,34 @@ class MarkWriter:
         path = self._folder / f"{os.getpid()}{SUFFIX}"
         self._file = path.open("a", encoding="utf-8", errors="backslashreplace", buffering=1 << 16)
         self._file.write(f"# rank {rank_of_process()}\n")
+
+
+@cache
+def mark_writer() -> MarkWriter | None:
+    """The process's own file of marks, where ``mlperf record`` asks for it."""
+    folder = os.environ.get(VARIABLE, "")
+    return MarkWriter(Path(folder)) if folder and Path(folder).is_dir() else None
+
+
+def mark_laps(name: str, parts: Sequence[str], moments_s: Sequence[float]) -> None:
+    """Mark something that was timed, and its parts that follow one another; nothing where no recorder asks for marks.
+
+    Parameters
+    ----------
+    name : str
+    parts : sequence of str
+    moments_s : sequence of float, length one more than ``parts``
+        Begin, and end of each part, by `time.perf_counter`.
+    """
+    writer = mark_writer()
+    if writer is None:
+        return
+    # Marks are on CLOCK_MONOTONIC; the stopwatch is on the same clock here, elsewhere at a distance that stays.
+    apart = time.monotonic_ns() - time.perf_counter_ns()
+    ends = [round(each * 1e9) + apart for each in moments_s]
+    writer.known(ends[0], ends[-1], name)
+    for part, (begun, ended) in zip(parts, pairwise(ends), strict=True):
+        writer.known(begun, ended, part)
 
 
 def rank_of_process() -> int:
