@@ -33,7 +33,7 @@ def loaded(made: Maker, workers: int, *, batch: int = 120, cpu: int = 30, ranks:
                 share = int(step * busy) * MS
                 maker.stacks(begun, begun + share, ["work", "decode"], tid=tid, pid=pid)
                 maker.stacks(begun + share, at, ["work", "put"], tid=tid, pid=pid, file="queue.py")
-                maker.samples(begun, begun + cpu * MS // workers, "decode", tid=tid, pid=pid)
+                maker.samples(begun, begun + cpu * MS // workers, "decode", tid=tid, pid=pid, every_ns=MS // 2)
     return maker.recording(n_cores=cores)
 
 
