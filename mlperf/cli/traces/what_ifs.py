@@ -28,7 +28,9 @@ assume_option = click.option(
 drawing_option = click.option(
     "--plot", "plot_path", metavar="FILE", type=NEW_FILE, help="Draw the run, and the changed one, into FILE (.svg, .png, .pdf)."
 )
-write_option = click.option("--write-trace", type=NEW_FILE, help="Write the run as it would be: .alog, .npz, .csv.")
+write_option = click.option(
+    "--write-trace", type=NEW_FILE, help="Write the run as it would be: .alog, .npz, .csv, .goal, .json (Chrome), .zip (Perfetto)."
+)
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,6 +83,17 @@ def draw(run: Replay, edits: Sequence[Edit], path: Path | None, show: Show) -> N
         show.note(f"figure written to {path}")
 
 
+def write_changed(run: Replay, edits: Sequence[Edit], path: Path | None, show: Show) -> None:
+    """Write the run as it would be, where that was asked for."""
+    if path is not None:
+        from mlperf.traces.replay import as_table
+        from mlperf.traces.whatif.combine import edited
+        from mlperf.traces.writers.registry import export_trace
+
+        export_trace(as_table(edited(run, edits)), path)
+        show.note(f"run written to {path}")
+
+
 @click.command(
     epilog="""\b
 Examples:
@@ -94,17 +107,12 @@ Examples:
 @output_options
 def replay(assumptions: tuple[str, ...], write_trace: Path | None, show: Show, **options: Any) -> None:
     """Replay TRACE as it was recorded, which shows whether it can be believed; or changed, and write that run."""
-    from mlperf.traces.replay import as_table
     from mlperf.traces.whatif.assumed import assume
-    from mlperf.traces.whatif.combine import edited
     from mlperf.traces.whatif.load import validation_of
-    from mlperf.traces.writers.registry import export_trace
 
     run = replayed(**options)
     edits = edits_of(run, assumptions)
-    if write_trace is not None:
-        export_trace(as_table(edited(run, edits)), write_trace)
-        show.note(f"run written to {write_trace}")
+    write_changed(run, edits, write_trace, show)
     show(assume(run, edits) if edits else validation_of(run))
 
 
@@ -119,9 +127,12 @@ Examples:
 @run_options
 @assume_option
 @click.option("--top", type=click.IntRange(min=1), default=20, help="Changes to list.")
+@write_option
 @drawing_option
 @output_options
-def whatif(assumptions: tuple[str, ...], top: int, plot_path: Path | None, show: Show, **options: Any) -> None:
+def whatif(
+    assumptions: tuple[str, ...], top: int, write_trace: Path | None, plot_path: Path | None, show: Show, **options: Any
+) -> None:
     """Predict the run after one change or several; without --assume, try every single change and rank them."""
     from mlperf.traces.whatif.assumed import assume
     from mlperf.traces.whatif.ranking import rank_changes
@@ -129,6 +140,7 @@ def whatif(assumptions: tuple[str, ...], top: int, plot_path: Path | None, show:
     run = replayed(**options)
     edits = edits_of(run, assumptions)
     draw(run, edits, plot_path, show)
+    write_changed(run, edits, write_trace, show)
     show(assume(run, edits) if edits else rank_changes(run, top))
 
 

@@ -49,13 +49,26 @@ def test_assumptions_combine(trace: Path, capsys: pytest.CaptureFixture[str]) ->
     assert rows[2][2] < min(rows[0][2], rows[1][2])
 
 
-def test_a_changed_run_is_written_and_asked_again(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("command", ["replay", "whatif"])
+def test_a_changed_run_is_written_and_asked_again(
+    command: str, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The paper's L': a prediction is a trace."""
-    assert run("replay", trace, "--assume", "balance(step=1)", "--write-trace", tmp_path / "after.alog", "--json") == 0
-    predicted = json.loads(capsys.readouterr().out)["result"]["time_s"]
+    assert run(command, trace, "--assume", "balance(step=1)", "--write-trace", tmp_path / "after.alog", "--json") == 0
+    result = json.loads(capsys.readouterr().out)["result"]
+    columns = result["assumptions"]["columns"]
+    predicted = result["assumptions"]["rows"][-1][columns.index("time_s")]
     assert run("replay", tmp_path / "after.alog", "--json") == 0
     assert json.loads(capsys.readouterr().out)["result"]["measured_s"] == pytest.approx(predicted)
     assert len(read_trace(tmp_path / "after.alog")) == len(read_trace(trace))
+
+
+def test_a_changed_run_opens_in_a_viewer(trace: Path, tmp_path: Path) -> None:
+    assert run("whatif", trace, "--assume", "balance(step=1)", "--write-trace", tmp_path / "after.json") == 0
+    events = json.loads((tmp_path / "after.json").read_text(encoding="utf-8"))["traceEvents"]
+    assert len({each["pid"] for each in events if each["ph"] == "X"}) == read_trace(trace).n_ranks
+    assert run("whatif", trace, "--write-trace", tmp_path / "after.zip") == 0
+    assert (tmp_path / "after.zip").stat().st_size > 0
 
 
 def test_another_network(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
