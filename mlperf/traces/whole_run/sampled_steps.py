@@ -95,6 +95,9 @@ def _main_thread(events: EventTable, rank: int) -> IntArray:
     """Rows of the thread with most samples, by time: stacks where there are any."""
     for kind in (Kind.STACK, Kind.SAMPLE):
         rows = np.flatnonzero((events.kind == kind) & (events.rank == rank) & (events.name >= 0))
+        # Samples of /proc name threads, in brackets, and no functions.
+        is_thread = np.array([text.startswith("[") for text in events.strings] or [False], dtype=bool)
+        rows = rows[(events.name2[rows] >= 0) | ~is_thread[np.minimum(events.name[rows], len(is_thread) - 1)]]
         if len(rows):
             thread = events.pid[rows].astype(np.int64) * (1 << 32) + events.tid[rows]
             found, counts = np.unique(thread, return_counts=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from made_recordings import MS, Made
 
+from mlperf.traces.events.kinds import Kind
 from mlperf.traces.whole_run.sampled_steps import SampledSteps, sampled_steps
 
 EVERY = 10 * MS
@@ -79,3 +80,14 @@ def test_lengths_that_differ_wildly_are_no_steps() -> None:
             at += spent
     found = sampled_steps(maker.recording().events, 0)
     assert found is None or found.cover < 1.0
+
+
+def test_names_of_threads_are_no_functions() -> None:
+    """As /proc tells them: who computes, not what."""
+    maker, at = Made(), 0
+    for _ in range(20):
+        for name, length in (("[python]", 60), ("[loader 0]", 40)):
+            for moment in range(at, at + length * MS, EVERY):
+                maker.add(Kind.SAMPLE, moment, 0, name, rank=0, pid=10, tid=1, weight_ns=EVERY)
+            at += length * MS
+    assert sampled_steps(maker.recording().events, 0) is None

@@ -66,7 +66,8 @@ class LoopFacts:
 def loop_facts(recording: Recording, steps: RunSteps, least_share: float) -> tuple[LoopFacts, ...]:
     """Look at the functions with at least that share of the CPU time, the hottest first."""
     events = recording.events
-    rows = np.flatnonzero((events.kind == Kind.SAMPLE) & (events.name >= 0))
+    # What only names a thread has no file to look at.
+    rows = np.flatnonzero((events.kind == Kind.SAMPLE) & (events.name >= 0) & (events.name2 >= 0))
     rows = rows[within_steps(steps, events.start_ns[rows])]
     if not len(rows):
         return ()
