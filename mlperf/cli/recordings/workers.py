@@ -10,6 +10,7 @@ from mlperf.cli.framework.options import output_options, plot_option
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import Counts
 from mlperf.cli.recordings.steps import level_option, marker_option, recording_argument
+from mlperf.core.errors import UsageError
 
 
 @click.command(
@@ -28,6 +29,10 @@ workers and training share full cores, a recording of the same program on synthe
 @click.option("--cores", type=Counts(), default=(), help="Cores of the machine.  [default: as recorded]")
 @click.option("--batch", "batch_size", type=click.IntRange(min=1), help="Samples of a step, for samples a second.")
 @click.option("--devices", "n_devices", type=click.IntRange(min=1), help="Devices that wait.  [default: one a rank]")
+@click.option(
+    "--storage", type=click.FloatRange(min=0.0, min_open=True), help="Bytes a second that storage gives; needs --batch-bytes."
+)
+@click.option("--batch-bytes", type=click.FloatRange(min=0.0), help="Bytes read for a rank's batch.")
 @click.option("--ahead", type=click.IntRange(min=1), help="Batches that may be ready.  [default: one a worker]")
 @click.option("--synthetic", metavar="DIR", type=click.Path(path_type=Path), help="Recording of the program on synthetic input.")
 @marker_option
@@ -40,6 +45,8 @@ def workers(
     cores: tuple[int, ...],
     batch_size: int | None,
     n_devices: int | None,
+    storage: float | None,
+    batch_bytes: float | None,
     ahead: int | None,
     synthetic: Path | None,
     marker: str | None,
@@ -48,9 +55,11 @@ def workers(
 ) -> None:
     """Say how long a step takes with other loader workers or cores, what waiting costs, and how many workers keep up."""
     from mlperf.cli.recordings.given import read_given
-    from mlperf.planning.advice.workers import plan_workers
+    from mlperf.planning.advice.workers import Storage, plan_workers
     from mlperf.traces.whole_run.steps import find_steps
 
+    if (storage is None) != (batch_bytes is None):
+        raise UsageError("got one of --storage and --batch-bytes, expected both or none", place="mlperf record workers")
     given, other = read_given(recording), None if synthetic is None else read_given(synthetic)
     show(
         plan_workers(
@@ -61,6 +70,7 @@ def workers(
             n_devices=n_devices,
             batch_size=batch_size,
             ahead=ahead,
+            storage=None if storage is None or batch_bytes is None else Storage(batch_bytes, storage),
             synthetic=None if other is None else (other, find_steps(other, marker=marker, level=level)),
         )
     )

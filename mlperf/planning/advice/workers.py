@@ -3,60 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.shown import Shown
-from mlperf.planning.advice.facts.input_pipeline import InputFacts, input_facts
-from mlperf.planning.advice.gains import BETWEEN_RUNS, NORMAL, half_width
-from mlperf.planning.advice.thresholds import Thresholds
+from mlperf.planning.advice.facts.input_pipeline import input_facts
+from mlperf.planning.advice.loading import Loading, loading_of, on_synthetic_input
 from mlperf.systems.loader.equations import loaded_step_s, lost_devices, samples_per_s, workers_needed
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.steps import RunSteps, find_steps
 
-BUSY_CORES = 0.9
-"""Share of the cores' time above which a worker may have waited for a core, and not for storage."""
 NEXT_TO_NOTHING = 0.01
 """Share of a step that may be waited for where workers are said to keep up."""
 MOST_WORKERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Loading(Shown):
-    """What a recording tells of its loader, means of a step.
+class Storage:
+    """What all workers read from: bytes of a rank's batch, and bytes a second for all of them."""
 
-    Attributes
-    ----------
-    n_ranks : int
-    n_workers : int
-        Threads or processes beside a rank's training thread that make its input; 0 where it makes it itself.
-    n_cores : int
-        That the run might use, all ranks together.
-    compute_s, compute_std_s : float
-        A step without waiting for input, and its standard deviation.
-    batch_s, batch_std_s, batch_lower_s : float
-        One worker's time for a batch, and its least where workers kept up or the cores were full.
-    batch_cpu_s, other_cpu_s : float
-        Processor time of a rank's batch, and of all the rest of a step of all ranks; 0 without samples.
-    compute_error, batch_error : float
-        Half a 95 % interval of both as a share: of the mean over steps, and what another run may differ.
-    """
+    batch_bytes: float = 0.0
+    bytes_per_s: float = np.inf
 
-    n_ranks: int
-    n_workers: int
-    n_cores: int
-    compute_s: float
-    compute_std_s: float
-    batch_s: float
-    batch_std_s: float
-    batch_lower_s: float
-    batch_cpu_s: float
-    other_cpu_s: float
-    compute_error: float
-    batch_error: float
+    def batch_s(self, n_ranks: int) -> float:
+        """Least time between the batches of a step."""
+        return n_ranks * self.batch_bytes / self.bytes_per_s
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -76,7 +50,7 @@ class WorkerPlan(Shown):
     plan : DataFrame
         One row a number of cores and of workers: ``n_cores, n_workers, step_s, step_lower_s, step_upper_s`` (95 %),
         ``steps_per_s``, with a batch's size also ``samples_per_s``, ``lost_share`` of a step, ``lost_devices``,
-        ``bound`` (``"training"``, ``"workers"`` or ``"cores"``) and ``as_recorded``.
+        ``bound`` (``"training"``, ``"workers"``, ``"cores"`` or ``"storage"``) and ``as_recorded``.
     workers_needed : int
         Least number with which mean steps wait for less than 1 % of their time, if the cores allow.
     notes : tuple of str
@@ -104,6 +78,7 @@ def plan_workers(
     n_devices: int | None = None,
     batch_size: int | None = None,
     ahead: int | None = None,
+    storage: Storage | None = None,
     synthetic: tuple[Recording, RunSteps] | None = None,
 ) -> WorkerPlan:
     """Say how long steps take with other numbers of loader workers or cores.
@@ -124,6 +99,8 @@ def plan_workers(
         Samples of a step, over all ranks.
     ahead : int, optional
         Batches that may be ready; without it one for each worker.
+    storage : Storage, optional
+        That gives no more; without it more workers always read more.
     synthetic : (Recording, RunSteps), optional
         The same program with input that is always there: its steps are what nothing is lost of. Without it they are the recorded
         ones less their waiting, in which the training thread may have shared its cores with the workers.
@@ -153,123 +130,61 @@ def plan_workers(
             raise UsageError(f"got {min(numbers)}, expected numbers from 1 to {MOST_WORKERS:,}", place=name)
     loading, notes = loading_of(facts, steps)
     if synthetic is not None:
-        loading = _on_synthetic_input(loading, *synthetic)
+        loading = on_synthetic_input(loading, *synthetic)
     needed = int(workers_needed(loading.compute_s * (1 + NEXT_TO_NOTHING), loading.batch_s))
     asked = sorted(set(n_workers)) or sorted({*_some(needed + 1), max(loading.n_workers, 1)})
     cores = sorted(set(n_cores)) or [loading.n_cores]
     devices = n_devices or len(steps.windows)
-    rows = [_row(loading, workers, each, devices, batch_size, ahead) for each in cores for workers in asked]
+    setting = _Setting(devices, batch_size, ahead, storage or Storage())
+    rows = [_row(loading, workers, each, setting) for each in cores for workers in asked]
     return WorkerPlan(str(recording.folder), float(facts.step_s.mean()), loading, devices, pd.DataFrame(rows), needed, tuple(notes))
 
 
-def loading_of(facts: InputFacts, steps: RunSteps) -> tuple[Loading, list[str]]:
-    """What a recording tells of its loader, and what is to be known about that."""
-    n_ranks = len(steps.windows)
-    is_own = not facts.n_makers or (facts.busy_share > 0.5 and not facts.keeps_up)
-    n_workers = 0 if is_own else max(1, round(facts.n_makers / n_ranks))
-    mean_step, mean_load = float(facts.step_s.mean()), float(facts.load_s.mean())
-    ready = 0.0 if is_own else mean_load if facts.keeps_up else min(facts.ready_s, mean_load)
-    compute = facts.step_s - np.maximum(facts.load_s - ready, 0.0)
-    at_work = 1.0 if np.isnan(facts.makers_at_work) else facts.makers_at_work
-    made = n_workers * at_work * facts.step_s if n_workers else facts.load_s
-    cpu = float(np.nan_to_num(facts.makers_cores * mean_step / n_ranks if n_workers else facts.busy_share * mean_load))
-    least, busy, notes = float(made.mean()), _busy_s(steps), []
-    if not np.isfinite(busy):
-        notes.append("no samples tell processor time: cores are taken to suffice")
-    if n_workers and busy / mean_step >= BUSY_CORES * facts.n_cores:
-        made, least = np.full_like(made, cpu), cpu
-        notes.append("its cores were full: workers are taken to have waited for cores alone, and the training thread may have too")
-    elif n_workers and np.isnan(facts.makers_at_work) and mean_load / mean_step < Thresholds().waiting_for_input:
-        least = min(cpu, least)
-        notes.append("its workers kept up, so that a batch of theirs may take less than is taken here: record with fewer")
-    batch = float(made.mean())
-    loading = Loading(
-        n_ranks,
-        n_workers,
-        facts.n_cores,
-        float(compute.mean()),
-        _spread_of(compute),
-        batch,
-        _spread_of(made),
-        least,
-        min(cpu, batch),
-        max(busy - n_ranks * cpu, 0.0) if np.isfinite(busy) else 0.0,
-        _error(compute),
-        float(np.hypot(_error(facts.step_s), _shown_error(at_work, facts.n_stacks))),
-    )
-    return loading, notes
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """What stays the same in all rows."""
+
+    n_devices: int
+    batch_size: int | None
+    ahead: int | None
+    storage: Storage
 
 
-def _on_synthetic_input(loading: Loading, recording: Recording, steps: RunSteps) -> Loading:
-    """The loader beside the training of another recording, in which nothing waits for input."""
-    facts, busy = input_facts(recording, steps), _busy_s(steps)
-    step_s = steps.settled["step_s"].to_numpy(float) if facts is None else facts.step_s
-    return replace(
-        loading,
-        compute_s=float(step_s.mean()),
-        compute_std_s=_spread_of(step_s),
-        compute_error=_error(step_s),
-        other_cpu_s=busy if np.isfinite(busy) else loading.other_cpu_s,
-    )
-
-
-def _shown_error(share: float, n_stacks: int) -> float:
-    """Half the 95 % interval of a share of so many stacks, as a share of it."""
-    return NORMAL * float(np.sqrt((1 - share) / (share * n_stacks))) if n_stacks else 0.0
-
-
-def _busy_s(steps: RunSteps) -> float:
-    """Processor time of a step of all ranks together; NaN without samples."""
-    means = steps.settled.groupby("rank")["busy_s"].mean()
-    return float(means.sum(min_count=1))
-
-
-def _row(
-    loading: Loading, workers: int, cores: int, n_devices: int, batch_size: int | None, ahead: int | None
-) -> dict[str, object]:
+def _row(loading: Loading, workers: int, cores: int, setting: _Setting) -> dict[str, object]:
     """The step with so many workers on so many cores."""
-    step = stepped(loading, workers, cores, ahead)
-    limits = {"training": loading.compute_s, "workers": loading.batch_s / workers, "cores": _cpu_s(loading) / cores}
-    rate = {} if batch_size is None else {"samples_per_s": batch_size / step}
+    made = (loading, loading.at_end(-1), loading.at_end(1))
+    step, least, most = (stepped(each, workers, cores, setting.ahead, setting.storage) for each in made)
+    limits = {
+        "training": loading.compute_s,
+        "workers": loading.batch_s / workers,
+        "cores": loading.cpu_s / cores,
+        "storage": setting.storage.batch_s(loading.n_ranks),
+    }
+    rate = {} if setting.batch_size is None else {"samples_per_s": setting.batch_size / step}
     return {
         "n_cores": cores,
         "n_workers": workers,
         "step_s": step,
-        "step_lower_s": stepped(_other(loading, -1), workers, cores, ahead),
-        "step_upper_s": stepped(_other(loading, 1), workers, cores, ahead),
+        "step_lower_s": least,
+        "step_upper_s": most,
         "steps_per_s": 1 / step,
         **rate,
         "lost_share": max(0.0, 1 - loading.compute_s / step),
-        "lost_devices": max(0.0, float(lost_devices(step, loading.compute_s, n_devices))),
+        "lost_devices": max(0.0, float(lost_devices(step, loading.compute_s, setting.n_devices))),
         "bound": max(limits, key=lambda name: limits[name]),
         "as_recorded": (workers, cores) == (loading.n_workers, loading.n_cores),
     }
 
 
-def _other(loading: Loading, sign: int) -> Loading:
-    """The least, or the most, that all times may be."""
-    made, computed = 1 + sign * loading.batch_error, 1 + sign * loading.compute_error
-    return replace(
-        loading,
-        compute_s=loading.compute_s * computed,
-        batch_s=(loading.batch_lower_s if sign < 0 else loading.batch_s) * made,
-        batch_cpu_s=loading.batch_cpu_s * made,
-        other_cpu_s=loading.other_cpu_s * computed,
-    )
-
-
-def stepped(loading: Loading, n_workers: int, n_cores: int, ahead: int | None = None) -> float:
+def stepped(loading: Loading, n_workers: int, n_cores: int, ahead: int | None = None, storage: Storage | None = None) -> float:
     """Mean step with so many workers on so many cores, seconds."""
     wait = max(loading.batch_s - loading.batch_cpu_s, 0.0)
     every = 1 / float(samples_per_s(n_workers, loading.batch_cpu_s, wait)) if loading.batch_s else 0.0
+    if storage is not None:
+        every = max(every, storage.batch_s(loading.n_ranks))
     depth = n_workers if ahead is None else ahead
     spread = loading.batch_std_s / n_workers
-    return max(float(loaded_step_s(loading.compute_s, every, loading.compute_std_s, spread, depth)), _cpu_s(loading) / n_cores)
-
-
-def _cpu_s(loading: Loading) -> float:
-    """Processor time of a step of all ranks."""
-    return loading.n_ranks * loading.batch_cpu_s + loading.other_cpu_s
+    return max(float(loaded_step_s(loading.compute_s, every, loading.compute_std_s, spread, depth)), loading.cpu_s / n_cores)
 
 
 def _some(most: int) -> list[int]:
@@ -279,19 +194,3 @@ def _some(most: int) -> list[int]:
         last = numbers[-1]
         numbers.append(last * 3 // 2 if last & (last - 1) == 0 else last * 4 // 3)
     return numbers
-
-
-def _spread_of(values: np.ndarray) -> float:
-    """Standard deviation from step to step."""
-    return float(values.std(ddof=1)) if len(values) > 1 else 0.0
-
-
-def _relative(values: np.ndarray) -> float:
-    """Half the 95 % interval of a mean, as a share of it, at most nine tenths."""
-    mean = float(values.mean())
-    return min(half_width(values) / mean, 0.9) if mean > 0 else 0.0
-
-
-def _error(values: np.ndarray) -> float:
-    """The same with what another run may differ."""
-    return float(np.hypot(_relative(values), NORMAL * BETWEEN_RUNS))

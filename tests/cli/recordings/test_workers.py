@@ -26,3 +26,12 @@ def test_a_table_a_figure_and_json(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_without_steps_it_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_record("workers", trace_without_steps(tmp_path)) == 3
     assert "no steps found" in capsys.readouterr().err
+
+
+def test_storage_needs_both_its_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = trace_with_steps(tmp_path)
+    assert run_record("workers", given, "--storage", "1e8") == 2
+    assert "expected both or none" in capsys.readouterr().err
+    assert run_record("workers", given, "--storage", "1e8", "--batch-bytes", "2e7", "--json") == 0
+    plan = json.loads(capsys.readouterr().out)["result"]["plan"]
+    assert min(row[plan["columns"].index("step_s")] for row in plan["rows"]) >= 0.2

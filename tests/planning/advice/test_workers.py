@@ -8,7 +8,7 @@ import pytest
 from made_recordings import MS, Made
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.planning.advice.workers import plan_workers, stepped
+from mlperf.planning.advice.workers import Storage, plan_workers, stepped
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.steps import find_steps
 
@@ -108,6 +108,13 @@ def test_without_stacks_workers_that_kept_up_may_be_faster(made: Maker) -> None:
 def test_depth_matters_only_where_times_vary(made: Maker) -> None:
     loading = plan_workers(loaded(made, 1)).loading
     assert stepped(loading, 3, 8, 1) == pytest.approx(stepped(loading, 3, 8, 9))
+
+
+def test_storage_gives_no_more_to_more_workers(made: Maker) -> None:
+    """Two ranks read 4 MB each for a step, from 100 MB a second."""
+    found = plan_workers(loaded(made, 1, ranks=2), n_workers=(1, 8), storage=Storage(4e6, 1e8))
+    assert found.plan["step_s"].tolist() == pytest.approx([0.12, 0.08], rel=0.03)
+    assert found.plan["bound"].tolist() == ["workers", "storage"]
 
 
 def test_wrong_numbers_and_no_mark_of_input(made: Maker) -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from mlperf.planning.advice.workers import Loading, WorkerPlan
+from mlperf.planning.advice.loading import Loading
+from mlperf.planning.advice.workers import WorkerPlan
 from mlperf.report.text.views import result_answer, result_figure, result_text
 
 LOADING = Loading(1, 1, 2, 0.04, 0.0, 0.12, 0.0, 0.12, 0.03, 0.01, 0.05, 0.05)
