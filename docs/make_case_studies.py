@@ -14,6 +14,7 @@ import pandas as pd
 from make_planted_faults import KEPT as FAULTS
 from make_planted_faults import PROTOCOL as FAULT_PROTOCOL
 from make_planted_faults import missed_of, table
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mlperf.report.figures.figures import GREY, PALETTE, new_figure, save_figure, style
@@ -146,7 +147,8 @@ def figure(protocol: CaseProtocol, found: CaseJudgement) -> Figure:
             column = "n_cores" if vary == CORES else "n_workers"
             for number, name in enumerate(names):
                 _draw(axes, found.settings[found.settings["series"] == name], column, name, PALETTE[number])
-            at = found.settings[found.settings["series"].isin(names)]
+            axes.errorbar([], [], yerr=[], color=GREY, marker="D", linestyle="", capsize=3, label="predicted, 95 % interval")
+            at = found.settings[found.settings["series"].isin(names)].drop_duplicates(column).sort_values(column)
             axes.plot(at[column], at["synthetic_samples_per_s"], color=GREY, linestyle="--", label="synthetic input")
             axes.set(xlabel=vary if vary == CORES else "loader workers", ylabel="samples a second", title=f"over {vary}")
             axes.set_xticks(sorted(at[column].unique()))
@@ -155,14 +157,12 @@ def figure(protocol: CaseProtocol, found: CaseJudgement) -> Figure:
     return drawn
 
 
-def _draw(axes: object, rows: pd.DataFrame, column: str, name: str, color: str) -> None:
+def _draw(axes: Axes, rows: pd.DataFrame, column: str, name: str, color: str) -> None:
     """One kind of input: measured as a line, predicted with its interval beside."""
-    axes.plot(rows[column], rows["samples_per_s"], color=color, marker="o", label=f"{name}, measured")
+    axes.plot(rows[column], rows["samples_per_s"], color=color, marker="o", label=name)
     value = rows["predicted_samples_per_s"]
     ends = [value - rows["predicted_lower"], rows["predicted_upper"] - value]
-    axes.errorbar(
-        rows[column] + 0.04, value, yerr=ends, color=color, marker="D", linestyle="", capsize=3, alpha=0.6, label="predicted"
-    )
+    axes.errorbar(rows[column] + 0.04, value, yerr=ends, color=color, marker="D", linestyle="", capsize=3, alpha=0.6)
 
 
 def main() -> None:
