@@ -52,7 +52,7 @@ def judged(cause: str, subject: str, gain: Gain, limits: Thresholds, n_steps: in
 
 def input_rule(facts: InputFacts | None, limits: Thresholds) -> Finding | None:
     """Steps wait for their input."""
-    if facts is None or facts.keeps_up:
+    if facts is None:
         return None
     share = float(facts.load_s.mean() / facts.step_s.mean())
     if share < limits.waiting_for_input:
@@ -63,12 +63,19 @@ def input_rule(facts: InputFacts | None, limits: Thresholds) -> Finding | None:
     told = {
         "input_share": share,
         "busy_share": facts.busy_share,
+        "keeps_up": int(facts.keeps_up),
         "n_workers": facts.n_makers,
         "worker_cores": facts.makers_cores,
         "n_cores": facts.n_cores,
         "workers_needed": workers_that_keep_up(facts, limits),
     }
-    return judged(INPUT, ", ".join(facts.phases), gain_of(facts.step_s, saved, naive_s=facts.load_s), limits, len(saved), **told)
+    subject = ", ".join(facts.phases)
+    if facts.keeps_up:
+        why = (
+            f"its workers keep up, at work for {facts.makers_at_work:.0%} of their time: what is left is taking over what is ready"
+        )
+        return Finding(INPUT, INCONCLUSIVE, subject, None, told, why=why)
+    return judged(INPUT, subject, gain_of(facts.step_s, saved, naive_s=facts.load_s), limits, len(saved), **told)
 
 
 def workers_that_keep_up(facts: InputFacts, limits: Thresholds) -> int:

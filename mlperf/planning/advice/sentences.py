@@ -46,7 +46,8 @@ def _rate(finding: Finding, name: str) -> str:
 def _input_seen(finding: Finding) -> str:
     busy = float(finding.evidence.get("busy_share", math.nan))
     makers = int(finding.evidence.get("n_workers", 0))
-    how = "the training thread makes it itself" if busy > 0.5 else f"other threads beside it: {makers}"
+    is_own = busy > 0.5 and not finding.evidence.get("keeps_up", 0)
+    how = "the training thread makes it itself" if is_own else f"other threads beside it: {makers}"
     return f"a step spends {_share(finding, 'input_share')} of its time in {finding.subject}; {how}"
 
 

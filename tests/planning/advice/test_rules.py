@@ -39,10 +39,11 @@ def test_steps_that_differ_too_much_tell_nothing_for_sure() -> None:
 def test_workers_that_stand_in_queues_keep_up_whatever_handing_over_takes() -> None:
     """As PyTorch's do: the training thread maps what they made into its own memory."""
     busy = replace(WAITS, busy_share=0.8)
-    assert input_rule(busy, LIMITS) is not None
-    assert input_rule(replace(busy, makers_at_work=0.7), LIMITS) is None
-    assert input_rule(replace(busy, makers_at_work=0.8), LIMITS) is not None
-    assert input_rule(replace(busy, makers_at_work=float("nan")), LIMITS) is not None
+    for at_work, verdict in ((0.7, INCONCLUSIVE), (0.8, NAMED), (float("nan"), NAMED)):
+        found = input_rule(replace(busy, makers_at_work=at_work), LIMITS)
+        assert found is not None
+        assert found.verdict == verdict
+        assert ("at work for 70% of their time" in found.why) == (verdict == INCONCLUSIVE)
     assert not replace(busy, n_makers=0, makers_at_work=0.1).keeps_up
 
 
