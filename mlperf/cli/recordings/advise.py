@@ -31,6 +31,7 @@ def advise(recording: Path, marker: str | None, level: int | None, links_file: P
     """Say what holds the steps of a recorded run back, and what a change would bring."""
     from mlperf.cli.recordings.given import read_given
     from mlperf.planning.advice.advise import advise as give_advice
+    from mlperf.planning.advice.findings import INPUT
     from mlperf.traces.links.topology import read_links
     from mlperf.traces.whole_run.steps import find_steps
 
@@ -38,4 +39,7 @@ def advise(recording: Path, marker: str | None, level: int | None, links_file: P
     own = recording / "nvidia-smi" / "topology.txt"
     file = links_file or (own if own.is_file() else None)
     links = None if file is None else read_links(file)
-    show(give_advice(given, find_steps(given, marker=marker, level=level), links=links))
+    found = give_advice(given, find_steps(given, marker=marker, level=level), links=links)
+    show(found)
+    if (found.hints["cause"] == INPUT).any():
+        show.note(f"mlperf record workers {recording} says what other numbers of workers or cores would bring")
