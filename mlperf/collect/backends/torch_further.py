@@ -113,6 +113,23 @@ def _attention(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
     return _applied(torch, attended, **weights, **({"in_bias": (3 * maps,), "out_bias": (maps,)} if layer.bias else {}))
 
 
+def _recurrent(torch: Any, cnn: CnnSpec, layer: Layer) -> Any:
+    """The library's own layer, between maps and tokens."""
+    kinds = {"rnn": torch.nn.RNN, "gru": torch.nn.GRU, "lstm": torch.nn.LSTM}
+    inputs = cnn.input_shapes(layer.name)[0].n_maps
+
+    class Recurrent(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            options = {"bias": layer.bias, "bidirectional": layer.bidirectional, "batch_first": True}
+            self.cell = kinds[layer.cell](inputs, layer.n_maps, **options)
+
+        def forward(self, x: Any) -> Any:
+            return self.cell(x.flatten(2).transpose(1, 2))[0].transpose(1, 2).unsqueeze(3)
+
+    return Recurrent()
+
+
 _MODULES: Mapping[str, Callable[[Any, CnnSpec, Layer], Any]] = {
     "transposed_conv": _transposed_conv,
     "resize": _resize,
@@ -125,6 +142,7 @@ _MODULES: Mapping[str, Callable[[Any, CnnSpec, Layer], Any]] = {
     "position_embedding": _position_embedding,
     "embedding": _embedding,
     "attention": _attention,
+    "recurrent": _recurrent,
 }
 FURTHER_KINDS = (*_MODULES, "tokens")
 """Kinds that these modules compute, and the one that is a mere reshape."""

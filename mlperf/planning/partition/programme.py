@@ -10,7 +10,7 @@ import numpy as np
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.shown import Shown
 from mlperf.systems.model_parallel.constants import Constants
-from mlperf.systems.model_parallel.costs import best_threads, copies_sync_s
+from mlperf.systems.model_parallel.costs import best_threads, copies_sync_s, state_cost_s
 from mlperf.systems.model_parallel.layers import LayerTable, segment_params, share
 from mlperf.systems.model_parallel.volumes import remote_values
 
@@ -86,7 +86,8 @@ def layer_states(
     stripes, copies = stripes[order], copies[order]
     choice = best_threads(table, layer, most, constants)
     sync = copies_sync_s(table, layer, stripes, copies, constants) / minibatch_size
-    cost = choice.cost_s[stripes - 1] / copies[:, None] + sync[:, None]
+    states_s = state_cost_s(table, layer, stripes, constants)
+    cost = (choice.cost_s[stripes - 1] + states_s[:, None]) / copies[:, None] + sync[:, None]
     held = constants.value_bytes * (
         segment_params(table, layer, stripes) + table.n_neurons[layer] * share(table.rows[layer], stripes)
     )

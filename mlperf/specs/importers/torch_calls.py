@@ -115,14 +115,14 @@ def _transpose(imported: Imported, node: Any) -> bool:
 
 
 def _getitem(imported: Imported, node: Any) -> bool:
-    """The first token, or the first of the two results of attention."""
+    """The first or the last token, or the first of the two results of attention and recurrent layers."""
     source, place = _source(node), node.args[1]
     if not node.users:
         return True
-    if place == (_ALL, 0) and imported.layout(source) == "btc":
+    if place in ((_ALL, 0), (_ALL, -1)) and imported.layout(source) == "btc":
         imported.add(node.name, "select_token", [source])
         return True
-    return place == 0 and imported.layers[-1].kind == "attention" and _same(imported, node)
+    return place == 0 and imported.layers[-1].kind in ("attention", "recurrent") and _same(imported, node)
 
 
 def _layer_norm(imported: Imported, node: Any) -> bool:

@@ -143,6 +143,22 @@ def _attention(imported: Imported, tensor: str, source: str, module: Any) -> Non
     imported.add(tensor, "attention", [source], n_heads=module.num_heads, bias=module.in_proj_bias is not None)
 
 
+def _recurrent(imported: Imported, tensor: str, source: str, module: Any) -> None:
+    if not module.batch_first or getattr(module, "proj_size", 0) or imported.layout(source) != "btc":
+        kind = type(module).__name__
+        raise unknown_operation(imported.name, tensor, f"{kind} other than of [batch, tokens, maps] with batch_first")
+    imported.check_width(tensor, "maps", module.input_size, imported.shape(source).n_maps)
+    numbers = {"n_maps": module.hidden_size, "cell": module.mode.partition("_")[0].lower(), "bias": module.bias}
+    for number in range(module.num_layers):
+        last = number == module.num_layers - 1
+        name = tensor if last else f"{tensor}_{number}"
+        imported.add(name, "recurrent", [source], bidirectional=module.bidirectional, **numbers)
+        source = name
+        if module.dropout and not last:
+            source = f"{name}_dropout"
+            imported.add(source, "dropout", [name])
+
+
 def _upsample(imported: Imported, tensor: str, source: str, module: Any) -> None:
     if not resize(imported, tensor, source, module.size, module.scale_factor, module.mode):
         raise unknown_operation(imported.name, tensor, f"Upsample with mode {module.mode!r}")
@@ -196,6 +212,7 @@ MODULES: Mapping[str, Rule] = {
     "LayerNorm": _layer_norm,
     "Embedding": _embedding,
     "MultiheadAttention": _attention,
+    **dict.fromkeys(("RNN", "GRU", "LSTM"), _recurrent),
     **dict.fromkeys(("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"), _upsample),
     "MaxPool2d": partial(_pool, mode="max"),
     "AvgPool2d": partial(_pool, mode="average"),

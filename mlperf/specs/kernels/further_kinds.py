@@ -1,11 +1,11 @@
-"""Kernels of the kinds of layers that the measuring engine does not run: attention, norms of a sample, tokens, resizing."""
+"""Kernels of the kinds of layers that the measuring engine does not run: attention, recurrence, norms of a sample, tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
 from mlperf.specs.kernels.work import Work, memory_work
-from mlperf.specs.network.layer import Layer
+from mlperf.specs.network.layer import CELLS, Layer
 from mlperf.specs.network.shape import Shape
 
 Sources = tuple[Shape, ...]
@@ -135,6 +135,38 @@ def _head_product(kernel: str, layer: Layer, sources: Sources, sizes: tuple[int,
     return Work(kernel, layer.name, m=m, n=n, k=k, trans=trans, stretched="groups", groups=layer.n_heads, **place)
 
 
+def _recurrent(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
+    """One product of all tokens with the weights of the input; then step by step one of the state, and the gates."""
+    inputs, gates = sources[0].n_maps, CELLS[layer.cell] * layer.n_maps
+    yield _token_product("recurrent_in", layer, sources, inputs, layer.n_directions * gates)
+    yield from _steps("recurrent_step", layer, target, (gates, layer.n_maps), "NN")
+    yield _pass("recurrent_gates", layer, target.map_size * layer.n_directions * gates, target)
+
+
+def _recurrent_back(layer: Layer, sources: Sources, target: Shape, wanted: bool) -> Iterator[Work]:
+    """Gates and state from the last step to the first; gradients of the weights over all steps at once."""
+    inputs, gates, tokens = sources[0].n_maps, CELLS[layer.cell] * layer.n_maps, target.map_size
+    every = layer.n_directions * gates
+    yield _pass("recurrent_gates_gradient", layer, tokens * every, target)
+    yield from _steps("dedx-recurrent_step", layer, target, (layer.n_maps, gates), "NT")
+    place = {"maps_in": layer.n_maps, "maps_out": gates, "map_size": tokens}
+    sizes = {"m": layer.n_maps, "n": gates, "k": tokens, "groups": layer.n_directions}
+    yield Work("dedw-recurrent_step", layer.name, trans="TN", stretched="k", **sizes, **place)
+    yield _weight_product("dedw-recurrent_in", layer, tokens, inputs, every)
+    if layer.bias:
+        yield Work("dedb", layer.name, m=1, n=every, k=tokens, trans="NN", stretched="k", maps_in=inputs, maps_out=every)
+    if wanted:
+        yield _token_product("dedx-recurrent_in", layer, sources, every, inputs, "NT")
+
+
+def _steps(kernel: str, layer: Layer, target: Shape, sizes: tuple[int, int], trans: str) -> Iterator[Work]:
+    """A product of the samples' states for each step, both directions at once: none can begin before the one before it."""
+    n, k = sizes
+    for _ in range(target.map_size):
+        place = {"maps_in": k, "maps_out": n, "map_size": 1}
+        yield Work(kernel, layer.name, m=1, n=n, k=k, trans=trans, stretched="m", groups=layer.n_directions, **place)
+
+
 def _nothing(_layer: Layer, _sources: Sources, _target: Shape) -> Iterator[Work]:
     yield from ()
 
@@ -156,6 +188,7 @@ FORWARD: Mapping[str, Callable[[Layer, Sources, Shape], Iterator[Work]]] = {
     "position_embedding": _once,
     "embedding": _once,
     "attention": _attention,
+    "recurrent": _recurrent,
 }
 
 BACKWARD: Mapping[str, Callable[[Layer, Sources, Shape, bool], Iterator[Work]]] = {
@@ -171,4 +204,5 @@ BACKWARD: Mapping[str, Callable[[Layer, Sources, Shape, bool], Iterator[Work]]] 
     "position_embedding": _once_back,
     "embedding": _once_back,
     "attention": _attention_back,
+    "recurrent": _recurrent_back,
 }

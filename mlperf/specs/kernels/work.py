@@ -29,6 +29,12 @@ GEMM_KERNELS = (
     "dedx-attention_softmax",
     "dedx-attention_values",
     "dedx-attention_out",
+    "recurrent_in",
+    "recurrent_step",
+    "dedw-recurrent_in",
+    "dedw-recurrent_step",
+    "dedx-recurrent_in",
+    "dedx-recurrent_step",
 )
 """Matrix products (corrected Table 2 of Oyama et al.), and those beyond the paper."""
 
@@ -65,6 +71,7 @@ _FURTHER = (
     "resize_nearest",
     "resize_bilinear",
     "attention_softmax",
+    "recurrent_gates",
 )
 FURTHER_KERNELS = (*_FURTHER, *(f"{name}_gradient" for name in _FURTHER), "attention_bias")
 """Kernels bound by memory that the measuring engine does not run: those of kinds of layers that only libraries run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from mlperf.specs.network.layer import Layer
+from mlperf.specs.network.layer import CELLS, Layer
 from mlperf.specs.network.shape import Shape
 
 
@@ -26,11 +26,13 @@ def layer_n_params(layer: Layer, source: Shape) -> int:
 def layer_n_macs(layer: Layer, source: Shape, target: Shape) -> int:
     """Multiply-accumulates of the forward pass for one sample: those of matrix products.
 
-    Only convolutions, fully connected layers and attention have any, its products of activations with activations included;
-    norms, activations, sums and resizing count nothing. What torchvision's model pages call GFLOPS is this number.
+    Only convolutions, fully connected and recurrent layers and attention have any, its products of activations with activations
+    included; norms, activations, sums and resizing count nothing. What torchvision's model pages call GFLOPS is this number.
     """
     if layer.kind == "attention":
         return projection_macs(source) + 2 * activation_macs(source)
+    if layer.kind == "recurrent":
+        return input_macs(layer, source) + state_macs(layer, source)
     if layer.kind == "transposed_conv":
         return source.size * layer.window * (layer.n_maps // layer.groups)
     return target.size * fan(layer, source)
@@ -39,13 +41,25 @@ def layer_n_macs(layer: Layer, source: Shape, target: Shape) -> int:
 def layer_n_macs_backward(layer: Layer, source: Shape, target: Shape, *, reaches_input: bool) -> int:
     """Multiply-accumulates of the backward pass for one sample: those of weight gradients, and of input gradients where needed.
 
-    Inside attention every product has both, but the projection of the input, which like other layers has the latter only if
-    ``reaches_input``.
+    Inside attention and a recurrent layer every product has both, but that with the input, which like other layers has the latter
+    only if ``reaches_input``.
     """
     forward = layer_n_macs(layer, source, target)
     if layer.kind == "attention":
         return 2 * forward - (0 if reaches_input else 3 * projection_macs(source) // 4)
+    if layer.kind == "recurrent":
+        return 2 * forward - (0 if reaches_input else input_macs(layer, source))
     return forward * (1 + reaches_input)
+
+
+def input_macs(layer: Layer, source: Shape) -> int:
+    """Products of a recurrent layer's input with its weights: T g F H in each direction, g of `CELLS`."""
+    return source.map_size * layer.n_directions * CELLS[layer.cell] * source.n_maps * layer.n_maps
+
+
+def state_macs(layer: Layer, source: Shape) -> int:
+    """Products of its state, step by step: T g H^2 in each direction."""
+    return source.map_size * layer.n_directions * CELLS[layer.cell] * layer.n_maps**2
 
 
 def projection_macs(source: Shape) -> int:
@@ -82,4 +96,7 @@ _PARAMS: Mapping[str, Callable[[Layer, Shape], int]] = {
     "position_embedding": lambda _layer, source: source.size,
     "embedding": lambda layer, _source: layer.n_embeddings * layer.n_maps,
     "attention": lambda layer, source: 4 * source.n_maps * (source.n_maps + layer.bias),
+    "recurrent": lambda layer, source: (
+        layer.n_directions * CELLS[layer.cell] * layer.n_maps * (source.n_maps + layer.n_maps + 2 * layer.bias)
+    ),
 }

@@ -30,6 +30,9 @@ FUNCTIONS = (
 MODES = ("max", "average")
 RESIZE_MODES = ("nearest", "bilinear")
 
+CELLS: Mapping[str, int] = {"rnn": 1, "gru": 3, "lstm": 4}
+"""Recurrent cells, and products of each with its input and with its state."""
+
 _WINDOW = ("filter_size", "stride", "padding", "dilation")
 KIND_FIELDS: Mapping[str, tuple[str, ...]] = {
     "conv": ("n_maps", *_WINDOW, "groups", "bias"),
@@ -54,6 +57,7 @@ KIND_FIELDS: Mapping[str, tuple[str, ...]] = {
     "position_embedding": (),
     "embedding": ("n_embeddings", "n_maps"),
     "attention": ("n_heads", "bias"),
+    "recurrent": ("n_maps", "cell", "bidirectional", "bias"),
 }
 """The fields that each kind of layer reads, beyond ``name``, ``kind`` and ``inputs``."""
 
@@ -62,7 +66,10 @@ EXPLICIT_KINDS = LAYER_KINDS[: LAYER_KINDS.index("transposed_conv")]
 """Kinds whose kernels the measuring engine runs one by one; the others run as layers of a library."""
 NORMS = ("batch_norm", "layer_norm", "group_norm")
 """Kinds that normalise; their ``bias`` stands for scale and shift."""
-WEIGHTED = ("conv", "transposed_conv", "fc", *NORMS, "layer_scale", "class_token", "position_embedding", "embedding", "attention")
+WEIGHTED = (
+    *("conv", "transposed_conv", "fc", *NORMS),
+    *("layer_scale", "class_token", "position_embedding", "embedding", "attention", "recurrent"),
+)
 """Kinds with parameters to learn."""
 
 
@@ -71,9 +78,10 @@ class Layer:
     """One layer of a network.
 
     A sequence of tokens is a map of one column: ``n_maps`` numbers for each token, as many rows as tokens. ``tokens`` lays out a
-    map in that way, ``class_token`` puts a learnt token before the others, ``select_token`` keeps the first one alone,
+    map in that way, ``class_token`` puts a learnt token before the others, ``select_token`` keeps one alone,
     ``position_embedding`` adds a learnt number to every element; a ``conv`` of 1 x 1 is a linear layer applied to each token.
-    ``embedding`` reads one map of indices. ``attention`` is multi-head self-attention with its projections. ``layer_norm``
+    ``embedding`` reads one map of indices. ``attention`` is multi-head self-attention with its projections; ``recurrent`` goes
+    through the tokens one after another and writes its state at each. ``layer_norm``
     normalises over the maps at each place, ``group_norm`` over groups of maps. ``multiply`` broadcasts inputs of one map or of
     1 x 1 elements, ``layer_scale`` multiplies every map by a learnt number. Stochastic depth is no layer.
 
@@ -89,7 +97,8 @@ class Layer:
     inputs : tuple of str
         The producing layers; ``()`` means the layer before, ``"input"`` the network's input.
     n_maps : int
-        Maps (channels, neurons) that a ``conv``, ``transposed_conv`` or ``fc`` writes, or the width of an ``embedding``.
+        Maps (channels, neurons) that a ``conv``, ``transposed_conv`` or ``fc`` writes, or the width of an ``embedding``; of a
+        ``recurrent`` layer the units of one direction.
     filter_size : (int, int)
         Window of a ``conv``, ``transposed_conv`` or ``pool``.
     stride : (int, int)
@@ -101,7 +110,8 @@ class Layer:
     groups : int
         Independent groups of maps of a convolution or a ``group_norm``.
     bias : bool
-        Whether a convolution, ``fc`` or ``attention`` adds learnt biases, or a norm has a learnt scale and shift.
+        Whether a convolution, ``fc`` or ``attention`` adds learnt biases, a ``recurrent`` layer one to each of its two products, or
+        a norm has a learnt scale and shift.
     mode : str
         ``max`` or ``average``, for ``pool``; ``nearest`` or ``bilinear``, for ``resize``.
     output_size : (int, int)
@@ -118,6 +128,10 @@ class Layer:
         Heads of an ``attention``.
     n_embeddings : int
         Rows of the table of an ``embedding``: the vocabulary.
+    cell : str
+        One of `CELLS`, for ``recurrent``.
+    bidirectional : bool
+        Whether a ``recurrent`` layer goes through the tokens from either end; it then writes twice as many maps.
 
     Raises
     ------
@@ -143,6 +157,8 @@ class Layer:
     scale: Size = (0, 0)
     n_heads: int = 0
     n_embeddings: int = 0
+    cell: str = "lstm"
+    bidirectional: bool = False
 
     def __post_init__(self) -> None:
         _check_name(self)
@@ -158,6 +174,11 @@ class Layer:
     def is_adaptive(self) -> bool:
         """Whether a pool's output size is fixed and its window follows from the input."""
         return self.output_size != (0, 0)
+
+    @property
+    def n_directions(self) -> int:
+        """How often a ``recurrent`` layer goes through the tokens."""
+        return 1 + self.bidirectional
 
     @property
     def window(self) -> int:
@@ -183,7 +204,7 @@ def _check_name(layer: Layer) -> None:
 def _check_types(layer: Layer) -> None:
     if not isinstance(layer.inputs, (tuple, list)) or not all(isinstance(source, str) for source in layer.inputs):
         raise layer_error(layer.name, "inputs", layer.inputs, "a list of layer names", 'As in inputs = ["conv1"].')
-    for field in ("bias", "ceil_mode"):
+    for field in ("bias", "ceil_mode", "bidirectional"):
         if not isinstance(getattr(layer, field), bool):
             raise layer_error(layer.name, field, getattr(layer, field), "true or false", "Without quotes.")
 
@@ -319,6 +340,11 @@ def _check_attention(layer: Layer) -> None:
         raise layer_error(layer.name, "n_heads", layer.n_heads, "an integer >= 1", "The maps are divided among the heads.")
 
 
+def _check_recurrent(layer: Layer) -> None:
+    _check_n_maps(layer)
+    _check_choice(layer, "cell", tuple(CELLS))
+
+
 def _check_activation(layer: Layer) -> None:
     _check_choice(layer, "function", FUNCTIONS)
 
@@ -333,4 +359,5 @@ _CHECKS = {
     "group_norm": _check_groups,
     "embedding": _check_embedding,
     "attention": _check_attention,
+    "recurrent": _check_recurrent,
 }

@@ -175,6 +175,11 @@ def _attention(layer: Layer, inputs: Inputs) -> Shape:
     return inputs[0]
 
 
+def _recurrent(layer: Layer, inputs: Inputs) -> Shape:
+    _check_sequence(layer, inputs[0])
+    return Shape(layer.n_maps * layer.n_directions, inputs[0].height, 1)
+
+
 def _check_groups(layer: Layer, source: Shape) -> None:
     if source.n_maps % layer.groups:
         expected = f"a divisor of the {source.n_maps} maps it reads"
@@ -211,4 +216,5 @@ _RULES: Mapping[str, Callable[[Layer, Inputs], Shape]] = {
     "position_embedding": _same,
     "embedding": _embedding,
     "attention": _attention,
+    "recurrent": _recurrent,
 }

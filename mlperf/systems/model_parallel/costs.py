@@ -9,7 +9,7 @@ import numpy as np
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.shown import Shown
 from mlperf.systems.model_parallel.constants import BACKWARD, FORWARD, UPDATE, Constants
-from mlperf.systems.model_parallel.layers import FC, LayerTable, segment_params, share, working_set_bytes
+from mlperf.systems.model_parallel.layers import WHOLE, LayerTable, segment_params, share, state_exchanges, working_set_bytes
 
 SIDES = 3
 """A layer has remote traffic on 0, 1 or 2 sides: activations from below, error terms from above."""
@@ -24,7 +24,7 @@ class Passes(Shown):
     forward_s : array
         U_f = C_muladd W + C_act N (eq. 5).
     backward_s : array
-        U_b = C_muladd W' + C_err N (eq. 7), W' the connections to the layer above.
+        U_b = C_muladd W' + C_err N (eq. 7), W' the connections to the layer above, and of a recurrent layer to itself.
     update_s : array
         U_w = C_muladd W where there are parameters (eq. 8).
     """
@@ -51,12 +51,13 @@ def segment_passes(table: LayerTable, layer: int, n_stripes: IntArray, constants
     """
     part = share(table.rows[layer], n_stripes)
     held = working_set_bytes(table, layer, n_stripes, constants.value_bytes)
-    kind, neurons = table.kind[layer], table.n_neurons[layer] * part
+    kind, neurons = table.kind[layer], table.n_neurons[layer] * table.n_functions[layer] * part
     own = table.n_connections[layer] * part
+    state_s = constants.muladd_of(held, kind, BACKWARD) * table.n_state_connections[layer] * part
     update_s = constants.muladd_of(held, kind, UPDATE) * own if table.n_params[layer] > 0 else np.zeros_like(own)
     return Passes(
         constants.muladd_of(held, kind, FORWARD) * own + constants.act_of(kind) * neurons,
-        _products_above_s(table, layer, n_stripes, constants) + constants.err_of(kind) * neurons,
+        _products_above_s(table, layer, n_stripes, constants) + state_s + constants.err_of(kind) * neurons,
         update_s,
     )
 
@@ -68,11 +69,12 @@ def _products_above_s(table: LayerTable, layer: int, n_stripes: IntArray, consta
         return np.zeros_like(part)
     above = table.kind[layer + 1]
     if constants.has_pass(above, BACKWARD):
-        weights = table.n_params[layer + 1] * (part if above == FC else 1.0)
+        weights = table.n_params[layer + 1] * (part if above in WHOLE else 1.0)
         held = constants.value_bytes * (weights + table.n_neurons[layer + 1] * part)
     else:
         held = working_set_bytes(table, layer, n_stripes, constants.value_bytes)
-    return np.asarray(constants.muladd_of(held, above, BACKWARD) * table.n_connections[layer + 1] * part)
+    connections = table.n_connections[layer + 1] - table.n_state_connections[layer + 1]
+    return np.asarray(constants.muladd_of(held, above, BACKWARD) * connections * part)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,22 +94,33 @@ class ThreadChoice(Shown):
 
 
 def best_threads(table: LayerTable, layer: int, most_stripes: int, constants: Constants) -> ThreadChoice:
-    """c_l(P, k) for P = 1 .. ``most_stripes``: H enters nowhere else, as threads share the link (eq. 9 and section 4.1.2)."""
-    work_s = segment_passes(table, layer, np.arange(1, most_stripes + 1), constants).total_s
+    """c_l(P, k) for P = 1 .. ``most_stripes``: H enters nowhere else, as threads share the link (eq. 9 and section 4.1.2).
+
+    The messages of a recurrent layer's steps, forward and backward, cost a latency each; what they carry is `state_cost_s`.
+    """
+    stripes = np.arange(1, most_stripes + 1)
+    work_s = segment_passes(table, layer, stripes, constants).total_s
     threads = np.arange(1, constants.n_cores + 1)
     sides = np.arange(SIDES)
-    each = (constants.interference * work_s[:, None, None] + sides[None, :, None] * constants.latency_s) / threads
+    messages = sides[None, :] + 2.0 * state_exchanges(table, layer, stripes)[0][:, None]
+    each = (constants.interference * work_s[:, None, None] + messages[:, :, None] * constants.latency_s) / threads
     best = np.argmin(each, axis=2)
     return ThreadChoice(np.take_along_axis(each, best[..., None], axis=2)[..., 0], threads[best])
+
+
+def state_cost_s(table: LayerTable, layer: int, n_stripes: IntArray, constants: Constants) -> FloatArray:
+    """Seconds a sample of one copy that the states and error terms of a recurrent layer's steps take on the link."""
+    values = state_exchanges(table, layer, n_stripes)[1]
+    return np.asarray(2.0 * values * constants.value_bytes / constants.bandwidth_bytes_per_s)
 
 
 def copies_sync_s(table: LayerTable, layer: int, n_stripes: IntArray, n_copies: IntArray, constants: Constants) -> FloatArray:
     """M_w of one mini-batch: a ring over those that hold the same parameters; 0 where nobody else does.
 
-    Copies of a fully connected layer's segment; of a convolution, whose stripes hold all kernels, copies and stripes.
+    Copies of the segment of a layer of `WHOLE`; of a convolution, whose stripes hold all kernels, copies and stripes.
     """
     n_stripes, n_copies = np.broadcast_arrays(n_stripes, n_copies)
-    count = n_copies if table.kind[layer] == FC else n_copies * n_stripes
+    count = n_copies if table.kind[layer] in WHOLE else n_copies * n_stripes
     size = segment_params(table, layer, n_stripes) * constants.value_bytes
     ring = 2.0 * (count - 1) * constants.latency_s[0] + 2.0 * (count - 1) / count * size / constants.bandwidth_bytes_per_s
     return np.asarray(np.where(size > 0.0, ring, 0.0))

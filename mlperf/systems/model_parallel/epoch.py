@@ -12,7 +12,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.systems.model_parallel.constants import Constants
 from mlperf.systems.model_parallel.costs import best_threads, copies_sync_s, segment_passes
-from mlperf.systems.model_parallel.layers import LayerTable
+from mlperf.systems.model_parallel.layers import LayerTable, state_exchanges
 from mlperf.systems.model_parallel.volumes import remote_values
 
 
@@ -25,7 +25,8 @@ class SampleTimes(Shown):
     forward_s, backward_s, update_s : array
         Computing, threads and samples in flight considered.
     activations_s, errors_s : array
-        Messages that the layer receives: M_f and M_b over the samples in flight.
+        Messages that the layer receives: M_f and M_b over the samples in flight; of a recurrent layer those between its own stripes
+        at every step, too.
     copies_s : array
         Exchange of parameters among copies, a sample's share.
     n_threads : array of int
@@ -104,12 +105,14 @@ def sample_times(
     slower = constants.interference[chosen - 1] / at_once
     byte_s = constants.value_bytes * chosen / constants.bandwidth_bytes_per_s
     latency = constants.latency_s[chosen - 1]
+    inside = np.array([[float(each) for each in state_exchanges(table, at, stripes[at])] for at in range(table.n_layers)]).T
+    inside_s = inside[0] * latency + inside[1] * byte_s
     return SampleTimes(
         slower * np.array([each.forward_s[0] for each in passes]),
         slower * np.array([each.backward_s[0] for each in passes]),
         slower * np.array([each.update_s[0] for each in passes]),
-        np.where(activations > 0.0, latency + activations * byte_s, 0.0) / at_once,
-        np.where(errors > 0.0, latency + errors * byte_s, 0.0) / at_once,
+        (np.where(activations > 0.0, latency + activations * byte_s, 0.0) + inside_s) / at_once,
+        (np.where(errors > 0.0, latency + errors * byte_s, 0.0) + inside_s) / at_once,
         np.array(
             [
                 float(copies_sync_s(table, layer, np.array([stripes[layer]]), np.array([copies[layer]]), constants)[0])
@@ -118,8 +121,8 @@ def sample_times(
         )
         / minibatch_size,
         chosen,
-        activations,
-        errors,
+        activations + inside[1],
+        errors + inside[1],
     )
 
 

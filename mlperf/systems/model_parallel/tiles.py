@@ -8,7 +8,7 @@ import numpy as np
 
 from mlperf.core.arrays import IntArray
 from mlperf.core.errors import DataError
-from mlperf.systems.model_parallel.layers import FC, LayerTable, stripe_bounds
+from mlperf.systems.model_parallel.layers import WHOLE, LayerTable, stripe_bounds
 from mlperf.systems.model_parallel.volumes import needed_rows
 
 
@@ -49,7 +49,7 @@ def remote_values_tiles(
     common = math.gcd(r_s, r_d)
     likely = common / r_s
     fits = p_d * r_d <= p_s * r_s
-    if table.kind[max(source, target)] == FC:
+    if table.is_fc[max(source, target)]:
         own = least_own * likely if fits and (common == 1 or p_s == p_d) else 0.0
         return per * (held - own)
     needs, overlaps = _along_one_side(table, source, target, side_d)
@@ -71,8 +71,8 @@ def tile_side(table: LayerTable, layer: int, n_tiles: int) -> int:
     """
     place = f"network {table.name!r}, layer {table.layers[layer]!r}"
     rows = int(table.rows[layer])
-    side = n_tiles if table.kind[layer] == FC else math.isqrt(n_tiles)
-    if table.kind[layer] != FC and side * side != n_tiles:
+    side = n_tiles if table.kind[layer] in WHOLE else math.isqrt(n_tiles)
+    if table.kind[layer] not in WHOLE and side * side != n_tiles:
         raise DataError(f"got {n_tiles} square tiles, expected a square number", place=place, hint="As in 1, 4, 9, 16.")
     if not 1 <= side <= rows:
         raise DataError(f"got {side} tiles a side, expected 1 to its {rows} rows", place=place)
@@ -82,7 +82,7 @@ def tile_side(table: LayerTable, layer: int, n_tiles: int) -> int:
 def _segments(table: LayerTable, layer: int, n_tiles: int) -> tuple[float, float, float]:
     """Values of one place, places of the layer, and places of its smallest segment."""
     rows, side = int(table.rows[layer]), tile_side(table, layer, n_tiles)
-    if table.kind[layer] == FC:
+    if table.kind[layer] in WHOLE:
         return float(table.per[layer]), float(rows), float(rows // side)
     return float(table.per[layer]) / rows, float(rows) ** 2, float(rows // side) ** 2
 

@@ -32,6 +32,19 @@ def test_attention_is_torchs() -> None:
     torch.testing.assert_close(module(x).squeeze(3).transpose(1, 2), expected)
 
 
+@pytest.mark.parametrize("cell", ["RNN", "GRU", "LSTM"])
+def test_a_recurrence_is_torchs_and_has_its_parameters(cell: str) -> None:
+    layer = Layer("r", "recurrent", n_maps=6, cell=cell.lower(), bidirectional=True)
+    module, x = module_and_input(layer, 5, 7, 1)
+    theirs = getattr(torch.nn, cell)(5, 6, bidirectional=True, batch_first=True)
+    theirs.load_state_dict({name.removeprefix("cell."): values for name, values in module.state_dict().items()})
+    expected, *_ = theirs(x.squeeze(3).transpose(1, 2))
+    torch.testing.assert_close(module(x).squeeze(3).transpose(1, 2), expected)
+    cnn = CnnSpec("one", 5, (7, 1), (layer,))
+    assert cnn.n_params == sum(values.numel() for values in module.parameters())
+    assert tuple(module(x).shape[1:]) == (12, 7, 1)
+
+
 def test_layer_norm_is_over_maps() -> None:
     module, x = module_and_input(Layer("n", "layer_norm"), 6, 4, 5)
     theirs = torch.nn.LayerNorm(6)

@@ -48,3 +48,28 @@ def test_adaptive_pools_have_their_largest_window() -> None:
 def test_what_cannot_be_cut_is_refused_by_name(name: str, named: str) -> None:
     with pytest.raises(DataError, match=named):
         layer_table(load_cnn(name))
+
+
+@pytest.mark.parametrize(("select", "handed_on"), [(True, 1), (False, 7)])
+def test_a_recurrence_by_hand(select: bool, handed_on: int) -> None:
+    """Seven steps, six units in each direction, four gates: connections of input and state, and what goes up."""
+    chosen = (Layer("drop", "dropout"), Layer("last", "select_token")) if select else ()
+    layers = (Layer("read", "recurrent", n_maps=6, bidirectional=True), *chosen, Layer("out", "fc", n_maps=3))
+    cnn = CnnSpec("sequence", 5, (7, 1), layers)
+    table = layer_table(cnn)
+    assert table.kind == ("recurrent", "fc")
+    assert table.is_fc.tolist() == [True, True]
+    assert table.rows.tolist() == [12, 3]
+    assert table.per.tolist() == [handed_on, 1]
+    assert table.n_steps.tolist() == [7, 0]
+    assert table.n_connections.tolist() == [7 * 2 * 4 * 6 * 11, 3 * 12 * handed_on]
+    assert table.n_state_connections.tolist() == [7 * 2 * 4 * 36, 0]
+    # Five functions of each unit at each step, however many steps are handed on.
+    assert (table.n_neurons * table.n_functions).tolist() == [5 * 12 * 7, 3]
+    assert table.all_params == cnn.n_params
+
+
+def test_a_token_is_selected_behind_a_recurrence_only() -> None:
+    layers = (Layer("conv", "conv", n_maps=2, filter_size=(1, 1)), Layer("one", "select_token"), Layer("out", "fc", n_maps=3))
+    with pytest.raises(DataError, match="without a recurrent layer"):
+        layer_table(CnnSpec("wrong", 5, (7, 1), layers))

@@ -12,7 +12,9 @@ import pytest
 from partition_networks import CLUSTER, IMAGENET, MNIST, random_machine, random_network
 
 from mlperf.core.errors import DataError
+from mlperf.features.network.partition import layer_table
 from mlperf.planning.partition.optimize import Limits, PartitionJob, optimise
+from mlperf.specs.network.cnn import CnnSpec, Layer
 from mlperf.systems.model_parallel.constants import Constants
 from mlperf.systems.model_parallel.epoch import sample_times
 from mlperf.systems.model_parallel.layers import LayerTable
@@ -100,6 +102,25 @@ def test_no_configuration_is_better(seed: int) -> None:
     assert found.gap == 0.0
     again = sample_times(table, machine, found.best.stripes, found.best.copies, job.minibatch_size)
     assert again.sample_s == pytest.approx(found.best.sample_s, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_plan_of_a_recurrence_is_better(seed: int) -> None:
+    """Every stripe and copy of two recurrent layers and the one above, by the sum over layers of `sample_times`."""
+    rng = np.random.default_rng(3000 + seed)
+    first, second = (int(each) for each in rng.integers(3, 30, 2))
+    layers = (
+        Layer("first", "recurrent", n_maps=first, cell=str(rng.choice(["rnn", "gru", "lstm"]))),
+        Layer("second", "recurrent", n_maps=second),
+        Layer("last", "select_token"),
+        Layer("out", "fc", n_maps=4),
+    )
+    table, machine = layer_table(CnnSpec("sequence", 5, (int(rng.integers(2, 12)), 1), layers)), random_machine(rng)
+    most = 4
+    found = optimise(table, machine, PartitionJob(1000, 10.0, synchronous=True), Limits(most, replicas=1))
+    states = [[(p, r) for p in range(1, min(most, int(rows)) + 1) for r in range(1, most // p + 1)] for rows in table.rows.tolist()]
+    least = min(sample_times(table, machine, *zip(*plan, strict=True), 10.0).sample_s for plan in itertools.product(*states))
+    assert found.best.sample_s == pytest.approx(least, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(30))

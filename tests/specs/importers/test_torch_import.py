@@ -231,6 +231,26 @@ def test_kinds_beyond_networks_of_images(torch):
     assert [layer.kind for layer in read.layers] == ["embedding", "position_embedding", "attention", "pool", "fc"]
 
 
+@pytest.mark.parametrize("cell", ["RNN", "GRU", "LSTM"])
+def test_recurrent_layers_are_read_with_all_their_parameters(torch, cell):
+    class Reader(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words = torch.nn.Embedding(50, 8)
+            self.read = getattr(torch.nn, cell)(8, 6, num_layers=2, batch_first=True, dropout=0.1, bidirectional=True)
+            self.out = torch.nn.Linear(12, 3)
+
+        def forward(self, x):
+            return self.out(self.read(self.words(x))[0][:, -1])
+
+    own = Reader()
+    found = from_torch(own, (1, 7, 1))
+    assert found.n_params == sum(values.numel() for values in own.parameters())
+    assert [layer.kind for layer in found.layers] == ["embedding", "recurrent", "dropout", "recurrent", "select_token", "fc"]
+    assert {layer.cell for layer in found.layers if layer.kind == "recurrent"} == {cell.lower()}
+    assert found.output_shape == Shape(3, 1, 1)
+
+
 def test_a_mean_over_the_map_is_global_pooling(torch):
     class Mean(torch.nn.Module):
         def __init__(self):
@@ -271,6 +291,11 @@ def test_what_has_no_layer_is_named(torch):
             "MultiheadAttention of 2 inputs",
         ),
         (lambda m, x: m[0](x).flatten(2).transpose(1, 2)[:, 1], [nn.Conv2d(3, 4, 3)], "got the operation getitem"),
+        (
+            lambda m, x: m[0](x.flatten(2).transpose(1, 2))[0],
+            [nn.LSTM(3, 4)],
+            "LSTM other than of",
+        ),
         (lambda m, x: m[0](x) * 2, [nn.Conv2d(3, 4, 3)], "node 'mul': got the operation mul"),
         (lambda m, x: m[0](x) + 1, [nn.Conv2d(3, 4, 3)], "node 'add': got the operation add"),
         (lambda m, x: torch.cat([m[0](x), m[0](x)], dim=2), [nn.Conv2d(3, 4, 3)], "node 'cat': got the operation cat"),

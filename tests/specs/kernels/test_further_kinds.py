@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mlperf.core.errors import DataError
 from mlperf.specs.kernels.kernels import FURTHER_KERNELS, GEMM_KERNELS, kernel_calls
 from mlperf.specs.kernels.layer_calls import library_calls
 from mlperf.specs.kernels.memory import training_memory
 from mlperf.specs.network.cnn import CnnSpec, Layer
+from mlperf.specs.network.shape import Shape
 from mlperf.specs.zoo.zoo import load_cnn
 
 WORDS = CnnSpec(
@@ -117,6 +119,7 @@ def test_every_further_kernel_is_run_by_some_layer():
         Layer("tokens", "tokens"),
         Layer("class", "class_token"),
         Layer("place", "position_embedding"),
+        Layer("read", "recurrent", n_maps=2),
         Layer("select", "select_token"),
     )
     run = {call.kernel for cnn in (WORDS, CnnSpec("all", 3, 6, layers)) for call in kernel_calls(cnn, 1)}
@@ -129,3 +132,106 @@ def test_memory_of_attention_by_hand():
     found = training_memory(WORDS, 2)
     outputs = [5, 5 * 12, 5 * 12, 2]
     assert found.activations_bytes == 4 * 2 * (sum(outputs) + 4 * 60 + 3 * 25)
+
+
+def sequence(cell="lstm", **numbers):
+    """Seven tokens of five maps through six units, then through four behind them."""
+    layers = (
+        Layer("first", "recurrent", n_maps=6, cell=cell, **numbers),
+        Layer("second", "recurrent", n_maps=4, cell=cell, **numbers),
+        Layer("last", "select_token"),
+        Layer("out", "fc", n_maps=3),
+    )
+    return CnnSpec("sequence", 5, (7, 1), layers)
+
+
+def test_recurrence_by_hand():
+    """Products of the input once for all tokens, of the state at each of seven steps; 3 samples, two directions, four gates."""
+    cnn = sequence(bidirectional=True)
+    calls = [call for call in kernel_calls(cnn, 3) if call.layer == "second"]
+    sizes = {call.kernel: (call.m, call.n, call.k, call.groups, call.trans) for call in calls if call.kernel in GEMM_KERNELS}
+    assert sizes == {
+        "recurrent_in": (21, 32, 12, 1, "NN"),
+        "recurrent_step": (3, 16, 4, 2, "NN"),
+        "dedx-recurrent_step": (3, 4, 16, 2, "NT"),
+        "dedw-recurrent_step": (4, 16, 21, 2, "TN"),
+        "dedw-recurrent_in": (12, 32, 21, 1, "TN"),
+        "dedb": (1, 32, 21, 1, "NN"),
+        "dedx-recurrent_in": (21, 12, 32, 1, "NT"),
+    }
+    names = [call.kernel for call in calls]
+    assert (names.count("recurrent_step"), names.count("dedx-recurrent_step")) == (7, 7)
+    gates = {call.kernel: call.access_bytes for call in calls if "gates" in call.kernel}
+    assert gates == {"recurrent_gates": 4 * 3 * 7 * 32, "recurrent_gates_gradient": 4 * 3 * 7 * 32}
+    assert cnn.output_shape == Shape(3, 1, 1)
+
+
+@pytest.mark.parametrize(("cell", "gates"), [("rnn", 1), ("gru", 3), ("lstm", 4)])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+def test_counts_of_a_recurrence(cell, gates, bidirectional, bias):
+    """As torch counts parameters; multiply-adds are those of the kernels."""
+    cnn = sequence(cell, bidirectional=bidirectional, bias=bias)
+    ways = 1 + bidirectional
+    first, second = ways * gates * 6 * (5 + 6 + 2 * bias), ways * gates * 4 * (6 * ways + 4 + 2 * bias)
+    assert cnn.n_params == first + second + 3 * (4 * ways + 1)
+    products = [call for call in kernel_calls(cnn, 1) if call.kernel in GEMM_KERNELS and call.kernel != "dedb"]
+    macs = {way: sum(c.m * c.n * c.k * c.groups for c in products if c.kernel.startswith(way)) for way in ("recurrent", "ded")}
+    forward = 7 * ways * gates * (6 * (5 + 6) + 4 * (6 * ways + 4))
+    assert macs["recurrent"] == forward
+    assert cnn.n_macs == forward + 3 * 4 * ways
+    # On the way back everything twice, but for the product that would lead into the network's input.
+    assert macs["ded"] == 2 * cnn.n_macs - 7 * ways * gates * 6 * 5
+
+
+def test_a_recurrence_multiplies_as_numpy_does():
+    """State by state, with the sizes of the kernels: gradients of an Elman layer against differences."""
+    rng = np.random.default_rng(1)
+    x, wanted = rng.standard_normal((7, 5)), rng.standard_normal((7, 6))
+    w, u = rng.standard_normal((5, 6)) / 3, rng.standard_normal((6, 6)) / 3
+
+    def states(u):
+        projected, h, found = x @ w, np.zeros((1, 6)), []
+        for step in range(7):
+            h = np.tanh(projected[step] + h @ u)
+            found.append(h[0])
+        return np.array(found)
+
+    h = states(u)
+    before = np.vstack([np.zeros(6), h[:-1]])
+    later, gates = np.zeros((1, 6)), np.zeros((7, 6))
+    for step in reversed(range(7)):
+        gates[step] = (wanted[step] + later[0]) * (1 - h[step] ** 2)
+        later = gates[step : step + 1] @ u.T
+    du = before.T @ gates
+    step = 1e-6
+    for place in ((0, 0), (2, 5), (5, 1)):
+        moved = u.copy()
+        moved[place] += step
+        assert (np.sum(wanted * states(moved)) - np.sum(wanted * h)) / step == pytest.approx(du[place], rel=1e-4)
+    calls = {call.kernel: call for call in kernel_calls(sequence("rnn"), 1) if call.layer == "first"}
+    sizes = {name: (call.m, call.n, call.k) for name, call in calls.items()}
+    assert sizes["recurrent_in"] == (*(x @ w).shape, 5)
+    assert sizes["recurrent_step"] == (*later.shape, 6)
+    assert sizes["dedw-recurrent_step"] == (*du.shape, 7)
+
+
+def test_memory_of_a_recurrence_by_hand():
+    """Four gates and the state of the cell at every step, beside input and outputs."""
+    found = training_memory(sequence(), 2)
+    outputs = [7 * 5, 7 * 6, 7 * 4, 4, 3]
+    assert found.activations_bytes == 4 * 2 * (sum(outputs) + 5 * 7 * 6 + 5 * 7 * 4)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [({"n_maps": 0}, "n_maps"), ({"n_maps": 4, "cell": "lstn"}, "lstm"), ({"n_maps": 4, "bidirectional": 1}, "true or false")],
+)
+def test_what_a_recurrence_cannot_be(numbers, told):
+    with pytest.raises(DataError, match=told):
+        Layer("r", "recurrent", **numbers)
+
+
+def test_a_recurrence_reads_a_sequence():
+    with pytest.raises(DataError, match="'r'"):
+        CnnSpec("maps", 3, (4, 4), (Layer("r", "recurrent", n_maps=2),))

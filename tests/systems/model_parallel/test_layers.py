@@ -9,7 +9,14 @@ import pytest
 from partition_networks import IMAGENET, MNIST
 
 from mlperf.core.errors import DataError
-from mlperf.systems.model_parallel.layers import segment_params, share, stripe_bounds, working_set_bytes
+from mlperf.systems.model_parallel.layers import (
+    LayerTable,
+    segment_params,
+    share,
+    state_exchanges,
+    stripe_bounds,
+    working_set_bytes,
+)
 
 
 def test_counts_of_the_example_networks() -> None:
@@ -37,3 +44,27 @@ def test_maps_behind_a_full_connection_are_refused() -> None:
         dataclasses.replace(MNIST, kind=("fc", "conv", "fc", "fc"))
     with pytest.raises(DataError, match="rnn"):
         dataclasses.replace(MNIST, kind=("fc", "rnn", "fc", "fc"))
+
+
+def test_stripes_of_a_recurrence_tell_one_another_their_states() -> None:
+    """Twelve units over seven steps: before six of them every stripe reads what the others hold."""
+    table = LayerTable(
+        "sequence",
+        ("read", "out"),
+        ("recurrent", "fc"),
+        np.array([12, 3]),
+        np.array([1.0, 1.0]),
+        np.array([100.0, 36.0]),
+        np.array([50.0, 39.0]),
+        np.array([1, 1]),
+        np.array([1, 1]),
+        np.array([0, 0]),
+        n_steps=np.array([7, 0]),
+    )
+    messages, values = state_exchanges(table, 0, np.array([1, 2, 5]))
+    assert messages.tolist() == [0, 6, 6]
+    assert values.tolist() == [0, 6 * 6, 6 * 10]
+    assert [each.tolist() for each in state_exchanges(table, 1, np.array([3]))] == [[0], [0]]
+    assert segment_params(table, 0, np.array([4])) == pytest.approx([12.5])
+    assert table.n_state_connections.tolist() == [0, 0]
+    assert table.n_functions.tolist() == [1, 1]
