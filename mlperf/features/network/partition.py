@@ -37,14 +37,17 @@ def layer_table(cnn: CnnSpec) -> LayerTable:
     kept = [layer for layer in cnn.layers if _belongs(cnn, layer)]
     if not kept:
         raise DataError("got no layer to partition, expected conv, pool, recurrent or fc", place=f"cnn {cnn.name!r}")
-    columns = [np.array(column) for column in zip(*(_row(cnn, layer) for layer in kept), strict=True)]
+    rows, per, connections, params, kernel, stride, pad = (
+        np.array(column) for column in zip(*(_row(cnn, layer) for layer in kept), strict=True)
+    )
     names, kinds = tuple(layer.name for layer in kept), tuple(layer.kind for layer in kept)
     steps = np.array([cnn.shapes[layer.name].height if layer.kind == RECURRENT else 0 for layer in kept])
     inside = np.array(
         [float(state_macs(layer, cnn.input_shapes(layer.name)[0])) if layer.kind == RECURRENT else 0.0 for layer in kept]
     )
     functions = np.array([_functions(cnn, layer) for layer in kept])
-    return LayerTable(cnn.name, names, kinds, *columns, n_steps=steps, n_state_connections=inside, n_functions=functions)
+    window = (kernel, stride, pad)
+    return LayerTable(cnn.name, names, kinds, rows, per, connections, params, *window, steps, inside, functions)
 
 
 def _functions(cnn: CnnSpec, layer: Layer) -> float:

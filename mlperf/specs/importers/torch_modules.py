@@ -144,7 +144,7 @@ def _attention(imported: Imported, tensor: str, source: str, module: Any) -> Non
 
 
 def _recurrent(imported: Imported, tensor: str, source: str, module: Any) -> None:
-    if not module.batch_first or getattr(module, "proj_size", 0) or imported.layout(source) != "btc":
+    if not module.batch_first or module.proj_size or imported.layout(source) != "btc":
         kind = type(module).__name__
         raise unknown_operation(imported.name, tensor, f"{kind} other than of [batch, tokens, maps] with batch_first")
     imported.check_width(tensor, "maps", module.input_size, imported.shape(source).n_maps)

@@ -105,7 +105,7 @@ def sample_times(
     slower = constants.interference[chosen - 1] / at_once
     byte_s = constants.value_bytes * chosen / constants.bandwidth_bytes_per_s
     latency = constants.latency_s[chosen - 1]
-    inside = np.array([[float(each) for each in state_exchanges(table, at, stripes[at])] for at in range(table.n_layers)]).T
+    inside = np.array([np.ravel(state_exchanges(table, at, np.array([stripes[at]]))) for at in range(table.n_layers)]).T
     inside_s = inside[0] * latency + inside[1] * byte_s
     return SampleTimes(
         slower * np.array([each.forward_s[0] for each in passes]),
