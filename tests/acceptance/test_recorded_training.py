@@ -48,7 +48,7 @@ def test_synchronous_training(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_asynchronous_training(tmp_path: Path) -> None:
     """Algorithm 1 of SPRINT: iterations of the first worker of each node are its steps, locks and waits are phases."""
-    words = ("--nodes", "2", "--gpus-per-node", "2", "--subbatch", "8", "--repeats", "1", "--epochs", "2")
+    words = ("--nodes", "2", "--gpus-per-node", "2", "--subbatch", "8", "--repeats", "1", "--epochs", "0", "--updates", "40")
     found = recorded(tmp_path, "asgd", "-o", str(tmp_path / "runs"), *words)
     gpu = stored_records(tmp_path / "runs" / "asgd" / "run-0001").gpu
     first = gpu[gpu["gpu"] == 0]

@@ -66,6 +66,7 @@ L\t/a/train.py:9\twith self.lock:
 T\t6200000000\t5\t0\t9\t20000000\t100
 G\t6300000000\t6400000000\t2\t5
 """
+TASKS = "N\t5\t5\tpython\nT\t6000000000\t5\t5\t20000000\nN\t5\t6\tpool\nT\t6000010000\t5\t6\t5\nT\t6010000000\t5\t5\t29000000\n"
 SERIES = "D\t0\trun.cpu\tcores\t\nR\t6000000000\t0=1.5\nR\t6100000000\t0=2\n"
 VMSTAT = """procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu----- -----timestamp-----
  r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 UTC
@@ -228,6 +229,17 @@ def fault_protocol(folder: Path) -> Any:
     return read_fault_protocol(folder / "protocol.toml").limits.gain
 
 
+CASE_PROTOCOL = (Path(__file__).parents[1] / "acceptance" / "case_studies.toml").read_text(encoding="utf-8")
+
+
+def case_protocol(folder: Path) -> Any:
+    """The protocol of case studies: what is run."""
+    from mlperf.studies.case_studies.protocol import read_case_protocol
+
+    found = read_case_protocol(folder / "protocol.toml")
+    return [each.settings(4) for each in found.series.values()]
+
+
 def measured_times(folder: Path) -> Any:
     """Times of runs."""
     from mlperf.traces.runs.times_file import read_times
@@ -248,6 +260,14 @@ def traceml(folder: Path) -> Any:
 
     found = read_traceml(folder / "final_summary.json")
     return found.n_steps, found.ranks["rank"].to_numpy()
+
+
+def task_times(folder: Path) -> Any:
+    """Processor time of threads."""
+    from mlperf.traces.sources.task_times import read_task_times
+
+    found = read_task_times(folder / "tasks.txt")
+    return found.start_ns, found.weight_ns
 
 
 def read_counts(folder: Path) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
+from mlperf.core.json_fields import Fields
 
 CORES, WORKERS = "cores", "workers"
 
@@ -94,25 +95,29 @@ def read_case_protocol(path: Path) -> CaseProtocol:
     DataError
         A table or a value is missing, or one too many is there.
     """
-    document = read_toml(path)
-    wanted = {"repeats", "n_devices", "program", "series", "limits"}
-    if set(document) != wanted:
-        raise DataError(f"got {', '.join(document)}, expected {', '.join(sorted(wanted))}", place=str(path))
-    try:
-        series = {name: Series(**table) for name, table in document["series"].items()}
-        found = CaseProtocol(
-            int(document["repeats"]),
-            int(document["n_devices"]),
-            ProgramSettings(**document["program"]),
-            series,
-            CaseLimits(**document["limits"]),
+    with Fields(read_toml(path), str(path)) as told, told.child("program") as program, told.child("limits") as limits:
+        return CaseProtocol(
+            told.integer("repeats", lower=1),
+            told.integer("n_devices", lower=1),
+            ProgramSettings(
+                program.integer("steps", lower=1), program.integer("hidden", lower=1), program.number("device_ms", lower=0)
+            ),
+            {name: _series(each) for name, each in told.named_children("series").items()},
+            CaseLimits(**{each.name: limits.number(each.name, lower=0) for each in fields(CaseLimits)}),
         )
-    except TypeError as error:
-        raise DataError(str(error), place=str(path)) from None
-    for name, each in series.items():
-        if each.vary not in (CORES, WORKERS):
-            raise DataError(f"got {each.vary!r}, expected {CORES} or {WORKERS}", place=f"{path}, series.{name}.vary")
-    return found
+
+
+def _series(table: Fields) -> Series:
+    """One table."""
+    with table as told:
+        return Series(
+            told.text("vary", (CORES, WORKERS)),
+            told.text("fault"),
+            told.boolean("mended"),
+            told.integer("batch", lower=1),
+            told.integer("workers", lower=1, upper=1024),
+            told.text("hint"),
+        )
 
 
 def usable_cores() -> tuple[int, ...]:

@@ -32,7 +32,7 @@ def test_cores_are_doubled_up_to_the_machines_own() -> None:
     ("old", "new", "told"),
     [
         ('vary = "cores"', 'vary = "core"', "series.decoding.vary"),
-        ("covered", "coverd", "coverd"),
+        ("covered", "coverd", "limits.covered"),
         ("repeats = 5", "repeat = 5", "repeat"),
     ],
 )
