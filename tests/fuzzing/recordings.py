@@ -169,6 +169,7 @@ def recording() -> Mapping[str, bytes]:
         "perf/perf.txt": PERF.encode(),
         "perf/threads.txt": COUNTS.encode(),
         "perf/total.csv": b"12.5,msec,task-clock,12500000,100.00,1.0,CPUs utilized\n",
+        "tasks/tasks.txt": TASKS.encode(),
         "tree/series.txt": SERIES.encode(),
     }
 
@@ -264,9 +265,9 @@ def traceml(folder: Path) -> Any:
 
 def task_times(folder: Path) -> Any:
     """Processor time of threads."""
-    from mlperf.traces.sources.task_times import read_task_times
+    from mlperf.traces.readers.system.task_looks import read_task_looks
 
-    found = read_task_times(folder / "tasks.txt")
+    found = read_task_looks(folder / "tasks.txt").samples()
     return found.start_ns, found.weight_ns
 
 

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from mlperf.traces.events.counters import CounterTable
 from mlperf.traces.events.table import EventTable
+from mlperf.traces.readers.system.task_looks import TaskLooks
 
 OK, DEGRADED, ABSENT = "ok", "degraded", "absent"
 
@@ -40,10 +41,13 @@ class Read:
     ----------
     events : EventTable or None
     counters : CounterTable or None
+    looks : TaskLooks or None
+        Processor time of threads as the scheduler counts it.
     """
 
     events: EventTable | None = None
     counters: CounterTable | None = None
+    looks: TaskLooks | None = None
 
 
 class Source(Protocol):

@@ -16,6 +16,7 @@ from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import EventTable, concatenate
 from mlperf.traces.sources.registry import SOURCES, make_source
 from mlperf.traces.whole_run.clock_readings import ClockReading
+from mlperf.traces.whole_run.processor_time import missed_time, weighed_by_looks
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.request import DOCUMENT
 from mlperf.traces.whole_run.run import FORMAT, UNFINISHED, VERSION
@@ -25,8 +26,6 @@ READ = ("before_ns", "realtime_ns", "after_ns")
 LATEST_NS = 2**62
 SET_NS, LARGEST_SLEW = 1_000_000, 5e-4
 """A clock that is only steered goes at most 500 millionths faster or slower (adjtime(3)); more was set."""
-LARGEST_GAP = 0.05
-"""Share by which processor time of samples may miss what the system counted before it is said."""
 
 
 def read_recording(folder: Path) -> Recording:
@@ -86,11 +85,12 @@ def _read_one(folder: Path) -> Recording:
     offset, uncertainty, set_clock = _realtime(about)
     read = [make_source(name).read(folder / name) for name in SOURCES if (folder / name).is_dir()]
     tables = [_on_monotonic(each.events, offset) for each in read if each.events is not None and len(each.events)]
+    tables = weighed_by_looks(tables, next((each.looks for each in read if each.looks is not None), None))
     events = without_twins(_ranked(concatenate(tables))) if tables else concatenate([])
     counters = joined_counters([_series_on_monotonic(each.counters, offset) for each in read if each.counters is not None])
     if about.get(UNFINISHED):
         end = max([start, *(int(each.max()) for each in (events.end_ns, counters.time_ns) if len(each))])
-    notes = [*events.notes, *_processor_time(events, about), *_unfinished(about), *set_clock]
+    notes = [*events.notes, *missed_time(events, about), *_unfinished(about), *set_clock]
     attributes = {**events.attributes, "realtime_uncertainty_ns": uncertainty}
     events = events.replace(
         start_ns=events.start_ns - start, origin_ns=start + offset, notes=tuple(notes), attributes=attributes
@@ -179,13 +179,3 @@ def without_twins(events: EventTable) -> EventTable:
         return events
     other = (events.kind == Kind.REGION) & ~own & np.isin(events.rank, np.unique(events.rank[own])) & (events.pid == UNSET)
     return events.take(~other) if other.any() else events
-
-
-def _processor_time(events: EventTable, about: dict[str, Any]) -> list[str]:
-    """A sentence where samples add up to another processor time than the system counted."""
-    counted = float(about.get("user_s", 0.0)) + float(about.get("system_s", 0.0))
-    sampled = float(events.weight_ns[events.kind == Kind.SAMPLE].sum()) * 1e-9
-    if not sampled or counted < 1.0 or abs(sampled / counted - 1) <= LARGEST_GAP:
-        return []
-    why = ": no sampler sees switches between tasks, and short threads have no sample" if sampled < counted else ""
-    return [f"samples add up to {sampled:.3g} s of processor time, where the system counted {counted:.3g} s{why}"]

@@ -8,15 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from mlperf.core.errors import DataError
 from mlperf.traces.events.kinds import Kind
-from mlperf.traces.sources.perf_samples import PerfSamples
-from mlperf.traces.sources.registry import chosen_sources
-from mlperf.traces.sources.source import ABSENT, DEGRADED, OK, Probe
-from mlperf.traces.sources.task_times import TaskTimes, read_task_times
+from mlperf.traces.readers.system.task_looks import read_task_looks
+from mlperf.traces.sources.source import ABSENT, OK
+from mlperf.traces.sources.task_times import TaskTimes
 
 PROGRAM = """
 import json, threading, time
@@ -49,7 +46,7 @@ def test_each_threads_time_is_its_own(tmp_path: Path) -> None:
         told = json.loads(child.stdout.readline())
         source.stop()
         child.communicate("\n")
-    found = read_task_times(tmp_path / "tasks.txt")
+    found = read_task_looks(tmp_path / "tasks.txt").samples()
     assert set(found.kind.tolist()) == {int(Kind.SAMPLE)}
     for tid, seconds in told.items():
         own = found.tid == int(tid)
@@ -58,42 +55,15 @@ def test_each_threads_time_is_its_own(tmp_path: Path) -> None:
     assert all(text.startswith("[") for text in found.text(found.name))
 
 
-def test_by_default_only_in_the_place_of_perf(monkeypatch: pytest.MonkeyPatch) -> None:
-    for status, is_there in ((OK, False), (DEGRADED, False), (ABSENT, True)):
-        monkeypatch.setattr(PerfSamples, "probe", lambda _self, status=status: Probe(status))
-        assert ("tasks" in [each.name for each in chosen_sources(())]) == is_there
-        assert "tasks" in [each.name for each in chosen_sources(("tasks",))]
-
-
-def test_what_perf_took_tells_more(tmp_path: Path) -> None:
-    (tmp_path / "tasks").mkdir()
-    (tmp_path / "tasks" / "tasks.txt").write_text("N\t7\t7\tpython\nT\t100\t7\t7\t10\nT\t300\t7\t7\t60\n")
-    found = TaskTimes().read(tmp_path / "tasks").events
-    assert found is not None
-    np.testing.assert_array_equal(found.weight_ns, [10, 50])
-    np.testing.assert_array_equal(found.start_ns, [100, 200])
-    assert found.text(found.name) == ["[python]", "[python]"]
-    (tmp_path / "perf").mkdir()
-    (tmp_path / "perf" / "perf.txt").write_text("a sample")
-    assert TaskTimes().read(tmp_path / "tasks").events is None
-    assert TaskTimes().read(tmp_path / "nowhere").events is None
-
-
-@pytest.mark.parametrize("line", ["T\t100\t7\t7\t10", "N\t7\tx\tpython", "Z\t1", "T\t1\t2", "N\t7\t7\ta\nT\t1\t7\t7\t-4"])
-def test_a_wrong_line_is_named(tmp_path: Path, line: str) -> None:
-    (tmp_path / "tasks.txt").write_text(line + "\n")
-    with pytest.raises(DataError, match=r"tasks\.txt, line \d"):
-        read_task_times(tmp_path / "tasks.txt")
-
-
-def test_a_last_line_that_is_cut_off_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "tasks.txt").write_text("N\t7\t7\ta\nT\t1\t7\t7\t4\nT\t2\t7")
-    found = read_task_times(tmp_path / "tasks.txt")
-    assert len(found) == 1
-    assert "cut off" in found.notes[0]
+def test_nothing_recorded_is_nothing_read(tmp_path: Path) -> None:
+    assert TaskTimes().read(tmp_path).looks is None
+    (tmp_path / "tasks.txt").write_text("N\t7\t7\tpython\nT\t100\t7\t7\t10\n")
+    looks = TaskTimes().read(tmp_path).looks
+    assert looks is not None
+    assert looks.last() == {(7, 7): (100, 10)}
 
 
 def test_without_schedstat_there_is_none(tmp_path: Path) -> None:
     assert TaskTimes(tmp_path).probe().status == ABSENT
     if Path(f"/proc/{os.getpid()}/task/{os.getpid()}/schedstat").is_file():
-        assert TaskTimes().probe().status == DEGRADED
+        assert TaskTimes().probe().status == OK
