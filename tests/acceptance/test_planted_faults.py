@@ -18,14 +18,9 @@ def found() -> FaultJudgement:
     return judge_faults(protocol, TESTS / "reference" / "planted_faults")
 
 
-MISSED = {"processor time by samples, largest of the runs' medians"}
-"""Told on the page: nine ranks that sleep and wake all the time, in the runs over the wrong ring, 6.2 % where 5 were asked."""
-
-
-def test_every_limit_of_the_protocol_is_kept_but_those_told(found: FaultJudgement) -> None:
+def test_every_limit_of_the_protocol_is_kept(found: FaultJudgement) -> None:
     missed = found.gates[~found.gates["met"].astype(bool)]
-    assert set(missed["gate"]) == MISSED, missed.to_string()
-    assert (missed["value"] < 0.065).all()
+    assert not len(missed), missed.to_string()
 
 
 def test_all_runs_were_made(found: FaultJudgement) -> None:

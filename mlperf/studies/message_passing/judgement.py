@@ -23,6 +23,7 @@ from mlperf.traces.readers.registry import read_trace
 from mlperf.traces.replay.network_file import read_network
 from mlperf.traces.replay.run import replay
 from mlperf.traces.replay.timing import Timing
+from mlperf.traces.whatif.bounds import bounds
 
 BLOCK, INTERLEAVED = "block", "interleaved"
 UNBALANCED = 2
@@ -39,6 +40,9 @@ class MessageJudgement(Shown):
         ``gate``, ``value``, ``limit``, ``met``.
     edits : DataFrame
         A row an edit of the registration program.
+    bounds : DataFrame
+        Of the registration program's parallel region, seconds: ``assumptions``, ``first``, ``edited`` (after all edits by the domino
+        path).
     stages : mapping of str to Stages
         Of the compositing program, by the way its image is split.
     runs : DataFrame
@@ -49,6 +53,7 @@ class MessageJudgement(Shown):
 
     gates: pd.DataFrame
     edits: pd.DataFrame
+    bounds: pd.DataFrame
     stages: Mapping[str, Stages]
     runs: pd.DataFrame
     overhead: pd.DataFrame
@@ -82,7 +87,7 @@ def judge_messages(protocol: MessageProtocol, folder: Path) -> MessageJudgement:
             "bytes_per_event": [each["bytes_per_event"] for each in document["overhead"]],
         }
     )
-    return MessageJudgement(_gates(protocol, edits, stages, runs, overhead), edits, stages, runs, overhead)
+    return MessageJudgement(_gates(protocol, edits, stages, runs, overhead), edits, _bounds(document, timing, folder), stages, runs, overhead)
 
 
 def _edits(document: Mapping[str, Any], strategy: str, timing: Timing, folder: Path) -> pd.DataFrame:
@@ -112,6 +117,13 @@ def _edits(document: Mapping[str, Any], strategy: str, timing: Timing, folder: P
             }
         )
     return pd.DataFrame(rows)
+
+
+def _bounds(document: Mapping[str, Any], timing: Timing, folder: Path) -> pd.DataFrame:
+    """The eight rows of the paper's table 1, before and after the edits by the domino path."""
+    steps = document["registration"][DOMINO]
+    first, edited = (bounds(replay(read_trace(folder / steps[at]["trace"]), timing)).table for at in (0, -1))
+    return pd.DataFrame({"assumptions": first["assumptions"], "first": first["time_s"], "edited": edited["time_s"]})
 
 
 def _runs(document: Mapping[str, Any], stages: Mapping[str, Stages], folder: Path) -> pd.DataFrame:
