@@ -22,8 +22,8 @@ KEPT = ROOT / "tests" / "reference" / "planted_faults"
 PROGRAM = ROOT / "examples" / "whole_run" / "train.py"
 PAGE = ROOT / "docs" / "reference" / "planted_faults.md"
 EARLIER = {
-    "third": """Before samples were weighed by what the scheduler counts of every thread: where ranks sleep and wake all the time, even
-what `perf` counts exactly is 6 % below the system's processor time.""",
+    "third": """Before samples were weighed by what the scheduler counts of every thread: where ranks sleep and wake all the time,
+even what `perf` counts exactly is 6 % below the system's processor time.""",
     "second": """Before bunches of batches that several workers make were told from pauses, and before advice said that more workers
 bring nothing where those there are fill the cores.""",
     "first": """Before samples were weighed by what `perf` counts exactly (ranks that poll had lost up to 14 % of their processor

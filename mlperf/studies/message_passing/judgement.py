@@ -41,8 +41,8 @@ class MessageJudgement(Shown):
     edits : DataFrame
         A row an edit of the registration program.
     bounds : DataFrame
-        Of the registration program's parallel region, seconds: ``assumptions``, ``first``, ``edited`` (after all edits by the domino
-        path).
+        Of the registration program's parallel region, seconds: ``assumptions``, ``first``, ``edited``, after all edits by the
+        domino path.
     stages : mapping of str to Stages
         Of the compositing program, by the way its image is split.
     runs : DataFrame
@@ -87,7 +87,9 @@ def judge_messages(protocol: MessageProtocol, folder: Path) -> MessageJudgement:
             "bytes_per_event": [each["bytes_per_event"] for each in document["overhead"]],
         }
     )
-    return MessageJudgement(_gates(protocol, edits, stages, runs, overhead), edits, _bounds(document, timing, folder), stages, runs, overhead)
+    return MessageJudgement(
+        _gates(protocol, edits, stages, runs, overhead), edits, _bounds(document, timing, folder), stages, runs, overhead
+    )
 
 
 def _edits(document: Mapping[str, Any], strategy: str, timing: Timing, folder: Path) -> pd.DataFrame:
