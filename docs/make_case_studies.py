@@ -27,6 +27,8 @@ from mlperf.studies.planted_faults.protocol import read_fault_protocol
 ROOT = Path(__file__).parents[1]
 PROTOCOL = ROOT / "tests" / "acceptance" / "case_studies.toml"
 KEPT = ROOT / "tests" / "reference" / "case_studies"
+EARLIER = "first"
+"""Runs made before the predictor was changed."""
 PROGRAM = ROOT / "examples" / "whole_run" / "train.py"
 PAGE = ROOT / "docs" / "how-to" / "case_studies.md"
 FIGURE = ROOT / "docs" / "images" / "case_study_input.svg"
@@ -71,8 +73,8 @@ ROWS = {
 }
 
 
-def page(found: CaseJudgement) -> str:
-    """The three cases, with what is kept of their runs."""
+def page(found: CaseJudgement, earlier: CaseJudgement) -> str:
+    """The three cases, with what is kept of their runs, and the tables of the runs before."""
     faults = judge_faults(read_fault_protocol(FAULT_PROTOCOL), FAULTS).faults
     settings = found.settings.assign(loss=found.settings["lost_share"].map("{:.1%}".format))
     return f"""# Three cases
@@ -133,6 +135,15 @@ Protocol and limits (`tests/acceptance/case_studies.toml`) had been committed be
 ### Every prediction of a setting that was not recorded
 
 {table(found.rows[found.rows["is_new"]], ROWS)}
+
+### The runs before
+
+These were made before samples were weighed by what the scheduler counts of every thread, which changes what a worker's batch
+computes. By the same limits, missed in these: {", ".join(missed_of(earlier)) or "nothing"}.
+
+{table(earlier.gates, GATES)}
+
+{table(earlier.rows[earlier.rows["is_new"]], ROWS)}
 """
 
 
@@ -175,7 +186,7 @@ def main() -> None:
         run_case_studies(protocol, PROGRAM, KEPT, lambda text: print(text, flush=True))
     found = judge_case_studies(protocol, KEPT)
     save_figure(figure(protocol, found), FIGURE)
-    PAGE.write_text(page(found), encoding="utf-8")
+    PAGE.write_text(page(found, judge_case_studies(protocol, KEPT / EARLIER)), encoding="utf-8")
 
 
 if __name__ == "__main__":
