@@ -20,7 +20,8 @@ def test_the_worst_stage_is_counted_from_one() -> None:
 
 
 def test_a_recording_has_eight_bounds_and_its_stages(programs: Programs) -> None:
-    wanted = Compositing(ranks=4, side=128, ns_per_pixel=500.0, frames=1, repeats=1)
+    # Long enough that what else the machine does at the time is little beside it.
+    wanted = Compositing(ranks=4, side=128, ns_per_pixel=20_000.0, frames=1, repeats=1)
     table = measured(programs, compositing_launch(programs, wanted, "block"), 1).table
     found = stages_of(table, MYRINET)
     assert len(found.bounds_s) == 8
