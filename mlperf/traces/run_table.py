@@ -36,6 +36,15 @@ USED = MappingProxyType(
     }
 )
 """Column to series and device; None: the sum over devices."""
+COUNTED = MappingProxyType(
+    {
+        "hw_instructions": "run.instructions",
+        "hw_cache_misses": "run.cache_misses",
+        "hw_branch_misses": "run.branch_misses",
+        "sw_page_faults": "run.page_faults",
+    }
+)
+"""Column of the characteristics DWC-B to the series of the source ``counters``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -49,7 +58,7 @@ class RunTable(Shown):
     table : DataFrame
         ``run``, the columns of the keys, ``step_s``, ``<phase>_s`` and ``other_s`` (means over steps and ranks, each rank's first
         step left out), ``step_std_s``, ``n_iterations``, ``n_ranks``, then what the run used while it made steps: processor time of
-        a step by samples as ``busy_s``, and means of series (`USED`); NaN where nothing was recorded.
+        a step by samples as ``busy_s``, means of series (`USED`), and what was counted in a mean step (`COUNTED`); NaN where nothing was recorded.
     notes : tuple of str
     """
 
@@ -130,4 +139,6 @@ def _row(name: str, recording: Recording, steps: RunSteps, phases: list[str]) ->
     }
     start = min(int(each.start_ns.min()) for each in steps.windows)
     end = max(int(each.end_ns.max()) for each in steps.windows)
-    return row | {column: recording.counters.mean(series, start, end, what) for column, (series, what) in USED.items()}
+    row |= {column: recording.counters.mean(series, start, end, what) for column, (series, what) in USED.items()}
+    per_step = (end - start) * 1e-9 / max(len(each) for each in steps.windows)
+    return row | {column: recording.counters.mean(series, start, end) * per_step for column, series in COUNTED.items()}

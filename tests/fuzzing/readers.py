@@ -576,6 +576,7 @@ READERS: tuple[Reader, ...] = (
             ("gpu.rocprof", recordings.ROCPROF, "rocprof:read_rocprof"),
             ("report.sqlite", recordings.nsight, "nsys_sqlite:read_nsys"),
             ("smi.csv", recordings.SMI, "nvidia_smi:read_nvidia_smi"),
+            ("counts.txt", recordings.EVENT_COUNTS, "event_counts:read_event_counts"),
         )
     ),
     Reader("recording of a run", recordings.recording, recordings.advice, may_be_missing=True),

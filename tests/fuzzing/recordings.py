@@ -67,6 +67,11 @@ T\t6200000000\t5\t0\t9\t20000000\t100
 G\t6300000000\t6400000000\t2\t5
 """
 TASKS = "N\t5\t5\tpython\nT\t6000000000\t5\t5\t20000000\nN\t5\t6\tpool\nT\t6000010000\t5\t6\t5\nT\t6010000000\t5\t5\t29000000\n"
+EVENT_COUNTS = """# counted from 10000000000 to 11000000000: cache_misses page_faults
+    5/5    10.100000:     200000 cache_misses:
+    5/6    10.150000123:         64 page-faults/period=64/u:
+    5/5    10.200000:     300000 cache_misses:u:
+"""
 SERIES = "D\t0\trun.cpu\tcores\t\nR\t6000000000\t0=1.5\nR\t6100000000\t0=2\n"
 VMSTAT = """procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu----- -----timestamp-----
  r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 UTC

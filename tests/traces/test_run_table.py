@@ -42,6 +42,16 @@ def test_times_and_what_was_used(made: Callable[[], Made], tmp_path: Path) -> No
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "out.csv"), found.table, check_dtype=False)
 
 
+def test_what_was_counted_in_a_mean_step(made: Callable[[], Made]) -> None:
+    recording, steps = recorded(made, 1)
+    end = int(steps.windows[0].end_ns.max())
+    counted = counter_table([(Series("run.cache_misses", "1/s"), [0, end], [0.0, 1e6])])
+    row = run_table({"a": (replace(recording, counters=counted), steps)}).table.iloc[0]
+    # Six steps and five pauses of a millisecond between them.
+    assert row["hw_cache_misses"] == pytest.approx(1e6 * (6 * 0.006 + 5 * 0.001) / 6)
+    assert "sw_page_faults" not in row
+
+
 def test_a_phase_that_a_run_has_not_takes_no_time(made: Callable[[], Made]) -> None:
     runs = {"a": recorded(made, 1), "b": recorded(made, 1, ("forward",))}
     found = run_table(runs)

@@ -133,7 +133,11 @@ def memory_rule(facts: MemoryFacts, limits: Thresholds) -> Finding | None:
     share = float(facts.phase_s.mean() / facts.step_s.mean())
     if share < limits.least_gain:
         return None
+    if not facts.bytes_per_step:
+        return _full_memory(facts, share, limits)
     told = {"bytes_per_s": facts.bytes_per_s, "phase_share": share, "peak_bytes_per_s": peak}
+    if np.isfinite(facts.counted_bytes_per_s):
+        told["counted_bytes_per_s"] = facts.counted_bytes_per_s
     if not np.isfinite(peak):
         return Finding(MEMORY, INCONCLUSIVE, facts.phase, None, told, why="nobody measured what this machine's memory gives")
     if facts.bytes_per_s >= limits.of_peak * peak:
@@ -149,6 +153,16 @@ def memory_rule(facts: MemoryFacts, limits: Thresholds) -> Finding | None:
         len(saved),
         **told,
     )
+
+
+def _full_memory(facts: MemoryFacts, share: float, limits: Thresholds) -> Finding | None:
+    """A phase whose counted traffic is about what the memory gives."""
+    peak = facts.peak_bytes_per_s
+    if not facts.counted_bytes_per_s >= limits.full_memory * peak:
+        return None
+    told = {"bytes_per_s": facts.counted_bytes_per_s, "phase_share": share, "peak_bytes_per_s": peak}
+    why = "the memory gives no more: fewer bytes would help, and no mark says how many the phase needs"
+    return Finding(MEMORY, INCONCLUSIVE, facts.phase, None, told, why=why)
 
 
 def loop_rule(facts: LoopFacts, waits: InputFacts | None, step_s: np.ndarray, limits: Thresholds) -> Finding | None:

@@ -25,6 +25,8 @@ class Thresholds:
         Share of its time that a thread waits for locks.
     of_peak : float
         Share of the memory's measured peak below which a phase that moves data leaves much of it unused.
+    full_memory : float
+        Share of that peak above which counted traffic fills the memory.
     in_one_loop : float
         Share of the CPU time in one function whose innermost loops are looked at.
     slow_link : float
@@ -42,6 +44,7 @@ class Thresholds:
     late_rank: float = 0.05
     in_locks: float = 0.10
     of_peak: float = 0.4
+    full_memory: float = 0.7
     in_one_loop: float = 0.10
     slow_link: float = 0.6
     explained: float = 0.5

@@ -2,5 +2,5 @@
 
 NAMES = (
     *("marks", "perf", "tasks", "python", "machine", "tree", "mpi", "torch"),
-    *("nvidia-smi", "nsys", "strace", "packets", "vmstat", "mpstat"),
+    *("nvidia-smi", "nsys", "strace", "packets", "vmstat", "mpstat", "counters"),
 )

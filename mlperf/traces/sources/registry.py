@@ -27,6 +27,7 @@ SOURCES = MappingProxyType(
         "packets": f"{HERE}.packets:Packets",
         "vmstat": f"{HERE}.readings:Vmstat",
         "mpstat": f"{HERE}.readings:Mpstat",
+        "counters": f"{HERE}.event_counts:EventCounts",
     }
 )
 """``"module:class"`` of every source, the most telling first."""

@@ -9,8 +9,9 @@ import pytest
 
 from mlperf.planning.advice.facts.input_pipeline import InputFacts
 from mlperf.planning.advice.facts.loops import LoopFacts
-from mlperf.planning.advice.findings import INCONCLUSIVE, INPUT, NAMED, SCALAR
-from mlperf.planning.advice.rules import input_rule, loop_rule, rank_rule, ring_rule
+from mlperf.planning.advice.facts.memory import MemoryFacts
+from mlperf.planning.advice.findings import INCONCLUSIVE, INPUT, MEMORY, NAMED, SCALAR
+from mlperf.planning.advice.rules import input_rule, loop_rule, memory_rule, rank_rule, ring_rule
 from mlperf.planning.advice.sentences import seen
 from mlperf.planning.advice.thresholds import Thresholds
 
@@ -98,3 +99,21 @@ def test_code_that_cannot_be_looked_at_is_said_unless_it_is_not_theirs() -> None
     assert loop_rule(replace(closed, is_extra_missing=False), WAITS, STEP, LIMITS) is None
     for changes in ({"function": "[perf-7.map]"}, {"file": "[kernel.kallsyms]"}, {"file": "/usr/bin/python3.11"}):
         assert loop_rule(replace(closed, **changes), WAITS, STEP, LIMITS) is None
+
+
+def test_counted_traffic_that_fills_the_memory_is_said_without_a_gain() -> None:
+    full = MemoryFacts("update", STEP, np.full(20, 0.03), 0.0, 2e10, 1e10, 1.5e10)
+    found = memory_rule(full, LIMITS)
+    assert found is not None
+    assert (found.cause, found.verdict, found.gain) == (MEMORY, INCONCLUSIVE, None)
+    assert "15 GB/s" in seen(found)
+    assert memory_rule(replace(full, counted_bytes_per_s=1e10), LIMITS) is None
+    assert memory_rule(replace(full, peak_bytes_per_s=np.nan), LIMITS) is None
+
+
+def test_what_was_counted_stands_beside_what_marks_say() -> None:
+    """64 times the bytes that the update has to move."""
+    found = memory_rule(MemoryFacts("update", STEP, np.full(20, 0.03), 4e6, 2e10, 1e10, 64 * 4e6 / 0.03), LIMITS)
+    assert found is not None
+    assert found.verdict == NAMED
+    assert found.evidence["counted_bytes_per_s"] == pytest.approx(64 * found.evidence["bytes_per_s"])

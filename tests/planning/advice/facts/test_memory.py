@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from made_recordings import MS, Made
 
-from mlperf.planning.advice.facts.memory import memory_facts
+from mlperf.planning.advice.facts.memory import LINE_BYTES, MISSES, memory_facts
+from mlperf.traces.events.counters import Series, counter_table
 from mlperf.traces.whole_run.steps import find_steps
 
 
@@ -29,3 +31,19 @@ def test_marks_without_bytes_tell_nothing(made: Callable[[], Made]) -> None:
     for _ in range(3):
         at = maker.marks(at, {"update": 20 * MS})
     assert memory_facts(maker.recording(), find_steps(maker.recording())) == ()
+
+
+def test_cache_misses_belong_to_the_phase_in_which_they_were_counted(made: Callable[[], Made]) -> None:
+    """A sample of 10,000 misses in the middle of each update, one of 1,000 in each forward: rates since the sample before."""
+    maker, at, told = made(), 0, []
+    for _ in range(6):
+        told += [(at + 5 * MS, 1_000), (at + 20 * MS, 10_000)]
+        at = maker.marks(at, {"forward": 10 * MS, "update": 20 * MS})
+    moments = [0, *(moment for moment, _ in told)]
+    rates = [0.0, *(count / (now - before) * 1e9 for (now, count), before in zip(told, moments, strict=False))]
+    counters = counter_table([(Series(MISSES, "1/s"), moments, rates)])
+    recording = replace(maker.recording(memory_bytes_per_s=2e10), counters=counters)
+    found = {each.phase: each for each in memory_facts(recording, find_steps(recording))}
+    assert found["update"].counted_bytes_per_s == pytest.approx(10_000 * LINE_BYTES / 0.020)
+    assert found["forward"].counted_bytes_per_s == pytest.approx(1_000 * LINE_BYTES / 0.010)
+    assert found["update"].bytes_per_step == 0
