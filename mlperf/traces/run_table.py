@@ -58,7 +58,8 @@ class RunTable(Shown):
     table : DataFrame
         ``run``, the columns of the keys, ``step_s``, ``<phase>_s`` and ``other_s`` (means over steps and ranks, each rank's first
         step left out), ``step_std_s``, ``n_iterations``, ``n_ranks``, then what the run used while it made steps: processor time of
-        a step by samples as ``busy_s``, means of series (`USED`), and what was counted in a mean step (`COUNTED`); NaN where nothing was recorded.
+        a step by samples as ``busy_s``, means of series (`USED`), and what was counted in a mean step (`COUNTED`); NaN where
+        nothing was recorded.
     notes : tuple of str
     """
 

@@ -14,7 +14,6 @@ from mlperf.traces.timeline.intervals import union
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.steps import RunSteps, column_name
 
-
 MISSES = "run.cache_misses"
 LINE_BYTES = 64
 """Bytes of a cache line, of every processor in use but a few."""
@@ -54,7 +53,10 @@ class MemoryFacts:
 
 
 def memory_facts(recording: Recording, steps: RunSteps) -> tuple[MemoryFacts, ...]:
-    """Look at all phases whose marks carry bytes, at all of them where cache misses were counted; exchanges between ranks left out: those move over a network."""
+    """Look at all phases whose marks carry bytes, at all of them where cache misses were counted.
+
+    Exchanges between ranks are left out: those move over a network.
+    """
     events = recording.events
     exchanges = phases_by_role(steps.phases).get("exchange", [])
     host = recording.about.get("host", {})

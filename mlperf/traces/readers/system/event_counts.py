@@ -18,7 +18,9 @@ UNIT = "1/s"
 LARGEST = 2**53
 LATEST = 10**18
 _SPAN = re.compile(r"# counted from (?P<begin>\d{1,18}) to (?P<end>\d{1,18}):(?P<events>(?: [\w-]+)*)")
-_LINE = re.compile(r"\s*\d{1,10}/\d{1,10}\s+(?P<s>\d{1,9})\.(?P<fraction>\d{6,9}):\s+(?P<period>\d{1,16})\s+(?P<event>[\w-]+)(?:[/:].*)?")
+_LINE = re.compile(
+    r"\s*\d{1,10}/\d{1,10}\s+(?P<s>\d{1,9})\.(?P<fraction>\d{6,9}):\s+(?P<period>\d{1,16})\s+(?P<event>[\w-]+)(?:[/:].*)?"
+)
 
 
 def series_name(event: str) -> str:
