@@ -22,6 +22,7 @@ KEPT = ROOT / "tests" / "reference" / "torch_faults"
 PROGRAM = ROOT / "examples" / "whole_run" / "torch_train.py"
 PAGE = ROOT / "docs" / "reference" / "torch_faults.md"
 EARLIER = {
+    "third": """Before functions of C++, which most of PyTorch's are, were looked up in object code.""",
     "second": """Before samples were weighed by what the scheduler counts of every thread, which changed no answer.""",
     "first": """In these the advice named the input in every run without a fault: a step of 25 ms spends 3 of them on mapping
 what the workers have ready, on the training thread itself. After them, workers that stand in queues for more than a quarter of

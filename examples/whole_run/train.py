@@ -1,6 +1,6 @@
 """Train a small network for real, with a fault planted on request: something for ``mlperf record`` to find.
 
-Pictures are decoded from coefficients by a C function in worker threads, a network of two layers is trained on them by
+Pictures are decoded from coefficients by a function of C or C++ in worker threads, a network of two layers is trained on them by
 back-propagation, and under MPI the gradients are summed over the ranks. Marks tell the recorder what a step is doing; without the
 toolkit they do nothing. With ``--device-ms`` forward and backward wait for an accelerator that is not there, so that several ranks
 fit on a small machine; everything else stays real.
@@ -46,6 +46,7 @@ BLOCKS = (SIDE // 8) ** 2 * 3
 PIXELS = BLOCKS * 64
 READ_S, SLOW_READ_S = 0.004, 0.080
 FAST, SLOW = ("-O3", "-march=native", "-ffast-math"), ("-O1", "-fno-tree-vectorize")
+COMPILERS = {"c": "cc", "cpp": "c++"}
 STRIDE = 64
 OBJECTS = 3_000_000
 PAUSE_EVERY = 5
@@ -57,12 +58,12 @@ def has(options: argparse.Namespace, fault: str) -> bool:
     return options.fault == fault and not options.mended
 
 
-def compiled(flags: tuple[str, ...]) -> ctypes.CDLL:
+def compiled(flags: tuple[str, ...], language: str = "c") -> ctypes.CDLL:
     """The decoder, built with these flags."""
     folder = Path(tempfile.gettempdir()) / "mlperf-whole-run"
     folder.mkdir(exist_ok=True)
-    library = folder / f"decode{'-'.join(flags)}-{os.getpid()}.so"
-    command = ["cc", *flags, "-g", "-shared", "-fPIC", "-o", str(library), str(HERE / "decode.c")]
+    library = folder / f"decode-{language}{'-'.join(flags)}-{os.getpid()}.so"
+    command = [COMPILERS[language], *flags, "-g", "-shared", "-fPIC", "-o", str(library), str(HERE / f"decode.{language}")]
     subprocess.run(command, check=True)  # noqa: S603 - the compiler, on our own file
     return ctypes.CDLL(str(library))
 
@@ -72,7 +73,7 @@ class Loader:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        self.decode = compiled(SLOW if has(options, "scalar-decode") else FAST).decode_blocks
+        self.decode = compiled(SLOW if has(options, "scalar-decode") else FAST, options.decoder).decode_blocks
         waves = np.cos((2 * np.arange(8)[:, None] + 1) * np.arange(8)[None, :] * np.pi / 16)
         self.basis = np.einsum("xu,yv->uvxy", waves, waves).reshape(64, 64).astype(np.float32).copy()
         self.quantisers = (1.0 / (1.0 + np.arange(64))).astype(np.float32)
@@ -233,6 +234,7 @@ def main() -> None:
     parser.add_argument("--fault", choices=FAULTS, default="none")
     parser.add_argument("--mended", action="store_true", help="the fault's settings with the fault removed, as the hint says")
     parser.add_argument("--input", choices=("real", "synthetic"), default="real", help="batches that are decoded, or always there")
+    parser.add_argument("--decoder", choices=COMPILERS, default="c", help="the language that the decoder is written in")
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--hidden", type=int, default=384)

@@ -297,9 +297,12 @@ def _table_of(rows: list[Mapping[str, Any]], place: str) -> MulAddTable:
     return MulAddTable(tuple(row["working_set_bytes"] for row in ordered), tuple(row["seconds"] for row in ordered))
 
 
-def _by_kind(rows: list[Mapping[str, Any]]) -> dict[str, CacheStep | MulAddTable]:
+def _by_kind(rows: list[Any]) -> dict[str, CacheStep | MulAddTable]:
     found: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
+        if not isinstance(row, Mapping):
+            hint = "Each row has working_set_bytes and seconds."
+            raise DataError(f"got {row!r}, expected a table", place="constants, muladd", hint=hint)
         kind = str(row.get("kind", ANY))
         found.setdefault(kind, []).append({key: value for key, value in row.items() if key != "kind"})
     return {kind: _table_of(each, f"constants, muladd of {kind}") for kind, each in found.items()}

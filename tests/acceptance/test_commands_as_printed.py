@@ -2,74 +2,100 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
-import pandas as pd
 import pytest
+from reader_recordings import programs, recordings, times_of_two_runs
+from reader_tables import (
+    codes,
+    joined_tables,
+    kernel_tables,
+    own_steps,
+    own_tables,
+    parallel_runs,
+    plans_of_servers,
+    recorded_steps,
+)
+from reader_traces import archive, message_passing, mpi_programs, operations, profiles, recorded_program
+from recorded_run import write_run
 
 import mlperf
 from mlperf.cli.main import cli, main
-from mlperf.planning.calibration.foreign import calibrate_tables
 from mlperf.specs import load_cnn, load_machine, write_cnn, write_job, write_machine
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 PLACEHOLDER = re.compile(r"\b(NAME|COMMIT|FOLDER)\b")
 LONG = {
-    "mlperf trace": "run by the tests of the commands, and of their page",
-    "mlperf record": "run by the tests of the commands on recordings",
-    "mlperf compare-runs": "run by the tests of the command",
-    "train steps.csv --target step_s": "needs recorded runs",
-    "--system model-parallel": "run by the tests of fitted systems",
-    "constants.json": "run by the tests of fitted systems",
-    "parts.json": "run by the tests of fitted systems",
-    "mlperf collect": "measures",
+    "mlperf collect": "measures for minutes; run by the tests of the commands",
     "mlperf demo": "run by the first command of the README",
     "mlperf accuracy": "reads the open data",
-    "mlperf watch": "runs a program for half a minute",
-    "mlperf kernels": "minutes; run by the tests of the study",
-    "mlperf features": "needs compiled kernels; run by the tests of the features",
-    "mlperf completion": "run by the tests of the command line",
-    "mlperf data import": "needs a GPU's campaign",
+    "mlperf kernels study": "minutes; run by the tests of the study",
+    "kernels train simd_tensor": "reads the open data",
+    "kernels.json unseen.csv": "needs a model of kernels; run by the tests of the command",
+    "features engine": "reads every kernel of a campaign for a minute; run by the tests of the features",
+    "features gain": "minutes; run by the tests of the command",
     "--figures": "half a minute each; run by the tests of the figures",
-    "asgd/run-0001": "needs a recorded run",
     "train cpu-epyc": "minutes",
     "train cpu-xeon": "minutes",
-    "train campaign": "run by the tests of the command",
     "train asgd": "minutes",
+    "campaign --characteristics": "minutes; run by the tests of training",
+    "campaign --backend torch": "minutes, and a campaign of torch",
     "train quality": "needs runs of a trainer",
-    "sweep/": "needs a sweep",
-    "--profile-run": "needs counters",
     "quality.json": "needs runs of a trainer",
-    "cg_Ir": "needs counters",
-    "compare model.json": "run by the tests of the command",
+    "--profile-run": "needs counters of kernels",
+    "work.py 45": "runs for 45 seconds",
     "known.json": "run by the test of that page",
     "campaign.json": "run by the test of that page",
     "time (ms)": "run by the test of that page",
     "--by network -o calibration.json": "run by the test of that page",
-    "model.json --rows": "a table's model has another name elsewhere",
-    "--html page.html": "a table's model has another name elsewhere",
     "cnn.toml": "needs the runs of that page",
-    "--system data-parallel --factor": "run by the tests of fitted systems",
-    "train speeds.csv": "run by the tests of fitted systems",
-    "train allreduce.csv": "run by the tests of the exchange",
-    "train steps.csv": "run by the tests of fitted systems",
-    "predict steps-model.json": "run by the tests of fitted systems",
-    "predict model.json --nodes 1:16": "run by the tests of fitted systems",
-    "compare model.json runs.csv": "run by the tests of systems",
-    "mlperf optimize": "run by the tests of the command",
-    "check campaign": "run by the tests of the command",
-    "kernels.csv": "run by the tests of the command",
+    "asgd-networks": "a minute",
+    "train campaign": "most of a minute; run by the tests of the command",
+    "exchange.csv --apart": "most of a minute; run by the tests of fitted systems",
+    "parts.json": "needs the model of the line before it; run by the tests of fitted systems",
+    "features dwc-b": "needs counters; run by the tests of the features",
+    "--progress-file": "a program that tells its progress; run by the tests of the command",
+    "data import": "needs a GPU's campaign; run by the tests of the import",
+    "--window 1.5:2.5": "a run of seconds; run by the tests of the command",
+    "rank_0.json.gz --level": "a trace with levels of repetition; run by the tests of steps",
+    "--only vgg11": "a campaign with that network; run by the tests of the command",
+    "kernels train contractions": "needs contractions that were collected; run by the tests of the command",
+    "kernels predict kernels.json --pattern": "needs a model of kernels; run by the tests of the command",
 }
 """Commands that are read but not run here, by a part of them, and why."""
+KITS = (
+    (r"^mlperf trace record", mpi_programs),
+    (r"^mlperf trace \w+ run/", recorded_program),
+    (r"^mlperf trace job", operations),
+    (r"^mlperf trace (ranks|steps|diff|table)", profiles),
+    (r"^mlperf trace import traces.otf2", archive),
+    (r"^mlperf trace", message_passing),
+    (r"^mlperf record (-|--probe)", programs),
+    (r"^mlperf watch --replay", codes),
+    (r"^mlperf watch|^mlperf collect counters", programs),
+    (r"^mlperf compare-runs", times_of_two_runs),
+    (r"^mlperf record", recordings),
+    (r"^mlperf optimize", plans_of_servers),
+    (r"^mlperf features", codes),
+    (r"^mlperf compare model.json runs.csv", None),
+    (r"new-nests.csv", joined_tables),
+    (r"train steps.csv --target", recorded_steps),
+    (r"constants(/|\b)|parts.json|runs.csv", parallel_runs),
+    (r"train (steps|speeds|allreduce).csv|steps-model|model.json --nodes 1:16 --gpus", own_steps),
+    (r"train times.csv|sweep/|model.json --rows|model.json --html page|features.csv", own_tables),
+    (r"asgd/run-0001", write_run),
+)
+"""What a reader of a command has in the folder, by how the command reads; others: `reader`."""
 
 
 def subcommands(command: click.Command, context: click.Context) -> Iterator[click.Command]:
@@ -131,48 +157,39 @@ def test_every_printed_command_is_read(command: str, tmp_path: Path, monkeypatch
         read(arguments)
 
 
-@pytest.fixture(scope="module")
-def folder(small_campaign: Path, small_model: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A reader's folder: a campaign, its model, descriptions, a table, features of its kernels, models of it."""
-    made = tmp_path_factory.mktemp("reader")
-    shutil.copytree(small_campaign, made / "campaign")
-    write_machine(load_machine("cpu-cluster"), made / "campaign" / "machine.toml")
+def reader(folder: Path, campaign: Path, model: Any) -> None:
+    """A campaign, its model, descriptions, a table, features of its kernels, models of it."""
+    shutil.copytree(campaign, folder / "campaign")
+    write_machine(load_machine("cpu-cluster"), folder / "campaign" / "machine.toml")
+    shutil.copy(folder / "campaign" / "kernels.csv", folder / "kernels.csv")
     for name in ("model.json", "a.json", "b.json"):
-        mlperf.save_model(small_model, made / name)
-    write_cnn(load_cnn("alexnet"), made / "mine.toml")
+        mlperf.save_model(model, folder / name)
+    write_cnn(load_cnn("alexnet"), folder / "mine.toml")
     for name in ("mine-cluster.toml", "cluster.toml"):
-        write_machine(load_machine("cpu-cluster"), made / name)
-    write_job(mlperf.JobSpec(1_281_167, subbatch_size=4, n_nodes=2), made / "imagenet.toml")
-    write_job(mlperf.JobSpec(50_000, subbatch_size=8, n_nodes=8, epochs=30), made / "job.toml")
-    (made / "steps.csv").write_text("n_nodes,subbatch_size,step_s\n8,8,2.6\n", encoding="utf-8")
+        write_machine(load_machine("cpu-cluster"), folder / name)
+    write_job(mlperf.JobSpec(1_281_167, subbatch_size=4, n_nodes=2), folder / "imagenet.toml")
+    write_job(mlperf.JobSpec(50_000, subbatch_size=8, n_nodes=8, epochs=30), folder / "job.toml")
+    (folder / "steps.csv").write_text("n_nodes,subbatch_size,step_s\n8,8,2.6\n", encoding="utf-8")
+    (folder / "runs.csv").write_text("cnn,n_nodes,n_gpus_per_node,subbatch_size,step_s\nresnet50,8,1,8,2.6\n", encoding="utf-8")
     prices = 'currency = "EUR"\n[machines.kfc]\nper_node_hour = 1\n[machines.cpu-cluster]\nper_node_hour = 1\n'
-    (made / "prices.toml").write_text(prices, encoding="utf-8")
-    write_tables(made)
-    return made
+    (folder / "prices.toml").write_text(prices, encoding="utf-8")
+    kernel_tables(folder)
 
 
-def write_tables(folder: Path) -> None:
-    """Times of 60 kernels of three devices with two feature tables, and models of them."""
-    rng = np.random.default_rng(0)
-    kernels = [f"k{number:02}" for number in range(60)]
-    frame = pd.DataFrame(2 ** rng.integers(3, 9, (60, 3)), columns=list("mnk")).assign(kernel=kernels)
-    frame = frame.assign(device=["A", "B", "C"] * 20, network=["u", "v"] * 30, family=rng.integers(0, 12, 60).astype(str))
-    frame = frame.assign(a=rng.random(60), b=rng.random(60), c=rng.random(60))
-    counts = pd.DataFrame({"kernel": kernels, "n_insn": rng.integers(10, 99, 60)})
-    nests = pd.DataFrame({"kernel": kernels, "misses": rng.integers(1, 200, 60)})
-    noise = np.exp(0.02 * rng.standard_normal(60))
-    times = (1e-5 + 2e-11 * frame["m"] * frame["n"] * frame["k"] + 1e-8 * nests["misses"]) * noise
-    frame.assign(time_ms=1e3 * times, time_s=times).to_csv(folder / "times.csv", index=False)
-    frame.assign(time_ms=1e3 * times).to_csv(folder / "measured.csv", index=False)
-    frame.to_csv(folder / "new.csv", index=False)
-    for name, table in (("counts", counts), ("nests", nests), ("new-counts", counts), ("new-nests", nests)):
-        table.to_csv(folder / f"{name}.csv", index=False)
-    times_predicted = frame[["kernel", "device", "network"]].assign(time_ms=1.2e3 * times)
-    times_predicted.to_csv(folder / "predicted.csv", index=False)
-    found = calibrate_tables(times_predicted, frame[["kernel"]].assign(time_ms=1e3 * times), by=("device",))
-    mlperf.save_model(found, folder / "calibration.json")
-    known = mlperf.train(frame.assign(time_ms=1e3 * times), target="time_ms", terms=["m*n*k"], method="ols")
-    mlperf.save_model(known, folder / "table-model.json")
+@pytest.fixture(scope="module")
+def folder_of(small_campaign: Path, small_model: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of the reader of a command, made once."""
+    made: dict[str, Path] = {}
+
+    def folder(command: str) -> Path:
+        kit = next((kit for pattern, kit in KITS if re.search(pattern, command)), None)
+        name = "reader" if kit is None else kit.__name__
+        if name not in made:
+            made[name] = tmp_path_factory.mktemp(name)
+            reader(made[name], small_campaign, small_model) if kit is None else kit(made[name])
+        return made[name]
+
+    return folder
 
 
 def run(arguments: list[str]) -> int:
@@ -181,17 +198,26 @@ def run(arguments: list[str]) -> int:
     return int(caught.value.code or 0)
 
 
+def as_a_shell(words: list[str]) -> list[str]:
+    """Words with stars replaced by the files that they fit."""
+    found = [sorted(str(path) for path in Path().glob(word)) if "*" in word else [] for word in words]
+    return [each for word, files in zip(words, found, strict=True) for each in files or [word]]
+
+
 SHORT = [command for command in COMMANDS if not any(part in command for part in LONG)]
 
 
 def test_enough_is_run() -> None:
-    assert len(SHORT) >= 30
+    assert len(SHORT) >= 190
     assert all(any(part in command for command in COMMANDS) for part in LONG)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", SHORT)
-def test_what_can_be_run_runs(command: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(folder, tmp_path / "reader")
+def test_what_can_be_run_runs(
+    command: str, folder_of: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(folder_of(command), tmp_path / "reader")
     monkeypatch.chdir(tmp_path / "reader")
-    assert run(words(command)) in (0, 1)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    assert run(as_a_shell(words(command))) in (0, 1)

@@ -109,6 +109,12 @@ ENDINGS = [
 ]
 
 
+def test_ctrl_c_while_a_class_is_made_is_ctrl_c() -> None:
+    with exit_code(Settings()) as outcome:
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+    assert outcome.code == 130
+
+
 @pytest.mark.parametrize(
     ("error", "code"), ENDINGS, ids=lambda value: str(value) if isinstance(value, int) else type(value).__name__
 )

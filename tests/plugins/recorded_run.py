@@ -30,27 +30,26 @@ def iterations(times: tuple[str, ...], start_s: float, rng: np.random.Generator)
 @pytest.fixture
 def run_folder(tmp_path: Path) -> Folder:
     """``run_folder(ahead_s)``: ``asgd/run-0001`` of a campaign; the clock of node 1 is that much ahead."""
+    return lambda ahead_s=0.0: write_run(tmp_path, ahead_s)
 
-    def make(ahead_s: float = 0.0) -> Path:
-        folder = tmp_path / "campaign" / "asgd" / "run-0001"
-        rng = np.random.default_rng(3)
-        gpu, updates = [], []
-        for node in range(N_NODES):
-            clock_s = 500.0 + node * ahead_s
-            for thread in range(N_GPUS):
-                table = iterations(GPU_TIMES, clock_s + 0.001 * thread, rng)
-                gpu.append(table.assign(node=node, gpu=thread, iteration=range(N_ITERATIONS), version=0, update=range(1, 6)))
-            updates.append(
-                iterations(UPDATE_TIMES, clock_s, np.random.default_rng(4)).assign(node=node, update=range(N_ITERATIONS))
-            )
-        update = pd.concat(updates).assign(iteration_s=0.1)
-        write_csv(pd.concat(gpu), folder / "gpu.csv.gz")
-        write_csv(update, folder / "updates.csv.gz")
-        (folder / "end.json").write_text(json.dumps([]), encoding="utf-8")
-        write_job(job(), folder)
-        return folder
 
-    return make
+def write_run(above: Path, ahead_s: float = 0.0) -> Path:
+    """``campaign/asgd/run-0001`` in a folder; the clock of node 1 is that much ahead."""
+    folder = above / "campaign" / "asgd" / "run-0001"
+    rng = np.random.default_rng(3)
+    gpu, updates = [], []
+    for node in range(N_NODES):
+        clock_s = 500.0 + node * ahead_s
+        for thread in range(N_GPUS):
+            table = iterations(GPU_TIMES, clock_s + 0.001 * thread, rng)
+            gpu.append(table.assign(node=node, gpu=thread, iteration=range(N_ITERATIONS), version=0, update=range(1, 6)))
+        updates.append(iterations(UPDATE_TIMES, clock_s, np.random.default_rng(4)).assign(node=node, update=range(N_ITERATIONS)))
+    update = pd.concat(updates).assign(iteration_s=0.1)
+    write_csv(pd.concat(gpu), folder / "gpu.csv.gz")
+    write_csv(update, folder / "updates.csv.gz")
+    (folder / "end.json").write_text(json.dumps([]), encoding="utf-8")
+    write_job(job(), folder)
+    return folder
 
 
 def job() -> Job:

@@ -60,7 +60,12 @@ def exit_code(settings: Settings) -> Iterator[Outcome]:
     except OSError as error:
         outcome.code = tell_of_system(error, settings)
     except Exception as error:  # noqa: BLE001 - the last line of defence: a user never meets a bare traceback
-        outcome.code = tell_of_fault(error, settings)
+        # Python makes a RuntimeError of Ctrl-C where it comes while a class is being made.
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            tell("interrupted")
+            outcome.code = InterruptedRun.exit_code
+        else:
+            outcome.code = tell_of_fault(error, settings)
 
 
 def tell_of_system(error: OSError, settings: Settings) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +14,8 @@ import numpy as np
 from mlperf.core.errors import DataError
 from mlperf.core.extras import require
 from mlperf.features.code.counts import FunctionCounts, function_counts
+from mlperf.features.code.cpp_names import asked_for
+from mlperf.features.code.elf_functions import Section, add_functions
 from mlperf.features.code.listing import without_trap_padding
 from mlperf.features.code.placed import PlacedBranch, may_loop, placed_exits
 from mlperf.features.code.processors.arm import Arm
@@ -88,32 +89,6 @@ MACHINES: Mapping[str, tuple[Dialect, tuple[str, ...], str]] = MappingProxyType(
         "EM_AARCH64": (Arm(), ("CS_ARCH_ARM64", "CS_ARCH_AARCH64"), "CS_MODE_ARM"),
     }
 )
-BINDINGS = ("STB_GLOBAL", "STB_WEAK", "STB_LOCAL")
-
-
-@dataclass(slots=True)
-class Section:
-    """An executable section of an ELF file.
-
-    Attributes
-    ----------
-    start : int
-        Address of its first byte.
-    code : bytes
-        Content.
-    functions : dict
-        Address of each function to (name, bytes).
-    relocated : list of int
-        Addresses that the linker fills in.
-    data : list of (int, int)
-        Address ranges that hold data.
-    """
-
-    start: int
-    code: bytes
-    functions: dict[int, tuple[str, int]] = field(default_factory=dict)
-    relocated: list[int] = field(default_factory=list)
-    data: list[tuple[int, int]] = field(default_factory=list)
 
 
 def read_elf(content: bytes, path: str, *, with_loops: bool = True, functions: Collection[str] = ()) -> Iterator[FunctionCounts]:
@@ -128,7 +103,7 @@ def read_elf(content: bytes, path: str, *, with_loops: bool = True, functions: C
     with_loops : bool
         Whether to look for loops.
     functions : collection of str
-        Names to disassemble; none: all.
+        Names to disassemble, of C++ as they are written or as symbols; none: all.
 
     Raises
     ------
@@ -164,8 +139,9 @@ def functions_of(elf: Any, path: str, *, with_loops: bool, functions: Collection
     sections = _code_sections(elf, path)
     vocabulary = Vocabulary()
     memo: dict[tuple[str, str], int] = {}
+    is_asked_for = asked_for(functions)
     for number, section in sections.items():
-        wanted = sorted((start, *named) for start, named in section.functions.items() if not functions or named[0] in functions)
+        wanted = sorted((start, *named) for start, named in section.functions.items() if is_asked_for(named[0]))
         tables = _jump_tables(elf, number) if with_loops and wanted else {}
         for start, name, size in wanted:
             reader = FunctionReader(engine, dialect, vocabulary, memo, section, tables)
@@ -187,46 +163,6 @@ def _code_sections(elf: Any, path: str) -> dict[int, Section]:
         if target is not None:
             target.relocated = sorted(entry["r_offset"] for entry in section.iter_relocations())
     return sections
-
-
-def add_functions(elf: Any, sections: Mapping[int, Section]) -> None:
-    """Take in function symbols; of several names of one address the global one counts, then the first."""
-    best: dict[tuple[int, int], int] = {}
-    marks: dict[int, list[tuple[int, bool]]] = {}
-    for table in ("SHT_SYMTAB", "SHT_DYNSYM"):
-        for symbols in elf.iter_sections(table):
-            for symbol in symbols.iter_symbols():
-                number, address = symbol["st_shndx"], symbol["st_value"]
-                if number not in sections:
-                    continue
-                if symbol.name.partition(".")[0] in ("$x", "$d"):
-                    marks.setdefault(number, []).append((address, symbol.name.startswith("$d")))
-                if symbol["st_info"]["type"] not in ("STT_FUNC", "STT_GNU_IFUNC", "STT_LOOS"):
-                    continue
-                binding = symbol["st_info"]["bind"]
-                rank = BINDINGS.index(binding) if binding in BINDINGS else len(BINDINGS)
-                if rank < best.get((number, address), len(BINDINGS) + 1):
-                    best[number, address] = rank
-                    sections[number].functions[address] = (symbol.name, symbol["st_size"])
-        if any(section.functions for section in sections.values()):
-            break
-    for number, section in sections.items():
-        set_ends(section)
-        set_data(section, sorted(marks.get(number, [])))
-
-
-def set_ends(section: Section) -> None:
-    """Functions without a size reach to the next one."""
-    starts = [*sorted(section.functions), section.start + len(section.code)]
-    for start, following in pairwise(starts):
-        name, size = section.functions[start]
-        section.functions[start] = (name, size or following - start)
-
-
-def set_data(section: Section, marks: list[tuple[int, bool]]) -> None:
-    """Ranges that mapping symbols call data."""
-    ends = [*(address for address, _ in marks[1:]), section.start + len(section.code)]
-    section.data = [(address, end) for (address, is_data), end in zip(marks, ends, strict=False) if is_data]
 
 
 @dataclass(slots=True)

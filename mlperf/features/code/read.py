@@ -10,6 +10,7 @@ from typing import TextIO
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.features.code.counts import FunctionCounts
+from mlperf.features.code.cpp_names import asked_for, written_name
 from mlperf.features.code.elf import read_elf
 from mlperf.features.code.listing import ListingReader
 from mlperf.features.code.processors.arm import Arm
@@ -42,7 +43,8 @@ def count_instructions(
     loops : bool
         Whether to find loops and count their innermost ones.
     functions : sequence of str
-        Names to keep; none: all.
+        Names to keep; none: all. Of C++ a symbol, or the name as it is written, without parameters (``picture::scale``): then every
+        function of that name.
     syntax : str, optional
         ``"att"``, ``"intel"`` or ``"arm"`` where the text does not show it.
 
@@ -56,9 +58,10 @@ def count_instructions(
         An ELF file needs capstone and pyelftools.
     """
     every = iterate_functions(path, loops=loops, syntax=syntax, functions=functions)
-    found = tuple(one for one in every if not functions or one.function in functions)
+    is_asked_for = asked_for(functions)
+    found = tuple(one for one in every if is_asked_for(one.function))
     if not found:
-        known = [one.function for one in iterate_functions(path, loops=False, syntax=syntax)]
+        known = [written_name(one.function) for one in iterate_functions(path, loops=False, syntax=syntax)]
         wanted = f"function {' or '.join(functions)}" if functions else "function"
         hint = did_you_mean(functions[0], known) if functions else "Give assembler text, objdump -d output or an ELF object."
         raise DataError(f"got no {wanted}, expected at least one", place=str(path), hint=hint)

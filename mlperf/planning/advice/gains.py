@@ -75,7 +75,8 @@ def gain_of(
     Notes
     -----
     Student's interval of the mean over steps; steps that follow each other are alike, so their number counts as what the first
-    autocorrelation leaves of it, n (1 - r) / (1 + r).
+    autocorrelation leaves of it, n (1 - r) / (1 + r). The mean of further steps lies no further from theirs than they lie from one
+    another: where a drift leaves next to nothing of their number Student's interval is wider, and holds the truth no more often.
     """
     low, high = (saved_s if each is None else each for each in (least, most))
     mean = float(step_s.mean())
@@ -90,7 +91,7 @@ def gain_of(
 
 
 def half_width(values: FloatArray) -> float:
-    """Half the 95 % interval of a mean over steps."""
+    """Half the 95 % interval of a mean over steps, at most how far they lie apart, or Student's of independent ones."""
     n = len(values)
     if n < 2:
         return float("inf")
@@ -102,7 +103,8 @@ def half_width(values: FloatArray) -> float:
     raw = float((centred[1:] * centred[:-1]).sum() / (centred**2).sum())
     r = float(np.clip(raw + (1 + 4 * raw) / n, 0.0, 0.9))
     effective = max(2.0, n * (1 - r) / (1 + r))
-    return _student(spread, effective)
+    # Three steps may well lie closer together than their mean is known, even where none is like the one before.
+    return min(_student(spread, effective), max(float(np.ptp(values)), _student(spread, n)))
 
 
 def half_width_of_others(values: FloatArray) -> float:

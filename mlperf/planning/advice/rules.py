@@ -136,8 +136,7 @@ def memory_rule(facts: MemoryFacts, limits: Thresholds) -> Finding | None:
     if not facts.bytes_per_step:
         return _full_memory(facts, share, limits)
     told = {"bytes_per_s": facts.bytes_per_s, "phase_share": share, "peak_bytes_per_s": peak}
-    if np.isfinite(facts.counted_bytes_per_s):
-        told["counted_bytes_per_s"] = facts.counted_bytes_per_s
+    told |= _where_known(counted_bytes_per_s=facts.counted_bytes_per_s, data_sheet_bytes_per_s=facts.data_sheet_bytes_per_s)
     if not np.isfinite(peak):
         return Finding(MEMORY, INCONCLUSIVE, facts.phase, None, told, why="nobody measured what this machine's memory gives")
     if facts.bytes_per_s >= limits.of_peak * peak:
@@ -161,8 +160,14 @@ def _full_memory(facts: MemoryFacts, share: float, limits: Thresholds) -> Findin
     if not facts.counted_bytes_per_s >= limits.full_memory * peak:
         return None
     told = {"bytes_per_s": facts.counted_bytes_per_s, "phase_share": share, "peak_bytes_per_s": peak}
+    told |= _where_known(data_sheet_bytes_per_s=facts.data_sheet_bytes_per_s)
     why = "the memory gives no more: fewer bytes would help, and no mark says how many the phase needs"
     return Finding(MEMORY, INCONCLUSIVE, facts.phase, None, told, why=why)
+
+
+def _where_known(**facts: float) -> dict[str, float]:
+    """Facts that are numbers."""
+    return {name: value for name, value in facts.items() if np.isfinite(value)}
 
 
 def loop_rule(facts: LoopFacts, waits: InputFacts | None, step_s: np.ndarray, limits: Thresholds) -> Finding | None:

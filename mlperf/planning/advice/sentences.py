@@ -86,6 +86,16 @@ def _scalar_seen(found: Finding) -> str:
     )
 
 
+def _memory_seen(found: Finding) -> str:
+    """What the phase moves and what the memory gives, measured and by the data sheet."""
+    sheet = "data_sheet_bytes_per_s"
+    told = f" (data sheet: at most {_rate(found, sheet)} a socket)" if sheet in found.evidence else ""
+    return (
+        f"{found.subject} takes {_share(found, 'phase_share')} of a step and moves its bytes at {_rate(found, 'bytes_per_s')}, "
+        f"where this machine's memory gives {_rate(found, 'peak_bytes_per_s')}{told}"
+    )
+
+
 _SEEN: Mapping[str, Callable[[Finding], str]] = MappingProxyType(
     {
         INPUT: _input_seen,
@@ -95,10 +105,7 @@ _SEEN: Mapping[str, Callable[[Finding], str]] = MappingProxyType(
         LOCK: lambda found: (
             f"{_number(found, 'n_threads')} threads spend {_share(found, 'waiting_share')} of their time at {found.subject}"
         ),
-        MEMORY: lambda found: (
-            f"{found.subject} takes {_share(found, 'phase_share')} of a step and moves its bytes at {_rate(found, 'bytes_per_s')}, "
-            f"where this machine's memory gives {_rate(found, 'peak_bytes_per_s')}"
-        ),
+        MEMORY: _memory_seen,
         SCALAR: _scalar_seen,
         PAUSE: _pause_seen,
         RING: lambda found: (

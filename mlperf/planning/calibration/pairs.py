@@ -17,6 +17,9 @@ from mlperf.models.uncertainty.ratio_factors import Labels
 
 PREDICTED, MEASURED = "predicted", "measured"
 
+MOST_APART = 300.0
+"""Largest logarithm of measured over predicted: whose square and exponential are numbers."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
@@ -47,7 +50,10 @@ class Pairs:
     @property
     def log_ratio(self) -> FloatArray:
         """log(measured / predicted), shape (n_rows,)."""
-        return np.asarray(np.log(self.frame[MEASURED].to_numpy(float) / self.frame[PREDICTED].to_numpy(float)))
+        measured, predicted = (np.log(self.frame[name].to_numpy(float)) for name in (MEASURED, PREDICTED))
+        if (np.abs(measured - predicted) > MOST_APART).any():
+            raise DataError("measured and predicted lie further apart than any units do", place="tables", hint="Check the numbers.")
+        return np.asarray(measured - predicted)
 
     @property
     def labels(self) -> Labels:

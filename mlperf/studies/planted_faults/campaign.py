@@ -18,7 +18,7 @@ from mlperf.core.shown import plain
 from mlperf.planning.advice.advise import Advice, advise
 from mlperf.planning.advice.findings import RING
 from mlperf.studies.planted_faults.one_run import advised, log_of, measured, plain_run, recorded
-from mlperf.studies.planted_faults.protocol import CLEAN, OF_RANKS, OF_RING, RING_ORDER, FaultProtocol
+from mlperf.studies.planted_faults.protocol import CLEAN, CPP, OF_RANKS, OF_RING, RING_ORDER, FaultProtocol
 from mlperf.studies.planted_faults.ring_runs import LINKS, best_order, measured_links, training_command
 from mlperf.traces.links.topology import read_links
 from mlperf.traces.whole_run.steps import find_steps
@@ -103,9 +103,10 @@ def command_of(
         is_wrong = name == RING_ORDER and not mended
         order = protocol.ring.wrong_order if is_wrong or links is None else best_order(links)
         return training_command(protocol.ring, program, order, log)
-    fault = "none" if name in CLEAN else name
+    fault = "none" if name in CLEAN else name.removeprefix(CPP)
     words = [sys.executable, str(program), "--fault", fault, "--steps", str(protocol.steps), "--seed", str(repeat)]
     words += ["--log", str(log)] + (["--mended"] if mended and name not in CLEAN else [])
+    words += ["--decoder", "cpp"] if name.startswith(CPP) else []
     if name not in OF_RANKS:
         return words
     ranks = protocol.ranks

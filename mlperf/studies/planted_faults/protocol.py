@@ -15,7 +15,9 @@ OF_RANKS = (RANKS_NONE, "slow-rank", "rotating-rank")
 RING_NONE, RING_ORDER = "ring-none", "ring-order"
 """Runs over the best ring and over the wrong one."""
 OF_RING = (RING_NONE, RING_ORDER)
-CLEAN = ("none", RANKS_NONE, RING_NONE)
+CPP, CPP_NONE = "cpp-", "cpp-none"
+"""Runs whose names begin so are those of the rest of their names, with a decoder in C++."""
+CLEAN = ("none", CPP_NONE, RANKS_NONE, RING_NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,5 +97,5 @@ def read_fault_protocol(path: Path) -> FaultProtocol:
             RingSettings(**document["ring"]),
             FaultLimits(**document["limits"]),
         )
-    except TypeError as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(str(error), place=str(path)) from None

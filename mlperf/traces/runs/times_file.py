@@ -58,7 +58,10 @@ def _of_lines(path: Path, text: str, column: str | None) -> list[Any]:
         return [line for _, line in lines]
     import csv
 
-    rows = list(csv.reader([line for _, line in lines], strict=False))
+    try:
+        rows = list(csv.reader([line for _, line in lines], strict=False))
+    except csv.Error as error:
+        raise DataError(f"cannot be read as CSV ({error})", place=str(path), hint=HINT) from None
     chosen = _chosen(path, rows[0], column)
     at = rows[0].index(chosen)
     for (number, _), row in zip(lines[1:], rows[1:], strict=False):

@@ -14,6 +14,8 @@ import numpy as np
 from mlperf.core.arrays import FloatArray
 
 CPUINFO = Path("/proc/cpuinfo")
+IDENTITY = {"family": "cpu family", "model": "model", "stepping": "stepping"}
+"""Numbers that tell the generation of a processor, as /proc/cpuinfo calls them; absent where it has none."""
 COPY_BYTES = 1 << 26
 REPEATS = 5
 MOVED = 2
@@ -21,7 +23,7 @@ MOVED = 2
 
 
 def host_facts() -> dict[str, Any]:
-    """Processor, its words for what it can do, cores that this process may use, system; no name of the machine."""
+    """Processor, its generation and what it can do, cores that this process may use, system; no name of the machine."""
     text = CPUINFO.read_text(encoding="utf-8", errors="replace") if CPUINFO.is_file() else ""
     fields: dict[str, str] = {}
     for line in text.splitlines():
@@ -34,6 +36,8 @@ def host_facts() -> dict[str, Any]:
         "system": platform.system(),
         "n_cores": cores,
         "cpu_flags": fields.get("flags", fields.get("Features", "")),
+        "cpu_vendor": fields.get("vendor_id", ""),
+        **{f"cpu_{name}": int(fields[line]) for name, line in IDENTITY.items() if fields.get(line, "").isdecimal()},
     }
 
 

@@ -106,7 +106,7 @@ def read_document(folder: Path) -> dict[str, Any]:
         raise DataError(f"holds no {DOCUMENT}: it is no recording", place=str(folder), hint=HINT)
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
+    except (ValueError, RecursionError, OSError) as error:
         raise DataError(f"cannot be read ({error})", place=str(path), hint=HINT) from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise DataError(f"is not of format {FORMAT}", place=str(path), hint=HINT)

@@ -139,12 +139,15 @@ class ExchangeModel(Shown):
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> ExchangeModel:
         """The model again from a document without its envelope; raises DataError with the JSON path of what is wrong."""
         with Fields(document, path) as fields:
+            rows = frame_from_dict(fields.raw("rows"), f"{path}.rows")
+            if not {"N", "M"} <= {name for name in rows if pd.api.types.is_numeric_dtype(rows[name])}:
+                raise DataError("expected numbers in N and M", place=f"{path}.rows")
             return cls(
                 operation=fields.text("operation"),
                 measured=FittedForm.from_dict(fields.raw("measured"), f"{path}.measured"),
                 other=FittedForm.from_dict(fields.raw("other"), f"{path}.other"),
                 forms=tuple(FormScore.from_dict(one, f"{path}.forms[{place}]") for place, one in enumerate(fields.items("forms"))),
-                rows=frame_from_dict(fields.raw("rows"), f"{path}.rows"),
+                rows=rows,
                 notes=fields.texts("notes"),
                 provenance=dict(fields.raw("provenance")),
                 log_ratios=fields.numbers("log_ratios", finite=False),

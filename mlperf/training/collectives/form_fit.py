@@ -11,6 +11,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown, plain
 from mlperf.models.estimators.choice.cost_form import form_matrix
@@ -104,6 +105,13 @@ class FittedForm(Shown):
             texts = (fields.text("name"), fields.text("meaning"), fields.texts("terms"), fields.text("split"))
             form = ExchangeForm(*texts, *(fields.boolean(name) for name in ("physical", "signed", "local")))
             parts, ratios = (tuple(part_from(each) for each in fields.children(name)) for name in ("parts", "ratios"))
+            for name, several in (("parts", parts), ("ratios", ratios)):
+                for place, part in enumerate(several):
+                    expected = len(form.terms) if form.terms and name == "parts" else len(part.nodes)
+                    if len(part.coef) != expected:
+                        raise DataError(
+                            f"got {len(part.coef)} coefficients, expected {expected}", place=f"{path}.{name}[{place}].coef"
+                        )
             return cls(form, parts, ratios)
 
 

@@ -61,10 +61,14 @@ class ConstantsModel(Shown):
             given = fields.raw("constants")
             if not isinstance(given, Mapping):
                 raise DataError(f"got {given!r}, expected constants", place=f"{path}.constants")
+            errors = frame_from_dict(fields.raw("errors"), f"{path}.errors")
+            columns = [name for name in ("mape", "n_rows") if name in errors and pd.api.types.is_numeric_dtype(errors[name])]
+            if len(columns) < 2 or not errors["n_rows"].sum() > 0:
+                raise DataError("expected numbers in mape and n_rows", place=f"{path}.errors")
             return cls(
                 constants=constants_from_dict(given),
                 table=frame_from_dict(fields.raw("table"), f"{path}.table"),
-                errors=frame_from_dict(fields.raw("errors"), f"{path}.errors"),
+                errors=errors,
                 provenance=dict(fields.raw("provenance")),
             )
 

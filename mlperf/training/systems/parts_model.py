@@ -139,10 +139,12 @@ class PartsModel(Shown):
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> PartsModel:
         """The model again from a document without its envelope; raises DataError with the JSON path of what is wrong."""
         with Fields(document, path) as fields:
-            steps = fields.items("steps")
+            steps, labels = fields.items("steps"), fields.texts("labels")
+            if len(steps) != len(labels):
+                raise DataError(f"got {len(steps)} models, expected one for each of {len(labels)} labels", place=f"{path}.steps")
             return cls(
                 apart=fields.texts("apart"),
-                labels=fields.texts("labels"),
+                labels=labels,
                 steps=tuple(ComposedSteps.from_dict(each, f"{path}.steps[{place}]") for place, each in enumerate(steps)),
                 bounds={str(name): (float(low), float(high)) for name, (low, high) in fields.raw("bounds").items()},
                 log_ratios=fields.numbers("log_ratios", finite=False),

@@ -265,9 +265,16 @@ class SystemFit(Shown):
                 notes=fields.texts("notes"),
                 provenance=dict(fields.raw("provenance")),
             )
-        unknown = [name for name in found.terms if name not in {term.column for term in STEP_TERMS}]
+        unknown = [name for name in found.terms if name not in {term.column for term in STEP_TERMS if found.system in term.systems}]
         if unknown:
-            raise DataError(f"got the term {unknown[0]!r}, which no system has", place=f"{path}.terms")
+            raise DataError(f"got the term {unknown[0]!r}, which {found.system!r} does not have", place=f"{path}.terms")
+        without = [name for name in found.factors if not found.levels.get(name)]
+        if without:
+            raise DataError(f"got no levels of {without[0]!r}", place=f"{path}.levels")
+        n_costs = sum(max(len(_levels_of(term, found.factors, found.levels)), 1) for term in found.step_terms)
+        if costs.shape != (len(found.parts), n_costs):
+            expected = f"{len(found.parts)} rows of {n_costs}"
+            raise DataError(f"got {costs.shape[0]} rows of {costs.shape[1]} costs, expected {expected}", place=f"{path}.costs")
         return found
 
 

@@ -52,7 +52,10 @@ def difference(program: Path, probe: Probe, **request: object) -> pd.Series:
 
 
 def test_cachegrind_counts_every_write_and_every_miss(program: Path | None, probe: Probe) -> None:
-    """Each further write touches a line of its own: as many misses of both caches, whatever else the program does."""
+    """Each further write touches a line of its own: as many misses of both caches, exactly, in the function that writes.
+
+    The rest of the program misses a line more or less now and then, since its stack starts elsewhere in every run.
+    """
     request = {"sources": ("cachegrind",), "caches": CACHES}
     if probe.named("cachegrind").status == ABSENT:
         with pytest.raises(MissingExtraError, match="valgrind"):
@@ -63,12 +66,12 @@ def test_cachegrind_counts_every_write_and_every_miss(program: Path | None, prob
         return
     more = difference(program, probe, **request)
     for name in ("cg_Dw", "cg_D1mw", "cg_DLmw"):
-        assert more[name] == MANY - FEW, name
+        assert more[name] == pytest.approx(MANY - FEW, rel=1e-3), name
     counted = count_command(CounterRequest((str(program), str(FEW)), **request), probe=probe)
     assert counted.runs["cg_l1_bytes"].iloc[0] == 32768
     assert counted.functions is not None
     row = counted.functions.set_index("function").loc["touch"]
-    assert (row["cg_Dw"], row["cg_D1mw"]) == (FEW, FEW)
+    assert tuple(row[["cg_Dw", "cg_D1mw", "cg_DLmw"]]) == (FEW, FEW, FEW)
 
 
 def test_page_faults_by_every_source_that_counts_them(program: Path | None, probe: Probe) -> None:

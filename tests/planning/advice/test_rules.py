@@ -107,6 +107,10 @@ def test_counted_traffic_that_fills_the_memory_is_said_without_a_gain() -> None:
     assert found is not None
     assert (found.cause, found.verdict, found.gain) == (MEMORY, INCONCLUSIVE, None)
     assert "15 GB/s" in seen(found)
+    assert "data_sheet_bytes_per_s" not in found.evidence
+    known = memory_rule(replace(full, data_sheet_bytes_per_s=2e11), LIMITS)
+    assert known is not None
+    assert known.evidence["data_sheet_bytes_per_s"] == 2e11
     assert memory_rule(replace(full, counted_bytes_per_s=1e10), LIMITS) is None
     assert memory_rule(replace(full, peak_bytes_per_s=np.nan), LIMITS) is None
 

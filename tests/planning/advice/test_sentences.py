@@ -37,6 +37,11 @@ from mlperf.planning.advice.sentences import seen, to_do
             "at 2 GB/s, where this machine's memory gives 40 GB/s",
             "one pass",
         ),
+        (
+            Finding(MEMORY, NAMED, "update", None, {"bytes_per_s": 2e9, "peak_bytes_per_s": 4e10, "data_sheet_bytes_per_s": 2e11}),
+            "gives 40 GB/s (data sheet: at most 200 GB/s a socket)",
+            "one pass",
+        ),
         (Finding(PAUSE, NAMED, "garbage collection", None, {"collected_share": 0.2}), "collections take 20%", "gc.freeze"),
         (Finding(PAUSE, NAMED, "every 5 steps", None, {"long_steps": 6}), "6 steps are long, one every 5 steps", "checkpoints"),
         (

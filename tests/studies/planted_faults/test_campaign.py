@@ -50,6 +50,16 @@ def test_commands_of_ranks_and_of_one_process(tmp_path: Path) -> None:
     assert "--device-ms" in several
 
 
+def test_a_decoder_in_cpp_has_the_faults_of_one_in_c(tmp_path: Path) -> None:
+    words = [
+        command_of(PROTOCOL, PROGRAM, name, 0, tmp_path / "log.json", mended=mended)
+        for name, mended in (("cpp-none", False), ("cpp-scalar-decode", False), ("cpp-scalar-decode", True))
+    ]
+    assert [each[each.index("--fault") + 1] for each in words] == ["none", "scalar-decode", "scalar-decode"]
+    assert ["--mended" in each for each in words] == [False, False, True]
+    assert all(each[each.index("--decoder") + 1] == "cpp" for each in words)
+
+
 def test_a_ring_runs_in_the_wrong_order_then_in_the_best(tmp_path: Path) -> None:
     links = PROGRAM.with_name("machine.csv")
 

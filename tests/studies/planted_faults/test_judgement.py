@@ -97,6 +97,11 @@ def test_a_missing_repeat_is_said(tmp_path: Path) -> None:
         judge_faults(PROTOCOL, tmp_path)
 
 
+def test_runs_in_cpp_that_nobody_made_are_said(tmp_path: Path) -> None:
+    wider = replace(PROTOCOL, causes={**PROTOCOL.causes, "cpp-none": "", "cpp-lock": "lock contention"})
+    assert judge_faults(wider, write(tmp_path)).not_run == ("cpp-none", "cpp-lock")
+
+
 def test_rings_that_nobody_ran_yet_are_said(tmp_path: Path) -> None:
     causes = {**PROTOCOL.causes, "ring-none": "", "ring-order": "ring order"}
     wider = replace(PROTOCOL, causes=causes)

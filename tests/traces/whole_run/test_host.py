@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+from pathlib import Path
 
+import pytest
+
+from mlperf.traces.whole_run import host
 from mlperf.traces.whole_run.host import host_facts, memory_peaks
 
 
@@ -13,6 +17,24 @@ def test_facts_name_the_processor_and_not_the_machine() -> None:
     assert found["n_cores"] == len(os.sched_getaffinity(0))
     assert found["architecture"] == platform.machine()
     assert platform.node() not in found.values()
+
+
+def test_the_generation_is_in_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ["processor : 0", "vendor_id : AuthenticAMD", "cpu family : 25", "model : 1", "model name : AMD EPYC 7763"]
+    (tmp_path / "cpuinfo").write_text("\n".join([*lines, "stepping : 1", "flags : sse2 avx2"]))
+    monkeypatch.setattr(host, "CPUINFO", tmp_path / "cpuinfo")
+    found = host_facts()
+    assert [found[f"cpu_{name}"] for name in ("vendor", "family", "model", "stepping")] == ["AuthenticAMD", 25, 1, 1]
+    assert found["processor"] == "AMD EPYC 7763"
+
+
+def test_a_processor_without_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cpuinfo").write_text("processor : 0\nFeatures : fp asimd\nmodel : unknown\n")
+    monkeypatch.setattr(host, "CPUINFO", tmp_path / "cpuinfo")
+    found = host_facts()
+    assert found["cpu_vendor"] == ""
+    assert "cpu_model" not in found
+    assert found["cpu_flags"] == "fp asimd"
 
 
 def test_copies_move_a_plausible_number_of_bytes() -> None:

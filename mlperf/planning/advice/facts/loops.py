@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,6 @@ from mlperf.traces.whole_run.steps import RunSteps
 WIDTHS = (("avx512f", 512), ("avx2", 256), ("avx", 256), ("sse2", 128), ("asimd", 128), ("neon", 128))
 """Vector bits by the processor's word for them, the widest first."""
 N_FUNCTIONS = 5
-DECORATED = re.compile(r"[(<: ]")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,11 +35,11 @@ class LoopFacts:
     other_share : float
         Of the CPU time of the other threads.
     used_bits : int
-        Widest vectors of packed arithmetic anywhere in it; 0: none.
+        Widest vectors of packed arithmetic anywhere in it, or in another of its name (overloads of C++); 0: none.
     offered_bits : int
         What the processor has; 0: unknown.
     scalar_share : float
-        Share of the instructions of its innermost loops that compute on one number at a time.
+        Share of the instructions of its innermost loops that compute on one number at a time; of several of its name the least.
     element_bits : int
         Of these numbers; 0 where there are none.
     why : str
@@ -93,12 +91,13 @@ def loop_facts(recording: Recording, steps: RunSteps, least_share: float) -> tup
 
 def _facts(function: str, file: str, shares: tuple[float, ...], read: _File, offered: int) -> LoopFacts:
     """What is known of one function."""
-    counts = read.counts.get(function)
-    why = read.why or ("" if counts is not None else f"{file} has no {function}")
-    tally = None if counts is None else counts.inner or counts.total
+    named = read.counts.get(function, ())
+    why = read.why or ("" if named else f"{file} has no {function}")
     # A compiler keeps a scalar copy of a loop for arrays that overlap: packed arithmetic anywhere tells that it found the loop.
-    used = 0 if counts is None else counts.total.vector_bits
-    scalar, bits = (0.0, 0) if tally is None else (scalar_share(tally), element_bits(tally))
+    used = max((each.total.vector_bits for each in named), default=0)
+    # Samples do not tell overloads apart: what is said of the function holds for each of them.
+    tallies = [each.inner or each.total for each in named]
+    scalar, bits = min(((scalar_share(each), element_bits(each)) for each in tallies), default=(0.0, 0))
     return LoopFacts(function, file, shares[0], shares[1], shares[2], used, offered, scalar, bits, why, read.is_extra_missing)
 
 
@@ -124,25 +123,28 @@ def element_bits(tally: Tally) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """Instruction counts of some functions of a file, or why there are none, and whether that is for want of a package."""
+    """Instruction counts of a file's functions by their written names, or why there are none, and whether for want of a package."""
 
-    counts: Mapping[str, FunctionCounts]
+    counts: Mapping[str, Sequence[FunctionCounts]]
     why: str = ""
     is_extra_missing: bool = False
 
 
 def _read(file: Path, functions: Sequence[str]) -> _File:
     """Counts of those functions that the file has."""
+    from mlperf.features.code.cpp_names import written_name
     from mlperf.features.code.read import iterate_functions
 
     if not file.is_file():
         return _File({}, f"{file} is not on this machine")
-    # Samplers write names of C++ as people do; symbols never look so.
-    names = [each for each in functions if not DECORATED.search(each)]
-    if not names:
-        return _File({}, f"{file} has no symbol of that name")
+    # What samplers could not name they put in brackets: no reason to read a large file.
+    names = [each for each in functions if not each.startswith("[")]
+    found: dict[str, list[FunctionCounts]] = {}
     try:
-        return _File({each.function: each for each in iterate_functions(file, functions=names) if each.function in names})
+        for each in iterate_functions(file, functions=names) if names else ():
+            name = each.function if each.function in names else written_name(each.function)
+            found.setdefault(name, []).append(each)
+        return _File(found)
     except MlperfError as error:
         why = f"{error.message} ({error.hint})" if error.hint else str(error.message)
         return _File({}, why, isinstance(error, MissingExtraError))

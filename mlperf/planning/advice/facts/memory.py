@@ -9,6 +9,7 @@ import numpy as np
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.planning.advice.facts.input_pipeline import inside
 from mlperf.planning.advice.facts.phases import phases_by_role
+from mlperf.specs.memory_channels import data_sheet_bytes_per_s
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.timeline.intervals import union
 from mlperf.traces.whole_run.recording import Recording
@@ -36,6 +37,8 @@ class MemoryFacts:
         With one core.
     counted_bytes_per_s : float
         Cache lines that all threads missed during the phase, bytes a second; NaN where nobody counted.
+    data_sheet_bytes_per_s : float
+        What all channels of a socket give at most by the processor's data sheet; NaN where it is not known.
     """
 
     phase: str
@@ -45,6 +48,7 @@ class MemoryFacts:
     peak_bytes_per_s: float
     peak_one_core_bytes_per_s: float
     counted_bytes_per_s: float = float("nan")
+    data_sheet_bytes_per_s: float = float("nan")
 
     @property
     def bytes_per_s(self) -> float:
@@ -80,6 +84,7 @@ def memory_facts(recording: Recording, steps: RunSteps) -> tuple[MemoryFacts, ..
                 float(host.get("memory_bytes_per_s", float("nan"))),
                 float(host.get("memory_one_core_bytes_per_s", float("nan"))),
                 counted,
+                data_sheet_bytes_per_s(host),
             )
         )
     return tuple(found)

@@ -57,15 +57,71 @@ def test_numbers_one_at_a_time() -> None:
     assert element_bits(Tally(1, {"mov": 1}, {"move": 1}, 0, 0, 0, 0, 0)) == 0
 
 
-def test_names_of_cpp_are_not_looked_for(made: Callable[[], Made], tmp_path: Path) -> None:
-    """Samplers write them as people do, symbols do not; a library that holds none of the names is not read."""
+CPP = """
+namespace pictures { namespace {
+template <typename T> __attribute__((noinline)) void scale(const T* __restrict in, T* __restrict out, int n)
+{ for (int i = 0; i < n; i++) out[i] = in[i] * T(0.5) + out[i]; }
+}
+struct Filter {
+__attribute__((noinline)) void operator()(float* out, int n) const { for (int i = 1; i < n; i++) out[i] *= out[i - 1]; }
+};
+void all(float* f, double* d, int n) { scale(f, f + n, n); scale(d, d + n, n); Filter()(f, n); } }
+"""
+
+
+@pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler")
+@pytest.mark.parametrize(("flags", "bits"), [(("-O1", "-fno-tree-vectorize"), 0), (("-O3",), 128)])
+def test_functions_of_cpp_by_the_names_that_samplers_write(
+    made: Callable[[], Made], tmp_path: Path, flags: tuple[str, ...], bits: int
+) -> None:
+    (tmp_path / "lib.cpp").write_text(CPP)
+    file = str(tmp_path / "lib.so")
+    subprocess.run(["c++", *flags, "-shared", "-fPIC", "-o", file, str(tmp_path / "lib.cpp")], check=True)
+    names = ("pictures::(anonymous namespace)::scale<float>", "pictures::Filter::operator()", "pictures::absent")
+    maker, at = made(), 0
+    for _ in range(9):
+        begun, at = at, maker.marks(at, {"forward": 90 * MS})
+        for number, name in enumerate(names):
+            maker.samples(begun + number * 30 * MS, begun + (number + 1) * 30 * MS, name, file=file)
+    recording = maker.recording(cpu_flags="sse2 asimd")
+    scale, recursion, absent = (
+        next(each for each in loop_facts(recording, find_steps(recording), 0.1) if each.function == name) for name in names
+    )
+    assert scale.used_bits == bits
+    assert (scale.scalar_share > 0.1) == (not bits)
+    assert recursion.used_bits == 0  # Every value needs the one before it.
+    assert recursion.scalar_share > 0.1
+    assert absent.why.endswith("lib.so has no pictures::absent")
+
+
+@pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler")
+def test_overloads_are_told_apart_by_nobody(made: Callable[[], Made], tmp_path: Path) -> None:
+    """One of them uses vectors: nothing is said against the name."""
+    body = "{ for (int i = 0; i < n; i++) out[i] = in[i] * 3 + out[i]; }"
+    slow = '__attribute__((optimize("no-tree-vectorize")))'
+    source = "\n".join(
+        f"{how} void scale(const {of}* in, {of}* out, int n) {body}" for of, how in (("float", ""), ("double", slow))
+    )
+    (tmp_path / "lib.cpp").write_text(source)
+    file = str(tmp_path / "lib.so")
+    subprocess.run(["c++", "-O3", "-shared", "-fPIC", "-o", file, str(tmp_path / "lib.cpp")], check=True)
+    maker, at = made(), 0
+    for _ in range(4):
+        begun, at = at, maker.marks(at, {"forward": 50 * MS})
+        maker.samples(begun, at, "scale", file=file)
+    (found,) = loop_facts(maker.recording(), find_steps(maker.recording()), 0.1)
+    assert found.used_bits >= 128
+    assert not found.why
+
+
+def test_a_library_without_named_functions_is_not_read(made: Callable[[], Made], tmp_path: Path) -> None:
     (tmp_path / "lib.so").write_text("no library at all")
     maker, at = made(), 0
     for _ in range(4):
         begun, at = at, maker.marks(at, {"forward": 50 * MS})
-        maker.samples(begun, at, "at::native::(anonymous namespace)::add<float>", file=str(tmp_path / "lib.so"))
+        maker.samples(begun, at, "[unknown]", file=str(tmp_path / "lib.so"))
     found = loop_facts(maker.recording(), find_steps(maker.recording()), 0.1)
-    assert [each.why.rpartition("/")[2] for each in found] == ["lib.so has no symbol of that name"]
+    assert [each.why.rpartition("/")[2] for each in found] == ["lib.so has no [unknown]"]
 
 
 def test_without_samples_there_are_none(made: Callable[[], Made]) -> None:

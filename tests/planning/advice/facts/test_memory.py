@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from made_recordings import MS, Made
 
@@ -24,6 +25,18 @@ def test_bytes_a_second(made: Callable[[], Made]) -> None:
     assert found.bytes_per_step == 10**8
     assert found.bytes_per_s == pytest.approx(5e9)
     assert (found.peak_bytes_per_s, found.peak_one_core_bytes_per_s) == (2e10, 1e10)
+
+
+def test_the_data_sheet_of_a_known_processor(made: Callable[[], Made]) -> None:
+    maker, at = made(), 0
+    for _ in range(3):
+        at = maker.marks(at, {"update": 20 * MS}, sizes={"update": 10**8})
+    unknown = maker.recording(processor="another")
+    milan = maker.recording(processor="AMD EPYC 7763", cpu_vendor="AuthenticAMD", cpu_family=25, cpu_model=1)
+    (nothing,) = memory_facts(unknown, find_steps(unknown))
+    (sheet,) = memory_facts(milan, find_steps(milan))
+    assert np.isnan(nothing.data_sheet_bytes_per_s)
+    assert sheet.data_sheet_bytes_per_s == pytest.approx(204.8e9)
 
 
 def test_marks_without_bytes_tell_nothing(made: Callable[[], Made]) -> None:
