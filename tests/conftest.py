@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
+from hypothesis import settings
 
 import mlperf
 from mlperf.datasets import bundled_path, read_campaign, write_table
@@ -29,6 +30,11 @@ pytest_plugins = (
     "writing_commands",
 )
 """Fixtures of several rooms, in tests/plugins."""
+
+# The same examples on every machine, and none that fails because loops were compiled or the machine was busy meanwhile;
+# ``--hypothesis-profile=default`` draws others.
+settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
+settings.load_profile("fixed")
 
 REFERENCE = Path(__file__).parent / "reference"
 ACCEPTANCE = Path(__file__).parent / "acceptance"

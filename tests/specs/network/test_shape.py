@@ -33,7 +33,7 @@ def theirs(torch, module, shape: Shape) -> tuple[int, ...] | None:
         return None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(size=sizes, window=filters, stride=steps, padding=paddings, dilation=steps, groups=st.sampled_from([1, 2]))
 def test_convolutions_agree_with_torch(size, window, stride, padding, dilation, groups):
     torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -42,7 +42,7 @@ def test_convolutions_agree_with_torch(size, window, stride, padding, dilation, 
     assert ours(layer, Shape(4, *size)) == theirs(torch, module, Shape(4, *size))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     size=sizes,
     window=filters,
