@@ -12,6 +12,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.core.files import replacing
+from mlperf.core.printable import printable
 from mlperf.core.shown import Shown
 from mlperf.traces.readers.system.traceml import TraceMLSummary
 from mlperf.traces.to_table import keys_by_run
@@ -123,13 +124,13 @@ def run_table(
 def _summed_up(name: str, summary: TraceMLSummary) -> dict[str, Any]:
     """One run as another tool summed it up: means over its ranks."""
     means = {str(column): float(value) for column, value in summary.ranks.drop(columns="rank").mean().items()}
-    return {"run": name, **means, "n_iterations": summary.n_steps, "n_ranks": len(summary.ranks)}
+    return {"run": printable(name), **means, "n_iterations": summary.n_steps, "n_ranks": len(summary.ranks)}
 
 
 def _row(name: str, recording: Recording, steps: RunSteps, phases: list[str]) -> dict[str, Any]:
     """One run."""
     settled = steps.settled
-    row: dict[str, Any] = {"run": name, "step_s": float(settled["step_s"].mean())}
+    row: dict[str, Any] = {"run": printable(name), "step_s": float(settled["step_s"].mean())}
     row |= {f"{phase}_s": float(settled[f"{phase}_s"].mean()) if phase in steps.phases else 0.0 for phase in phases}
     row["other_s"] = float(settled["other_s"].mean())
     row["step_std_s"] = float(settled["step_s"].std(ddof=1)) if len(settled) > 1 else 0.0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from mlperf.core.printable import printable
 from mlperf.core.shown import Shown
 
 if TYPE_CHECKING:
@@ -104,6 +105,6 @@ class PaperFigures(Shown):
 
     def to_frame(self) -> pd.DataFrame:
         """One row a figure: its number, what it shows, its mode, and the file or the reason."""
-        drawn = [(item.number, item.title, item.mode, ", ".join(item.files), "") for item in self.drawn]
+        drawn = [(item.number, item.title, item.mode, printable(", ".join(item.files)), "") for item in self.drawn]
         skipped = [(item.number, item.title, "", "", item.reason) for item in self.skipped]
         return pd.DataFrame(sorted(drawn + skipped), columns=["figure", "title", "mode", "files", "skipped_because"])

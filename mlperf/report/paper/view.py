@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from mlperf.core.printable import printable
 from mlperf.report.paper.result import PaperFigures
 from mlperf.report.text.views import Section
 
@@ -12,7 +13,7 @@ def figure_sections(result: PaperFigures) -> tuple[Section, ...]:
     """A table of the figures drawn, one of those skipped, then the captions."""
     sections = []
     if result.drawn:
-        rows = [(item.number, item.title, item.mode, item.n_rows, ", ".join(item.files)) for item in result.drawn]
+        rows = [(item.number, item.title, item.mode, item.n_rows, printable(", ".join(item.files))) for item in result.drawn]
         columns = ["figure", "title", "mode", "n_rows", "files"]
         sections.append(Section(f"Figures of campaign {result.campaign}", pd.DataFrame(rows, columns=columns)))
     if result.skipped:

@@ -54,6 +54,8 @@ def read_links(path: Path) -> Links:
         found = read_matrix(path)
         return Links(found.places, found.comm_matrix_bytes)
     names = [word for word in head.split() if re.fullmatch(r"GPU\d+", word)]
+    if not names:
+        raise DataError("got rows of devices without a header that names them", place=str(path))
     rows: list[tuple[str, ...]] = []
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()

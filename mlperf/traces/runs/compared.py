@@ -11,6 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
+from mlperf.core.printable import printable
 from mlperf.core.shown import Shown
 from mlperf.traces.runs.drift import Drift, find_drift
 from mlperf.traces.runs.interleaved import WARM_UP, RunPlan, Runs, run_in_turns
@@ -242,7 +243,7 @@ def _summary(rows: Sequence[tuple[str, str, pd.Series]], is_time: bool) -> pd.Da
         [
             {
                 "program": name,
-                "what": text,
+                "what": printable(text),
                 "n": len(values),
                 f"mean{unit}": values.mean(),
                 f"median{unit}": values.median(),

@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
+from mlperf.core.printable import printable
 from mlperf.core.shown import Shown
 from mlperf.traces.swarms.changes import function_changes, swarm_changes
 from mlperf.traces.whole_run.grouped import swarms_of
@@ -131,7 +132,9 @@ def _step_frame(found: list[pd.DataFrame], names: tuple[str, str]) -> pd.DataFra
     for own, name in zip(found, names, strict=False):
         mean = float(own["step_s"].mean())
         spread = float(own["step_s"].std()) if len(own) > 1 else float("nan")
-        rows.append({"recording": name, "n_steps": len(own), "step_s": mean, "step_std_s": spread, "steps_per_s": 1.0 / mean})
+        rows.append(
+            {"recording": printable(name), "n_steps": len(own), "step_s": mean, "step_std_s": spread, "steps_per_s": 1.0 / mean}
+        )
     return pd.DataFrame(rows, columns=["recording", "n_steps", "step_s", "step_std_s", "steps_per_s"])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,20 @@ from mlperf.traces.whole_run.run import FORMAT, UNFINISHED, VERSION
 HINT = "mlperf record -o DIR -- COMMAND makes one."
 READ = ("before_ns", "realtime_ns", "after_ns")
 LATEST_NS = 2**62
+Kinds = tuple[type | tuple[type, ...], str]
+NUMBER: Kinds = ((int, float), "a number")
+KINDS: dict[str, Kinds] = {
+    "command": (list, "a list of words"),
+    "command_exit_code": (int, "a whole number"),
+    "user_s": NUMBER,
+    "system_s": NUMBER,
+    "host": (dict, "an object"),
+    "sources": (list, "a list"),
+    "clocks": ((list, type(None)), "a list"),
+}
+KINDS_OF_HOST: dict[str, Kinds] = {"n_cores": (int, "a whole number")}
+"""What ``recording.json`` holds beside the times, each where it is known."""
+
 SET_NS, LARGEST_SLEW = 1_000_000, 5e-4
 """A clock that is only steered goes at most 500 millionths faster or slower (adjtime(3)); more was set."""
 
@@ -115,7 +129,23 @@ def read_document(folder: Path) -> dict[str, Any]:
     for name in ("start_ns", "end_ns"):
         if not isinstance(found.get(name), int) or not 0 <= found[name] < LATEST_NS:
             raise DataError(f"got {found.get(name)!r}, expected a whole number of nanoseconds", place=f"{path}, key {name}")
+    _check_kinds(found, KINDS, str(path))
+    _check_kinds(found.get("host", {}), KINDS_OF_HOST, f"{path}, key host")
+    for number, source in enumerate(found.get("sources", [])):
+        if not isinstance(source, dict):
+            raise DataError(f"got {source!r}, expected an object", place=f"{path}, key sources[{number}]")
     return found
+
+
+def _check_kinds(document: dict[str, Any], kinds: Mapping[str, Kinds], place: str) -> None:
+    """DataError where a value that is there is of another kind; truth values are no numbers."""
+    for name, (kind, words) in kinds.items():
+        value = document.get(name)
+        if name not in document:
+            continue
+        is_fine = isinstance(value, kind) and not isinstance(value, bool)
+        if not is_fine or (isinstance(value, (int, float)) and not abs(value) < LATEST_NS):
+            raise DataError(f"got {value!r}, expected {words}", place=f"{place}, key {name}")
 
 
 def _unfinished(about: dict[str, Any]) -> list[str]:

@@ -63,7 +63,7 @@ def recorded_run(recording: Recording) -> RecordedRun:
     samples = events.kind == Kind.SAMPLE
     return RecordedRun(
         folder=str(recording.folder),
-        command=" ".join(about.get("command", [])),
+        command=" ".join(map(str, about.get("command", []))),
         command_exit_code=int(about.get("command_exit_code", 0)),
         interrupted=bool(about.get("interrupted", False)),
         wall_s=(recording.end_ns - recording.start_ns) * NS,

@@ -12,6 +12,7 @@ from scipy.stats import t as student
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
+from mlperf.core.printable import printable
 from mlperf.core.shown import Shown
 from mlperf.traces.timeline.decomposition import devices_of
 from mlperf.traces.whole_run.recording import Recording
@@ -142,7 +143,7 @@ def _row(run: _Run, first: _Run, work: str) -> dict[str, object]:
     speed_up = throughput / (grown_first / base)
     efficiency = speed_up * first.n_devices / run.n_devices
     return {
-        "recording": run.name,
+        "recording": printable(run.name),
         "n_processes": run.n_processes,
         "n_devices": run.n_devices,
         "n_steps": len(run.step_s),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BY_COUNT = "N, M"
+SPLITS = ("", BY_COUNT, "N", "S")
 PAPER = "paper"
 
 

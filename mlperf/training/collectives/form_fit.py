@@ -15,7 +15,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown, plain
 from mlperf.models.estimators.choice.cost_form import form_matrix
-from mlperf.training.collectives.exchange_forms import BY_COUNT, ExchangeForm
+from mlperf.training.collectives.exchange_forms import BY_COUNT, SPLITS, ExchangeForm
 
 Columns = Mapping[str, FloatArray]
 EVERYWHERE = (0.0, float("inf"))
@@ -103,6 +103,8 @@ class FittedForm(Shown):
         """The inverse of `to_dict`; DataError with the JSON path of what is wrong."""
         with Fields(value, path) as fields:
             texts = (fields.text("name"), fields.text("meaning"), fields.texts("terms"), fields.text("split"))
+            if texts[-1] not in SPLITS:
+                raise DataError(f"got {texts[-1]!r}, expected one of {SPLITS}", place=f"{path}.split")
             form = ExchangeForm(*texts, *(fields.boolean(name) for name in ("physical", "signed", "local")))
             parts, ratios = (tuple(part_from(each) for each in fields.children(name)) for name in ("parts", "ratios"))
             for name, several in (("parts", parts), ("ratios", ratios)):

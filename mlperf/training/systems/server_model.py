@@ -365,11 +365,14 @@ def group_keys(table: pd.DataFrame, columns: tuple[str, ...]) -> list[tuple[str,
 
 def _read_fit(fields: Fields, n_labels: int) -> ServerFit:
     with fields:
+        covariance = fields.matrix("covariance", 2, 2)
+        if (np.diag(covariance) < 0.0).any():
+            raise DataError(f"got the variance {np.diag(covariance).min():g}, expected one >= 0", place=f"{fields.path}.covariance")
         return ServerFit(
             labels=fields.texts("labels", n_labels),
             think_s=fields.number("think_s", lower=0.0),
             service_s=fields.number("service_s", lower=0.0),
-            covariance=fields.matrix("covariance", 2, 2),
+            covariance=covariance,
             saturation_workers=fields.number("saturation_workers", lower=1.0, finite=False),
             n_rows=fields.integer("n_rows", lower=1),
             fewest=fields.integer("fewest", lower=1),

@@ -20,9 +20,13 @@ def relative_costs(design: FloatArray, seconds: FloatArray) -> FloatArray:
     Raises
     ------
     FitError
-        The active set did not settle.
+        Values of the design are beyond numbers, or the active set did not settle.
     """
     weighted = design / seconds[:, None]
+    if not np.isfinite(weighted).all():
+        raise FitError(
+            "some columns are too large to be added up", hint="Give them in a larger unit, or check how the file was made."
+        )
     size = np.abs(weighted).max(axis=0, initial=0.0)
     size = np.where(size > 0.0, size, 1.0)
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from mlperf.core.errors import UsageError
+from mlperf.core.printable import printable
 from mlperf.core.shown import Shown
 from mlperf.report.recordings.page.flame_files import write_flames
 from mlperf.report.recordings.page.gather import gather_parts
@@ -114,6 +115,6 @@ def write_report(
         str(recording.folder),
         len(recording.events),
         len(recording.counters),
-        pd.DataFrame(files, columns=["file", "what", "size_bytes"]),
+        pd.DataFrame([(printable(path), *rest) for path, *rest in files], columns=["file", "what", "size_bytes"]),
         pd.DataFrame(parts.missing.items(), columns=["part", "reason"]),
     )
