@@ -602,7 +602,7 @@ READERS: tuple[Reader, ...] = (
     Reader("listing", one("k.txt", seeds.LISTING), static_code("k.txt"), weight=2),
     Reader("assembler, AT&T", one("k.s", seeds.compiled("misc_a.s")), static_code("k.s")),
     Reader("object file", one("k.o", seeds.compiled("misc_a.o")), static_code("k.o"), weight=2),
-    Reader("counter table", one("counters.csv", seeds.COUNTERS), counter_table, may_be_missing=True),
+    Reader("counter table", one("counters.csv", seeds.COUNTERS), counter_table, may_be_missing=True, endless=True),
     Reader("stream, windows", one("stream.csv", seeds.STREAM), stream_windows, may_be_missing=True),
     Reader("stream, replayed", one("stream.csv", seeds.STREAM), stream_replay, weight=0.5),
     Reader("cachegrind", one("cachegrind.1", seeds.SIMULATED), cachegrind, check=not_negative),

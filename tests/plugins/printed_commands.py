@@ -33,6 +33,8 @@ LONG = {
 """Commands that take long, by a part of them, and why; with MLPERF_LONG=1 each is run for a while."""
 
 ELSEWHERE = {
+    "--counters kernel_counters": "needs counters of kernels",
+    "asgd -- -o emulated --cnn my.toml": "needs measured steps of that network",
     "kernels.json unseen.csv": "needs a model of kernels; run by the tests of the command",
     "campaign --characteristics": "minutes; run by the tests of training",
     "campaign --backend torch": "minutes, and a campaign of torch",
@@ -81,6 +83,9 @@ def printed() -> list[str]:
 
 
 COMMANDS = printed()
+TAKE_LONG = [
+    command for command in COMMANDS if any(part in command for part in LONG) and not any(part in command for part in ELSEWHERE)
+]
 SHORT = [command for command in COMMANDS if not any(part in command for part in (*LONG, *ELSEWHERE))]
 
 

@@ -4,37 +4,41 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from reader_recordings import programs
 
+import mlperf
 from mlperf.datasets import bundled_path
 from mlperf.specs import load_machine, write_machine
 
 TESTS = Path(__file__).parents[1]
-TRAINERS = {
+BUNDLED = {
     "emulated": "asgd-emulated",
     "headline": "asgd-networks",
     "slow-network": "asgd-slow-network",
-    "quality": "asgd-quality",
+    "contractions": "contraction-epyc",
+    "times": "contraction-epyc",
 }
-LIMITS = '[[limits]]\ntask = "A1"\n'
+WORK = "import sys, time\nend = time.monotonic() + float(sys.argv[1])\nwhile time.monotonic() < end:\n    sum(range(10_000))\n"
 CONFIGURATIONS = '[[configurations]]\ncnn = "digits-fc"\nplan = "1x1x1/1x1x1/1x1x1"\n'
 
 
-def measuring(folder: Path, campaign: Path) -> None:
+def measuring(folder: Path, campaign: Path, model: Any) -> None:
     """Everything that commands which measure are given on the pages."""
     programs(folder)
     shutil.copytree(campaign, folder / "campaign")
     write_machine(load_machine("cpu-cluster"), folder / "campaign" / "machine.toml")
-    for name, bundled in TRAINERS.items():
+    for name, bundled in BUNDLED.items():
         shutil.copytree(bundled_path(bundled), folder / name)
     for name in ("cnn29", "cnn00"):
         shutil.copy(bundled_path("cpu-epyc") / "cnns" / f"{name}.toml", folder)
     shutil.copy(bundled_path("asgd-digits") / "cnns" / "digits.toml", folder / "my.toml")
     rng = np.random.default_rng(0)
-    np.savez(folder / "my.npz", images=rng.random((400, 8, 8)), labels=rng.integers(0, 10, 400))
+    np.savez(folder / "my.npz", images=rng.random((4000, 8, 8)), labels=rng.integers(0, 10, 4000))
     shutil.copytree(TESTS / "reference" / "parallel" / "servers" / "constants", folder / "constants")
     shutil.copy(TESTS / "reference" / "partition" / "cluster.toml", folder / "constants.toml")
     (folder / "plans.toml").write_text(CONFIGURATIONS, encoding="utf-8")
-    (folder / "limits.toml").write_text(LIMITS, encoding="utf-8")
+    (folder / "work.py").write_text(WORK, encoding="utf-8")
+    mlperf.save_model(model, folder / "model.json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Sequence
 from multiprocessing.synchronize import Barrier
@@ -47,10 +48,19 @@ def together_s(cases: Sequence[Case], n_processes: int, n_blocks: int = N_BLOCKS
         context.Process(target=_measure, args=(list(cases), n_blocks, cores[number], barrier, queue), daemon=True)
         for number in range(n_processes)
     ]
-    for process in processes:
-        process.start()
+    # They are ended from here: Ctrl-C is for this process.
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        for process in processes:
+            process.start()
+    finally:
+        signal.signal(signal.SIGINT, handler)
     try:
         found = [queue.get(timeout=LIMIT_S) for _ in processes]
+    except KeyboardInterrupt:
+        for process in processes:
+            process.terminate()
+        raise
     except Exception as error:
         raise InterruptedRun("one of the measuring processes ended early", place="mlperf collect canonical") from error
     finally:

@@ -216,6 +216,8 @@ class Terms:
             unknown = [name for name in term.variables if name not in variables]
             if unknown or not term.variables:
                 raise DataError(f"got {unknown or 'no variable'}, expected names of variables", place=f"{path}.terms[{at}]")
+            if len(set(term.variables)) < len(term.variables):
+                raise DataError("got a variable more than once", place=f"{path}.terms[{at}]")
         return cls(terms, variables, intercept)
 
 

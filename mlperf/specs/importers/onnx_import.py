@@ -122,7 +122,7 @@ def _add_node(imported: Imported, constants: dict[str, Any], node: OnnxNode) -> 
 def _check_output(path: Path, imported: Imported, outputs: Sequence[str]) -> None:
     if not imported.layers or [imported.aliases.get(name) for name in outputs] != [imported.layers[-1].name]:
         raise DataError(
-            f"got outputs {', '.join(outputs)}, expected the last layer's only",
+            f"got outputs {', '.join(map(str, outputs))}, expected the last layer's only",
             place=str(path),
             hint="Export the network with a single output.",
         )

@@ -152,7 +152,7 @@ class ExchangeModel(Shown):
                 provenance=dict(fields.raw("provenance")),
                 log_ratios=fields.numbers("log_ratios", finite=False),
                 log_ratios_of_counts=fields.numbers("log_ratios_of_counts", finite=False),
-                gpus_per_node=fields.number("gpus_per_node", finite=False),
+                gpus_per_node=fields.number("gpus_per_node", lower=1.0, finite=False),
                 noise=fields.number("noise", finite=False),
                 r2_adj=fields.number("r2_adj", finite=False),
                 r2_uncentred=fields.number("r2_uncentred", finite=False),

@@ -107,6 +107,8 @@ class FittedForm(Shown):
                 raise DataError(f"got {texts[-1]!r}, expected one of {SPLITS}", place=f"{path}.split")
             form = ExchangeForm(*texts, *(fields.boolean(name) for name in ("physical", "signed", "local")))
             parts, ratios = (tuple(part_from(each) for each in fields.children(name)) for name in ("parts", "ratios"))
+            if not parts:
+                raise DataError("got no parts, expected at least one", place=f"{path}.parts")
             for name, several in (("parts", parts), ("ratios", ratios)):
                 for place, part in enumerate(several):
                     expected = len(form.terms) if form.terms and name == "parts" else len(part.nodes)

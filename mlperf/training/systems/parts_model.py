@@ -25,6 +25,7 @@ from mlperf.training.systems.system_fit import StepPredictions, coded, part_labe
 from mlperf.training.table.table_model import TableModel
 
 N_FOLDS = 4
+NOWHERE = (float("inf"), float("-inf"))
 ONE_KIND = ("mode", "engine")
 """Columns of which one model sees one value; runs that wait and runs that compute are two kinds."""
 OPTIONAL = {"n_nodes": 1.0, "overlap": 0.0, "input_overlap": 0.0, "dataset_size": 1.0}
@@ -106,10 +107,11 @@ class PartsModel(Shown):
         found = []
         for count, cnn, batch in zip(n_gpus, frame["cnn"].astype(str), frame[SUBBATCH], strict=True):
             known = {"processes": count, f"subbatch_size of {cnn}": float(batch)}
+            measured = {name: self.bounds.get(name, NOWHERE) for name in known}
             outside = [
-                f"{name} {value:g}, measured {self.bounds[name][0]:g} to {self.bounds[name][1]:g}"
+                f"{name} {value:g}, measured {measured[name][0]:g} to {measured[name][1]:g}"
                 for name, value in known.items()
-                if not self.bounds[name][0] <= value <= self.bounds[name][1]
+                if not measured[name][0] <= value <= measured[name][1]
             ]
             found.append(outside[0] if outside else "")
         return tuple(found)
@@ -142,11 +144,14 @@ class PartsModel(Shown):
             steps, labels = fields.items("steps"), fields.texts("labels")
             if len(steps) != len(labels):
                 raise DataError(f"got {len(steps)} models, expected one for each of {len(labels)} labels", place=f"{path}.steps")
+            bounds = {str(name): (float(low), float(high)) for name, (low, high) in fields.raw("bounds").items()}
+            if "processes" not in bounds:
+                raise DataError("got no bounds of processes", place=f"{path}.bounds")
             return cls(
                 apart=fields.texts("apart"),
                 labels=labels,
                 steps=tuple(ComposedSteps.from_dict(each, f"{path}.steps[{place}]") for place, each in enumerate(steps)),
-                bounds={str(name): (float(low), float(high)) for name, (low, high) in fields.raw("bounds").items()},
+                bounds=bounds,
                 log_ratios=fields.numbers("log_ratios", finite=False),
                 n_rows=fields.integer("n_rows"),
                 provenance=dict(fields.raw("provenance")),

@@ -270,9 +270,12 @@ class ServerModel(Shown):
         body = {key: value for key, value in document.items() if key not in ("format", "version")}
         with Fields(body, path) as fields:
             columns = fields.texts("group_columns")
+            fits = tuple(_read_fit(item, len(columns)) for item in fields.children("fits"))
+            if not fits:
+                raise DataError("got no groups, expected at least one", place=f"{path}.fits")
             return cls(
                 group_columns=columns,
-                fits=tuple(_read_fit(item, len(columns)) for item in fields.children("fits")),
+                fits=fits,
                 service_scv=fields.number("service_scv", lower=0.0),
                 sigma=fields.number("sigma", lower=0.0),
                 df=fields.number("df", lower=0.0),

@@ -113,6 +113,9 @@ def _report(fields: Fields, names: tuple[str, ...], path: str) -> FitReport:
         kept = {name: np.array(fields.integers(name, lower=-1), dtype=np.int64) for name in ("kept", "kept_terms")}
     try:
         inference = Inference(**{key: _array(value) for key, value in found.items()})
+        for key in ("std_err", "t_value", "p_value", "lower", "upper"):
+            if getattr(inference, key).shape != (len(names),):
+                raise DataError(f"got another number of values than the {len(names)} names", place=f"{path}.inference.{key}")
         anova, drop1 = (TermTable.from_dict(tables[part]) for part in ("anova", "drop1"))
     except (KeyError, TypeError, ValueError, AttributeError) as cause:
         raise DataError("got a report that cannot be read, expected what to_dict writes", place=path) from cause

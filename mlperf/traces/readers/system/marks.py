@@ -12,6 +12,7 @@ from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import EventTable, Strings, concatenate, event_table
 
 PATTERN = "*.marks"
+_RANK = re.compile(r"# rank (-?[0-9]{1,9})(?!\S)")
 _NAME = re.compile(r"(\d+)\.marks")
 
 
@@ -42,8 +43,9 @@ def _read_file(path: Path) -> EventTable:
     rank, strings = UNSET, Strings()
     rows: list[tuple[int, int, int, int, int]] = []
     for number, line in enumerate(lines, 1):
-        if line.startswith("# rank "):
-            rank = int(line.split()[2]) if line.split()[2].lstrip("-").isdigit() else UNSET
+        if line.startswith("# rank"):
+            named_rank = _RANK.match(line)
+            rank = int(named_rank[1]) if named_rank else UNSET
             continue
         if line:
             rows.append(_row(path, number, line, strings))
