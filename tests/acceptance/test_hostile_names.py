@@ -9,6 +9,7 @@ import contextlib
 import io
 import json
 import re
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,6 +19,7 @@ from xml.etree import ElementTree as Xml
 import numpy as np
 import pandas as pd
 import pytest
+from profiles import training_job
 
 import mlperf
 from mlperf.cli.main import main
@@ -196,3 +198,20 @@ def test_a_network_that_cannot_be_a_file_is_refused_before_anything_is_written(
     assert caught.value.code == 2
     assert "expected the name of a file" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("words", ["report A", "diff A B", "table A B -o steps.csv", "scaling A B", "compare-runs A B"])
+def test_recordings_whose_names_are_no_text(words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if words.startswith("compare-runs"):
+        made = tmp_path / "times.csv"
+        pd.DataFrame({"step_s": np.random.default_rng(0).uniform(0.1, 0.11, 60)}).to_csv(made, index=False)
+    else:
+        made = sorted(training_job(tmp_path / "job", [[40.0, 90.0]] * 8)[0].iterdir())[0]
+    named = {letter: str(tmp_path / f"{letter}\udcff{''.join(made.suffixes)}") for letter in "AB"}
+    for path in named.values():
+        shutil.copy(made, path)
+    monkeypatch.chdir(tmp_path)
+    arguments = [named.get(word, word) for word in words.split()]
+    with pytest.raises(SystemExit) as left:
+        main(arguments if arguments[0] == "compare-runs" else ["record", *arguments])
+    assert left.value.code in (0, 1)

@@ -31,7 +31,7 @@ def measuring(folder: Path, campaign: Path, model: Any) -> None:
     shutil.copytree(campaign, folder / "campaign")
     write_machine(load_machine("cpu-cluster"), folder / "campaign" / "machine.toml")
     for name, bundled in BUNDLED.items():
-        shutil.copytree(bundled_path(bundled), folder / name)
+        shutil.copytree(Path(mlperf.__file__).parent / "datasets" / "data" / bundled, folder / name)
     for name in ("cnn29", "cnn00"):
         shutil.copy(bundled_path("cpu-epyc") / "cnns" / f"{name}.toml", folder)
     shutil.copy(bundled_path("asgd-digits") / "cnns" / "digits.toml", folder / "my.toml")

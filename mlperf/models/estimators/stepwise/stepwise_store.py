@@ -113,12 +113,12 @@ def _report(fields: Fields, names: tuple[str, ...], path: str) -> FitReport:
         kept = {name: np.array(fields.integers(name, lower=-1), dtype=np.int64) for name in ("kept", "kept_terms")}
     try:
         inference = Inference(**{key: _array(value) for key, value in found.items()})
-        for key in ("std_err", "t_value", "p_value", "lower", "upper"):
-            if getattr(inference, key).shape != (len(names),):
-                raise DataError(f"got another number of values than the {len(names)} names", place=f"{path}.inference.{key}")
         anova, drop1 = (TermTable.from_dict(tables[part]) for part in ("anova", "drop1"))
     except (KeyError, TypeError, ValueError, AttributeError) as cause:
         raise DataError("got a report that cannot be read, expected what to_dict writes", place=path) from cause
+    for key in ("std_err", "t_value", "p_value", "lower", "upper"):
+        if np.shape(getattr(inference, key)) != (len(names),):
+            raise DataError(f"expected {len(names)} numbers, one for each name", place=f"{path}.inference.{key}")
     report = FitReport(identity, figures, names, coef, inference, number, anova, drop1, warnings, ordered)
     report._made.update(blocks | kept)
     return report
