@@ -67,7 +67,7 @@ def read_torch_protocol(path: Path) -> TorchProtocol:
         repeats, steps, n_ranks = (int(document[name]) for name in ("repeats", "steps", "n_ranks"))
         runs = {name: _run(values) for name, values in document["runs"].items()}
         return TorchProtocol(repeats, steps, n_ranks, runs, TorchLimits(**document["limits"]))
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, OverflowError, TypeError, ValueError) as error:
         raise DataError(f"is not such a protocol ({error})", place=str(path)) from None
 
 

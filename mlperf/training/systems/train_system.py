@@ -99,8 +99,9 @@ def train_system(
     rows = table if isinstance(table, pd.DataFrame) else read_rows(table, (*factors, *apart, *([groups] if groups else [])))
     name = step_column(rows, step, place)
     seconds = SECONDS[next(end for end in TIME_SUFFIXES if name.endswith(end))] * numbers_of(rows, name)
-    if not (np.isfinite(seconds) & (seconds > 0.0)).all():
-        row = int(np.flatnonzero(~(seconds > 0.0))[0])
+    is_time = np.isfinite(seconds) & (seconds > 0.0)
+    if not is_time.all():
+        row = int(np.flatnonzero(~is_time)[0])
         raise DataError(f"got {rows[name].iloc[row]!r}, expected a time above 0", place=f"{place}, row {row + 1}, column {name}")
     if len(rows) < LEAST_ROWS:
         raise FitError(f"got {len(rows)} rows, expected at least {LEAST_ROWS}", hint="Measure more sizes or more GPUs.")

@@ -32,9 +32,11 @@ _FRAMES = tuple(
         r"(?P<name>.*?)(?P<offset>)\s+\((?P<file>[^()]*(?: \(deleted\))?)",
     )
 )
-_FREQUENCY = re.compile(r"# cmdline :.*\s(?:-F\s*|--freq[= ])(\d+)")
+_FREQUENCY = re.compile(r"# cmdline :.*\s(?:-F\s*|--freq[= ])(\d{1,9})\b")
 LIMIT = 2**31 - 1
 LONGEST_STACK = 127
+LONGEST_NUMBER = 25
+"""Digits; more than any number that is not too large has."""
 
 
 @dataclass(slots=True)
@@ -124,7 +126,7 @@ def _block(found: _Read, block: str, line: int) -> None:
 
 def _sample(found: _Read, head: re.Match[str], stack: str, place: str) -> None:
     """Add a row."""
-    numbers = {name: int(head[name] or UNSET) for name in ("pid", "tid", "cpu", "period")}
+    numbers = {name: int((head[name] or str(UNSET))[:LONGEST_NUMBER]) for name in ("pid", "tid", "cpu", "period")}
     if len(head["s"]) > 9 or max(numbers["pid"], numbers["tid"], numbers["cpu"]) > LIMIT or numbers["period"] > 2**62:
         raise DataError("got a number that is too large", place=place)
     known = found.stacks.get(stack)
