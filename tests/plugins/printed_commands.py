@@ -66,7 +66,8 @@ def subcommands(command: click.Command, context: click.Context) -> Iterator[clic
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             below = command.get_command(context, name)
-            yield from subcommands(below, click.Context(below, parent=context, info_name=name))
+            if below is not None:
+                yield from subcommands(below, click.Context(below, parent=context, info_name=name))
 
 
 def printed() -> list[str]:
