@@ -80,6 +80,21 @@ class Campaign(Shown):
             raise DataError(f"got {got}, expected also {stem}.csv or {stem}.csv.gz", place=str(self.path), hint=hint)
         return self.tables[name]
 
+    def runs_of(self, name: str) -> pd.DataFrame:
+        """A table that is needed and has one row a run.
+
+        Raises
+        ------
+        DataError
+            It was not measured, or a run stands there twice.
+        """
+        table = self.table(name)
+        twice = table[table["run"].duplicated()]
+        if len(twice):
+            hint = "Each run has one row: remove the other, or number it anew in every table of the campaign."
+            raise DataError(f"got run {twice['run'].iloc[0]} more than once", place=f"{self.path}, {name}, column run", hint=hint)
+        return table
+
     def told(self, *names: str) -> Mapping[str, Any]:
         """An object inside ``host.json`` by the names that lead to it, empty where there is none: see `told`."""
         return told(self.host, self.path, *names)

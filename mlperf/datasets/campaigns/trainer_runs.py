@@ -119,7 +119,7 @@ def read_runs(sources: Sequence[str | Path]) -> TrainerRuns:
 
 
 def _runs_of(campaign: Campaign) -> pd.DataFrame:
-    components, runs, details = (campaign.table(name) for name in ("components", "runs", "details"))
+    components, runs, details = (campaign.runs_of(name) for name in ("components", "runs", "details"))
     added = [name for name in runs.columns if name == "run" or name not in components.columns]
     explained = [name for name in details.columns if name == "run" or name not in {*components.columns, *runs.columns}]
     table: pd.DataFrame = components.merge(runs[added], on="run", validate="one_to_one").merge(details[explained], on="run")

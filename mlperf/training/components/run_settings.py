@@ -60,7 +60,7 @@ def run_outputs(campaigns: Sequence[Campaign]) -> pd.DataFrame:
 
 
 def _table(campaign: Campaign) -> pd.DataFrame:
-    table: pd.DataFrame = campaign.table("components")
+    table: pd.DataFrame = campaign.runs_of("components")
     old = table["mode"].str.contains(OLD_WEIGHTS, regex=False)
     if old.any():
         raise DataError(
@@ -69,10 +69,10 @@ def _table(campaign: Campaign) -> pd.DataFrame:
             hint="Such runs tell how learning depends on staleness (--target-accuracy), not how long anything takes.",
         )
     if campaign.runs is not None:
-        table = table.merge(campaign.runs[["run", *OUTPUTS]], on="run", validate="one_to_one")
+        table = table.merge(campaign.runs_of("runs")[["run", *OUTPUTS]], on="run", validate="one_to_one")
     if campaign.details is not None:
         spreads = [f"{name}_std_s" for name in ("gpu_work", *SPREADS)]
-        table = table.merge(campaign.details[["run", *spreads, BARRIER, PAYLOAD]], on="run", validate="one_to_one")
+        table = table.merge(campaign.runs_of("details")[["run", *spreads, BARRIER, PAYLOAD]], on="run", validate="one_to_one")
     return table
 
 

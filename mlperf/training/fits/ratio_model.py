@@ -17,6 +17,9 @@ from mlperf.models.storage.store import model_from_dict, model_to_dict
 from mlperf.models.uncertainty.domain import DomainCheck
 from mlperf.models.uncertainty.intervals import Interval
 
+LARGEST_SCALE = 1e6
+"""More than any total of measured times was ever off by."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scaled:
@@ -77,7 +80,9 @@ def scaled_to_dict(fit: Scaled) -> dict[str, Any]:
 def scaled_from_dict(value: Any, path: str) -> Scaled:
     """The inverse of `scaled_to_dict`; DataError with the JSON path of what is wrong."""
     with Fields(value, path) as fields:
-        return Scaled(model_from_dict(fields.raw("model"), f"{path}.model"), fields.number("total_scale", lower=0.0))
+        return Scaled(
+            model_from_dict(fields.raw("model"), f"{path}.model"), fields.number("total_scale", lower=0.0, upper=LARGEST_SCALE)
+        )
 
 
 def fits_to_dict(fits: Fits) -> dict[str, Any]:

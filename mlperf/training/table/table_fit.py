@@ -16,6 +16,7 @@ from mlperf.models.uncertainty.difficulty import Difficulty
 from mlperf.models.uncertainty.intervals import Interval, conformal_interval
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.validation.left_out import no_interval
+from mlperf.training.fits.ratio_model import LARGEST_SCALE
 from mlperf.training.table.table_regressor import TableRegressor
 
 
@@ -167,7 +168,7 @@ class TableFit:
                 residuals=read("residuals", ResidualQuantiles),
                 difficulty=read("difficulty", Difficulty),
                 residuals_beyond=read("residuals_beyond", ResidualQuantiles),
-                total_scale=fields.number("total_scale", lower=0.0),
+                total_scale=fields.number("total_scale", lower=0.0, upper=LARGEST_SCALE),
             )
 
 

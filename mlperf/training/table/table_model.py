@@ -17,7 +17,7 @@ from mlperf.datasets.joining.join import JoinedTable
 from mlperf.models.storage.store import envelope, model_from_dict
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.training.fits.left_out import LeftOutError, left_out_from_dict
-from mlperf.training.fits.ratio_model import Scaled
+from mlperf.training.fits.ratio_model import LARGEST_SCALE, Scaled
 from mlperf.training.table.columns import SetAside
 from mlperf.training.table.screening import is_number
 from mlperf.training.table.table_fit import RowAnswers, TableFit
@@ -185,7 +185,8 @@ class TableModel(Shown):
                 fit = TableFit.from_dict(fields.raw("fit"), f"{path}.fit")
                 told = _told(fields, fit)
             else:
-                told = _untold(Scaled(model_from_dict(fields.raw("model"), f"{path}.model"), fields.number("total_scale")))
+                scale = fields.number("total_scale", lower=0.0, upper=LARGEST_SCALE)
+                told = _untold(Scaled(model_from_dict(fields.raw("model"), f"{path}.model"), scale))
             return cls(
                 target=fields.text("target"),
                 **told,
