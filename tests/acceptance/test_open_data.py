@@ -46,12 +46,14 @@ ACROSS = ("mean", "all")
 
 COMMANDS = ("T1", "T2")
 """Tasks of a quarter of an hour each: some tables here, all of them on the page."""
-PARTLY = COMMANDS if os.environ.get("MLPERF_LONG") == "1" else (*COMMANDS, "A8", "E1")
+PARTLY = COMMANDS if os.environ.get("MLPERF_LONG") == "1" else (*COMMANDS, "A4", "A5", "A6", "A7", "A8", "A9", "E1")
 """Tasks of which only `QUICK` devices are tried, and those that tests of their own ask about."""
 #         task   device
 QUICK = [
     ("A2", "A100"),
+    ("A4", "T4"),
     ("A5", "A100"),
+    ("A6", "K40"),
     ("A7", "K40"),
     ("A8", "1080Ti"),
     ("A9", "TitanX"),
