@@ -19,7 +19,7 @@ def test_constants_and_runs_are_made_and_judged(tmp_path: Path) -> None:
     pytest.importorskip("mpi4py")
     short = replace(
         PROTOCOL,
-        constants={"code": "blas", "rounds": 1, "seed": 0, "quick": True},
+        constants={"code": "blas", "rounds": 1, "seed": 0},
         runs={**PROTOCOL.runs, "repeats": 1, "minibatches": 3, "epochs": 0, "time_scale": 30.0},
         configurations=(PROTOCOL.configurations[0], PROTOCOL.configurations[2]),
     )
