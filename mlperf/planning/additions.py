@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.component_times import draw_times
 from mlperf.planning.inputs import ConfigurationInputs
 from mlperf.planning.means import SolvedMeans, output_values
+from mlperf.planning.options import PredictionOptions
 from mlperf.planning.run_prediction import Prediction
 from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.sprint.elasticity import elasticity_table
@@ -21,7 +20,6 @@ from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.systems.sprint.simulated import simulate_beside
 from mlperf.systems.sprint.solved import FORMS, RECURSION, form_table, solve_form
 from mlperf.training.model import Model
-from mlperf.training.run_model import RunModel
 
 DRAWN_FORM = "second_moment"
 """Solves the draws: intervals are as wide as those of the default form within a few per cent, at a hundredth of the cost."""
@@ -30,35 +28,40 @@ DRAWN_FORM = "second_moment"
 def with_intervals(prediction: Prediction, model: Model, inputs: ConfigurationInputs, means: SolvedMeans) -> Prediction:
     """Add the intervals of the mean and of a run.
 
-    Draws of all component models, pushed through the equations. Where networks of asynchronous runs were left out through the whole
-    chain, a run's interval is as wide as their errors, or as what the forms of the costs leave open, whichever is wider.
+    Draws of all component models, pushed through the equations. Where networks of asynchronous runs, or settings of the network
+    asked about, were left out through the whole chain, a run's interval is as wide as their errors, or as what the forms of the
+    costs leave open, whichever is wider.
     """
     options = means.options
     rng = np.random.default_rng(options.seed)
     centre = output_values(solve_iterations(means.times, means.run, DRAWN_FORM), means.run)
+    halves = _left_out_halves(model, inputs, options)
     found = {}
-    known = model.runs if model.runs is not None and len(model.runs.residuals) else None
-    for kind in ("mean", "run") if known is None else ("mean",):
+    for kind in ("mean", "run") if any(np.isnan(half).any() for half in halves.values()) else ("mean",):
         drawn = draw_times(model, inputs, means.predicted, kind=kind, n_draws=options.n_draws, rng=rng)
         ratios = _output_ratios(drawn.scaled(options.factors or {}), means, centre)
         found[kind] = {name: _interval(getattr(prediction, name), ratios[name], options.level) for name in OUTPUTS}
-    if known is not None:
-        steps = model.score.step_residuals(options.method)
-        found["run"] = _left_out_intervals(prediction, known, steps, found["mean"], means)
-    return replace(prediction, confidence_interval=found["mean"], prediction_interval=found["run"])
+    of_means = found["mean"]
+    of_runs = {
+        name: _left_out_interval(getattr(prediction, name), half, of_means[name], found.get("run", of_means)[name])
+        for name, half in halves.items()
+    }
+    return replace(prediction, confidence_interval=of_means, prediction_interval=of_runs)
 
 
-def _left_out_intervals(
-    prediction: Prediction, runs: RunModel, steps: pd.DataFrame, of_means: Mapping[str, Interval], means: SolvedMeans
-) -> dict[str, Interval]:
-    """Intervals of a run from networks left out of the training, never narrower than those of the mean."""
-    found = {}
-    for name in OUTPUTS:
-        half = runs.half_width(name, means.run.n_nodes, means.options.level, steps)
-        value, inner = getattr(prediction, name), of_means[name]
-        lower, upper = np.minimum(value * np.exp(-half), inner.lower), np.maximum(value * np.exp(half), inner.upper)
-        found[name] = Interval(lower, upper, means.options.level)
-    return found
+def _left_out_halves(model: Model, inputs: ConfigurationInputs, options: PredictionOptions) -> dict[str, FloatArray]:
+    """Half-widths of the outputs' logarithms from runs left out of the training, shape (n_configs,); NaN where none was."""
+    if model.runs is None:
+        return {name: np.full(len(inputs.configs), np.nan) for name in OUTPUTS}
+    steps = model.score.step_residuals(options.method)
+    return {name: model.runs.half_width(name, inputs.run_keys, options.level, steps, options.method) for name in OUTPUTS}
+
+
+def _left_out_interval(value: FloatArray, half: FloatArray, of_mean: Interval, drawn: Interval) -> Interval:
+    """The interval of a run, never narrower than that of the mean; as drawn where nothing was left out."""
+    lower, upper = np.fmin(value * np.exp(-half), of_mean.lower), np.fmax(value * np.exp(half), of_mean.upper)
+    unknown = np.isnan(half)
+    return Interval(np.where(unknown, drawn.lower, lower), np.where(unknown, drawn.upper, upper), of_mean.level)
 
 
 def with_forms(prediction: Prediction, means: SolvedMeans) -> Prediction:

@@ -183,8 +183,7 @@ def _factor(model: Model, method: str) -> float:
 def _known_steps(model: Model, inputs: ConfigurationInputs, method: str) -> KnownSteps:
     if model.runs is None:
         return KnownSteps(np.ones(len(inputs.configs)), np.zeros(len(inputs.configs), bool))
-    names = inputs.configs["cnn"].map({position: cnn.name for position, cnn in enumerate(inputs.cnns)})
-    return model.runs.step_ratios(inputs.columns[["n_params", "subbatch_size"]].assign(cnn=names), method)
+    return model.runs.step_ratios(inputs.run_keys, method)
 
 
 def _drawn_costs(

@@ -60,6 +60,12 @@ class ConfigurationInputs:
         """The configurations as the equations read them, shape (n_configs,)."""
         return RunGrid(*(self.configs[name].to_numpy(int) for name in RUN_COLUMNS))
 
+    @property
+    def run_keys(self) -> pd.DataFrame:
+        """By what runs of a configuration are known again: ``cnn`` (name), ``n_params``, ``subbatch_size``, ``n_nodes``."""
+        names = self.configs["cnn"].map({position: cnn.name for position, cnn in enumerate(self.cnns)})
+        return self.columns[["n_params", "subbatch_size", "n_nodes"]].assign(cnn=names)
+
     def take(self, rows: IntArray) -> ConfigurationInputs:
         """The configurations ``rows``, without building their kernel tables again."""
         return replace(self, configs=self.configs.iloc[rows], columns=self.columns.iloc[rows], steps=self.steps.take(rows))

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.json_fields import Fields, frame_from_dict
-from mlperf.core.progress import tracked
 from mlperf.core.shown import Shown, plain
-from mlperf.features.network.components import component_columns
 from mlperf.features.network.steps import step_columns
 from mlperf.models.storage.store import model_from_dict, model_to_dict
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.systems.sprint.equations import solve_iterations
-from mlperf.systems.sprint.outputs import OUTPUTS, mean_minibatch_size
 from mlperf.training.components.run_fits import RunFits, fit_runs
-from mlperf.training.components.run_settings import CONFIG, grid_of, run_outputs, run_settings, spread_times
+from mlperf.training.components.run_settings import run_outputs, run_settings
 from mlperf.training.gradient.gradient import METHODS, PREDICTOR, GradientModel, step_times
 from mlperf.training.gradient.score import GradientScore
 from mlperf.training.gradient.work_model import WorkModel, fit_work
+from mlperf.training.left_out_runs import STEP, LeftOutRuns, StepTimes, measured_steps
+from mlperf.training.run_errors import AskedRuns, half_widths, no_errors, outside_by
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
-
-STEP = ["cnn", "subbatch_size"]
-LEAST_NETWORKS = 3
-"""Networks from which the errors of left-out ones say what to expect of another."""
-
-StepTimes = Callable[[pd.DataFrame, pd.DataFrame], FloatArray]
-"""(training steps with ``time_s``, steps to predict) to seconds; steps have the columns `STEP`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,13 +46,15 @@ class RunModel(Shown):
     log_factor : mapping of str to float
         By method of kernel times: logarithm of the gradient's time in a run over that of its kernels measured alone.
     residuals : DataFrame
-        Left-out networks, one row a run: ``cnn``, ``n_nodes`` and log(measured / predicted) of each output; empty with fewer
-        than three networks.
+        Left-out networks, one row a run: ``cnn``, ``n_nodes``, ``outside`` (see `mlperf.training.run_errors.outside_by`) and
+        log(measured / predicted) of each output; empty with fewer than three networks.
     n_networks : int
         Networks of the runs.
     steps : DataFrame
         What is known of the networks themselves: ``cnn``, ``n_params``, ``subbatch_size`` and, by method, the logarithm of the
         measured gradient time over the predicted one.
+    setting_residuals : DataFrame
+        The same as ``residuals`` of settings that were left out while their network and its step stayed.
     """
 
     fits: RunFits
@@ -69,6 +62,7 @@ class RunModel(Shown):
     residuals: pd.DataFrame
     n_networks: int
     steps: pd.DataFrame
+    setting_residuals: pd.DataFrame = field(default_factory=no_errors)
 
     def step_ratios(self, configs: pd.DataFrame, method: str) -> KnownSteps:
         """What to multiply predicted steps by: a network that was run keeps its ratio, between sub-batches by their logarithm.
@@ -89,35 +83,37 @@ class RunModel(Shown):
             measured[own] = np.isin(sizes[own], at)
         return KnownSteps(ratio, measured)
 
-    def half_width(self, output: str, n_nodes: IntArray, level: float, steps: pd.DataFrame) -> FloatArray:
-        """Half-width of the interval of an output's logarithm from networks left out, which weigh alike; shape (n_configs,).
-
-        The wait for the slowest node grows with the nodes: errors of T_Update are those of runs on the nearest number of nodes.
-        T_GPU is nearly all gradient: networks that were left out when kernels were fitted stand beside those of the runs. The
-        mini-batch is in proportion to T_Update over T_GPU, whose errors have different causes: their squares add.
+    def half_width(self, output: str, configs: pd.DataFrame, level: float, steps: pd.DataFrame, method: str) -> FloatArray:
+        """Half-width of the interval of an output's logarithm, from runs that were left out.
 
         Parameters
         ----------
         output : str
             One of `OUTPUTS`.
-        n_nodes : array, shape (n_configs,)
+        configs : DataFrame
+            ``cnn`` (name), ``n_params``, ``subbatch_size``, ``n_nodes``.
         level : float
             Of the interval.
         steps : DataFrame
             Left-out steps of kernels, as `mlperf.training.gradient.score.GradientScore.step_residuals` gives them; may be empty.
+        method : str
+            Of kernel times.
+
+        Returns
+        -------
+        array, shape (n_configs,)
+            By settings left out where the very step was run, else by networks left out; NaN where neither was.
         """
-        if output == "mean_minibatch_size":
-            return np.hypot(*(self.half_width(name, n_nodes, level, steps) for name in ("update_iteration_s", "gpu_iteration_s")))
-        own = self.residuals[["cnn", "n_nodes"]].assign(distance=self.residuals[output].abs())
-        if output != "update_iteration_s":
-            others = steps[~steps["cnn"].isin(own["cnn"])]
-            if len(others):
-                own = pd.concat([own, others.assign(distance=others["log_residual"].abs())])
-            return np.full(len(n_nodes), _quantile_of_networks(own, level))
-        counts = np.unique(own["n_nodes"].to_numpy(float))
-        each = np.array([_quantile_of_networks(own[own["n_nodes"] == count], level) for count in counts])
-        nearest = np.abs(np.log(np.asarray(n_nodes, float)[:, None] / counts[None, :])).argmin(axis=1)
-        return np.asarray(each[nearest])
+        asked = AskedRuns(
+            configs["n_nodes"].to_numpy(int),
+            outside_by(configs["n_params"].to_numpy(float), self.steps["n_params"].to_numpy(float)),
+        )
+        known = self.step_ratios(configs, method).measured & bool(len(self.setting_residuals))
+        found = np.full(len(configs), np.nan)
+        for mine, errors, others in ((known, self.setting_residuals, steps.iloc[:0]), (~known, self.residuals, steps)):
+            if mine.any() and len(errors):
+                found[mine] = half_widths(errors, output, asked.take(np.flatnonzero(mine)), level, others)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """JSON types."""
@@ -128,6 +124,8 @@ class RunModel(Shown):
             "residuals": plain(self.residuals),
             "n_networks": self.n_networks,
             "steps": plain(self.steps),
+            # Files of earlier releases say nothing of it, and are written again as they were.
+            **({"setting_residuals": plain(self.setting_residuals)} if len(self.setting_residuals) else {}),
         }
 
     @classmethod
@@ -149,24 +147,15 @@ class RunModel(Shown):
                 frame_from_dict(fields.raw("residuals"), f"{path}.residuals"),
                 fields.integer("n_networks", lower=1),
                 frame_from_dict(fields.raw("steps"), f"{path}.steps"),
+                no_errors()
+                if fields.missing("setting_residuals")
+                else frame_from_dict(fields.raw("setting_residuals"), f"{path}.setting_residuals"),
             )
 
 
 def _numbers(value: Any, path: str) -> dict[str, float]:
     fields = Fields(value, path)
     return {name: fields.number(name) for name in fields.names}
-
-
-def _quantile_of_networks(table: pd.DataFrame, level: float) -> float:
-    weight = 1.0 / table.groupby("cnn")["cnn"].transform("size")
-    return weighted_quantile(table["distance"].to_numpy(float), weight.to_numpy(float), level)
-
-
-def weighted_quantile(values: FloatArray, weights: FloatArray, level: float) -> float:
-    """The smallest value at which the weights of those up to it reach ``level`` of their sum."""
-    order = np.argsort(values)
-    reached = np.cumsum(weights[order]) / weights.sum()
-    return float(values[order][min(int(np.searchsorted(reached, level - 1e-12)), len(values) - 1)])
 
 
 def fit_run_model(
@@ -202,9 +191,10 @@ def fit_run_model(
         factors = {method: _log_factor(steps, table) for method, table in tables.items()}
         predict = _in_place(tables[PREDICTOR])
     runs = _kept(run_outputs(campaigns), leave_out)
-    residuals = _left_out_residuals(settings, runs, cnns, cache_bytes, predict)
+    chain = LeftOutRuns(settings, runs, cnns, cache_bytes, predict)
     known = _known_steps(gradient, steps, cnns, factors)
-    return RunModel(fits, factors, residuals, int(settings["cnn"].nunique()), known)
+    n_networks = int(settings["cnn"].nunique())
+    return RunModel(fits, factors, chain.of_networks(), n_networks, known, chain.of_settings())
 
 
 def _known_steps(
@@ -233,11 +223,6 @@ def _settings(campaigns: Sequence[Campaign], leave_out: Sequence[str]) -> tuple[
 
 def _kept(rows: pd.DataFrame, leave_out: Sequence[str]) -> pd.DataFrame:
     return rows[~rows["cnn"].isin(list(leave_out))].reset_index(drop=True)
-
-
-def measured_steps(settings: pd.DataFrame) -> pd.DataFrame:
-    """Mean gradient time of each (network, sub-batch) pair: `STEP` and ``time_s``."""
-    return settings.groupby(STEP, sort=True)["compute_gradient_s"].mean().rename("time_s").reset_index()
 
 
 def _by_work(cnns: Mapping[str, CnnSpec]) -> StepTimes:
@@ -271,43 +256,3 @@ def _in_place(table: pd.DataFrame) -> StepTimes:
         return np.asarray(asked * np.exp(_log_factor(train, train.assign(kernels_s=own))))
 
     return predict
-
-
-def _left_out_residuals(
-    settings: pd.DataFrame,
-    runs: pd.DataFrame,
-    cnns: Mapping[str, CnnSpec],
-    cache_bytes: Mapping[str, int],
-    predict: StepTimes,
-) -> pd.DataFrame:
-    """Each network's runs, predicted through the whole chain from the settings of the others."""
-    networks = settings["cnn"].unique()
-    if runs.empty or len(networks) < LEAST_NETWORKS:
-        return pd.DataFrame(columns=["cnn", "n_nodes", *OUTPUTS])
-    parts = []
-    for name in tracked(networks, "networks left out of the runs"):
-        train = settings[settings["cnn"] != name].reset_index(drop=True)
-        test = settings[settings["cnn"] == name].reset_index(drop=True)
-        step_s = predict(measured_steps(train), test)
-        found = predicted_outputs(fit_runs(train, cnns, cache_bytes), test, cnns, step_s)
-        each = runs.merge(test[CONFIG].join(found), on=CONFIG, suffixes=("", "_predicted"))
-        logs = {output: np.log(each[output] / each[f"{output}_predicted"]) for output in OUTPUTS}
-        parts.append(each[["cnn", "n_nodes"]].assign(**logs))
-    residuals: pd.DataFrame = pd.concat(parts, ignore_index=True)
-    return residuals
-
-
-def predicted_outputs(fits: RunFits, settings: pd.DataFrame, cnns: Mapping[str, CnnSpec], step_s: FloatArray) -> pd.DataFrame:
-    """Outputs of settings whose gradient takes ``step_s``, shape (n_settings,); the epochs are as long as those measured."""
-    seconds = fits.seconds(component_columns(settings, cnns), step_s)
-    run = grid_of(settings)
-    state = solve_iterations(spread_times(seconds, fits.variation), run, "phases")
-    epochs = settings["epoch_s"].to_numpy(float) / settings["gpu_iteration_s"].to_numpy(float)
-    return pd.DataFrame(
-        {
-            "gpu_iteration_s": state.gpu_iteration_s,
-            "update_iteration_s": state.update_iteration_s,
-            "epoch_s": epochs * state.gpu_iteration_s,
-            "mean_minibatch_size": mean_minibatch_size(state.gpu_iteration_s, state.update_iteration_s, run),
-        }
-    )

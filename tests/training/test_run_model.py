@@ -16,7 +16,8 @@ from mlperf.specs import JobSpec, load_machine
 from mlperf.training.components.run_fits import RunFits
 from mlperf.training.components.run_settings import run_settings
 from mlperf.training.model import Model
-from mlperf.training.run_model import RunModel, weighted_quantile
+from mlperf.training.run_errors import AskedRuns, half_widths
+from mlperf.training.run_model import RunModel
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +40,6 @@ def predicted(model: Model, campaign: Campaign, name: str) -> Prediction:
         n_gpus_per_node=2,
         subbatch_size=4,
     )
-
-
-def test_a_weighted_quantile_by_hand() -> None:
-    """Weights 1, 1, 2: half of them lie at or below the second value."""
-    values, weights = np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 1.0])
-    assert weighted_quantile(values, weights, 0.5) == 2.0
-    assert weighted_quantile(values, weights, 0.51) == 3.0
-    assert weighted_quantile(values, weights, 0.25) == 1.0
 
 
 def test_a_network_that_was_run_keeps_its_ratio_between_its_subbatches() -> None:
@@ -76,21 +69,20 @@ def test_left_out_networks_are_within_the_interval_of_most(model: Model) -> None
     for output, most in (("epoch_s", 0.06), ("update_iteration_s", 0.025), ("mean_minibatch_size", 0.07)):
         errors = runs.residuals[output].abs()
         assert errors.groupby(runs.residuals["cnn"]).mean().mean() < most
-        half = runs.half_width(output, runs.residuals["n_nodes"].to_numpy(int), 0.95, model.score.step_residuals("learnt"))
+        half = half_widths(runs.residuals, output, AskedRuns.of(runs.residuals), 0.95, model.score.step_residuals("learnt"))
         assert (errors <= half).mean() >= 0.9
 
 
-def test_steps_of_other_networks_widen_the_epoch_and_the_minibatch_but_not_the_update(model: Model) -> None:
-    nodes, none = np.array([1, 4]), model.score.step_residuals("learnt").iloc[:0]
-    far = pd.DataFrame({"cnn": [f"other{n}" for n in range(200)], "log_residual": 0.5})
-    assert model.runs is not None
-    for output in ("epoch_s", "gpu_iteration_s"):
-        np.testing.assert_array_equal(model.runs.half_width(output, nodes, 0.95, far), 0.5)
-    own, wide = (model.runs.half_width("update_iteration_s", nodes, 0.95, steps) for steps in (none, far))
-    np.testing.assert_array_equal(own, wide)
-    np.testing.assert_allclose(model.runs.half_width("mean_minibatch_size", nodes, 0.95, far), np.hypot(own, 0.5))
-    known = far.assign(cnn=model.runs.residuals["cnn"].iloc[0])
-    np.testing.assert_array_equal(*(model.runs.half_width("epoch_s", nodes, 0.95, steps) for steps in (none, known)))
+def test_a_step_that_was_run_has_the_errors_of_settings_left_out(model: Model) -> None:
+    """T_GPU of the very step is known to a fraction of what it is for a network that nobody ran; another sub-batch is not."""
+    runs, steps = model.runs, model.score.step_residuals("learnt")
+    assert runs is not None
+    known = runs.steps[["cnn", "n_params", "subbatch_size"]].head(1).assign(n_nodes=2)
+    asked = pd.concat([known, known.assign(cnn="another"), known.assign(subbatch_size=1000)])
+    own, *others = runs.half_width("gpu_iteration_s", asked, 0.95, steps, "learnt")
+    assert others[0] == others[1] > 3.0 * own
+    errors = runs.setting_residuals["gpu_iteration_s"].abs()
+    assert (errors <= own).mean() >= 0.9
 
 
 def test_a_stored_model_predicts_bit_equal(model: Model, campaign: Campaign, tmp_path: Path) -> None:
@@ -116,6 +108,8 @@ def test_one_network_trains_with_a_wide_interval_rather_than_a_refusal(model: Mo
     others = [name for name in campaign.cnns if name != "cnn31"]
     lone = mlperf.train(campaign, leave_out=others)
     assert lone.runs.residuals.empty
+    asked = pd.DataFrame({"cnn": ["cnn03"], "n_params": 1e6, "subbatch_size": 4, "n_nodes": 2})
+    assert np.isnan(lone.runs.half_width("epoch_s", asked, 0.95, lone.score.step_residuals("learnt"), "learnt")).all()
     wide, narrow = (predicted(each, campaign, "cnn03").prediction_interval["epoch_s"] for each in (lone, model))
     assert (wide.upper / wide.lower > narrow.upper / narrow.lower).all()
     assert (wide.lower <= predicted(model, campaign, "cnn03").epoch_s).all()

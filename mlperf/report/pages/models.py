@@ -18,6 +18,7 @@ from mlperf.report.text.words import words_section
 from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.training.components.run_fits import ALLREDUCE
 from mlperf.training.part_report import parts_frame
+from mlperf.training.run_errors import AskedRuns, half_widths
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -93,11 +94,11 @@ def run_sections(runs: RunModel, steps: pd.DataFrame) -> tuple[Section, ...]:
 
 def left_out_runs(runs: RunModel, steps: pd.DataFrame) -> pd.DataFrame:
     """One row an output: mean and largest relative error of networks left out, and the half-width of a 95 % interval."""
-    rows = []
+    rows, asked = [], AskedRuns.of(runs.residuals)
     for name in OUTPUTS:
         errors = runs.residuals[name].abs()
         alike = errors.groupby(runs.residuals["cnn"]).mean()
-        half = runs.half_width(name, runs.residuals["n_nodes"].to_numpy(int), LEVEL, steps)
+        half = half_widths(runs.residuals, name, asked, LEVEL, steps)
         rows.append({"output": name, "mean_error": alike.mean(), "max_error": errors.max(), "half_width_error": half.mean()})
     return pd.DataFrame(rows)
 

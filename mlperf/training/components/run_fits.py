@@ -40,8 +40,12 @@ BY_NODES = ("(n_nodes - 1) / n_nodes", "log2(n_nodes)", "(n_nodes - 1)", "1")
 """How an exchange may grow with the nodes: halving and doubling or a ring; a tree; one after the other; not at all."""
 
 MEETING_FORMS = (("1",), ("log2(n_nodes)",))
-CACHE_SHARES = (16, 12, 8)
-"""Bytes of the last cache over a length at which vector operations leave it: two, three or four vectors of four bytes."""
+CACHE_SHARES = (32, 16, 12, 8)
+"""Bytes of the last cache over a length at which vector operations leave it: two, three or four vectors of four bytes, or four
+where other threads have half of the cache."""
+
+LATENCY_SHARE = 0.1
+"""How much of an exchange may be latency where vectors of one length cannot tell."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +135,7 @@ def _knots(cache_bytes: Mapping[str, int]) -> tuple[float, ...]:
 
 def _fit_exchange(columns: pd.DataFrame, variation: Mapping[str, float]) -> tuple[FormAverage, ...]:
     """Payload, and what the meeting costs beyond the wait that the equations know; without details what is left of the whole."""
-    forms = exchange_forms(one_network=columns["n_params"].nunique() == 1)
+    forms = exchange_forms(columns["n_params"].to_numpy(float))
     waits_s = barrier_waits(columns, variation)
     if PAYLOAD not in columns:
         left_s = np.maximum(columns["allreduce_s"].to_numpy(float) - waits_s, columns["allreduce_s"].min() * 1e-3)
@@ -144,16 +148,29 @@ def _fit_exchange(columns: pd.DataFrame, variation: Mapping[str, float]) -> tupl
     return payload, FormAverage(MEETING_FORMS, floor=MEETING_NOISE).fit(points, beyond_s.to_numpy(float))
 
 
-def exchange_forms(*, one_network: bool) -> tuple[tuple[str, ...], ...]:
+def exchange_forms(lengths: FloatArray) -> tuple[tuple[str, ...], ...]:
     """Forms of an all-reduce: the vector by one function of the nodes, alone or with a latency by another.
 
-    With one network a latency cannot be told from a vector that never changes: forms of latency alone are not offered.
+    With one network a latency cannot be told from a vector that never changes: forms of latency alone are not offered, and each
+    form of the vector stands twice, as vector alone and with `LATENCY_SHARE` of latency.
+
+    Parameters
+    ----------
+    lengths : array, shape (n_rows,)
+        ``n_params`` of the runs.
     """
-    sent = tuple(f"n_params * {factor}" if factor != "1" else "n_params" for factor in BY_NODES)
+    sent = tuple(_by_nodes("n_params", factor) for factor in BY_NODES)
     latencies = BY_NODES[1:]
-    alone = tuple((term,) for term in sent)
     both = tuple((term, latency) for term in sent for latency in latencies)
-    return alone + both + (() if one_network else tuple((latency,) for latency in latencies))
+    alone = tuple((term,) for term in sent)
+    if np.ptp(lengths) > 0.0:
+        return alone + both + tuple((latency,) for latency in latencies)
+    called = lengths[0] * LATENCY_SHARE / (1.0 - LATENCY_SHARE)
+    return alone + both + tuple((_by_nodes(f"(n_params + {called:.6g})", factor),) for factor in BY_NODES)
+
+
+def _by_nodes(vector: str, factor: str) -> str:
+    return vector if factor == "1" else f"{vector} * {factor}"
 
 
 def barrier_waits(settings: pd.DataFrame, variation: Mapping[str, float]) -> FloatArray:

@@ -68,8 +68,21 @@ def test_one_node_has_no_exchange_and_one_network_no_latency_of_its_own(runs: tu
     found = fit_runs(alone, cnns, CACHES)
     assert "allreduce" not in found.costs
     assert found.exchange_s(component_columns(alone, cnns)).tolist() == [0.0] * len(alone)
-    assert ("log2(n_nodes)",) in exchange_forms(one_network=False)
-    assert ("log2(n_nodes)",) not in exchange_forms(one_network=True)
+    assert ("log2(n_nodes)",) in exchange_forms(np.array([1e6, 2e6]))
+    assert ("log2(n_nodes)",) not in exchange_forms(np.array([1e6, 1e6]))
+
+
+def test_one_network_leaves_open_how_much_of_its_exchange_is_latency(runs: tuple) -> None:
+    """A fifth of its vector costs between a fifth and what the latency that may be in it leaves."""
+    settings, cnns = runs
+    changed = with_exchange(settings, LAWS["tree"])
+    own = changed[changed["cnn"] == "cnn31"].reset_index(drop=True)
+    form = fit_runs(own, cnns, CACHES).costs["allreduce"][0]
+    columns = component_columns(own[own["n_nodes"] == 2].head(1), cnns)
+    shorter = columns.assign(n_params=columns["n_params"] / 5.0)
+    seen, asked = (form.sample(each, np.random.default_rng(0), 400, "mean")[:, 0] for each in (columns, shorter))
+    ratio = np.quantile(asked / seen, [0.05, 0.95])
+    assert ratio == pytest.approx([0.2, 0.9 * 0.2 + 0.1], rel=0.01)
 
 
 def test_vector_operations_of_a_left_out_network(runs: tuple) -> None:

@@ -14,6 +14,11 @@ from mlperf.models.estimators.choice.cost_form import CostForm, fit_form, fit_ne
 from mlperf.models.estimators.choice.form_average import FormAverage, akaike_weights, corrected_criterion
 
 N_KNOTS, LADDER = 30, (1, 2, 3)
+BEYOND_CACHE = (2.0, 4.0)
+"""How many times as dear a further number is where the last cache has ended: what memories of processors are slower by."""
+
+OVERHEADS = np.geomspace(0.01, 2.0, 30)
+"""Costs of a call, in numbers of the shortest length."""
 LEAST_RATIO = 1.5
 EXPONENTS = np.linspace(-2.0, 2.0, 9)
 """Deviations at which a common exponent is drawn, in standard deviations."""
@@ -53,14 +58,15 @@ def fit_shared_shape(costs: Mapping[str, Lengths], knots: Sequence[float], floor
     """Fit all costs by the same families of shapes, weighed by one criterion over all points.
 
     Families: proportional; a common power; powers of their own; proportional with hinges at ``knots`` (where caches end); hinges at
-    one, two or three octaves from a common start. A cost at a single length follows the family's common shape.
+    one, two or three octaves from a common start; proportional, alone or with a common overhead, and two or four times as dear
+    beyond a knot, which also speaks where no length reaches it. A cost at a single length follows the family's common shape.
 
     Parameters
     ----------
     costs : mapping of str to Lengths
         At least one.
     knots : sequence of float
-        Lengths at which a cache ends.
+        Lengths at which a cache may end; where none is known it may be anywhere beyond the longest.
     floor : float
         Relative noise of a point.
 
@@ -74,7 +80,8 @@ def fit_shared_shape(costs: Mapping[str, Lengths], knots: Sequence[float], floor
     FitError
         Nothing stands.
     """
-    families = [family for family in (_proportional(costs), *_powers(costs), *_hinges(costs, knots), *_ladders(costs)) if family]
+    shapes = (_proportional(costs), *_powers(costs), *_hinges(costs, knots), *_ladders(costs), *_common_shapes(costs, knots))
+    families = [family for family in shapes if family]
     if not families:
         raise FitError("got costs on which no shape stands", hint="Measure more lengths.")
     single = sum(len(cost.lengths) == 1 for cost in costs.values())
@@ -83,11 +90,20 @@ def fit_shared_shape(costs: Mapping[str, Lengths], knots: Sequence[float], floor
     n_parameters = np.array(
         [sum(len(form.terms) for form in family.forms.values()) - single + family.n_shared + 1.0 for family in families]
     )
-    weights = np.ones(1) if n_points == 0 else akaike_weights(corrected_criterion(squares, n_parameters, float(n_points), floor))
     if n_points == 0:
-        families = families[:1]
+        families = [family for family in families if family.n_shared == 0]
+        weights = np.full(len(families), 1.0 / len(families))
+    else:
+        weights = akaike_weights(
+            corrected_criterion(squares, n_parameters, float(n_points), floor) + 2.0 * np.log(_n_alike(squares))
+        )
     spread = _exponent_spread(costs)
     return {name: _averaged(cost, name, families, weights, spread, floor) for name, cost in costs.items()}
+
+
+def _n_alike(squares: FloatArray) -> FloatArray:
+    """How many families fit exactly as well as each: what the rows cannot tell apart has one vote together."""
+    return np.array([np.isclose(squares, each, rtol=1e-9, atol=1e-18).sum() for each in squares], float)
 
 
 def _averaged(
@@ -194,3 +210,32 @@ def _ladders(costs: Mapping[str, Lengths]) -> list[_Family | None]:
 def _ladder(costs: Mapping[str, Lengths], start: float, n_octaves: int) -> _Family | None:
     knots = [start * 2.0**octave for octave in range(n_octaves)]
     return _complete(costs, lambda cost: _with_hinges(cost, knots), 1)
+
+
+def _common_shapes(costs: Mapping[str, Lengths], knots: Sequence[float]) -> list[_Family | None]:
+    """Every cost in proportion to one expression of its length: an overhead that is found, and ends of caches that are not."""
+    longest = max(float(cost.lengths.max()) for cost in costs.values())
+    ends = [(knot, times) for knot in (knots or (longest, 2.0 * longest)) for times in BEYOND_CACHE]
+    return [_common(costs, 0.0, end) for end in ends] + [_with_overhead(costs, end) for end in (None, *ends)]
+
+
+def _with_overhead(costs: Mapping[str, Lengths], end: tuple[float, float] | None) -> _Family | None:
+    """The overhead of the least squares; None where no cost was seen at two lengths."""
+    if not any(cost.tells_shape for cost in costs.values()):
+        return None
+    shortest = min(float(cost.lengths.min()) for cost in costs.values())
+    found = [_common(costs, float(overhead), end) for overhead in shortest * OVERHEADS]
+    return min((family for family in found if family is not None), key=_Family.squares, default=None)
+
+
+def _common(costs: Mapping[str, Lengths], overhead: float, end: tuple[float, float] | None) -> _Family | None:
+    return _complete(
+        costs, lambda cost: fit_form((_shape_text(cost.column, overhead, end),), cost.columns, cost.times_s), int(overhead > 0.0)
+    )
+
+
+def _shape_text(column: str, overhead: float, end: tuple[float, float] | None) -> str:
+    """``"n + 2000 + 3 * max(n - 2097152, 0)"``: a length, what a call costs, and how much more is beyond the end of a cache."""
+    call = f" + {overhead:.6g}" if overhead > 0.0 else ""
+    beyond = "" if end is None else f" + {end[1] - 1.0:g} * max({column} - {end[0]:.0f}, 0)"
+    return column + call + beyond

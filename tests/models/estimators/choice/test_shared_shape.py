@@ -43,6 +43,26 @@ def test_exponents_that_differ_widen_the_interval() -> None:
     assert interval.upper[0] / interval.lower[0] > 1.3
 
 
-def test_costs_at_one_length_are_proportional_where_nothing_tells_a_shape() -> None:
+def test_costs_at_one_length_are_proportional_up_to_the_end_of_a_cache() -> None:
+    """Beyond it what a further number costs is open: once, twice or four times as much, and the interval holds all three."""
     costs = {"a": Lengths("n", np.array([1e6]), np.array([2.0])), "b": Lengths("n", np.array([1e6]), np.array([3.0]))}
-    assert fit_shared_shape(costs, knots=(2e6,))["b"].predict(pd.DataFrame({"n": [2e6]})) == pytest.approx([6.0])
+    found = fit_shared_shape(costs, knots=(2e6,))["b"]
+    assert found.predict(pd.DataFrame({"n": [0.5e6, 2e6]})) == pytest.approx([1.5, 6.0])
+    interval = found.predict_interval(pd.DataFrame({"n": [4e6]}), kind="mean")
+    assert (interval.lower[0], interval.upper[0]) == pytest.approx((12.0, 6.0 + 4 * 6.0), rel=0.05)
+
+
+def test_where_no_cache_is_known_it_may_end_beyond_the_longest_vector() -> None:
+    costs = {"a": Lengths("n", np.array([1e6]), np.array([1.0]))}
+    interval = fit_shared_shape(costs, knots=())["a"].predict_interval(pd.DataFrame({"n": [4e6]}), kind="mean")
+    assert interval.lower[0] == pytest.approx(4.0, rel=0.1)
+    assert interval.upper[0] == pytest.approx(1.0 + 4 * 3.0, rel=0.05)
+
+
+def test_what_a_call_costs_is_found_as_one_number_of_all() -> None:
+    """Costs of n + 3e5 numbers each, seen at three lengths; the fourth cost, seen once, has the same overhead."""
+    share = np.array([0.25e6, 0.5e6, 1e6])
+    costs = {f"share{cost}": Lengths("s", share, cost * 1e-9 * (share + 3e5)) for cost in (1, 2, 3)}
+    costs["whole"] = Lengths("n", np.array([1e6]), np.array([4e-9 * 1.3e6]))
+    found = fit_shared_shape(costs, knots=(8e6,))["whole"].predict(pd.DataFrame({"n": [2e6]}))
+    assert found == pytest.approx([4e-9 * 2.3e6], rel=0.03)
