@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import nnls
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError
@@ -200,16 +201,27 @@ def _ladders(costs: Mapping[str, Lengths]) -> list[_Family | None]:
         last = high / 2.0 ** (n_octaves - 1)
         if last <= low:
             continue
-        starts = np.geomspace(low, last, N_KNOTS)
-        tried = [_ladder(costs, float(start), n_octaves) for start in starts]
-        found = [family for family in tried if family is not None]
-        best.append(min(found, key=_Family.squares) if found else None)
+        ladders = [[float(start) * 2.0**octave for octave in range(n_octaves)] for start in np.geomspace(low, last, N_KNOTS)]
+        squares = [sum(_hinge_squares(cost, knots) for cost in costs.values()) for knots in ladders]
+        nearest = (_ladder(costs, ladders[place]) for place in np.argsort(squares, kind="stable"))
+        best.append(next((family for family in nearest if family is not None), None))
     return best
 
 
-def _ladder(costs: Mapping[str, Lengths], start: float, n_octaves: int) -> _Family | None:
-    knots = [start * 2.0**octave for octave in range(n_octaves)]
+def _ladder(costs: Mapping[str, Lengths], knots: Sequence[float]) -> _Family | None:
     return _complete(costs, lambda cost: _with_hinges(cost, knots), 1)
+
+
+def _hinge_squares(cost: Lengths, knots: Sequence[float]) -> float:
+    """Squares that the needed terms of `_with_hinges` leave, without the form; infinite where a cost falls below zero."""
+    if len(cost.lengths) == 1:
+        return 0.0
+    beyond = np.maximum(cost.lengths[:, None] - np.round(knots), 0.0)
+    relative = np.column_stack([cost.lengths, beyond]) / cost.times_s[:, None]
+    offered = relative[:, (relative > 0.0).any(axis=0)]
+    scale = np.sqrt((offered * offered).sum(axis=0))
+    fitted = offered @ (nnls(offered / scale, np.ones(len(offered)))[0] / scale)
+    return float(np.square(np.log(fitted)).sum()) if (fitted > 0.0).all() else np.inf
 
 
 def _common_shapes(costs: Mapping[str, Lengths], knots: Sequence[float]) -> list[_Family | None]:
@@ -223,9 +235,17 @@ def _with_overhead(costs: Mapping[str, Lengths], end: tuple[float, float] | None
     """The overhead of the least squares; None where no cost was seen at two lengths."""
     if not any(cost.tells_shape for cost in costs.values()):
         return None
-    shortest = min(float(cost.lengths.min()) for cost in costs.values())
-    found = [_common(costs, float(overhead), end) for overhead in shortest * OVERHEADS]
-    return min((family for family in found if family is not None), key=_Family.squares, default=None)
+    overheads = OVERHEADS * min(float(cost.lengths.min()) for cost in costs.values())
+    squares = np.sum([_overhead_squares(cost, overheads, end) for cost in costs.values()], axis=0)
+    return _common(costs, float(overheads[squares.argmin()]), end)
+
+
+def _overhead_squares(cost: Lengths, overheads: FloatArray, end: tuple[float, float] | None) -> FloatArray:
+    """Squares of a cost in proportion to each shape of `_shape_text`, shape (n_overheads,)."""
+    shape = cost.lengths if end is None else cost.lengths + (end[1] - 1.0) * np.maximum(cost.lengths - np.round(end[0]), 0.0)
+    relative = (shape + overheads[:, None]) / cost.times_s
+    fitted = relative * (relative.sum(axis=1) / np.square(relative).sum(axis=1))[:, None]
+    return np.asarray(np.square(np.log(fitted)).sum(axis=1))
 
 
 def _common(costs: Mapping[str, Lengths], overhead: float, end: tuple[float, float] | None) -> _Family | None:
