@@ -36,7 +36,7 @@ def outside_by(n_params: FloatArray, others: FloatArray) -> FloatArray:
     array, shape (n_asked,)
     """
     asked = np.log(np.asarray(n_params, float))
-    return np.maximum(0.0, np.maximum(np.log(others.min()) - asked, asked - np.log(others.max())))
+    return np.asarray(np.maximum(0.0, np.maximum(np.log(others.min()) - asked, asked - np.log(others.max()))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
