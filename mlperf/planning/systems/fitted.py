@@ -29,7 +29,6 @@ from mlperf.training.systems.train_system import SECONDS, numbers_of, step_colum
 STEP, UPDATES, PERIOD = "step_s", "updates_per_s", "period_s"
 SECONDS_OF = (STEP, PERIOD)
 Fitted = SystemFit | ServerModel | PartsModel | ConstantsModel
-SERVER_SIZES = ("n_workers", "n_servers")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

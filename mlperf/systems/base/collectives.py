@@ -41,13 +41,6 @@ def reduce_scatter_s(
     return np.asarray((n_nodes - 1.0) * message_s(size_bytes / n_nodes, latency_s, bandwidth_bytes_per_s, ramp))
 
 
-def all_gather_s(
-    size_bytes: FloatArray, n_nodes: FloatArray, latency_s: Seconds, bandwidth_bytes_per_s: Seconds, ramp: Seconds = 0.0
-) -> FloatArray:
-    """Ring all-gather after which each has ``size_bytes``: the steps of :func:`reduce_scatter_s`, backwards."""
-    return reduce_scatter_s(size_bytes, n_nodes, latency_s, bandwidth_bytes_per_s, ramp)
-
-
 def ring_s(
     size_bytes: FloatArray, n_nodes: FloatArray, latency_s: Seconds, bandwidth_bytes_per_s: Seconds, ramp: Seconds = 0.0
 ) -> FloatArray:

@@ -71,11 +71,6 @@ def schedule_order(schedule: str, n_devices: int, n_micro_batches: int, n_chunks
     return tuple(orders)
 
 
-def in_flight(n_devices: int, n_chunks: int = 1) -> int:
-    """Stage-passes whose activations the first device of a 1F1B pipeline holds at most, with enough micro-batches."""
-    return _warm_up(0, n_devices, n_chunks)
-
-
 def _warm_up(device: int, n_devices: int, n_chunks: int) -> int:
     # Forwards before the first backward, the one right before it included.
     if n_chunks == 1:
