@@ -36,7 +36,7 @@ def test_the_factor_is_that_of_simulated_runs(interval: float, cost: float, rest
 
 
 def test_rare_failures_cost_what_young_says() -> None:
-    """1 + C / tau + (tau / 2 + restart) / MTBF agrees to second order in interval / MTBF; without failures only checkpoints cost."""
+    """1 + C / tau + (tau / 2 + restart) / MTBF agrees to second order in interval / MTBF."""
     assert checkpoint_factor(60.0, 3.0, 20.0, 1e5) == pytest.approx(1.0 + 3.0 / 60.0 + (30.0 + 20.0) / 1e5, rel=1e-4)
     assert checkpoint_factor(60.0, 3.0, 20.0, np.inf) == pytest.approx(1.05)
 
