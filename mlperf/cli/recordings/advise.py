@@ -9,7 +9,7 @@ import click
 from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.recordings.links import links_option
-from mlperf.cli.recordings.steps import level_option, marker_option, recording_argument
+from mlperf.cli.recordings.steps import recording_argument, step_options
 
 
 @click.command(
@@ -23,8 +23,7 @@ a hint that follows from another one stands behind it.
 """
 )
 @recording_argument
-@marker_option
-@level_option
+@step_options
 @links_option
 @output_options
 def advise(recording: Path, marker: str | None, level: int | None, links_file: Path | None, show: Show) -> None:

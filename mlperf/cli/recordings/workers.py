@@ -9,7 +9,7 @@ import click
 from mlperf.cli.framework.options import output_options, plot_option
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import Counts
-from mlperf.cli.recordings.steps import level_option, marker_option, recording_argument
+from mlperf.cli.recordings.steps import recording_argument, step_options
 from mlperf.core.errors import UsageError
 
 
@@ -35,8 +35,7 @@ workers and training share full cores, a recording of the same program on synthe
 @click.option("--batch-bytes", type=click.FloatRange(min=0.0), help="Bytes read for a rank's batch.")
 @click.option("--ahead", type=click.IntRange(min=1), help="Batches that may be ready.  [default: one a worker]")
 @click.option("--synthetic", metavar="DIR", type=click.Path(path_type=Path), help="Recording of the program on synthetic input.")
-@marker_option
-@level_option
+@step_options
 @plot_option
 @output_options
 def workers(

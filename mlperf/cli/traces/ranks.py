@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from mlperf.cli.framework.options import output_options, plot_option
+from mlperf.cli.framework.options import level_option, output_options, plot_option, with_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import NEW_FILE, OLD_FILE
 
@@ -23,16 +22,12 @@ rank_option = click.option(
 marker_option = click.option("--marker", metavar="REGEX", help="Names of marks that are a step each.  [default: ProfilerStep#n]")
 
 
-def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that say what a step is."""
-    options = (
-        marker_option,
-        click.option("--level", type=click.IntRange(min=0), help="Level of repetition that is a step, where none are marked."),
-        click.option("--whole", is_flag=True, help="Take each recording as one step."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+step_options = with_options(
+    marker_option,
+    level_option,
+    click.option("--whole", is_flag=True, help="Take each recording as one step."),
+)
+"""Options that say what a step is."""
 
 
 def read_ranks(files: tuple[Path, ...], rank_numbers: tuple[int, ...]) -> EventTable:
