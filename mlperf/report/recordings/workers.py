@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mlperf.report.figures.figures import GREY, PALETTE, new_figure, style
+from mlperf.report.figures.figures import GREY, PALETTE, single_axes
 from mlperf.report.text.answer import Answer, count_text
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
@@ -51,9 +51,7 @@ def workers_figure(found: WorkerPlan) -> Figure:
     plan = found.plan
     with_samples = "samples_per_s" in plan
     size = float(plan["samples_per_s"].iloc[0] * plan["step_s"].iloc[0]) if with_samples else 1.0
-    with style():
-        figure = new_figure(5.6, 3.6)
-        axes = figure.subplots()
+    with single_axes(5.6, 3.6) as (figure, axes):
         axes.axhline(size / found.loading.compute_s, color=GREY, linestyle="--", label="input always ready")
         for number, cores in enumerate(plan["n_cores"].unique().tolist()):
             rows = plan[plan["n_cores"] == cores]
