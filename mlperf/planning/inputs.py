@@ -136,8 +136,8 @@ def asked_configurations(
     if not cnns:
         raise UsageError("got no CNN, expected at least one")
     usual = (job.n_nodes, machine.n_gpus_per_node, job.subbatch_size)
-    given = (own if asked is None else asked for asked, own in zip(sizes, usual, strict=True))
-    return configurations(range(len(cnns)), *given, job.dataset_size)
+    nodes, gpus, subbatches = (own if asked is None else asked for asked, own in zip(sizes, usual, strict=True))
+    return configurations(range(len(cnns)), nodes, gpus, subbatches, job.dataset_size)
 
 
 def configurations(

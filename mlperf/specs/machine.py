@@ -10,7 +10,7 @@ from typing import Any
 
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 from mlperf.specs.network.fields import Figure, check_figures, check_keys, check_texts, plain_fields, read_spec
 from mlperf.specs.network.toml import toml_text
 
@@ -148,9 +148,7 @@ def load_machine(name: str) -> MachineSpec:
     DataError
         Unknown name.
     """
-    known = machine_names()
-    if name not in known:
-        raise DataError(f"got {name!r}, expected one of {', '.join(known)}", place="machine", hint=did_you_mean(name, known))
+    known_word(name, machine_names(), place="machine", error=DataError)
     with resources.as_file(_folder() / f"{name}.toml") as path:
         return read_machine(path)
 

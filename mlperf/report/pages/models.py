@@ -104,10 +104,7 @@ def left_out_runs(runs: RunModel, steps: pd.DataFrame) -> pd.DataFrame:
 
 def accuracy_table(model: Model) -> pd.DataFrame:
     """Left-out errors of each method, fractions, beside how far halves of the measured rounds differ."""
-    table = model.score.accuracy.rename(
-        columns={"median": "median_error", "q3": "third_quartile_error", "max": "max_error", "bias": "mean_error"}
-    )
-    table = table.rename(columns=HALVES)
+    table = errors_named(model.score.accuracy).rename(columns=HALVES)
     return table.assign(method=[f"{name}: {METHODS.get(name, '')}" for name in table["method"]])
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 
 Spec = TypeVar("Spec")
 
@@ -65,8 +65,7 @@ def check_keys(table: Mapping[str, Any], known: tuple[str, ...], required: tuple
         Names the key, with the nearest known one.
     """
     for key in table:
-        if key not in known:
-            raise DataError(f"got key {key!r}, expected one of {', '.join(known)}", place=place, hint=did_you_mean(key, known))
+        known_word(key, known, "key", place=place, error=DataError)
     for key in required:
         if key not in table:
             raise DataError(f"got no key {key!r}, expected it", place=place, hint=f"Add a line {key} = ...")

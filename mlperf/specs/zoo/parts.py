@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from mlperf.specs.network.layer import Layer
 
@@ -12,7 +13,7 @@ def conv_norm(
 ) -> Iterator[Layer]:
     """A convolution without bias, padded by half its filter, and its batch norm."""
     size, step, border = ((each, each) for each in (filter_size, stride, filter_size // 2))
-    numbers = {"filter_size": size, "stride": step, "padding": border}
+    numbers: dict[str, Any] = {"filter_size": size, "stride": step, "padding": border}
     yield Layer(name, "conv", inputs=inputs, n_maps=n_maps, groups=groups, bias=False, **numbers)
     yield Layer(f"{name}_norm", "batch_norm")
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 
 Seconds = float | FloatArray
 
@@ -135,7 +134,5 @@ def allreduce_s(
     UsageError
         Unknown ``kind``.
     """
-    if kind not in ALGORITHMS:
-        got = f"got all-reduce algorithm {kind!r}, expected one of {', '.join(ALGORITHMS)}"
-        raise UsageError(got, hint=did_you_mean(kind, ALGORITHMS))
+    known_word(kind, ALGORITHMS, "all-reduce algorithm")
     return ALGORITHMS[kind](np.asarray(size_bytes, float), np.asarray(n_nodes, float), latency_s, bandwidth_bytes_per_s, ramp)
