@@ -9,7 +9,7 @@ COMMANDS = {
     "report": LazyCommand("mlperf.cli.recordings.report:report", "Write one page with everything in it."),
     "steps": LazyCommand("mlperf.cli.recordings.steps:steps", "Find the steps, and where the time of a step goes."),
     "advise": LazyCommand("mlperf.cli.recordings.advise:advise", "Say what to change, and what it will bring."),
-    "workers": LazyCommand("mlperf.cli.recordings.workers:workers", "Say what other numbers of loader workers would bring."),
+    "workers": LazyCommand("mlperf.cli.recordings.advise:workers", "Say what other numbers of loader workers would bring."),
     "swarms": LazyCommand("mlperf.cli.recordings.steps:swarms", "Group functions into swarms, and say which follows which."),
     "diff": LazyCommand("mlperf.cli.recordings.steps:diff", "Say what changed between two recordings."),
     "scaling": LazyCommand("mlperf.cli.recordings.steps:scaling", "Set recordings of one program on more devices side by side."),
