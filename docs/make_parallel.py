@@ -12,10 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mlperf.studies.parallel.judge import judge_campaign
-from mlperf.studies.parallel.protocol import read_protocol
-from mlperf.studies.parallel.result import ParallelJudgement
-from mlperf.studies.parallel.run import run_campaign
+from mlperf.studies.parallel.judge import ParallelJudgement, judge_campaign
+from mlperf.studies.parallel.protocol import read_protocol, run_campaign
 from mlperf.studies.parallel.synchronous_judgement import judge_folder
 from mlperf.studies.parallel.synchronous_judgement import read_protocol as read_synchronous
 

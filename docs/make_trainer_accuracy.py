@@ -12,7 +12,7 @@ import pandas as pd
 from mlperf.core.files import write_text_whole
 from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED
 from mlperf.report.figures.figures import save_figure
-from mlperf.report.pages.trainer_accuracy import distribution_figure
+from mlperf.report.pages.trainer_accuracy import trainer_figure
 from mlperf.studies.trainer import TrainerAccuracy, judge_trainer, read_trainer_limits
 from mlperf.studies.trainer.equations import CLOSED, SIMULATION
 from mlperf.studies.trainer.predictions import MODEL
@@ -44,7 +44,7 @@ def main() -> None:
     found = judge_trainer(
         given.campaigns, rounds_from=given.rounds_from, forms=(*CLOSED, SIMULATION), limits=read_trainer_limits(LIMITS)
     )
-    save_figure(distribution_figure(found), DOCS / FIGURE)
+    save_figure(trainer_figure(found), DOCS / FIGURE)
     write_text_whole(DOCS / "reference" / "trainer_accuracy.md", page(found))
     print("[missed]", *missed_lines(found), sep="\n")
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+
+from mlperf.core.errors import MlperfError, UsageError
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -26,3 +28,32 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if near:
         return f"Did you mean {spelled[near[0]]!r}?"
     return f"Known: {', '.join(spelled.values())}." if spelled else ""
+
+
+def known_word(
+    word: str, known: Collection[str], what: str = "", *, place: str | None = None, error: type[MlperfError] = UsageError
+) -> str:
+    """The word itself, which is a known one.
+
+    Parameters
+    ----------
+    word : str
+        What was asked for.
+    known : collection of str
+        What there is.
+    what : str
+        What the word names, for the message: ``"learner"``.
+    place : str, optional
+        Where it was asked for.
+    error : type
+        Raised with all known words, and the nearest as a hint.
+
+    Raises
+    ------
+    MlperfError
+        Of that type, where the word is none of them.
+    """
+    if word not in known:
+        got = f"got {what} {word!r}" if what else f"got {word!r}"
+        raise error(f"{got}, expected one of {', '.join(known)}", place=place, hint=did_you_mean(str(word), known))
+    return word

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
+from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
 from mlperf.planning.inputs import check_kind
 from mlperf.planning.options import PredictionOptions
@@ -172,21 +174,13 @@ def _steps_table(model: Model, campaign: Campaign, options: PredictionOptions) -
     calls = step_calls(model.gradient, [campaign.cnns[name] for name in names], configs)
     predicted = predict_steps(model.gradient, calls, options.method)
     interval = step_interval(model.score, options.method, predicted.step_s, options.level)
-    return with_errors(
-        pd.DataFrame(
-            {
-                "cnn": steps["cnn"],
-                "subbatch_size": steps["subbatch_size"],
-                "quantity": "step_s",
-                "measured": steps["step_s"],
-                "predicted": predicted.step_s,
-                "explained": step_seconds(model.gradient, calls, EXPLAINED),
-                "lower": interval.lower,
-                "upper": interval.upper,
-                "in_domain": predicted.in_domain,
-                "in_training": steps["cnn"].isin(model.cnns),
-            }
-        )
+    return beside(
+        steps[["cnn", "subbatch_size"]],
+        ("step_s", steps["step_s"]),
+        {"predicted": predicted.step_s, "explained": step_seconds(model.gradient, calls, EXPLAINED)},
+        interval,
+        in_domain=predicted.in_domain,
+        in_training=steps["cnn"].isin(model.cnns),
     )
 
 
@@ -201,23 +195,33 @@ def _runs_table(model: Model, campaign: Campaign, machine: MachineSpec, options:
     prediction = predict_configurations(model, [campaign.cnns[name] for name in names], machine, configs, options)
     keys = runs[["run", "mode", "cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]]
     parts = [
-        keys.assign(
-            quantity=name,
-            measured=runs[name],
-            predicted=getattr(prediction, name),
-            explained=prediction.explained[name],
-            lower=prediction.prediction_interval[name].lower,
-            upper=prediction.prediction_interval[name].upper,
+        beside(
+            keys,
+            (name, runs[name]),
+            {"predicted": getattr(prediction, name), "explained": prediction.explained[name]},
+            prediction.prediction_interval[name],
             in_domain=prediction.in_domain[name],
             in_training=runs["cnn"].isin(model.cnns),
         )
         for name in OUTPUTS
     ]
-    return with_errors(pd.concat(parts, ignore_index=True))
+    return pd.concat(parts, ignore_index=True)
 
 
-def with_errors(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with ``relative_error`` and ``inside`` (the interval holds the measurement)."""
+def beside(
+    keys: pd.DataFrame,
+    measured: tuple[str, pd.Series | FloatArray],
+    predicted: Mapping[str, FloatArray],
+    interval: Interval,
+    *,
+    in_domain: BoolArray,
+    in_training: pd.Series | BoolArray,
+) -> pd.DataFrame:
+    """Rows of `Comparison.table`: a quantity's name and measurements, and what was predicted of them."""
+    flags = {"in_domain": in_domain, "in_training": in_training}
+    table = keys.assign(
+        quantity=measured[0], measured=measured[1], **predicted, lower=interval.lower, upper=interval.upper, **flags
+    )
     return table.assign(
         relative_error=table["predicted"] / table["measured"] - 1.0,
         inside=(table["lower"] <= table["measured"]) & (table["measured"] <= table["upper"]),

@@ -135,6 +135,17 @@ def machine_of(machine: MachineSpec | str | Path) -> MachineSpec:
     return machine if isinstance(machine, MachineSpec) else find_machine(machine)
 
 
+def asked_configurations(
+    cnns: Sequence[CnnSpec], machine: MachineSpec, job: JobSpec, sizes: tuple[Counts | None, Counts | None, Counts | None]
+) -> pd.DataFrame:
+    """Every combination of ``sizes``: nodes, GPUs of one, sub-batch; those that are None are the job's and the machine's."""
+    if not cnns:
+        raise UsageError("got no CNN, expected at least one")
+    usual = (job.n_nodes, machine.n_gpus_per_node, job.subbatch_size)
+    nodes, gpus, subbatches = (own if asked is None else asked for asked, own in zip(sizes, usual, strict=True))
+    return configurations(range(len(cnns)), nodes, gpus, subbatches, job.dataset_size)
+
+
 def configurations(
     cnns: Iterable[int], n_nodes: Counts, n_gpus_per_node: Counts, subbatch_size: Counts, dataset_size: int
 ) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mlperf.core.errors import UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 from mlperf.specs.optimizers import MOMENTUM_SGD
 from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.solved import RECURSION
@@ -85,5 +85,4 @@ class PredictionOptions:
 
 def check_method(method: str) -> None:
     """Raise UsageError for a method of kernel times that does not exist."""
-    if method not in METHODS:
-        raise UsageError(f"got method {method!r}, expected one of {', '.join(METHODS)}", hint=did_you_mean(method, METHODS))
+    known_word(method, METHODS, "method")

@@ -9,9 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from mlperf.core.errors import UsageError
 from mlperf.planning.additions import with_elasticities, with_forms, with_intervals, with_simulation
-from mlperf.planning.inputs import Counts, configuration_inputs, configurations, machine_of, networks, of_job
+from mlperf.planning.inputs import Counts, asked_configurations, configuration_inputs, machine_of, networks, of_job
 from mlperf.planning.limits import check_limits
 from mlperf.planning.means import mean_prediction, solve_means
 from mlperf.planning.options import MOST_DETAILED, PredictionOptions
@@ -72,15 +71,7 @@ def predict_epoch(
     Oyama et al. (SPRINT), eqs. 4 to 10.
     """
     cnns, machine = networks(cnn), machine_of(machine)
-    if not cnns:
-        raise UsageError("got no CNN, expected at least one")
-    configs = configurations(
-        range(len(cnns)),
-        job.n_nodes if n_nodes is None else n_nodes,
-        machine.n_gpus_per_node if n_gpus_per_node is None else n_gpus_per_node,
-        job.subbatch_size if subbatch_size is None else subbatch_size,
-        job.dataset_size,
-    )
+    configs = asked_configurations(cnns, machine, job, (n_nodes, n_gpus_per_node, subbatch_size))
     check_limits(machine, cnns, configs)
     return predict_configurations(model, cnns, machine, configs, PredictionOptions(**of_job(job, options)))
 

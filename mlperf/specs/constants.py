@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
-from mlperf.specs.network.fields import Figure, check_figures, check_keys, placed
+from mlperf.specs.network.fields import Figure, check_figures, check_keys, plain_fields, read_spec
 from mlperf.specs.network.toml import toml_text
 
 SOURCES = ("measured", "loopback", "datasheet", "assumed")
@@ -226,11 +225,7 @@ def read_constants(path: str | Path) -> MachineConstants:
     DataError
         Names the file, the key and what was expected.
     """
-    table = read_toml(path)
-    try:
-        return constants_from_dict({"name": Path(path).stem, **table})
-    except DataError as error:
-        raise placed(error, str(path)) from None
+    return read_spec(path, lambda table: constants_from_dict({"name": Path(path).stem, **table}))
 
 
 def write_constants(constants: MachineConstants, path: str | Path) -> None:
@@ -240,12 +235,7 @@ def write_constants(constants: MachineConstants, path: str | Path) -> None:
 
 def constants_to_dict(constants: MachineConstants) -> dict[str, Any]:
     """``constants`` as plain values, what is unknown left out."""
-    table = {name: getattr(constants, name) for name in _KEYS if name != "muladd"}
-    plain = {
-        name: dict(value) if isinstance(value, Mapping) else list(value) if isinstance(value, tuple) else value
-        for name, value in table.items()
-        if value is not None and value not in ("", {})
-    }
+    plain = {name: value for name, value in plain_fields(constants).items() if name != "muladd"}
     return {**plain, "muladd": {kind: _plain_muladd(found) for kind, found in constants.muladd.items()}}
 
 

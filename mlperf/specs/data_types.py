@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mlperf.core.errors import DataError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 
 SINGLE = "fp32"
 """The format in which everything here is measured."""
@@ -50,7 +50,4 @@ def data_type(name: str) -> DataType:
     DataError
         Unknown name.
     """
-    if name not in DATA_TYPES:
-        expected = f"one of {', '.join(DATA_TYPES)}"
-        raise DataError(f"got {name!r}, expected {expected}", place="data_type", hint=did_you_mean(str(name), tuple(DATA_TYPES)))
-    return DATA_TYPES[name]
+    return DATA_TYPES[known_word(name, DATA_TYPES, place="data_type", error=DataError)]

@@ -7,11 +7,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
 from mlperf.specs.data_types import SINGLE, data_type
-from mlperf.specs.network.fields import Figure, check_figures, check_keys, placed
+from mlperf.specs.network.fields import Figure, check_figures, check_keys, placed, plain_fields, read_spec
 from mlperf.specs.network.toml import toml_text
 from mlperf.specs.optimizers import MOMENTUM_SGD, optimizer
 from mlperf.specs.run import RunSpec, run_from_dict, run_to_dict
@@ -84,11 +83,7 @@ def read_job(path: str | Path) -> JobSpec:
     DataError
         Names the file, the key and what was expected.
     """
-    table = read_toml(path)
-    try:
-        return job_from_dict(table)
-    except DataError as error:
-        raise placed(error, str(path)) from None
+    return read_spec(path, job_from_dict)
 
 
 def write_job(job: JobSpec, path: str | Path) -> None:
@@ -98,8 +93,7 @@ def write_job(job: JobSpec, path: str | Path) -> None:
 
 def job_to_dict(job: JobSpec) -> dict[str, Any]:
     """``job`` as plain values."""
-    table = {key: getattr(job, key) for key in _KEYS} | {"run": None if job.run is None else run_to_dict(job.run)}
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in table.items() if value is not None}
+    return plain_fields(job) | ({} if job.run is None else {"run": run_to_dict(job.run)})
 
 
 def job_from_dict(table: Mapping[str, Any]) -> JobSpec:

@@ -8,11 +8,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
-from mlperf.core.suggest import did_you_mean
-from mlperf.specs.network.fields import Figure, check_figures, check_keys, check_texts, placed
+from mlperf.core.suggest import known_word
+from mlperf.specs.network.fields import Figure, check_figures, check_keys, check_texts, plain_fields, read_spec
 from mlperf.specs.network.toml import toml_text
 
 _FIGURES = (
@@ -117,11 +116,7 @@ def read_machine(path: str | Path) -> MachineSpec:
     DataError
         Names the file, the key and what was expected.
     """
-    table = read_toml(path)
-    try:
-        return machine_from_dict(table)
-    except DataError as error:
-        raise placed(error, str(path)) from None
+    return read_spec(path, machine_from_dict)
 
 
 def write_machine(machine: MachineSpec, path: str | Path) -> None:
@@ -131,12 +126,7 @@ def write_machine(machine: MachineSpec, path: str | Path) -> None:
 
 def machine_to_dict(machine: MachineSpec) -> dict[str, Any]:
     """``machine`` as plain values, unknown figures left out."""
-    table = {key: getattr(machine, key) for key in _KEYS}
-    return {
-        key: dict(value) if isinstance(value, Mapping) else value
-        for key, value in table.items()
-        if value is not None and value != {}
-    }
+    return plain_fields(machine)
 
 
 def machine_from_dict(table: Mapping[str, Any]) -> MachineSpec:
@@ -158,9 +148,7 @@ def load_machine(name: str) -> MachineSpec:
     DataError
         Unknown name.
     """
-    known = machine_names()
-    if name not in known:
-        raise DataError(f"got {name!r}, expected one of {', '.join(known)}", place="machine", hint=did_you_mean(name, known))
+    known_word(name, machine_names(), place="machine", error=DataError)
     with resources.as_file(_folder() / f"{name}.toml") as path:
         return read_machine(path)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mlperf.core.errors import DataError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 
 MOMENTUM_SGD = "momentum_sgd"
 """The optimizer of SPRINT (Algorithms 1 and 2 of Oyama et al.), which is the one that campaigns measure."""
@@ -72,10 +72,7 @@ def optimizer(name: str) -> Optimizer:
     DataError
         Unknown name.
     """
-    if name not in OPTIMIZERS:
-        expected = f"one of {', '.join(OPTIMIZERS)}"
-        raise DataError(f"got {name!r}, expected {expected}", place="optimizer", hint=did_you_mean(str(name), tuple(OPTIMIZERS)))
-    return OPTIMIZERS[name]
+    return OPTIMIZERS[known_word(name, OPTIMIZERS, place="optimizer", error=DataError)]
 
 
 def pass_ratio(name: str) -> float:

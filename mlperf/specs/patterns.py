@@ -96,12 +96,6 @@ def swap_group(pattern: str) -> str:
     return "-".join([result, *(next(in_order[len(word)]) for word in operands)])
 
 
-def renaming_group(pattern: str) -> str:
-    """The pattern with indices renamed in order of appearance: equal for programs that differ in the order of loops only."""
-    letters = [letter for letter in dict.fromkeys(pattern) if letter != "-"]
-    return pattern.translate({ord(letter): chr(ord("a") + number) for number, letter in enumerate(letters)})
-
-
 def one_of_each(patterns: Iterable[str], group: Mapping[str, str]) -> list[str]:
     """The first pattern of every group, in the order given.
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
-from mlperf.specs.network.fields import Figure, check_figures, check_keys, placed
+from mlperf.specs.network.fields import Figure, check_figures, check_keys, read_spec
 
 _MACHINE = (Figure("per_node_hour", optional=True), Figure("per_gpu_hour", optional=True))
 _ENERGY = (Figure("per_kwh", optional=True),)
@@ -86,11 +85,7 @@ def read_prices(path: str | Path) -> PriceSpec:
     DataError
         Names the file, the key and what was expected.
     """
-    table = read_toml(path)
-    try:
-        return prices_from_dict(table)
-    except DataError as error:
-        raise placed(error, str(path)) from None
+    return read_spec(path, prices_from_dict)
 
 
 def prices_from_dict(table: Mapping[str, Any]) -> PriceSpec:

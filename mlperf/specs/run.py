@@ -7,10 +7,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from mlperf.core.documents import read_toml
 from mlperf.core.durations import duration_s
 from mlperf.core.errors import DataError
-from mlperf.specs.network.fields import Figure, check_figures, check_keys, placed
+from mlperf.specs.network.fields import Figure, check_figures, check_keys, plain_fields, read_spec
 
 OPTIMAL = "optimal"
 DURATIONS = ("startup_s", "restart_s", "checkpoint_s", "checkpoint_every_s", "node_mtbf_s")
@@ -95,16 +94,12 @@ def read_run(path: str | Path) -> RunSpec:
     DataError
         Names the file, the key and what was expected.
     """
-    table = read_toml(path)
-    try:
-        return run_from_dict(table.get("run", table))
-    except DataError as error:
-        raise placed(error, str(path)) from None
+    return read_spec(path, lambda table: run_from_dict(table.get("run", table)))
 
 
 def run_to_dict(run: RunSpec) -> dict[str, Any]:
     """``run`` as plain values, unknown figures left out."""
-    return {key: getattr(run, key) for key in _KEYS if getattr(run, key) is not None}
+    return plain_fields(run)
 
 
 def run_from_dict(table: object) -> RunSpec:

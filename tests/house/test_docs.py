@@ -200,7 +200,6 @@ import pandas as pd
 from mlperf.cli.framework.options import output_options, shipped_cnns
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import NameOrFile
-from mlperf.report.text.registry import View
 from mlperf.report.text.views import Section
 from mlperf.specs.kernels.memory import MemoryEstimate
 """

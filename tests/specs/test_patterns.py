@@ -13,8 +13,6 @@ from mlperf.specs.patterns import (
     PatternRule,
     check_pattern,
     make_patterns,
-    one_of_each,
-    renaming_group,
     sample_patterns,
     swap_group,
     unswapped,
@@ -35,12 +33,6 @@ def test_the_family_of_two_three_three_has_the_known_numbers(rule: str, ordered:
     assert len(patterns) == len(set(patterns)) == ordered
     if without_twins is not None:
         assert len(unswapped(patterns)) == without_twins
-
-
-def test_renaming_the_loops_leaves_36_programs() -> None:
-    patterns = make_patterns(RULES["twice"])
-    assert len(one_of_each(patterns, {pattern: renaming_group(pattern) for pattern in patterns})) == 36
-    assert "ij-jlk-kil" in patterns
 
 
 def surjections(places: int, letters: int) -> int:

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from mlperf.cli.framework.options import output_options, seed_option, shipped_cnns
+from mlperf.cli.framework.options import output_options, seed_option, shipped_cnns, shipped_samples
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import FOLDER, Counts, NameOrFile, Words
+from mlperf.cli.framework.values import FOLDER, Counts, NameList, NameOrFile, Words
 from mlperf.collect.trainer.network import EXCHANGES, Network
 
 EPILOG = """\b
@@ -25,28 +25,11 @@ campaign. Measure on an idle machine.
 """
 
 
-class Parts(click.ParamType):  # type: ignore[type-arg]
-    """Comma-separated parts that are waited for."""
+def waited_parts() -> tuple[str, ...]:
+    """Parts that may be waited for; which of them go together is the trainer's to say."""
+    from mlperf.collect.trainer.request import WAITED
 
-    name = "parts"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """Return the parts; which of them go together is the trainer's to say."""
-        from mlperf.collect.trainer.request import WAITED
-        from mlperf.core.suggest import did_you_mean
-
-        parts = tuple(value) if isinstance(value, (list, tuple)) else tuple(part.strip() for part in str(value).split(","))
-        for part in parts:
-            if part not in WAITED:
-                self.fail(f"no part {part!r}. {did_you_mean(part, WAITED)}", param, ctx)
-        return parts
-
-
-def shipped_samples() -> tuple[str, ...]:
-    """Names of data sets that need no file."""
-    from mlperf.collect.trainer.samples import NAMED
-
-    return tuple(NAMED)
+    return tuple(WAITED)
 
 
 @click.command("asgd", epilog=EPILOG)
@@ -70,7 +53,13 @@ def shipped_samples() -> tuple[str, ...]:
 @click.option("--scale", type=float, default=0.05, help="Largest relative change of its size.")
 @click.option("--lockstep", is_flag=True, help="Workers wait for the update that uses their gradient.")
 @click.option("--delay", type=click.IntRange(min=0), default=0, help="Age of the weights that workers read, updates.")
-@click.option("--wait", "waits", type=Parts(), default=(), help="Parts to wait for: gradient, memory, network.")
+@click.option(
+    "--wait",
+    "waits",
+    type=NameList(waited_parts, "part", "parts"),
+    default=(),
+    help="Parts to wait for: gradient, memory, network.",
+)
 @click.option("--rounds-from", metavar="CAMPAIGN", help="Campaign whose rounds are waited.  [default: the folder of -o]")
 @click.option("--backend", default="numpy", help="Whose rounds of steps.csv.")
 @click.option("--latency", "latency_s", type=float, default=5e-6, metavar="SECONDS", help="Of the network waited for.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mlperf.cli.framework.options import cnn_option, output_options, seed_option
+from mlperf.cli.framework.options import cnn_option, output_options, seed_option, shipped_samples
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import FOLDER, Counts, NameOrFile, Words
 
@@ -23,13 +23,6 @@ real: their rows say "emulated compute". The same command continues what was int
 """
 QUICK: dict[str, Any] = {"repeats": 1, "run_s": 0.4, "subbatch_sizes": (8, 32), "exchange_bytes": (2**12, 2**16, 2**20)}
 """What --quick means; options that are given win."""
-
-
-def shipped_samples() -> tuple[str, ...]:
-    """Names of data sets that need no file."""
-    from mlperf.collect.trainer.samples import NAMED
-
-    return tuple(NAMED)
 
 
 @click.command("ddp", epilog=EPILOG)

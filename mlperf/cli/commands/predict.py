@@ -160,8 +160,7 @@ def predict_fitted_rows(
     from mlperf.planning.systems.fitted import fitted_grid, predict_fitted
 
     if rows is None:
-        sizes = {name: getattr(request, name) for name in ("n_nodes", "n_gpus_per_node", "subbatch_size")}
-        asked: Any = fitted_grid(model, {**sizes, **settings})
+        asked: Any = fitted_grid(model, {**request.sizes, **settings})
     else:
         asked = rows
     found = predict_fitted(model, asked, options["level"], strict=options["strict"], cnns=request.cnns)
@@ -190,15 +189,14 @@ def predict_systems(
     from mlperf import predict_system
 
     names = ("method", "level", "seed", "strict", "exchange")
-    chosen = {name: options[name] for name in names} | {"factors": dict(options["factors"])}
-    sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
+    given = {name: options[name] for name in names} | {"factors": dict(options["factors"])}
+    given |= {"settings": dict(settings), **request.sizes}
     cnns, machine, job = request.needed_cnns(), request.needed_machine(), request.needed_job()
     if options["observed"] is None:
-        result = predict_system(model, system, cnns, machine, job, settings=dict(settings), **sizes, **chosen)
+        result = predict_system(model, system, cnns, machine, job, **given)
     else:
         from mlperf.planning.calibration.observed_systems import predict_system_observed
 
-        given = {"settings": dict(settings), **sizes, **chosen}
         result = predict_system_observed(model, system, cnns, machine, job, options["observed"], **given)
     show_or_whole_run(model, result, machine, request, options, whole, show)
 
@@ -245,16 +243,15 @@ def predict_networks(
     model = counted(model, request, counters_from, show)
     observed = options.pop("observed")
     chosen = prediction_options(**options)
-    sizes = {"n_nodes": request.n_nodes, "n_gpus_per_node": request.n_gpus_per_node, "subbatch_size": request.subbatch_size}
     cnns, machine = request.needed_cnns(), request.needed_machine()
     if observed is None:
-        result = predict_epoch(model, cnns, machine, request.needed_job(), **sizes, **chosen)
+        result = predict_epoch(model, cnns, machine, request.needed_job(), **request.sizes, **chosen)
     else:
         from mlperf.planning.calibration.observed import predict_observed
 
         if timeline_path is not None:
             raise UsageError("got --timeline with --observed, expected one", hint="A timeline shows what the model says by itself.")
-        result = predict_observed(model, cnns, machine, request.needed_job(), observed, **sizes, **chosen)
+        result = predict_observed(model, cnns, machine, request.needed_job(), observed, **request.sizes, **chosen)
     if timeline_path is not None:
         from mlperf.planning import PredictionOptions, simulated_configuration
         from mlperf.report.pages.timelines import write_timeline

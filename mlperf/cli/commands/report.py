@@ -92,30 +92,18 @@ def report_model(path: Path, components: tuple[str, ...], html_path: Path | None
         hint = "--figures FOLDER draws figures from a campaign, --timeline FILE the threads of a run."
         raise UsageError(f"got {str(path)!r}, expected a model's file", hint=hint)
     model = mlperf.load_model(path, "system", "table", *FITTED)
-    if is_fitted(model):
-        report_system(model, path, html_path, show)
-        return
-    whole = model_report(model, components or None)
-    result = whole.statsmodels() if as_statsmodels else whole
+    result, verdict = model, None
+    if not is_fitted(model):
+        whole = model_report(model, components or None)
+        result = whole.statsmodels() if as_statsmodels else whole
+        verdict = None if whole.table is None else f"{whole.table.verdict} {whole.table.reason}"
     if html_path is not None:
         from mlperf.report.figures.html import write_page
         from mlperf.report.text.views import result_answer, result_page
 
-        lead = result_answer(result) if whole.table is None else f"{whole.table.verdict} {whole.table.reason}"
-        write_page(html_path, f"Report of {path.name}", result_page(result), lead=lead)
+        write_page(html_path, f"Report of {path.name}", result_page(result), lead=verdict or result_answer(result))
         show.note(f"page written to {html_path}")
-    show(result, data_sha256=model.provenance["data_sha256"])
-
-
-def report_system(model: Any, path: Path, html_path: Path | None, show: Show) -> None:
-    """What the model of a system's own table rests on."""
-    if html_path is not None:
-        from mlperf.report.figures.html import write_page
-        from mlperf.report.text.views import result_answer, result_page
-
-        write_page(html_path, f"Report of {path.name}", result_page(model), lead=result_answer(model))
-        show.note(f"page written to {html_path}")
-    show(model, data_sha256=digests_of(model))
+    show(result, data_sha256=digests_of(model))
 
 
 def report_figures(

@@ -91,9 +91,7 @@ def search(
     paths = paired(model_paths or (Path(DEFAULT_MODEL),), machines)
     models = {path: mlperf.load_model(path, "system") for path in dict.fromkeys(paths)}
     options |= {
-        "n_nodes": request.n_nodes,
-        "n_gpus_per_node": request.n_gpus_per_node,
-        "subbatch_size": request.subbatch_size,
+        **request.sizes,
         "quality": None if quality is None else mlperf.load_model(quality, "mlperf-quality"),
         "factors": dict(factors),
         "seed": seed,

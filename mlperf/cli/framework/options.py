@@ -92,9 +92,12 @@ def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
         with progress_shown(Bar() if show.progress_shown else Silent()):
             return function(*args, show=show, **kwargs)
 
-    for option in reversed(OUTPUT_OPTIONS):
-        command = option(command)
-    return command
+    return with_options(*OUTPUT_OPTIONS)(command)
+
+
+def with_options(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """A decorator that adds several options, which help lists in this order."""
+    return lambda function: functools.reduce(lambda command, option: option(command), reversed(options), function)
 
 
 def setting(name: str, value: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], None]:
@@ -144,6 +147,9 @@ plot_option = silent_option(
 )
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of every random draw.")
 jobs_option = click.option("--jobs", "n_jobs", type=int, default=1, help="Processes; -1 takes every core.")
+level_option = click.option(
+    "--level", type=click.IntRange(min=0), help="Level of repetition that is a step, where none are marked."
+)
 strict_option = click.option("--strict", is_flag=True, help="Refuse (exit 5) what lies outside the measured domain.")
 
 
@@ -191,6 +197,13 @@ def shipped_machines() -> Sequence[str]:
     from mlperf.specs import machine_names
 
     return list(machine_names())
+
+
+def shipped_samples() -> Sequence[str]:
+    """Names of data sets for training that need no file."""
+    from mlperf.collect.trainer.samples import NAMED
+
+    return tuple(NAMED)
 
 
 cnn_option = click.option(
@@ -243,35 +256,29 @@ class KeyColumns(click.ParamType):  # type: ignore[type-arg]
         return names
 
 
-def join_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--join`` and ``--on``; the function gets ``join`` and, where it was given, ``on``."""
-    join = click.option(
-        "--join",
-        multiple=True,
-        type=OLD_FILE,
-        help="Feature table (CSV) to join to the rows; may be repeated.",
-    )
-    on = click.option(
+join_options = with_options(
+    click.option("--join", multiple=True, type=OLD_FILE, help="Feature table (CSV) to join to the rows; may be repeated."),
+    click.option(
         "--on",
         multiple=True,
         type=KeyColumns(),
         help="Key columns of the join, comma-separated; once for all tables, or once for each.  [default: kernel]",
-    )
-    return join(on(function))
+    ),
+)
+"""``--join`` and ``--on``; the function gets ``join`` and, where it was given, ``on``."""
 
-
-def counter_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--profile-run`` and ``--surrogates``; the function gets ``counters_from``."""
-    run = click.option(
+counter_options = with_options(
+    click.option(
         "--profile-run",
         "counters_from",
         flag_value="short run",
         help="Count the kernels of the CNN in a short run here, for a model with terms of counters.",
-    )
-    model = click.option(
+    ),
+    click.option(
         "--surrogates",
         "counters_from",
         flag_value="cache model",
         help="Let models of such counters stand in: on the cache model, or of library layers on their sizes.",
-    )
-    return run(model(function))
+    ),
+)
+"""``--profile-run`` and ``--surrogates``; the function gets ``counters_from``."""

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlperf.cli.framework.options import SPECIFICATION_OPTIONS, machine_option, machines_option
+from mlperf.cli.framework.options import SPECIFICATION_OPTIONS, machine_option, machines_option, with_options
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
     from mlperf.specs import CnnSpec, JobSpec, MachineSpec
+
+SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,11 @@ class Request:
     n_nodes: tuple[int, ...] | None
     n_gpus_per_node: tuple[int, ...] | None
     subbatch_size: tuple[int, ...] | None
+
+    @property
+    def sizes(self) -> dict[str, tuple[int, ...] | None]:
+        """What the flags gave of nodes, GPUs per node and sub-batch."""
+        return {name: getattr(self, name) for name in SIZES}
 
     def needed_cnns(self) -> tuple[CnnSpec, ...]:
         """The networks; UsageError where there is none."""
@@ -59,7 +66,7 @@ def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
         found = None if machine is None else find_machine(machine)
         return function(*args, **_with_request(found, kwargs))
 
-    return _with_options(command, SPECIFICATION_OPTIONS)
+    return with_options(*SPECIFICATION_OPTIONS)(command)
 
 
 def machines_request_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,21 +79,14 @@ def machines_request_options(function: Callable[..., Any]) -> Callable[..., Any]
         found = tuple(find_machine(machine) for machine in machines)
         return function(*args, machines=found, **_with_request(found[0] if found else None, kwargs))
 
-    options = tuple(machines_option if option is machine_option else option for option in SPECIFICATION_OPTIONS)
-    return _with_options(command, options)
-
-
-def _with_options(command: Callable[..., Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return with_options(*(machines_option if option is machine_option else option for option in SPECIFICATION_OPTIONS))(command)
 
 
 def _with_request(machine: MachineSpec | None, given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a command with what the specification options gave as one ``request``."""
     from mlperf.specs.zoo.zoo import find_cnn
 
-    sizes = {name: given.pop(name) for name in ("n_nodes", "n_gpus_per_node", "subbatch_size")}
+    sizes = {name: given.pop(name) for name in SIZES}
     cnns = tuple(find_cnn(name) for name in given.pop("cnns"))
     request = Request(cnns, machine, _job(given.pop("job"), given.pop("dataset_size")), **sizes)
     return {**given, "request": request}

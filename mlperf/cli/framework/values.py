@@ -205,21 +205,30 @@ class TermList(click.ParamType):  # type: ignore[type-arg]
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg]
-    """Comma-separated words out of a few; a wrong one is answered with the nearest."""
+    """Comma-separated words out of a few; a wrong one is answered with the nearest.
 
-    name = "names"
+    Parameters
+    ----------
+    known : sequence of str, or callable
+        The words; a callable is asked for them only when a value is given.
+    what : str
+        What one of them is, for messages.
+    name : str
+        What stands for the value in the help.
+    """
 
-    def __init__(self, known: Sequence[str]) -> None:
-        self.known = tuple(known)
+    def __init__(self, known: Sequence[str] | Callable[[], Sequence[str]], what: str = "such choice", name: str = "names") -> None:
+        self.known = known
+        self.what = what
+        self.name = name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         """Return the words in the order given."""
-        if isinstance(value, (list, tuple)):
-            return tuple(value)
-        words = tuple(word.strip() for word in str(value).split(","))
+        words = tuple(value) if isinstance(value, (list, tuple)) else tuple(word.strip() for word in str(value).split(","))
+        known = self.known() if callable(self.known) else self.known
         for word in words:
-            if word not in self.known:
-                self.fail(f"no such choice {word!r}. {did_you_mean(word, self.known)}", param, ctx)
+            if word not in known:
+                self.fail(f"no {self.what} {word!r}. {did_you_mean(word, known)}", param, ctx)
         return words
 
 

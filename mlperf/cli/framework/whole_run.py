@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mlperf.cli.framework.options import with_options
 from mlperf.cli.framework.values import OLD_FILE, Duration
 from mlperf.core.errors import UsageError
 
@@ -109,6 +110,4 @@ def whole_run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         whole = WholeRunAsked(**asked, given={field: value for field, value in given.items() if value is not None})
         return function(*args, whole=whole, **kwargs)
 
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+    return with_options(*OPTIONS)(command)

@@ -10,7 +10,7 @@ from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import FOLDER, NEW_FILE
 from mlperf.cli.recordings.links import links_option
-from mlperf.cli.recordings.steps import level_option, marker_option, recording_argument
+from mlperf.cli.recordings.steps import recording_argument, step_options
 
 
 @click.command(
@@ -30,8 +30,7 @@ a file of folded stacks holds one swarm and phase, weights in nanoseconds; the t
 @click.option("--flames", type=FOLDER, help="Folder for folded stacks, one file a swarm and phase.")
 @click.option("--chrome", type=NEW_FILE, help="Trace for Perfetto (.json or .json.gz).")
 @links_option
-@marker_option
-@level_option
+@step_options
 @output_options
 def report(
     recording: Path,

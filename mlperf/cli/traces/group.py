@@ -24,7 +24,7 @@ COMMANDS = {
     "efficiency": LazyCommand(f"{WHAT_IFS}:efficiency", "Split a run's efficiency into balance, serialisation and transfer."),
     "timeline": LazyCommand(f"{WHAT_IFS}:timeline", "Draw a run before and after a change as a page."),
     "ranks": LazyCommand(f"{RANKS}:ranks", "Find the straggler among training ranks, and what its removal brings."),
-    "job": LazyCommand("mlperf.cli.traces.job:job", "Find what slows a job with data and pipeline parallelism."),
+    "job": LazyCommand("mlperf.cli.traces.ranks:job", "Find what slows a job with data and pipeline parallelism."),
     "steps": LazyCommand(f"{RANKS}:steps", "Split every step of a training trace into its parts."),
     "diff": LazyCommand(f"{RANKS}:diff", "List what differs between two traces."),
     "table": LazyCommand(f"{RANKS}:table", "Make a measurement table for `mlperf train` from traces."),

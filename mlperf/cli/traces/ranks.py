@@ -1,14 +1,13 @@
-"""``mlperf trace ranks``, ``steps``, ``diff`` and ``table``: training runs as their profilers saw them."""
+"""``mlperf trace ranks``, ``steps``, ``diff``, ``table`` and ``job``: training runs as their profilers saw them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from mlperf.cli.framework.options import output_options, plot_option
+from mlperf.cli.framework.options import level_option, output_options, plot_option, with_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import NEW_FILE, OLD_FILE
 
@@ -23,16 +22,12 @@ rank_option = click.option(
 marker_option = click.option("--marker", metavar="REGEX", help="Names of marks that are a step each.  [default: ProfilerStep#n]")
 
 
-def step_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that say what a step is."""
-    options = (
-        marker_option,
-        click.option("--level", type=click.IntRange(min=0), help="Level of repetition that is a step, where none are marked."),
-        click.option("--whole", is_flag=True, help="Take each recording as one step."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+step_options = with_options(
+    marker_option,
+    level_option,
+    click.option("--whole", is_flag=True, help="Take each recording as one step."),
+)
+"""Options that say what a step is."""
 
 
 def read_ranks(files: tuple[Path, ...], rank_numbers: tuple[int, ...]) -> EventTable:
@@ -136,3 +131,29 @@ def table(
         windows, notes = steps_of_ranks(trace, marker=marker, level=level, whole=whole)
         runs[run_name(path, runs)] = (trace.replace(notes=(*trace.notes, *notes)), windows)
     show(to_table(runs, mapping, read_keys(keys_path) if keys_path else None, output))
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  mlperf trace job operations.csv.gz
+  mlperf trace job operations.csv --data-parallel 2 --pipeline 4
+  mlperf trace job operations.csv --assume "time(stage=3)=typical" --assume "time(operation=forward-compute)=x0.9"
+"""
+)
+@click.argument("path", metavar="TABLE", type=OLD_FILE)
+@click.option("--data-parallel", type=click.IntRange(min=1), help="Data-parallel degree.  [default: the table's]")
+@click.option("--pipeline", type=click.IntRange(min=1), help="Pipeline stages.  [default: the table's]")
+@click.option(
+    "--assume", "assume", multiple=True, help="What if: time(KEY=VALUES, ...)=typical, 0 or xFACTOR; gap(...)=0 or xFACTOR."
+)
+@plot_option
+@output_options
+def job(path: Path, data_parallel: int | None, pipeline: int | None, assume: tuple[str, ...], show: Show) -> None:
+    """Find who slows a training job down, and what its removal brings, from a TABLE of operations."""
+    from mlperf.traces.ranks.jobs import analyse_job
+    from mlperf.traces.readers.operations import read_operations
+
+    table = read_operations(path)
+    result = analyse_job(table, data_parallel=data_parallel, pipeline=pipeline, assume=assume)
+    show(result, data_sha256={path.name: table.sha256})

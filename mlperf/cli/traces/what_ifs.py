@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mlperf.cli.framework.options import output_options, plot_option
+from mlperf.cli.framework.options import output_options, plot_option, with_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import NEW_FILE, Words
 from mlperf.cli.traces.files import drop_option, format_option, trace_argument
@@ -33,21 +33,15 @@ write_option = click.option(
 )
 
 
-def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that say which trace is replayed how."""
-    options = (
-        trace_argument,
-        format_option,
-        drop_option,
-        click.option("--network", metavar="NAME|FILE", help="Preset, or file of mlperf collect loggps.  [default: as observed]"),
-        click.option(
-            "--latency", "latency_us", type=click.FloatRange(min=0.0), help="L in microseconds, for presets that need it."
-        ),
-        click.option("--eager-times", type=Words(("measured", "model")), default="measured", help="Times of eager messages."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+run_options = with_options(
+    trace_argument,
+    format_option,
+    drop_option,
+    click.option("--network", metavar="NAME|FILE", help="Preset, or file of mlperf collect loggps.  [default: as observed]"),
+    click.option("--latency", "latency_us", type=click.FloatRange(min=0.0), help="L in microseconds, for presets that need it."),
+    click.option("--eager-times", type=Words(("measured", "model")), default="measured", help="Times of eager messages."),
+)
+"""Options that say which trace is replayed how."""
 
 
 def replayed(

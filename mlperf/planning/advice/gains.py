@@ -47,11 +47,6 @@ class Gain(Shown):
         """Lower end of the interval as a share of a step."""
         return self.lower_s / self.step_s if self.step_s > 0 else 0.0
 
-    @property
-    def upper_share(self) -> float:
-        """Upper end of the interval as a share of a step."""
-        return self.upper_s / self.step_s if self.step_s > 0 else 0.0
-
 
 def gain_of(
     step_s: FloatArray,

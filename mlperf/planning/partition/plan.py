@@ -22,7 +22,6 @@ from mlperf.planning.partition.optimize import (
     with_cores,
     worker_counts,
 )
-from mlperf.planning.partition.search_time import epochs_in
 from mlperf.planning.partition.uncertainty import UNKNOWN, PlanUncertainty, plan_uncertainty
 from mlperf.planning.partition.what_ifs import elasticities, what_if_table
 from mlperf.specs.constants import MachineConstants
@@ -127,11 +126,6 @@ class PartitionPlan(Shown):
         """The table of layers."""
         return self.layers
 
-    @property
-    def samples_per_round(self) -> float:
-        """A B: samples of one round of all replicas."""
-        return self.n_replicas * self.minibatch_size
-
 
 def plan_partition(
     cnn: CnnSpec,
@@ -212,7 +206,7 @@ def plan_partition(
         uniform_row(table, constants, job, limits, best.epoch_s),
         scaling_rows(table, constants, job, limits, scaling, price_per_machine_hour),
         what_if_table(table, constants, job, limits, best, threads, tuple(what_ifs)),
-        -1 if budget_s is None else epochs_in(budget_s, best.epoch_s),
+        -1 if budget_s is None else int(budget_s / best.epoch_s * (1.0 + 1e-12)),
         optimum.programmes,
         optimum.states_kept,
         optimum.excluded,

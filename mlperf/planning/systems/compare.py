@@ -9,7 +9,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.datasets.reading.any_table import read_any_table
-from mlperf.planning.compare import Comparison, comparison, with_errors
+from mlperf.planning.compare import Comparison, beside, comparison
 from mlperf.planning.inputs import machine_of
 from mlperf.planning.limits import check_limits
 from mlperf.planning.systems.predict import SystemOptions, predict_system_configurations
@@ -71,16 +71,14 @@ def compare_system(
     check_limits(spec, cnns, configs)
     prediction = predict_system_configurations(model, found, cnns, spec, configs, SystemOptions(**options))
     parts = [
-        frame[list(KEYS)].assign(
-            quantity=name,
-            measured=frame[name].to_numpy(float),
-            predicted=prediction.outputs[name],
-            lower=prediction.prediction_interval[name].lower,
-            upper=prediction.prediction_interval[name].upper,
+        beside(
+            frame[list(KEYS)],
+            (name, frame[name].to_numpy(float)),
+            {"predicted": prediction.outputs[name]},
+            prediction.prediction_interval[name],
             in_domain=prediction.in_domain[name],
             in_training=frame["cnn"].isin(model.cnns),
         )
         for name in measured
     ]
-    table = with_errors(pd.concat(parts, ignore_index=True))
-    return comparison(table)
+    return comparison(pd.concat(parts, ignore_index=True))

@@ -16,7 +16,7 @@ from mlperf.core.errors import DataError, DomainError, UsageError
 from mlperf.core.shown import Shown
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.planning.compare import Comparison, comparison, with_errors
+from mlperf.planning.compare import Comparison, beside, comparison
 from mlperf.planning.partition.given_plans import predict_plans
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.systems.constants_model import ConstantsModel
@@ -28,8 +28,12 @@ from mlperf.training.systems.train_system import SECONDS, numbers_of, step_colum
 
 STEP, UPDATES, PERIOD = "step_s", "updates_per_s", "period_s"
 SECONDS_OF = (STEP, PERIOD)
+KEYS = (
+    *("cnn", "plan", "n_replicas", "n_servers", "exchange"),
+    *("n_nodes", "n_gpus", "n_gpus_per_node", "n_workers", "subbatch_size"),
+)
+"""Columns that say which run a compared row is."""
 Fitted = SystemFit | ServerModel | PartsModel | ConstantsModel
-SERVER_SIZES = ("n_workers", "n_servers")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -214,29 +218,7 @@ def compare_fitted(
         measured = unit * numbers_of(frame, name)
     if not (np.isfinite(measured) & (measured > 0.0)).all():
         raise DataError("expected times above 0", place=place)
-    keys = [
-        name
-        for name in (
-            "cnn",
-            "plan",
-            "n_replicas",
-            "n_servers",
-            "exchange",
-            "n_nodes",
-            "n_gpus",
-            "n_gpus_per_node",
-            "n_workers",
-            "subbatch_size",
-        )
-        if name in frame
-    ]
-    table = frame[keys].assign(
-        quantity=found.target,
-        measured=measured,
-        predicted=found.predicted,
-        lower=found.interval.lower,
-        upper=found.interval.upper,
-        in_domain=found.in_domain,
-        in_training=found.in_domain,
-    )
-    return comparison(with_errors(table.reset_index(drop=True)))
+    keys = frame[[name for name in KEYS if name in frame]].reset_index(drop=True)
+    told = {"predicted": found.predicted}
+    inside = found.in_domain
+    return comparison(beside(keys, (found.target, measured), told, found.interval, in_domain=inside, in_training=inside))

@@ -11,10 +11,18 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.core.errors import DataError, DomainError, UsageError
+from mlperf.core.errors import DataError, DomainError
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.component_times import Draws
-from mlperf.planning.inputs import ConfigurationInputs, Counts, configuration_inputs, configurations, machine_of, networks, of_job
+from mlperf.planning.inputs import (
+    ConfigurationInputs,
+    Counts,
+    asked_configurations,
+    configuration_inputs,
+    machine_of,
+    networks,
+    of_job,
+)
 from mlperf.planning.limits import check_limits
 from mlperf.planning.options import N_DRAWS, check_method
 from mlperf.planning.systems.configurations import Settings, network_settings, run_of, with_settings
@@ -106,15 +114,7 @@ def predict_system(
     """
     found = find_system(system) if isinstance(system, str) else system
     cnns, machine = networks(cnn), machine_of(machine)
-    if not cnns:
-        raise UsageError("got no CNN, expected at least one")
-    configs = configurations(
-        range(len(cnns)),
-        job.n_nodes if n_nodes is None else n_nodes,
-        machine.n_gpus_per_node if n_gpus_per_node is None else n_gpus_per_node,
-        job.subbatch_size if subbatch_size is None else subbatch_size,
-        job.dataset_size,
-    )
+    configs = asked_configurations(cnns, machine, job, (n_nodes, n_gpus_per_node, subbatch_size))
     configs = with_settings(configs, found, {**network_settings(found, cnns), **(settings or {})})
     check_limits(machine, cnns, configs, memory=not isinstance(found, Refusing))
     asked = SystemOptions(**of_job(job, options))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 from mlperf.planning.component_times import (
     ALLREDUCE,
     ASSUMED,
@@ -103,11 +103,10 @@ class SystemTimes:
             A name is no component that has a time.
         """
         seconds = dict(self.seconds)
+        known = [each for each in seconds if not each.endswith("_std")]
         for name, factor in factors.items():
             if name not in seconds:
-                known = [each for each in seconds if not each.endswith("_std")]
-                hint = did_you_mean(name, known)
-                raise UsageError(f"got component {name!r}, expected one of {', '.join(known)}", hint=hint)
+                known_word(name, known, "component")
             seconds |= {each: seconds[each] * factor for each in (name, f"{name}_std") if each in seconds}
         return replace(self, seconds=seconds)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -18,6 +18,7 @@ from mlperf.core.files import write_bytes_whole
 from mlperf.core.printable import printable_lines
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Okabe and Ito (2008): eight colours that stay apart for every common kind of colour vision.
@@ -61,6 +62,14 @@ def new_figure(width_in: float = 6.4, height_in: float = 4.2) -> Figure:
     """An empty figure that no window belongs to; width and height in inches."""
     figure: Figure = require("matplotlib.figure", "report").Figure(figsize=(width_in, height_in), layout="constrained")
     return figure
+
+
+@contextmanager
+def single_axes(width_in: float = 6.4, height_in: float = 4.2) -> Iterator[tuple[Figure, Axes]]:
+    """A new figure with one pair of axes, drawn our way; width and height in inches."""
+    with style():
+        figure = new_figure(width_in, height_in)
+        yield figure, figure.add_subplot()
 
 
 def figure_bytes(figure: Figure, file_type: str) -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from mlperf.report.figures.figures import PALETTE, new_figure, style
+from mlperf.report.figures.figures import PALETTE, single_axes
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, percent_text
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ def operations_by_pattern(
     value, label = ("operations_per_cycle", "operations / clock cycle") if known else ("operations_per_s", "operations / s")
     series = rows.pivot_table(index="pattern", columns="N", values=value, sort=False)
     series = series.sort_values(series.columns[-1])
-    with style():
-        figure = new_figure(7.4, 4.2)
-        axes = figure.add_subplot()
+    with single_axes(7.4, 4.2) as (figure, axes):
         place = np.arange(len(series))
         for size, color in zip(series.columns, PALETTE, strict=False):
             axes.plot(place, series[size], ".", color=color, markersize=3, alpha=0.8, label=f"N = {size}")
@@ -78,9 +76,7 @@ def times_by_pattern(predictions: pd.DataFrame, *, title: str = "") -> Figure:
     unit = best_unit(rows["predicted_s"].tolist(), TIME_UNITS_S, "s")
     size_s = TIME_UNITS_S[unit]
     place = np.arange(len(rows))
-    with style():
-        figure = new_figure(7.4, 4.2)
-        axes = figure.add_subplot()
+    with single_axes(7.4, 4.2) as (figure, axes):
         if rows["lower_s"].notna().any():
             axes.fill_between(
                 place, rows["lower_s"] / size_s, rows["upper_s"] / size_s, color="#DDDDDD", linewidth=0, label="95 % of runs"

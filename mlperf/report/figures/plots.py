@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
-from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, new_figure, style
+from mlperf.report.figures.figures import GREY, MARKERS, PALETTE, single_axes
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, percent_text
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ def measured_predicted(
     unit = best_unit(measured_s.tolist(), TIME_UNITS_S, "s")
     size_s = TIME_UNITS_S[unit]
     low, high = (float(end) / size_s for end in limits(measured_s, predicted_s))
-    with style():
-        figure = new_figure(5.4, 5.0)
-        axes = figure.add_subplot()
+    with single_axes(5.4, 5.0) as (figure, axes):
         axes.plot([low, high], [low, high], color=GREY, linewidth=0.9, zorder=1, label="equal")
         if lower_s is not None and upper_s is not None:
             bars = np.clip(np.array([predicted_s - lower_s, upper_s - predicted_s]), 0.0, None) / size_s
@@ -113,9 +111,7 @@ def residuals(
         Heading.
     """
     unit = best_unit(measured_s.tolist(), TIME_UNITS_S, "s")
-    with style():
-        figure = new_figure(6.4, 3.8)
-        axes = figure.add_subplot()
+    with single_axes(6.4, 3.8) as (figure, axes):
         if halves_differ is not None:
             band = 100 * halves_differ
             axes.axhspan(-band, band, color="#EEEEEE", zorder=0, label="halves of the rounds differ")
@@ -138,9 +134,8 @@ def component_bars(breakdowns: Mapping[str, Mapping[str, float]], *, title: str 
     n_named : int
         Components with a colour of their own, the largest first; the rest is one grey part.
     """
-    with style():
-        figure = new_figure(7.2, 1.5 + 0.42 * len(breakdowns))
-        draw_component_bars(figure.add_subplot(), breakdowns, title=title, n_named=n_named)
+    with single_axes(7.2, 1.5 + 0.42 * len(breakdowns)) as (figure, axes):
+        draw_component_bars(axes, breakdowns, title=title, n_named=n_named)
     return figure
 
 

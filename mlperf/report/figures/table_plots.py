@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.report.figures.figures import GREY, PALETTE, new_figure, style
+from mlperf.report.figures.figures import GREY, PALETTE, new_figure, single_axes, style
 from mlperf.report.figures.plots import limits, scatter_groups
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, percent_text
 
@@ -89,17 +89,15 @@ def compared_figure(shown: Compared, title: str) -> Figure:
 
 def against_figure(shown: Compared) -> Figure:
     """Predicted against measured values."""
-    with style():
-        figure = new_figure(4.9, 4.6)
-        draw_against(figure.add_subplot(), shown, "Measured against predicted")
+    with single_axes(4.9, 4.6) as (figure, axes):
+        draw_against(axes, shown, "Measured against predicted")
     return figure
 
 
 def errors_figure(shown: Compared) -> Figure:
     """Errors against predictions."""
-    with style():
-        figure = new_figure(4.9, 4.6)
-        draw_errors(figure.add_subplot(), shown)
+    with single_axes(4.9, 4.6) as (figure, axes):
+        draw_errors(axes, shown)
     return figure
 
 
@@ -155,9 +153,7 @@ def group_figure(by_group: pd.DataFrame, groups: str) -> Figure:
     """
     shown = by_group.head(MOST_GROUPS)
     places = np.arange(len(shown))
-    with style():
-        figure = new_figure(4.9, 1.5 + 0.22 * len(shown))
-        axes = figure.add_subplot()
+    with single_axes(4.9, 1.5 + 0.22 * len(shown)) as (figure, axes):
         axes.barh(places, 100.0 * shown["mape"], color=PALETTE[4], height=0.62, label="mean error")
         axes.plot(100.0 * shown["bias"], places, "D", color=PALETTE[3], markersize=4, label="bias")
         axes.axvline(0.0, color=GREY, linewidth=0.9)
@@ -235,9 +231,7 @@ def coefficient_figure(coefficients: pd.DataFrame, most: int = 30) -> Figure:
     table = table.loc[strength.sort_values(ascending=False, kind="stable").index[:most]]
     places = np.arange(len(table))
     errors = table["std_err"]
-    with style():
-        figure = new_figure(5.4, 1.5 + 0.26 * max(len(table), 1))
-        axes = figure.add_subplot()
+    with single_axes(5.4, 1.5 + 0.26 * max(len(table), 1)) as (figure, axes):
         middle = (table["coef"] / errors).to_numpy()
         bars = np.array([table["coef"] - table["lower"], table["upper"] - table["coef"]]) / errors.to_numpy()
         axes.errorbar(
@@ -272,9 +266,7 @@ def path_figure(path: pd.DataFrame) -> Figure:
     values = path.iloc[:, -1].to_numpy(float)
     steps = ["start", *(str(step) for step in path["Step"][1:])]
     places = np.arange(len(path))
-    with style():
-        figure = new_figure(4.9, 1.3 + 0.22 * len(path))
-        axes = figure.add_subplot()
+    with single_axes(4.9, 1.3 + 0.22 * len(path)) as (figure, axes):
         axes.plot(values, places, color=PALETTE[0], marker="o", markersize=4, linewidth=1.4)
         axes.set_yticks(places, labels=[plain(step) for step in steps])
         axes.invert_yaxis()

@@ -41,22 +41,31 @@ def epoch_answer(result: Prediction) -> Answer:
     """Epoch and mini-batch of the one configuration, or of the fastest of several."""
     best = int(np.argmin(result.epoch_s))
     where = configuration_text(result, best)
-    if len(result.cnn) == 1:
-        asked, lead = f"{result.cnn[0]} on {where}", ""
-    else:
-        names = listed(dict.fromkeys(result.cnn))
-        asked = f"{names}, {count_text(len(result.cnn), 'configuration')}"
-        lead = f"fastest is {result.cnn[best]} on {where}, "
+    asked, lead = asked_text(result.cnn, best, where)
     interval = result.prediction_interval["epoch_s"]
     bounds = (float(interval.lower[best]), float(interval.upper[best]))
     epoch = time_range_text(float(result.epoch_s[best]), *bounds, interval.level, "an epoch")
     assumed = tuple(name for name, source in result.source.items() if source == "assumed")
-    total = "" if result.epochs == 1.0 else f", {result.epochs:g} epochs in {plain_time(float(result.total_s[best]))}"
+    total = total_text(result.epochs, float(result.epoch_s[best]))
     calibrated = "" if result.observed is None else ", calibrated on measured steps"
     found = f"{lead}{epoch}{total}{calibrated}, {minibatch_text(float(result.mean_minibatch_size[best]))}"
     times = TimesFrom.of(result.measured_on, result.machine, result.other_machine, assumed)
     inside = all(bool(result.in_domain[name][best]) for name in OUTPUTS)
     return Answer(asked, found, times, inside=inside, outside=outside_parts(result, best, assumed))
+
+
+def asked_text(cnns: Sequence[str], best: int, where: str, system: str = "") -> tuple[str, str]:
+    """What was predicted, and the words before the numbers of the fastest configuration, ``where``; none where it is alone."""
+    behind = f", {system}" if system else ""
+    if len(cnns) == 1:
+        return f"{cnns[0]} on {where}{behind}", ""
+    asked = f"{listed(dict.fromkeys(cnns))}{behind}, {count_text(len(cnns), 'configuration')}"
+    return asked, f"fastest is {cnns[best]} on {where}, "
+
+
+def total_text(epochs: float, epoch_s: float) -> str:
+    """The time of all epochs, to stand behind that of one; nothing where there is but one."""
+    return "" if epochs == 1.0 else f", {epochs:g} epochs in {plain_time(epochs * epoch_s)}"
 
 
 def configuration_text(result: Prediction, index: int) -> str:
@@ -68,6 +77,11 @@ def configuration_text(result: Prediction, index: int) -> str:
 def run_text(n_nodes: int, n_gpus_per_node: int, subbatch_size: int, machine: str = "") -> str:
     """Nodes x GPUs of a machine, and sub-batch."""
     return f"{n_nodes} x {n_gpus_per_node} GPUs{f' of {machine}' if machine else ''}, sub-batch {subbatch_size}"
+
+
+def sizes_text(row: pd.Series[Any], machine: str = "") -> str:
+    """The same of a row of a table."""
+    return run_text(int(row["n_nodes"]), int(row["n_gpus_per_node"]), int(row["subbatch_size"]), machine)
 
 
 def minibatch_text(size: float) -> str:
@@ -134,8 +148,7 @@ def best_text(result: SearchResult) -> str:
     """The best row in words."""
     if len(result.best):
         row = result.best.iloc[0]
-        total = "" if result.epochs == 1.0 else f", {result.epochs:g} epochs in {plain_time(result.epochs * float(row['epoch_s']))}"
-        return f"best is {row_text(row)}{total}"
+        return f"best is {row_text(row)}{total_text(result.epochs, float(row['epoch_s']))}"
     if not len(result.misses):
         return nothing_text()
     return f"{nothing_text()}, nearest is {row_text(result.misses.iloc[0])}"
@@ -148,11 +161,10 @@ def nothing_text() -> str:
 
 def row_text(row: pd.Series[Any]) -> str:
     """One row of a ranking: the run, its epoch, its mini-batch, and how surely it holds the windows."""
-    run = run_text(int(row["n_nodes"]), int(row["n_gpus_per_node"]), int(row["subbatch_size"]))
     epoch = f"{plain_time(float(row['epoch_s']))} an epoch"
     held = row.get("window_probability")
     surely = "" if held is None or held != held else f", windows hold in {percent_text(float(held))} of draws"
-    return f"{run}: {epoch}, {minibatch_text(float(row['mean_minibatch_size']))}{surely}"
+    return f"{sizes_text(row)}: {epoch}, {minibatch_text(float(row['mean_minibatch_size']))}{surely}"
 
 
 def best_inside(best: pd.DataFrame) -> bool | None:

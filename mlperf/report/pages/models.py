@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from mlperf.report.figures.figures import PALETTE, new_figure, style
+from mlperf.report.figures.figures import PALETTE, single_axes
 from mlperf.report.figures.html import Picture
 from mlperf.report.pages.fits import fit_sections
 from mlperf.report.pages.table_models import LESS_OF_ERRORS, against_left_out, errors_named, table_page, table_sections
@@ -105,10 +105,7 @@ def left_out_runs(runs: RunModel, steps: pd.DataFrame) -> pd.DataFrame:
 
 def accuracy_table(model: Model) -> pd.DataFrame:
     """Left-out errors of each method, fractions, beside how far halves of the measured rounds differ."""
-    table = model.score.accuracy.rename(
-        columns={"median": "median_error", "q3": "third_quartile_error", "max": "max_error", "bias": "mean_error"}
-    )
-    table = table.rename(columns=HALVES)
+    table = errors_named(model.score.accuracy).rename(columns=HALVES)
     return table.assign(method=[f"{name}: {METHODS.get(name, '')}" for name in table["method"]])
 
 
@@ -218,9 +215,7 @@ def report_figure(result: ModelReport) -> Figure:
         return against_left_out(result.table)
     table = result.to_frame()
     places = np.arange(len(table))
-    with style():
-        figure = new_figure(6.8, 1.2 + 0.26 * len(table))
-        axes = figure.add_subplot()
+    with single_axes(6.8, 1.2 + 0.26 * len(table)) as (figure, axes):
         axes.barh(places, 100 * table["mape"], color=PALETTE[0], height=0.6, label="terms chosen by AIC")
         axes.plot(100 * table["predictor_mape"], places, "o", color=PALETTE[3], label="with the learnt residual")
         halves = 100 * table["noise_floor"]

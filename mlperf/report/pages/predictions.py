@@ -8,6 +8,7 @@ import pandas as pd
 
 from mlperf.report.figures.plots import component_bars, measured_predicted
 from mlperf.report.pages.prediction_details import detail_sections, detailed_figure
+from mlperf.report.text.answer import unmeasured_lines
 from mlperf.report.text.numbers import seconds_alike
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
@@ -105,9 +106,7 @@ def notes(result: Prediction) -> tuple[Section, ...]:
         f"low and high: {level:g} % interval, of the mean over runs (mean) and of a single run (run); {form_text(result)}.",
         "linear model: kernel times from the terms that AIC chose, the model that `mlperf report` explains.",
     ]
-    assumed = [name for name, source in result.source.items() if source == "assumed"]
-    if assumed:
-        lines.append(f"Not measured, taken from the machine's specification: {', '.join(assumed)}.")
+    lines += unmeasured_lines([name for name, source in result.source.items() if source == "assumed"])
     for name, raised in result.flags.items():
         if raised.any():
             lines.append(f"Flag {name}: {int(raised.sum())} of {raised.size} configurations.")

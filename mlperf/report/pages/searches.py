@@ -10,6 +10,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.planning.search.search_grid import GRID_FORM
 from mlperf.report.figures.heatmap import Plane, search_maps
+from mlperf.report.text.answer import unmeasured_lines
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
@@ -89,9 +90,7 @@ def solution_lines(result: SearchResult) -> list[str]:
         lines.append(f"Device memory too small for {infeasible:,} of {len(result.grid):,} configurations.")
     if result.experimental is not None:
         lines.append(f"Time to the target is {result.experimental}.")
-    if result.assumed:
-        lines.append(f"Not measured, taken from the machine's specification: {', '.join(result.assumed)}.")
-    return lines
+    return [*lines, *unmeasured_lines(result.assumed)]
 
 
 def stability_lines(stability: RankStability | None) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from mlperf.report.pages.table_models import LESS_OF_ERRORS
+from mlperf.report.pages.table_models import LESS_OF_ERRORS, errors_named
 from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import Section
 
@@ -83,14 +83,11 @@ def errors_sentence(errors: ErrorSummary, target: str) -> str:
 
 def comparison_sections(result: TableComparison) -> tuple[Section, ...]:
     """Errors of all rows, by domain and by group, then the rows that are missed most."""
-    named = {"median": "median_error", "q3": "third_quartile_error", "max": "max_error", "bias": "mean_error"}
-    sections = [
-        Section(f"{result.target}: predicted against measured", result.parts.rename(columns=named), secondary=LESS_OF_ERRORS)
-    ]
+    sections = [Section(f"{result.target}: predicted against measured", errors_named(result.parts), secondary=LESS_OF_ERRORS)]
     if len(result.by_group):
         by = str(result.by_group.columns[0])
         sections.append(
-            Section(f"By {by}, the worst first", result.by_group.head(MOST_ROWS).rename(columns=named), secondary=LESS_OF_ERRORS)
+            Section(f"By {by}, the worst first", errors_named(result.by_group.head(MOST_ROWS)), secondary=LESS_OF_ERRORS)
         )
     order = np.argsort(-result.table["relative_error"].abs().to_numpy(), kind="stable")
     worst = result.table.iloc[order[:MOST_ROWS]].reset_index(drop=True)

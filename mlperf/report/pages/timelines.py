@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from mlperf.core.files import write_text_whole
-from mlperf.report.figures.figures import GREY, add_caption, new_figure, save_figure, style
+from mlperf.report.figures.figures import GREY, add_caption, save_figure, single_axes
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit
 from mlperf.report.text.views import Section
 from mlperf.systems.sprint.components import LOCK_WAITS
@@ -122,9 +122,7 @@ def timeline_figure(timeline: ThreadTimeline, window_s: tuple[float, float] | No
     )
     width = (end_s - begin_s) / size_s
     places = lane_places(lanes)
-    with style():
-        figure = new_figure(9.0, 1.9 + 0.3 * (len(lanes) + NODE_GAP * len({node for node, _ in lanes})))
-        axes = figure.add_subplot()
+    with single_axes(9.0, 1.9 + 0.3 * (len(lanes) + NODE_GAP * len({node for node, _ in lanes}))) as (figure, axes):
         axes.grid(visible=False)
         draw_bars(axes, drawn, places)
         draw_numbers(axes, drawn, places, width)

@@ -34,7 +34,7 @@ def trainer_sections(result: TrainerAccuracy) -> tuple[Section, ...]:
     return (*shown, Section("", text=f"{met} of {len(result.gates)} gates met.{missed}"))
 
 
-def distribution_figure(result: TrainerAccuracy) -> Figure:
+def trainer_figure(result: TrainerAccuracy) -> Figure:
     """Observed histograms of some settings as bars, distributions predicted without their network as lines."""
     from mlperf.report.figures.figures import GREY, PALETTE, new_figure, style
 

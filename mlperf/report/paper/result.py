@@ -1,4 +1,4 @@
-"""Which figures were drawn, and why others were not."""
+"""Which figures were drawn, why others were not, and how both are shown."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pandas as pd
 
 from mlperf.core.printable import printable
 from mlperf.core.shown import Shown
+from mlperf.report.text.views import Section
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -108,3 +109,18 @@ class PaperFigures(Shown):
         drawn = [(item.number, item.title, item.mode, printable(", ".join(item.files)), "") for item in self.drawn]
         skipped = [(item.number, item.title, "", "", item.reason) for item in self.skipped]
         return pd.DataFrame(sorted(drawn + skipped), columns=["figure", "title", "mode", "files", "skipped_because"])
+
+
+def figure_sections(result: PaperFigures) -> tuple[Section, ...]:
+    """A table of the figures drawn, one of those skipped, then the captions."""
+    sections = []
+    if result.drawn:
+        rows = [(item.number, item.title, item.mode, item.n_rows, printable(", ".join(item.files))) for item in result.drawn]
+        columns = ["figure", "title", "mode", "n_rows", "files"]
+        sections.append(Section(f"Figures of campaign {result.campaign}", pd.DataFrame(rows, columns=columns)))
+    if result.skipped:
+        left_out = [(item.number, item.title, item.reason) for item in result.skipped]
+        sections.append(Section("Skipped", pd.DataFrame(left_out, columns=["figure", "title", "reason"])))
+    if result.drawn:
+        sections.append(Section("Captions", text="\n".join(item.caption for item in result.drawn)))
+    return tuple(sections)

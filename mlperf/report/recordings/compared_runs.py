@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlperf.report.figures.figures import PALETTE, new_figure, style
+from mlperf.report.figures.figures import PALETTE, single_axes
 from mlperf.report.text.answer import Answer, count_text, plain_time
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
@@ -77,9 +77,7 @@ def _failures(found: ComparedRuns) -> tuple[Section, ...]:
 
 def compared_figure(found: ComparedRuns) -> Figure:
     """Every run in its order, those without a say hollow."""
-    with style():
-        figure = new_figure()
-        axes = figure.add_subplot()
+    with single_axes() as (figure, axes):
         runs = found.runs
         has_say = np.ones(len(runs), bool) if "use" not in runs else (runs["use"] == "compared").to_numpy()
         for number, name in enumerate("AB"):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlperf.report.figures.figures import PALETTE, new_figure, style
+from mlperf.report.figures.figures import PALETTE, single_axes
 from mlperf.report.text.answer import Answer, plain_time
 from mlperf.report.text.numbers import number_text
 from mlperf.report.text.views import Section
@@ -57,10 +57,8 @@ def difference_sections(found: RunDifference) -> tuple[Section, ...]:
 
 def difference_figure(found: RunDifference) -> Figure:
     """Times of the swarms that changed most, before and after."""
-    with style():
-        frame = found.swarms.head(N_SHOWN)
-        figure = new_figure(7.0, 1.4 + 0.4 * len(frame))
-        axes = figure.add_subplot()
+    frame = found.swarms.head(N_SHOWN)
+    with single_axes(7.0, 1.4 + 0.4 * len(frame)) as (figure, axes):
         at = np.arange(len(frame))
         for place, (name, label) in enumerate((("time_first_s", "A"), ("time_second_s", "B"))):
             axes.barh(at + 0.4 * place - 0.2, frame[name] * 1e3, 0.4, color=PALETTE[place], label=label)

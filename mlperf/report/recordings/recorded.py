@@ -1,4 +1,4 @@
-"""How a run that was recorded, and what a machine offers to record, are shown."""
+"""How a run that was recorded, its report, a table of runs, and what a machine offers to record, are shown."""
 
 from __future__ import annotations
 
@@ -13,8 +13,12 @@ from mlperf.report.text.views import Section
 from mlperf.report.traces.ranks import sentences
 
 if TYPE_CHECKING:
+    from mlperf.report.recordings.page.report import WrittenReport
+    from mlperf.traces.run_table import RunTable
     from mlperf.traces.whole_run.probed import Probed
     from mlperf.traces.whole_run.recorded import RecordedRun
+
+N_STEPS = 6
 
 
 def recorded_answer(found: RecordedRun) -> Answer:
@@ -56,3 +60,32 @@ def probed_answer(found: Probed) -> Answer:
     """How many of how many sources are there."""
     there = int((found.sources["status"] != "absent").sum())
     return Answer("mlperf record --probe", f"{there} of {count_text(len(found.sources), 'source')} can be recorded here")
+
+
+def report_answer(found: WrittenReport) -> Answer:
+    """What was written."""
+    asked = f"{found.source}: {count_text(found.n_events, 'event')} and {count_text(found.n_readings, 'reading')}"
+    first = str(found.files.iloc[0]["file"]) if len(found.files) else "nothing"
+    more = f" and {count_text(len(found.files) - 1, 'more file')}" if len(found.files) > 1 else ""
+    return Answer(asked, f"{first}{more} written")
+
+
+def report_sections(found: WrittenReport) -> tuple[Section, ...]:
+    """What was written, what the recording does not tell, and every file."""
+    kinds = found.files.groupby("what", sort=False)["size_bytes"].agg(["size", "sum"]).reset_index()
+    kinds.columns = pd.Index(["what", "files", "size_bytes"])
+    sections = [Section("Written", kinds)]
+    if len(found.missing):
+        sections.append(Section("Not in the report", found.missing))
+    return (*sections, Section("Files", found.files, is_detail=True))
+
+
+def run_table_answer(found: RunTable) -> Answer:
+    """How many runs of what steps, and where they are."""
+    steps = ", ".join(plain_time(value) for value in found.table["step_s"].head(N_STEPS))
+    return Answer(f"{count_text(len(found.table), 'run')} of steps of {steps}", found.file or "not written: -o FILE")
+
+
+def run_table_sections(found: RunTable) -> tuple[Section, ...]:
+    """The table."""
+    return (Section("Runs", found.table), Section("", text="\n".join(sentences(found.notes))))

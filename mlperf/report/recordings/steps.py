@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlperf.report.figures.figures import PALETTE, new_figure, style
+from mlperf.report.figures.figures import PALETTE, single_axes
 from mlperf.report.text.answer import Answer, count_text, plain_time
 from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import Section
@@ -49,9 +49,7 @@ def steps_sections(found: RunSteps) -> tuple[Section, ...]:
 
 def steps_figure(found: RunSteps) -> Figure:
     """Every step of the first rank as a stack of its phases."""
-    with style():
-        figure = new_figure()
-        axes = figure.add_subplot()
+    with single_axes() as (figure, axes):
         own = found.steps[found.steps["rank"] == found.steps["rank"].iloc[0]]
         at, below = np.arange(len(own)), np.zeros(len(own))
         for number, name in enumerate((*found.phases, "other")):

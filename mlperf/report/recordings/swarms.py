@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlperf.report.figures.figures import PALETTE, new_figure, style
+from mlperf.report.figures.figures import PALETTE, single_axes
 from mlperf.report.text.answer import Answer, count_text, plain_time
 from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import Section
@@ -58,10 +58,8 @@ def swarms_sections(found: Swarms) -> tuple[Section, ...]:
 
 def swarms_figure(found: Swarms) -> Figure:
     """Activity of the heaviest swarms over the run, a lane each, with where it works shaded by how much."""
-    with style():
-        frame = found.swarms.sort_values(["share", "time_s"], ascending=False, kind="stable").head(N_SHOWN).sort_index()
-        figure = new_figure(8.0, 1.2 + 0.34 * len(frame))
-        axes = figure.add_subplot()
+    frame = found.swarms.sort_values(["share", "time_s"], ascending=False, kind="stable").head(N_SHOWN).sort_index()
+    with single_axes(8.0, 1.2 + 0.34 * len(frame)) as (figure, axes):
         for lane, row in enumerate(frame.to_dict("records")):
             _lane(axes, lane, found.activity_s[row["swarm"]], (found.start_s, found.end_s), PALETTE[row["swarm"] % len(PALETTE)])
         labels = [_label(row["name"], row["place"]) for row in frame.to_dict("records")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from mlperf.report.figures.figures import PALETTE, new_figure, style
+from mlperf.report.figures.figures import PALETTE, single_axes
 from mlperf.report.figures.plots import component_bars
 from mlperf.report.text.answer import Answer, TimesFrom, count_text, time_range_text
 from mlperf.report.text.numbers import number_text, percent_text
@@ -95,9 +95,7 @@ def plan_figure(plan: PartitionPlan) -> Figure:
         }
         return component_bars(bars, title=f"{title}: time of a sample by layer")
     machines, speedup = (plan.scaling[name].to_numpy(float) for name in ("machines", "speedup"))
-    with style():
-        figure = new_figure()
-        axes = figure.add_subplot()
+    with single_axes() as (figure, axes):
         axes.plot(machines, machines / machines.min() * np.nanmin(speedup), color="#666666", linewidth=0.9, label="linear")
         axes.plot(machines, speedup, color=PALETTE[0], marker="o", label="best plan")
         axes.set(xlabel="machines", ylabel="speed-up over one machine", title=f"{title}: scaling", xscale="log", yscale="log")

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from mlperf.report.figures.plots import component_bars
-from mlperf.report.pages.answers import objective_text
+from mlperf.report.pages.answers import asked_text, objective_text, sizes_text, total_text
 from mlperf.report.pages.predictions import observed_section
 from mlperf.report.pages.searches import stability_lines, windows_text_of
-from mlperf.report.text.answer import Answer, Outside, TimesFrom, count_text, listed, plain_time, time_range_text
+from mlperf.report.text.answer import Answer, Outside, TimesFrom, count_text, time_range_text, unmeasured_lines
 from mlperf.report.text.numbers import number_text, percent_text, seconds_alike
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
@@ -81,10 +81,7 @@ def notes(result: SystemPrediction) -> list[str]:
     """What the reader must know: interval meaning, what was not measured, raised flags, what takes most of the time."""
     level = 100 * next(iter(result.prediction_interval.values())).level
     lines = [f"low and high: {level:g} % interval, of the mean over runs (mean) and of a single run (run)."]
-    if result.assumed:
-        lines.append(f"Not measured, taken from the machine's specification: {', '.join(result.assumed)}.")
-    if result.left_out:
-        lines.append(f"Not measured, counted as 0: {', '.join(result.left_out)}.")
+    lines += unmeasured_lines(result.assumed, result.left_out)
     lines += [f"Flag {name}: {int(up.sum())} of {up.size} configurations." for name, up in result.flags.items() if up.any()]
     best = int(np.argmin(result.epoch_s))
     where = "" if len(result.cnn) == 1 else f" of the fastest, {configuration_text(result, best)}"
@@ -97,8 +94,7 @@ def notes(result: SystemPrediction) -> list[str]:
 def configuration_text(result: SystemPrediction, index: int) -> str:
     """Sizes and settings of one configuration."""
     row = result.configs.iloc[index]
-    sizes = f"{int(row['n_nodes'])} x {int(row['n_gpus_per_node'])} GPUs of {result.machine}, sub-batch {int(row['subbatch_size'])}"
-    return ", ".join([sizes, *settings_text(row, result.settings)])
+    return ", ".join([sizes_text(row, result.machine), *settings_text(row, result.settings)])
 
 
 def settings_text(row: pd.Series[Any], names: Sequence[str]) -> list[str]:
@@ -110,15 +106,11 @@ def prediction_answer(result: SystemPrediction) -> Answer:
     """Epoch and mini-batch of the one configuration, or of the fastest of several."""
     best = int(np.argmin(result.epoch_s))
     where = configuration_text(result, best)
-    asked, lead = f"{result.cnn[0]} on {where}, {result.system}", ""
-    if len(result.cnn) > 1:
-        names = listed(dict.fromkeys(result.cnn))
-        asked = f"{names}, {result.system}, {count_text(len(result.cnn), 'configuration')}"
-        lead = f"fastest is {result.cnn[best]} on {where}, "
+    asked, lead = asked_text(result.cnn, best, where, result.system)
     interval = result.prediction_interval["epoch_s"]
     bounds = (float(interval.lower[best]), float(interval.upper[best]))
     epoch = time_range_text(float(result.epoch_s[best]), *bounds, interval.level, "an epoch")
-    total = "" if result.epochs == 1.0 else f", {result.epochs:g} epochs in {plain_time(float(result.total_s[best]))}"
+    total = total_text(result.epochs, float(result.epoch_s[best]))
     size = number_text(float(result.mean_minibatch_size[best]), 3)
     held = f"{result.bottleneck(best).replace('_', ' ')} takes most of it"
     left_out = tuple(f"{name} (counted as 0)" for name in result.left_out)
@@ -144,10 +136,7 @@ def search_sections(result: SystemSearch) -> tuple[Section, ...]:
     title = f"{result.cnn} on {result.machine}, {result.system}, {window}, by {result.objective}"
     lines = [f"{result.n_configs:,} configurations."]
     lines += [f"Cannot run, {number:,} of them: {why}." for why, number in result.refused.items()]
-    if result.assumed:
-        lines.append(f"Not measured, taken from the machine's specification: {', '.join(result.assumed)}.")
-    if result.left_out:
-        lines.append(f"Not measured, counted as 0: {', '.join(result.left_out)}.")
+    lines += unmeasured_lines(result.assumed, result.left_out)
     told = Section("", text="\n".join([*lines, *stability_lines(result.stability)]))
     if not len(result.best):
         return (_ranking(f"{title}: nothing found; nearest to the window", result.misses), told)
@@ -172,10 +161,9 @@ def search_answer(result: SystemSearch) -> Answer:
     if not len(result.best):
         return Answer(asked, "no configuration that can run lies in the window", times)
     row = result.best.iloc[0]
-    sizes = f"{int(row['n_nodes'])} x {int(row['n_gpus_per_node'])} GPUs, sub-batch {int(row['subbatch_size'])}"
-    sizes = ", ".join([sizes, *settings_text(row, result.settings)])
+    sizes = ", ".join([sizes_text(row), *settings_text(row, result.settings)])
     epoch = time_range_text(float(row["epoch_s"]), float(row["epoch_low_s"]), float(row["epoch_high_s"]), 0.95, "an epoch")
-    total = "" if result.epochs == 1.0 else f", {result.epochs:g} epochs in {plain_time(result.epochs * float(row['epoch_s']))}"
+    total = total_text(result.epochs, float(row["epoch_s"]))
     size = number_text(float(row["mean_minibatch_size"]), 3)
     found = f"best is {sizes}, {epoch}{total}, mean mini-batch {size}"
     return Answer(asked, found, times, inside=bool(row["in_domain"]))

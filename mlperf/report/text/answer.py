@@ -137,6 +137,12 @@ def plain_time(seconds: float) -> str:
     return time_range_text(seconds, float("nan"), float("nan"), 0.95)
 
 
+def unmeasured_lines(assumed: Sequence[str], left_out: Sequence[str] = ()) -> list[str]:
+    """Sentences that name the components nobody measured: those of the machine's specification, and those that count as 0."""
+    lines = [f"Not measured, taken from the machine's specification: {', '.join(assumed)}."] if assumed else []
+    return [*lines, f"Not measured, counted as 0: {', '.join(left_out)}."] if left_out else lines
+
+
 def count_text(number: int, one: str, many: str = "") -> str:
     """A count with its noun: ``1 row``, ``1,204 rows``."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"

@@ -3,310 +3,173 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from mlperf.core.shown import Shown
-from mlperf.report.text.recording_views import RECORDINGS
-from mlperf.report.text.view import View
 
-FEATURES = {"mlperf.features.network.base:FeatureTable": View("mlperf.report.pages.features:feature_sections")}
-VALIDATION = {
-    "mlperf.traces.whatif.load:Validation": View(
-        "mlperf.report.traces.what_ifs:validation_sections",
-        answer="mlperf.report.traces.what_ifs:validation_answer",
-    )
-}
-ASSUMED = {
-    "mlperf.traces.whatif.assumed:Assumed": View(
-        "mlperf.report.traces.what_ifs:assumed_sections",
-        answer="mlperf.report.traces.what_ifs:assumed_answer",
-    )
-}
-RANKING = {
-    "mlperf.traces.whatif.ranking:Ranking": View(
-        "mlperf.report.traces.what_ifs:ranking_sections",
-        answer="mlperf.report.traces.what_ifs:ranking_answer",
-    )
-}
-DOMINO = {
-    "mlperf.traces.whatif.dominoes:Dominoes": View(
-        "mlperf.report.traces.what_ifs:domino_sections",
-        answer="mlperf.report.traces.what_ifs:domino_answer",
-    )
-}
-BALANCE = {
-    "mlperf.traces.whatif.balance:Balances": View(
-        "mlperf.report.traces.what_ifs:balance_sections",
-        answer="mlperf.report.traces.what_ifs:balance_answer",
-    )
-}
-BOUNDS = {
-    "mlperf.traces.whatif.bounds:Bounds": View(
-        "mlperf.report.traces.limits:bounds_sections",
-        answer="mlperf.report.traces.limits:bounds_answer",
-    )
-}
-TOLERANCE = {
-    "mlperf.traces.whatif.tolerance:Tolerance": View(
-        "mlperf.report.traces.limits:tolerance_sections",
-        answer="mlperf.report.traces.limits:tolerance_answer",
-    )
-}
-CONTENTION = {
-    "mlperf.traces.whatif.contention:Contention": View(
-        "mlperf.report.traces.limits:contention_sections",
-        answer="mlperf.report.traces.limits:contention_answer",
-    )
-}
-EFFICIENCY = {
-    "mlperf.traces.whatif.efficiency:Efficiency": View(
-        "mlperf.report.traces.limits:efficiency_sections",
-        answer="mlperf.report.traces.limits:efficiency_answer",
-    )
-}
-TIMELINE = {
-    "mlperf.traces.whatif.timeline:RunTimeline": View(
-        "mlperf.report.traces.run_timelines:timeline_sections",
-        "mlperf.report.traces.run_timelines:timeline_figure",
-        answer="mlperf.report.traces.run_timelines:timeline_answer",
-    )
-}
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Where sections, figure, page and first line of a result class are made, as ``"module:function"``; empty where nowhere."""
+
+    sections: str = ""
+    figure: str = ""
+    page: str = ""
+    answer: str = ""
+
+
+def view_at(place: str = "", parts: str = "sections", answer: str = "") -> View:
+    """The view of functions that are called alike.
+
+    Parameters
+    ----------
+    place : str
+        Module in `mlperf.report` and what the functions' names begin with: ``"pages.memory:memory"`` has ``memory_sections``.
+        Empty: the result's own frame is shown.
+    parts : str
+        What is there: some of ``sections figure page answer``.
+    answer : str
+        The same as ``place`` for an answer that is made elsewhere.
+    """
+    made = {part: f"mlperf.report.{place}_{part}" for part in parts.split() if place}
+    return View(**made | ({"answer": f"mlperf.report.{answer}_answer"} if answer else {}))
+
+
+ROWS: tuple[tuple[str, ...], ...] = (
+    # command, class in mlperf, then what `view_at` is told
+    ("demo", "studies.demo:Demo", "pages.demos:demo", "sections figure", "pages.model_answers:demo"),
+    ("collect", "collect.protocol.summary:Collected"),
+    ("collect", "collect.trainer.summary:Trained"),
+    ("collect", "collect.synchronous.summary:SynchronousRuns"),
+    ("collect", "collect.canonical.summary:MeasuredConstants"),
+    ("collect", "collect.servers.summary:ServerRuns"),
+    ("collect", "collect.contraction.summary:CollectedContractions"),
+    ("collect", "collect.loggps.summary:MeasuredNetwork", "traces.recordings:network"),
+    ("collect", "collect.counters.offers:Probe", "pages.features:probe"),
+    ("collect", "collect.counters.counted:Counted", "pages.features:counted"),
+    ("collect", "collect.counters.kernel_counters:KernelCounters"),
+    ("data list", "datasets.catalogue.listing:DataList"),
+    ("data columns", "datasets.dictionary.dictionary:DataDictionary"),
+    ("data check", "datasets.catalogue.check:DataCheck"),
+    ("data template", "datasets.reading.template:Template"),
+    ("data export", "datasets.catalogue.export:Exported"),
+    ("data import", "datasets.campaigns.gpu_campaign:Imported"),
+    ("features swc-s", "features.network.base:FeatureTable", "pages.features:feature"),
+    ("features swc-o", "features.network.base:FeatureTable", "pages.features:feature"),
+    ("features engine", "features.network.base:FeatureTable", "pages.features:feature"),
+    ("features gain", "studies.gain:CharacteristicGain", "pages.features:gain"),
+    ("features dwc-b", "features.network.base:FeatureTable", "pages.features:feature"),
+    ("features dwc-o", "features.network.base:FeatureTable", "pages.features:feature"),
+    ("watch", "forecast.result:Watched", "pages.watched:watched", "sections figure", "pages.model_answers:watched"),
+    ("train", "training.model:Model", "pages.models:model", "sections", "pages.model_answers:model"),
+    ("train", "training.table.table_model:TableModel", "pages.table_models:model", "sections figure", "pages.model_answers:table"),
+    ("train", "training.collectives.exchange_model:ExchangeModel", "systems.fits:exchange", "sections answer"),
+    ("train", "training.quality.quality_model:QualityModel", "pages.quality:quality", "sections", "pages.model_answers:quality"),
+    ("train", "training.systems.system_fit:SystemFit", "systems.fits:fit", "sections answer"),
+    ("train", "training.systems.constants_model:ConstantsModel", "systems.fits:constants", "sections answer"),
+    ("train", "training.systems.parts_model:PartsModel", "systems.fits:parts", "sections answer"),
+    ("train", "training.systems.server_model:ServerModel", "systems.servers:servers", "sections answer"),
+    ("report", "training.model_report:ModelReport", "pages.models:report", "sections figure page", "pages.model_answers:report"),
+    ("report", "training.model_report:StatsmodelsSummaries", "pages.models:summary"),
+    ("report", "report.paper.result:PaperFigures", "paper.result:figure"),
+    ("report", "traces.timeline.lanes:TimelineSummary", "pages.timelines:timeline"),
+    ("predict", "planning.run_prediction:Prediction", "pages.predictions:prediction", "sections figure", "pages.answers:epoch"),
+    ("predict", "planning.systems.prediction:SystemPrediction", "systems.systems:prediction", "sections figure answer"),
+    ("predict", "planning.whole_run.result:WholeRun", "systems.whole_runs:whole_run", "sections answer"),
+    ("predict", "planning.systems.fitted:FittedRows", "systems.systems:fitted", "sections answer"),
+    ("predict", "planning.table_prediction:RowPredictions", "pages.table_rows:row", "sections", "pages.answers:rows"),
+    ("predict", "planning.table_output:RowsWritten", "pages.table_rows:written", "sections", "pages.answers:written"),
+    ("compare", "planning.compare:Comparison", "pages.predictions:comparison", "sections figure", "pages.answers:comparison"),
+    (
+        "compare",
+        "planning.table_comparison:TableComparison",
+        "pages.table_rows:comparison",
+        "sections figure",
+        "pages.answers:rows_comparison",
+    ),
+    ("calibrate", "planning.calibration.foreign:Calibration", "systems.calibrations:calibration", "sections answer"),
+    ("calibrate", "planning.calibration.foreign:CalibratedRows", "systems.calibrations:calibrated", "sections answer"),
+    ("search", "planning.search.result:SearchResult", "pages.searches:search", "sections figure", "pages.answers:search"),
+    ("search", "planning.systems.search:SystemSearch", "systems.systems:search", "sections answer"),
+    ("search", "planning.search.machines:MachineSearch", "pages.searches:machines", "sections figure", "pages.answers:machines"),
+    ("optimize", "planning.partition.plan:PartitionPlan", "systems.partitions:plan", "sections figure answer"),
+    (
+        "kernels study",
+        "studies.kernels.study:KernelStudy",
+        "pages.kernel_study:study",
+        "sections figure",
+        "pages.model_answers:study",
+    ),
+    (
+        "kernels train",
+        "studies.kernels.kernel_model:KernelModel",
+        "pages.kernel_study:model",
+        "sections",
+        "pages.model_answers:kernel_model",
+    ),
+    (
+        "kernels predict",
+        "studies.kernels.kernel_model:KernelPredictions",
+        "pages.kernel_study:prediction",
+        "sections figure",
+        "pages.model_answers:kernels",
+    ),
+    (
+        "kernels equation",
+        "studies.kernels.published:PublishedModel",
+        "pages.kernel_study:equation",
+        "sections",
+        "pages.model_answers:equation",
+    ),
+    ("trace import", "traces.writers.registry:WrittenTrace"),
+    ("trace export", "traces.writers.registry:WrittenTrace"),
+    ("trace check", "traces.clocks.report:ClockReport", "traces.checks:clock", "sections answer"),
+    ("trace check", "traces.events.validation:TraceCheck", "traces.checks:check", "sections answer"),
+    ("trace replay", "traces.whatif.load:Validation", "traces.what_ifs:validation", "sections answer"),
+    ("trace replay", "traces.whatif.assumed:Assumed", "traces.what_ifs:assumed", "sections answer"),
+    ("trace whatif", "traces.whatif.ranking:Ranking", "traces.what_ifs:ranking", "sections answer"),
+    ("trace whatif", "traces.whatif.assumed:Assumed", "traces.what_ifs:assumed", "sections answer"),
+    ("trace domino", "traces.whatif.dominoes:Dominoes", "traces.what_ifs:domino", "sections answer"),
+    ("trace balance", "traces.whatif.balance:Balances", "traces.what_ifs:balance", "sections answer"),
+    ("trace bounds", "traces.whatif.bounds:Bounds", "traces.limits:bounds", "sections answer"),
+    ("trace tolerance", "traces.whatif.tolerance:Tolerance", "traces.limits:tolerance", "sections answer"),
+    ("trace tolerance", "traces.whatif.contention:Contention", "traces.limits:contention", "sections answer"),
+    ("trace efficiency", "traces.whatif.efficiency:Efficiency", "traces.limits:efficiency", "sections answer"),
+    ("trace timeline", "traces.whatif.timeline:RunTimeline", "traces.run_timelines:timeline", "sections figure answer"),
+    ("trace record", "traces.recording.recorded:Recorded", "traces.recordings:recording", "sections answer"),
+    ("trace ranks", "traces.ranks.profiled.analysis:TrainingRanks", "traces.ranks:ranks", "sections figure answer"),
+    ("trace steps", "traces.timeline.decomposition:StepParts", "traces.ranks:steps", "sections figure answer"),
+    ("trace diff", "traces.timeline.difference:TraceDifference", "traces.ranks:difference", "sections answer"),
+    ("trace table", "traces.to_table:TraceTable", "traces.ranks:table", "sections answer"),
+    ("trace job", "traces.ranks.jobs:TrainingJob", "traces.jobs:job", "sections figure answer"),
+    ("record", "traces.whole_run.recorded:RecordedRun", "recordings.recorded:recorded", "sections answer"),
+    ("record", "traces.whole_run.probed:Probed", "recordings.recorded:probed", "sections answer"),
+    ("record steps", "traces.whole_run.steps:RunSteps", "recordings.steps:steps", "sections figure answer"),
+    ("compare-runs", "traces.runs.compared:ComparedRuns", "recordings.compared_runs:compared", "sections figure answer"),
+    ("record report", "report.recordings.page.report:WrittenReport", "recordings.recorded:report", "sections answer"),
+    ("record scaling", "traces.whole_run.scaling:Scaling", "recordings.scaling:scaling", "sections figure answer"),
+    ("record advise", "planning.advice.advise:Advice", "recordings.advice:advice", "sections answer"),
+    ("record workers", "planning.advice.workers:WorkerPlan", "recordings.advice:workers", "sections figure answer"),
+    ("record swarms", "traces.swarms.swarms:Swarms", "recordings.swarms:swarms", "sections figure answer"),
+    ("record diff", "traces.whole_run.difference:RunDifference", "recordings.differences:difference", "sections figure answer"),
+    ("record table", "traces.run_table:RunTable", "recordings.recorded:run_table", "sections answer"),
+    ("record matrix", "traces.links.matrix:CommMatrix", "recordings.links:matrix", "sections figure answer"),
+    ("record ring", "traces.links.rings:Rings", "recordings.links:ring", "sections answer"),
+    (
+        "accuracy",
+        "studies.open_data.scoring.result:OpenAccuracy",
+        "pages.open_data:accuracy",
+        "sections",
+        "pages.model_answers:accuracy",
+    ),
+    ("accuracy", "studies.trainer.result:TrainerAccuracy", "pages.trainer_accuracy:trainer", "sections figure"),
+)
 
 RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
     {
-        "demo": {
-            "mlperf.studies.demo:Demo": View(
-                "mlperf.report.pages.demos:demo_sections",
-                "mlperf.report.pages.demos:demo_figure",
-                answer="mlperf.report.pages.model_answers:demo_answer",
-            )
-        },
-        "collect": {
-            "mlperf.collect.protocol.summary:Collected": View(),
-            "mlperf.collect.trainer.summary:Trained": View(),
-            "mlperf.collect.synchronous.summary:SynchronousRuns": View(),
-            "mlperf.collect.canonical.summary:MeasuredConstants": View(),
-            "mlperf.collect.servers.summary:ServerRuns": View(),
-            "mlperf.collect.contraction.summary:CollectedContractions": View(),
-            "mlperf.collect.loggps.summary:MeasuredNetwork": View("mlperf.report.traces.recordings:network_sections"),
-            "mlperf.collect.counters.offers:Probe": View("mlperf.report.pages.features:probe_sections"),
-            "mlperf.collect.counters.counted:Counted": View("mlperf.report.pages.features:counted_sections"),
-            "mlperf.collect.counters.kernel_counters:KernelCounters": View(),
-        },
-        "data list": {"mlperf.datasets.catalogue.listing:DataList": View()},
-        "data columns": {"mlperf.datasets.dictionary.dictionary:DataDictionary": View()},
-        "data check": {"mlperf.datasets.catalogue.check:DataCheck": View()},
-        "data template": {"mlperf.datasets.reading.template:Template": View()},
-        "data export": {"mlperf.datasets.catalogue.export:Exported": View()},
-        "data import": {"mlperf.datasets.campaigns.gpu_campaign:Imported": View()},
-        "features swc-s": FEATURES,
-        "features swc-o": FEATURES,
-        "features engine": FEATURES,
-        "features gain": {"mlperf.studies.gain:CharacteristicGain": View("mlperf.report.pages.features:gain_sections")},
-        "features dwc-b": FEATURES,
-        "features dwc-o": FEATURES,
-        "watch": {
-            "mlperf.forecast.result:Watched": View(
-                "mlperf.report.pages.watched:watched_sections",
-                "mlperf.report.pages.watched:watched_figure",
-                answer="mlperf.report.pages.model_answers:watched_answer",
-            )
-        },
-        "train": {
-            "mlperf.training.model:Model": View(
-                "mlperf.report.pages.models:model_sections", answer="mlperf.report.pages.model_answers:model_answer"
-            ),
-            "mlperf.training.table.table_model:TableModel": View(
-                "mlperf.report.pages.table_models:model_sections",
-                "mlperf.report.pages.table_models:model_figure",
-                answer="mlperf.report.pages.model_answers:table_answer",
-            ),
-            "mlperf.training.collectives.exchange_model:ExchangeModel": View(
-                "mlperf.report.systems.exchange:exchange_sections", answer="mlperf.report.systems.exchange:exchange_answer"
-            ),
-            "mlperf.training.quality.quality_model:QualityModel": View(
-                "mlperf.report.pages.quality:quality_sections", answer="mlperf.report.pages.model_answers:quality_answer"
-            ),
-            "mlperf.training.systems.system_fit:SystemFit": View(
-                "mlperf.report.systems.fits:fit_sections", answer="mlperf.report.systems.fits:fit_answer"
-            ),
-            "mlperf.training.systems.constants_model:ConstantsModel": View(
-                "mlperf.report.systems.measured_parts:constants_sections",
-                answer="mlperf.report.systems.measured_parts:constants_answer",
-            ),
-            "mlperf.training.systems.parts_model:PartsModel": View(
-                "mlperf.report.systems.measured_parts:parts_sections", answer="mlperf.report.systems.measured_parts:parts_answer"
-            ),
-            "mlperf.training.systems.server_model:ServerModel": View(
-                "mlperf.report.systems.servers:servers_sections", answer="mlperf.report.systems.servers:servers_answer"
-            ),
-        },
-        "report": {
-            "mlperf.training.model_report:ModelReport": View(
-                "mlperf.report.pages.models:report_sections",
-                "mlperf.report.pages.models:report_figure",
-                "mlperf.report.pages.models:report_page",
-                answer="mlperf.report.pages.model_answers:report_answer",
-            ),
-            "mlperf.training.model_report:StatsmodelsSummaries": View("mlperf.report.pages.models:summary_sections"),
-            "mlperf.report.paper.result:PaperFigures": View("mlperf.report.paper.view:figure_sections"),
-            "mlperf.traces.timeline.lanes:TimelineSummary": View("mlperf.report.pages.timelines:timeline_sections"),
-        },
-        "predict": {
-            "mlperf.planning.run_prediction:Prediction": View(
-                "mlperf.report.pages.predictions:prediction_sections",
-                "mlperf.report.pages.predictions:prediction_figure",
-                answer="mlperf.report.pages.answers:epoch_answer",
-            ),
-            "mlperf.planning.systems.prediction:SystemPrediction": View(
-                "mlperf.report.systems.systems:prediction_sections",
-                "mlperf.report.systems.systems:prediction_figure",
-                answer="mlperf.report.systems.systems:prediction_answer",
-            ),
-            "mlperf.planning.whole_run.result:WholeRun": View(
-                "mlperf.report.systems.whole_runs:whole_run_sections", answer="mlperf.report.systems.whole_runs:whole_run_answer"
-            ),
-            "mlperf.planning.systems.fitted:FittedRows": View(
-                "mlperf.report.systems.systems:fitted_sections", answer="mlperf.report.systems.systems:fitted_answer"
-            ),
-            "mlperf.planning.table_prediction:RowPredictions": View(
-                "mlperf.report.pages.table_rows:row_sections", answer="mlperf.report.pages.answers:rows_answer"
-            ),
-            "mlperf.planning.table_output:RowsWritten": View(
-                "mlperf.report.pages.table_rows:written_sections", answer="mlperf.report.pages.answers:written_answer"
-            ),
-        },
-        "compare": {
-            "mlperf.planning.compare:Comparison": View(
-                "mlperf.report.pages.predictions:comparison_sections",
-                "mlperf.report.pages.predictions:comparison_figure",
-                answer="mlperf.report.pages.answers:comparison_answer",
-            ),
-            "mlperf.planning.table_comparison:TableComparison": View(
-                "mlperf.report.pages.table_rows:comparison_sections",
-                "mlperf.report.pages.table_rows:comparison_figure",
-                answer="mlperf.report.pages.answers:rows_comparison_answer",
-            ),
-        },
-        "calibrate": {
-            "mlperf.planning.calibration.foreign:Calibration": View(
-                "mlperf.report.systems.calibrations:calibration_sections",
-                answer="mlperf.report.systems.calibrations:calibration_answer",
-            ),
-            "mlperf.planning.calibration.foreign:CalibratedRows": View(
-                "mlperf.report.systems.calibrations:calibrated_sections",
-                answer="mlperf.report.systems.calibrations:calibrated_answer",
-            ),
-        },
-        "search": {
-            "mlperf.planning.search.result:SearchResult": View(
-                "mlperf.report.pages.searches:search_sections",
-                "mlperf.report.pages.searches:search_figure",
-                answer="mlperf.report.pages.answers:search_answer",
-            ),
-            "mlperf.planning.systems.search:SystemSearch": View(
-                "mlperf.report.systems.systems:search_sections", answer="mlperf.report.systems.systems:search_answer"
-            ),
-            "mlperf.planning.search.machines:MachineSearch": View(
-                "mlperf.report.pages.searches:machines_sections",
-                "mlperf.report.pages.searches:machines_figure",
-                answer="mlperf.report.pages.answers:machines_answer",
-            ),
-        },
-        "optimize": {
-            "mlperf.planning.partition.plan:PartitionPlan": View(
-                "mlperf.report.systems.partitions:plan_sections",
-                "mlperf.report.systems.partitions:plan_figure",
-                answer="mlperf.report.systems.partitions:plan_answer",
-            )
-        },
-        "kernels study": {
-            "mlperf.studies.kernels.study:KernelStudy": View(
-                "mlperf.report.pages.kernel_study:study_sections",
-                "mlperf.report.pages.kernel_study:study_figure",
-                answer="mlperf.report.pages.model_answers:study_answer",
-            )
-        },
-        "kernels train": {
-            "mlperf.studies.kernels.kernel_model:KernelModel": View(
-                "mlperf.report.pages.kernel_study:model_sections", answer="mlperf.report.pages.model_answers:kernel_model_answer"
-            )
-        },
-        "kernels predict": {
-            "mlperf.studies.kernels.kernel_model:KernelPredictions": View(
-                "mlperf.report.pages.kernel_study:prediction_sections",
-                "mlperf.report.pages.kernel_study:prediction_figure",
-                answer="mlperf.report.pages.model_answers:kernels_answer",
-            )
-        },
-        "kernels equation": {
-            "mlperf.studies.kernels.published:PublishedModel": View(
-                "mlperf.report.pages.kernel_study:equation_sections", answer="mlperf.report.pages.model_answers:equation_answer"
-            )
-        },
-        "trace import": {"mlperf.traces.writers.registry:WrittenTrace": View()},
-        "trace export": {"mlperf.traces.writers.registry:WrittenTrace": View()},
-        "trace check": {
-            "mlperf.traces.clocks.report:ClockReport": View(
-                "mlperf.report.traces.clocks:clock_sections", answer="mlperf.report.traces.clocks:clock_answer"
-            ),
-            "mlperf.traces.events.validation:TraceCheck": View(
-                "mlperf.report.traces.checks:check_sections", answer="mlperf.report.traces.checks:check_answer"
-            ),
-        },
-        "trace replay": {**VALIDATION, **ASSUMED},
-        "trace whatif": {**RANKING, **ASSUMED},
-        "trace domino": DOMINO,
-        "trace balance": BALANCE,
-        "trace bounds": BOUNDS,
-        "trace tolerance": {**TOLERANCE, **CONTENTION},
-        "trace efficiency": EFFICIENCY,
-        "trace timeline": TIMELINE,
-        "trace record": {
-            "mlperf.traces.recording.recorded:Recorded": View(
-                "mlperf.report.traces.recordings:recording_sections", answer="mlperf.report.traces.recordings:recording_answer"
-            )
-        },
-        "trace ranks": {
-            "mlperf.traces.ranks.profiled.analysis:TrainingRanks": View(
-                "mlperf.report.traces.ranks:ranks_sections",
-                "mlperf.report.traces.ranks:ranks_figure",
-                answer="mlperf.report.traces.ranks:ranks_answer",
-            )
-        },
-        "trace steps": {
-            "mlperf.traces.timeline.decomposition:StepParts": View(
-                "mlperf.report.traces.ranks:steps_sections",
-                "mlperf.report.traces.ranks:steps_figure",
-                answer="mlperf.report.traces.ranks:steps_answer",
-            )
-        },
-        "trace diff": {
-            "mlperf.traces.timeline.difference:TraceDifference": View(
-                "mlperf.report.traces.ranks:difference_sections", answer="mlperf.report.traces.ranks:difference_answer"
-            )
-        },
-        "trace table": {
-            "mlperf.traces.to_table:TraceTable": View(
-                "mlperf.report.traces.ranks:table_sections", answer="mlperf.report.traces.ranks:table_answer"
-            )
-        },
-        "trace job": {
-            "mlperf.traces.ranks.jobs:TrainingJob": View(
-                "mlperf.report.traces.jobs:job_sections",
-                "mlperf.report.traces.jobs:job_figure",
-                answer="mlperf.report.traces.jobs:job_answer",
-            )
-        },
-        **RECORDINGS,
-        "accuracy": {
-            "mlperf.studies.open_data.scoring.result:OpenAccuracy": View(
-                "mlperf.report.pages.open_data:accuracy_sections", answer="mlperf.report.pages.model_answers:accuracy_answer"
-            ),
-            "mlperf.studies.trainer.result:TrainerAccuracy": View(
-                "mlperf.report.pages.trainer_accuracy:trainer_sections", "mlperf.report.pages.trainer_accuracy:distribution_figure"
-            ),
-        },
+        command: MappingProxyType({f"mlperf.{home}": view_at(*told) for name, home, *told in ROWS if name == command})
+        for command in dict.fromkeys(name for name, *_ in ROWS)
     }
 )
 """Command to the classes of its results, ``"module:Class"``, each with its view; without one its own frame is shown."""
@@ -314,7 +177,7 @@ RESULTS: Mapping[str, Mapping[str, View]] = MappingProxyType(
 VIEWS: Mapping[str, View] = MappingProxyType(
     {
         **{home: view for classes in RESULTS.values() for home, view in classes.items()},
-        "mlperf.forecast.study:OnlineStudy": View("mlperf.report.pages.watched:study_sections"),
+        "mlperf.forecast.study:OnlineStudy": view_at("pages.watched:study"),
     }
 )
 """Views by class: those of the commands' results, and of results that only Python functions return."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlperf.report.figures.figures import PALETTE, new_figure, style
+from mlperf.report.figures.figures import PALETTE, single_axes
 from mlperf.report.text.answer import Answer, count_text, time_range_text
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
@@ -79,9 +79,7 @@ def job_notes(job: TrainingJob) -> list[str]:
 
 def job_figure(job: TrainingJob) -> Figure:
     """Step times: measured, without gaps, ideal."""
-    with style():
-        figure = new_figure()
-        axes = figure.add_subplot()
+    with single_axes() as (figure, axes):
         at = np.arange(job.n_steps)
         axes.plot(at, job.steps["measured_s"], color=PALETTE[0], marker="o", label="measured")
         axes.plot(at, job.steps["no_gaps_s"], color=PALETTE[1], marker="o", label="without gaps")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlperf.report.figures.figures import PALETTE, new_figure, style
+from mlperf.report.figures.figures import PALETTE, single_axes
 from mlperf.report.text.answer import Answer, count_text, plain_time, time_range_text
 from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import Section
@@ -60,9 +60,7 @@ def sentences(notes: tuple[str, ...]) -> list[str]:
 
 def ranks_figure(found: TrainingRanks) -> Figure:
     """Time in collective operations and lateness by rank."""
-    with style():
-        figure = new_figure()
-        axes = figure.add_subplot()
+    with single_axes() as (figure, axes):
         at = np.arange(found.n_ranks)
         axes.bar(at - 0.2, found.ranks["collective_s"] * 1e3, 0.4, color=PALETTE[0], label="in collective operations")
         axes.bar(at + 0.2, found.ranks["late_s"] * 1e3, 0.4, color=PALETTE[1], label="behind the first rank")
@@ -99,9 +97,7 @@ def steps_sections(found: StepParts) -> tuple[Section, ...]:
 
 def steps_figure(found: StepParts) -> Figure:
     """Every step as a stack of its parts."""
-    with style():
-        figure = new_figure()
-        axes = figure.add_subplot()
+    with single_axes() as (figure, axes):
         at, below = np.arange(len(found.steps)), np.zeros(len(found.steps))
         for name, label, colour in zip(PARTS, LABELS, PALETTE, strict=False):
             values = found.steps[name].to_numpy() * 1e3

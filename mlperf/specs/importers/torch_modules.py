@@ -28,19 +28,19 @@ ACTIVATIONS: Mapping[str, str] = {
 }
 
 
-def _conv(imported: Imported, tensor: str, source: str, module: Any) -> None:
+def _conv(imported: Imported, tensor: str, source: str, module: Any, *, kind: str = "conv") -> None:
     imported.check_width(tensor, "maps", module.in_channels, imported.shape(source).n_maps)
+    own = ("stride", "dilation") if kind == "conv" else ("stride", "dilation", "output_padding")
     imported.add(
         tensor,
-        "conv",
+        kind,
         [source],
         n_maps=module.out_channels,
         filter_size=tuple(module.kernel_size),
-        stride=tuple(module.stride),
         padding=_conv_padding(imported, tensor, source, module),
-        dilation=tuple(module.dilation),
         groups=module.groups,
         bias=module.bias is not None,
+        **{name: tuple(getattr(module, name)) for name in own},
     )
 
 
@@ -93,23 +93,6 @@ def _check_one_output(imported: Imported, tensor: str, module: Any) -> None:
 def _batch_norm(imported: Imported, tensor: str, source: str, module: Any) -> None:
     imported.check_width(tensor, "maps", module.num_features, imported.shape(source).n_maps)
     imported.add(tensor, "batch_norm", [source], bias=module.affine)
-
-
-def _transposed_conv(imported: Imported, tensor: str, source: str, module: Any) -> None:
-    imported.check_width(tensor, "maps", module.in_channels, imported.shape(source).n_maps)
-    imported.add(
-        tensor,
-        "transposed_conv",
-        [source],
-        n_maps=module.out_channels,
-        filter_size=tuple(module.kernel_size),
-        stride=tuple(module.stride),
-        padding=tuple(module.padding),
-        dilation=tuple(module.dilation),
-        output_padding=tuple(module.output_padding),
-        groups=module.groups,
-        bias=module.bias is not None,
-    )
 
 
 def _group_norm(imported: Imported, tensor: str, source: str, module: Any) -> None:
@@ -207,7 +190,7 @@ def _identity(imported: Imported, tensor: str, source: str, _module: Any) -> Non
 MODULES: Mapping[str, Rule] = {
     "Conv2d": _conv,
     "Linear": _linear,
-    "ConvTranspose2d": _transposed_conv,
+    "ConvTranspose2d": partial(_conv, kind="transposed_conv"),
     "GroupNorm": _group_norm,
     "LayerNorm": _layer_norm,
     "Embedding": _embedding,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mlperf.specs.kernels import further_kinds
 from mlperf.specs.kernels.fusion import Fusion, fusion
-from mlperf.specs.kernels.work import Work, memory_work
+from mlperf.specs.kernels.work import Work, memory_work, pass_work
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.counts import fan
 from mlperf.specs.network.layer import Layer
@@ -40,13 +40,13 @@ def _element_wise(layer: Layer, target: Shape, fused: Fusion) -> Iterator[Work]:
     stands_alone = layer.kind == "activation" and layer.name not in fused.absorbed and layer.function != "identity"
     has_function = fused.function_of.get(layer.name, "identity") != "identity"
     if stands_alone or has_function or layer.kind == "dropout":
-        yield memory_work("activation_gradient", layer.name, target.size, (target.n_maps, target.n_maps), target)
+        yield pass_work("activation_gradient", layer.name, target.size, target)
 
 
 def _weights(layer: Layer, source: Shape, target: Shape) -> Iterator[Work]:
     """dE/dW and dE/db; those of a batch norm are part of its own kernel."""
     if layer.kind == "batch_norm":
-        yield memory_work("batch_norm_gradient", layer.name, target.size, (target.n_maps, target.n_maps), target)
+        yield pass_work("batch_norm_gradient", layer.name, target.size, target)
     if layer.kind not in ("conv", "fc"):
         return
     place = {"maps_in": source.n_maps if layer.kind == "conv" else source.size, "maps_out": layer.n_maps}
@@ -70,9 +70,9 @@ def _inputs(layer: Layer, source: Shape, target: Shape) -> Iterator[Work]:
         yield from _conv_inputs(layer, source, target)
     if layer.kind == "pool":
         access, window = pool_access(layer, source, target), pool_window(layer, source)
-        yield memory_work(pool_kernels(layer)[1], layer.name, access, (target.n_maps, target.n_maps), source, window)
+        yield pass_work(pool_kernels(layer)[1], layer.name, access, source, window)
     if layer.kind == "concat":
-        yield memory_work("concat_gradient", layer.name, target.size, (target.n_maps, target.n_maps), target)
+        yield pass_work("concat_gradient", layer.name, target.size, target)
 
 
 def _conv_inputs(layer: Layer, source: Shape, target: Shape) -> Iterator[Work]:

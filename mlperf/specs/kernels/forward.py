@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from mlperf.core.errors import DataError
 from mlperf.specs.kernels import further_kinds
 from mlperf.specs.kernels.fusion import Fusion, fusion
-from mlperf.specs.kernels.work import Work, memory_work
+from mlperf.specs.kernels.work import Work, memory_work, pass_work
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.counts import fan
 from mlperf.specs.network.layer import Layer
@@ -29,11 +29,6 @@ def forward_work(cnn: CnnSpec) -> Iterator[Work]:
 def layer_work(cnn: CnnSpec, layer: Layer) -> Iterator[Work]:
     """Kernels of one layer but bias, activation and dropout."""
     yield from _RULES[layer.kind](layer, cnn.input_shapes(layer.name), cnn.shapes[layer.name])
-
-
-def _nothing(_layer: Layer, _sources: Sources, _target: Shape) -> Iterator[Work]:
-    """Reshapes, and kinds whose kernels are element-wise or run at the end."""
-    yield from ()
 
 
 def _conv(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
@@ -62,35 +57,21 @@ def _fc(layer: Layer, sources: Sources, _target: Shape) -> Iterator[Work]:
 
 
 def _pool(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
-    source, maps = sources[0], (target.n_maps, target.n_maps)
-    yield memory_work(
-        pool_kernels(layer)[0], layer.name, pool_access(layer, source, target), maps, source, pool_window(layer, source)
-    )
-
-
-def _batch_norm(layer: Layer, _sources: Sources, target: Shape) -> Iterator[Work]:
-    yield memory_work("batch_norm", layer.name, target.size, (target.n_maps, target.n_maps), target)
-
-
-def _add(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
-    yield memory_work("add", layer.name, target.size * (len(sources) - 1), (len(sources) * target.n_maps, target.n_maps), target)
-
-
-def _concat(layer: Layer, _sources: Sources, target: Shape) -> Iterator[Work]:
-    yield memory_work("concat", layer.name, target.size, (target.n_maps, target.n_maps), target)
+    source = sources[0]
+    yield pass_work(pool_kernels(layer)[0], layer.name, pool_access(layer, source, target), source, pool_window(layer, source))
 
 
 _RULES: Mapping[str, Callable[[Layer, Sources, Shape], Iterator[Work]]] = {
     "conv": _conv,
     "pool": _pool,
     "fc": _fc,
-    "batch_norm": _batch_norm,
-    "activation": _nothing,
-    "softmax": _nothing,
-    "dropout": _nothing,
-    "flatten": _nothing,
-    "add": _add,
-    "concat": _concat,
+    "batch_norm": further_kinds.once,
+    "activation": further_kinds.nothing,
+    "softmax": further_kinds.nothing,
+    "dropout": further_kinds.nothing,
+    "flatten": further_kinds.nothing,
+    "add": further_kinds.joined,
+    "concat": further_kinds.once,
     **further_kinds.FORWARD,
 }
 
@@ -98,7 +79,7 @@ _RULES: Mapping[str, Callable[[Layer, Sources, Shape], Iterator[Work]]] = {
 def _element_wise(layer: Layer, target: Shape, fused: Fusion) -> Iterator[Work]:
     stands_alone = layer.kind == "dropout" or (layer.kind == "activation" and layer.name not in fused.absorbed)
     if layer.name in fused.function_of or stands_alone:
-        yield memory_work("activation", layer.name, target.size, (target.n_maps, target.n_maps), target)
+        yield pass_work("activation", layer.name, target.size, target)
 
 
 def softmax_work(cnn: CnnSpec) -> Work:
@@ -117,4 +98,4 @@ def softmax_work(cnn: CnnSpec) -> Work:
                 hint="Softmax and loss run once, on the network's output; there is no kernel for one in between.",
             )
     shape = cnn.output_shape
-    return memory_work("softmax", cnn.layers[-1].name, shape.size, (shape.n_maps, shape.n_maps), shape)
+    return pass_work("softmax", cnn.layers[-1].name, shape.size, shape)

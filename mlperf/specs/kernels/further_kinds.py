@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from mlperf.specs.kernels.work import Work, memory_work
+from mlperf.specs.kernels.work import Work, memory_work, pass_work
 from mlperf.specs.network.layer import CELLS, Layer
 from mlperf.specs.network.shape import Shape
 
 Sources = tuple[Shape, ...]
 
 
-def _pass(kernel: str, layer: Layer, elements: int, shape: Shape) -> Work:
-    """A memory-bound kernel that reads and writes the maps of ``shape``."""
-    return memory_work(kernel, layer.name, elements, (shape.n_maps, shape.n_maps), shape)
-
-
-def _once(layer: Layer, _sources: Sources, target: Shape) -> Iterator[Work]:
+def once(layer: Layer, _sources: Sources, target: Shape) -> Iterator[Work]:
     """One pass over what is written, called like the kind."""
-    yield _pass(layer.kind, layer, target.size, target)
+    yield pass_work(layer.kind, layer.name, target.size, target)
 
 
 def _once_back(layer: Layer, sources: Sources, target: Shape, _wanted: bool) -> Iterator[Work]:
     """One pass over the larger of what was read and written: gradients of the input and of the layer's own numbers."""
-    yield _pass(f"{layer.kind}_gradient", layer, max(sources[0].size, target.size), target)
+    yield pass_work(f"{layer.kind}_gradient", layer.name, max(sources[0].size, target.size), target)
 
 
-def _multiply(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
+def joined(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
+    """Several sources put together element by element, called like the kind."""
     maps = (len(sources) * target.n_maps, target.n_maps)
-    yield memory_work("multiply", layer.name, target.size * (len(sources) - 1), maps, target)
+    yield memory_work(layer.kind, layer.name, target.size * (len(sources) - 1), maps, target)
 
 
 def _multiply_back(layer: Layer, sources: Sources, target: Shape, _wanted: bool) -> Iterator[Work]:
@@ -38,12 +34,12 @@ def _multiply_back(layer: Layer, sources: Sources, target: Shape, _wanted: bool)
 
 
 def _resize(layer: Layer, _sources: Sources, target: Shape) -> Iterator[Work]:
-    yield _pass(f"resize_{layer.mode}", layer, target.size, target)
+    yield pass_work(f"resize_{layer.mode}", layer.name, target.size, target)
 
 
 def _resize_back(layer: Layer, sources: Sources, target: Shape, wanted: bool) -> Iterator[Work]:
     if wanted:
-        yield _pass(f"resize_{layer.mode}_gradient", layer, max(sources[0].size, target.size), target)
+        yield pass_work(f"resize_{layer.mode}_gradient", layer.name, max(sources[0].size, target.size), target)
 
 
 def _transposed_conv(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
@@ -86,11 +82,11 @@ def _attention(layer: Layer, sources: Sources, _target: Shape) -> Iterator[Work]
     maps, tokens, head = _attention_sizes(layer, sources)
     yield _token_product("attention_in", layer, sources, maps, 3 * maps)
     yield _head_product("attention_scores", layer, sources, (tokens, tokens, head), "NT")
-    yield _pass("attention_softmax", layer, layer.n_heads * tokens**2, Shape(layer.n_heads, tokens, tokens))
+    yield pass_work("attention_softmax", layer.name, layer.n_heads * tokens**2, Shape(layer.n_heads, tokens, tokens))
     yield _head_product("attention_values", layer, sources, (tokens, head, tokens), "NN")
     yield _token_product("attention_out", layer, sources, maps, maps)
     if layer.bias:
-        yield _pass("attention_bias", layer, 4 * sources[0].size, sources[0])
+        yield pass_work("attention_bias", layer.name, 4 * sources[0].size, sources[0])
 
 
 def _attention_back(layer: Layer, sources: Sources, _target: Shape, wanted: bool) -> Iterator[Work]:
@@ -101,7 +97,7 @@ def _attention_back(layer: Layer, sources: Sources, _target: Shape, wanted: bool
     yield _token_product("dedx-attention_out", layer, sources, maps, maps, "NT")
     yield _head_product("dedx-attention_softmax", layer, sources, (tokens, tokens, head), "NT")
     yield _head_product("dedx-attention_values", layer, sources, (tokens, head, tokens), "TN")
-    yield _pass("attention_softmax_gradient", layer, layer.n_heads * tokens**2, Shape(layer.n_heads, tokens, tokens))
+    yield pass_work("attention_softmax_gradient", layer.name, layer.n_heads * tokens**2, Shape(layer.n_heads, tokens, tokens))
     yield _head_product("dedx-attention_queries", layer, sources, (tokens, head, tokens), "NN")
     yield _head_product("dedx-attention_keys", layer, sources, (tokens, head, tokens), "TN")
     yield _weight_product("dedw-attention_in", layer, tokens, maps, 3 * maps)
@@ -140,14 +136,14 @@ def _recurrent(layer: Layer, sources: Sources, target: Shape) -> Iterator[Work]:
     inputs, gates = sources[0].n_maps, CELLS[layer.cell] * layer.n_maps
     yield _token_product("recurrent_in", layer, sources, inputs, layer.n_directions * gates)
     yield from _steps("recurrent_step", layer, target, (gates, layer.n_maps), "NN")
-    yield _pass("recurrent_gates", layer, target.map_size * layer.n_directions * gates, target)
+    yield pass_work("recurrent_gates", layer.name, target.map_size * layer.n_directions * gates, target)
 
 
 def _recurrent_back(layer: Layer, sources: Sources, target: Shape, wanted: bool) -> Iterator[Work]:
     """Gates and state from the last step to the first; gradients of the weights over all steps at once."""
     inputs, gates, tokens = sources[0].n_maps, CELLS[layer.cell] * layer.n_maps, target.map_size
     every = layer.n_directions * gates
-    yield _pass("recurrent_gates_gradient", layer, tokens * every, target)
+    yield pass_work("recurrent_gates_gradient", layer.name, tokens * every, target)
     yield from _steps("dedx-recurrent_step", layer, target, (layer.n_maps, gates), "NT")
     place = {"maps_in": layer.n_maps, "maps_out": gates, "map_size": tokens}
     sizes = {"m": layer.n_maps, "n": gates, "k": tokens, "groups": layer.n_directions}
@@ -167,7 +163,8 @@ def _steps(kernel: str, layer: Layer, target: Shape, sizes: tuple[int, int], tra
         yield Work(kernel, layer.name, m=1, n=n, k=k, trans=trans, stretched="m", groups=layer.n_directions, **place)
 
 
-def _nothing(_layer: Layer, _sources: Sources, _target: Shape) -> Iterator[Work]:
+def nothing(_layer: Layer, _sources: Sources, _target: Shape) -> Iterator[Work]:
+    """Reshapes, and kinds whose kernels are element-wise or run at the end."""
     yield from ()
 
 
@@ -178,15 +175,15 @@ def _nothing_back(_layer: Layer, _sources: Sources, _target: Shape, _wanted: boo
 FORWARD: Mapping[str, Callable[[Layer, Sources, Shape], Iterator[Work]]] = {
     "transposed_conv": _transposed_conv,
     "resize": _resize,
-    "multiply": _multiply,
-    "layer_norm": _once,
-    "group_norm": _once,
-    "layer_scale": _once,
-    "tokens": _nothing,
-    "class_token": _once,
-    "select_token": _once,
-    "position_embedding": _once,
-    "embedding": _once,
+    "multiply": joined,
+    "layer_norm": once,
+    "group_norm": once,
+    "layer_scale": once,
+    "tokens": nothing,
+    "class_token": once,
+    "select_token": once,
+    "position_embedding": once,
+    "embedding": once,
     "attention": _attention,
     "recurrent": _recurrent,
 }

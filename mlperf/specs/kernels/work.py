@@ -109,3 +109,8 @@ def memory_work(kernel: str, layer: str, access: int, maps: tuple[int, int], sha
         row_size=shape.width,
         window=window,
     )
+
+
+def pass_work(kernel: str, layer: str, access: int, shape: Shape, window: int = 1) -> Work:
+    """A memory-bound kernel that reads and writes the maps of ``shape``."""
+    return memory_work(kernel, layer, access, (shape.n_maps, shape.n_maps), shape, window)

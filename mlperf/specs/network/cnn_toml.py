@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
 from mlperf.core.places import make_folder
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.specs.network.fields import check_keys, placed
+from mlperf.specs.network.fields import check_keys, read_spec
 from mlperf.specs.network.layer import DEFAULTS, KIND_FIELDS, Layer
 from mlperf.specs.network.toml import toml_text
 
@@ -30,11 +29,7 @@ def read_cnn(path: str | Path) -> CnnSpec:
     DataError
         Unknown or missing keys, or a network whose shapes do not fit; names the file, the layer, and what was expected.
     """
-    table = read_toml(path)
-    try:
-        return cnn_from_dict(table)
-    except DataError as error:
-        raise placed(error, str(path)) from None
+    return read_spec(path, cnn_from_dict)
 
 
 def write_cnn(cnn: CnnSpec, path: str | Path) -> None:

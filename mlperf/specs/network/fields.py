@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
+from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 
 Spec = TypeVar("Spec")
 
@@ -63,8 +65,7 @@ def check_keys(table: Mapping[str, Any], known: tuple[str, ...], required: tuple
         Names the key, with the nearest known one.
     """
     for key in table:
-        if key not in known:
-            raise DataError(f"got key {key!r}, expected one of {', '.join(known)}", place=place, hint=did_you_mean(key, known))
+        known_word(key, known, "key", place=place, error=DataError)
     for key in required:
         if key not in table:
             raise DataError(f"got no key {key!r}, expected it", place=place, hint=f"Add a line {key} = ...")
@@ -108,3 +109,28 @@ def placed(error: DataError, place: str) -> DataError:
     if error.place and error.place.startswith(place):
         return error
     return DataError(error.message, place=f"{place}, {error.place}" if error.place else place, hint=error.hint)
+
+
+def read_spec(path: str | Path, made: Callable[[dict[str, Any]], Spec]) -> Spec:
+    """What is made of the table in a TOML file.
+
+    Raises
+    ------
+    DataError
+        Names the file, the key and what was expected.
+    """
+    table = read_toml(path)
+    try:
+        return made(table)
+    except DataError as error:
+        raise placed(error, str(path)) from None
+
+
+def plain_fields(spec: object) -> dict[str, Any]:
+    """The fields of a specification as values of TOML and JSON, those that nobody gave left out."""
+    table = {field.name: getattr(spec, field.name) for field in dataclasses.fields(spec)}  # type: ignore[arg-type]
+    plain = {
+        name: dict(value) if isinstance(value, Mapping) else list(value) if isinstance(value, tuple) else value
+        for name, value in table.items()
+    }
+    return {name: value for name, value in plain.items() if value is not None and value not in ("", {})}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -194,25 +194,27 @@ def layer_error(name: str, field: str, got: object, expected: str, hint: str) ->
     return DataError(f"got {got!r}, expected {expected}", place=f"layer {name!r}, {field}", hint=hint)
 
 
+def _refusal(layer: Layer, field: str, expected: str, hint: str) -> DataError:
+    return layer_error(layer.name, field, getattr(layer, field), expected, hint)
+
+
 def _check_name(layer: Layer) -> None:
     if not isinstance(layer.name, str) or not layer.name or layer.name == NETWORK_INPUT:
-        raise layer_error(
-            layer.name, "name", layer.name, f"a name other than {NETWORK_INPUT!r}", "Give every layer a name of its own."
-        )
+        raise _refusal(layer, "name", f"a name other than {NETWORK_INPUT!r}", "Give every layer a name of its own.")
 
 
 def _check_types(layer: Layer) -> None:
     if not isinstance(layer.inputs, (tuple, list)) or not all(isinstance(source, str) for source in layer.inputs):
-        raise layer_error(layer.name, "inputs", layer.inputs, "a list of layer names", 'As in inputs = ["conv1"].')
+        raise _refusal(layer, "inputs", "a list of layer names", 'As in inputs = ["conv1"].')
     for field in ("bias", "ceil_mode", "bidirectional"):
         if not isinstance(getattr(layer, field), bool):
-            raise layer_error(layer.name, field, getattr(layer, field), "true or false", "Without quotes.")
+            raise _refusal(layer, field, "true or false", "Without quotes.")
 
 
 def _check_choice(layer: Layer, field: str, known: tuple[str, ...]) -> None:
     value = getattr(layer, field)
     if value not in known:
-        raise layer_error(layer.name, field, value, f"one of {', '.join(known)}", did_you_mean(str(value), known))
+        raise _refusal(layer, field, f"one of {', '.join(known)}", did_you_mean(str(value), known))
 
 
 def _is_count(value: object, least: int) -> bool:
@@ -226,9 +228,8 @@ def _checked_pair(layer: Layer, field: str) -> Size:
     value, least = getattr(layer, field), _LEAST[field]
     both = (value, value) if isinstance(value, int) else value
     if not isinstance(both, (tuple, list)) or len(both) != 2 or not all(_is_count(one, least) for one in both):
-        raise layer_error(
-            layer.name, field, value, f"an integer or [height, width], each >= {least}", "Sizes are whole numbers of elements."
-        )
+        expected = f"an integer or [height, width], each >= {least}"
+        raise _refusal(layer, field, expected, "Sizes are whole numbers of elements.")
     return pair(tuple(both))
 
 
@@ -237,52 +238,45 @@ def _check_unused_fields(layer: Layer) -> None:
     for field, default in DEFAULTS.items():
         if field not in known and getattr(layer, field) != default:
             hint = f"A {layer.kind} layer reads: {', '.join(known)}."
-            raise layer_error(layer.name, field, getattr(layer, field), f"no such field for kind {layer.kind!r}", hint)
+            raise _refusal(layer, field, f"no such field for kind {layer.kind!r}", hint)
 
 
 def _check_nothing(layer: Layer) -> None:
     """Kinds without numbers of their own."""
 
 
-def _check_n_maps(layer: Layer) -> None:
-    if not _is_count(layer.n_maps, 1):
-        raise layer_error(
-            layer.name, "n_maps", layer.n_maps, "an integer >= 1", "n_maps is the number of maps (neurons) the layer writes."
-        )
+_COUNTS = {
+    "n_maps": "n_maps is the number of maps (neurons) the layer writes.",
+    "groups": "Every group holds the same number of maps.",
+    "n_embeddings": "n_embeddings is the number of different tokens.",
+    "n_heads": "The maps are divided among the heads.",
+}
+"""Numbers of things, of which there is at least one, and the hint where there is not."""
+
+
+def _check_counts(layer: Layer, *names: str) -> None:
+    for name in names:
+        if not _is_count(getattr(layer, name), 1):
+            raise _refusal(layer, name, "an integer >= 1", _COUNTS[name])
+
+
+def _check_sizes(layer: Layer, field: str, hint: str) -> None:
+    if min(getattr(layer, field)) < 1:
+        raise _refusal(layer, field, "an integer or [height, width], each >= 1", hint)
 
 
 def _check_window(layer: Layer, default_stride: Size) -> None:
-    if min(layer.filter_size) < 1:
-        raise layer_error(
-            layer.name,
-            "filter_size",
-            layer.filter_size,
-            "an integer or [height, width], each >= 1",
-            "Give the window, as in filter_size = 3.",
-        )
+    _check_sizes(layer, "filter_size", "Give the window, as in filter_size = 3.")
     if layer.stride == (0, 0):
         object.__setattr__(layer, "stride", default_stride)
-    if min(layer.stride) < 1:
-        raise layer_error(
-            layer.name,
-            "stride",
-            layer.stride,
-            "an integer or [height, width], each >= 1",
-            "A window moves by at least one element.",
-        )
+    _check_sizes(layer, "stride", "A window moves by at least one element.")
 
 
 def _check_conv(layer: Layer) -> None:
-    _check_n_maps(layer)
+    _check_counts(layer, "n_maps")
     _check_window(layer, (1, 1))
     if not _is_count(layer.groups, 1) or layer.n_maps % layer.groups:
-        raise layer_error(
-            layer.name,
-            "groups",
-            layer.groups,
-            f"a divisor of n_maps = {layer.n_maps}",
-            "Every group writes the same number of maps.",
-        )
+        raise _refusal(layer, "groups", f"a divisor of n_maps = {layer.n_maps}", "Every group writes the same number of maps.")
 
 
 def _check_pool(layer: Layer) -> None:
@@ -290,74 +284,42 @@ def _check_pool(layer: Layer) -> None:
     if not layer.is_adaptive:
         _check_window(layer, layer.filter_size)
         if any(2 * padding > filter_size for padding, filter_size in zip(layer.padding, layer.filter_size, strict=True)):
-            raise layer_error(
-                layer.name, "padding", layer.padding, "at most half of filter_size", "A window of padding alone has no maximum."
-            )
+            raise _refusal(layer, "padding", "at most half of filter_size", "A window of padding alone has no maximum.")
         return
-    if min(layer.output_size) < 1:
-        raise layer_error(
-            layer.name,
-            "output_size",
-            layer.output_size,
-            "an integer or [height, width], each >= 1",
-            "output_size = 1 pools globally.",
-        )
+    _check_sizes(layer, "output_size", "output_size = 1 pools globally.")
     for field in (*_WINDOW, "ceil_mode"):
         if getattr(layer, field) != DEFAULTS[field]:
-            raise layer_error(
-                layer.name, field, getattr(layer, field), "nothing beside output_size", "An adaptive pool finds its windows itself."
-            )
+            raise _refusal(layer, field, "nothing beside output_size", "An adaptive pool finds its windows itself.")
 
 
 def _check_transposed_conv(layer: Layer) -> None:
     _check_conv(layer)
     if any(extra >= max(step, gap) for extra, step, gap in zip(layer.output_padding, layer.stride, layer.dilation, strict=True)):
         hint = "More rows than one step of the window would belong to no window."
-        raise layer_error(layer.name, "output_padding", layer.output_padding, "less than the stride or the dilation", hint)
+        raise _refusal(layer, "output_padding", "less than the stride or the dilation", hint)
 
 
 def _check_resize(layer: Layer) -> None:
     _check_choice(layer, "mode", RESIZE_MODES)
     if (min(layer.output_size) < 1) == (min(layer.scale) < 1):
         hint = "As in output_size = [56, 56] or scale = 2."
-        raise layer_error(layer.name, "scale", layer.scale, "either scale or output_size, each >= 1", hint)
-
-
-def _check_groups(layer: Layer) -> None:
-    if not _is_count(layer.groups, 1):
-        raise layer_error(layer.name, "groups", layer.groups, "an integer >= 1", "Every group holds the same number of maps.")
-
-
-def _check_embedding(layer: Layer) -> None:
-    _check_n_maps(layer)
-    if not _is_count(layer.n_embeddings, 1):
-        hint = "n_embeddings is the number of different tokens."
-        raise layer_error(layer.name, "n_embeddings", layer.n_embeddings, "an integer >= 1", hint)
-
-
-def _check_attention(layer: Layer) -> None:
-    if not _is_count(layer.n_heads, 1):
-        raise layer_error(layer.name, "n_heads", layer.n_heads, "an integer >= 1", "The maps are divided among the heads.")
+        raise _refusal(layer, "scale", "either scale or output_size, each >= 1", hint)
 
 
 def _check_recurrent(layer: Layer) -> None:
-    _check_n_maps(layer)
+    _check_counts(layer, "n_maps")
     _check_choice(layer, "cell", tuple(CELLS))
 
 
-def _check_activation(layer: Layer) -> None:
-    _check_choice(layer, "function", FUNCTIONS)
-
-
-_CHECKS = {
+_CHECKS: Mapping[str, Callable[[Layer], None]] = {
     "conv": _check_conv,
     "pool": _check_pool,
-    "fc": _check_n_maps,
-    "activation": _check_activation,
+    "fc": lambda layer: _check_counts(layer, "n_maps"),
+    "activation": lambda layer: _check_choice(layer, "function", FUNCTIONS),
     "transposed_conv": _check_transposed_conv,
     "resize": _check_resize,
-    "group_norm": _check_groups,
-    "embedding": _check_embedding,
-    "attention": _check_attention,
+    "group_norm": lambda layer: _check_counts(layer, "groups"),
+    "embedding": lambda layer: _check_counts(layer, "n_maps", "n_embeddings"),
+    "attention": lambda layer: _check_counts(layer, "n_heads"),
     "recurrent": _check_recurrent,
 }

@@ -24,6 +24,10 @@ def output_shape(layer: Layer, inputs: Inputs) -> Shape:
     return _RULES[layer.kind](layer, inputs)
 
 
+def _misfit(layer: Layer, got: Shape, expected: str, hint: str) -> DataError:
+    return DataError(f"got {got}, expected {expected}", place=f"layer {layer.name!r}, input shape", hint=hint)
+
+
 def _same(_layer: Layer, inputs: Inputs) -> Shape:
     """Element by element: what goes in comes out."""
     return inputs[0]
@@ -44,11 +48,8 @@ def _slide(layer: Layer, shape: Shape, n_maps: int) -> Shape:
     numbers = zip((shape.height, shape.width), layer.filter_size, layer.stride, layer.padding, layer.dilation, strict=True)
     height, width = (n_windows(*each, layer.ceil_mode) for each in numbers)
     if min(height, width) < 1:
-        raise DataError(
-            f"got {shape}, expected maps of at least {_least(layer)}",
-            place=f"layer {layer.name!r}, input shape",
-            hint="The window does not fit: use a larger input, fewer pools before this layer, or padding.",
-        )
+        hint = "The window does not fit: use a larger input, fewer pools before this layer, or padding."
+        raise _misfit(layer, shape, f"maps of at least {_least(layer)}", hint)
     return Shape(n_maps, height, width)
 
 
@@ -70,11 +71,8 @@ def _add(layer: Layer, inputs: Inputs) -> Shape:
     _check_at_least_two(layer, inputs)
     for shape in inputs[1:]:
         if shape != inputs[0]:
-            raise DataError(
-                f"got {shape}, expected {inputs[0]} like the first input",
-                place=f"layer {layer.name!r}, input shape",
-                hint="add needs equal shapes: a 1 x 1 convolution with the same stride makes them so.",
-            )
+            hint = "add needs equal shapes: a 1 x 1 convolution with the same stride makes them so."
+            raise _misfit(layer, shape, f"{inputs[0]} like the first input", hint)
     return inputs[0]
 
 
@@ -83,11 +81,8 @@ def _concat(layer: Layer, inputs: Inputs) -> Shape:
     first = inputs[0]
     for shape in inputs[1:]:
         if (shape.height, shape.width) != (first.height, first.width):
-            raise DataError(
-                f"got {shape}, expected maps of {first.height} x {first.width} like the first input",
-                place=f"layer {layer.name!r}, input shape",
-                hint="concat joins maps of one size: pool or pad the branches alike.",
-            )
+            expected = f"maps of {first.height} x {first.width} like the first input"
+            raise _misfit(layer, shape, expected, "concat joins maps of one size: pool or pad the branches alike.")
     return Shape(sum(shape.n_maps for shape in inputs), first.height, first.width)
 
 
@@ -101,21 +96,13 @@ def _check_at_least_two(layer: Layer, inputs: Inputs) -> None:
 def _transposed_conv(layer: Layer, inputs: Inputs) -> Shape:
     source = inputs[0]
     _check_groups(layer, source)
-    numbers = zip(
-        (source.height, source.width),
-        layer.stride,
-        layer.padding,
-        layer.filter_size,
-        layer.dilation,
-        layer.output_padding,
-        strict=True,
-    )
+    window = (layer.stride, layer.padding, layer.filter_size, layer.dilation, layer.output_padding)
+    numbers = zip((source.height, source.width), *window, strict=True)
     height, width = (
         (size - 1) * step - 2 * border + window_extent(window, gap) + extra for size, step, border, window, gap, extra in numbers
     )
     if min(height, width) < 1:
-        hint = "Less padding, or a larger window."
-        raise DataError(f"got {source}, expected more", place=f"layer {layer.name!r}, input shape", hint=hint)
+        raise _misfit(layer, source, "more", "Less padding, or a larger window.")
     return Shape(layer.n_maps, height, width)
 
 
@@ -132,11 +119,8 @@ def _multiply(layer: Layer, inputs: Inputs) -> Shape:
     largest = Shape(*(max(getattr(each, name) for each in inputs) for name in ("n_maps", "height", "width")))
     for shape in inputs:
         if any(getattr(shape, name) not in (1, getattr(largest, name)) for name in ("n_maps", "height", "width")):
-            raise DataError(
-                f"got {shape}, expected {largest} or 1 in place of any of these numbers",
-                place=f"layer {layer.name!r}, input shape",
-                hint="multiply stretches sizes of 1 only, as squeeze-excite does with its 1 x 1 maps.",
-            )
+            hint = "multiply stretches sizes of 1 only, as squeeze-excite does with its 1 x 1 maps."
+            raise _misfit(layer, shape, f"{largest} or 1 in place of any of these numbers", hint)
     return largest
 
 
@@ -163,7 +147,7 @@ def _embedding(layer: Layer, inputs: Inputs) -> Shape:
     _check_sequence(layer, inputs[0])
     if inputs[0].n_maps != 1:
         hint = "An embedding reads one index for each token: input_maps = 1, input_size = [128, 1]."
-        raise DataError(f"got {inputs[0]}, expected one map", place=f"layer {layer.name!r}, input shape", hint=hint)
+        raise _misfit(layer, inputs[0], "one map", hint)
     return Shape(layer.n_maps, inputs[0].height, 1)
 
 
@@ -189,7 +173,7 @@ def _check_groups(layer: Layer, source: Shape) -> None:
 def _check_sequence(layer: Layer, shape: Shape) -> None:
     if shape.width != 1:
         hint = 'A sequence is a map of one column: put a layer of kind = "tokens" before.'
-        raise DataError(f"got {shape}, expected a width of 1", place=f"layer {layer.name!r}, input shape", hint=hint)
+        raise _misfit(layer, shape, "a width of 1", hint)
 
 
 _MERGES = ("add", "concat", "multiply")

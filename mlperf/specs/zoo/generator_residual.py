@@ -10,6 +10,7 @@ import numpy as np
 from mlperf.core.errors import FitError, UsageError
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import Layer
+from mlperf.specs.zoo.parts import conv_norm, pooled, residual_block
 
 INPUT_SIZES = (32, 128)
 WIDTHS = (16, 32, 48, 64, 96, 128)
@@ -79,7 +80,7 @@ def _draw(name: str, rng: np.random.Generator) -> CnnSpec:
     width = int(rng.choice(WIDTHS))
     draft = _Draft(rng, [], 3)
     stride = 2 if size >= INPUT_SIZES[1] // 2 else 1
-    draft.add(_conv_norm("stem", (), width, int(rng.choice((3, 5, 7))), stride))
+    draft.add(conv_norm("stem", width, int(rng.choice((3, 5, 7))), stride))
     draft.layers.append(Layer("stem_relu", "activation"))
     if rng.random() < 0.7:
         mode = str(rng.choice(("max", "average")))
@@ -89,74 +90,36 @@ def _draw(name: str, rng: np.random.Generator) -> CnnSpec:
         block = BLOCKS[int(rng.integers(len(BLOCKS)))]
         for number in range(1, int(rng.integers(*N_BLOCKS, endpoint=True)) + 1):
             block(draft, f"stage{stage}_block{number}", 2 if stage > 1 and number == 1 else 1)
-    draft.layers += [
-        Layer("average", "pool", mode="average", output_size=(1, 1)),
-        Layer("flatten", "flatten"),
-        Layer("fc", "fc", n_maps=int(rng.choice(N_CLASSES))),
-    ]
+    draft.layers += [*pooled(), Layer("fc", "fc", n_maps=int(rng.choice(N_CLASSES)))]
     return CnnSpec(name, 3, (size, size), tuple(draft.layers))
 
 
 def _residual(draft: _Draft, name: str, stride: int) -> None:
-    """Two 3 x 3 convolutions beside a shortcut (He et al., 2016)."""
-    source, target = draft.last, min(MAX_WIDTH, draft.n_maps * (2 if stride > 1 else 1))
-    groups = int(draft.rng.choice(GROUPS))
-    draft.add(_conv_norm(f"{name}_conv1", (source,), target, 3, stride))
-    draft.layers.append(Layer(f"{name}_relu1", "activation"))
-    draft.add(_conv_norm(f"{name}_conv2", (), target, 3, 1, groups))
-    path = draft.last
-    shortcut = _shortcut(draft, name, source, target, stride)
-    draft.layers += [Layer(f"{name}_add", "add", inputs=(path, shortcut)), Layer(f"{name}_relu", "activation")]
-    draft.n_maps = target
+    """Two 3 x 3 convolutions beside a shortcut."""
+    target = min(MAX_WIDTH, draft.n_maps * (2 if stride > 1 else 1))
+    _beside_shortcut(draft, name, ((target, 3, stride, 1), (target, 3, 1, int(draft.rng.choice(GROUPS)))))
 
 
 def _bottleneck(draft: _Draft, name: str, stride: int) -> None:
     """1 x 1, 3 x 3, 1 x 1 convolutions beside a shortcut."""
-    source, inner = draft.last, max(16, draft.n_maps // 2)
-    target = min(MAX_WIDTH, inner * 4)
-    draft.add(_conv_norm(f"{name}_conv1", (source,), inner, 1, 1))
-    draft.layers.append(Layer(f"{name}_relu1", "activation"))
-    draft.add(_conv_norm(f"{name}_conv2", (), inner, 3, stride))
-    draft.layers.append(Layer(f"{name}_relu2", "activation"))
-    draft.add(_conv_norm(f"{name}_conv3", (), target, 1, 1))
-    path = draft.last
-    shortcut = _shortcut(draft, name, source, target, stride)
-    draft.layers += [Layer(f"{name}_add", "add", inputs=(path, shortcut)), Layer(f"{name}_relu", "activation")]
-    draft.n_maps = target
+    inner = max(16, draft.n_maps // 2)
+    _beside_shortcut(draft, name, ((inner, 1, 1, 1), (inner, 3, stride, 1), (min(MAX_WIDTH, inner * 4), 1, 1, 1)))
+
+
+def _beside_shortcut(draft: _Draft, name: str, path: tuple[tuple[int, int, int, int], ...]) -> None:
+    draft.add(residual_block(name, draft.last, draft.n_maps, path))
+    draft.n_maps = path[-1][0]
 
 
 def _concatenated(draft: _Draft, name: str, stride: int) -> None:
     """A 1 x 1 and a 3 x 3 branch side by side (Szegedy et al., 2015)."""
     source, half = draft.last, min(MAX_WIDTH, draft.n_maps * (2 if stride > 1 else 1)) // 2
-    draft.add(_conv_norm(f"{name}_narrow", (source,), half, 1, stride))
-    narrow = draft.last
-    draft.add(_conv_norm(f"{name}_wide", (source,), half, 3, stride))
-    wide = draft.last
-    draft.layers += [Layer(f"{name}_concat", "concat", inputs=(narrow, wide)), Layer(f"{name}_relu", "activation")]
+    branches = (f"{name}_narrow", f"{name}_wide")
+    for branch, filter_size in zip(branches, (1, 3), strict=True):
+        draft.add(conv_norm(branch, half, filter_size, stride, inputs=(source,)))
+    joined = tuple(f"{branch}_norm" for branch in branches)
+    draft.layers += [Layer(f"{name}_concat", "concat", inputs=joined), Layer(f"{name}_relu", "activation")]
     draft.n_maps = 2 * half
 
 
 BLOCKS: tuple[Callable[[_Draft, str, int], None], ...] = (_residual, _bottleneck, _concatenated)
-
-
-def _shortcut(draft: _Draft, name: str, source: str, target: int, stride: int) -> str:
-    if stride == 1 and target == draft.n_maps:
-        return source
-    draft.add(_conv_norm(f"{name}_shortcut", (source,), target, 1, stride))
-    return draft.last
-
-
-def _conv_norm(name: str, inputs: tuple[str, ...], n_maps: int, filter_size: int, stride: int, groups: int = 1) -> Iterator[Layer]:
-    padding = filter_size // 2
-    yield Layer(
-        name,
-        "conv",
-        inputs=inputs,
-        n_maps=n_maps,
-        filter_size=(filter_size, filter_size),
-        stride=(stride, stride),
-        padding=(padding, padding),
-        groups=groups,
-        bias=False,
-    )
-    yield Layer(f"{name}_norm", "batch_norm")

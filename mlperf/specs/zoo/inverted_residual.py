@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import Layer
+from mlperf.specs.zoo.parts import conv_norm, pooled
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def efficientnet_b0(name: str, input_size: int) -> CnnSpec:
             step = stride if number == 0 else 1
             blocks.append(Block(filter_size, widening * maps, target, step, maps // 4, "silu", ("silu", "sigmoid")))
             maps = target
-    layers = [*_features(32, blocks, "silu"), *_conv_norm("last", 1280, 1, 1, "silu"), *_pooled()]
+    layers = [*_features(32, blocks, "silu"), *_conv_norm("last", 1280, 1, 1, "silu"), *pooled()]
     layers += [Layer("dropout", "dropout"), Layer("fc", "fc", n_maps=1000)]
     return CnnSpec(name, 3, (input_size, input_size), tuple(layers))
 
@@ -98,7 +99,7 @@ def _mobilenet_v3(
         Block(size, wide, maps, step, _multiple_of_8(wide // 4) if squeezes else 0, function, ("relu", "hardsigmoid"))
         for size, wide, maps, squeezes, function, step in rows
     ]
-    layers = [*_features(16, blocks, "hardswish"), *_conv_norm("last", head[0], 1, 1, "hardswish"), *_pooled()]
+    layers = [*_features(16, blocks, "hardswish"), *_conv_norm("last", head[0], 1, 1, "hardswish"), *pooled()]
     layers += [Layer("fc1", "fc", n_maps=head[1]), Layer("fc1_function", "activation", function="hardswish")]
     layers += [Layer("dropout", "dropout"), Layer("fc2", "fc", n_maps=1000)]
     return CnnSpec(name, 3, (input_size, input_size), tuple(layers))
@@ -143,13 +144,6 @@ def _squeeze_excite(name: str, source: str, block: Block) -> Iterator[Layer]:
 
 
 def _conv_norm(name: str, n_maps: int, filter_size: int, stride: int, function: str = "", groups: int = 1) -> Iterator[Layer]:
-    size, step, border = ((each, each) for each in (filter_size, stride, filter_size // 2))
-    yield Layer(name, "conv", n_maps=n_maps, filter_size=size, stride=step, padding=border, groups=groups, bias=False)
-    yield Layer(f"{name}_norm", "batch_norm")
+    yield from conv_norm(name, n_maps, filter_size, stride, groups)
     if function:
         yield Layer(f"{name}_function", "activation", function=function)
-
-
-def _pooled() -> Iterator[Layer]:
-    yield Layer("average", "pool", mode="average", output_size=(1, 1))
-    yield Layer("flatten", "flatten")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import tempfile
@@ -14,18 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from mlperf.core.files import write_text_whole
 from mlperf.core.places import make_folder
-from mlperf.core.shown import plain
 from mlperf.planning.advice.advise import advise
 from mlperf.planning.advice.workers import plan_workers
 from mlperf.studies.case_studies.protocol import CaseProtocol, Series, usable_cores
+from mlperf.studies.planted_faults.kept import keep_rows
 from mlperf.studies.planted_faults.one_run import WARM_UP, log_of, recorded
 from mlperf.studies.planted_faults.one_run import plain_run as logged_run
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.steps import RunSteps, find_steps
 
-DOCUMENT = "runs.json"
 LOG = "mended"
 """The name under which runs without a recorder keep their log."""
 Say = Callable[[str], None]
@@ -118,7 +115,7 @@ def run_case_studies(protocol: CaseProtocol, program: Path, keep: Path, say: Say
             say(f"repeat {repeat + 1} of {protocol.repeats}: {name}")
             made = series_rows(CaseRuns(protocol, program, series, repeat, cores))
             rows += [{"series": name, "repeat": repeat, **row} for row in made]
-            write_text_whole(keep / DOCUMENT, json.dumps(plain({"rows": rows}), indent=1) + "\n")
+            keep_rows(rows, keep)
 
 
 def series_rows(runs: CaseRuns) -> list[dict[str, Any]]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from mlperf.core.errors import DataError
-from mlperf.studies.case_studies.campaign import DOCUMENT
 from mlperf.studies.case_studies.protocol import CaseProtocol
+from mlperf.studies.planted_faults.kept import gates_frame, kept_rows
 
 SETTING = ["series", "n_cores", "n_workers"]
 
@@ -44,14 +42,7 @@ def judge_case_studies(protocol: CaseProtocol, kept: Path) -> CaseJudgement:
     DataError
         A series or a repeat is missing.
     """
-    path = kept / DOCUMENT
-    if not path.is_file():
-        raise DataError("holds no runs", place=str(kept), hint="python docs/make_case_studies.py --run")
-    rows = pd.DataFrame(json.loads(path.read_text(encoding="utf-8"))["rows"])
-    counts = rows.groupby("series")["repeat"].nunique()
-    for name in protocol.series:
-        if int(counts.get(name, 0)) != protocol.repeats:
-            raise DataError(f"{name}: got {int(counts.get(name, 0))} repeats, expected {protocol.repeats}", place=str(path))
+    rows = kept_rows(kept, "make_case_studies.py", protocol.series, protocol.repeats, key="series")
     is_same = (rows["recorded_cores"] == rows["n_cores"]) & (rows["recorded_workers"] == rows["n_workers"])
     rows = rows.assign(
         is_new=~is_same,
@@ -94,8 +85,7 @@ def _gates(protocol: CaseProtocol, rows: pd.DataFrame) -> pd.DataFrame:
         ("predictions outside their intervals", 1 - float(new["is_covered"].mean()), 1 - limits.covered),
         ("runs with the fewest whose first hint is another", float(_wrong_hints(protocol, rows)), limits.wrong_hints),
     ]
-    frame = pd.DataFrame(found, columns=["gate", "value", "limit"])
-    return frame.assign(met=frame["value"] <= frame["limit"] + 1e-12)
+    return gates_frame(found, tolerance=1e-12)
 
 
 def _wrong_hints(protocol: CaseProtocol, rows: pd.DataFrame) -> int:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from mlperf.core.shown import Shown
+from mlperf.studies.trainer.gates import Gated
 from mlperf.studies.trainer.predictions import MODEL, STEP_ALONE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judgement(Shown):
+class Judgement(Gated):
     """`mlperf train` and `mlperf predict` judged as docs/explanation/judgement.md says; errors are fractions.
 
     Attributes
@@ -45,11 +45,6 @@ class Judgement(Shown):
     sha256: Mapping[str, str]
 
     @property
-    def missed(self) -> list[str]:
-        """Gates that are not met."""
-        return [str(name) for name in self.gates.loc[~self.gates["met"], "gate"]]
-
-    @property
     def mean_regret(self) -> dict[str, float]:
         """Mean regret over all windows, by who chose."""
         return {str(name): float(value) for name, value in self.windows.groupby("method")["regret"].mean().items()}
@@ -64,7 +59,3 @@ class Judgement(Shown):
         """Whether the model has less regret and fewer reversed pairs than the gradient alone."""
         regret, wrong = self.mean_regret, self.n_reversed
         return regret[MODEL] < regret[STEP_ALONE] and wrong[MODEL] < wrong[STEP_ALONE]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The gates as a table."""
-        return self.gates

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.errors import DataError
+from mlperf.core.suggest import known_word
 from mlperf.features.code.processors.x86_classes import x86_class
 from mlperf.features.counters import LINEAR_COUNTERS
 from mlperf.features.source import CacheLevel, nest_addresses, pattern_nest
@@ -109,11 +109,7 @@ def kernel_features(times: KernelTimes, name: str) -> pd.DataFrame:
     DataError
         The table lacks what it needs: counts, counters.
     """
-    if name not in FEATURE_SETS:
-        raise UsageError(
-            f"got feature set {name!r}, expected one of {', '.join(FEATURE_SETS)}", hint=did_you_mean(name, FEATURE_SETS)
-        )
-    return FEATURE_SETS[name].make(times).reset_index(drop=True)
+    return FEATURE_SETS[known_word(name, FEATURE_SETS, "feature set")].make(times).reset_index(drop=True)
 
 
 def available_sets(times: KernelTimes) -> tuple[dict[str, pd.DataFrame], tuple[str, ...]]:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from mlperf.core.errors import UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 from mlperf.models.registry import make_regressor
 from mlperf.models.regressor import Regressor
 
@@ -99,6 +98,4 @@ def learner(name: str) -> StudyLearner:
     UsageError
         There is none.
     """
-    if name not in LEARNERS:
-        raise UsageError(f"got learner {name!r}, expected one of {', '.join(LEARNERS)}", hint=did_you_mean(name, LEARNERS))
-    return LEARNERS[name]
+    return LEARNERS[known_word(name, LEARNERS, "learner")]

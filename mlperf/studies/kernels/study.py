@@ -9,10 +9,9 @@ from typing import Any
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import UsageError
 from mlperf.core.progress import tracked
 from mlperf.core.shown import Shown, records_frame
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 from mlperf.models.estimators.learning.groups import GroupScores, group_edges
 from mlperf.models.validation.folds import Fold, grouped_folds
 from mlperf.studies.kernels.ceilings import NoiseCeiling, group_ceiling, noise_ceiling
@@ -143,8 +142,7 @@ class StudyPlan:
             ("part", self.parts, PARTS),
         ):
             for word in words:
-                if word not in known:
-                    raise UsageError(f"got {what} {word!r}, expected one of {', '.join(known)}", hint=did_you_mean(word, known))
+                known_word(word, known, what)
 
     @property
     def comparing(self) -> str:

@@ -13,12 +13,12 @@ import pandas as pd
 
 from mlperf.core.documents import read_json
 from mlperf.core.errors import DataError
-from mlperf.core.shown import Shown
 from mlperf.studies.message_passing.campaign import DOCUMENT, RESTING
 from mlperf.studies.message_passing.compositing import Stages, stages_of
 from mlperf.studies.message_passing.protocol import MessageProtocol
 from mlperf.studies.message_passing.registration import DOMINO, LONGEST, STRATEGIES, next_edit
 from mlperf.studies.message_passing.transports import SHARED, TCP, modelled_s
+from mlperf.studies.trainer.gates import Gated
 from mlperf.traces.readers.registry import read_trace
 from mlperf.traces.replay.network_file import read_network
 from mlperf.traces.replay.run import replay
@@ -31,7 +31,7 @@ UNBALANCED = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MessageJudgement(Shown):
+class MessageJudgement(Gated):
     """What was asked, and what came out.
 
     Attributes
@@ -57,10 +57,6 @@ class MessageJudgement(Shown):
     stages: Mapping[str, Stages]
     runs: pd.DataFrame
     overhead: pd.DataFrame
-
-    def to_frame(self) -> pd.DataFrame:
-        """The gates."""
-        return self.gates
 
 
 def judge_messages(protocol: MessageProtocol, folder: Path) -> MessageJudgement:

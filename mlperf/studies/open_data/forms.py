@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mlperf.models.estimators.choice.best_of_family import BestOfFamily
 from mlperf.models.registry import make_regressor
 from mlperf.models.regressor import Regressor
 from mlperf.models.validation.folds import Fold
-from mlperf.studies.open_data.scoring.trial import Method
+from mlperf.studies.open_data.scoring.result import TaskResult, figures_of
+from mlperf.studies.open_data.scoring.trial import Method, Trial, score
 
 MAX_ITER = 250
 """Rounds of boosting, fixed before any error was looked at."""
@@ -47,6 +49,8 @@ MAKERS: Mapping[str, Callable[[Form], Regressor]] = {
 }
 """Methods by the name that tasks and tables call them."""
 BASELINES = ("OLS", "WLS", "HGB")
+FAMILY = ("ratio", "local", "boosted", "HGB")
+LOCAL_AND_BEST = (("local", "mape"), ("best", "mape"))
 
 
 def methods(
@@ -63,6 +67,23 @@ def methods(
     if family:
         made.insert(1, Method("best", "best", lambda: best(form, family, n_folds, split)))
     return made
+
+
+def scored_by(
+    trial_of: Callable[[str, Path | None], Trial],
+    form: Form,
+    figures: Sequence[tuple[str, str]],
+    default: str = "ratio",
+    family: Sequence[str] = FAMILY,
+) -> Callable[[str, Path | None], TaskResult]:
+    """A task that scores the methods of a form on one trial a device; ``figures``, of which method what, are its findings."""
+
+    def run(device: str, folder: Path | None) -> TaskResult:
+        trial = trial_of(device, folder)
+        scores = [score(method, trial) for method in methods(form, default, {"local": "local"}, family)]
+        return TaskResult(tuple(scores), tuple(figures_of(scores, figures)))
+
+    return run
 
 
 def best(form: Form, family: Sequence[str], n_folds: int = 5, split: Callable[[Any], Sequence[Fold]] | None = None) -> Any:

@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 
 from mlperf.datasets import read_open
-from mlperf.studies.open_data.forms import Form, methods
-from mlperf.studies.open_data.products import FAMILY
+from mlperf.studies.open_data.forms import FAMILY, LOCAL_AND_BEST, Form, scored_by
 from mlperf.studies.open_data.products import TERMS as PRODUCT_TERMS
-from mlperf.studies.open_data.scoring.result import TaskResult, figures_of
-from mlperf.studies.open_data.scoring.trial import Trial, device_rows, first_rows, score, seventy_thirty, shuffled_folds
+from mlperf.studies.open_data.scoring.trial import Trial, device_rows, first_rows, seventy_thirty, shuffled_folds
 
 CARDS = ("1080ti", "K40", "M60", "k80")
 N_TRAIN, N_TEST = 7000, 1500
@@ -57,13 +55,6 @@ def square_trial(device: str, folder: Path | None) -> Trial:
     return Trial("A5", device, rows[columns], rows["time_s"].to_numpy(), seventy_thirty(len(rows)), len(TERMS))
 
 
-def score_square(device: str, folder: Path | None) -> TaskResult:
-    """A5: 3 x 3 convolutions, forward."""
-    trial = square_trial(device, folder)
-    scores = [score(method, trial) for method in methods(SQUARE, "ratio", {"local": "local"}, FAMILY)]
-    return TaskResult(tuple(scores), tuple(figures_of(scores, (("local", "mape"), ("best", "mape")))))
-
-
 def output_size(size: pd.Series, filter_size: pd.Series, stride: pd.Series, padded: pd.Series) -> pd.Series:
     """Side of the output of a convolution: TensorFlow's SAME where ``padded``, else VALID."""
     same, valid = np.ceil(size / stride), np.ceil((size - filter_size + 1) / stride)
@@ -89,25 +80,15 @@ def floor_of(rows: pd.DataFrame) -> float:
     return float((rows["time_std_s"] / rows["time_median_s"]).median())
 
 
+def in_file_order(task: str, device: str, rows: pd.DataFrame, columns: list[str], form: Form) -> Trial:
+    """Random layers, the first of which train."""
+    seconds, folds = rows["time_median_s"].to_numpy(), first_rows(len(rows), N_TRAIN, N_TEST)
+    return Trial(task, device, rows[columns], seconds, folds, len(form.terms), noise_floor=floor_of(rows))
+
+
 def step_trial(device: str, folder: Path | None) -> Trial:
     """Random convolution layers."""
-    rows = step_rows(device, folder)
-    return Trial(
-        "A6",
-        device,
-        rows[STEP_COLUMNS],
-        rows["time_median_s"].to_numpy(),
-        first_rows(len(rows), N_TRAIN, N_TEST),
-        len(STEP.terms),
-        noise_floor=floor_of(rows),
-    )
-
-
-def score_steps(device: str, folder: Path | None) -> TaskResult:
-    """A6: random convolution layers."""
-    trial = step_trial(device, folder)
-    scores = [score(method, trial) for method in methods(STEP, "ratio", {"local": "local"}, FAMILY)]
-    return TaskResult(tuple(scores), tuple(figures_of(scores, (("local", "mape"), ("best", "mape")))))
+    return in_file_order("A6", device, step_rows(device, folder), STEP_COLUMNS, STEP)
 
 
 def dense_trial(device: str, folder: Path | None) -> Trial:
@@ -116,24 +97,7 @@ def dense_trial(device: str, folder: Path | None) -> Trial:
     rows = with_settings(frame, ("activation", "optimizer")).assign(
         m=frame["subbatch_size"].astype(float), n=frame["n_outputs"].astype(float), k=frame["n_inputs"].astype(float)
     )
-    columns = [*DENSE_SIZES, "activation", "optimizer", "backward"]
-    return Trial(
-        "A7",
-        device,
-        rows[columns],
-        rows["time_median_s"].to_numpy(),
-        first_rows(len(rows), N_TRAIN, N_TEST),
-        len(DENSE.terms),
-        noise_floor=floor_of(rows),
-    )
-
-
-def score_dense(device: str, folder: Path | None) -> TaskResult:
-    """A7: random fully connected layers."""
-    trial = dense_trial(device, folder)
-    family = ("stepwise", *FAMILY)
-    scores = [score(method, trial) for method in methods(DENSE, "stepwise", {"local": "local"}, family)]
-    return TaskResult(tuple(scores), tuple(figures_of(scores, (("stepwise", "mape"), ("best", "mape")))))
+    return in_file_order("A7", device, rows, [*DENSE_SIZES, "activation", "optimizer", "backward"], DENSE)
 
 
 def small_trial(device: str, folder: Path | None) -> Trial:
@@ -147,9 +111,8 @@ def small_trial(device: str, folder: Path | None) -> Trial:
     return Trial("A9", device, rows[columns], rows["forward_s"].to_numpy(), shuffled_folds(len(rows)), len(TERMS))
 
 
-def score_small(device: str, folder: Path | None) -> TaskResult:
-    """A9: the forward pass of at most 94 convolutions a device."""
-    trial = small_trial(device, folder)
-    family = ("WLS", *FAMILY)
-    scores = [score(method, trial) for method in methods(SMALL, "ratio", {"local": "local"}, family)]
-    return TaskResult(tuple(scores), tuple(figures_of(scores, (("best", "mape"),))))
+score_square = scored_by(square_trial, SQUARE, LOCAL_AND_BEST)
+score_steps = scored_by(step_trial, STEP, LOCAL_AND_BEST)
+score_dense = scored_by(dense_trial, DENSE, (("stepwise", "mape"), ("best", "mape")), "stepwise", ("stepwise", *FAMILY))
+score_small = scored_by(small_trial, SMALL, (("best", "mape"),), family=("WLS", *FAMILY))
+"""Tasks A5, A6, A7 and A9."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import did_you_mean, known_word
 from mlperf.studies.open_data.scoring.result import NAN, Finding, Goal, judged
 
 BOUNDS = ("at_least", "at_most")
@@ -49,9 +49,7 @@ def read_limits(path: Path | str, tasks: Collection[str]) -> dict[Key, Limit]:
     """
     limits: dict[Key, Limit] = {}
     for task, findings in read_toml(path).items():
-        if task not in tasks:
-            hint = did_you_mean(task, tasks)
-            raise DataError(f"got task {task!r}, expected one of {', '.join(tasks)}", place=str(path), hint=hint)
+        known_word(task, tasks, "task", place=str(path), error=DataError)
         for what, bounds in _table(findings, f"{path}, {task}").items():
             place = f"{path}, {task}, {what}"
             lower, upper = _bounds(_table(bounds, place), place)

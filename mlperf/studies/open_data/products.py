@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 
 from mlperf.datasets import read_open
 from mlperf.models.validation.folds import Fold, leave_largest_out
-from mlperf.studies.open_data.forms import Form, methods
+from mlperf.studies.open_data.forms import LOCAL_AND_BEST, Form, methods, scored_by
 from mlperf.studies.open_data.scoring.result import Finding, Score, TaskResult, figures_of
 from mlperf.studies.open_data.scoring.trial import Trial, device_rows, score, seventy_thirty, shuffled_folds
 
@@ -24,7 +25,6 @@ PRODUCT = Form(TERMS, SIZES, (*SIZES, *TERMS[:4]))
 BATCHED = Form(BATCHED_TERMS, BATCHED_SIZES, (*BATCHED_SIZES, *BATCHED_TERMS[:4]))
 TRANSPOSED = Form(TERMS, (*SIZES, "trans"), (*SIZES, "trans", *TERMS[:4]))
 EXTRAPOLATING = ("WLS", "nonnegative", "ratio", "local", "boosted", "HGB")
-FAMILY = ("ratio", "local", "boosted", "HGB")
 BATCHED_TESTED = 2000
 
 INSIDE = tuple((method, figure) for method in ("ratio", "local") for figure in ("mape", "q3"))
@@ -43,9 +43,8 @@ def inside_trial(device: str, folder: Path | None) -> Trial:
 
 def score_inside(device: str, folder: Path | None) -> TaskResult:
     """A1: random 70/30 split of linear layers."""
-    trial = inside_trial(device, folder)
-    scores = [score(method, trial) for method in methods(PRODUCT, "ratio", {"local": "local"}, FAMILY)]
-    return TaskResult(tuple(scores), (*figures_of(scores, INSIDE), gain_finding(device, gain(scores))))
+    found = scored_by(inside_trial, PRODUCT, INSIDE)(device, folder)
+    return replace(found, findings=(*found.findings, gain_finding(device, gain(found.scores))))
 
 
 def gain_finding(device: str, value: float) -> Finding:
@@ -95,13 +94,6 @@ def batched_trial(device: str, folder: Path | None) -> Trial:
     return Trial("A3", device, rows[list(BATCHED_SIZES)], rows["time_s"].to_numpy(), folds, len(BATCHED_TERMS))
 
 
-def score_batched(device: str, folder: Path | None) -> TaskResult:
-    """A3: batched products."""
-    trial = batched_trial(device, folder)
-    scores = [score(method, trial) for method in methods(BATCHED, "ratio", {"local": "local"}, FAMILY)]
-    return TaskResult(tuple(scores), tuple(figures_of(scores, (("local", "mape"), ("best", "mape")))))
-
-
 def transposed_trial(device: str, folder: Path | None) -> Trial:
     """160 products with transposes a device."""
     columns = [*SIZES, "trans"]
@@ -109,8 +101,6 @@ def transposed_trial(device: str, folder: Path | None) -> Trial:
     return Trial("A8", device, rows[columns], rows["time_s"].to_numpy(), shuffled_folds(len(rows)), len(TERMS))
 
 
-def score_transposed(device: str, folder: Path | None) -> TaskResult:
-    """A8: 160 products with transposes a device."""
-    trial = transposed_trial(device, folder)
-    scores = [score(method, trial) for method in methods(TRANSPOSED, "ratio", {"local": "local"}, FAMILY)]
-    return TaskResult(tuple(scores), tuple(figures_of(scores, (("ratio", "mape"), ("local", "mape")))))
+score_batched = scored_by(batched_trial, BATCHED, LOCAL_AND_BEST)
+score_transposed = scored_by(transposed_trial, TRANSPOSED, (("ratio", "mape"), ("local", "mape")))
+"""Tasks A3 and A8."""

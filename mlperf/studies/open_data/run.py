@@ -10,9 +10,8 @@ from pathlib import Path
 from joblib import Parallel, delayed
 
 from mlperf.core.children import tied
-from mlperf.core.errors import UsageError
 from mlperf.core.progress import tracked
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 from mlperf.datasets.open.open_data import open_file
 from mlperf.studies.open_data.limits import Key, Limit, judge, read_limits
 from mlperf.studies.open_data.scoring.result import Finding, OpenAccuracy, TaskResult
@@ -42,10 +41,7 @@ def run_tasks(
     DataError
         The folder is not known, a table is missing or damaged, or the limits are not as `read_limits` describes them.
     """
-    names = list(dict.fromkeys(tasks)) or list(TASKS)
-    unknown = [name for name in names if name not in TASKS]
-    if unknown:
-        raise UsageError(f"got task {unknown[0]!r}, expected one of {', '.join(TASKS)}", hint=did_you_mean(unknown[0], TASKS))
+    names = [known_word(name, TASKS, "task") for name in dict.fromkeys(tasks)] or list(TASKS)
     known = {} if limits is None else read_limits(limits, TASKS)
     home = None if folder is None else Path(folder)
     parts = [(name, device) for name in TASKS if name in names for device in TASKS[name].subjects(home)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,8 @@ from mlperf.datasets.dictionary.server_schema import PS_RUNS
 from mlperf.datasets.reading.read import read_table
 from mlperf.planning.partition.given_plans import predict_plans
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.studies.parallel.protocol import Protocol
-from mlperf.studies.parallel.result import ParallelJudgement
-from mlperf.studies.parallel.run import CONSTANTS, RUNS
-from mlperf.studies.trainer.gates import Gate, gates_table, records
+from mlperf.studies.parallel.protocol import CONSTANTS, RUNS, Protocol
+from mlperf.studies.trainer.gates import Gate, Gated, gates_table, records
 from mlperf.training.systems.constants_model import ConstantsModel, train_constants
 
 SETTING = ["cnn", "n_replicas", "n_servers", "n_workers", "plan", "exchange", "minibatch_size"]
@@ -31,6 +30,30 @@ REFERENCE = 1e-9
 METHODS = {MODEL: "model", PERFECT: "perfect scaling", EFFICIENCY: "constant efficiency"}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ParallelJudgement(Gated):
+    """Predicted and measured epoch times.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        One row a configuration: its setting, ``measured_s`` (mean over the repeats, as measured), ``model_s``, ``perfect_s``,
+        ``efficiency_s`` (predictions on the same slowed machine), ``error`` of the model (a fraction), ``test_accuracy``,
+        ``staleness`` and ``staleness_told``, ``overshoot_share``.
+    gates : DataFrame
+        ``gate, value, least, most, met``.
+    noise : float
+        Twice the mean relative difference of two runs of a configuration.
+    mode : str
+        What was emulated.
+    """
+
+    rows: pd.DataFrame
+    gates: pd.DataFrame
+    noise: float
+    mode: str
+
+
 def judge_campaign(protocol: Protocol, folder: Path | str) -> ParallelJudgement:
     """Predict every configuration from the measured constants alone, and compare.
 
@@ -39,7 +62,7 @@ def judge_campaign(protocol: Protocol, folder: Path | str) -> ParallelJudgement:
     protocol : Protocol
         What was to be run, and the limits.
     folder : Path or str
-        Of `mlperf.studies.parallel.run.run_campaign`.
+        Of `mlperf.studies.parallel.protocol.run_campaign`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What is run and what is asked, from the file that was fixed before the runs."""
+"""What is run and what is asked, from the file that was fixed before the runs; and the runs."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mlperf.collect.canonical.measure import CanonicalRequest
+from mlperf.collect.canonical.measure import CanonicalRequest, collect_canonical
+from mlperf.collect.servers.campaign import run_servers
 from mlperf.collect.servers.configuration import Configuration
 from mlperf.collect.servers.plans import read_configurations
 from mlperf.collect.servers.request import EmulatedNetwork, ServersRequest
+from mlperf.collect.servers.summary import ServerRuns
 from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
 
+CONSTANTS, RUNS = "constants", "runs"
+"""Folders inside that of the campaign."""
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "constants": ("code", "rounds", "seed"),
     "runs": (*("waits", "latency_s", "bytes_per_s", "time_scale", "repeats", "minibatches", "epochs", "learning_rate", "seed"),),
@@ -80,3 +84,24 @@ def read_protocol(path: Path | str) -> Protocol:
             raise DataError(f"{got}, expected {', '.join(sorted(keys))}", place=f"{path}, {name}")
     tables = {name: document[name] for name in SECTIONS}
     return Protocol(**tables, configurations=tuple(read_configurations(path)))
+
+
+def run_campaign(protocol: Protocol, folder: Path, *, show_progress: bool = False) -> ServerRuns:
+    """Measure the constants, then make the runs; what is there already is not made again.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        What is asked for.
+    folder : Path
+        Gets `CONSTANTS` and `RUNS`.
+    show_progress : bool
+        Whether bars are drawn on stderr.
+
+    Returns
+    -------
+    ServerRuns
+        The runs of this call.
+    """
+    collect_canonical(protocol.canonical(folder / CONSTANTS), show_progress=show_progress)
+    return run_servers(protocol.servers(folder / RUNS), show_progress=show_progress)

@@ -21,11 +21,11 @@ from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.core.places import make_folder
-from mlperf.core.shown import Shown
 from mlperf.datasets.dictionary.synchronous_schema import DDP_EXCHANGE, DDP_RUNS
 from mlperf.datasets.reading.read import read_table
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import write_cnn
+from mlperf.studies.trainer.gates import Gated
 from mlperf.training.systems.step_parts import train_composed
 from mlperf.training.systems.train_system import train_system
 
@@ -98,7 +98,7 @@ class Protocol:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SynchronousJudgement(Shown):
+class SynchronousJudgement(Gated):
     """Predictions of runs that were not fitted, beside what was measured.
 
     Attributes
@@ -113,10 +113,6 @@ class SynchronousJudgement(Shown):
 
     predictions: pd.DataFrame
     gates: pd.DataFrame
-
-    def to_frame(self) -> pd.DataFrame:
-        """The gates."""
-        return self.gates
 
 
 def read_protocol(path: Path | str) -> Protocol:

@@ -12,18 +12,16 @@ from typing import Any
 
 from mlperf.collect.trainer.launch import mpiexec_command
 from mlperf.core.errors import DataError, InterruptedRun
-from mlperf.core.files import write_text_whole
 from mlperf.core.places import make_folder
-from mlperf.core.shown import plain
 from mlperf.planning.advice.advise import Advice, advise
 from mlperf.planning.advice.findings import RING
-from mlperf.studies.planted_faults.one_run import advised, log_of, measured, plain_run, recorded
+from mlperf.studies.planted_faults.kept import DOCUMENT, keep_rows
+from mlperf.studies.planted_faults.one_run import advised, log_of, measured, recorded_and_mended
 from mlperf.studies.planted_faults.protocol import CLEAN, CPP, OF_RANKS, OF_RING, RING_ORDER, FaultProtocol
 from mlperf.studies.planted_faults.ring_runs import LINKS, best_order, measured_links, training_command
 from mlperf.traces.links.topology import read_links
 from mlperf.traces.whole_run.steps import find_steps
 
-DOCUMENT = "runs.json"
 Say = Callable[[str], None]
 
 
@@ -60,8 +58,7 @@ def run_fault_campaign(protocol: FaultProtocol, program: Path, keep: Path, say: 
         for name in names:
             say(f"repeat {repeat + 1} of {protocol.repeats}: {name}")
             rows.append(one_row(protocol, program, name, repeat, keep))
-            # Written as it grows, so that an interrupted campaign says so by its length.
-            write_text_whole(path, json.dumps(plain({"rows": rows}), indent=1) + "\n")
+            keep_rows(rows, keep)
 
 
 def one_row(protocol: FaultProtocol, program: Path, name: str, repeat: int, keep: Path | None = None) -> dict[str, Any]:
@@ -76,10 +73,7 @@ def one_row(protocol: FaultProtocol, program: Path, name: str, repeat: int, keep
             command_of(protocol, program, name, repeat, work / f"{log}.json", mended=log == "mended", links=file)
             for log in ("recorded", "mended")
         )
-        # Every other repeat the run without a recorder comes first, so that a drift of the machine cancels.
-        mended_s = plain_run(mended, work) if repeat % 2 == 1 else []
-        recording = recorded(with_fault, work)
-        mended_s = mended_s or plain_run(mended, work)
+        recording, mended_s = recorded_and_mended(with_fault, mended, work, repeat)
         logged = log_of(work, "recorded")
         steps = find_steps(recording)
         advice = advise(recording, steps, links=None if file is None else read_links(file))

@@ -44,6 +44,13 @@ def plain_run(command: Sequence[str], work: Path) -> list[float]:
     return log_of(work, "mended")
 
 
+def recorded_and_mended(with_fault: Sequence[str], mended: Sequence[str], work: Path, repeat: int) -> tuple[Recording, list[float]]:
+    """A recorded run, and the steps of one without recorder and fault, which comes first in every other repeat: drifts cancel."""
+    before = plain_run(mended, work) if repeat % 2 == 1 else []
+    recording = recorded(with_fault, work)
+    return recording, before or plain_run(mended, work)
+
+
 def log_of(work: Path, name: str) -> list[float]:
     """The program's own times of its steps; of several ranks the mean by step."""
     found = [json.loads(path.read_text(encoding="utf-8"))["step_s"] for path in sorted(work.glob(f"{name}*.json"))]

@@ -42,13 +42,19 @@ class RingSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class FaultLimits:
-    """Largest errors as shares, and of the clocks in nanoseconds."""
+class ErrorLimits:
+    """Largest errors as shares."""
 
     gain: float
     step: float
     parts: float
     processor_time: float
+
+
+@dataclass(frozen=True, slots=True)
+class FaultLimits(ErrorLimits):
+    """The same with what recording costs, and the clocks in nanoseconds."""
+
     overhead: float
     clock_ns: int
 

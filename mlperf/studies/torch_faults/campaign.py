@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -12,16 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from mlperf.core.errors import InterruptedRun
-from mlperf.core.files import write_text_whole
 from mlperf.core.places import make_folder
-from mlperf.core.shown import plain
 from mlperf.planning.advice.advise import advise
-from mlperf.studies.planted_faults.one_run import advised, log_of, measured, plain_run, recorded
+from mlperf.studies.planted_faults.kept import keep_rows
+from mlperf.studies.planted_faults.one_run import advised, log_of, measured, recorded_and_mended
 from mlperf.studies.torch_faults.protocol import TorchProtocol
 from mlperf.traces.readers.system.traceml import read_traceml
 from mlperf.traces.whole_run.steps import find_steps
 
-DOCUMENT = "runs.json"
 CLEAN = ("none", "ranks-none")
 Say = Callable[[str], None]
 
@@ -47,7 +44,7 @@ def run_torch_campaign(protocol: TorchProtocol, program: Path, keep: Path, say: 
         for name in protocol.runs:
             say(f"repeat {repeat + 1} of {protocol.repeats}: {name}")
             rows.append(one_torch_row(protocol, program, name, repeat, traceml))
-            write_text_whole(keep / DOCUMENT, json.dumps(plain({"rows": rows}), indent=1) + "\n")
+            keep_rows(rows, keep)
 
 
 def one_torch_row(protocol: TorchProtocol, program: Path, name: str, repeat: int, traceml: Path | None) -> dict[str, Any]:
@@ -58,16 +55,11 @@ def one_torch_row(protocol: TorchProtocol, program: Path, name: str, repeat: int
         with_fault = [*launcher(protocol, name), str(program), *words, "--times", str(work / "recorded.json")]
         mended = [*launcher(protocol, name), str(program), *words, "--times", str(work / "mended.json")]
         mended += [] if name in CLEAN else ["--mended"]
-        mended_s = plain_run(mended, work) if repeat % 2 == 1 else []
-        recording = recorded(with_fault, work)
-        mended_s = mended_s or plain_run(mended, work)
+        recording, mended_s = recorded_and_mended(with_fault, mended, work, repeat)
         steps = find_steps(recording)
         row = {"run": name, "repeat": repeat, **measured(recording, steps, log_of(work, "recorded"), mended_s)}
-        return {
-            **row,
-            **advised(advise(recording, steps)),
-            "traceml": traceml_verdict(protocol, program, name, repeat, traceml, work),
-        }
+        row |= advised(advise(recording, steps))
+        return row | {"traceml": traceml_verdict(protocol, program, name, repeat, traceml, work)}
 
 
 def options_of(protocol: TorchProtocol, name: str, repeat: int) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mlperf.core.documents import read_toml
 from mlperf.core.errors import DataError
+from mlperf.studies.planted_faults.protocol import ErrorLimits
 
 KEYS = {"repeats", "steps", "n_ranks", "limits", "runs"}
 
@@ -23,16 +24,6 @@ class TorchRun:
 
 
 @dataclass(frozen=True, slots=True)
-class TorchLimits:
-    """Largest errors as shares."""
-
-    gain: float
-    step: float
-    parts: float
-    processor_time: float
-
-
-@dataclass(frozen=True, slots=True)
 class TorchProtocol:
     """All of it.
 
@@ -42,14 +33,14 @@ class TorchProtocol:
         Runs of each fault, steps of a run, ranks of the runs of several.
     runs : mapping
         By name.
-    limits : TorchLimits
+    limits : ErrorLimits
     """
 
     repeats: int
     steps: int
     n_ranks: int
     runs: Mapping[str, TorchRun]
-    limits: TorchLimits
+    limits: ErrorLimits
 
 
 def read_torch_protocol(path: Path) -> TorchProtocol:
@@ -66,7 +57,7 @@ def read_torch_protocol(path: Path) -> TorchProtocol:
     try:
         repeats, steps, n_ranks = (int(document[name]) for name in ("repeats", "steps", "n_ranks"))
         runs = {name: _run(values) for name, values in document["runs"].items()}
-        return TorchProtocol(repeats, steps, n_ranks, runs, TorchLimits(**document["limits"]))
+        return TorchProtocol(repeats, steps, n_ranks, runs, ErrorLimits(**document["limits"]))
     except (AttributeError, OverflowError, TypeError, ValueError) as error:
         raise DataError(f"is not such a protocol ({error})", place=str(path)) from None
 

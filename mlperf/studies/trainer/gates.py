@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from mlperf.core.shown import Shown
 from mlperf.datasets.campaigns.trainer_runs import ALL_WAITED
 from mlperf.studies.trainer.limits import TrainerLimits
 from mlperf.studies.trainer.predictions import MODEL
@@ -33,6 +34,22 @@ class Gate:
     def met(self) -> bool:
         """Whether the value lies between its limits."""
         return bool(self.least <= self.value <= self.most)
+
+
+class Gated(Shown):
+    """Base of judgements: what was asked, beside what was reached, stands first."""
+
+    __slots__ = ()
+    gates: pd.DataFrame
+
+    @property
+    def missed(self) -> list[str]:
+        """Gates that are not met."""
+        return [str(name) for name in self.gates.loc[~self.gates["met"], "gate"]]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The gates as a table."""
+        return self.gates
 
 
 def gates_table(gates: Iterable[Gate]) -> pd.DataFrame:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from mlperf.core.shown import Shown
+from mlperf.studies.trainer.gates import Gated
 from mlperf.studies.trainer.histograms import HistogramComparison
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TrainerAccuracy(Shown):
+class TrainerAccuracy(Gated):
     """`mlperf train` and `mlperf predict` against an asynchronous trainer; errors are fractions, what was not measured has no rows.
 
     Attributes
@@ -44,12 +44,3 @@ class TrainerAccuracy(Shown):
     distributions: pd.DataFrame
     examples: tuple[HistogramComparison, ...]
     sha256: Mapping[str, str]
-
-    @property
-    def missed(self) -> list[str]:
-        """Gates that are not met."""
-        return [str(name) for name in self.gates.loc[~self.gates["met"], "gate"]]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The gates as a table."""
-        return self.gates

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 
 Seconds = float | FloatArray
 
@@ -39,13 +38,6 @@ def reduce_scatter_s(
 ) -> FloatArray:
     """Ring reduce-scatter of a vector of ``size_bytes``: M-1 steps, each moving 1/M of it; 0 for one node."""
     return np.asarray((n_nodes - 1.0) * message_s(size_bytes / n_nodes, latency_s, bandwidth_bytes_per_s, ramp))
-
-
-def all_gather_s(
-    size_bytes: FloatArray, n_nodes: FloatArray, latency_s: Seconds, bandwidth_bytes_per_s: Seconds, ramp: Seconds = 0.0
-) -> FloatArray:
-    """Ring all-gather after which each has ``size_bytes``: the steps of :func:`reduce_scatter_s`, backwards."""
-    return reduce_scatter_s(size_bytes, n_nodes, latency_s, bandwidth_bytes_per_s, ramp)
 
 
 def ring_s(
@@ -142,7 +134,5 @@ def allreduce_s(
     UsageError
         Unknown ``kind``.
     """
-    if kind not in ALGORITHMS:
-        got = f"got all-reduce algorithm {kind!r}, expected one of {', '.join(ALGORITHMS)}"
-        raise UsageError(got, hint=did_you_mean(kind, ALGORITHMS))
+    known_word(kind, ALGORITHMS, "all-reduce algorithm")
     return ALGORITHMS[kind](np.asarray(size_bytes, float), np.asarray(n_nodes, float), latency_s, bandwidth_bytes_per_s, ramp)

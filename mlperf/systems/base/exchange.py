@@ -9,9 +9,9 @@ from types import MappingProxyType
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import DataError, UsageError
+from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 from mlperf.systems.base.collectives import allreduce_s, message_s, reduce_scatter_s, server_exchange_s
 
 
@@ -125,9 +125,7 @@ def exchange_s(form: str, size_bytes: FloatArray, n_nodes: FloatArray, n_local: 
     UsageError
         Unknown form.
     """
-    if form not in EXCHANGES:
-        got = f"got the exchange {form!r}, expected one of {', '.join(EXCHANGES)}"
-        raise UsageError(got, hint=did_you_mean(form, EXCHANGES))
+    known_word(form, EXCHANGES, "the exchange")
     size, nodes, local = (np.asarray(each, dtype=np.float64) for each in (size_bytes, n_nodes, n_local))
     return np.asarray(EXCHANGES[form](size, nodes, local, links))
 

@@ -12,7 +12,7 @@ import numpy as np
 from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.shown import Shown
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 
 GPU_WORK = ("load_image", "deform_image", "compute_gradient", "compute_update_value")
 UPDATE_WORK = ("update_old_weights", "add_momentum", "allreduce", "update_momentum")
@@ -132,11 +132,7 @@ class ComponentTimes(Shown):
                 own = [field for field in (f"{name}_s", f"{name}_std_s") if field in given]
                 changed.update({field: np.asarray(given[field] * factor) for field in own})
             else:
-                known = [field.removesuffix("_s") for field in given if field.endswith("_s")]
-                raise UsageError(
-                    f"got component {name!r}, expected one of {', '.join((*known, *WAITS))}",
-                    hint=did_you_mean(name, (*known, *WAITS)),
-                )
+                known_word(name, [*(field.removesuffix("_s") for field in given if field.endswith("_s")), *WAITS], "component")
         return dataclasses.replace(self, **changed)
 
     @property

@@ -11,11 +11,6 @@ FIRST_ORDER = 1e-10
 """Below this cost over mean time between failures the best interval is Young's to ten digits, and W has lost them."""
 
 
-def young_interval_s(checkpoint_s: FloatArray, mtbf_s: FloatArray) -> FloatArray:
-    """Interval of work between checkpoints that costs least to first order, sqrt(2 C MTBF); seconds (Young, 1974)."""
-    return np.asarray(np.sqrt(2.0 * np.asarray(checkpoint_s, float) * mtbf_s))
-
-
 def optimal_interval_s(checkpoint_s: FloatArray, mtbf_s: FloatArray) -> FloatArray:
     """Interval of work between checkpoints that makes :func:`checkpoint_factor` least; seconds.
 
@@ -31,12 +26,6 @@ def optimal_interval_s(checkpoint_s: FloatArray, mtbf_s: FloatArray) -> FloatArr
     exact = finite * (1.0 + np.real(lambertw(-np.exp(-share - 1.0))))
     found = np.where(share < FIRST_ORDER, np.sqrt(2.0 * cost * finite), exact)
     return np.asarray(np.where(np.isfinite(mtbf), found, np.inf))
-
-
-def young_factor(interval_s: FloatArray, checkpoint_s: FloatArray, restart_s: FloatArray, mtbf_s: FloatArray) -> FloatArray:
-    """Time of a run over that of its work, to first order: 1 + C/tau + (tau/2 + restart)/MTBF, for tau much shorter than MTBF."""
-    interval = np.asarray(interval_s, float)
-    return np.asarray(1.0 + checkpoint_s / interval + (interval / 2.0 + restart_s) / np.asarray(mtbf_s, float))
 
 
 def checkpoint_factor(interval_s: FloatArray, checkpoint_s: FloatArray, restart_s: FloatArray, mtbf_s: FloatArray) -> FloatArray:

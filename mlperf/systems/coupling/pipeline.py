@@ -117,12 +117,6 @@ def uniform_makespan(
     return np.asarray(filled + travelled + np.where(np.asarray(schedule) == SCHEDULES.index(ONE_F_ONE_B), looped, 0.0))
 
 
-def bubble_fraction(n_stages: FloatArray, m: FloatArray, n_chunks: FloatArray | float = 1.0) -> FloatArray:
-    """Share of a step that a device of a pipeline of equal stages is idle: (s-1) / (chunks m + s-1) (GPipe, section 2.3)."""
-    fill = (np.asarray(n_stages, float) - 1.0) / n_chunks
-    return np.asarray(fill / (m + fill))
-
-
 def _check_shapes(forward: FloatArray, backward: FloatArray, m: int, n_chunks: int) -> None:
     for name, times in (("t_fwd", forward), ("t_bwd", backward)):
         if times.ndim < 2 or times.shape[1] not in (1, m):

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 
 GPIPE, ONE_F_ONE_B, INTERLEAVED = "gpipe", "1f1b", "interleaved"
 SCHEDULES = (GPIPE, ONE_F_ONE_B, INTERLEAVED)
@@ -52,9 +52,7 @@ def schedule_order(schedule: str, n_devices: int, n_micro_batches: int, n_chunks
     ----------
     Huang et al. (GPipe, 2019), figure 2; Narayanan et al. (PipeDream-Flush, Megatron-LM, 2021), figure 4.
     """
-    if schedule not in SCHEDULES:
-        got = f"got the schedule {schedule!r}, expected one of {', '.join(SCHEDULES)}"
-        raise UsageError(got, hint=did_you_mean(schedule, SCHEDULES))
+    known_word(schedule, SCHEDULES, "the schedule")
     if schedule != INTERLEAVED and n_chunks != 1:
         raise UsageError(f"got {n_chunks} chunks a device with the schedule {schedule!r}, expected 1")
     if schedule == INTERLEAVED and n_chunks > 1 and n_micro_batches % n_devices:
@@ -69,11 +67,6 @@ def schedule_order(schedule: str, n_devices: int, n_micro_batches: int, n_chunks
         else:
             orders.append(_alternating(forward, backward, _warm_up(device, n_devices, n_chunks)))
     return tuple(orders)
-
-
-def in_flight(n_devices: int, n_chunks: int = 1) -> int:
-    """Stage-passes whose activations the first device of a 1F1B pipeline holds at most, with enough micro-batches."""
-    return _warm_up(0, n_devices, n_chunks)
 
 
 def _warm_up(device: int, n_devices: int, n_chunks: int) -> int:

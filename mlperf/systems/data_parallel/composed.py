@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.systems.base.collectives import server_exchange_s
 from mlperf.systems.base.system import Setting, Solution, System, SystemComponent, checked_run, checked_times
 from mlperf.systems.data_parallel.columns import NETWORK, needed_column
-from mlperf.systems.data_parallel.configuration import check_configuration, configuration_refusals
+from mlperf.systems.data_parallel.configuration import SynchronousRules, check_configuration
 from mlperf.systems.sprint.system import SPRINT
 
 ALLREDUCE, GRADIENT = "allreduce", "compute_gradient"
@@ -25,7 +25,7 @@ SAMPLE = SystemComponent(
 
 
 @dataclass(frozen=True, slots=True)
-class SprintServer:
+class SprintServer(SynchronousRules):
     """SPRINT whose update threads exchange through parameter servers that stand apart.
 
     Each update pushes a node's vector and pulls the sum: 2 max(latency + B/bandwidth, latency + M B/(S bandwidth)) and the servers'
@@ -51,10 +51,6 @@ class SprintServer:
         """SPRINT's and the exchange."""
         return (*self.inside.outputs, "exchange_s")
 
-    def refusals(self, run: Mapping[str, FloatArray]) -> dict[str, BoolArray]:
-        """Why configurations cannot run; see `mlperf.systems.data_parallel.configuration`."""
-        return configuration_refusals(run)
-
     def solve(self, times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
         """SPRINT's equations; the run has ``gradient_bytes, latency_s, bandwidth_bytes_per_s``, too.
 
@@ -75,7 +71,7 @@ class SprintServer:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplicaThreads:
+class ReplicaThreads(SynchronousRules):
     """SPRINT whose GPU thread is a model-parallel replica of several GPUs of a node.
 
     A node has n_gpus_per_node / gpus_per_replica threads; each computes the gradient of a sub-batch in ``subbatch_size`` times
@@ -100,10 +96,6 @@ class ReplicaThreads:
     def outputs(self) -> tuple[str, ...]:
         """Of the system inside."""
         return self.inside.outputs
-
-    def refusals(self, run: Mapping[str, FloatArray]) -> dict[str, BoolArray]:
-        """Why configurations cannot run; see `mlperf.systems.data_parallel.configuration`."""
-        return configuration_refusals(run)
 
     def solve(self, times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
         """The equations inside with replicas for GPUs; see `mlperf.systems.base.system.System.solve`.

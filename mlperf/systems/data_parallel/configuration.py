@@ -154,6 +154,16 @@ def configuration_refusals(run: Run) -> dict[str, BoolArray]:
     return {rule.reason: np.asarray(rule.broken(columns)) for rule in RULES if all(name in columns for name in rule.columns)}
 
 
+class SynchronousRules:
+    """Base of systems that refuse what `RULES` say."""
+
+    __slots__ = ()
+
+    def refusals(self, run: Run) -> dict[str, BoolArray]:
+        """Why configurations cannot run; see `configuration_refusals`."""
+        return configuration_refusals(run)
+
+
 def runnable(run: Run) -> BoolArray:
     """Where nothing speaks against a configuration; see :func:`configuration_refusals`."""
     shape = np.broadcast_shapes(*(np.shape(value) for value in run.values()))

@@ -16,7 +16,7 @@ from mlperf.systems.coupling.pipeline_jitter import jitter_excess_s, makespan_st
 from mlperf.systems.coupling.schedules import INTERLEAVED, SCHEDULES
 from mlperf.systems.data_parallel import step as shared
 from mlperf.systems.data_parallel.columns import links_of, n_workers, needed_column
-from mlperf.systems.data_parallel.configuration import configuration_refusals
+from mlperf.systems.data_parallel.configuration import SynchronousRules
 from mlperf.systems.data_parallel.replicated import EXCHANGE_FORM, backward_with_exchange
 
 FORWARD = SystemComponent(
@@ -110,7 +110,7 @@ def replica_exchange_of(question: shared.Asked, n_parts: FloatArray) -> FloatArr
 
 
 @dataclass(frozen=True, slots=True)
-class PipelineParallel:
+class PipelineParallel(SynchronousRules):
     """Replicas of a pipeline whose stages are shared by tensor groups; all replicas sum their gradients after the last micro-batch.
 
     step = makespan(m, s; forward, backward, transfer) + exposed exchange + optimizer + overhead + E(input stall) + E(max) - mean,
@@ -137,10 +137,6 @@ class PipelineParallel:
     def settings(self) -> tuple[Setting, ...]:
         """Degrees of parallelism, schedule, and what data parallelism has."""
         return (*SETTINGS, shared.RECOMPUTED, *shared.OVERLAP_SETTINGS, EXCHANGE_FORM, *shared.INPUT_SETTINGS)
-
-    def refusals(self, run: Mapping[str, FloatArray]) -> dict[str, BoolArray]:
-        """Why configurations cannot run; see `mlperf.systems.data_parallel.configuration`."""
-        return configuration_refusals(run)
 
     def solve(self, times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
         """Step, epoch and their parts; see `mlperf.systems.base.system.System.solve`."""

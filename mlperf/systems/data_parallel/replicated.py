@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.arrays import FloatArray
 from mlperf.systems.base.exchange import exchange_by_number_s
 from mlperf.systems.base.system import Setting, Solution, SystemComponent
 from mlperf.systems.coupling.overlap import overlapped_backward_s
 from mlperf.systems.data_parallel import step as shared
 from mlperf.systems.data_parallel.columns import links_of, n_workers, needed_column
-from mlperf.systems.data_parallel.configuration import configuration_refusals
+from mlperf.systems.data_parallel.configuration import SynchronousRules
 
 EXCHANGE = SystemComponent(
     "exchange",
@@ -58,7 +58,7 @@ def backward_with_exchange(backward_s: FloatArray, exchange_s: FloatArray, run: 
 
 
 @dataclass(frozen=True, slots=True)
-class DataParallel:
+class DataParallel(SynchronousRules):
     """Every worker computes gradients of its sub-batches; all exchange them; all update.
 
     step = a (forward + r forward + backward) + exposed exchange + optimizer + overhead + E(input stall) + E(max) - mean.
@@ -82,10 +82,6 @@ class DataParallel:
     def settings(self) -> tuple[Setting, ...]:
         """Accumulation, recomputation, buckets, form of the exchange, loaders."""
         return (shared.ACCUMULATION, shared.RECOMPUTED, *shared.OVERLAP_SETTINGS, EXCHANGE_FORM, *shared.INPUT_SETTINGS)
-
-    def refusals(self, run: Mapping[str, FloatArray]) -> dict[str, BoolArray]:
-        """Why configurations cannot run; see `mlperf.systems.data_parallel.configuration`."""
-        return configuration_refusals(run)
 
     def solve(self, times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
         """Step, epoch and their parts; see `mlperf.systems.base.system.System.solve`."""

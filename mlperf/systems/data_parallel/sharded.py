@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.arrays import FloatArray
 from mlperf.systems.base.exchange import scatter_s
 from mlperf.systems.base.system import Setting, Solution, SystemComponent
 from mlperf.systems.coupling.overlap import sharded_pass
 from mlperf.systems.data_parallel import step as shared
 from mlperf.systems.data_parallel.columns import links_of, n_workers, needed_column
-from mlperf.systems.data_parallel.configuration import configuration_refusals
+from mlperf.systems.data_parallel.configuration import SynchronousRules
 from mlperf.systems.data_parallel.replicated import backward_with_exchange
 
 GATHER = SystemComponent(
@@ -106,7 +106,7 @@ def collectives_of(question: shared.Asked) -> tuple[FloatArray, FloatArray]:
 
 
 @dataclass(frozen=True, slots=True)
-class FullySharded:
+class FullySharded(SynchronousRules):
     """Data parallelism whose state is divided among the workers; parameters are gathered when they are needed.
 
     Stage 3: every pass of every sub-batch gathers the layers one by one (and, backwards, scatters the sums of their gradients)
@@ -132,10 +132,6 @@ class FullySharded:
     def settings(self) -> tuple[Setting, ...]:
         """Stage, layers, prefetch, and what data parallelism has."""
         return (*SETTINGS, shared.ACCUMULATION, shared.RECOMPUTED, *shared.OVERLAP_SETTINGS, *shared.INPUT_SETTINGS)
-
-    def refusals(self, run: Mapping[str, FloatArray]) -> dict[str, BoolArray]:
-        """Why configurations cannot run; see `mlperf.systems.data_parallel.configuration`."""
-        return configuration_refusals(run)
 
     def solve(self, times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
         """Step, epoch and their parts; see `mlperf.systems.base.system.System.solve`."""

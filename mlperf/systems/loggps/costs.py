@@ -86,11 +86,6 @@ class Preset:
     required: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
 
-    @property
-    def sync_latencies(self) -> tuple[float, float]:
-        """Alpha: how many L are inside the constants of a synchronous send and of its receive."""
-        return tuple(cost.multiples.get("latency_s", (0.0, 0.0))[0] for cost in (self.sync_send, self.sync_recv))  # type: ignore[return-value]
-
     def parameters(self, **given: float) -> LogGPS:
         """Parameters for this preset: its own, and what the caller gives.
 

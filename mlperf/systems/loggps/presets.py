@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from mlperf.core.errors import UsageError
-from mlperf.core.suggest import did_you_mean
+from mlperf.core.suggest import known_word
 from mlperf.systems.loggps.costs import Cost, Preset
 
 US = 1e-6
@@ -126,7 +125,4 @@ def find_preset(name: str) -> Preset:
     UsageError
         There is none.
     """
-    if name not in PRESETS:
-        hint = did_you_mean(name, PRESETS)
-        raise UsageError(f"got preset {name!r}, expected one of {', '.join(PRESETS)}", hint=hint)
-    return PRESETS[name]
+    return PRESETS[known_word(name, PRESETS, "preset")]

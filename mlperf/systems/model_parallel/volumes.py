@@ -68,15 +68,9 @@ def remote_values(
 
 def needed_rows(table: LayerTable, source: int, target: int, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
     """Rows of ``source`` that rows [first, end) of ``target`` need: first and end."""
-    rows = int(table.rows[source])
-    upper = max(source, target)
-    if table.is_fc[upper]:
-        return np.zeros_like(first), np.full_like(end, rows)
-    kernel, stride, pad = int(table.kernel[upper]), int(table.stride[upper]), int(table.pad[upper])
-    if target > source:
-        return np.maximum(0, first * stride - pad), np.minimum(rows, (end - 1) * stride + kernel - pad)
-    low = -((kernel - 1 - first - pad) // stride)
-    return np.maximum(0, low), np.minimum(rows, (end - 1 + pad) // stride + 1)
+    if table.is_fc[max(source, target)]:
+        return np.zeros_like(first), np.full_like(end, int(table.rows[source]))
+    return _reach(_geometry(table, source, target), first, end)
 
 
 Geometry = tuple[int, int, int, int, int, bool]
@@ -88,19 +82,13 @@ def _geometry(table: LayerTable, source: int, target: int) -> Geometry:
     return (int(table.rows[source]), int(table.rows[target]), *shape, target > source)
 
 
+@lru_cache(maxsize=65536)
 def _needs(geometry: Geometry, n_stripes: int) -> FloatArray:
     """Distinct pairs (rows needed, of them its own) of the stripes of a layer divided as its source, shape (n_pairs, 2)."""
-    return np.array(_needs_cached(geometry, n_stripes), np.float64)
-
-
-@lru_cache(maxsize=65536)
-def _needs_cached(geometry: Geometry, n_stripes: int) -> tuple[tuple[int, int], ...]:
-    rows_source, rows_target, *_ = geometry
     first, end = _needed(geometry, n_stripes)
-    own = stripe_bounds(rows_source, n_stripes)
+    own = stripe_bounds(geometry[0], n_stripes)
     overlap = np.maximum(0, np.minimum(end, own[1:]) - np.maximum(first, own[:-1]))
-    del rows_target
-    return tuple(sorted(set(zip((end - first).tolist(), overlap.tolist(), strict=True))))
+    return np.array(sorted(set(zip((end - first).tolist(), overlap.tolist(), strict=True))), np.float64)
 
 
 @lru_cache(maxsize=65536)
@@ -110,12 +98,14 @@ def _most_needed(geometry: Geometry, n_stripes: int) -> int:
 
 
 def _needed(geometry: Geometry, n_stripes: int) -> tuple[IntArray, IntArray]:
-    rows_source, rows_target, kernel, stride, pad, forward = geometry
-    bounds = stripe_bounds(rows_target, n_stripes)
-    first, end = bounds[:-1], bounds[1:]
-    if forward:
-        low, high = np.maximum(0, first * stride - pad), np.minimum(rows_source, (end - 1) * stride + kernel - pad)
-    else:
-        low = np.maximum(0, -((kernel - 1 - first - pad) // stride))
-        high = np.minimum(rows_source, (end - 1 + pad) // stride + 1)
+    bounds = stripe_bounds(geometry[1], n_stripes)
+    low, high = _reach(geometry, bounds[:-1], bounds[1:])
     return low, np.maximum(low, high)
+
+
+def _reach(geometry: Geometry, first: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
+    rows_source, _, kernel, stride, pad, forward = geometry
+    if forward:
+        return np.maximum(0, first * stride - pad), np.minimum(rows_source, (end - 1) * stride + kernel - pad)
+    low = -((kernel - 1 - first - pad) // stride)
+    return np.maximum(0, low), np.minimum(rows_source, (end - 1 + pad) // stride + 1)

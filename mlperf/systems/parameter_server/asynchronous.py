@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.arrays import FloatArray
 from mlperf.systems.base.system import Setting, Solution, SystemComponent, checked_run, checked_times
 from mlperf.systems.coupling.mixed_queue import mixed_queue
 from mlperf.systems.coupling.queues import closed_queue, saturation_workers
@@ -64,20 +64,15 @@ class ParameterServerSystem:
             "server_utilisation": updates * loads.service_s,
             "saturation_workers": full,
         }
-        flags = {"saturated": loads.n_workers > full, "mixed": _mixed(loads)}
+        flags = {"saturated": loads.n_workers > full, "mixed": loads.is_mixed}
         breakdown = _breakdown(seconds, sizes, loads, updates, wait)
         return solution_of(outputs, breakdown, flags, (*seconds.values(), *sizes.values()))
 
 
-def _mixed(loads: Loads) -> BoolArray:
-    return np.asarray((loads.n_slow > 0.0) & (loads.n_slow < loads.n_workers) & (loads.slow_work_s > loads.work_s))
-
-
 def _updates(loads: Loads) -> tuple[FloatArray, FloatArray]:
     """Updates a second, and the mean wait of an update, seconds."""
-    is_mixed = _mixed(loads)
-    think = np.where(loads.n_slow > 0.0, loads.slow_work_s, loads.work_s)
-    queue = closed_queue(think, loads.service_s, loads.n_workers, loads.service_scv)
+    is_mixed = loads.is_mixed
+    queue = closed_queue(loads.slowest_work_s, loads.service_s, loads.n_workers, loads.service_scv)
     updates, wait = np.array(queue.throughput_per_s), np.array(queue.wait_s)
     if is_mixed.any():
         thinks = np.stack([loads.work_s[is_mixed], loads.slow_work_s[is_mixed]], axis=-1)

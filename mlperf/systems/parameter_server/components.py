@@ -53,6 +53,16 @@ class Loads:
     service_std_s: FloatArray
 
     @property
+    def is_mixed(self) -> BoolArray:
+        """Where there are workers of both kinds, which differ."""
+        return np.asarray((self.n_slow > 0.0) & (self.n_slow < self.n_workers) & (self.slow_work_s > self.work_s))
+
+    @property
+    def slowest_work_s(self) -> FloatArray:
+        """Compute and pull of the slower kind that is there, seconds."""
+        return np.where(self.n_slow > 0.0, self.slow_work_s, self.work_s)
+
+    @property
     def service_scv(self) -> FloatArray:
         """Squared coefficient of variation of the service time; 0 where there is no service."""
         square = self.service_s**2

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.systems.base.system import Setting, Solution, SystemComponent, checked_run, checked_times
 from mlperf.systems.coupling.queues import closed_queue
@@ -67,7 +67,7 @@ class StaleSynchronousSystem:
                 f"got {float(bound[bound != np.floor(bound)].ravel()[0]):g}, expected 0, 1, 2, ...", place="staleness_bound"
             )
         own, variation = _own_step(loads, bound)
-        alone = np.where(loads.n_slow > 0.0, loads.slow_work_s, loads.work_s) + loads.service_s
+        alone = loads.slowest_work_s + loads.service_s
         served = np.where(bound < 1.0, _burst(loads), _drained(loads))
         step = np.maximum(own, served)
         minibatch = sizes["subbatch_size"] * loads.n_workers
@@ -84,14 +84,10 @@ class StaleSynchronousSystem:
         flags = {
             "varied": variation > CLOSED_VARIATION,
             "server_bound": served > own,
-            "contended_mixture": _is_mixed(loads) & (bound > 0.0) & (outputs["server_utilisation"] > LEAST_CONTENTION),
+            "contended_mixture": loads.is_mixed & (bound > 0.0) & (outputs["server_utilisation"] > LEAST_CONTENTION),
         }
         breakdown = _breakdown(seconds, sizes, loads, outputs)
         return solution_of(outputs, breakdown, flags, (*seconds.values(), *sizes.values()))
-
-
-def _is_mixed(loads: Loads) -> BoolArray:
-    return np.asarray((loads.n_slow > 0.0) & (loads.n_slow < loads.n_workers) & (loads.slow_work_s > loads.work_s))
 
 
 def _own_step(loads: Loads, bound: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -135,8 +131,7 @@ def _burst(loads: Loads) -> FloatArray:
 def _drained(loads: Loads) -> FloatArray:
     """Step of workers that never wait for one another but at the servers, seconds."""
     # All workers advance together in the long run: the slower kind's time for all.
-    think = np.where(loads.n_slow > 0.0, loads.slow_work_s, loads.work_s)
-    queue = closed_queue(think, loads.service_s, loads.n_workers, loads.service_scv)
+    queue = closed_queue(loads.slowest_work_s, loads.service_s, loads.n_workers, loads.service_scv)
     return np.asarray(loads.n_workers / queue.throughput_per_s)
 
 
@@ -147,7 +142,7 @@ def _breakdown(
     step = outputs["step_s"]
     ones = np.ones(step.shape)
     push, apply = (ones * times[name] / run["n_servers"] for name in ("push", "apply"))
-    compute = np.where(loads.n_slow > 0.0, loads.slow_work_s, loads.work_s) - times["pull"]
+    compute = loads.slowest_work_s - times["pull"]
     waits = {"straggler": outputs["straggler_s"], "server_wait": outputs["server_wait_s"]}
     worker = {"compute": compute, "pull": ones * times["pull"], "push": push, "apply": apply, **waits}
     busy = {"push": loads.n_workers * push, "apply": loads.n_workers * apply}

@@ -59,7 +59,7 @@ def test_waiting_for_input(made: Callable[[], Made]) -> None:
     assert found.gain is not None
     # The input waits 31 ms of 121; none of it is needed.
     assert found.gain.share == pytest.approx(31 / 121, abs=0.005)
-    assert found.gain.lower_share < 31 / 121 < found.gain.upper_share
+    assert found.gain.lower_share < 31 / 121 < found.gain.upper_s / found.gain.step_s
 
 
 def test_a_phase_far_below_the_memorys_peak(made: Callable[[], Made]) -> None:

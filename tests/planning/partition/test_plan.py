@@ -29,7 +29,7 @@ def test_parts_add_up_to_the_epoch() -> None:
         plan.sample_s
     )
     assert plan.layers["share"].sum() == pytest.approx(1.0)
-    assert plan.epoch_s == pytest.approx(JOB.dataset_size / plan.samples_per_round * plan.period_s)
+    assert plan.epoch_s == pytest.approx(JOB.dataset_size / (plan.n_replicas * plan.minibatch_size) * plan.period_s)
     assert plan.single_s == pytest.approx(10_000 * 0.022017, rel=1e-4)
     assert plan.thread_s == pytest.approx(10_000 * 0.242948, rel=1e-5)
 

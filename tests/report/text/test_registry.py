@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from mlperf.cli.recordings.group import COMMANDS
 from mlperf.core.shown import Shown
-from mlperf.report.text.registry import RESULTS, VIEWS, View, view_of
+from mlperf.report.text.registry import RESULTS, VIEWS, View, view_at, view_of
 from mlperf.report.text.views import load, with_figure
 
 
@@ -16,7 +17,7 @@ def test_every_result_is_a_class_that_shows_itself(home: str) -> None:
 
 @pytest.mark.parametrize(("home", "view"), VIEWS.items())
 def test_every_view_is_a_function(home: str, view: View) -> None:
-    for target in (view.sections, view.figure):
+    for target in (view.sections, view.figure, view.page, view.answer):
         assert not target or callable(load(target)), home
 
 
@@ -35,3 +36,18 @@ def test_a_class_of_the_same_name_elsewhere_has_no_view() -> None:
 
 def test_figures_are_named_by_class() -> None:
     assert {"Prediction", "SearchResult", "KernelStudy"} <= set(with_figure())
+
+
+def test_a_view_that_says_nothing_is_empty_everywhere() -> None:
+    assert view_at() == View() == View("", "", "", "")
+
+
+def test_a_view_names_its_functions_alike() -> None:
+    assert view_at("pages.a:b", "sections figure", "pages.c:d") == View(
+        "mlperf.report.pages.a:b_sections", "mlperf.report.pages.a:b_figure", answer="mlperf.report.pages.c:d_answer"
+    )
+
+
+def test_every_command_on_recordings_has_a_view_that_says_something_first() -> None:
+    commands = ("record", "compare-runs", *(f"record {name}" for name in COMMANDS))
+    assert all(view.answer and view.sections for command in commands for view in RESULTS[command].values())

@@ -13,7 +13,15 @@ from mlperf.collect.servers.rows import setting_of
 from mlperf.core.errors import DataError
 from mlperf.datasets.dictionary.server_schema import PS_RUNS
 from mlperf.planning.partition.given_plans import predict_plans
-from mlperf.studies.parallel.judge import check_runs, gates, kendall_beyond, measured_rows, predicted, repeat_noise
+from mlperf.studies.parallel.judge import (
+    ParallelJudgement,
+    check_runs,
+    gates,
+    kendall_beyond,
+    measured_rows,
+    predicted,
+    repeat_noise,
+)
 from mlperf.studies.parallel.protocol import Protocol, read_protocol
 from mlperf.studies.trainer.gates import gates_table
 from mlperf.training.systems.constants_model import ConstantsModel
@@ -78,3 +86,10 @@ def test_missing_and_foreign_runs_are_refused(fit: ConstantsModel) -> None:
     fewer = replace(PROTOCOL, configurations=PROTOCOL.configurations[1:])
     with pytest.raises(DataError, match="got one more run of"):
         check_runs(fewer, runs, MODE, "folder")
+
+
+def test_gates_are_the_table_and_everything_is_in_the_document() -> None:
+    gates = pd.DataFrame({"gate": ["a"], "met": [True]})
+    found = ParallelJudgement(pd.DataFrame({"error": [0.1]}), gates, 0.02, "real")
+    assert found.to_frame() is gates
+    assert set(found.to_dict()) == {"rows", "gates", "noise", "mode"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from mlperf.collect.servers.configuration import check_configuration
 from mlperf.collect.servers.net import net_of
 from mlperf.collect.servers.request import check_request
 from mlperf.core.errors import DataError
-from mlperf.studies.parallel.protocol import read_protocol
+from mlperf.studies.parallel.judge import judge_campaign
+from mlperf.studies.parallel.protocol import read_protocol, run_campaign
 
 PROTOCOL = Path(__file__).parents[2] / "acceptance" / "parallel_servers.toml"
 
@@ -34,3 +36,20 @@ def test_an_incomplete_protocol_is_refused(tmp_path: Path) -> None:
     path.write_text(PROTOCOL.read_text(encoding="utf-8").replace("regret = 0.05\n", ""), encoding="utf-8")
     with pytest.raises(DataError, match=r"limits: got the keys .*expected .*regret"):
         read_protocol(path)
+
+
+@pytest.mark.slow
+def test_constants_and_runs_are_made_and_judged(tmp_path: Path) -> None:
+    pytest.importorskip("mpi4py")
+    protocol = read_protocol(PROTOCOL)
+    short = replace(
+        protocol,
+        constants={"code": "blas", "rounds": 1, "seed": 0},
+        runs={**protocol.runs, "repeats": 1, "minibatches": 3, "epochs": 0, "time_scale": 30.0},
+        configurations=(protocol.configurations[0], protocol.configurations[2]),
+    )
+    assert len(run_campaign(short, tmp_path).runs) == 2
+    found = judge_campaign(short, tmp_path)
+    assert found.mode == "emulated compute+network x30"
+    assert len(found.rows) == 2
+    assert (found.rows["error"].abs() < 2.0).all()

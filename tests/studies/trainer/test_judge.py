@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from mlperf.cli.main import main
 from mlperf.core.errors import DataError
-from mlperf.report.pages.trainer_accuracy import distribution_figure
+from mlperf.report.pages.trainer_accuracy import trainer_figure
 from mlperf.report.text.results import command_schema
 from mlperf.report.text.views import result_text
 from mlperf.studies.trainer import TrainerAccuracy, TrainerLimits, judge_trainer
@@ -44,7 +44,7 @@ def test_what_is_missed_is_said(judged: TrainerAccuracy) -> None:
 
 def test_the_figure_has_a_panel_for_each_example(judged: TrainerAccuracy) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    assert len(distribution_figure(judged).axes) == len(judged.examples) > 0
+    assert len(trainer_figure(judged).axes) == len(judged.examples) > 0
 
 
 def test_runs_with_real_work_judge_nothing(simulated_campaign: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from mlperf.systems.coupling.checkpoints import checkpoint_factor, optimal_interval_s, young_factor, young_interval_s
+from mlperf.systems.coupling.checkpoints import checkpoint_factor, optimal_interval_s
 
 
 def simulated_run(work: float, interval: float, cost: float, restart: float, mtbf: float, rng: np.random.Generator) -> float:
@@ -36,10 +36,9 @@ def test_the_factor_is_that_of_simulated_runs(interval: float, cost: float, rest
 
 
 def test_rare_failures_cost_what_young_says() -> None:
-    """Both factors agree to second order in interval / MTBF; without failures only checkpoints cost."""
-    assert young_factor(60.0, 3.0, 20.0, 1e5) == pytest.approx(checkpoint_factor(60.0, 3.0, 20.0, 1e5), rel=1e-4)
+    """1 + C / tau + (tau / 2 + restart) / MTBF agrees to second order in interval / MTBF."""
+    assert checkpoint_factor(60.0, 3.0, 20.0, 1e5) == pytest.approx(1.0 + 3.0 / 60.0 + (30.0 + 20.0) / 1e5, rel=1e-4)
     assert checkpoint_factor(60.0, 3.0, 20.0, np.inf) == pytest.approx(1.05)
-    assert young_interval_s(2.0, 10_000.0) == pytest.approx(200.0)
 
 
 @pytest.mark.parametrize(("cost", "mtbf"), [(1e-3, 1e6), (1.0, 1e5), (10.0, 2e3), (60.0, 600.0), (500.0, 200.0)])
@@ -55,7 +54,7 @@ def test_the_best_interval_costs_least(cost: float, mtbf: float) -> None:
     assert found == pytest.approx(np.exp(best.x), rel=1e-4)
     assert float(checkpoint_factor(found, cost, 0.0, mtbf)) <= best.fun + 1e-12
     if cost < 1e-4 * mtbf:
-        assert found == pytest.approx(float(young_interval_s(cost, mtbf)), rel=5e-3)
+        assert found == pytest.approx(np.sqrt(2.0 * cost * mtbf), rel=5e-3)
 
 
 def test_without_failures_or_for_nothing_the_interval_has_its_limits() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import UsageError
-from mlperf.systems.coupling.pipeline import bubble_fraction, pipeline_makespan, uniform_makespan
+from mlperf.systems.coupling.pipeline import pipeline_makespan, uniform_makespan
 
 Node = tuple[str, int, int]
 
@@ -68,10 +68,8 @@ def test_equal_stages_have_the_known_bubble(n_stages: int, m: int) -> None:
     ones = np.ones((n_stages, 1))
     for schedule in ("gpipe", "1f1b"):
         assert pipeline_makespan(ones, 2 * ones, m, schedule) == pytest.approx((m + n_stages - 1) * 3.0)
-    assert bubble_fraction(n_stages, m) == pytest.approx((n_stages - 1) / (m + n_stages - 1))
     whole = pipeline_makespan(np.full((2 * n_stages, 1), 0.5), np.ones((2 * n_stages, 1)), m * n_stages, "interleaved", 0.0, 2)
     assert float(whole) == pytest.approx(3.0 * m * n_stages + 3.0 * (n_stages - 1) / 2)
-    assert bubble_fraction(n_stages, m * n_stages, 2) == pytest.approx(1.0 - 3.0 * m * n_stages / float(whole))
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -10,7 +10,7 @@ import pandas as pd
 from mlperf.core.errors import UsageError
 from mlperf.core.printable import printable
 from mlperf.core.shown import Shown
-from mlperf.report.recordings.page.flame_files import write_flames
+from mlperf.report.recordings.page.flames import write_flames
 from mlperf.report.recordings.page.gather import gather_parts
 from mlperf.report.recordings.page.page import write_recording_page
 from mlperf.report.recordings.page.tables import page_tables, write_tables
