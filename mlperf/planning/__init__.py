@@ -18,5 +18,6 @@ __getattr__, __dir__, __all__ = exports(
         "compare_runs": "mlperf.planning.compare",
         "search_runs": "mlperf.planning.search.search",
         "search_machines": "mlperf.planning.search.machines",
+        "expected_search_time": "mlperf.planning.partition.search_time",
     },
 )
