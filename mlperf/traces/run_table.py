@@ -49,7 +49,7 @@ COUNTED = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RunTable(Shown):
+class RunTable(Shown, frame="table"):
     """Recorded runs, one row each.
 
     Attributes
@@ -67,10 +67,6 @@ class RunTable(Shown):
     file: str
     table: pd.DataFrame
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a run."""
-        return self.table
 
 
 def run_table(

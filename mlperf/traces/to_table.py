@@ -80,7 +80,7 @@ class ComponentMapping:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TraceTable(Shown):
+class TraceTable(Shown, frame="table"):
     """A measurement table made of traces.
 
     Attributes
@@ -104,10 +104,6 @@ class TraceTable(Shown):
     iterations: pd.DataFrame
     closure_ns: int
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a run."""
-        return self.table
 
 
 def read_mapping(path: Path | str) -> ComponentMapping:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from mlperf.collect.canonical.build import check_code
 from mlperf.collect.canonical.cases import ASPECTS, Call, Case, call_of, canonical_cases
@@ -190,14 +189,3 @@ def interference_cases(code: str) -> tuple[Case, ...]:
     largest = max(cache_bytes().values(), default=32 * 2**20)
     sides = [round((size / 4 * ASPECTS[1]) ** 0.5) for size in (CACHED_BYTES, 2 * largest)]
     return tuple(Case("fc", direction, (side, side), code) for side in sides for direction in ("forward", "update"))
-
-
-def read_canonical(folder: Path | str) -> pd.DataFrame:
-    """The table ``canonical`` of a folder.
-
-    Raises
-    ------
-    DataError
-        There is none, or a cell is wrong.
-    """
-    return read_table(Path(folder) / "canonical.csv", CANONICAL, "keep")

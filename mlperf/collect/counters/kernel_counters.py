@@ -50,7 +50,7 @@ N_EMPTY = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KernelCounters(Shown):
+class KernelCounters(Shown, frame="frame"):
     """What was counted while training steps ran call by call.
 
     Attributes
@@ -66,10 +66,6 @@ class KernelCounters(Shown):
     frame: pd.DataFrame
     n_steps: int
     absent: Mapping[str, str]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a kernel call."""
-        return self.frame
 
 
 def count_kernels(

@@ -14,7 +14,7 @@ from mlperf.traces.events.table import EventTable
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TraceCheck(Shown):
+class TraceCheck(Shown, frame="ranks"):
     """Contents and faults of a trace.
 
     Attributes
@@ -53,10 +53,6 @@ class TraceCheck(Shown):
     worst_violation_s: float
     clock_uncertainty_s: float
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The ranks."""
-        return self.ranks
 
 
 def check_trace(table: EventTable) -> TraceCheck:

@@ -21,7 +21,7 @@ NS = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class StepParts(Shown):
+class StepParts(Shown, frame="steps"):
     """Steps of all ranks, each split into its parts.
 
     Attributes
@@ -48,10 +48,6 @@ class StepParts(Shown):
     steps: pd.DataFrame
     summary: pd.DataFrame
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The steps."""
-        return self.steps
 
 
 def decompose(table: EventTable, windows: list[Windows]) -> StepParts:

@@ -29,7 +29,7 @@ WARM_UP = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RunSteps(Shown):
+class RunSteps(Shown, frame="steps"):
     """Steps of all ranks of a recorded run, split.
 
     Attributes
@@ -59,10 +59,6 @@ class RunSteps(Shown):
     summary: pd.DataFrame
     windows: tuple[Windows, ...]
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The steps."""
-        return self.steps
 
     @property
     def settled(self) -> pd.DataFrame:

@@ -28,7 +28,7 @@ class Case:
         return Run(self.program, Edits(**edits)).total
 
     def event(self, place: Place, side: str) -> int:
-        return self.swept.run.program.event_of_row(self.rows[place, side])
+        return int(self.swept.run.program.calls.number[self.rows[place, side]])
 
 
 def waits_to_zero(case: Case) -> list[tuple[int, int, Place | None, int]]:

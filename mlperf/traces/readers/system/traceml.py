@@ -35,7 +35,7 @@ LONGEST_MS = 1e9
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TraceMLSummary(Shown):
+class TraceMLSummary(Shown, frame="ranks"):
     """One run as TraceML sums it up.
 
     Attributes
@@ -56,10 +56,6 @@ class TraceMLSummary(Shown):
     n_steps: int
     ranks: pd.DataFrame
     notes: tuple[str, ...] = ()
-
-    def to_frame(self) -> pd.DataFrame:
-        """The ranks."""
-        return self.ranks
 
 
 def is_traceml(path: Path) -> bool:
