@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mlperf.traces.events.counters import Series
-from mlperf.traces.sources.series_file import FILE, SeriesWriter, read_series
-from mlperf.traces.sources.source import ABSENT, DEGRADED, OK, Probe, Read
+from mlperf.traces.sources.series_file import SeriesSource
+from mlperf.traces.sources.source import ABSENT, DEGRADED, OK, Probe
 
 PROC = Path("/proc")
 MODES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -17,7 +17,7 @@ SECTOR_BYTES = 512
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-class Machine:
+class Machine(SeriesSource):
     """Ten readings a second of files that every Linux has."""
 
     name = "machine"
@@ -25,9 +25,8 @@ class Machine:
     by_default = True
 
     def __init__(self, proc: Path = PROC) -> None:
+        super().__init__(Rates(proc).read)
         self._proc = proc
-        self._writer = SeriesWriter(Rates(proc).read)
-        self._folder = Path()
 
     def probe(self) -> Probe:
         """Look for the files."""
@@ -36,24 +35,6 @@ class Machine:
         if not (self._proc / "pressure" / "cpu").is_file():
             return Probe(DEGRADED, "no pressure: the system keeps none")
         return Probe(OK, "/proc")
-
-    def prepare(self, folder: Path) -> Mapping[str, str]:
-        """Remember the folder."""
-        self._folder = folder
-        return {}
-
-    def follow(self, pid: int) -> None:
-        """Begin; what the command itself does is another source's."""
-        del pid
-        self._writer.start(self._folder)
-
-    def stop(self) -> float:
-        """End."""
-        return self._writer.stop()
-
-    def read(self, folder: Path) -> Read:
-        """Series."""
-        return Read(counters=read_series(folder / FILE)) if (folder / FILE).is_file() else Read()
 
 
 class Rates:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mlperf.traces.events.counters import Series
-from mlperf.traces.sources.series_file import FILE, SeriesWriter, read_series
-from mlperf.traces.sources.source import ABSENT, OK, Probe, Read
+from mlperf.traces.sources.series_file import SeriesSource
+from mlperf.traces.sources.source import ABSENT, OK, Probe
 
 PROC = Path("/proc")
 CPU = Series("run.cpu", "cores")
@@ -19,7 +19,7 @@ VOLUNTARY = Series("run.switches_voluntary", "1/s")
 INVOLUNTARY = Series("run.switches_involuntary", "1/s")
 
 
-class ProcessTree:
+class ProcessTree(SeriesSource):
     """Ten looks a second at the command's process and what it started; children that live shorter may be missed."""
 
     name = "tree"
@@ -27,8 +27,8 @@ class ProcessTree:
     by_default = True
 
     def __init__(self, proc: Path = PROC) -> None:
-        self._proc, self._pid, self._folder = proc, 0, Path()
-        self._writer = SeriesWriter(self._reading)
+        super().__init__(self._reading)
+        self._proc, self._pid = proc, 0
         self._before: dict[int, tuple[float, float, float]] = {}
         self._at = 0.0
 
@@ -37,23 +37,10 @@ class ProcessTree:
         found = (self._proc / str(os.getpid()) / "stat").is_file()
         return Probe(OK, "/proc") if found else Probe(ABSENT, "there is no /proc", "it is there on Linux")
 
-    def prepare(self, folder: Path) -> Mapping[str, str]:
-        """Remember the folder."""
-        self._folder = folder
-        return {}
-
     def follow(self, pid: int) -> None:
         """Begin."""
         self._pid = pid
-        self._writer.start(self._folder)
-
-    def stop(self) -> float:
-        """End."""
-        return self._writer.stop()
-
-    def read(self, folder: Path) -> Read:
-        """Series."""
-        return Read(counters=read_series(folder / FILE)) if (folder / FILE).is_file() else Read()
+        super().follow(pid)
 
     def _reading(self) -> Mapping[Series, float]:
         """Sums over the processes that are there, rates since the look before."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from mlperf.core.errors import DataError
 from mlperf.traces.events.counters import CounterTable, Series, counter_table
+from mlperf.traces.sources.source import InFolder, Read
 
 FILE = "series.txt"
 EVERY_S = 0.1
@@ -59,6 +60,27 @@ class SeriesWriter:
                     break
                 self._end.wait(self._every_s)
         self._spent_s = time.thread_time() - begun
+
+
+class SeriesSource(InFolder):
+    """A source whose readings this process takes and writes down."""
+
+    def __init__(self, read: Reading) -> None:
+        super().__init__()
+        self._writer = SeriesWriter(read)
+
+    def follow(self, pid: int) -> None:
+        """Begin; what the command itself does is a matter of the source."""
+        del pid
+        self._writer.start(self.folder)
+
+    def stop(self) -> float:
+        """End; returns CPU seconds that it took."""
+        return self._writer.stop()
+
+    def read(self, folder: Path) -> Read:
+        """Series."""
+        return Read(counters=read_series(folder / FILE)) if (folder / FILE).is_file() else Read()
 
 
 def read_series(path: Path) -> CounterTable:

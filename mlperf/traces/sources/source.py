@@ -50,6 +50,32 @@ class Read:
     looks: TaskLooks | None = None
 
 
+class InFolder:
+    """What writes into a folder of its own while the command runs."""
+
+    def __init__(self) -> None:
+        self.folder = Path()
+
+    def prepare(self, folder: Path) -> Mapping[str, str]:
+        """Remember the folder."""
+        self.folder = folder
+        return {}
+
+
+def filled(path: Path) -> Path | None:
+    """A file that is there and holds something."""
+    return path if path.is_file() and path.stat().st_size else None
+
+
+def status_word(pid: str, name: str) -> str:
+    """The word behind a name in ``/proc/PID/status``; empty where there is none."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""
+    return next((line.split()[1] for line in status.splitlines() if line.startswith(f"{name}:")), "")
+
+
 class Source(Protocol):
     """One thing to record; a class a file, named in `mlperf.traces.sources.registry`.
 
