@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sized
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
@@ -98,6 +98,11 @@ class Bar:
             self._bar.remove_task(self._task)
         self._task = None
         self._bar.stop()
+
+
+def shown_progress(is_wanted: bool) -> AbstractContextManager[Bar | Silent]:
+    """A bar for the block where one is wanted, else nothing."""
+    return Bar() if is_wanted else nullcontext(Silent())
 
 
 @dataclass(slots=True)

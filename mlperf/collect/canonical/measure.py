@@ -6,7 +6,6 @@ import os
 import statistics
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from mlperf.collect.protocol.host import FILE_NAME, cache_bytes, check_same, hos
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.core.errors import UsageError
 from mlperf.core.places import make_folder
-from mlperf.core.progress import Bar, Silent
+from mlperf.core.progress import Bar, Silent, shown_progress
 from mlperf.datasets.dictionary.server_schema import CANONICAL, SERVER_TABLES
 from mlperf.datasets.reading.read import read_table
 
@@ -105,8 +104,7 @@ def collect_canonical(request: CanonicalRequest, *, show_progress: bool = False)
     check_same(request.out / FILE_NAME, record)
     write_host(request.out / FILE_NAME, record)
     begun_s, cases = time.monotonic(), canonical_cases(request.code, quick=request.quick)
-    with ExitStack() as stack:
-        progress = stack.enter_context(Bar()) if show_progress else Silent()
+    with shown_progress(show_progress) as progress:
         measure_alone(request, cases, progress)
         measure_together(request, most, progress)
     rows = read_table(request.out / "canonical.csv", CANONICAL, "keep")

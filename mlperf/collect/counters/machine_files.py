@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlperf.collect.counters.launch import Child
-from mlperf.collect.counters.offers import ABSENT, OK, CounterOffer, Readings, SourceOffer, source_offer
-from mlperf.collect.counters.process_files import TICK_S
+from mlperf.collect.counters.offers import ABSENT, OK, CounterOffer, SourceOffer, source_offer
+from mlperf.collect.counters.process_files import TICK_S, Added, readable
 
 PROC = Path("/proc")
 WHOLE_MACHINE = "the whole machine: other programs are in it"
@@ -40,13 +39,7 @@ PRESSURES = {f"machine_{name}_pressure_s": name for name in ("cpu", "memory", "i
 
 def machine_counters() -> dict[str, float]:
     """Every counter of the machine that can be read now."""
-    found: dict[str, float] = {}
-    for read in (cpu_counters, vmstat_counters, pressure_counters):
-        try:
-            found |= read()
-        except (OSError, ValueError, IndexError):
-            continue
-    return found
+    return readable(cpu_counters, vmstat_counters, pressure_counters)
 
 
 def cpu_counters() -> dict[str, float]:
@@ -89,19 +82,6 @@ def probe_machine(names: Sequence[str]) -> SourceOffer:
     return source_offer("machine", offers, why=WHOLE_MACHINE)
 
 
-@dataclass(frozen=True, slots=True)
-class MachineWatch:
-    """Counters of the machine before the command began."""
-
-    before: Mapping[str, float]
-    names: Sequence[str]
-
-    def __call__(self, child: Child) -> Readings:  # noqa: ARG002 - watches of other sources need it
-        """What was added while the command ran."""
-        after = machine_counters()
-        return Readings({name: after[name] - self.before[name] for name in self.names if name in after and name in self.before})
-
-
-def watch_machine(child: Child, names: Sequence[str]) -> MachineWatch:  # noqa: ARG001 - watches of other sources need it
+def watch_machine(child: Child, names: Sequence[str]) -> Added:  # noqa: ARG001 - watches of other sources need it
     """Read the counters of the machine."""
-    return MachineWatch(machine_counters(), names)
+    return Added(machine_counters, names, machine_counters())

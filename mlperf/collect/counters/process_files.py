@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from mlperf.collect.counters.launch import Child
@@ -48,12 +50,15 @@ def process_counters(folder: Path) -> dict[str, float]:
     folder : Path
         ``/proc/PID``.
     """
+    return readable(*(partial(read, folder) for read in (stat_counters, status_counters, scheduler_counters, io_counters)))
+
+
+def readable(*readers: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """What some readers of the kernel's files tell together; those that fail are left out."""
     found: dict[str, float] = {}
-    for read in (stat_counters, status_counters, scheduler_counters, io_counters):
-        try:
-            found |= read(folder)
-        except (OSError, ValueError, IndexError):
-            continue
+    for read in readers:
+        with suppress(OSError, ValueError, IndexError):
+            found |= read()
     return found
 
 
@@ -108,21 +113,33 @@ def process_offer(name: str, *, present: bool) -> CounterOffer:
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessWatch:
-    """Counters of a process before it turned into the command."""
+class Added:
+    """What counters of the kernel's files grow by while a command runs.
 
-    before: Mapping[str, float]
+    Attributes
+    ----------
+    read : callable
+        Reads all of them now.
+    names : sequence of str
+        Which are told.
+    before : mapping
+        What they were before the process turned into the command.
+    """
+
+    read: Callable[[], dict[str, float]]
     names: Sequence[str]
+    before: Mapping[str, float]
 
-    def __call__(self, child: Child) -> Readings:
-        """What the command added."""
-        after = process_counters(Path(f"/proc/{child.pid}"))
+    def __call__(self, child: Child) -> Readings:  # noqa: ARG002 - watches of other sources need it
+        """What was added."""
+        after = self.read()
         return Readings({name: after[name] - self.before[name] for name in self.names if name in after and name in self.before})
 
 
-def watch_process(child: Child, names: Sequence[str]) -> ProcessWatch:
+def watch_process(child: Child, names: Sequence[str]) -> Added:
     """Read the counters of a command that has not begun."""
-    return ProcessWatch(process_counters(Path(f"/proc/{child.pid}")), names)
+    read = partial(process_counters, Path(f"/proc/{child.pid}"))
+    return Added(read, names, read())
 
 
 KIB_BYTES = 1024.0

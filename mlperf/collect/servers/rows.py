@@ -107,17 +107,7 @@ def overshoot_share(run: Run, told: list[dict[str, Any]], period_s: float) -> fl
 
 def setting_of(configuration: Configuration, mode: str, repeat: int) -> dict[str, Any]:
     """Columns that name a run's setting."""
-    return {
-        "mode": mode,
-        "cnn": configuration.cnn,
-        "n_replicas": configuration.n_replicas,
-        "n_servers": configuration.n_servers,
-        "n_workers": configuration.n_workers,
-        "plan": configuration.plan_text,
-        "exchange": configuration.exchange,
-        "minibatch_size": configuration.minibatch_size,
-        "repeat": repeat,
-    }
+    return {"mode": mode, **configuration.to_dict(), "n_workers": configuration.n_workers, "repeat": repeat}
 
 
 def updates_left(run: Run, epochs: int, dataset_size: int) -> int:
