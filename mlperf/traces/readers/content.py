@@ -4,13 +4,28 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from mlperf.core.errors import DataError
 
 GZIP_MAGIC = b"\x1f\x8b"
 SHOWN = 60
 """Characters of a wrong line that an error shows."""
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """A file to read; DataError: it cannot be."""
+    try:
+        with path.open("rb") as stream:
+            yield stream
+    except OSError as error:
+        raise DataError(
+            f"cannot be read ({error.strerror})", place=str(path), hint="Check the path and its permissions."
+        ) from error
 
 
 def read_content(path: Path) -> bytes:
@@ -21,12 +36,8 @@ def read_content(path: Path) -> bytes:
     DataError
         It is missing, empty, or gzip that ends early.
     """
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise DataError(
-            f"cannot be read ({error.strerror})", place=str(path), hint="Check the path and its permissions."
-        ) from error
+    with opened(path) as stream:
+        raw = stream.read()
     if raw.startswith(GZIP_MAGIC):
         try:
             raw = gzip.decompress(raw)
@@ -53,6 +64,17 @@ def read_lines(path: Path) -> list[str]:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise DataError(f"got byte 0x{raw[error.start]:02x}, expected UTF-8 text", place=f"{path}, line {line}") from None
+
+
+def not_negative(word: str, place: str, most: float = 1e18, expected: str = "a number >= 0") -> float:
+    """A number of 0 or more below ``most``; DataError: it is none."""
+    try:
+        value = float(word)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < most:
+        raise DataError(f"got {word[:40]!r}, expected {expected}", place=place)
+    return value
 
 
 def line_error(path: Path, line: int, text: str, expected: str, hint: str | None = None) -> DataError:

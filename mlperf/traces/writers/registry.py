@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.traces.events.table import EventTable
 
-WRITERS = MappingProxyType(
-    {
-        #         suffix    "module:function" of (table, path)
-        "store": (".npz", "mlperf.traces.writers.store:write_store"),
-        "alog": (".alog", "mlperf.traces.writers.alog:write_alog"),
-        "goal": (".goal", "mlperf.traces.writers.goal:write_goal"),
-        "ti": (".ti", "mlperf.traces.writers.ti:write_ti"),
-        "csv": (".csv", "mlperf.traces.writers.csv_table:write_csv"),
-        "chrome": (".json", "mlperf.traces.writers.chrome:write_chrome"),
-        "perfetto": (".zip", "mlperf.traces.writers.perfetto:write_perfetto"),
-    }
-)
+WRITERS: Mapping[str, tuple[str, str]] = {
+    #         suffix    "module:function" of (table, path)
+    "store": (".npz", "mlperf.traces.writers.store:write_store"),
+    "alog": (".alog", "mlperf.traces.writers.alog:write_alog"),
+    "goal": (".goal", "mlperf.traces.writers.goal:write_goal"),
+    "ti": (".ti", "mlperf.traces.writers.ti:write_ti"),
+    "csv": (".csv", "mlperf.traces.writers.csv_table:write_csv"),
+    "chrome": (".json", "mlperf.traces.writers.chrome:write_chrome"),
+    "perfetto": (".zip", "mlperf.traces.writers.perfetto:write_perfetto"),
+}
 
 
 @dataclass(frozen=True, slots=True)

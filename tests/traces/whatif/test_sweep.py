@@ -82,7 +82,6 @@ ROWS = {
     "compute halved",
     "compute doubled",
     "after the last",
-    "straggler",
 }
 
 
@@ -108,11 +107,6 @@ def all_edits(case: Case) -> list[tuple[str, int, int]]:
         found.append(
             ("after the last", swept.compute_zero_ns[len(case.number) + rank], case.total(compute={(rank, len(calls)): 0}))
         )
-    for number, group in enumerate(program.groups):
-        starts = sorted((case.run.start[place], -case.number[place]) for place in group.calls)
-        last = next(place for place in group.calls if case.number[place] == -starts[-1][1])
-        moved = case.run.total if group.flow == "from root" else case.total(start={last: starts[-2][0]})
-        found.append(("straggler", swept.straggler_ns[number], moved))
     return found
 
 

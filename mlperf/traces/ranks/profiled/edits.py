@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import numpy as np
 
@@ -96,9 +95,12 @@ def _on_time(graph: RankGraph, weights: IntArray, value: str) -> None:
     _shift(graph, weights, rule)
 
 
-EDITS: Mapping[str, Callable[[RankGraph, IntArray, str], None]] = MappingProxyType(
-    {BALANCED: _balanced, FASTER: _faster, REMOVED: _without_kernel, ON_TIME: _on_time}
-)
+EDITS: Mapping[str, Callable[[RankGraph, IntArray, str], None]] = {
+    BALANCED: _balanced,
+    FASTER: _faster,
+    REMOVED: _without_kernel,
+    ON_TIME: _on_time,
+}
 
 
 def _shift(graph: RankGraph, weights: IntArray, rule: Callable[[FloatArray, IntArray], FloatArray]) -> None:

@@ -6,7 +6,6 @@ import re
 import tarfile
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +23,7 @@ from mlperf.traces.readers.chrome.own import is_own, joined_own, own_table
 from mlperf.traces.readers.chrome.pieces import pieces
 from mlperf.traces.readers.chrome.raw import RawEvents
 from mlperf.traces.readers.chrome.slices import slices_of
+from mlperf.traces.readers.content import opened
 
 SUFFIXES = (".json", ".json.gz")
 ARCHIVES = (".zip", ".tar")
@@ -76,22 +76,10 @@ def read_rank_files(paths: Sequence[Path | str], ranks: Sequence[int] | None = N
         raise UsageError(f"got {len(ranks)} ranks for {len(paths)} files")
     tables = []
     for place, path in enumerate(paths):
-        with _opened(Path(path)) as stream:
+        with opened(Path(path)) as stream:
             asked = None if ranks is None else ranks[place]
             tables.append(_read_one(stream, str(path), asked, is_only=len(paths) == 1))
     return _joined(tables)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """A file to read, with errors that name it."""
-    try:
-        with path.open("rb") as stream:
-            yield stream
-    except OSError as error:
-        raise DataError(
-            f"cannot be read ({error.strerror})", place=str(path), hint="Check the path and its permissions."
-        ) from error
 
 
 def _is_archive(path: Path) -> bool:
