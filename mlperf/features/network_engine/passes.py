@@ -90,6 +90,11 @@ class Stage:
         return prod(trips for _, trips in self.around)
 
 
+def staged(extents: Extents, *steps: tuple[str, *tuple[Operand, ...]], around: Extents = ()) -> Stage:
+    """A stage of passes over the same loops: of each the function, and what it reads and writes."""
+    return Stage(around, tuple(Pass(function, extents, tuple(operands)) for function, *operands in steps))
+
+
 @dataclass(frozen=True, slots=True)
 class KernelNest:
     """A kernel call as a loop nest.
