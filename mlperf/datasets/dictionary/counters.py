@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 COUNT = "1"
 
@@ -34,19 +33,17 @@ class Counter:
     doc: str
 
 
-PREFIXES: Mapping[str, str] = MappingProxyType(
-    {
-        "hardware": "hw_",
-        "perf-stat": "perf_",
-        "papi": "papi_",
-        "software": "sw_",
-        "msr": "msr_",
-        "proc": "proc_",
-        "machine": "machine_",
-        "rusage": "ru_",
-        "cachegrind": "cg_",
-    }
-)
+PREFIXES: Mapping[str, str] = {
+    "hardware": "hw_",
+    "perf-stat": "perf_",
+    "papi": "papi_",
+    "software": "sw_",
+    "msr": "msr_",
+    "proc": "proc_",
+    "machine": "machine_",
+    "rusage": "ru_",
+    "cachegrind": "cg_",
+}
 
 PROCESSOR = (
     ("instructions", COUNT, "instructions", "instructions completed"),
@@ -210,6 +207,6 @@ def counters_of(source: str) -> tuple[Counter, ...]:
     return tuple(Counter(PREFIXES[source] + name, source, unit, what, doc) for name, unit, what, doc in TABLES[source])
 
 
-COUNTERS: Mapping[str, Counter] = MappingProxyType(
-    {counter.name: counter for counter in (*RUN, *(each for source in TABLES for each in counters_of(source)))}
-)
+COUNTERS: Mapping[str, Counter] = {
+    counter.name: counter for counter in (*RUN, *(each for source in TABLES for each in counters_of(source)))
+}
