@@ -12,6 +12,7 @@ from pathlib import Path
 
 from mlperf.collect.counters.launch import Child
 from mlperf.collect.counters.offers import ABSENT, DEGRADED, OK, CounterOffer, Readings, SourceOffer, source_offer
+from mlperf.core.proc import numbers_of, stat_words
 
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 NANOSECOND_S = 1e-9
@@ -50,7 +51,12 @@ def process_counters(folder: Path) -> dict[str, float]:
     folder : Path
         ``/proc/PID``.
     """
-    return readable(*(partial(read, folder) for read in (stat_counters, status_counters, scheduler_counters, io_counters)))
+    return readable(
+        partial(stat_counters, folder),
+        partial(numbers_of, folder / "status", STATUS_LINES),
+        partial(scheduler_counters, folder),
+        partial(numbers_of, folder / "io", IO_LINES),
+    )
 
 
 def readable(*readers: Callable[[], dict[str, float]]) -> dict[str, float]:
@@ -64,8 +70,8 @@ def readable(*readers: Callable[[], dict[str, float]]) -> dict[str, float]:
 
 def stat_counters(folder: Path) -> dict[str, float]:
     """``stat``: times and faults."""
-    # The name of the program may hold blanks and parentheses; fields are counted from 1, and the third follows the name.
-    fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
+    # Fields are counted from 1, and the third follows the name.
+    fields = stat_words(folder)
     return {
         name: sum(int(fields[number - 3]) for number in numbers) * unit
         for name, (numbers, unit) in STAT_FIELDS.items()
@@ -73,27 +79,10 @@ def stat_counters(folder: Path) -> dict[str, float]:
     }
 
 
-def status_counters(folder: Path) -> dict[str, float]:
-    """Read the context switches from /proc/PID/status."""
-    return named_lines(folder / "status", STATUS_LINES)
-
-
-def io_counters(folder: Path) -> dict[str, float]:
-    """``io``: bytes and calls."""
-    return named_lines(folder / "io", IO_LINES)
-
-
 def scheduler_counters(folder: Path) -> dict[str, float]:
     """``schedstat``: on a core, and waiting for one."""
     numbers = (folder / "schedstat").read_text(encoding="ascii").split()
     return {name: int(number) * unit for (name, unit), number in zip(SCHEDULER_FIELDS, numbers, strict=False)}
-
-
-def named_lines(path: Path, lines: Mapping[str, str]) -> dict[str, float]:
-    """Numbers of the lines ``name: number``, by column."""
-    text = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    values = {name: rest for name, _, rest in (line.partition(":") for line in text)}
-    return {column: float(values[name].split()[0]) for column, name in lines.items() if name in values}
 
 
 def probe_process(names: Sequence[str]) -> SourceOffer:
@@ -191,11 +180,5 @@ class UsageWatch:
 def watch_usage(child: Child, names: Sequence[str]) -> UsageWatch:
     """Read what the process used before it begins."""
     folder = Path(f"/proc/{child.pid}")
-    return UsageWatch(process_counters(folder), resident_peak_bytes(folder), names)
-
-
-def resident_peak_bytes(folder: Path) -> float:
-    """Largest resident memory of a process so far; 0 where the kernel does not say."""
-    lines = (folder / "status").read_text(encoding="utf-8", errors="replace").splitlines()
-    values = {name: rest for name, _, rest in (line.partition(":") for line in lines)}
-    return float(values["VmHWM"].split()[0]) * KIB_BYTES if "VmHWM" in values else 0.0
+    peak = numbers_of(folder / "status", {"VmHWM": "VmHWM"})
+    return UsageWatch(process_counters(folder), peak.get("VmHWM", 0.0) * KIB_BYTES, names)

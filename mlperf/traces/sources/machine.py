@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from mlperf.core.proc import text_of
 from mlperf.traces.events.counters import Series
 from mlperf.traces.sources.series_file import SeriesSource
 from mlperf.traces.sources.source import ABSENT, DEGRADED, OK, Probe
@@ -58,20 +59,20 @@ class Rates:
         return found
 
     def _counts(self) -> Iterator[tuple[Series, float]]:
-        yield from processor_seconds(_text(self._proc / "stat"))
-        yield from disk_bytes(_text(self._proc / "diskstats"))
-        yield from network_bytes(_text(self._proc / "net" / "dev"))
+        yield from processor_seconds(text_of(self._proc / "stat"))
+        yield from disk_bytes(text_of(self._proc / "diskstats"))
+        yield from network_bytes(text_of(self._proc / "net" / "dev"))
         for name in ("cpu", "io", "memory"):
-            for line in _text(self._proc / "pressure" / name).splitlines():
+            for line in text_of(self._proc / "pressure" / name).splitlines():
                 if line.startswith("some "):
                     yield Series(f"pressure.{name}", "share"), float(line.rpartition("total=")[2]) * 1e-6
-        for line in _text(self._proc / "vmstat").splitlines():
+        for line in text_of(self._proc / "vmstat").splitlines():
             word, _, value = line.partition(" ")
             if word in ("pswpin", "pswpout"):
                 yield Series("swap.in" if word == "pswpin" else "swap.out", "bytes/s"), float(value) * PAGE_BYTES
 
     def _levels(self) -> Iterator[tuple[Series, float]]:
-        sizes = dict(line.split(":") for line in _text(self._proc / "meminfo").splitlines() if ":" in line)
+        sizes = dict(line.split(":") for line in text_of(self._proc / "meminfo").splitlines() if ":" in line)
         if "MemAvailable" in sizes:
             total, available = (float(sizes[name].split()[0]) * 1024 for name in ("MemTotal", "MemAvailable"))
             yield Series("memory.available", "bytes"), available
@@ -112,11 +113,3 @@ def network_bytes(text: str) -> Iterator[tuple[Series, float]]:
         if colon and len(words) > 8:
             yield Series("net.received", "bytes/s", name.strip()), float(words[0])
             yield Series("net.sent", "bytes/s", name.strip()), float(words[8])
-
-
-def _text(path: Path) -> str:
-    """A file of /proc; empty where it is not there."""
-    try:
-        return path.read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ""

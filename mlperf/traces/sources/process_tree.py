@@ -7,11 +7,13 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from mlperf.core.proc import numbers_of, stat_words
 from mlperf.traces.events.counters import Series
 from mlperf.traces.sources.series_file import SeriesSource
 from mlperf.traces.sources.source import ABSENT, OK, Probe
 
 PROC = Path("/proc")
+SWITCHES = {name: f"{name}_ctxt_switches" for name in ("voluntary", "nonvoluntary")}
 CPU = Series("run.cpu", "cores")
 RESIDENT = Series("run.resident", "bytes")
 THREADS = Series("run.threads", "threads")
@@ -77,18 +79,9 @@ def tree_of(proc: Path, root: int) -> list[int]:
 
 def usage_of(folder: Path) -> tuple[float, float, float, float, float] | None:
     """CPU seconds, resident bytes, threads, voluntary and other switches of its first thread; None where it is gone."""
-    try:
-        words = (folder / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-        status = (folder / "status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return None
-    switches = dict.fromkeys(("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"), 0.0)
-    for line in status.splitlines():
-        word, _, value = line.partition(":")
-        if word in switches:
-            switches[word] = float(value)
+    words, switches = stat_words(folder), numbers_of(folder / "status", SWITCHES)
     if len(words) < 22:
         return None
     seconds = (float(words[11]) + float(words[12])) / os.sysconf("SC_CLK_TCK")
-    voluntary, other = switches.values()
+    voluntary, other = (switches.get(name, 0.0) for name in SWITCHES)
     return seconds, float(words[21]) * os.sysconf("SC_PAGE_SIZE"), float(words[17]), voluntary, other

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from mlperf.core.proc import words_of
 from mlperf.traces.events.counters import CounterTable
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.system.task_looks import TaskLooks
@@ -69,11 +70,7 @@ def filled(path: Path) -> Path | None:
 
 def status_word(pid: str, name: str) -> str:
     """The word behind a name in ``/proc/PID/status``; empty where there is none."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ""
-    return next((line.split()[1] for line in status.splitlines() if line.startswith(f"{name}:")), "")
+    return next(iter(words_of(Path(f"/proc/{pid}/status")).get(name, [])), "")
 
 
 class Source(Protocol):

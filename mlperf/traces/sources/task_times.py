@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import IO
 
+from mlperf.core.proc import text_of
 from mlperf.traces.readers.system.task_looks import read_task_looks
 from mlperf.traces.sources.process_tree import PROC, tree_of
 from mlperf.traces.sources.source import ABSENT, OK, InFolder, Probe, Read
@@ -89,8 +90,5 @@ def _spent_ns(task: Path) -> int | None:
 
 def _name(task: Path) -> str:
     """What the thread calls itself."""
-    try:
-        text = (task / "comm").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return "?"
+    text = text_of(task / "comm") or "?"
     return "".join(each if each.isprintable() else "?" for each in text.strip())
