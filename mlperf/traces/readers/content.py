@@ -66,6 +66,12 @@ def read_lines(path: Path) -> list[str]:
         raise DataError(f"got byte 0x{raw[error.start]:02x}, expected UTF-8 text", place=f"{path}, line {line}") from None
 
 
+def whole_lines(path: Path) -> tuple[list[str], tuple[str, ...]]:
+    """Lines of a file that one of our own programs wrote, and a note where the last one is cut off, which is left out."""
+    *lines, rest = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    return lines, (f"{path.name}: the last line is cut off and left out",) if rest else ()
+
+
 def not_negative(word: str, place: str, most: float = 1e18, expected: str = "a number >= 0") -> float:
     """A number of 0 or more below ``most``; DataError: it is none."""
     try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 from mlperf.core.errors import DataError, UsageError
+from mlperf.core.lazy import imported
 from mlperf.core.suggest import did_you_mean
 from mlperf.traces.events.matching import match_collectives, match_messages
 from mlperf.traces.events.table import EventTable
@@ -34,12 +34,6 @@ class Reader:
     reads: str
     about: str
     suffixes: tuple[str, ...] = ()
-
-    def load(self) -> Callable[[Path], EventTable]:
-        """Import the function."""
-        module, _, name = self.reads.partition(":")
-        function: Callable[[Path], EventTable] = getattr(import_module(module), name)
-        return function
 
 
 READERS: Mapping[str, Reader] = {
@@ -93,7 +87,7 @@ def read_trace(path: Path | str, file_format: str | None = None, *, drop_unmatch
     name = file_format or format_of(path)
     if name not in READERS:
         raise UsageError(f"no format {name!r}. {did_you_mean(name, READERS)}")
-    table = READERS[name].load()(path)
+    table = imported(READERS[name].reads)(path)
     return match_collectives(match_messages(table, drop_unmatched=drop_unmatched), drop_unmatched=drop_unmatched)
 
 

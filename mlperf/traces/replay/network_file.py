@@ -46,10 +46,11 @@ def read_network(path: Path | str) -> tuple[Preset, LogGPS]:
     table = _table(document, "parameters", path)
     values = {name: _number(table, name, f"{path}, parameters.{name}") for name in PARAMETERS}
     parameters = LogGPS(**values)
+    costs: dict[str, Any] = {name: _cost(document, name, parameters, path) for name in COSTS}
     preset = Preset(
         f"measured ({document.get('transport', 'unknown transport')})",
         f"{Path(path).name}, measured between two ranks",
-        **{name: _cost(document, name, parameters, path) for name in COSTS},
+        **costs,
         unused=HIDDEN,
     )
     return preset, parameters

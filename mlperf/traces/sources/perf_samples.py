@@ -51,7 +51,7 @@ class PerfSamples(InFolder):
                 ABSENT, f"perf is refused: {reason}", "kernel.perf_event_paranoid at 2 or below lets users sample themselves"
             )
         level = _paranoid()
-        if level >= 2 and not _is_root():
+        if level >= 2 and os.geteuid():
             return Probe(DEGRADED, f"perf_event_paranoid is {level}: the command's own code only, not the kernel's")
         return Probe(OK, f"processor clock, {self.frequency_hz} times a second")
 
@@ -107,7 +107,3 @@ def _paranoid() -> int:
         return int(PARANOID.read_text(encoding="ascii"))
     except (OSError, ValueError):
         return 2
-
-
-def _is_root() -> bool:
-    return os.geteuid() == 0

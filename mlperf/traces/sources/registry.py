@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 
 from mlperf.core.errors import UsageError
+from mlperf.core.lazy import imported
 from mlperf.core.suggest import did_you_mean
 from mlperf.traces.sources.source import Sampler, Source
 
@@ -40,8 +40,7 @@ def make_source(name: str) -> Source:
     """
     if name not in SOURCES:
         raise UsageError(f"no source {name!r}. {did_you_mean(name, SOURCES)}", place="--sources")
-    module, _, kind = SOURCES[name].partition(":")
-    found: Source = getattr(import_module(module), kind)()
+    found: Source = imported(SOURCES[name])()
     return found
 
 

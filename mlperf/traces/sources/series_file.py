@@ -11,6 +11,7 @@ import numpy as np
 
 from mlperf.core.errors import DataError
 from mlperf.traces.events.counters import CounterTable, Series, counter_table
+from mlperf.traces.readers.content import whole_lines
 from mlperf.traces.sources.source import InFolder, Read
 
 FILE = "series.txt"
@@ -91,8 +92,7 @@ def read_series(path: Path) -> CounterTable:
     DataError
         A line is not of the format; names file and line.
     """
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    notes = [f"{path.name}: the last line is cut off and left out"] if lines.pop() else []
+    lines, notes = whole_lines(path)
     about: dict[str, Series] = {}
     found: dict[str, tuple[list[int], list[float]]] = {}
     for number, line in enumerate(lines, 1):

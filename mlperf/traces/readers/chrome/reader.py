@@ -52,7 +52,7 @@ def read_chrome(path: Path | str) -> EventTable:
         if not found:
             raise DataError("holds no *.json or *.json.gz", place=str(path), hint="One file a rank.")
         return read_rank_files(found)
-    return _read_archive(path) if _is_archive(path) else read_rank_files([path])
+    return _read_archive(path) if path.name.lower().endswith(ARCHIVES) else read_rank_files([path])
 
 
 def read_rank_files(paths: Sequence[Path | str], ranks: Sequence[int] | None = None) -> EventTable:
@@ -80,11 +80,6 @@ def read_rank_files(paths: Sequence[Path | str], ranks: Sequence[int] | None = N
             asked = None if ranks is None else ranks[place]
             tables.append(_read_one(stream, str(path), asked, is_only=len(paths) == 1))
     return _joined(tables)
-
-
-def _is_archive(path: Path) -> bool:
-    """Whether a file is an archive of traces, by its name."""
-    return path.name.lower().endswith(ARCHIVES)
 
 
 def _read_archive(path: Path) -> EventTable:
@@ -171,7 +166,7 @@ def _rank(document: Document, place: str, asked: int | None, *, is_only: bool) -
 
 def _joined(tables: list[EventTable]) -> EventTable:
     """One table of all ranks."""
-    if all(is_own_table(table) for table in tables):
+    if all("own_rows" in table.attributes for table in tables):
         return joined_own(tables)
     seen: dict[int, str] = {}
     for table in tables:
@@ -184,8 +179,3 @@ def _joined(tables: list[EventTable]) -> EventTable:
         for place, table in enumerate(tables)
     ]
     return join_collectives(concatenate(name_communicators(tables)))
-
-
-def is_own_table(table: EventTable) -> bool:
-    """Whether our own writer made the file of a table."""
-    return "own_rows" in table.attributes
