@@ -166,7 +166,8 @@ def library_step(cnn: CnnSpec, subbatch_size: int, device: str = "cpu", seed: in
         name: {kind: values.detach() for kind, values in (*part.named_parameters(), *part.named_buffers())}
         for name, part in layers.items()
     }
-    chain = Chain(cnn, Keep(torch, detached, wanted, layers), rank, shape, _last_readers(cnn), images, labels)
+    last_readers = {source: name for name, sources in cnn.sources.items() for source in sources}
+    chain = Chain(cnn, Keep(torch, detached, wanted, layers), rank, shape, last_readers, images, labels)
     whole = partial(_by_autograd, torch, module, list(module.parameters()), images, labels)
     return LibraryStep(whole, tuple(_operations(chain)), chain, module, layers)
 
@@ -177,10 +178,6 @@ def _inputs(torch: Any, cnn: CnnSpec, shape: tuple[int, ...], generator: Any) ->
     if sizes:
         return torch.randint(min(sizes), shape, generator=generator).float()
     return torch.randn(shape, generator=generator)
-
-
-def _last_readers(cnn: CnnSpec) -> dict[str, str]:
-    return {source: name for name, sources in cnn.sources.items() for source in sources}
 
 
 def _by_autograd(torch: Any, module: Any, parameters: Sequence[Any], images: Any, labels: Any) -> tuple[Any, Sequence[Any]]:

@@ -116,16 +116,12 @@ class UpdatePlan:
 
 def vector_measures(backend: Backend, size: int) -> dict[str, Callable[[int], Rows]]:
     """By operation, a function that measures it on so many parameters; ``size`` is the largest number."""
-    vectors = new_vectors(size)
+    # Vectors of ordinary numbers, every page touched.
+    vectors = Vectors(*(np.full(size, value, dtype=np.float32) for value in (0.5, 0.25, 0.125, 0.0)))
     measures: dict[str, Callable[[int], Rows]] = {name: partial(measure_vector, name, vectors) for name in VECTOR_OPERATIONS}
     if backend.on_device is not None:
         measures |= device_measures(backend.on_device, size)
     return measures
-
-
-def new_vectors(size: int) -> Vectors:
-    """Vectors of ordinary numbers, every page touched."""
-    return Vectors(*(np.full(size, value, dtype=np.float32) for value in (0.5, 0.25, 0.125, 0.0)))
 
 
 class Images:

@@ -18,7 +18,7 @@ from mlperf.datasets.campaigns.digest import content_sha256
 from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.consistency import check_cnns, check_kernels
 from mlperf.datasets.reading.folder import HOST, CampaignFolder, find_campaign, read_host, told
-from mlperf.datasets.reading.read import ReadTable, read_checked
+from mlperf.datasets.reading.read import read_checked
 from mlperf.datasets.reading.source import check_settled
 from mlperf.specs import read_cnn
 
@@ -176,7 +176,7 @@ def read_campaign(path: Path | str, duplicates: str = "error") -> Campaign:
     content = {f"{TABLES[name].stem}.csv": table.grid.source.data for name, table in tables.items()}
     sha256 = content_sha256({**folder.documents(), **content})
     check_settled(table.grid.source for table in tables.values())
-    frames = {name: frame_or_none(tables.get(name)) for name in TABLES}
+    frames: dict[str, Any] = {name: tables[name].frame.reset_index(drop=True) if name in tables else None for name in TABLES}
     return Campaign(name=folder.path.resolve().name, path=folder.path, cnns=cnns, host=host, sha256=sha256, **frames)
 
 
@@ -219,8 +219,3 @@ def _read_cnns(folder: CampaignFolder) -> dict[str, CnnSpec]:
             raise DataError(f"got {cnn.name!r}, expected {file.stem!r}, the file's name", place=f"{file}, name", hint=hint)
         cnns[cnn.name] = cnn
     return cnns
-
-
-def frame_or_none(table: ReadTable | None) -> Any:
-    """The rows that are kept, numbered from 0."""
-    return None if table is None else table.frame.reset_index(drop=True)

@@ -95,16 +95,11 @@ def read_contractions(path: Path | str, duplicates: str = "error") -> Contractio
     documents = {HOST: (folder / HOST).read_bytes()} if host else {}
     content = {f"{name}.csv": table.grid.source.data for name, table in tables.items()}
     check_settled(table.grid.source for table in tables.values())
-    frames = {name: tables[name].frame.reset_index(drop=True) if name in tables else None for name in CONTRACTION_TABLES}
-    return Contractions(
-        name=folder.resolve().name,
-        path=folder,
-        host=host,
-        times=tables["times"].frame.reset_index(drop=True),
-        rounds=frames["rounds"],
-        cachegrind=frames["cachegrind"],
-        sha256=content_sha256({**documents, **content}),
-    )
+    frames: dict[str, Any] = {
+        name: tables[name].frame.reset_index(drop=True) if name in tables else None for name in CONTRACTION_TABLES
+    }
+    sha256 = content_sha256({**documents, **content})
+    return Contractions(name=folder.resolve().name, path=folder, host=host, sha256=sha256, **frames)
 
 
 def check_unique(times: ReadTable) -> None:
