@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from mlperf.collect.backends.torch_layers import BACKWARD, FORWARD, Keep, total, view_backward, view_forward
+from mlperf.collect.backends.torch_layers import PASSES, RESHAPED, Keep, total
 from mlperf.collect.backends.torch_module import FLAT, rank_read, ranks, torch_module, value_shape
 from mlperf.collect.cnn_engine.builder import Operation
 from mlperf.core.extras import require
@@ -63,7 +63,7 @@ class Chain:
         """Run a layer, and let go of inputs that nobody reads any more, as autograd does."""
         wanted = rank_read(layer, self.rank)
         inputs = [as_rank(self.value(name), wanted) for name in self.cnn.sources[layer.name]]
-        act = FORWARD[layer.kind] if runs(layer) else view_forward
+        act, _ = PASSES[layer.kind] if runs(layer) else RESHAPED
         self.values[layer.name] = act(self.keep, layer, inputs)
         for name in self.cnn.sources[layer.name]:
             if self.last_reader[name] == layer.name:
@@ -90,7 +90,7 @@ class Chain:
     def backward(self, layer: Layer, needed: Mapping[str, bool]) -> None:
         """Run a layer's way back and send the gradients on."""
         (gradient,) = self.sent.pop(layer.name)
-        act = BACKWARD[layer.kind] if runs(layer) else view_backward
+        _, act = PASSES[layer.kind] if runs(layer) else RESHAPED
         found = act(self.keep, layer, gradient)
         for name, each in zip(self.cnn.sources[layer.name], found, strict=True):
             if needed[name]:
