@@ -132,13 +132,8 @@ def watch_process(child: Child, names: Sequence[str]) -> Added:
 
 
 KIB_BYTES = 1024.0
-BEGUN_BEFORE = {
-    "ru_minor_faults": "proc_minor_faults",
-    "ru_major_faults": "proc_major_faults",
-    "ru_voluntary_switches": "proc_voluntary_switches",
-    "ru_involuntary_switches": "proc_involuntary_switches",
-}
-"""Counters that the process moved before it turned into the command, and where their numbers at that time stand."""
+BEGUN_BEFORE = ("minor_faults", "major_faults", "voluntary_switches", "involuntary_switches")
+"""Counters that the process moved before it turned into the command: /proc told their numbers at that time."""
 
 
 def probe_usage(names: Sequence[str]) -> SourceOffer:
@@ -158,19 +153,10 @@ class UsageWatch:
     def __call__(self, child: Child) -> Readings:
         """Read the usage; the process is gone from now on."""
         usage = child.usage()
-        values = {
-            "ru_user_s": usage["user_s"],
-            "ru_system_s": usage["system_s"],
-            "ru_cpu_s": usage["user_s"] + usage["system_s"],
-            "ru_minor_faults": usage["minor_faults"],
-            "ru_major_faults": usage["major_faults"],
-            "ru_input_blocks": usage["input_blocks"],
-            "ru_output_blocks": usage["output_blocks"],
-            "ru_voluntary_switches": usage["voluntary_switches"],
-            "ru_involuntary_switches": usage["involuntary_switches"],
-        }
-        for name, started in BEGUN_BEFORE.items():
-            values[name] -= self.before.get(started, 0.0)
+        values = {f"ru_{name}": number for name, number in usage.items()}
+        values["ru_cpu_s"] = usage["user_s"] + usage["system_s"]
+        for name in BEGUN_BEFORE:
+            values[f"ru_{name}"] -= self.before.get(f"proc_{name}", 0.0)
         # The kernel's maximum includes the process that turned into the command: up to that it says nothing of the command.
         if usage["max_rss_kib"] * KIB_BYTES > self.launcher_rss_bytes:
             values["ru_max_rss_bytes"] = usage["max_rss_kib"] * KIB_BYTES

@@ -19,7 +19,7 @@ from mlperf.collect.protocol.clocks import load_average, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.collect.synchronous.batches import samples_of
-from mlperf.collect.synchronous.job import DdpJob, wait_key, write_job
+from mlperf.collect.synchronous.job import DdpJob, wait_key
 from mlperf.collect.synchronous.request import (
     EMULATED,
     PLACE,
@@ -33,6 +33,7 @@ from mlperf.collect.synchronous.rows import exchange_row, parts_of_steps, run_ro
 from mlperf.collect.synchronous.steps import EXCHANGE_S
 from mlperf.collect.synchronous.summary import SynchronousRuns
 from mlperf.collect.synchronous.waited import WAITED
+from mlperf.collect.trainer.job import write_job
 from mlperf.collect.trainer.launch import mpiexec_command, run_ranks
 from mlperf.collect.trainer.samples import digits_cnn
 from mlperf.core.errors import InterruptedRun, UsageError

@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
-from mlperf.datasets.dictionary.counters import COUNTERS, PREFIXES
+from mlperf.datasets.dictionary.counters import COUNTERS, SOURCES
 from mlperf.datasets.dictionary.numbers import EMPTY_HINT
 from mlperf.datasets.reading.any_table import read_typed_table
 from mlperf.datasets.reading.grid import read_grid
@@ -113,7 +113,7 @@ def _check_numbers(values: pd.Series[float], name: str, place: str) -> None:
 def derived_columns(means: pd.DataFrame, names: Sequence[str], line_bytes: int, *, times: bool) -> list[DerivedColumn]:
     """What is computed, one source after the other."""
     made: list[DerivedColumn] = []
-    for source, prefix in PREFIXES.items():
+    for source, (prefix, _) in SOURCES.items():
         own = [COUNTERS[name] for name in names if COUNTERS[name].source == source]
         quantities = {counter.quantity: means[counter.name] for counter in own if counter.quantity}
         line = quantities.pop("line_bytes", pd.Series(float(line_bytes), index=means.index))
