@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from mlperf.core.durations import number_in
 from mlperf.core.errors import DataError
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -74,10 +75,7 @@ def whole_lines(path: Path) -> tuple[list[str], tuple[str, ...]]:
 
 def not_negative(word: str, place: str, most: float = 1e18, expected: str = "a number >= 0") -> float:
     """A number of 0 or more below ``most``; DataError: it is none."""
-    try:
-        value = float(word)
-    except ValueError:
-        value = -1.0
+    value = number_in(word)
     if not 0 <= value < most:
         raise DataError(f"got {word[:40]!r}, expected {expected}", place=place)
     return value

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mlperf.core.durations import number_in
 from mlperf.core.errors import DataError
 from mlperf.traces.events.counters import CounterTable, Series, counter_table
 from mlperf.traces.readers.content import whole_lines
@@ -115,10 +116,7 @@ def read_series(path: Path) -> CounterTable:
 
 def _number(text: str, place: str) -> float:
     """A finite value."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
+    value = number_in(text)
     if not np.isfinite(value):
         raise DataError(f"got {text!r}, expected a number", place=place)
     return value

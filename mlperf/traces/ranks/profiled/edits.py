@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.durations import number_in
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.traces.events.kinds import Kind
@@ -51,10 +52,7 @@ def _faster(graph: RankGraph, weights: IntArray, value: str) -> None:
 
 def _number(name: str, value: str) -> float:
     """A factor above 0."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = float("nan")
+    number = number_in(value)
     if not (number > 0 and np.isfinite(1.0 / number)):
         raise UsageError(f"got {name}={value!r}, expected a number > 0", hint=HINT)
     return number
