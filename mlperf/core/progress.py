@@ -40,7 +40,7 @@ class Silent:
         """The round is over."""
 
 
-class Bar:
+class Bar(AbstractContextManager["Bar"]):
     """A bar for each round, with the time that is left; gone from the screen when the round is over."""
 
     def __init__(self) -> None:
@@ -61,9 +61,6 @@ class Bar:
         )
         self._task: TaskID | None = None
         self._begun_s: float | None = None
-
-    def __enter__(self) -> Bar:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()

@@ -12,8 +12,7 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
-from mlperf.core.suggest import did_you_mean
-from mlperf.datasets.campaigns.bundled import bundled_names, bundled_path
+from mlperf.datasets.campaigns.bundled import bundled_names, bundled_path, folder_meant
 from mlperf.datasets.campaigns.digest import content_sha256
 from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.consistency import check_cnns, check_kernels
@@ -192,21 +191,8 @@ def load_campaign(name: str) -> Campaign:
 
 
 def campaign_path(path: Path | str) -> Path:
-    """The folder that a user means: one on disk, else a bundled one.
-
-    Raises
-    ------
-    DataError
-        Neither exists.
-    """
-    folder = Path(path)
-    if folder.is_dir():
-        return folder
-    if str(path) in bundled_names():
-        return bundled_path(str(path))
-    kind = "a file" if folder.exists() else "nothing"
-    hint = f"Bundled campaigns: {did_you_mean(str(path), bundled_names()) or 'none'}"
-    raise DataError(f"got {kind}, expected the folder of a campaign", place=str(path), hint=hint)
+    """The folder of a campaign on disk, else of a bundled one; DataError: neither exists."""
+    return folder_meant(path, bundled_names(), "a campaign", "Bundled campaigns")
 
 
 def _read_cnns(folder: CampaignFolder) -> dict[str, CnnSpec]:
