@@ -1,4 +1,4 @@
-"""Durations as people write them: ``12h``, ``90min``, ``2d``, ``1h30min``; and as batch systems read them."""
+"""Numbers, and durations as people write them: ``12h``, ``90min``, ``2d``, ``1h30min``; and as batch systems read them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ PART = re.compile(r"(\d+(?:\.\d+)?)(d|h|min|m|s)")
 LONGEST_S = 1e11
 """Three thousand years."""
 HINT = "As in 12h, 90min, 2d or 1h30min."
+
+
+def number_in(text: str | bytes) -> float:
+    """The number that a text is, infinities included; NaN where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def duration_s(text: object, place: str | None = None) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -16,7 +17,7 @@ from mlperf.core.errors import DataError
 NOT_FINITE = {"NaN": math.nan, "Inf": math.inf, "-Inf": -math.inf}
 
 
-class Fields:
+class Fields(AbstractContextManager["Fields"]):
     """One JSON object under inspection; use it as a context manager so that left-over keys are found.
 
     Parameters
@@ -44,9 +45,6 @@ class Fields:
             self._refuse(path, value, "an object")
         self._value = value
         self._unread = set(value)
-
-    def __enter__(self) -> Fields:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if kind is None:

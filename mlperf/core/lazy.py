@@ -7,6 +7,12 @@ from importlib import import_module
 from typing import Any
 
 
+def imported(home: str) -> Any:
+    """What stands at ``"module:name"``."""
+    module, _, name = home.partition(":")
+    return getattr(import_module(module), name)
+
+
 def exports(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names live in other modules.
 

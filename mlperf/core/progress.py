@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sized
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from time import monotonic
 from types import TracebackType
@@ -40,7 +40,7 @@ class Silent:
         """The round is over."""
 
 
-class Bar:
+class Bar(AbstractContextManager["Bar"]):
     """A bar for each round, with the time that is left; gone from the screen when the round is over."""
 
     def __init__(self) -> None:
@@ -61,9 +61,6 @@ class Bar:
         )
         self._task: TaskID | None = None
         self._begun_s: float | None = None
-
-    def __enter__(self) -> Bar:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
@@ -98,6 +95,11 @@ class Bar:
             self._bar.remove_task(self._task)
         self._task = None
         self._bar.stop()
+
+
+def shown_progress(is_wanted: bool) -> AbstractContextManager[Bar | Silent]:
+    """A bar for the block where one is wanted, else nothing."""
+    return Bar() if is_wanted else nullcontext(Silent())
 
 
 @dataclass(slots=True)

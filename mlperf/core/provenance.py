@@ -8,8 +8,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
+
+from mlperf.core.proc import processor_facts
 
 PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "statsmodels", "joblib", "numba", "torch")
 
@@ -41,12 +42,7 @@ def host_facts() -> dict[str, str | int]:
 
 def processor_name() -> str:
     """The processor's model name; its architecture where the system does not name the model."""
-    try:
-        with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:
-            names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    except OSError:
-        names = []
-    return names[0] if names else platform.processor() or platform.machine()
+    return processor_facts().get("model name") or platform.processor() or platform.machine()
 
 
 def provenance(

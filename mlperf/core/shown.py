@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,18 +44,30 @@ def records_frame(kind: type, records: Iterable[Any]) -> pd.DataFrame:
 
 
 class Shown:
-    """Mixin for frozen, slotted dataclasses: ``to_dict``, ``to_frame``, ``_repr_html_``."""
+    """Mixin for frozen, slotted dataclasses: ``to_dict``, ``to_frame``, ``_repr_html_``.
+
+    One that shows itself as a table that it holds names the field: ``class Ranking(Shown, frame="changes")``.
+    """
 
     __slots__ = ()
+    _frame: ClassVar[str] = ""
+
+    def __init_subclass__(cls, *, frame: str = "") -> None:
+        super().__init_subclass__()
+        # A dataclass with slots is made twice, the second time without the keyword.
+        cls._frame = frame or cls._frame
 
     def to_dict(self) -> dict[str, Any]:
         """Every field as JSON types (numbers in the units that the field names say)."""
         return {field.name: plain(getattr(self, field.name)) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per field; results that are tables override this."""
+        """The table that the class names, or one row per field; results that are made into tables override this."""
         import pandas as pd
 
+        if self._frame:
+            table: pd.DataFrame = getattr(self, self._frame)
+            return table
         return pd.DataFrame(self.to_dict().items(), columns=["field", "value"])
 
     def __repr__(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -149,7 +149,7 @@ def _check_counter(request: WatchRequest) -> None:
         )
 
 
-class Live:
+class Live(AbstractContextManager["Live"]):
     """Takes in samples; they are kept back until it is settled what counts as performance.
 
     Parameters
@@ -172,9 +172,6 @@ class Live:
         self._recording: Recording | None = None
         if request.record is not None:
             self._recording = Recording(request.record, ("t_s", *SETTINGS, *columns))
-
-    def __enter__(self) -> Live:
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self._recording is not None:

@@ -14,7 +14,7 @@ from mlperf.models.online.forecaster import HEDGE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Watched(Shown):
+class Watched(Shown, frame="series"):
     """A stream with its forecasts and what they were worth.
 
     Attributes
@@ -81,10 +81,6 @@ class Watched(Shown):
     recorded: str | None
     notes: tuple[str, ...]
     inputs: Mapping[str, str]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The series as a table."""
-        return self.series
 
 
 @dataclass(frozen=True, slots=True)

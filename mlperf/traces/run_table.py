@@ -19,37 +19,33 @@ from mlperf.traces.to_table import keys_by_run
 from mlperf.traces.whole_run.recording import Recording
 from mlperf.traces.whole_run.steps import RunSteps
 
-USED = MappingProxyType(
-    {
-        "cores_used": ("run.cpu", ""),
-        "resident_bytes": ("run.resident", ""),
-        "switches_voluntary_per_s": ("run.switches_voluntary", ""),
-        "switches_involuntary_per_s": ("run.switches_involuntary", ""),
-        "iowait_cores": ("cpu.iowait", ""),
-        "disk_read_bytes_per_s": ("disk.read", None),
-        "disk_written_bytes_per_s": ("disk.written", None),
-        "network_sent_bytes_per_s": ("net.sent", None),
-        "network_received_bytes_per_s": ("net.received", None),
-        "swapped_bytes_per_s": ("swap.in", ""),
-        "cpu_pressure": ("pressure.cpu", ""),
-        "io_pressure": ("pressure.io", ""),
-        "gpu_utilisation": ("gpu.utilisation", None),
-    }
-)
+USED: Mapping[str, tuple[str, str | None]] = {
+    "cores_used": ("run.cpu", ""),
+    "resident_bytes": ("run.resident", ""),
+    "switches_voluntary_per_s": ("run.switches_voluntary", ""),
+    "switches_involuntary_per_s": ("run.switches_involuntary", ""),
+    "iowait_cores": ("cpu.iowait", ""),
+    "disk_read_bytes_per_s": ("disk.read", None),
+    "disk_written_bytes_per_s": ("disk.written", None),
+    "network_sent_bytes_per_s": ("net.sent", None),
+    "network_received_bytes_per_s": ("net.received", None),
+    "swapped_bytes_per_s": ("swap.in", ""),
+    "cpu_pressure": ("pressure.cpu", ""),
+    "io_pressure": ("pressure.io", ""),
+    "gpu_utilisation": ("gpu.utilisation", None),
+}
 """Column to series and device; None: the sum over devices."""
-COUNTED = MappingProxyType(
-    {
-        "hw_instructions": "run.instructions",
-        "hw_cache_misses": "run.cache_misses",
-        "hw_branch_misses": "run.branch_misses",
-        "sw_page_faults": "run.page_faults",
-    }
-)
+COUNTED: Mapping[str, str] = {
+    "hw_instructions": "run.instructions",
+    "hw_cache_misses": "run.cache_misses",
+    "hw_branch_misses": "run.branch_misses",
+    "sw_page_faults": "run.page_faults",
+}
 """Column of the characteristics DWC-B to the series of the source ``counters``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RunTable(Shown):
+class RunTable(Shown, frame="table"):
     """Recorded runs, one row each.
 
     Attributes
@@ -67,10 +63,6 @@ class RunTable(Shown):
     file: str
     table: pd.DataFrame
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a run."""
-        return self.table
 
 
 def run_table(

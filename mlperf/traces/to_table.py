@@ -80,7 +80,7 @@ class ComponentMapping:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TraceTable(Shown):
+class TraceTable(Shown, frame="table"):
     """A measurement table made of traces.
 
     Attributes
@@ -104,10 +104,6 @@ class TraceTable(Shown):
     iterations: pd.DataFrame
     closure_ns: int
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a run."""
-        return self.table
 
 
 def read_mapping(path: Path | str) -> ComponentMapping:
@@ -244,7 +240,8 @@ def to_table(
         with replacing(Path(file)) as stream:
             stream.write(table.to_csv(index=False, lineterminator="\n").encode())
     notes = tuple(dict.fromkeys(note for trace, _ in runs.values() for note in trace.notes))
-    return TraceTable(str(file or ""), table, iterations, closure, (*notes, *_unused(iterations, names)))
+    unused = [f"no event of any run belongs to component {name}" for name in names if not iterations[f"{name}_calls"].any()]
+    return TraceTable(str(file or ""), table, iterations, closure, (*notes, *unused))
 
 
 def keys_by_run(keys: pd.DataFrame | None, runs: list[str]) -> dict[str, dict[str, Any]]:
@@ -321,8 +318,3 @@ def _run_row(run: object, group: pd.DataFrame, names: list[str]) -> dict[str, An
     row["n_iterations"] = int(group["iteration"].nunique())
     row["n_ranks"] = int(group["rank"].nunique())
     return row
-
-
-def _unused(iterations: pd.DataFrame, names: list[str]) -> list[str]:
-    """Components that no event of any run has."""
-    return [f"no event of any run belongs to component {name}" for name in names if not iterations[f"{name}_calls"].any()]

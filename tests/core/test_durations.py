@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
 
-from mlperf.core.durations import duration_s, slurm_time
+from mlperf.core.durations import duration_s, number_in, slurm_time
 from mlperf.core.errors import DataError
 
 
@@ -44,3 +45,8 @@ def test_slurm_gets_hours_or_days_and_whole_minutes(seconds: float, text: str) -
     days, _, clock = text.rpartition("-")
     hours, minutes, _ = map(int, clock.split(":"))
     assert 0 <= (int(days or 0) * 24 + hours) * 3600 + minutes * 60 - seconds < 60
+
+
+def test_numbers_and_what_is_none() -> None:
+    assert [number_in(text) for text in ("1.5", " -2 ", b"3", "inf", "1e3")] == [1.5, -2.0, 3.0, math.inf, 1000.0]
+    assert all(math.isnan(number_in(text)) for text in ("", "a", "1,5", b"\xff", "nan"))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from mlperf.core.shown import Shown, plain
 
@@ -14,6 +15,18 @@ from mlperf.core.shown import Shown, plain
 class Small(Shown):
     seconds: Any
     name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tabular(Shown, frame="rows"):
+    title: str
+    rows: pd.DataFrame
+
+
+def test_the_named_field_is_the_frame() -> None:
+    rows = pd.DataFrame({"a": [1, 2]})
+    assert Tabular("two", rows).to_frame() is rows
+    assert Small(1.0, "x").to_frame()["field"].tolist() == ["seconds", "name"]
 
 
 def test_json_types() -> None:

@@ -326,30 +326,18 @@ def view_backward(_keep: Keep, _layer: Layer, gradient: Any) -> Sequence[Any]:
     return (gradient,)
 
 
-FORWARD: Mapping[str, Forward] = {
-    "conv": conv_forward,
-    "fc": fc_forward,
-    "pool": pool_forward,
-    "batch_norm": batch_norm_forward,
-    "activation": activation_forward,
-    "dropout": dropout_forward,
-    "add": add_forward,
-    "concat": concat_forward,
-    "flatten": view_forward,
-    "softmax": view_forward,
-    **dict.fromkeys(FURTHER_KINDS, module_forward),
+RESHAPED = (view_forward, view_backward)
+PASSES: Mapping[str, tuple[Forward, Backward]] = {
+    "conv": (conv_forward, conv_backward),
+    "fc": (fc_forward, fc_backward),
+    "pool": (pool_forward, pool_backward),
+    "batch_norm": (batch_norm_forward, batch_norm_backward),
+    "activation": (activation_forward, activation_backward),
+    "dropout": (dropout_forward, dropout_backward),
+    "add": (add_forward, add_backward),
+    "concat": (concat_forward, concat_backward),
+    "flatten": RESHAPED,
+    "softmax": RESHAPED,
+    **dict.fromkeys(FURTHER_KINDS, (module_forward, module_backward)),
 }
-
-BACKWARD: Mapping[str, Backward] = {
-    "conv": conv_backward,
-    "fc": fc_backward,
-    "pool": pool_backward,
-    "batch_norm": batch_norm_backward,
-    "activation": activation_backward,
-    "dropout": dropout_backward,
-    "add": add_backward,
-    "concat": concat_backward,
-    "flatten": view_backward,
-    "softmax": view_backward,
-    **dict.fromkeys(FURTHER_KINDS, module_backward),
-}
+"""Both ways through each kind of layer."""

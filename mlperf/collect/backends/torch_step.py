@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from mlperf.collect.backends.torch_layers import BACKWARD, FORWARD, Keep, total, view_backward, view_forward
+from mlperf.collect.backends.torch_layers import PASSES, RESHAPED, Keep, total
 from mlperf.collect.backends.torch_module import FLAT, rank_read, ranks, torch_module, value_shape
 from mlperf.collect.cnn_engine.builder import Operation
 from mlperf.core.extras import require
@@ -63,7 +63,7 @@ class Chain:
         """Run a layer, and let go of inputs that nobody reads any more, as autograd does."""
         wanted = rank_read(layer, self.rank)
         inputs = [as_rank(self.value(name), wanted) for name in self.cnn.sources[layer.name]]
-        act = FORWARD[layer.kind] if runs(layer) else view_forward
+        act, _ = PASSES[layer.kind] if runs(layer) else RESHAPED
         self.values[layer.name] = act(self.keep, layer, inputs)
         for name in self.cnn.sources[layer.name]:
             if self.last_reader[name] == layer.name:
@@ -90,7 +90,7 @@ class Chain:
     def backward(self, layer: Layer, needed: Mapping[str, bool]) -> None:
         """Run a layer's way back and send the gradients on."""
         (gradient,) = self.sent.pop(layer.name)
-        act = BACKWARD[layer.kind] if runs(layer) else view_backward
+        _, act = PASSES[layer.kind] if runs(layer) else RESHAPED
         found = act(self.keep, layer, gradient)
         for name, each in zip(self.cnn.sources[layer.name], found, strict=True):
             if needed[name]:
@@ -166,7 +166,8 @@ def library_step(cnn: CnnSpec, subbatch_size: int, device: str = "cpu", seed: in
         name: {kind: values.detach() for kind, values in (*part.named_parameters(), *part.named_buffers())}
         for name, part in layers.items()
     }
-    chain = Chain(cnn, Keep(torch, detached, wanted, layers), rank, shape, _last_readers(cnn), images, labels)
+    last_readers = {source: name for name, sources in cnn.sources.items() for source in sources}
+    chain = Chain(cnn, Keep(torch, detached, wanted, layers), rank, shape, last_readers, images, labels)
     whole = partial(_by_autograd, torch, module, list(module.parameters()), images, labels)
     return LibraryStep(whole, tuple(_operations(chain)), chain, module, layers)
 
@@ -177,10 +178,6 @@ def _inputs(torch: Any, cnn: CnnSpec, shape: tuple[int, ...], generator: Any) ->
     if sizes:
         return torch.randint(min(sizes), shape, generator=generator).float()
     return torch.randn(shape, generator=generator)
-
-
-def _last_readers(cnn: CnnSpec) -> dict[str, str]:
-    return {source: name for name, sources in cnn.sources.items() for source in sources}
 
 
 def _by_autograd(torch: Any, module: Any, parameters: Sequence[Any], images: Any, labels: Any) -> tuple[Any, Sequence[Any]]:

@@ -22,7 +22,7 @@ from mlperf.collect.protocol.protocol import Campaign, Plan, run_plans
 from mlperf.collect.protocol.summary import Collected, summarise
 from mlperf.core.errors import UsageError
 from mlperf.core.places import make_folder
-from mlperf.core.progress import Bar, Silent
+from mlperf.core.progress import shown_progress
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import read_cnn, write_cnn
 
@@ -119,7 +119,7 @@ def collect(request: CollectRequest, *, show_progress: bool = False) -> Collecte
         write_host(out / FILE_NAME, record)
         store_machine(out, backend)
         plans = make_plans(request, backend, configurations, stack)
-        progress = stack.enter_context(Bar()) if show_progress else Silent()
+        progress = stack.enter_context(shown_progress(show_progress))
         progress.announce(announcement(plans, request, backend))
         deadline_s = started_s + (float("inf") if request.budget_s is None else request.budget_s)
         complete = run_plans(Campaign(out, request.seed, deadline_s, progress), plans)

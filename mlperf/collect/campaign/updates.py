@@ -22,23 +22,8 @@ from mlperf.systems.sprint.components import IMAGE_OPERATIONS
 
 MOMENTUM = 0.9
 VECTOR_SIZES = (
-    1_024,
-    4_096,
-    16_384,
-    65_536,
-    131_072,
-    262_144,
-    524_288,
-    1_048_576,
-    2_097_152,
-    4_194_304,
-    8_388_608,
-    16_777_216,
-    25_557_032,
-    37_748_736,
-    61_100_840,
-    95_000_000,
-    143_667_240,
+    *(1_024, 4_096, 16_384, 65_536, 131_072, 262_144, 524_288, 1_048_576, 2_097_152, 4_194_304),
+    *(8_388_608, 16_777_216, 25_557_032, 37_748_736, 61_100_840, 95_000_000, 143_667_240),
 )
 """Parameters: powers of two from the least network up, then ResNet-50, AlexNet and VGG-19 with steps between."""
 
@@ -131,16 +116,12 @@ class UpdatePlan:
 
 def vector_measures(backend: Backend, size: int) -> dict[str, Callable[[int], Rows]]:
     """By operation, a function that measures it on so many parameters; ``size`` is the largest number."""
-    vectors = new_vectors(size)
+    # Vectors of ordinary numbers, every page touched.
+    vectors = Vectors(*(np.full(size, value, dtype=np.float32) for value in (0.5, 0.25, 0.125, 0.0)))
     measures: dict[str, Callable[[int], Rows]] = {name: partial(measure_vector, name, vectors) for name in VECTOR_OPERATIONS}
     if backend.on_device is not None:
         measures |= device_measures(backend.on_device, size)
     return measures
-
-
-def new_vectors(size: int) -> Vectors:
-    """Vectors of ordinary numbers, every page touched."""
-    return Vectors(*(np.full(size, value, dtype=np.float32) for value in (0.5, 0.25, 0.125, 0.0)))
 
 
 class Images:

@@ -6,12 +6,10 @@ import os
 import statistics
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from mlperf.collect.canonical.build import check_code
 from mlperf.collect.canonical.cases import ASPECTS, Call, Case, call_of, canonical_cases
@@ -24,7 +22,7 @@ from mlperf.collect.protocol.host import FILE_NAME, cache_bytes, check_same, hos
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.core.errors import UsageError
 from mlperf.core.places import make_folder
-from mlperf.core.progress import Bar, Silent
+from mlperf.core.progress import Bar, Silent, shown_progress
 from mlperf.datasets.dictionary.server_schema import CANONICAL, SERVER_TABLES
 from mlperf.datasets.reading.read import read_table
 
@@ -106,8 +104,7 @@ def collect_canonical(request: CanonicalRequest, *, show_progress: bool = False)
     check_same(request.out / FILE_NAME, record)
     write_host(request.out / FILE_NAME, record)
     begun_s, cases = time.monotonic(), canonical_cases(request.code, quick=request.quick)
-    with ExitStack() as stack:
-        progress = stack.enter_context(Bar()) if show_progress else Silent()
+    with shown_progress(show_progress) as progress:
         measure_alone(request, cases, progress)
         measure_together(request, most, progress)
     rows = read_table(request.out / "canonical.csv", CANONICAL, "keep")
@@ -190,14 +187,3 @@ def interference_cases(code: str) -> tuple[Case, ...]:
     largest = max(cache_bytes().values(), default=32 * 2**20)
     sides = [round((size / 4 * ASPECTS[1]) ** 0.5) for size in (CACHED_BYTES, 2 * largest)]
     return tuple(Case("fc", direction, (side, side), code) for side in sides for direction in ("forward", "update"))
-
-
-def read_canonical(folder: Path | str) -> pd.DataFrame:
-    """The table ``canonical`` of a folder.
-
-    Raises
-    ------
-    DataError
-        There is none, or a cell is wrong.
-    """
-    return read_table(Path(folder) / "canonical.csv", CANONICAL, "keep")

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from mlperf.collect.canonical.pingpong import JOB, RESULT
 from mlperf.collect.canonical.summary import MeasuredConstants
 from mlperf.collect.protocol.clocks import load_average, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
 from mlperf.collect.protocol.tables import GrowingTable
-from mlperf.collect.trainer.launch import mpiexec_command, run_ranks
+from mlperf.collect.trainer.launch import answer_of_ranks, mpiexec_command
 from mlperf.core.errors import UsageError
-from mlperf.core.files import write_text_whole
 from mlperf.core.places import make_folder
-from mlperf.core.progress import Bar, Silent
+from mlperf.core.progress import shown_progress
 from mlperf.datasets.dictionary.server_schema import NETWORK, SERVER_TABLES
 from mlperf.datasets.reading.read import read_table
 
@@ -90,8 +85,7 @@ def collect_network(request: NetworkRequest, *, show_progress: bool = False) -> 
     most = request.most_pairs or max(1, (os.cpu_count() or 2) // 2)
     table = GrowingTable(request.out, "network", SERVER_TABLES)
     begun_s, sequence = time.monotonic(), len(table.rows())
-    with ExitStack() as stack:
-        progress = stack.enter_context(Bar()) if show_progress else Silent()
+    with shown_progress(show_progress) as progress:
         progress.announce(f"{n_rounds} rounds of 1 to {most} pairs: about {n_rounds * most * LAUNCH_S:.0f} s")
         progress.start("network", n_rounds * most)
         for number in range(1, n_rounds + 1):
@@ -111,11 +105,7 @@ def collect_network(request: NetworkRequest, *, show_progress: bool = False) -> 
 def rows_of(launcher: list[str], n_pairs: int, sample: dict[str, Any], sequence: int) -> list[dict[str, Any]]:
     """Rows of one launch: the median trip of every size."""
     trips = [(size, max(3, min(MOST_TRIPS, TRIP_BYTES // size))) for size in SIZES]
-    with tempfile.TemporaryDirectory(prefix="mlperf-pingpong-") as name:
-        folder = Path(name)
-        write_text_whole(folder / JOB, json.dumps({"trips": trips}))
-        run_ranks(launcher, 2 * n_pairs, folder, MODULE)
-        result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+    result = answer_of_ranks(launcher, 2 * n_pairs, MODULE, {"trips": trips})
     transport = "network" if result["n_hosts"] > 1 else "loopback"
     return [
         {

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from mlperf.collect.trainer.launch import ANSWER, JOB
 from mlperf.core.extras import require
 from mlperf.core.files import write_text_whole
 
-JOB, RESULT = "pingpong.json", "pingpong-result.json"
 WARM = 3
 
 
@@ -35,7 +35,7 @@ def main(folder: Path) -> None:
             times.append([max(each) / 2.0 for each in zip(*every[:n_pairs], strict=True)])
     hosts = comm.gather(socket.gethostname(), root=0)
     if rank == 0:
-        write_text_whole(folder / RESULT, json.dumps({"times_s": times, "n_hosts": len(set(hosts))}))
+        write_text_whole(folder / ANSWER, json.dumps({"times_s": times, "n_hosts": len(set(hosts))}))
 
 
 def round_trip_s(comm: Any, buffer: Any, other: int, *, first: bool) -> float:

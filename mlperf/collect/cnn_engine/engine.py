@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ from mlperf.specs.kernels.explicit import check_explicit
 from mlperf.specs.kernels.fusion import fusion
 from mlperf.specs.network.cnn import CnnSpec, Layer
 from mlperf.specs.network.layer import NETWORK_INPUT
+
+Forward = Callable[[Builder, Layer], Any]
+Backward = Callable[[Builder, Layer, Contribution, bool], Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +118,8 @@ def lay_out_forward(build: Builder) -> None:
     images = build.rng.standard_normal((build.subbatch_size, shape.height, shape.width, shape.n_maps))
     build.values[NETWORK_INPUT] = images.astype(build.dtype)
     for layer in build.cnn.layers:
-        FORWARD[layer.kind](build, layer)
+        forward, _ = PASSES[layer.kind]
+        forward(build, layer)
         if layer.name in build.fused.function_of:
             forward_bias(build, layer)
 
@@ -125,7 +130,8 @@ def lay_out_backward(build: Builder) -> None:
     for layer in reversed(build.cnn.layers):
         if needed[layer.name]:
             wanted = any(needed[source] for source in build.cnn.sources[layer.name])
-            BACKWARD[layer.kind](build, layer, build.received(layer.name), wanted)
+            _, backward = PASSES[layer.kind]
+            backward(build, layer, build.received(layer.name), wanted)
 
 
 def _forward_activation(build: Builder, layer: Layer) -> None:
@@ -145,18 +151,13 @@ def _pass_gradient(build: Builder, layer: Layer, received: Contribution, wanted:
         build.send(build.cnn.sources[layer.name][0], received.array, exclusive=received.exclusive)
 
 
-def _backward_convolution(build: Builder, layer: Layer, received: Contribution, wanted: bool) -> None:
+def _backward_weighted(
+    to_source: Callable[[Builder, Layer, Array], Any], build: Builder, layer: Layer, received: Contribution, wanted: bool
+) -> None:
     gradient = backward_bias(build, layer, received)
     backward_weights(build, layer, gradient)
     if wanted:
-        backward_convolution(build, layer, gradient)
-
-
-def _backward_dense(build: Builder, layer: Layer, received: Contribution, wanted: bool) -> None:
-    gradient = backward_bias(build, layer, received)
-    backward_weights(build, layer, gradient)
-    if wanted:
-        backward_dense(build, layer, gradient)
+        to_source(build, layer, gradient)
 
 
 def _backward_activation(build: Builder, layer: Layer, received: Contribution, wanted: bool) -> None:
@@ -166,28 +167,19 @@ def _backward_activation(build: Builder, layer: Layer, received: Contribution, w
         backward_activation(build, layer, received)
 
 
-FORWARD: Mapping[str, Callable[[Builder, Layer], Any]] = {
-    "conv": forward_convolution,
-    "pool": forward_pool,
-    "fc": forward_dense,
-    "batch_norm": forward_batch_norm,
-    "activation": _forward_activation,
-    "dropout": forward_dropout,
-    "add": forward_add,
-    "concat": forward_concat,
-    "flatten": _pass_value,
-    "softmax": _pass_value,
+PASSES: Mapping[str, tuple[Forward, Backward]] = {
+    "conv": (forward_convolution, partial(_backward_weighted, backward_convolution)),
+    "pool": (forward_pool, lambda build, layer, received, _: backward_pool(build, layer, received)),
+    "fc": (forward_dense, partial(_backward_weighted, backward_dense)),
+    "batch_norm": (
+        forward_batch_norm,
+        lambda build, layer, received, wanted: backward_batch_norm(build, layer, received, wanted=wanted),
+    ),
+    "activation": (_forward_activation, _backward_activation),
+    "dropout": (forward_dropout, lambda build, layer, received, _: backward_dropout(build, layer, received)),
+    "add": (forward_add, lambda build, layer, received, _: backward_add(build, layer, received)),
+    "concat": (forward_concat, lambda build, layer, received, _: backward_concat(build, layer, received)),
+    "flatten": (_pass_value, _pass_gradient),
+    "softmax": (_pass_value, _pass_gradient),
 }
-
-BACKWARD: Mapping[str, Callable[[Builder, Layer, Contribution, bool], Any]] = {
-    "conv": _backward_convolution,
-    "fc": _backward_dense,
-    "activation": _backward_activation,
-    "flatten": _pass_gradient,
-    "softmax": _pass_gradient,
-    "batch_norm": lambda build, layer, received, wanted: backward_batch_norm(build, layer, received, wanted=wanted),
-    "pool": lambda build, layer, received, _: backward_pool(build, layer, received),
-    "dropout": lambda build, layer, received, _: backward_dropout(build, layer, received),
-    "add": lambda build, layer, received, _: backward_add(build, layer, received),
-    "concat": lambda build, layer, received, _: backward_concat(build, layer, received),
-}
+"""What each kind of layer adds to the two passes."""

@@ -62,10 +62,10 @@ def sliding(image: Array, size_out: Pair, window: Pair, stride: Pair, dilation: 
     )
 
 
-def padded(image: Array, padding: Pair, fill: float = 0.0) -> Array:
-    """A buffer for ``image`` with its border, filled once: copies later touch the inside only."""
+def padded(image: Array, padding: Pair) -> Array:
+    """A buffer for ``image`` with its border of zeros, set once: copies later touch the inside only."""
     batch, height, width, n_maps = image.shape
-    return np.full((batch, height + 2 * padding[0], width + 2 * padding[1], n_maps), fill, dtype=image.dtype)
+    return np.zeros((batch, height + 2 * padding[0], width + 2 * padding[1], n_maps), dtype=image.dtype)
 
 
 def inside(buffer: Array, padding: Pair) -> Array:

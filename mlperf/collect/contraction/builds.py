@@ -10,25 +10,22 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from mlperf.core.errors import MissingExtraError, UsageError
 
 NAMED = re.compile(r"([A-Za-z_][\w.+-]*)=(.+)")
 VERSION = re.compile(r"\d+(?:\.\d+)+")
 REFUSED = ("-flto", "-c", "-S", "-E", "-o", "-x")
-PACKAGES: Mapping[str, str] = MappingProxyType(
-    {
-        "gcc": "gcc (apt-get install gcc)",
-        "cc": "gcc (apt-get install gcc)",
-        "clang": "clang (apt-get install clang)",
-        "tcc": "tcc (apt-get install tcc)",
-        "icx": "the Intel oneAPI C++ compiler",
-        "icc": "the Intel C++ compiler classic",
-        "nvc": "the NVIDIA HPC SDK",
-        "valgrind": "valgrind (apt-get install valgrind)",
-    }
-)
+PACKAGES: Mapping[str, str] = {
+    "gcc": "gcc (apt-get install gcc)",
+    "cc": "gcc (apt-get install gcc)",
+    "clang": "clang (apt-get install clang)",
+    "tcc": "tcc (apt-get install tcc)",
+    "icx": "the Intel oneAPI C++ compiler",
+    "icc": "the Intel C++ compiler classic",
+    "nvc": "the NVIDIA HPC SDK",
+    "valgrind": "valgrind (apt-get install valgrind)",
+}
 """Program to the package that brings it."""
 
 SSE3 = "-msse3 " if platform.machine() in ("x86_64", "AMD64", "i686") else ""

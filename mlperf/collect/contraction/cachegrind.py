@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mlperf.collect.contraction.builds import find_program
@@ -13,7 +12,7 @@ from mlperf.collect.contraction.program import crashed
 from mlperf.collect.contraction.sources import kernel_name
 from mlperf.collect.contraction.units import Unit
 from mlperf.collect.counters.cachegrind import Simulation, check_geometry, read_simulation
-from mlperf.collect.protocol.protocol import Progress
+from mlperf.collect.protocol.protocol import Progress, side_by_side
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.core.children import ended_with_parent
 from mlperf.core.errors import DataError
@@ -58,13 +57,7 @@ class CacheSimulation:
 
     def cells(self) -> dict[str, int]:
         """The geometry as columns of the table."""
-        return {
-            "l1_bytes": self.l1_bytes,
-            "l1_ways": self.l1_ways,
-            "l2_bytes": self.l2_bytes,
-            "l2_ways": self.l2_ways,
-            "line_bytes": self.line_bytes,
-        }
+        return asdict(self)
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -156,21 +149,15 @@ def simulate_units(folder: Path, units: Sequence[Unit], simulation: CacheSimulat
     table = GrowingTable(folder, "cachegrind", CONTRACTION_TABLES)
     known = {tuple(row[name] for name in CACHEGRIND.key) for row in table.rows()}
     missing = [
-        (unit, part)
+        (unit, part, simulation)
         for unit in units
         for part in portions([pattern for pattern in unit.patterns if (*unit.key(pattern), *simulation.key) not in known])
     ]
     progress.start("cachegrind", len(missing))
-    with ThreadPoolExecutor(max(n_jobs, 1)) as pool:
-        waiting = {pool.submit(simulate, unit, part, simulation): unit for unit, part in missing}
-        try:
-            for done in as_completed(waiting):
-                table.add(rows_of(waiting[done], done.result(), simulation))
-                table.flush()
-                progress.advance()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    for (unit, *_), counts in side_by_side(simulate, missing, n_jobs):
+        table.add(rows_of(unit, counts, simulation))
+        table.flush()
+        progress.advance()
 
 
 def rows_of(unit: Unit, counts: dict[str, dict[str, int]], simulation: CacheSimulation) -> list[dict[str, object]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from mlperf.collect.contraction.sources import kernel_name
 from mlperf.collect.contraction.units import Unit
-from mlperf.collect.protocol.protocol import Progress
+from mlperf.collect.protocol.protocol import Progress, side_by_side
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_text_whole
@@ -94,16 +93,10 @@ def expected_checksums(
 def computed(patterns: Sequence[str], loops: str, n: int, n_jobs: int, progress: Progress) -> dict[str, float]:
     """Compute the expected checksum of every pattern."""
     progress.start(f"einsum at N = {n}", len(patterns))
-    with ThreadPoolExecutor(max(n_jobs, 1)) as pool:
-        waiting = {pool.submit(checksum, pattern, loops, n): pattern for pattern in patterns}
-        found = {}
-        try:
-            for done in as_completed(waiting):
-                found[waiting[done]] = done.result()
-                progress.advance()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    found = {}
+    for (pattern, *_), value in side_by_side(checksum, [(pattern, loops, n) for pattern in patterns], n_jobs):
+        found[pattern] = value
+        progress.advance()
     return found
 
 

@@ -7,13 +7,12 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from mlperf.collect.contraction.builds import find_program
 from mlperf.collect.contraction.sources import kernel_name, kernel_source, table_source
 from mlperf.collect.contraction.units import Unit
-from mlperf.collect.protocol.protocol import Progress
+from mlperf.collect.protocol.protocol import Progress, side_by_side
 from mlperf.core.children import ended_with_parent
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
@@ -34,17 +33,10 @@ def compile_units(units: Sequence[Unit], n_jobs: int, progress: Progress) -> Non
     missing = [unit for unit in units if not is_ready(unit)]
     for unit in missing:
         write_sources(unit)
-    with ThreadPoolExecutor(max(n_jobs, 1)) as pool:
-        chunks = [(unit, chunk) for unit in missing for chunk in chunked(unit.patterns)]
-        progress.start("compile", len(chunks) + len(missing))
-        waiting = [pool.submit(compile_chunk, unit, chunk) for unit, chunk in chunks]
-        try:
-            for done in as_completed(waiting):
-                done.result()
-                progress.advance()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    chunks = [(unit, chunk) for unit in missing for chunk in chunked(unit.patterns)]
+    progress.start("compile", len(chunks) + len(missing))
+    for _ in side_by_side(compile_chunk, chunks, n_jobs):
+        progress.advance()
     for unit in missing:
         link(unit)
         progress.advance()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -38,7 +38,7 @@ class Timing:
     checksum: float
 
 
-class Program:
+class Program(AbstractContextManager["Program"]):
     """The running program of a unit; use it in a ``with`` block."""
 
     def __init__(self, unit: Unit) -> None:
@@ -52,9 +52,6 @@ class Program:
             start_new_session=True,
             preexec_fn=ended_with_parent(),
         )
-
-    def __enter__(self) -> Program:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._process.kill()

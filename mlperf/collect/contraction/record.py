@@ -14,6 +14,7 @@ from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.core.places import make_folder
+from mlperf.core.proc import processor_facts
 from mlperf.datasets.dictionary.contraction_schema import ROUNDS
 from mlperf.datasets.reading.folder import read_host
 from mlperf.datasets.reading.read import read_table
@@ -126,10 +127,7 @@ def _check_family(path: Path, known: Mapping[str, Any], record: Mapping[str, Any
 
 def machine_name() -> str:
     """Processor with family and model, which tell generations of one name apart: ``"AMD EPYC family 26 model 2"``."""
-    facts: dict[str, str] = {}
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        name, _, value = line.partition(":")
-        facts.setdefault(name.strip(), value.strip())
+    facts = processor_facts()
     words = [facts.get("model name") or facts.get("CPU implementer", "unknown")]
     words += [f"{word} {facts[name]}" for word, name in (("family", "cpu family"), ("model", "model")) if name in facts]
     return " ".join(words)

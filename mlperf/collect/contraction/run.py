@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,9 @@ from mlperf.collect.contraction.rounds import Visitor, run_rounds
 from mlperf.collect.contraction.summary import CollectedContractions, summarise_contractions, write_times
 from mlperf.collect.contraction.units import Unit
 from mlperf.collect.protocol.clocks import one_computing_thread, require_clocks
-from mlperf.collect.protocol.protocol import Campaign
+from mlperf.collect.protocol.protocol import Campaign, interruptible
 from mlperf.collect.protocol.tables import GrowingTable
-from mlperf.core.errors import InterruptedRun
-from mlperf.core.progress import Bar, Silent
+from mlperf.core.progress import shown_progress
 from mlperf.datasets.dictionary.contraction_schema import CONTRACTION_TABLES
 
 
@@ -63,17 +61,8 @@ def collect_contractions(request: ContractionRequest, *, show_progress: bool = F
     patterns = chosen_patterns(request)
     units = make_units(request, patterns)
     record = begin_record(request, request.builds, len(patterns))
-    with ExitStack() as stack:
-        stack.enter_context(one_computing_thread())
-        progress = stack.enter_context(Bar()) if show_progress else Silent()
-        try:
-            return measured(request, units, record, Campaign(request.out, request.seed, deadline_s, progress))
-        except KeyboardInterrupt:
-            raise InterruptedRun(
-                "interrupted; every finished measurement is in the tables",
-                place=str(request.out),
-                hint="The same command continues where this one stopped.",
-            ) from None
+    with one_computing_thread(), shown_progress(show_progress) as progress, interruptible(request.out):
+        return measured(request, units, record, Campaign(request.out, request.seed, deadline_s, progress))
 
 
 def make_units(request: ContractionRequest, patterns: Sequence[str]) -> list[Unit]:

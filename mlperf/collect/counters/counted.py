@@ -24,7 +24,7 @@ DICTIONARY = ("column", "unit", "source", "meaning")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counted(Shown):
+class Counted(Shown, frame="runs"):
     """Result of `count_command`.
 
     Attributes
@@ -54,10 +54,6 @@ class Counted(Shown):
     functions: pd.DataFrame | None
     probe: Probe
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a run."""
-        return self.runs
 
 
 def runs_frame(labels: Mapping[str, str], rows: Sequence[Row]) -> pd.DataFrame:

@@ -21,26 +21,20 @@ from mlperf.collect.protocol.clocks import one_computing_thread
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.core.files import write_bytes_whole
-from mlperf.core.progress import Bar, Silent
+from mlperf.core.progress import shown_progress
 from mlperf.core.shown import Shown
 from mlperf.specs.network.cnn import CnnSpec
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
 
-EVENTS: Mapping[str, Event] = MappingProxyType(
-    {
-        name: {**HARDWARE, **SOFTWARE}[name]
-        for name in (
-            "hw_instructions",
-            "hw_l1d_load_misses",
-            "hw_cache_misses",
-            "hw_dtlb_load_misses",
-            "hw_branch_misses",
-            "sw_page_faults",
-        )
-    }
-)
+EVENTS: Mapping[str, Event] = {
+    name: {**HARDWARE, **SOFTWARE}[name]
+    for name in (
+        *("hw_instructions", "hw_l1d_load_misses", "hw_cache_misses", "hw_dtlb_load_misses", "hw_branch_misses"),
+        "sw_page_faults",
+    )
+}
 COUNTED = MappingProxyType({"numpy": numpy_backend, "torch": torch_backend})
 """What runs on the thread whose events are counted; the work of a device is not among them."""
 
@@ -50,7 +44,7 @@ N_EMPTY = 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KernelCounters(Shown):
+class KernelCounters(Shown, frame="frame"):
     """What was counted while training steps ran call by call.
 
     Attributes
@@ -66,10 +60,6 @@ class KernelCounters(Shown):
     frame: pd.DataFrame
     n_steps: int
     absent: Mapping[str, str]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a kernel call."""
-        return self.frame
 
 
 def count_kernels(
@@ -111,7 +101,7 @@ def count_kernels(
         make_step = stack.enter_context(COUNTED[backend]()).make_step
         stack.enter_context(one_computing_thread())
         handles, absent = stack.enter_context(open_counters())
-        progress = stack.enter_context(Bar()) if show_progress else Silent()
+        progress = stack.enter_context(shown_progress(show_progress))
         own = cost_of_reading(tuple(handles.values()))
         progress.start("counting kernels", len(configurations))
         for cnn, subbatch_size in configurations:

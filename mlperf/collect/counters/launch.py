@@ -16,22 +16,9 @@ from mlperf.core.errors import InterruptedRun, UsageError
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 USAGE_FIELDS = (
-    "user_s",
-    "system_s",
-    "max_rss_kib",
-    "shared_text",
-    "unshared_data",
-    "unshared_stack",
-    "minor_faults",
-    "major_faults",
-    "swaps",
-    "input_blocks",
-    "output_blocks",
-    "messages_sent",
-    "messages_received",
-    "signals",
-    "voluntary_switches",
-    "involuntary_switches",
+    *("user_s", "system_s", "max_rss_kib", "shared_text", "unshared_data", "unshared_stack"),
+    *("minor_faults", "major_faults", "swaps", "input_blocks", "output_blocks"),
+    *("messages_sent", "messages_received", "signals", "voluntary_switches", "involuntary_switches"),
 )
 END_PATIENCE_S = 10.0
 

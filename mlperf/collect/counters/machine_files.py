@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlperf.collect.counters.launch import Child
-from mlperf.collect.counters.offers import ABSENT, OK, CounterOffer, Readings, SourceOffer, source_offer
-from mlperf.collect.counters.process_files import TICK_S
+from mlperf.collect.counters.offers import ABSENT, OK, CounterOffer, SourceOffer, source_offer
+from mlperf.collect.counters.process_files import TICK_S, Added, readable
+from mlperf.core.proc import words_of
 
 PROC = Path("/proc")
 WHOLE_MACHINE = "the whole machine: other programs are in it"
@@ -40,26 +39,20 @@ PRESSURES = {f"machine_{name}_pressure_s": name for name in ("cpu", "memory", "i
 
 def machine_counters() -> dict[str, float]:
     """Every counter of the machine that can be read now."""
-    found: dict[str, float] = {}
-    for read in (cpu_counters, vmstat_counters, pressure_counters):
-        try:
-            found |= read()
-        except (OSError, ValueError, IndexError):
-            continue
-    return found
+    return readable(cpu_counters, vmstat_counters, pressure_counters)
 
 
 def cpu_counters() -> dict[str, float]:
     """/proc/stat: where all cores were, and what was begun on them."""
-    lines = word_lines(PROC / "stat")
-    ticks = lines["cpu"]
+    lines = words_of(PROC / "stat")
+    ticks = lines.get("cpu", [])
     times = {name: sum(int(ticks[at]) for at in places) * TICK_S for name, places in CPU_FIELDS.items() if max(places) < len(ticks)}
     return times | {column: float(lines[name][0]) for column, name in STAT_LINES.items() if name in lines}
 
 
 def vmstat_counters() -> dict[str, float]:
     """/proc/vmstat: pages."""
-    lines = word_lines(PROC / "vmstat")
+    lines = words_of(PROC / "vmstat")
     return {column: float(lines[name][0]) * unit for column, (name, unit) in VMSTAT_LINES.items() if name in lines}
 
 
@@ -67,17 +60,10 @@ def pressure_counters() -> dict[str, float]:
     """/proc/pressure: how long some task waited."""
     found = {}
     for column, name in PRESSURES.items():
-        path = PROC / "pressure" / name
-        if os.access(path, os.R_OK):
-            some = dict(word.partition("=")[::2] for word in word_lines(path)["some"])
+        some = dict(word.partition("=")[::2] for word in words_of(PROC / "pressure" / name).get("some", []))
+        if "total" in some:
             found[column] = float(some["total"]) * MICROSECOND_S
     return found
-
-
-def word_lines(path: Path) -> dict[str, list[str]]:
-    """Words behind the first one of each line, by that word."""
-    lines = (line.split() for line in path.read_text(encoding="ascii", errors="replace").splitlines())
-    return {words[0]: words[1:] for words in lines if words}
 
 
 def probe_machine(names: Sequence[str]) -> SourceOffer:
@@ -89,19 +75,6 @@ def probe_machine(names: Sequence[str]) -> SourceOffer:
     return source_offer("machine", offers, why=WHOLE_MACHINE)
 
 
-@dataclass(frozen=True, slots=True)
-class MachineWatch:
-    """Counters of the machine before the command began."""
-
-    before: Mapping[str, float]
-    names: Sequence[str]
-
-    def __call__(self, child: Child) -> Readings:  # noqa: ARG002 - watches of other sources need it
-        """What was added while the command ran."""
-        after = machine_counters()
-        return Readings({name: after[name] - self.before[name] for name in self.names if name in after and name in self.before})
-
-
-def watch_machine(child: Child, names: Sequence[str]) -> MachineWatch:  # noqa: ARG001 - watches of other sources need it
+def watch_machine(child: Child, names: Sequence[str]) -> Added:  # noqa: ARG001 - watches of other sources need it
     """Read the counters of the machine."""
-    return MachineWatch(machine_counters(), names)
+    return Added(machine_counters, names, machine_counters())

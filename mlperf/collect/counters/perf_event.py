@@ -11,23 +11,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from mlperf.core.errors import MissingExtraError
 
-SYSCALLS: Mapping[str, int] = MappingProxyType(
-    {
-        "x86_64": 298,
-        "aarch64": 241,
-        "riscv64": 241,
-        "loongarch64": 241,
-        "ppc64le": 319,
-        "ppc64": 319,
-        "s390x": 331,
-        "i686": 336,
-        "armv7l": 364,
-    }
-)
+SYSCALLS: Mapping[str, int] = {
+    "x86_64": 298,
+    "aarch64": 241,
+    "riscv64": 241,
+    "loongarch64": 241,
+    "ppc64le": 319,
+    "ppc64": 319,
+    "s390x": 331,
+    "i686": 336,
+    "armv7l": 364,
+}
 DEVICES = Path("/sys/bus/event_source/devices")
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 DISABLED, INHERIT, PINNED, EXCLUDE_KERNEL, EXCLUDE_HYPERVISOR, ENABLE_ON_EXEC = (1 << bit for bit in (0, 1, 2, 5, 6, 12))
@@ -208,40 +205,36 @@ def cache_event(cache: int, operation: int, result: int) -> Event:
     return Event(CACHE_TYPE, cache | operation << 8 | result << 16)
 
 
-HARDWARE: Mapping[str, Event] = MappingProxyType(
-    {
-        "hw_instructions": Event(HARDWARE_TYPE, 1, pinned=True),
-        "hw_cycles": Event(HARDWARE_TYPE, 0, pinned=True),
-        "hw_branches": Event(HARDWARE_TYPE, 4),
-        "hw_branch_misses": Event(HARDWARE_TYPE, 5),
-        "hw_l1d_load_misses": cache_event(L1D, READ, MISS),
-        "hw_l1d_loads": cache_event(L1D, READ, ACCESS),
-        "hw_l1d_stores": cache_event(L1D, WRITE, ACCESS),
-        "hw_cache_references": Event(HARDWARE_TYPE, 2),
-        "hw_cache_misses": Event(HARDWARE_TYPE, 3),
-        "hw_llc_loads": cache_event(LAST, READ, ACCESS),
-        "hw_llc_load_misses": cache_event(LAST, READ, MISS),
-        "hw_dtlb_load_misses": cache_event(DATA_TLB, READ, MISS),
-        "hw_dtlb_loads": cache_event(DATA_TLB, READ, ACCESS),
-        "hw_itlb_load_misses": cache_event(CODE_TLB, READ, MISS),
-        "hw_l1i_load_misses": cache_event(L1I, READ, MISS),
-        "hw_ref_cycles": Event(HARDWARE_TYPE, 9),
-        "hw_stalled_cycles_frontend": Event(HARDWARE_TYPE, 7),
-        "hw_stalled_cycles_backend": Event(HARDWARE_TYPE, 8),
-    }
-)
+HARDWARE: Mapping[str, Event] = {
+    "hw_instructions": Event(HARDWARE_TYPE, 1, pinned=True),
+    "hw_cycles": Event(HARDWARE_TYPE, 0, pinned=True),
+    "hw_branches": Event(HARDWARE_TYPE, 4),
+    "hw_branch_misses": Event(HARDWARE_TYPE, 5),
+    "hw_l1d_load_misses": cache_event(L1D, READ, MISS),
+    "hw_l1d_loads": cache_event(L1D, READ, ACCESS),
+    "hw_l1d_stores": cache_event(L1D, WRITE, ACCESS),
+    "hw_cache_references": Event(HARDWARE_TYPE, 2),
+    "hw_cache_misses": Event(HARDWARE_TYPE, 3),
+    "hw_llc_loads": cache_event(LAST, READ, ACCESS),
+    "hw_llc_load_misses": cache_event(LAST, READ, MISS),
+    "hw_dtlb_load_misses": cache_event(DATA_TLB, READ, MISS),
+    "hw_dtlb_loads": cache_event(DATA_TLB, READ, ACCESS),
+    "hw_itlb_load_misses": cache_event(CODE_TLB, READ, MISS),
+    "hw_l1i_load_misses": cache_event(L1I, READ, MISS),
+    "hw_ref_cycles": Event(HARDWARE_TYPE, 9),
+    "hw_stalled_cycles_frontend": Event(HARDWARE_TYPE, 7),
+    "hw_stalled_cycles_backend": Event(HARDWARE_TYPE, 8),
+}
 
-SOFTWARE: Mapping[str, Event] = MappingProxyType(
-    {
-        "sw_task_clock_s": Event(SOFTWARE_TYPE, 1, user_only=False, scale=NANOSECOND_S),
-        "sw_page_faults": Event(SOFTWARE_TYPE, 2, user_only=False),
-        "sw_minor_faults": Event(SOFTWARE_TYPE, 5, user_only=False),
-        "sw_major_faults": Event(SOFTWARE_TYPE, 6, user_only=False),
-        "sw_context_switches": Event(SOFTWARE_TYPE, 3, user_only=False),
-        "sw_cpu_migrations": Event(SOFTWARE_TYPE, 4, user_only=False),
-        "sw_alignment_faults": Event(SOFTWARE_TYPE, 7, user_only=False),
-    }
-)
+SOFTWARE: Mapping[str, Event] = {
+    "sw_task_clock_s": Event(SOFTWARE_TYPE, 1, user_only=False, scale=NANOSECOND_S),
+    "sw_page_faults": Event(SOFTWARE_TYPE, 2, user_only=False),
+    "sw_minor_faults": Event(SOFTWARE_TYPE, 5, user_only=False),
+    "sw_major_faults": Event(SOFTWARE_TYPE, 6, user_only=False),
+    "sw_context_switches": Event(SOFTWARE_TYPE, 3, user_only=False),
+    "sw_cpu_migrations": Event(SOFTWARE_TYPE, 4, user_only=False),
+    "sw_alignment_faults": Event(SOFTWARE_TYPE, 7, user_only=False),
+}
 
 IN_THE_KERNEL = ("sw_context_switches", "sw_cpu_migrations")
 """Happen in the kernel: asked for without it they would always be zero."""

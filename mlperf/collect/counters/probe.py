@@ -78,11 +78,6 @@ PROGRAMS = {"perf": "perf-stat", "valgrind": "cachegrind"}
 """Sources that may also be asked for by the name of their program."""
 
 
-def columns_of(source: str) -> tuple[str, ...]:
-    """Every column a source may fill."""
-    return tuple(counter.name for counter in counters_of(source))
-
-
 def named_source(name: str) -> Source:
     """A row of the table."""
     return next(source for source in SOURCES if source.name == name)
@@ -113,7 +108,7 @@ def probe_counters(sources: Sequence[str] = SOURCE_NAMES) -> Probe:
 def offer_of(source: Source) -> SourceOffer:
     """Probe one source in a folder of its own."""
     with scratch_folder() as folder:
-        return source.probe(columns_of(source.name), folder)
+        return source.probe(tuple(counter.name for counter in counters_of(source.name)), folder)
 
 
 def check_names(sources: Sequence[str]) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from mlperf.collect.counters.launch import Child
 from mlperf.collect.counters.offers import ABSENT, DEGRADED, OK, CounterOffer, Readings, SourceOffer, source_offer
+from mlperf.core.proc import numbers_of, stat_words
 
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 NANOSECOND_S = 1e-9
@@ -48,19 +51,27 @@ def process_counters(folder: Path) -> dict[str, float]:
     folder : Path
         ``/proc/PID``.
     """
+    return readable(
+        partial(stat_counters, folder),
+        partial(numbers_of, folder / "status", STATUS_LINES),
+        partial(scheduler_counters, folder),
+        partial(numbers_of, folder / "io", IO_LINES),
+    )
+
+
+def readable(*readers: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """What some readers of the kernel's files tell together; those that fail are left out."""
     found: dict[str, float] = {}
-    for read in (stat_counters, status_counters, scheduler_counters, io_counters):
-        try:
-            found |= read(folder)
-        except (OSError, ValueError, IndexError):
-            continue
+    for read in readers:
+        with suppress(OSError, ValueError, IndexError):
+            found |= read()
     return found
 
 
 def stat_counters(folder: Path) -> dict[str, float]:
     """``stat``: times and faults."""
-    # The name of the program may hold blanks and parentheses; fields are counted from 1, and the third follows the name.
-    fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
+    # Fields are counted from 1, and the third follows the name.
+    fields = stat_words(folder)
     return {
         name: sum(int(fields[number - 3]) for number in numbers) * unit
         for name, (numbers, unit) in STAT_FIELDS.items()
@@ -68,27 +79,10 @@ def stat_counters(folder: Path) -> dict[str, float]:
     }
 
 
-def status_counters(folder: Path) -> dict[str, float]:
-    """Read the context switches from /proc/PID/status."""
-    return named_lines(folder / "status", STATUS_LINES)
-
-
-def io_counters(folder: Path) -> dict[str, float]:
-    """``io``: bytes and calls."""
-    return named_lines(folder / "io", IO_LINES)
-
-
 def scheduler_counters(folder: Path) -> dict[str, float]:
     """``schedstat``: on a core, and waiting for one."""
     numbers = (folder / "schedstat").read_text(encoding="ascii").split()
     return {name: int(number) * unit for (name, unit), number in zip(SCHEDULER_FIELDS, numbers, strict=False)}
-
-
-def named_lines(path: Path, lines: Mapping[str, str]) -> dict[str, float]:
-    """Numbers of the lines ``name: number``, by column."""
-    text = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    values = {name: rest for name, _, rest in (line.partition(":") for line in text)}
-    return {column: float(values[name].split()[0]) for column, name in lines.items() if name in values}
 
 
 def probe_process(names: Sequence[str]) -> SourceOffer:
@@ -108,31 +102,38 @@ def process_offer(name: str, *, present: bool) -> CounterOffer:
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessWatch:
-    """Counters of a process before it turned into the command."""
+class Added:
+    """What counters of the kernel's files grow by while a command runs.
 
-    before: Mapping[str, float]
+    Attributes
+    ----------
+    read : callable
+        Reads all of them now.
+    names : sequence of str
+        Which are told.
+    before : mapping
+        What they were before the process turned into the command.
+    """
+
+    read: Callable[[], dict[str, float]]
     names: Sequence[str]
+    before: Mapping[str, float]
 
-    def __call__(self, child: Child) -> Readings:
-        """What the command added."""
-        after = process_counters(Path(f"/proc/{child.pid}"))
+    def __call__(self, child: Child) -> Readings:  # noqa: ARG002 - watches of other sources need it
+        """What was added."""
+        after = self.read()
         return Readings({name: after[name] - self.before[name] for name in self.names if name in after and name in self.before})
 
 
-def watch_process(child: Child, names: Sequence[str]) -> ProcessWatch:
+def watch_process(child: Child, names: Sequence[str]) -> Added:
     """Read the counters of a command that has not begun."""
-    return ProcessWatch(process_counters(Path(f"/proc/{child.pid}")), names)
+    read = partial(process_counters, Path(f"/proc/{child.pid}"))
+    return Added(read, names, read())
 
 
 KIB_BYTES = 1024.0
-BEGUN_BEFORE = {
-    "ru_minor_faults": "proc_minor_faults",
-    "ru_major_faults": "proc_major_faults",
-    "ru_voluntary_switches": "proc_voluntary_switches",
-    "ru_involuntary_switches": "proc_involuntary_switches",
-}
-"""Counters that the process moved before it turned into the command, and where their numbers at that time stand."""
+BEGUN_BEFORE = ("minor_faults", "major_faults", "voluntary_switches", "involuntary_switches")
+"""Counters that the process moved before it turned into the command: /proc told their numbers at that time."""
 
 
 def probe_usage(names: Sequence[str]) -> SourceOffer:
@@ -152,19 +153,10 @@ class UsageWatch:
     def __call__(self, child: Child) -> Readings:
         """Read the usage; the process is gone from now on."""
         usage = child.usage()
-        values = {
-            "ru_user_s": usage["user_s"],
-            "ru_system_s": usage["system_s"],
-            "ru_cpu_s": usage["user_s"] + usage["system_s"],
-            "ru_minor_faults": usage["minor_faults"],
-            "ru_major_faults": usage["major_faults"],
-            "ru_input_blocks": usage["input_blocks"],
-            "ru_output_blocks": usage["output_blocks"],
-            "ru_voluntary_switches": usage["voluntary_switches"],
-            "ru_involuntary_switches": usage["involuntary_switches"],
-        }
-        for name, started in BEGUN_BEFORE.items():
-            values[name] -= self.before.get(started, 0.0)
+        values = {f"ru_{name}": number for name, number in usage.items()}
+        values["ru_cpu_s"] = usage["user_s"] + usage["system_s"]
+        for name in BEGUN_BEFORE:
+            values[f"ru_{name}"] -= self.before.get(f"proc_{name}", 0.0)
         # The kernel's maximum includes the process that turned into the command: up to that it says nothing of the command.
         if usage["max_rss_kib"] * KIB_BYTES > self.launcher_rss_bytes:
             values["ru_max_rss_bytes"] = usage["max_rss_kib"] * KIB_BYTES
@@ -174,11 +166,5 @@ class UsageWatch:
 def watch_usage(child: Child, names: Sequence[str]) -> UsageWatch:
     """Read what the process used before it begins."""
     folder = Path(f"/proc/{child.pid}")
-    return UsageWatch(process_counters(folder), resident_peak_bytes(folder), names)
-
-
-def resident_peak_bytes(folder: Path) -> float:
-    """Largest resident memory of a process so far; 0 where the kernel does not say."""
-    lines = (folder / "status").read_text(encoding="utf-8", errors="replace").splitlines()
-    values = {name: rest for name, _, rest in (line.partition(":") for line in lines)}
-    return float(values["VmHWM"].split()[0]) * KIB_BYTES if "VmHWM" in values else 0.0
+    peak = numbers_of(folder / "status", {"VmHWM": "VmHWM"})
+    return UsageWatch(process_counters(folder), peak.get("VmHWM", 0.0) * KIB_BYTES, names)

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 import math
 import platform
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from mlperf.collect.loggps.fits import Fits, Line, eager_limit_bytes, fit, lines
-from mlperf.collect.loggps.rank import EXPERIMENTS, JOB, RESULT
+from mlperf.collect.loggps.rank import EXPERIMENTS
 from mlperf.collect.loggps.request import TRANSPORTS, LogGPSRequest
 from mlperf.collect.loggps.summary import MeasuredNetwork
 from mlperf.collect.protocol.clocks import load_average, require_clocks
-from mlperf.collect.trainer.launch import mpiexec_command, run_ranks
+from mlperf.collect.trainer.launch import answer_of_ranks, mpiexec_command
 from mlperf.core.arrays import FloatArray
 from mlperf.core.files import write_text_whole
 from mlperf.core.places import check_file_place
@@ -88,11 +86,7 @@ def measured_s(request: LogGPSRequest, sizes: Sequence[int], experiments: Sequen
     launcher = [*mpiexec_command(request.mpiexec)]
     for name, value in TRANSPORTS[request.transport].items():
         launcher += ["-genv", name, value]
-    with tempfile.TemporaryDirectory(prefix="mlperf-loggps-") as name:
-        folder = Path(name)
-        write_text_whole(folder / JOB, json.dumps({"sizes": sizes, "repeats": request.repeats, "experiments": experiments}))
-        run_ranks(launcher, 2, folder, MODULE)
-        result = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+    result = answer_of_ranks(launcher, 2, MODULE, {"sizes": sizes, "repeats": request.repeats, "experiments": experiments})
     return {name: np.array(result["times_s"][name]) for name in experiments}
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from mlperf.collect.trainer.launch import ANSWER, JOB
 from mlperf.core.extras import require
 from mlperf.core.files import write_text_whole
 
-JOB, RESULT = "loggps.json", "loggps-result.json"
 WARM = 3
 FLOOD = 200
 LATE_S = 0.0005
@@ -38,7 +38,7 @@ def main(folder: Path) -> None:
             # Some are timed by one rank, some by the other; who does not time says 0.
             times[name].append([max(pair) for pair in zip(*comm.allgather(own), strict=True)])
     if comm.Get_rank() == 0:
-        write_text_whole(folder / RESULT, json.dumps({"times_s": times}))
+        write_text_whole(folder / ANSWER, json.dumps({"times_s": times}))
 
 
 def round_trip_s(comm: Any, buffer: Any) -> float:

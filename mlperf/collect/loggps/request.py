@@ -5,42 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from mlperf.core.errors import UsageError
 
 PLACE = "mlperf collect loggps"
 LEAST_REPEATS = 10
-TRANSPORTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "default": {},
-        "shared-memory": {"MPIR_CVAR_NOLOCAL": "0"},
-        "tcp": {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "FI_PROVIDER": "tcp"},
-    }
-)
+TRANSPORTS: Mapping[str, Mapping[str, str]] = {
+    "default": {},
+    "shared-memory": {"MPIR_CVAR_NOLOCAL": "0"},
+    "tcp": {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "FI_PROVIDER": "tcp"},
+}
 """Settings of MPICH that force how ranks of one machine talk; other MPIs have their own, which go into --mpiexec."""
 SIZES = (
-    1,
-    64,
-    256,
-    1024,
-    2048,
-    4096,
-    6144,
-    8192,
-    12288,
-    16384,
-    24576,
-    32768,
-    49152,
-    65536,
-    98304,
-    131072,
-    262144,
-    524288,
-    1048576,
-    2097152,
-    4194304,
+    *(1, 64, 256, 1024, 2048, 4096, 6144, 8192, 12288, 16384),
+    *(24576, 32768, 49152, 65536, 98304, 131072, 262144, 524288, 1048576, 2097152, 4194304),
 )
 QUICK_SIZES = (1, 1024, 4096, 8192, 16384, 32768, 65536, 131072, 524288, 2097152)
 

@@ -10,7 +10,7 @@ from mlperf.core.shown import Shown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MeasuredNetwork(Shown):
+class MeasuredNetwork(Shown, frame="parameters"):
     """LogGPS parameters.
 
     Attributes
@@ -35,7 +35,3 @@ class MeasuredNetwork(Shown):
     times: pd.DataFrame
     elapsed_s: float
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The parameters."""
-        return self.parameters

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -22,26 +21,6 @@ REFERENCE_REPEATS = 3
 THREAD_SHARE = 1.3
 """Process CPU time over thread CPU time above which some library thread must be computing too."""
 PATIENCE_S = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """When and under which conditions a sample was taken.
-
-    Attributes
-    ----------
-    round, sequence : int
-        Round, and position in the whole campaign.
-    load : float
-        Load average over one minute.
-    reference_s : float
-        CPU time of the reference kernel just before the sample.
-    """
-
-    round: int
-    sequence: int
-    load: float
-    reference_s: float
 
 
 class Reference:

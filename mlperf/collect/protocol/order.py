@@ -40,11 +40,6 @@ class Drift(Shown):
     time_share: float
     order_share: float
 
-    @property
-    def is_confounded(self) -> bool:
-        """Whether time of day predicts the network."""
-        return bool(self.order_share > CONFOUNDED_SHARE)
-
 
 def drift(frame: pd.DataFrame, key: Sequence[str], target: str = "cpu_s", group: str = "cnn") -> Drift:
     """Diagnose a table.

@@ -7,14 +7,15 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from mlperf.collect.protocol.clocks import Circumstances, Reference, load_average
+from mlperf.collect.protocol.clocks import Reference, load_average
 from mlperf.collect.protocol.tables import GrowingTable, Row
 from mlperf.core.errors import InterruptedRun
 
@@ -23,6 +24,8 @@ MEASURED = ("sgemm", "kernels", "steps", "updates")
 """Tables that share one count of the order of measuring."""
 
 Key = tuple[str, ...]
+Done = TypeVar("Done")
+Task = tuple[Any, ...]
 Rows = Mapping[str, Sequence[dict[str, Any]]]
 
 
@@ -35,7 +38,7 @@ class Visit:
     keys : tuple of tuple of str
         Key cells, as text, of the configurations it measures; the same in every table that it fills.
     measure : callable
-        Returns by table name the rows, without the columns of `Circumstances`.
+        Returns by table name the rows, without ``round``, ``sequence``, ``load`` and ``reference_s``.
     """
 
     keys: tuple[Key, ...]
@@ -76,6 +79,18 @@ class Progress(Protocol):
 
     def advance(self) -> None:
         """One visit is over."""
+
+
+def side_by_side(work: Callable[..., Done], tasks: Iterable[Task], n_jobs: int) -> Iterator[tuple[Task, Done]]:
+    """Each task with what ``work(*task)`` returned, as they end on so many threads; an interruption calls off what is waiting."""
+    with ThreadPoolExecutor(max(n_jobs, 1)) as pool:
+        waiting = {pool.submit(work, *task): task for task in tasks}
+        try:
+            for done in as_completed(waiting):
+                yield waiting[done], done.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 @dataclass(slots=True)
@@ -125,16 +140,23 @@ def run_plans(campaign: Campaign, plans: Sequence[Plan]) -> bool:
     # What lives now lives on: the collector need not look at it again before every visit.
     gc.collect()
     gc.freeze()
-    try:
+    with interruptible(campaign.folder):
         try:
             return run_all_rounds(campaign, plans, done, tables)
         finally:
             gc.unfreeze()
             flush(campaign, tables.values())
+
+
+@contextmanager
+def interruptible(folder: Path) -> Iterator[None]:
+    """Say of a Ctrl-C in the block what is kept; raises InterruptedRun."""
+    try:
+        yield
     except KeyboardInterrupt:
         raise InterruptedRun(
             "interrupted; every finished measurement is in the tables",
-            place=str(campaign.folder),
+            place=str(folder),
             hint="The same command continues where this one stopped.",
         ) from None
 
@@ -179,8 +201,8 @@ def take(campaign: Campaign, visit: Visit, number: int, reference: Reference, ta
     for rows in found.values():
         for offset, row in enumerate(rows):
             # Rows of one visit to a training step share their moment; a block of products lists one product after another.
-            beside = Circumstances(number, first + (offset if len(visit.keys) > 1 else 0), load, reference_s)
-            row.update(round=beside.round, sequence=beside.sequence, load=beside.load, reference_s=beside.reference_s)
+            sequence = first + (offset if len(visit.keys) > 1 else 0)
+            row.update(round=number, sequence=sequence, load=load, reference_s=reference_s)
     # A visit is in all of its tables or in none.
     with interrupts_held():
         for name, rows in found.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, wri
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.collect.servers.configuration import Configuration, check_configuration
 from mlperf.collect.servers.data import Images, digits_for
-from mlperf.collect.servers.job import DATA, Run, network_table, write_job
+from mlperf.collect.servers.job import DATA, Run, write_job
 from mlperf.collect.servers.learning import accuracy, go_on
 from mlperf.collect.servers.net import Net, net_of
 from mlperf.collect.servers.request import ServersRequest, check_request
@@ -28,9 +27,10 @@ from mlperf.collect.servers.waits import measure_segments, waits_of, wanted
 from mlperf.collect.trainer.launch import mpiexec_command, run_ranks
 from mlperf.core.files import replacing
 from mlperf.core.places import make_folder
-from mlperf.core.progress import Bar, Silent
+from mlperf.core.progress import shown_progress
 from mlperf.datasets.dictionary.server_schema import PS_RUNS, SEGMENTS, SERVER_TABLES
 from mlperf.datasets.reading.read import read_table
+from mlperf.specs.network.cnn_toml import cnn_to_dict
 
 MODULE = "mlperf.collect.servers.rank"
 RECORDS = "ps"
@@ -129,8 +129,7 @@ def run_study(study: Study, *, show_progress: bool) -> ServerRuns:
         for name in study.nets:
             own = [each for each in todo if each[1] == repeat and each[0].cnn == name]
             launches += [own[first : first + RUNS_OF_A_LAUNCH] for first in range(0, len(own), RUNS_OF_A_LAUNCH)]
-    with ExitStack() as stack:
-        progress = stack.enter_context(Bar()) if show_progress else Silent()
+    with shown_progress(show_progress) as progress:
         progress.announce(f"{len(todo)} runs in {len(launches)} launches, {request.mode}")
         progress.start("parameter servers", len(launches))
         for launch in launches:
@@ -186,7 +185,7 @@ def make_run(study: Study, configuration: Configuration, number: int) -> Run:
     return Run(
         number=number,
         configuration=configuration,
-        cnn=network_table(request.cnns[configuration.cnn]),
+        cnn=cnn_to_dict(request.cnns[configuration.cnn]),
         n_minibatches=request.minibatches,
         learning_rate=request.learning_rate,
         seed=int(np.random.SeedSequence((request.seed, number)).generate_state(1)[0]),

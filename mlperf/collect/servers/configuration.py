@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from mlperf.collect.servers.net import PLACE, Net
@@ -55,14 +55,7 @@ class Configuration:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values; `configuration_from` reads them."""
-        return {
-            "cnn": self.cnn,
-            "n_replicas": self.n_replicas,
-            "n_servers": self.n_servers,
-            "plan": self.plan_text,
-            "exchange": self.exchange,
-            "minibatch_size": self.minibatch_size,
-        }
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"plan": self.plan_text}
 
 
 def configuration_from(table: Mapping[str, Any], place: str = PLACE) -> Configuration:

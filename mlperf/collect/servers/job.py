@@ -12,7 +12,7 @@ from mlperf.collect.servers.configuration import Configuration, configuration_fr
 from mlperf.core.documents import read_json
 from mlperf.core.files import write_text_whole
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.specs.network.cnn_toml import cnn_from_dict, cnn_to_dict
+from mlperf.specs.network.cnn_toml import cnn_from_dict
 
 FILE_NAME, DATA = "job.json", "data.npz"
 
@@ -82,8 +82,3 @@ def read_job(folder: Path) -> tuple[Run, ...]:
         configuration = configuration_from(table["configuration"])
         found.append(Run(**{**table, "configuration": configuration, "waits": waits, "link": tuple(table["link"])}))
     return tuple(found)
-
-
-def network_table(cnn: CnnSpec) -> dict[str, Any]:
-    """A network as plain values."""
-    return cnn_to_dict(cnn)

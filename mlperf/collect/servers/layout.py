@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mlperf.collect.servers.net import Net
@@ -61,22 +61,19 @@ class Layout:
 
     def below(self, number: int, stripe: int, sample: int) -> list[Piece]:
         """Which workers hold the rows that a stripe of layer ``number`` reads of layer ``number - 1``, in the order of the rows."""
-        low, high = self.needs(number, stripe)
-        found = []
-        for other in range(self.plan[number - 1].n_stripes):
-            first, last = self.rows(number - 1, other)
-            if max(first, low) < min(last, high):
-                found.append(Piece(self.host(number - 1, other, sample), max(first, low), min(last, high)))
-        return found
+        return self._shared(self.needs(number, stripe), self.rows, number - 1, sample)
 
     def above(self, number: int, stripe: int, sample: int) -> list[Piece]:
         """Which workers read rows of a stripe of layer ``number`` for layer ``number + 1``, in the order of their stripes."""
-        first, last = self.rows(number, stripe)
+        return self._shared(self.rows(number, stripe), self.needs, number + 1, sample)
+
+    def _shared(self, own: Span, of_stripe: Callable[[int, int], Span], other: int, sample: int) -> list[Piece]:
+        """What rows have in common with those of each stripe of layer ``other``."""
         found = []
-        for other in range(self.plan[number + 1].n_stripes):
-            low, high = self.needs(number + 1, other)
-            if max(first, low) < min(last, high):
-                found.append(Piece(self.host(number + 1, other, sample), max(first, low), min(last, high)))
+        for stripe in range(self.plan[other].n_stripes):
+            first, last = of_stripe(other, stripe)
+            if max(first, own[0]) < min(last, own[1]):
+                found.append(Piece(self.host(other, stripe, sample), max(first, own[0]), min(last, own[1])))
         return found
 
     def members(self, number: int, worker: int) -> list[int]:

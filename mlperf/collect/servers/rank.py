@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
-import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,8 +21,8 @@ from mlperf.collect.servers.segments import segments_of, warm
 from mlperf.collect.servers.server import Server
 from mlperf.collect.servers.wire import Link, Wire
 from mlperf.collect.servers.worker import Draw, Worker
-from mlperf.collect.trainer.waits import Sleeper, usual_overshoot_s, wake_promptly
-from mlperf.core.extras import require
+from mlperf.collect.trainer.launch import as_rank
+from mlperf.collect.trainer.waits import Sleeper, usual_overshoot_s
 from mlperf.core.files import replacing, write_text_whole
 from mlperf.core.threads import one_blas_thread
 
@@ -33,19 +31,8 @@ IDLE_S = 0.01
 
 def main(folder: Path) -> None:
     """Run this rank; where it fails, say why in a file and end all ranks."""
-    require("mpi4py", "mpi").rc.thread_level = "funneled"
-    comm = require("mpi4py.MPI", "mpi").COMM_WORLD
-    rank = comm.Get_rank()
-    write_text_whole(folder / f"rank-{rank}.pid", str(os.getpid()))
-    wake_promptly()
-    try:
+    with as_rank(folder, threads=True) as comm:
         run_all(folder, comm)
-    except BaseException as error:
-        write_text_whole(folder / f"rank-{rank}.error", f"{type(error).__name__}: {error}")
-        traceback.print_exc()
-        sys.stderr.flush()
-        comm.Abort(1)
-        raise
 
 
 def run_all(folder: Path, comm: Any) -> None:

@@ -15,6 +15,7 @@ from mlperf.collect.servers.layout import Layout
 from mlperf.collect.servers.net import Net
 from mlperf.collect.servers.request import WARM_MINIBATCHES
 from mlperf.core.errors import DataError
+from mlperf.datasets.dictionary.server_schema import PS_RUNS
 
 
 def records(run: Run, folder: Path) -> list[dict[str, Any]]:
@@ -107,17 +108,8 @@ def overshoot_share(run: Run, told: list[dict[str, Any]], period_s: float) -> fl
 
 def setting_of(configuration: Configuration, mode: str, repeat: int) -> dict[str, Any]:
     """Columns that name a run's setting."""
-    return {
-        "mode": mode,
-        "cnn": configuration.cnn,
-        "n_replicas": configuration.n_replicas,
-        "n_servers": configuration.n_servers,
-        "n_workers": configuration.n_workers,
-        "plan": configuration.plan_text,
-        "exchange": configuration.exchange,
-        "minibatch_size": configuration.minibatch_size,
-        "repeat": repeat,
-    }
+    told = {"mode": mode, **configuration.to_dict(), "n_workers": configuration.n_workers, "repeat": repeat}
+    return {name: told[name] for name in PS_RUNS.names if name in told}
 
 
 def updates_left(run: Run, epochs: int, dataset_size: int) -> int:

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 from typing import IO, Any
 
@@ -17,7 +17,7 @@ OWN_END_S, PATIENCE_S = 1.0, 5.0
 SIGNALLED = 128
 
 
-class WatchedCommand:
+class WatchedCommand(AbstractContextManager["WatchedCommand"]):
     """A running command; leaving the block ends it where it has not ended. It does not outlive this process, killed or not.
 
     Parameters
@@ -56,9 +56,6 @@ class WatchedCommand:
             ) from error
         self.pid = self._process.pid
         self._guardian.guard(self.pid)
-
-    def __enter__(self) -> WatchedCommand:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.end()

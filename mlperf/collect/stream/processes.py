@@ -7,8 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mlperf.core.proc import numbers_of, stat_words, text_of
+
 NS_A_TICK = 1e9 / os.sysconf("SC_CLK_TCK")
 COUNTED = ("w_run_ns", "w_wait_ns", "w_slices", "w_minflt", "w_majflt", "w_utime", "w_stime", "w_vcs", "w_ivcs", "io_bytes")
+
+SWITCHES = {"w_vcs": "voluntary_ctxt_switches", "w_ivcs": "nonvoluntary_ctxt_switches"}
+"""Of the main thread."""
 
 
 @dataclass(slots=True)
@@ -106,14 +111,14 @@ class ProcessTree:
         return sorted(ours & parents.keys())
 
     def _parent(self, pid: int) -> int | None:
-        fields = stat_fields(self.proc / str(pid))
+        fields = stat_words(self.proc / str(pid))
         return int(fields[1]) if fields else None
 
     def _read(self, pid: int, seen: Seen) -> Seen | None:
         """The process as it is now; None where it has gone."""
         folder = self.proc / str(pid)
-        fields = stat_fields(folder)
-        if fields is None:
+        fields = stat_words(folder)
+        if not fields:
             return None
         now = Seen(dict(seen.counts), threads=dict(seen.threads))
         raise_to(now.counts, {"w_minflt": float(fields[7]), "w_majflt": float(fields[9])})
@@ -121,7 +126,10 @@ class ProcessTree:
         now.waited_ns = (float(fields[13]) + float(fields[14])) * NS_A_TICK
         now.n_threads, now.resident_pages = float(fields[17]), float(fields[21])
         self._read_threads(folder, now)
-        raise_to(now.counts, input_output(folder))
+        # Whatever the means; nothing where the kernel does not say.
+        moved = numbers_of(folder / "io", {"read": "rchar", "written": "wchar"})
+        if len(moved) == 2:
+            raise_to(now.counts, {"io_bytes": moved["read"] + moved["written"]})
         return now
 
     @staticmethod
@@ -134,7 +142,7 @@ class ProcessTree:
         if now.threads:
             sums = [sum(column) for column in zip(*now.threads.values(), strict=True)]
             raise_to(now.counts, dict(zip(("w_run_ns", "w_wait_ns", "w_slices"), sums, strict=True)))
-        raise_to(now.counts, switches(folder))
+        raise_to(now.counts, numbers_of(folder / "status", SWITCHES))
 
 
 def own_time(counts: dict[str, float]) -> float:
@@ -158,38 +166,6 @@ def raise_to(counts: dict[str, float], values: dict[str, float]) -> None:
     """Take in counters, never letting one fall."""
     for name, value in values.items():
         counts[name] = max(counts.get(name, 0.0), value)
-
-
-def stat_fields(folder: Path) -> list[str] | None:
-    """Fields of ``stat`` from the state on (the name before it may hold anything); None where the process has gone."""
-    text = text_of(folder / "stat")
-    return text[text.rindex(")") + 2 :].split() if ")" in text else None
-
-
-def switches(folder: Path) -> dict[str, float]:
-    """Voluntary and involuntary switches of the main thread."""
-    found = {}
-    for line in text_of(folder / "status").splitlines():
-        name, _, value = line.partition(":")
-        if name == "voluntary_ctxt_switches":
-            found["w_vcs"] = float(value)
-        elif name == "nonvoluntary_ctxt_switches":
-            found["w_ivcs"] = float(value)
-    return found
-
-
-def input_output(folder: Path) -> dict[str, float]:
-    """Bytes read and written, by whatever means; nothing where the kernel does not say."""
-    lines = dict(line.split(": ") for line in text_of(folder / "io").splitlines() if ": " in line)
-    return {"io_bytes": float(lines["rchar"]) + float(lines["wchar"])} if {"rchar", "wchar"} <= lines.keys() else {}
-
-
-def text_of(path: Path) -> str:
-    """Content of a small file; empty where the process has gone or is not ours to read."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def entries(folder: Path) -> Iterable[str]:

@@ -7,6 +7,8 @@ import math
 import os
 from pathlib import Path
 
+from mlperf.core.durations import number_in
+
 PROGRESS_FD = "MLPERF_PROGRESS_FD"
 PROGRESS_FILE = "MLPERF_PROGRESS_FILE"
 PIPE_BYTES = 2**20
@@ -148,10 +150,7 @@ class ProgressFile:
 
 def number(text: bytes) -> float:
     """The finite number that a line holds; NaN where it holds none."""
-    try:
-        value = float(text)
-    except ValueError:
-        return math.nan
+    value = number_in(text)
     return value if math.isfinite(value) else math.nan
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from mlperf.collect.stream.instructions import Absent, InstructionCounter, open_counter
 from mlperf.collect.stream.processes import ProcessTree
 from mlperf.collect.stream.progress import Progress
 from mlperf.core.errors import MissingExtraError
+from mlperf.core.proc import numbers_of, text_of, words_of
 
 CPU_FIELDS = ("cpu_user", "cpu_nice", "cpu_sys", "cpu_idle", "cpu_iowait", "cpu_irq", "cpu_softirq", "cpu_steal")
 STAT_LINES = ("intr", "ctxt", "processes", "procs_running")
-PAGE_LINES = ("pgfault", "pgalloc_normal", "pgfree")
-MEMORY_LINES = ("MemFree", "MemAvailable")
+PAGE_LINES = {name: name for name in ("pgfault", "pgalloc_normal", "pgfree")}
+MEMORY_LINES = {name: name for name in ("MemFree", "MemAvailable")}
 
 
 class Machine:
@@ -39,32 +40,17 @@ class Machine:
 
     def sample(self) -> dict[str, float]:
         """Counters and gauges of now; what this kernel does not say is left out."""
-        return self._stat() | self._named("vmstat", PAGE_LINES) | self._load() | self._named("meminfo", MEMORY_LINES)
+        pages, memory = numbers_of(self.proc / "vmstat", PAGE_LINES), numbers_of(self.proc / "meminfo", MEMORY_LINES)
+        return self._stat() | pages | self._load() | memory
 
     def _stat(self) -> dict[str, float]:
-        lines = words_by_name((self.proc / "stat").read_text(encoding="ascii"))
+        lines = words_of(self.proc / "stat")
         found = dict(zip(CPU_FIELDS, map(float, lines["cpu"]), strict=False))
         return found | {name: float(lines[name][0]) for name in STAT_LINES if name in lines}
 
-    def _named(self, file: str, names: tuple[str, ...]) -> dict[str, float]:
-        path = self.proc / file
-        if not path.is_file():
-            return {}
-        lines = words_by_name(path.read_text(encoding="ascii"))
-        return {name: float(lines[name][0]) for name in names if name in lines}
-
     def _load(self) -> dict[str, float]:
-        path = self.proc / "loadavg"
-        return {"load1": float(path.read_text(encoding="ascii").split()[0])} if path.is_file() else {}
-
-
-def words_by_name(text: str) -> Mapping[str, list[str]]:
-    """First word of each line, without a colon, to the words behind it."""
-    found = {}
-    for line in text.splitlines():
-        name, *words = line.split()
-        found[name.removesuffix(":")] = words
-    return found
+        words = text_of(self.proc / "loadavg").split()
+        return {"load1": float(words[0])} if words else {}
 
 
 class Sampler:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from mlperf.collect.protocol.clocks import load_average, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.collect.synchronous.batches import samples_of
-from mlperf.collect.synchronous.job import DdpJob, wait_key, write_job
+from mlperf.collect.synchronous.job import DdpJob, wait_key
 from mlperf.collect.synchronous.request import (
     EMULATED,
     PLACE,
@@ -34,13 +33,14 @@ from mlperf.collect.synchronous.rows import exchange_row, parts_of_steps, run_ro
 from mlperf.collect.synchronous.steps import EXCHANGE_S
 from mlperf.collect.synchronous.summary import SynchronousRuns
 from mlperf.collect.synchronous.waited import WAITED
+from mlperf.collect.trainer.job import write_job
 from mlperf.collect.trainer.launch import mpiexec_command, run_ranks
 from mlperf.collect.trainer.samples import digits_cnn
 from mlperf.core.errors import InterruptedRun, UsageError
 from mlperf.core.extras import require
 from mlperf.core.files import replacing
 from mlperf.core.places import make_folder
-from mlperf.core.progress import Bar, Silent
+from mlperf.core.progress import shown_progress
 from mlperf.datasets.dictionary.synchronous_schema import OWN_TABLES
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import cnn_to_dict
@@ -108,8 +108,7 @@ def train_synchronously(request: DdpRequest, *, show_progress: bool = False) -> 
     require_clocks()
     study = prepare(request)
     todo, n_before = launches_to_run(study)
-    with ExitStack() as stack:
-        progress = stack.enter_context(Bar()) if show_progress else Silent()
+    with shown_progress(show_progress) as progress:
         if todo:
             progress.announce(f"about {expected_s(request, todo):.0f} s: {sum(len(each.settings) for each in todo)} runs")
         progress.start("ddp", len(todo))

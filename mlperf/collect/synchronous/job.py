@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mlperf.collect.trainer.job import FILE_NAME
 from mlperf.core.documents import read_json
-from mlperf.core.files import write_text_whole
 from mlperf.core.json_fields import Fields
-
-FILE_NAME = "job.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +61,8 @@ def wait_key(cnn: str, subbatch_size: int) -> str:
     return f"{cnn}/{subbatch_size}"
 
 
-def write_job(job: DdpJob, folder: Path) -> None:
-    """Write ``job`` into the folder of a launch."""
-    write_text_whole(folder / FILE_NAME, json.dumps(asdict(job)) + "\n")
-
-
 def read_job(folder: Path) -> DdpJob:
-    """Read what `write_job` wrote.
+    """Read what `mlperf.collect.trainer.job.write_job` wrote.
 
     Raises
     ------

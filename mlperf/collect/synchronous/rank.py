@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import traceback
 import zlib
 from functools import partial
 from pathlib import Path
@@ -18,10 +16,10 @@ from mlperf.collect.synchronous.job import DdpJob, read_job, wait_key
 from mlperf.collect.synchronous.steps import isolated_exchange, train_steps
 from mlperf.collect.synchronous.waited import WaitedWork
 from mlperf.collect.synchronous.work import NumpyWork, Work
-from mlperf.collect.trainer.waits import Sleeper, usual_overshoot_s, wake_promptly
+from mlperf.collect.trainer.launch import as_rank
+from mlperf.collect.trainer.waits import Sleeper, usual_overshoot_s
 from mlperf.core.errors import InterruptedRun
-from mlperf.core.extras import require
-from mlperf.core.files import replacing, write_text_whole
+from mlperf.core.files import replacing
 from mlperf.core.threads import one_blas_thread
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import cnn_from_dict
@@ -31,19 +29,8 @@ TORCH = "torch+gloo"
 
 def main(folder: Path) -> None:
     """Run this process; where it fails, say why in a file and end all."""
-    comm = require("mpi4py.MPI", "mpi").COMM_WORLD
-    rank = comm.Get_rank()
-    write_text_whole(folder / f"rank-{rank}.pid", str(os.getpid()))
-    wake_promptly()
-    try:
-        with one_blas_thread():
-            run_rank(read_job(folder), folder, comm)
-    except BaseException as error:
-        write_text_whole(folder / f"rank-{rank}.error", f"{type(error).__name__}: {error}")
-        traceback.print_exc()
-        sys.stderr.flush()
-        comm.Abort(1)
-        raise
+    with as_rank(folder) as comm, one_blas_thread():
+        run_rank(read_job(folder), folder, comm)
 
 
 def run_rank(job: DdpJob, folder: Path, comm: Any) -> None:

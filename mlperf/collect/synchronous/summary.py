@@ -10,7 +10,7 @@ from mlperf.core.shown import Shown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SynchronousRuns(Shown):
+class SynchronousRuns(Shown, frame="runs"):
     """What `train_synchronously` ran and where its tables are.
 
     Attributes
@@ -29,7 +29,3 @@ class SynchronousRuns(Shown):
     runs: pd.DataFrame
     n_done_before: int
     n_exchanges: int
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a run."""
-        return self.runs

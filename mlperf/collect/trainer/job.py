@@ -81,8 +81,8 @@ class Job:
         return self.n_nodes * self.n_gpus_per_node
 
 
-def write_job(job: Job, folder: Path) -> None:
-    """Write ``job`` into the folder of a run."""
+def write_job(job: Any, folder: Path) -> None:
+    """Write a job, the fields of some dataclass, into the folder of a run or a launch."""
     write_text_whole(folder / FILE_NAME, json.dumps(asdict(job)) + "\n")
 
 

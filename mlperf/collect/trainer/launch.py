@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -9,15 +10,23 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from mlperf.collect.trainer.waits import wake_promptly
 from mlperf.core.children import ended_with_parent
 from mlperf.core.errors import InterruptedRun, MissingExtraError
 from mlperf.core.extras import require
+from mlperf.core.files import write_text_whole
 from mlperf.core.threads import ONE_THREAD
 
 LOG = "mpi.log"
 TERM_S = 5.0
+JOB, ANSWER = "job.json", "answer.json"
 RANK = "mlperf.collect.trainer.rank.rank"
 
 
@@ -80,6 +89,48 @@ def run_ranks(launcher: list[str], n_nodes: int, folder: Path, module: str = RAN
             place=str(folder),
             hint=f"What was measured is kept; the ranks' own words are in {LOG}. The same command continues.",
         )
+
+
+@contextmanager
+def as_rank(folder: Path, *, threads: bool = False) -> Iterator[Any]:
+    """The communicator of a rank that `run_ranks` started; where the block fails, say why in a file and end all ranks.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the job.
+    threads : bool
+        Whether the rank has threads beside the one that exchanges.
+    """
+    if threads:
+        require("mpi4py", "mpi").rc.thread_level = "funneled"
+    comm = require("mpi4py.MPI", "mpi").COMM_WORLD
+    rank = comm.Get_rank()
+    write_text_whole(folder / f"rank-{rank}.pid", str(os.getpid()))
+    wake_promptly()
+    try:
+        yield comm
+    except BaseException as error:
+        write_text_whole(folder / f"rank-{rank}.error", f"{type(error).__name__}: {error}")
+        traceback.print_exc()
+        sys.stderr.flush()
+        comm.Abort(1)
+        raise
+
+
+def answer_of_ranks(launcher: list[str], n_ranks: int, module: str, job: Mapping[str, Any]) -> Any:
+    """What the first of some ranks of ``module`` writes as `ANSWER` when they have read ``job`` as `JOB`.
+
+    Raises
+    ------
+    InterruptedRun
+        As `run_ranks`.
+    """
+    with tempfile.TemporaryDirectory(prefix="mlperf-ranks-") as name:
+        folder = Path(name)
+        write_text_whole(folder / JOB, json.dumps(job))
+        run_ranks(launcher, n_ranks, folder, module)
+        return json.loads((folder / ANSWER).read_text(encoding="utf-8"))
 
 
 def end_group(ranks: subprocess.Popen[bytes]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from itertools import product
 from pathlib import Path
@@ -39,7 +38,7 @@ from mlperf.collect.trainer.summary import RunSummary, Trained
 from mlperf.core.errors import InterruptedRun, UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.core.places import make_folder
-from mlperf.core.progress import Bar, Silent
+from mlperf.core.progress import shown_progress
 from mlperf.datasets.campaigns.campaign import Campaign, read_campaign
 from mlperf.datasets.campaigns.write import write_table
 from mlperf.datasets.dictionary.trainer_schema import FOLDER, TRAINER_TABLES
@@ -120,8 +119,7 @@ def train_asynchronously(request: AsgdRequest, *, show_progress: bool = False) -
         check_same_network(request.out, request.network)
     store_cnns(request.out / "cnns", [study.cnn])
     write_host(request.out / FILE_NAME, record)
-    with ExitStack() as stack:
-        progress = stack.enter_context(Bar()) if show_progress else Silent()
+    with shown_progress(show_progress) as progress:
         progress.start("asgd", len(todo))
         done = []
         for setting in todo:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
 
 HOME = Path(__file__).parents[1] / "data"
@@ -30,3 +31,21 @@ def bundled_path(name: str) -> Path:
     if name not in bundled_names():
         raise UsageError(f"got {name!r}, expected the name of a bundled campaign", hint=did_you_mean(name, bundled_names()))
     return HOME / name
+
+
+def folder_meant(path: Path | str, names: Sequence[str], kind: str, bundled: str) -> Path:
+    """The folder that a user means: one on disk, else a bundled one of those ``names``.
+
+    Raises
+    ------
+    DataError
+        Neither exists.
+    """
+    folder = Path(path)
+    if folder.is_dir():
+        return folder
+    if str(path) in names:
+        return HOME / path
+    got = "a file" if folder.exists() else "nothing"
+    hint = f"{bundled}: {did_you_mean(str(path), names) or 'none'}"
+    raise DataError(f"got {got}, expected the folder of {kind}", place=str(path), hint=hint)

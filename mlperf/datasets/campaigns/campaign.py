@@ -12,13 +12,12 @@ import pandas as pd
 from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
-from mlperf.core.suggest import did_you_mean
-from mlperf.datasets.campaigns.bundled import bundled_names, bundled_path
+from mlperf.datasets.campaigns.bundled import bundled_names, bundled_path, folder_meant
 from mlperf.datasets.campaigns.digest import content_sha256
 from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.consistency import check_cnns, check_kernels
 from mlperf.datasets.reading.folder import HOST, CampaignFolder, find_campaign, read_host, told
-from mlperf.datasets.reading.read import ReadTable, read_checked
+from mlperf.datasets.reading.read import read_checked
 from mlperf.datasets.reading.source import check_settled
 from mlperf.specs import read_cnn
 
@@ -176,7 +175,7 @@ def read_campaign(path: Path | str, duplicates: str = "error") -> Campaign:
     content = {f"{TABLES[name].stem}.csv": table.grid.source.data for name, table in tables.items()}
     sha256 = content_sha256({**folder.documents(), **content})
     check_settled(table.grid.source for table in tables.values())
-    frames = {name: frame_or_none(tables.get(name)) for name in TABLES}
+    frames: dict[str, Any] = {name: tables[name].frame.reset_index(drop=True) if name in tables else None for name in TABLES}
     return Campaign(name=folder.path.resolve().name, path=folder.path, cnns=cnns, host=host, sha256=sha256, **frames)
 
 
@@ -192,21 +191,8 @@ def load_campaign(name: str) -> Campaign:
 
 
 def campaign_path(path: Path | str) -> Path:
-    """The folder that a user means: one on disk, else a bundled one.
-
-    Raises
-    ------
-    DataError
-        Neither exists.
-    """
-    folder = Path(path)
-    if folder.is_dir():
-        return folder
-    if str(path) in bundled_names():
-        return bundled_path(str(path))
-    kind = "a file" if folder.exists() else "nothing"
-    hint = f"Bundled campaigns: {did_you_mean(str(path), bundled_names()) or 'none'}"
-    raise DataError(f"got {kind}, expected the folder of a campaign", place=str(path), hint=hint)
+    """The folder of a campaign on disk, else of a bundled one; DataError: neither exists."""
+    return folder_meant(path, bundled_names(), "a campaign", "Bundled campaigns")
 
 
 def _read_cnns(folder: CampaignFolder) -> dict[str, CnnSpec]:
@@ -219,8 +205,3 @@ def _read_cnns(folder: CampaignFolder) -> dict[str, CnnSpec]:
             raise DataError(f"got {cnn.name!r}, expected {file.stem!r}, the file's name", place=f"{file}, name", hint=hint)
         cnns[cnn.name] = cnn
     return cnns
-
-
-def frame_or_none(table: ReadTable | None) -> Any:
-    """The rows that are kept, numbered from 0."""
-    return None if table is None else table.frame.reset_index(drop=True)

@@ -12,7 +12,6 @@ import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
-from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.campaigns import bundled
 from mlperf.datasets.campaigns.digest import content_sha256
 from mlperf.datasets.dictionary.contraction_schema import CONTRACTION_TABLES, TIMES
@@ -95,16 +94,11 @@ def read_contractions(path: Path | str, duplicates: str = "error") -> Contractio
     documents = {HOST: (folder / HOST).read_bytes()} if host else {}
     content = {f"{name}.csv": table.grid.source.data for name, table in tables.items()}
     check_settled(table.grid.source for table in tables.values())
-    frames = {name: tables[name].frame.reset_index(drop=True) if name in tables else None for name in CONTRACTION_TABLES}
-    return Contractions(
-        name=folder.resolve().name,
-        path=folder,
-        host=host,
-        times=tables["times"].frame.reset_index(drop=True),
-        rounds=frames["rounds"],
-        cachegrind=frames["cachegrind"],
-        sha256=content_sha256({**documents, **content}),
-    )
+    frames: dict[str, Any] = {
+        name: tables[name].frame.reset_index(drop=True) if name in tables else None for name in CONTRACTION_TABLES
+    }
+    sha256 = content_sha256({**documents, **content})
+    return Contractions(name=folder.resolve().name, path=folder, host=host, sha256=sha256, **frames)
 
 
 def check_unique(times: ReadTable) -> None:
@@ -147,21 +141,8 @@ def header(file: Path) -> list[str]:
 
 
 def contraction_path(path: Path | str) -> Path:
-    """The folder that a user means: one on disk, else a bundled one.
-
-    Raises
-    ------
-    DataError
-        Neither exists.
-    """
-    folder = Path(path)
-    if folder.is_dir():
-        return folder
-    if str(path) in bundled_contractions():
-        return bundled.HOME / str(path)
-    kind = "a file" if folder.exists() else "nothing"
-    hint = f"Bundled ones: {did_you_mean(str(path), bundled_contractions()) or 'none'}"
-    raise DataError(f"got {kind}, expected the folder of a campaign of contractions", place=str(path), hint=hint)
+    """The folder of a campaign on disk, else of a bundled one; DataError: neither exists."""
+    return bundled.folder_meant(path, bundled_contractions(), "a campaign of contractions", "Bundled ones")
 
 
 def contraction_files(folder: Path) -> dict[str, Path]:

@@ -79,33 +79,16 @@ SGEMM = TableSchema(
     key=("trans", "m", "n", "k"),
 )
 
-EXPLICIT = TableSchema(
-    "cnn_explicit",
-    "kernels of the explicit form, in place",
-    (
-        CNN,
-        SUBBATCH,
-        Column("kernel", "text", "", "name there", choices=tuple(EXPLICIT_KERNELS)),
-        Column("layer", "integer", "", "l of Table 2", lower=1),
-        MEDIAN,
-        MINIMUM,
-    ),
-    key=("cnn", "n_subbatch", "kernel", "layer"),
-)
 
-LIBRARY = TableSchema(
-    "cnn_library",
-    "library layers, in place",
-    (
-        CNN,
-        SUBBATCH,
-        Column("kernel", "text", "", "name there", choices=tuple(LIBRARY_KERNELS)),
-        Column("layer", "integer", "", "l", lower=1),
-        MEDIAN,
-        MINIMUM,
-    ),
-    key=("cnn", "n_subbatch", "kernel", "layer"),
-)
+def _in_place(name: str, doc: str, kernels: Mapping[str, Any]) -> TableSchema:
+    """The table of kernels of one form of a step."""
+    kernel = Column("kernel", "text", "", "name there", choices=tuple(kernels))
+    columns = (CNN, SUBBATCH, kernel, Column("layer", "integer", "", "l of Table 2", lower=1), MEDIAN, MINIMUM)
+    return TableSchema(name, doc, columns, key=("cnn", "n_subbatch", "kernel", "layer"))
+
+
+EXPLICIT = _in_place("cnn_explicit", "kernels of the explicit form, in place", EXPLICIT_KERNELS)
+LIBRARY = _in_place("cnn_library", "library layers, in place", LIBRARY_KERNELS)
 
 WHOLE = TableSchema(
     "cnn_whole",
@@ -148,10 +131,7 @@ def sgemm_rows(table: pd.DataFrame) -> pd.DataFrame:
     """Products: graph replays as busy time, the stream as elapsed time."""
     return pd.DataFrame(
         {
-            "trans": table["trans"],
-            "m": table["m"],
-            "n": table["n"],
-            "k": table["k"],
+            **{name: table[name] for name in ("trans", "m", "n", "k")},
             "purpose": table["kind"].map(PURPOSES),
             "cpu_s": seconds(table["med_ms"]),
             "wall_s": seconds(table["stream_ms"]),

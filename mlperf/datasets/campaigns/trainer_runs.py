@@ -30,7 +30,7 @@ HINT = "`mlperf collect asgd` writes it; runs whose gradients were waited for le
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TrainerRuns(Shown):
+class TrainerRuns(Shown, frame="table"):
     """Runs of the asynchronous trainer.
 
     Attributes
@@ -50,10 +50,6 @@ class TrainerRuns(Shown):
     histograms: pd.DataFrame
     cnns: Mapping[str, CnnSpec]
     campaigns: tuple[Campaign, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a run."""
-        return self.table
 
     def where(self, keep: Any) -> TrainerRuns:
         """The runs that the mask ``keep`` over the table marks, with their histograms."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -134,26 +134,24 @@ def check_file(path: Path, target: str | None, duplicates: str, na: str) -> Data
 def check_campaign(path: Path, duplicates: str) -> DataCheck:
     """Check every file of a campaign by itself; where each is well, check them against one another."""
     problems: list[Problem] = []
-    n_rows: dict[str, int] = {}
-    for name, read in readers(path, problems, duplicates):
-        frame = noting(problems, read)
-        if isinstance(frame, pd.DataFrame):
-            n_rows[name] = len(frame)
+    n_rows = rows_of(readers(path, problems, duplicates), problems)
     campaign = None if problems else noting(problems, lambda: read_campaign(path, duplicates))
     return DataCheck(path, tuple(problems), n_rows, "" if campaign is None else campaign.sha256)
+
+
+def rows_of(reads: Iterable[tuple[str, Callable[[], Any]]], problems: list[Problem]) -> dict[str, int]:
+    """Rows of each table that is well; what is wrong with the others, and with files that are no tables, is noted."""
+    frames = {name: noting(problems, read) for name, read in reads}
+    return {name: len(frame) for name, frame in frames.items() if isinstance(frame, pd.DataFrame)}
 
 
 def check_synchronous(path: Path, duplicates: str) -> DataCheck:
     """Check ``runs.csv``, ``exchange.csv`` and the specifications of synchronous runs."""
     problems: list[Problem] = []
-    n_rows: dict[str, int] = {}
-    for file in sorted((path / "cnns").glob("*.toml")):
-        noting(problems, partial(read_cnn, file))
+    cnns = [(f"cnns/{file.name}", partial(read_cnn, file)) for file in sorted((path / "cnns").glob("*.toml"))]
     tables = {name: found for name in OWN_TABLES if (found := table_file(path, name)) is not None}
-    for name, file in tables.items():
-        frame = noting(problems, partial(read_table, file, OWN_TABLES[name], duplicates))
-        if isinstance(frame, pd.DataFrame):
-            n_rows[name] = len(frame)
+    reads = [(name, partial(read_table, file, OWN_TABLES[name], duplicates)) for name, file in tables.items()]
+    n_rows = rows_of([*cnns, *reads], problems)
     digests = "".join(table_sha256(file) for file in tables.values())
     return DataCheck(path, tuple(problems), n_rows, "" if problems else sha256(digests.encode()).hexdigest())
 
@@ -187,11 +185,9 @@ def header_of(path: Path) -> list[str]:
 def check_contractions(path: Path, duplicates: str) -> DataCheck:
     """Check every table of a campaign of contractions by itself, then all together."""
     problems: list[Problem] = []
-    n_rows: dict[str, int] = {}
-    for name, file in (noting(problems, lambda: contraction_files(path)) or {}).items():
-        frame = noting(problems, partial(read_table, file, CONTRACTION_TABLES[name], duplicates))
-        if isinstance(frame, pd.DataFrame):
-            n_rows[name] = len(frame)
+    files = noting(problems, lambda: contraction_files(path)) or {}
+    reads = [(name, partial(read_table, file, CONTRACTION_TABLES[name], duplicates)) for name, file in files.items()]
+    n_rows = rows_of(reads, problems)
     found = None if problems else noting(problems, lambda: read_contractions(path, duplicates))
     return DataCheck(path, tuple(problems), n_rows, "" if found is None else found.sha256)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,15 +100,6 @@ def list_data() -> DataList:
 
 def describe_folder(folder: Path, name: str, kind: str) -> DataSet:
     """A data set from its README and the rows of its tables."""
-    n_rows = sum(count_rows(file) for file in csv_files(folder))
+    tables = (file for file in sorted(folder.iterdir()) if table_name(file) is not None)
+    n_rows = sum(read_source(file).data.rstrip().count(b"\n") for file in tables)
     return DataSet(name, kind, title(folder), n_rows, licence(folder), folder)
-
-
-def csv_files(folder: Path) -> Iterator[Path]:
-    """Tables directly in a folder."""
-    return (file for file in sorted(folder.iterdir()) if table_name(file) is not None)
-
-
-def count_rows(file: Path) -> int:
-    """Lines below the header."""
-    return read_source(file).data.rstrip().count(b"\n")

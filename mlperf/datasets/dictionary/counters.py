@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 COUNT = "1"
 
@@ -18,7 +17,7 @@ class Counter:
     name : str
         Column; its beginning names the source (``hw_``, ``cg_``, ...).
     source : str
-        Who counts: a key of ``PREFIXES``.
+        Who counts: a key of ``SOURCES``.
     unit : str
         ``"1"`` for counts, ``"s"``, ``"bytes"``.
     quantity : str
@@ -33,20 +32,6 @@ class Counter:
     quantity: str
     doc: str
 
-
-PREFIXES: Mapping[str, str] = MappingProxyType(
-    {
-        "hardware": "hw_",
-        "perf-stat": "perf_",
-        "papi": "papi_",
-        "software": "sw_",
-        "msr": "msr_",
-        "proc": "proc_",
-        "machine": "machine_",
-        "rusage": "ru_",
-        "cachegrind": "cg_",
-    }
-)
 
 PROCESSOR = (
     ("instructions", COUNT, "instructions", "instructions completed"),
@@ -183,22 +168,22 @@ RUN = (
     Counter("perf_running_share", "perf-stat", COUNT, "", "smallest share of the time that one of the events counted"),
 )
 
-TABLES = {
-    "hardware": PROCESSOR,
-    "perf-stat": (*PROCESSOR, *SYSTEM),
-    "papi": PAPI,
-    "software": SYSTEM,
-    "msr": MODEL_SPECIFIC,
-    "proc": PROCESS,
-    "machine": MACHINE,
-    "rusage": USAGE,
-    "cachegrind": (*SIMULATED, *GEOMETRY),
+SOURCES: Mapping[str, tuple[str, tuple[tuple[str, ...], ...]]] = {
+    "hardware": ("hw_", PROCESSOR),
+    "perf-stat": ("perf_", (*PROCESSOR, *SYSTEM)),
+    "papi": ("papi_", PAPI),
+    "software": ("sw_", SYSTEM),
+    "msr": ("msr_", MODEL_SPECIFIC),
+    "proc": ("proc_", PROCESS),
+    "machine": ("machine_", MACHINE),
+    "rusage": ("ru_", USAGE),
+    "cachegrind": ("cg_", (*SIMULATED, *GEOMETRY)),
 }
-
+"""What the columns of a source begin with, and what it counts."""
 
 LIMITED = frozenset(
     (
-        *(PREFIXES[source] + name for source in ("hardware", "perf-stat") for name, *_ in PROCESSOR),
+        *(f"{prefix}_{name}" for prefix in ("hw", "perf") for name, *_ in PROCESSOR),
         *(f"papi_{name}" for name, *_ in PAPI),
     )
 )
@@ -207,9 +192,10 @@ LIMITED = frozenset(
 
 def counters_of(source: str) -> tuple[Counter, ...]:
     """Every counter a source may offer, in the order of its columns."""
-    return tuple(Counter(PREFIXES[source] + name, source, unit, what, doc) for name, unit, what, doc in TABLES[source])
+    prefix, counted = SOURCES[source]
+    return tuple(Counter(prefix + name, source, unit, what, doc) for name, unit, what, doc in counted)
 
 
-COUNTERS: Mapping[str, Counter] = MappingProxyType(
-    {counter.name: counter for counter in (*RUN, *(each for source in TABLES for each in counters_of(source)))}
-)
+COUNTERS: Mapping[str, Counter] = {
+    counter.name: counter for counter in (*RUN, *(each for source in SOURCES for each in counters_of(source)))
+}

@@ -169,7 +169,7 @@ class JoinedTable:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joined(Shown):
+class Joined(Shown, frame="frame"):
     """Measurements with the features of what was measured.
 
     Attributes
@@ -190,10 +190,6 @@ class Joined(Shown):
     def features(self) -> tuple[str, ...]:
         """Columns that the feature tables brought."""
         return tuple(name for table in self.tables for name in table.columns)
-
-    def to_frame(self) -> pd.DataFrame:
-        """The joined rows as a table."""
-        return self.frame
 
 
 def join_tables(

@@ -234,16 +234,6 @@ def in_seconds(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def with_trans(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add ``trans``, both flags in one word."""
-    return frame.assign(trans=frame["trans_a"] + frame["trans_b"])
-
-
-def with_size(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add ``size_bytes`` of the reduced vector."""
-    return frame.assign(size_bytes=FLOAT_BYTES * frame["n_floats"])
-
-
 def with_step(frame: pd.DataFrame) -> pd.DataFrame:
     """Add ``step_s``, the time of one step on all GPUs."""
     return frame.assign(step_s=frame["subbatch_size"] * frame["n_gpus"] / frame["images_per_s"])
@@ -263,8 +253,8 @@ def with_shapes(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 ADDITIONS: dict[tuple[str, str], Callable[[pd.DataFrame], pd.DataFrame]] = {
-    ("deepbench", "gemm"): with_trans,
-    ("deepbench", "allreduce"): with_size,
+    ("deepbench", "gemm"): lambda frame: frame.assign(trans=frame["trans_a"] + frame["trans_b"]),
+    ("deepbench", "allreduce"): lambda frame: frame.assign(size_bytes=FLOAT_BYTES * frame["n_floats"]),
     ("mxnet_perf", "scaling"): with_step,
     ("tf_benchmarks", "throughput"): with_step,
     ("convnet_benchmarks", "caffe_layer_geometry"): with_shapes,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 COUNTER, GAUGE, SETTING, LABEL = "counter", "gauge", "setting", "label"
 
@@ -77,7 +76,7 @@ _TABLE = (
     StreamColumn("MemAvailable", GAUGE, "kB", "machine: memory that a new program can have"),
 )
 
-COLUMNS: Mapping[str, StreamColumn] = MappingProxyType({column.name: column for column in _TABLE})
+COLUMNS: Mapping[str, StreamColumn] = {column.name: column for column in _TABLE}
 
 
 def column_of(name: str) -> StreamColumn:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
@@ -40,20 +39,18 @@ class Performance:
     doc: str
 
 
-PERFORMANCE: Mapping[str, Performance] = MappingProxyType(
-    {
-        "progress": Performance(
-            "units", "units/s", 1.0, LEAST_UNITS_A_SAMPLE, "units of work a second, as the program itself reports them"
-        ),
-        "instructions": Performance(
-            "instructions", "instructions/s", 1.0, 1e6, "instructions a second in user mode, counted by the processor"
-        ),
-        "cpu": Performance(
-            "cpu_ns", "CPU s/s", 1e-9, 1e6, "processor seconds a second: how much of the machine it gets, not how much work it does"
-        ),
-        "io": Performance("io_bytes", "bytes/s", 1.0, 1024.0, "bytes read and written a second"),
-    }
-)
+PERFORMANCE: Mapping[str, Performance] = {
+    "progress": Performance(
+        "units", "units/s", 1.0, LEAST_UNITS_A_SAMPLE, "units of work a second, as the program itself reports them"
+    ),
+    "instructions": Performance(
+        "instructions", "instructions/s", 1.0, 1e6, "instructions a second in user mode, counted by the processor"
+    ),
+    "cpu": Performance(
+        "cpu_ns", "CPU s/s", 1e-9, 1e6, "processor seconds a second: how much of the machine it gets, not how much work it does"
+    ),
+    "io": Performance("io_bytes", "bytes/s", 1.0, 1024.0, "bytes read and written a second"),
+}
 """The best witness first."""
 
 

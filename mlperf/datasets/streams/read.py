@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -152,7 +153,7 @@ def _check_time(path: Path, t_s: FloatArray) -> None:
         )
 
 
-class Recording:
+class Recording(AbstractContextManager["Recording"]):
     """An open CSV that grows by whole lines.
 
     Parameters
@@ -177,9 +178,6 @@ class Recording:
         except OSError as error:
             raise place_error(self.path, error) from error
         self._write(columns)
-
-    def __enter__(self) -> Recording:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         os.close(self._file)

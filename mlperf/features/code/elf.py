@@ -6,7 +6,6 @@ import io
 import struct
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -83,12 +82,10 @@ def section_tables(elf: Any, relocations: Any, code: int, bases: set[int]) -> It
 
 EXECUTABLE = 0x4
 # ELF machine: our dialect, capstone's architecture (two names: it was renamed) and mode.
-MACHINES: Mapping[str, tuple[Dialect, tuple[str, ...], str]] = MappingProxyType(
-    {
-        "EM_X86_64": (X86("intel"), ("CS_ARCH_X86",), "CS_MODE_64"),
-        "EM_AARCH64": (Arm(), ("CS_ARCH_ARM64", "CS_ARCH_AARCH64"), "CS_MODE_ARM"),
-    }
-)
+MACHINES: Mapping[str, tuple[Dialect, tuple[str, ...], str]] = {
+    "EM_X86_64": (X86("intel"), ("CS_ARCH_X86",), "CS_MODE_64"),
+    "EM_AARCH64": (Arm(), ("CS_ARCH_ARM64", "CS_ARCH_AARCH64"), "CS_MODE_ARM"),
+}
 
 
 def read_elf(content: bytes, path: str, *, with_loops: bool = True, functions: Collection[str] = ()) -> Iterator[FunctionCounts]:

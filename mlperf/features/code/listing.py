@@ -28,19 +28,8 @@ _ADDRESS = re.compile(r"\s*[0-9a-fA-F]+\s*")
 _OFFSET = re.compile(r"0x[0-9a-fA-F]+")
 _RELOCATION = re.compile(r"\s+R_\w+")
 _DATA = (
-    ".data",
-    ".rodata",
-    ".bss",
-    ".eh_frame",
-    ".debug",
-    ".comment",
-    ".note",
-    ".dyn",
-    ".rela",
-    ".gnu",
-    ".got",
-    ".symtab",
-    ".strtab",
+    *(".data", ".rodata", ".bss", ".eh_frame", ".debug", ".comment", ".note"),
+    *(".dyn", ".rela", ".gnu", ".got", ".symtab", ".strtab"),
 )
 UNKNOWN = "<unknown>"  # an instruction that the disassembler was not told to know
 _WORD = (".word", ".inst", ".byte", ".long", ".short", "(bad)", "...")

@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
-from mlperf.datasets.dictionary.counters import COUNTERS, PREFIXES, Counter
+from mlperf.datasets.dictionary.counters import COUNTERS, SOURCES
 from mlperf.datasets.dictionary.numbers import EMPTY_HINT
 from mlperf.datasets.reading.any_table import read_typed_table
 from mlperf.datasets.reading.grid import read_grid
@@ -76,7 +76,7 @@ def counter_features(
             hint="mlperf collect counters -o table.csv -- COMMAND writes such tables; its page lists the names of counters.",
         )
     kept = [name for name in whole if times or COUNTERS[name].unit != SECONDS]
-    counted = [counter_column(COUNTERS[name]) for name in kept]
+    counted = [FeatureColumn(each.name, each.unit, each.source, each.doc) for each in (COUNTERS[name] for name in kept)]
     made = derived_columns(means, whole, line_bytes, times=times)
     table = pd.concat([means[[KEY, *kept]], pd.DataFrame({each.column.name: each.values for each in made})], axis=1)
     columns = (*counted, *(each.column for each in made))
@@ -110,15 +110,10 @@ def _check_numbers(values: pd.Series[float], name: str, place: str) -> None:
         )
 
 
-def counter_column(counter: Counter) -> FeatureColumn:
-    """A counter as a feature."""
-    return FeatureColumn(counter.name, counter.unit, counter.source, counter.doc)
-
-
 def derived_columns(means: pd.DataFrame, names: Sequence[str], line_bytes: int, *, times: bool) -> list[DerivedColumn]:
     """What is computed, one source after the other."""
     made: list[DerivedColumn] = []
-    for source, prefix in PREFIXES.items():
+    for source, (prefix, _) in SOURCES.items():
         own = [COUNTERS[name] for name in names if COUNTERS[name].source == source]
         quantities = {counter.quantity: means[counter.name] for counter in own if counter.quantity}
         line = quantities.pop("line_bytes", pd.Series(float(line_bytes), index=means.index))

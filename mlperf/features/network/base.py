@@ -39,7 +39,7 @@ class FeatureColumn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FeatureTable(Shown):
+class FeatureTable(Shown, frame="frame"):
     """Features of several kernels.
 
     Attributes
@@ -61,10 +61,6 @@ class FeatureTable(Shown):
     columns: tuple[FeatureColumn, ...]
     inputs: Mapping[str, str]
     notes: tuple[str, ...] = ()
-
-    def to_frame(self) -> pd.DataFrame:
-        """The feature table itself."""
-        return self.frame
 
     def dictionary(self) -> pd.DataFrame:
         """Name, unit, source and meaning of every column but the key."""

@@ -37,7 +37,7 @@ ELEMENT_BYTES = {"FLOAT": 4, "UBYTE": 1}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class InstructionMix(Shown):
+class InstructionMix(Shown, frame="frame"):
     """Static counts of the compiled loops in use.
 
     Attributes
@@ -48,10 +48,6 @@ class InstructionMix(Shown):
     """
 
     frame: pd.DataFrame
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a function."""
-        return self.frame
 
     def executed(self, kernels: Iterable[KernelNest]) -> FloatArray:
         """Instructions of innermost loops, around them, and of the product's micro-kernel, for one execution of each kernel.

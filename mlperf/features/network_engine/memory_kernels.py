@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mlperf.features.network_engine.geometry import Site, map_extents, map_operand, map_strides
-from mlperf.features.network_engine.passes import Extents, Operand, Pass, Stage, apply_passes, slope_passes
+from mlperf.features.network_engine.passes import Extents, Operand, Pass, Stage, apply_passes, slope_passes, staged
 from mlperf.specs.network.layer import Layer
 from mlperf.specs.network.shape import Shape
 
@@ -19,26 +19,10 @@ def im2col(site: Site) -> Iterator[Stage]:
     bordered, image = with_border(site)
     if bordered != site.inputs:
         target = Operand("bordered map", "write", map_strides(bordered))
-        yield Stage(
-            (),
-            (
-                Pass(
-                    "copy",
-                    map_extents(batch, site.inputs),
-                    (target, map_operand(site.buffers.value(site.source), "read", site.inputs)),
-                ),
-            ),
-        )
-    yield Stage(
-        groups_of(layer),
-        (
-            Pass(
-                "copy",
-                window_extents(site),
-                (columns(site, f"columns of {layer.name}", "write"), windows(site, image, bordered, "read")),
-            ),
-        ),
-    )
+        source = map_operand(site.buffers.value(site.source), "read", site.inputs)
+        yield staged(map_extents(batch, site.inputs), ("copy", target, source))
+    walk = columns(site, f"columns of {layer.name}", "write"), windows(site, image, bordered, "read")
+    yield staged(window_extents(site), ("copy", *walk), around=groups_of(layer))
 
 
 def col2im(site: Site) -> Iterator[Stage]:
@@ -48,7 +32,7 @@ def col2im(site: Site) -> Iterator[Stage]:
     taps = tuple((name, trips) for name, trips in window_extents(site) if name in "rs")
     inner = tuple((name, trips) for name, trips in window_extents(site) if name not in "rs")
     walk = (windows(site, site.sent, site.inputs, "update"), columns(site, SPREAD, "read"))
-    yield Stage((*groups_of(layer), *taps), (Pass("add", inner, walk),))
+    yield staged(inner, ("add", *walk), around=(*groups_of(layer), *taps))
 
 
 def with_border(site: Site) -> tuple[Shape, str]:
@@ -142,15 +126,14 @@ def pool(site: Site) -> Iterator[Stage]:
     read = Operand(site.buffers.value(site.source), "read", window.read)
     best, own = f"value of {site.layer.name}", map_strides(site.outputs)
     small = {name: Operand(f"{name} of {site.layer.name}", "update", own, 1) for name in ("mask", "number", "indices")}
-    yield Stage((), (Pass("fill", extents, (small["indices"],)), Pass("copy", extents, (Operand(best, "write", own), read))))
-    yield Stage(
-        window.taps,
-        (
-            Pass("greater", extents, (read, Operand(best, "read", own), small["mask"])),
-            Pass("multiply_small", extents, (small["mask"], small["number"])),
-            Pass("maximum_small", extents, (small["indices"], small["number"])),
-            Pass("maximum", extents, (Operand(best, "update", own), read)),
-        ),
+    yield staged(extents, ("fill", small["indices"]), ("copy", Operand(best, "write", own), read))
+    yield staged(
+        extents,
+        ("greater", read, Operand(best, "read", own), small["mask"]),
+        ("multiply_small", small["mask"], small["number"]),
+        ("maximum_small", small["indices"], small["number"]),
+        ("maximum", Operand(best, "update", own), read),
+        around=window.taps,
     )
 
 
@@ -164,22 +147,18 @@ def unpool(site: Site) -> Iterator[Stage]:
     overlap = any(stride < size for stride, (_, size) in zip(site.layer.stride, window.taps, strict=True))
     if overlap:
         yield Stage((), (fill(site.sent, site.batch, site.inputs),))
-    passes = [
-        Pass("equal_small", extents, (indices, mask)),
-        Pass("multiply", extents, (gradient, mask, part if overlap else target)),
-    ]
-    if overlap:
-        passes.append(Pass("add", extents, (target, part)))
-    yield Stage(window.taps, tuple(passes))
+    added = (("add", target, part),) if overlap else ()
+    product = ("multiply", gradient, mask, part if overlap else target)
+    yield staged(extents, ("equal_small", indices, mask), product, *added, around=window.taps)
 
 
 def average_pool(site: Site) -> Iterator[Stage]:
     """Add tap after tap, then scale."""
     window, extents = Window.of(site), map_extents(site.batch, site.outputs)
     out = Operand(f"value of {site.layer.name}", "update", map_strides(site.outputs))
-    yield Stage((), (Pass("fill", extents, (out,)),))
-    yield Stage(window.taps, (Pass("add", extents, (out, Operand(site.buffers.value(site.source), "read", window.read))),))
-    yield Stage((), (Pass("multiply", extents, (out,)),))
+    yield staged(extents, ("fill", out))
+    yield staged(extents, ("add", out, Operand(site.buffers.value(site.source), "read", window.read)), around=window.taps)
+    yield staged(extents, ("multiply", out))
 
 
 def average_unpool(site: Site) -> Iterator[Stage]:
@@ -188,27 +167,22 @@ def average_unpool(site: Site) -> Iterator[Stage]:
     own = map_strides(site.outputs)
     part = Operand(f"part of {site.layer.name}", "update", own)
     yield Stage((), (fill(site.sent, site.batch, site.inputs),))
-    yield Stage(
-        window.taps,
-        (
-            Pass("multiply", extents, (Operand(site.buffers.gradient(site.layer.name), "read", own), part)),
-            Pass("add", extents, (Operand(site.sent, "update", window.read), part)),
-        ),
-    )
+    scaled = ("multiply", Operand(site.buffers.gradient(site.layer.name), "read", own), part)
+    yield staged(extents, scaled, ("add", Operand(site.sent, "update", window.read), part), around=window.taps)
 
 
 def global_pool(site: Site) -> Iterator[Stage]:
     """Sum over all pixels, channel by channel."""
     image = map_operand(site.buffers.value(site.source), "read", site.inputs)
     out = Operand(f"value of {site.layer.name}", "update", {"b": site.inputs.n_maps, "c": 1})
-    yield Stage((), (Pass("add", map_extents(site.batch, site.inputs), (out, image)),))
+    yield staged(map_extents(site.batch, site.inputs), ("add", out, image))
 
 
 def global_unpool(site: Site) -> Iterator[Stage]:
     """Every pixel gets the scaled gradient of its map."""
     gradient = Operand(site.buffers.gradient(site.layer.name), "read", {"b": site.inputs.n_maps, "c": 1})
     target = map_operand(site.sent, "write", site.inputs)
-    yield Stage((), (Pass("multiply", map_extents(site.batch, site.inputs), (gradient, target)),))
+    yield staged(map_extents(site.batch, site.inputs), ("multiply", gradient, target))
 
 
 def activation(site: Site) -> Iterator[Stage]:
@@ -216,10 +190,9 @@ def activation(site: Site) -> Iterator[Stage]:
     extents, shape = map_extents(site.batch, site.outputs), site.outputs
     before = map_operand(f"value of {site.layer.name}", "update", shape)
     if site.layer.kind == "dropout":
-        operands = tuple(
-            map_operand(name, "read", shape) for name in (site.buffers.value(site.source), f"mask of {site.layer.name}")
-        )
-        yield Stage((), (Pass("multiply", extents, (*operands, before)),))
+        names = (site.buffers.value(site.source), f"mask of {site.layer.name}")
+        source, mask = (map_operand(name, "read", shape) for name in names)
+        yield staged(extents, ("multiply", source, mask, before))
         return
     if site.layer.name not in site.buffers.fused.function_of:
         source = map_operand(site.buffers.value(site.source), "read", shape)
@@ -238,7 +211,7 @@ def activation_gradient(site: Site) -> Iterator[Stage]:
     target = gradient if fused else map_operand(site.sent, "write", shape)
     if site.layer.kind == "dropout":
         mask = map_operand(f"mask of {site.layer.name}", "read", shape)
-        yield Stage((), (Pass("multiply", extents, (gradient, mask, target)),))
+        yield staged(extents, ("multiply", gradient, mask, target))
         return
     kept = map_operand(f"value of {site.layer.name}", "read", shape)
     yield Stage((), slope_passes(fused or site.layer.function, extents, kept, gradient, target))
@@ -249,16 +222,7 @@ def softmax(site: Site) -> Iterator[Stage]:
     extents, shape = map_extents(site.batch, site.outputs), site.outputs
     logits = map_operand(site.buffers.value(site.layer.name), "read", shape)
     out = map_operand(site.buffers.gradient(site.layer.name), "update", shape)
-    yield Stage(
-        (),
-        (
-            Pass("maximum", extents, (logits,)),
-            Pass("add", extents, (logits, out)),
-            Pass("exp", extents, (out,)),
-            Pass("add", extents, (out,)),
-            Pass("divide", extents, (out,)),
-        ),
-    )
+    yield staged(extents, ("maximum", logits), ("add", logits, out), ("exp", out), ("add", out), ("divide", out))
 
 
 def batch_norm(site: Site) -> Iterator[Stage]:
@@ -267,17 +231,15 @@ def batch_norm(site: Site) -> Iterator[Stage]:
     source = map_operand(site.buffers.value(site.source), "read", shape)
     normal, out = (map_operand(f"{kind} of {name}", "update", shape) for kind in ("normal", "value"))
     vector = Operand(f"vectors of {name}", "read", {"c": 1})
-    last = (Pass("multiply", extents, (normal, vector, out)), Pass("add", extents, (out, vector)))
-    yield Stage(
-        (),
-        (
-            Pass("add", extents, (source, vector)),
-            Pass("add", extents, (source, vector, normal)),
-            Pass("multiply", extents, (normal, out)),
-            Pass("add", extents, (out, vector)),
-            Pass("multiply", extents, (normal, vector)),
-            *(last if site.layer.bias else (Pass("copy", extents, (normal, out)),)),
-        ),
+    last = (("multiply", normal, vector, out), ("add", out, vector))
+    yield staged(
+        extents,
+        ("add", source, vector),
+        ("add", source, vector, normal),
+        ("multiply", normal, out),
+        ("add", out, vector),
+        ("multiply", normal, vector),
+        *(last if site.layer.bias else (("copy", normal, out),)),
     )
 
 
@@ -287,34 +249,36 @@ def batch_norm_gradient(site: Site) -> Iterator[Stage]:
     gradient = map_operand(site.buffers.gradient(name), "read", shape)
     normal, out = map_operand(f"normal of {name}", "read", shape), map_operand(site.sent, "update", shape)
     vector = Operand(f"vectors of {name}", "read", {"c": 1})
-    yield Stage(
-        (),
-        (
-            Pass("multiply", extents, (gradient, normal, out)),
-            Pass("add", extents, (out, vector)),
-            Pass("add", extents, (gradient, vector)),
-            Pass("multiply", extents, (normal, vector, out)),
-            Pass("add", extents, (out, gradient)),
-            Pass("add", extents, (out, vector)),
-            Pass("multiply", extents, (out, vector)),
-        ),
+    yield staged(
+        extents,
+        ("multiply", gradient, normal, out),
+        ("add", out, vector),
+        ("add", gradient, vector),
+        ("multiply", normal, vector, out),
+        ("add", out, gradient),
+        ("add", out, vector),
+        ("multiply", out, vector),
     )
 
 
 def add(site: Site) -> Iterator[Stage]:
     """One pass for each input beyond the first."""
-    extents, shape = map_extents(site.batch, site.outputs), site.outputs
-    first, *others = [map_operand(site.buffers.value(name), "read", shape) for name in site.cnn.sources[site.layer.name]]
-    out = map_operand(f"value of {site.layer.name}", "update", shape)
-    yield Stage((), tuple(Pass("add", extents, (first if number == 0 else out, other, out)) for number, other in enumerate(others)))
+    name = site.layer.name
+    yield _sum_of(site, [site.buffers.value(each) for each in site.cnn.sources[name]], f"value of {name}")
 
 
 def add_gradient(site: Site) -> Iterator[Stage]:
     """Add the gradients that several readers sent, one pass for each beyond the first."""
-    extents, shape, name = map_extents(site.batch, site.outputs), site.outputs, site.layer.name
-    first, *others = [map_operand(site.buffers.sent(reader, name), "read", shape) for reader in site.buffers.readers[name]]
-    out = map_operand(f"gradient of {name}", "update", shape)
-    yield Stage((), tuple(Pass("add", extents, (first if number == 0 else out, other, out)) for number, other in enumerate(others)))
+    name = site.layer.name
+    yield _sum_of(site, [site.buffers.sent(reader, name) for reader in site.buffers.readers[name]], f"gradient of {name}")
+
+
+def _sum_of(site: Site, arrays: Sequence[str], target: str) -> Stage:
+    """The second map is added to the first, each further one to the sum."""
+    first, *others = [map_operand(array, "read", site.outputs) for array in arrays]
+    out = map_operand(target, "update", site.outputs)
+    steps = [("add", first if number == 0 else out, other, out) for number, other in enumerate(others)]
+    return staged(map_extents(site.batch, site.outputs), *steps)
 
 
 def concat(site: Site) -> Iterator[Stage]:
@@ -322,7 +286,7 @@ def concat(site: Site) -> Iterator[Stage]:
     joined = map_strides(site.outputs)
     for name, shape in zip(site.cnn.sources[site.layer.name], site.cnn.input_shapes(site.layer.name), strict=True):
         operands = (Operand(f"value of {site.layer.name}", "write", joined), map_operand(site.buffers.value(name), "read", shape))
-        yield Stage((), (Pass("copy", map_extents(site.batch, shape), operands),))
+        yield staged(map_extents(site.batch, shape), ("copy", *operands))
 
 
 def concat_gradient(site: Site) -> Iterator[Stage]:
@@ -331,25 +295,14 @@ def concat_gradient(site: Site) -> Iterator[Stage]:
     for name, shape in zip(site.cnn.sources[site.layer.name], site.cnn.input_shapes(site.layer.name), strict=True):
         target = map_operand(site.buffers.sent(site.layer.name, name), "write", shape)
         operands = (target, Operand(site.buffers.gradient(site.layer.name), "read", joined))
-        yield Stage((), (Pass("copy", map_extents(site.batch, shape), operands),))
+        yield staged(map_extents(site.batch, shape), ("copy", *operands))
 
 
 STAGES: Mapping[str, Callable[[Site], Iterator[Stage]]] = {
-    "im2col": im2col,
-    "col2im": col2im,
-    "pool": pool,
-    "unpool": unpool,
-    "average_pool": average_pool,
-    "average_unpool": average_unpool,
-    "global_pool": global_pool,
-    "global_unpool": global_unpool,
-    "activation": activation,
-    "activation_gradient": activation_gradient,
-    "softmax": softmax,
-    "batch_norm": batch_norm,
-    "batch_norm_gradient": batch_norm_gradient,
-    "add": add,
-    "add_gradient": add_gradient,
-    "concat": concat,
-    "concat_gradient": concat_gradient,
+    stages.__name__: stages
+    for stages in (
+        *(im2col, col2im, pool, unpool, average_pool, average_unpool, global_pool, global_unpool),
+        *(activation, activation_gradient, softmax, batch_norm, batch_norm_gradient),
+        *(add, add_gradient, concat, concat_gradient),
+    )
 }

@@ -90,6 +90,11 @@ class Stage:
         return prod(trips for _, trips in self.around)
 
 
+def staged(extents: Extents, *steps: tuple[str, *tuple[Operand, ...]], around: Extents = ()) -> Stage:
+    """A stage of passes over the same loops: of each the function, and what it reads and writes."""
+    return Stage(around, tuple(Pass(function, extents, tuple(operands)) for function, *operands in steps))
+
+
 @dataclass(frozen=True, slots=True)
 class KernelNest:
     """A kernel call as a loop nest.
@@ -177,33 +182,19 @@ def flat_reference(operand: Operand, names: Mapping[str, str]) -> Reference:
 
 # NumPy functions that apply f in turn, and those that make f' before the product with the gradient. Each further pass reads
 # and writes a temporary.
-APPLIED: Mapping[str, tuple[str, ...]] = {
-    "identity": (),
-    "relu": ("maximum",),
-    "relu6": ("maximum", "maximum"),
-    "leaky_relu": ("multiply", "maximum"),
-    "elu": ("maximum", "exp", "greater", "copy"),
-    "sigmoid": ("multiply", "exp", "add", "divide"),
-    "tanh": ("tanh",),
-    "softplus": ("exp", "exp"),
-    "hardsigmoid": ("divide", "add", "maximum"),
-    "silu": ("multiply", "exp", "add", "divide", "multiply"),
-    "gelu": ("divide", "exp", "add", "divide", "multiply"),
-    "hardswish": ("divide", "add", "maximum", "multiply"),
-}
-SLOPES: Mapping[str, tuple[str, ...]] = {
-    "identity": ("copy",),
-    "relu": ("greater",),
-    "relu6": ("greater", "greater", "multiply_small"),
-    "leaky_relu": ("greater", "copy", "copy"),
-    "elu": ("maximum", "add"),
-    "sigmoid": ("add", "multiply"),
-    "tanh": ("multiply", "add"),
-    "softplus": ("multiply", "exp", "multiply"),
-    "hardsigmoid": ("greater", "greater", "multiply_small", "divide"),
-    "silu": ("multiply", "exp", "add", "divide", "add", "multiply", "add", "multiply"),
-    "gelu": ("multiply", "multiply", "exp", "divide", "divide", "exp", "add", "multiply", "add"),
-    "hardswish": ("greater", "greater", "multiply", "add", "divide", "copy", "copy"),
+PASSES: Mapping[str, tuple[str, str]] = {
+    "identity": ("", "copy"),
+    "relu": ("maximum", "greater"),
+    "relu6": ("maximum maximum", "greater greater multiply_small"),
+    "leaky_relu": ("multiply maximum", "greater copy copy"),
+    "elu": ("maximum exp greater copy", "maximum add"),
+    "sigmoid": ("multiply exp add divide", "add multiply"),
+    "tanh": ("tanh", "multiply add"),
+    "softplus": ("exp exp", "multiply exp multiply"),
+    "hardsigmoid": ("divide add maximum", "greater greater multiply_small divide"),
+    "silu": ("multiply exp add divide multiply", "multiply exp add divide add multiply add multiply"),
+    "gelu": ("divide exp add divide multiply", "multiply multiply exp divide divide exp add multiply add"),
+    "hardswish": ("divide add maximum multiply", "greater greater multiply add divide copy copy"),
 }
 # A mask holds a byte an element.
 MASKS = frozenset({"greater", "multiply_small"})
@@ -211,7 +202,7 @@ MASKS = frozenset({"greater", "multiply_small"})
 
 def apply_passes(function: str, extents: Extents, source: Operand, target: Operand) -> tuple[Pass, ...]:
     """Passes of f: the first reads the input, the last writes the output, those between work on a temporary."""
-    names = APPLIED[function]
+    names = PASSES[function][0].split()
     scratch = Operand("temporary", "update", source.strides)
     found = []
     for number, name in enumerate(names):
@@ -223,10 +214,9 @@ def apply_passes(function: str, extents: Extents, source: Operand, target: Opera
 
 def slope_passes(function: str, extents: Extents, kept: Operand, gradient: Operand, target: Operand) -> tuple[Pass, ...]:
     """Passes of f' and its product with the gradient."""
-    names = SLOPES[function]
     found = []
     scratch = kept
-    for name in names:
+    for name in PASSES[function][1].split():
         size = 1 if name in MASKS else 4
         following = Operand(f"temporary of {size}", "update", kept.strides, size)
         found.append(Pass(name, extents, (scratch, following)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from mlperf.features.network.base import FeatureColumn
 
@@ -62,11 +61,9 @@ def _names(columns: tuple[FeatureColumn, ...]) -> tuple[str, ...]:
     return tuple(column.name for column in columns)
 
 
-SETS: Mapping[str, CharacteristicSet] = MappingProxyType(
-    {
-        "swc-s": CharacteristicSet("swc-s", STATIC_S, _names(STATIC_S), _names(STATIC_S)[:4]),
-        "swc-o": CharacteristicSet("swc-o", STATIC_O, _names(STATIC_O)[:2], _names(STATIC_O)[2:]),
-        "dwc-b": CharacteristicSet("dwc-b", DYNAMIC, _names(DYNAMIC), _names(DYNAMIC), dynamic=True),
-    }
-)
+SETS: Mapping[str, CharacteristicSet] = {
+    "swc-s": CharacteristicSet("swc-s", STATIC_S, _names(STATIC_S), _names(STATIC_S)[:4]),
+    "swc-o": CharacteristicSet("swc-o", STATIC_O, _names(STATIC_O)[:2], _names(STATIC_O)[2:]),
+    "dwc-b": CharacteristicSet("dwc-b", DYNAMIC, _names(DYNAMIC), _names(DYNAMIC), dynamic=True),
+}
 DYNAMIC_COLUMNS = _names(DYNAMIC)

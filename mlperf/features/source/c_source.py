@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from mlperf.core.errors import DataError
 from mlperf.features.source.polynomial import Polynomial, parse_expression
@@ -20,14 +19,12 @@ _SUFFIX = re.compile(r"\b(\d+)[uUlL]+\b")
 _NUMBER = re.compile(r"\(?[-+]?[\d.]+(?:[eE][-+]?\d+)?[fFlL]?\)?$")
 
 # Names of the standard headers, which are not read; sizes as on 64-bit Linux.
-STANDARD_TYPES: Mapping[str, str] = MappingProxyType(
-    {
+STANDARD_TYPES: Mapping[str, str] = {
         "int8_t": "signed char", "uint8_t": "unsigned char", "int16_t": "short", "uint16_t": "unsigned short",
         "int32_t": "int", "uint32_t": "unsigned", "int64_t": "long", "uint64_t": "unsigned long",
         "size_t": "unsigned long", "ssize_t": "long", "ptrdiff_t": "long", "intptr_t": "long", "uintptr_t": "unsigned long",
         "bool": "_Bool", "FILE": "int",
-    }
-)  # fmt: skip
+    }  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -161,16 +158,14 @@ def _end(_rest: str, state: PreprocessedSource, place: str) -> str:
     return ""
 
 
-DIRECTIVES: Mapping[str, Callable[[str, PreprocessedSource, str], str]] = MappingProxyType(
-    {
-        "define": _define,
-        "undef": _undefine,
-        "include": _nothing,
-        "pragma": _nothing,
-        "ifdef": _if_defined,
-        "ifndef": _if_not_defined,
-        "if": _if,
-        "else": _else,
-        "endif": _end,
-    }
-)
+DIRECTIVES: Mapping[str, Callable[[str, PreprocessedSource, str], str]] = {
+    "define": _define,
+    "undef": _undefine,
+    "include": _nothing,
+    "pragma": _nothing,
+    "ifdef": _if_defined,
+    "ifndef": _if_not_defined,
+    "if": _if,
+    "else": _else,
+    "endif": _end,
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -194,20 +194,18 @@ def _several(touches: Touches, node: Any) -> None:
         touches.read(expression)
 
 
-VISITS: MappingProxyType[str, Callable[[Touches, Any], None]] = MappingProxyType(
-    {
-        "Constant": _nothing,
-        "ID": _nothing,
-        "ArrayRef": lambda touches, node: touches.add(node, "read"),
-        "Assignment": Touches.assign,
-        "UnaryOp": Touches.unary,
-        "BinaryOp": Touches.binary,
-        "FuncCall": Touches.call,
-        "TernaryOp": Touches.choice,
-        "Cast": lambda touches, node: touches.read(node.expr),
-        "ExprList": _several,
-    }
-)
+VISITS: Mapping[str, Callable[[Touches, Any], None]] = {
+    "Constant": _nothing,
+    "ID": _nothing,
+    "ArrayRef": lambda touches, node: touches.add(node, "read"),
+    "Assignment": Touches.assign,
+    "UnaryOp": Touches.unary,
+    "BinaryOp": Touches.binary,
+    "FuncCall": Touches.call,
+    "TernaryOp": Touches.choice,
+    "Cast": lambda touches, node: touches.read(node.expr),
+    "ExprList": _several,
+}
 
 
 def names_in(node: Any) -> frozenset[str]:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
-from types import MappingProxyType
 
 from mlperf.core.documents import bounded_depth
 from mlperf.core.errors import DataError
@@ -101,9 +100,11 @@ class Polynomial:
 HINT = "Sums and whole multiples of loop indices and sizes, such as i, 2*i+1 or i*n+j."
 
 LONGEST = 10_000
-OPERATORS: Mapping[type[ast.operator], Callable[[Polynomial, Polynomial], Polynomial]] = MappingProxyType(
-    {ast.Add: Polynomial.__add__, ast.Sub: Polynomial.__sub__, ast.Mult: Polynomial.__mul__}
-)
+OPERATORS: Mapping[type[ast.operator], Callable[[Polynomial, Polynomial], Polynomial]] = {
+    ast.Add: Polynomial.__add__,
+    ast.Sub: Polynomial.__sub__,
+    ast.Mult: Polynomial.__mul__,
+}
 
 
 def parse_expression(text: str | int, place: str) -> Polynomial:

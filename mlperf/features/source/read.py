@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from mlperf.core.errors import UsageError
 from mlperf.features.network.base import FeatureTable
@@ -59,9 +58,7 @@ def _described(path: Path, functions: Sequence[str]) -> tuple[Nest, ...]:
     return (nest,)
 
 
-READERS: Mapping[str, Callable[[Path, Sequence[str]], tuple[Nest, ...]]] = MappingProxyType(
-    {".c": read_c, ".h": read_c, ".toml": _described}
-)
+READERS: Mapping[str, Callable[[Path, Sequence[str]], tuple[Nest, ...]]] = {".c": read_c, ".h": read_c, ".toml": _described}
 
 
 def read_nests(path: Path | str, functions: Sequence[str] = ()) -> tuple[Nest, ...]:

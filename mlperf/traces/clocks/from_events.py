@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import numpy as np
 
@@ -13,20 +12,18 @@ from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import EventTable
 
 EVERYBODY, FROM_ROOT, TO_ROOT = "everybody", "from the root", "to the root"
-DIRECTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "barrier": EVERYBODY,
-        "allreduce": EVERYBODY,
-        "allgather": EVERYBODY,
-        "alltoall": EVERYBODY,
-        "reducescatter": EVERYBODY,
-        "bcast": FROM_ROOT,
-        "broadcast": FROM_ROOT,
-        "scatter": FROM_ROOT,
-        "reduce": TO_ROOT,
-        "gather": TO_ROOT,
-    }
-)
+DIRECTIONS: Mapping[str, str] = {
+    "barrier": EVERYBODY,
+    "allreduce": EVERYBODY,
+    "allgather": EVERYBODY,
+    "alltoall": EVERYBODY,
+    "reducescatter": EVERYBODY,
+    "bcast": FROM_ROOT,
+    "broadcast": FROM_ROOT,
+    "scatter": FROM_ROOT,
+    "reduce": TO_ROOT,
+    "gather": TO_ROOT,
+}
 """Who must have come before whom can leave, by what the name of an operation holds, blanks and underscores aside."""
 LONGER_FIRST = sorted(DIRECTIONS, key=len, reverse=True)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,34 +16,32 @@ from mlperf.traces.events.kinds import UNSET, Kind
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS: Mapping[str, tuple[type, int]] = MappingProxyType(
-    {
-        "start_ns": (np.int64, 0),
-        "duration_ns": (np.int64, 0),
-        "rank": (np.int32, UNSET),
-        "host": (np.int32, UNSET),
-        "device": (np.int32, UNSET),
-        "stream": (np.int32, UNSET),
-        "pid": (np.int32, UNSET),
-        "tid": (np.int32, UNSET),
-        "cpu": (np.int32, UNSET),
-        "kind": (np.uint8, 0),
-        "name": (np.int32, UNSET),
-        "name2": (np.int32, UNSET),
-        "site": (np.int32, UNSET),
-        "size_bytes": (np.int64, 0),
-        "weight_ns": (np.int64, 0),
-        "peer": (np.int32, UNSET),
-        "tag": (np.int32, UNSET),
-        "comm": (np.int32, UNSET),
-        "step": (np.int32, UNSET),
-        "iteration": (np.int32, UNSET),
-        "match": (np.int64, UNSET),
-        "corr": (np.int64, UNSET),
-        "source": (np.uint8, 0),
-        "flags": (np.uint16, 0),
-    }
-)
+COLUMNS: Mapping[str, tuple[type, int]] = {
+    "start_ns": (np.int64, 0),
+    "duration_ns": (np.int64, 0),
+    "rank": (np.int32, UNSET),
+    "host": (np.int32, UNSET),
+    "device": (np.int32, UNSET),
+    "stream": (np.int32, UNSET),
+    "pid": (np.int32, UNSET),
+    "tid": (np.int32, UNSET),
+    "cpu": (np.int32, UNSET),
+    "kind": (np.uint8, 0),
+    "name": (np.int32, UNSET),
+    "name2": (np.int32, UNSET),
+    "site": (np.int32, UNSET),
+    "size_bytes": (np.int64, 0),
+    "weight_ns": (np.int64, 0),
+    "peer": (np.int32, UNSET),
+    "tag": (np.int32, UNSET),
+    "comm": (np.int32, UNSET),
+    "step": (np.int32, UNSET),
+    "iteration": (np.int32, UNSET),
+    "match": (np.int64, UNSET),
+    "corr": (np.int64, UNSET),
+    "source": (np.uint8, 0),
+    "flags": (np.uint16, 0),
+}
 """Type and default of every column; a column that nobody gave takes no memory."""
 
 NAMES = ("name", "name2", "site")

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.shown import Shown
-from mlperf.traces.events.causality import Violations, causality_violations
+from mlperf.traces.events.causality import causality_violations
 from mlperf.traces.events.kinds import UNSET, Flag, Kind
 from mlperf.traces.events.table import EventTable
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TraceCheck(Shown):
+class TraceCheck(Shown, frame="ranks"):
     """Contents and faults of a trace.
 
     Attributes
@@ -54,10 +54,6 @@ class TraceCheck(Shown):
     clock_uncertainty_s: float
     notes: tuple[str, ...]
 
-    def to_frame(self) -> pd.DataFrame:
-        """The ranks."""
-        return self.ranks
-
 
 def check_trace(table: EventTable) -> TraceCheck:
     """Count what a matched trace holds, and what no run can have done."""
@@ -78,7 +74,7 @@ def check_trace(table: EventTable) -> TraceCheck:
         n_wildcard=_count(table, Flag.WILDCARD),
         n_violations=violations.n_violations,
         n_different_sizes=int(np.count_nonzero(table.size_bytes[sends] != table.size_bytes[table.match[sends]])),
-        worst_violation_s=_worst_s(violations),
+        worst_violation_s=float(violations.early_ns.max(initial=0)) * 1e-9,
         clock_uncertainty_s=max(known) * 1e-9 if known else float("nan"),
         notes=table.notes,
     )
@@ -87,11 +83,6 @@ def check_trace(table: EventTable) -> TraceCheck:
 def _count(table: EventTable, flag: Flag) -> int:
     """Events with a flag."""
     return int(np.count_nonzero(table.flags & int(flag)))
-
-
-def _worst_s(violations: Violations) -> float:
-    """The earliest message's lead, seconds."""
-    return float(violations.early_ns.max(initial=0)) * 1e-9
 
 
 def _by_kind(table: EventTable) -> pd.DataFrame:

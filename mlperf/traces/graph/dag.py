@@ -197,11 +197,9 @@ def forward(dag: Dag, weight_ns: IntArray | None = None, fixed: tuple[ArrayLike,
         Nodes, by their places here, and the times at which they happen whatever comes before them.
     """
     weights = dag.weight_ns if weight_ns is None else weight_ns
-    if fixed is None:
-        return _forward(dag.first, dag.tail, weights)
-    nodes, times = (np.asarray(each, dtype=np.int64) for each in fixed)
+    nodes, times = (np.asarray(each, dtype=np.int64) for each in fixed or ((), ()))
     order = np.argsort(nodes, kind="stable")
-    return _forward_fixed(dag.first, dag.tail, weights, np.append(nodes[order], len(dag)), times[order])
+    return _forward(dag.first, dag.tail, weights, np.append(nodes[order], len(dag)), times[order])
 
 
 def backward(dag: Dag, weight_ns: IntArray | None = None, ends: BoolArray | None = None) -> IntArray:
@@ -215,22 +213,8 @@ def backward(dag: Dag, weight_ns: IntArray | None = None, ends: BoolArray | None
 
 
 @jit
-def _forward(first: Numbers, tail: Numbers, weight_ns: IntArray) -> IntArray:
-    """One pass in topological order."""
-    n_nodes = len(first) - 1
-    time = np.zeros(n_nodes, dtype=np.int64)
-    for node in range(n_nodes):
-        if first[node] < first[node + 1]:
-            latest = time[tail[first[node]]] + weight_ns[first[node]]
-            for edge in range(first[node] + 1, first[node + 1]):
-                latest = max(latest, time[tail[edge]] + weight_ns[edge])
-            time[node] = latest
-    return time
-
-
-@jit
-def _forward_fixed(first: Numbers, tail: Numbers, weight_ns: IntArray, nodes: IntArray, times: IntArray) -> IntArray:
-    """As `_forward`; ``nodes`` are sorted and end in a number that no node has."""
+def _forward(first: Numbers, tail: Numbers, weight_ns: IntArray, nodes: IntArray, times: IntArray) -> IntArray:
+    """One pass in topological order; fixed ``nodes`` are sorted and end in a number that no node has."""
     n_nodes = len(first) - 1
     time = np.zeros(n_nodes, dtype=np.int64)
     following = 0

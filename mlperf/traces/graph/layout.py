@@ -87,11 +87,6 @@ class RunGraph:
         ends[self.rank_node] = True
         return ends
 
-    @property
-    def meeting_node(self) -> IntArray:
-        """Where the meeting point of every collective operation stands, shape (n_operations,)."""
-        return self.dag.place[1 + 2 * len(self.program.calls) + self.program.n_ranks :]
-
     def edges(self, name: str) -> IntArray:
         """Where the edges of a part stand in the graph's order, shape (n,): its i-th edge is the graph's ``edges(name)[i]``."""
         positions = np.flatnonzero(self.along(name))

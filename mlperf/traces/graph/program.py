@@ -60,10 +60,6 @@ class Program:
         np.maximum.at(end, self.table.rank[own], self.table.end_ns[own])
         return end
 
-    def event_of_row(self, row: int) -> int:
-        """Number of the event of a row of the table, -1 if that is no communication."""
-        return int(self.calls.number[row])
-
 
 def program_of(table: EventTable) -> Program:
     """Read a table whose messages are matched (`match`) and whose collective operations are told apart (`corr`).

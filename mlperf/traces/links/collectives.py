@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
@@ -13,13 +12,11 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import EventTable
 
-PASSED_ON: Mapping[str, Callable[[int], float]] = MappingProxyType(
-    {
-        "allreduce": lambda n: 2.0 * (n - 1) / n,
-        "reducescatter": lambda n: (n - 1) / n,
-        "allgather": lambda n: float(n - 1),
-    }
-)
+PASSED_ON: Mapping[str, Callable[[int], float]] = {
+    "allreduce": lambda n: 2.0 * (n - 1) / n,
+    "reducescatter": lambda n: (n - 1) / n,
+    "allgather": lambda n: float(n - 1),
+}
 """What each of n members passes on to the next, in parts of what it puts in (Thakur, Rabenseifner and Gropp 2005)."""
 
 

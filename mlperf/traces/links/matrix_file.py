@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
+from mlperf.core.durations import number_in
 from mlperf.core.errors import DataError
 from mlperf.traces.links.matrix import CommMatrix
 from mlperf.traces.readers.content import read_content
@@ -89,10 +90,7 @@ def _words(line: str) -> list[str]:
 
 def _number(word: str, place: str) -> float:
     """A number that is not negative."""
-    try:
-        value = float(word)
-    except ValueError:
-        value = -1.0
+    value = number_in(word)
     if not 0 <= value < np.inf:
         raise DataError(f"got {word!r}, expected a number >= 0", place=place)
     return value

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlperf.core.arrays import BoolArray, IntArray
+from mlperf.core.durations import number_in
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.traces.ranks.job_graph import JobGraph
@@ -81,10 +82,7 @@ def _factor(value: str, what: str, text: str) -> float:
     """The factor that a value means; NaN for the typical time."""
     if value == TYPICAL and what == TIME:
         return math.nan
-    try:
-        factor = 0.0 if value == "0" else float(value.removeprefix("x")) if value.startswith("x") else math.nan
-    except ValueError:
-        factor = math.nan
+    factor = 0.0 if value == "0" else number_in(value.removeprefix("x")) if value.startswith("x") else math.nan
     if not 0.0 <= factor <= LARGEST_FACTOR:
         expected = "0 or a factor such as x0.8" + (" or typical" if what == TIME else "")
         raise UsageError(f"got the value {value!r} in the assumption {text!r}, expected {expected}", hint=HINT)

@@ -154,11 +154,6 @@ def exchanges(grid: JobGrid) -> tuple[IntArray, int]:
     return found, len(distinct)
 
 
-def members_of(graph: JobGraph, exchange: int) -> IntArray:
-    """Operations that take part in an exchange."""
-    return np.flatnonzero(graph.exchange == exchange)
-
-
 def operation_names(grid: JobGrid, operations: IntArray) -> list[str]:
     """Operations in words: ``"forward-send 3 of dp_rank 0, stage 1"``."""
     slot, dp_rank = operations % grid.n_slots, operations // grid.n_slots

@@ -39,7 +39,7 @@ LEAST_SLOWDOWN = 1.01
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TrainingJob(Shown):
+class TrainingJob(Shown, frame="groups"):
     """A job judged; times in seconds, means over the steps.
 
     Attributes
@@ -126,10 +126,6 @@ class TrainingJob(Shown):
     halves: HalvesCheck
     replay_error: float
     notes: tuple[str, ...] = ()
-
-    def to_frame(self) -> pd.DataFrame:
-        """The groups."""
-        return self.groups
 
     @property
     def culprit_row(self) -> pd.Series | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ _KINDS = (
     OperationKind("optimizer"),
 )
 # fmt: on
-OPERATION_KINDS: Mapping[str, OperationKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
+OPERATION_KINDS: Mapping[str, OperationKind] = {kind.name: kind for kind in _KINDS}
 """Every operation that the rules know, by name."""
 
 TAIL = (

@@ -107,8 +107,8 @@ def ks_distance(first: FloatArray, second: FloatArray) -> float:
     return float(ks_2samp(first, second, method="asymp").statistic)
 
 
-def mean_interval(values: FloatArray, level: float = 0.95) -> tuple[float, float]:
-    """Interval of the mean of consecutive steps.
+def mean_interval(values: FloatArray) -> tuple[float, float]:
+    """Interval of the mean of consecutive steps, 95 %.
 
     Neighbouring steps resemble each other, so that n steps count as n (1 - r) / (1 + r), r their correlation with the one before.
 
@@ -116,8 +116,6 @@ def mean_interval(values: FloatArray, level: float = 0.95) -> tuple[float, float
     ----------
     values : array, shape (n_steps,)
         In the order of the steps.
-    level : float
-        Nominal coverage.
 
     Returns
     -------
@@ -133,6 +131,6 @@ def mean_interval(values: FloatArray, level: float = 0.95) -> tuple[float, float
     square = float(apart @ apart)
     lag = float(apart[1:] @ apart[:-1]) / square if square > 0 else 0.0
     effective = max(float(LEAST_STEPS), n_steps * (1.0 - max(lag, 0.0)) / (1.0 + max(lag, 0.0)))
-    half = float(t.ppf(0.5 + level / 2.0, effective - 1.0)) * math.sqrt(square / (n_steps - 1) / effective)
+    half = float(t.ppf(0.975, effective - 1.0)) * math.sqrt(square / (n_steps - 1) / effective)
     mean = float(values.mean())
     return mean - half, mean + half

@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,26 +16,18 @@ from mlperf.traces.events.kinds import UNSET, Flag, Kind
 from mlperf.traces.events.table import EventTable, Strings, event_table
 from mlperf.traces.readers.content import read_content
 
-KINDS: Mapping[str, Kind] = MappingProxyType(
-    {
-        "COMP_NODE": Kind.KERNEL,
-        "MEM_LOAD_NODE": Kind.MEMCPY,
-        "MEM_STORE_NODE": Kind.MEMCPY,
-        "COMM_SEND_NODE": Kind.SEND,
-        "COMM_RECV_NODE": Kind.RECV,
-        "COMM_COLL_NODE": Kind.COLL,
-    }
-)
+KINDS: Mapping[str, Kind] = {
+    "COMP_NODE": Kind.KERNEL,
+    "MEM_LOAD_NODE": Kind.MEMCPY,
+    "MEM_STORE_NODE": Kind.MEMCPY,
+    "COMM_SEND_NODE": Kind.SEND,
+    "COMM_RECV_NODE": Kind.RECV,
+    "COMM_COLL_NODE": Kind.COLL,
+}
 """Types of Chakra's nodes; other nodes, and PyTorch's, are calls of operators: REGION."""
 TYPE_NUMBERS = (
-    "INVALID_NODE",
-    "METADATA_NODE",
-    "MEM_LOAD_NODE",
-    "MEM_STORE_NODE",
-    "COMP_NODE",
-    "COMM_SEND_NODE",
-    "COMM_RECV_NODE",
-    "COMM_COLL_NODE",
+    *("INVALID_NODE", "METADATA_NODE", "MEM_LOAD_NODE", "MEM_STORE_NODE", "COMP_NODE"),
+    *("COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE"),
 )
 METADATA = "METADATA_NODE"
 DEPENDENCIES = ("ctrl_deps", "data_deps", "ctrlDeps", "dataDeps")

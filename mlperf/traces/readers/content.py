@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
+from mlperf.core.durations import number_in
 from mlperf.core.errors import DataError
 
 GZIP_MAGIC = b"\x1f\x8b"
 SHOWN = 60
 """Characters of a wrong line that an error shows."""
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """A file to read; DataError: it cannot be."""
+    try:
+        with path.open("rb") as stream:
+            yield stream
+    except OSError as error:
+        raise DataError(
+            f"cannot be read ({error.strerror})", place=str(path), hint="Check the path and its permissions."
+        ) from error
 
 
 def read_content(path: Path) -> bytes:
@@ -21,12 +37,8 @@ def read_content(path: Path) -> bytes:
     DataError
         It is missing, empty, or gzip that ends early.
     """
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise DataError(
-            f"cannot be read ({error.strerror})", place=str(path), hint="Check the path and its permissions."
-        ) from error
+    with opened(path) as stream:
+        raw = stream.read()
     if raw.startswith(GZIP_MAGIC):
         try:
             raw = gzip.decompress(raw)
@@ -53,6 +65,20 @@ def read_lines(path: Path) -> list[str]:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise DataError(f"got byte 0x{raw[error.start]:02x}, expected UTF-8 text", place=f"{path}, line {line}") from None
+
+
+def whole_lines(path: Path) -> tuple[list[str], tuple[str, ...]]:
+    """Lines of a file that one of our own programs wrote, and a note where the last one is cut off, which is left out."""
+    *lines, rest = path.read_text(encoding="utf-8", errors="replace").split("\n")
+    return lines, (f"{path.name}: the last line is cut off and left out",) if rest else ()
+
+
+def not_negative(word: str, place: str, most: float = 1e18, expected: str = "a number >= 0") -> float:
+    """A number of 0 or more below ``most``; DataError: it is none."""
+    value = number_in(word)
+    if not 0 <= value < most:
+        raise DataError(f"got {word[:40]!r}, expected {expected}", place=place)
+    return value
 
 
 def line_error(path: Path, line: int, text: str, expected: str, hint: str | None = None) -> DataError:

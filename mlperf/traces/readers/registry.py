@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 
 from mlperf.core.errors import DataError, UsageError
+from mlperf.core.lazy import imported
 from mlperf.core.suggest import did_you_mean
 from mlperf.traces.events.matching import match_collectives, match_messages
 from mlperf.traces.events.table import EventTable
+from mlperf.traces.readers.content import opened
 
 HEAD_BYTES = 4096
 
@@ -35,43 +35,33 @@ class Reader:
     about: str
     suffixes: tuple[str, ...] = ()
 
-    def load(self) -> Callable[[Path], EventTable]:
-        """Import the function."""
-        module, _, name = self.reads.partition(":")
-        function: Callable[[Path], EventTable] = getattr(import_module(module), name)
-        return function
 
-
-READERS = MappingProxyType(
-    {
-        "alog": Reader("mlperf.traces.readers.alog:read_alog", "ALOG of MPE and PerWiz, text", (".alog",)),
-        "goal": Reader("mlperf.traces.readers.goal:read_goal", "GOAL of LogGOPSim, text", (".goal",)),
-        "ti": Reader("mlperf.traces.readers.ti:read_ti", "time-independent traces of SimGrid: a list of one file a rank", (".ti",)),
-        "otf2": Reader("mlperf.traces.readers.otf2:read_otf2", "OTF2 archives of Score-P and others", (".otf2",)),
-        "store": Reader("mlperf.traces.readers.store:read_store", "what mlperf trace import writes", (".npz",)),
-        "csv": Reader("mlperf.traces.readers.csv_table:read_csv", "CSV with the columns of our own table", (".csv",)),
-        "chakra": Reader(
-            "mlperf.traces.readers.chakra:read_chakra", "execution traces of Chakra and PyTorch, JSON", (".et.json", ".chakra.json")
-        ),
-        "wprof": Reader(
-            "mlperf.traces.readers.system.wprof:read_wprof", "whole systems: wprof -J", (".wprof.json", ".wprof", ".ndjson")
-        ),
-        "chrome": Reader(
-            "mlperf.traces.readers.chrome.reader:read_chrome",
-            "Chrome trace events of PyTorch's profiler and others: a file, or a folder or archive with one for each rank",
-            (".json", ".zip", ".tar"),
-        ),
-        "perf": Reader("mlperf.traces.readers.system.perf_script:read_perf_script", "samples: perf script", (".perf.txt",)),
-        "strace": Reader("mlperf.traces.readers.system.strace:read_strace", "system calls: strace -f -ttt -T", (".strace",)),
-        "pcap": Reader("mlperf.traces.readers.system.pcap:read_pcap", "packets: tcpdump -w", (".pcap", ".pcapng", ".cap")),
-        "nsys": Reader(
-            "mlperf.traces.readers.system.nsys_sqlite:read_nsys", "Nsight Systems: nsys export --type sqlite", (".sqlite",)
-        ),
-        "nvprof": Reader("mlperf.traces.readers.system.nvprof_csv:read_nvprof", "nvprof --print-gpu-trace --csv", (".nvprof",)),
-        "rocprof": Reader("mlperf.traces.readers.system.rocprof:read_rocprof", "rocprof and rocprofv3, CSV", (".rocprof",)),
-        "recording": Reader("mlperf.traces.readers.recorded:read_recorded", "a folder of mlperf trace record", (".mlr",)),
-    }
-)
+READERS: Mapping[str, Reader] = {
+    "alog": Reader("mlperf.traces.readers.alog:read_alog", "ALOG of MPE and PerWiz, text", (".alog",)),
+    "goal": Reader("mlperf.traces.readers.goal:read_goal", "GOAL of LogGOPSim, text", (".goal",)),
+    "ti": Reader("mlperf.traces.readers.ti:read_ti", "time-independent traces of SimGrid: a list of one file a rank", (".ti",)),
+    "otf2": Reader("mlperf.traces.readers.otf2:read_otf2", "OTF2 archives of Score-P and others", (".otf2",)),
+    "store": Reader("mlperf.traces.readers.store:read_store", "what mlperf trace import writes", (".npz",)),
+    "csv": Reader("mlperf.traces.readers.csv_table:read_csv", "CSV with the columns of our own table", (".csv",)),
+    "chakra": Reader(
+        "mlperf.traces.readers.chakra:read_chakra", "execution traces of Chakra and PyTorch, JSON", (".et.json", ".chakra.json")
+    ),
+    "wprof": Reader(
+        "mlperf.traces.readers.system.wprof:read_wprof", "whole systems: wprof -J", (".wprof.json", ".wprof", ".ndjson")
+    ),
+    "chrome": Reader(
+        "mlperf.traces.readers.chrome.reader:read_chrome",
+        "Chrome trace events of PyTorch's profiler and others: a file, or a folder or archive with one for each rank",
+        (".json", ".zip", ".tar"),
+    ),
+    "perf": Reader("mlperf.traces.readers.system.perf_script:read_perf_script", "samples: perf script", (".perf.txt",)),
+    "strace": Reader("mlperf.traces.readers.system.strace:read_strace", "system calls: strace -f -ttt -T", (".strace",)),
+    "pcap": Reader("mlperf.traces.readers.system.pcap:read_pcap", "packets: tcpdump -w", (".pcap", ".pcapng", ".cap")),
+    "nsys": Reader("mlperf.traces.readers.system.nsys_sqlite:read_nsys", "Nsight Systems: nsys export --type sqlite", (".sqlite",)),
+    "nvprof": Reader("mlperf.traces.readers.system.nvprof_csv:read_nvprof", "nvprof --print-gpu-trace --csv", (".nvprof",)),
+    "rocprof": Reader("mlperf.traces.readers.system.rocprof:read_rocprof", "rocprof and rocprofv3, CSV", (".rocprof",)),
+    "recording": Reader("mlperf.traces.readers.recorded:read_recorded", "a folder of mlperf trace record", (".mlr",)),
+}
 
 
 def read_trace(path: Path | str, file_format: str | None = None, *, drop_unmatched: bool = False) -> EventTable:
@@ -97,7 +87,7 @@ def read_trace(path: Path | str, file_format: str | None = None, *, drop_unmatch
     name = file_format or format_of(path)
     if name not in READERS:
         raise UsageError(f"no format {name!r}. {did_you_mean(name, READERS)}")
-    table = READERS[name].load()(path)
+    table = imported(READERS[name].reads)(path)
     return match_collectives(match_messages(table, drop_unmatched=drop_unmatched), drop_unmatched=drop_unmatched)
 
 
@@ -122,13 +112,8 @@ def format_of(path: Path) -> str:
 
 def _format_of_head(path: Path) -> str:
     """The format of a file of an unknown name."""
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(HEAD_BYTES)
-    except OSError as error:
-        raise DataError(
-            f"cannot be read ({error.strerror})", place=str(path), hint="Check the path and its permissions."
-        ) from error
+    with opened(path) as stream:
+        head = stream.read(HEAD_BYTES)
     text = head.decode("utf-8", "replace").lstrip()
     if text.startswith("num_ranks"):
         return "goal"

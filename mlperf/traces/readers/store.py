@@ -69,7 +69,7 @@ def _checked(path: Path, document: Any, columns: dict[str, NDArray[Any]]) -> Eve
         sources=sources,
         origin_ns=origin_ns,
         notes=notes,
-        attributes=_with_numbers(attributes),
+        attributes=with_numbers(attributes),
         **columns,
     )
     check_numbers(path, table)
@@ -84,10 +84,10 @@ def _words(path: Path, document: dict[str, Any], name: str) -> list[str]:
     return words
 
 
-def _with_numbers(value: Any) -> Any:
+def with_numbers(value: Any) -> Any:
     """JSON has only strings for keys: whole numbers are numbers again."""
     if isinstance(value, dict):
-        return {int(key) if key.lstrip("-").isdigit() else key: _with_numbers(each) for key, each in value.items()}
+        return {int(key) if key.lstrip("-").isdigit() else key: with_numbers(each) for key, each in value.items()}
     return value
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from mlperf.core.errors import DataError
 from mlperf.traces.events.kinds import UNSET, Flag, Kind
 from mlperf.traces.events.table import EventTable, Strings, event_table
-from mlperf.traces.readers.content import line_error, read_lines, whole_number
+from mlperf.traces.readers.content import line_error, not_negative, read_lines, whole_number
 
 TYPE_BYTES = {"0": 8, "1": 4, "2": 1, "3": 2, "4": 8, "5": 4, "6": 1}
 """Bytes of SimGrid's numbers of data types: double, int, char, short, long, float, byte."""
@@ -119,10 +119,4 @@ def _flops(path: Path, number: int, rest: Sequence[str]) -> int:
 
 def _count(path: Path, number: int, word: str) -> int:
     """A count that may be written as a float."""
-    try:
-        value = float(word)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1e15:
-        raise DataError(f"got {word[:40]!r}, expected a count >= 0", place=f"{path}, line {number}")
-    return round(value)
+    return round(not_negative(word, f"{path}, line {number}", 1e15, "a count >= 0"))

@@ -10,7 +10,7 @@ from mlperf.traces.events.kinds import Kind
 from mlperf.traces.readers.rank_file import OPEN, PAIRED, WILDCARD
 from mlperf.traces.recording.buffers import n_bytes
 from mlperf.traces.recording.proxy_collectives import Collectives
-from mlperf.traces.recording.proxy_recorder import ProxyRecorder, recorder
+from mlperf.traces.recording.proxy_recorder import recorder
 from mlperf.traces.recording.proxy_requests import Post, RecordedRequest
 from mlperf.traces.recording.regions import library_is_loaded
 
@@ -222,9 +222,3 @@ class RecordedComm(Collectives):
         source, tag, _ = self._asked(source, tag, False)
         start_ns = time.monotonic_ns()
         return self._posted(Kind.IRECV, "MPI_Irecv", start_ns, self._comm.irecv(buf, source, tag), 0, source, tag)
-
-
-def recorder_of(comm: Any) -> ProxyRecorder:
-    """The recorder of a wrapped communicator."""
-    found: ProxyRecorder = comm._own
-    return found

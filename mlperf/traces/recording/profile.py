@@ -20,7 +20,7 @@ FEW_PASSES = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Profile(Shown):
+class Profile(Shown, frame="calls"):
     """What calls took, by place.
 
     Attributes
@@ -52,10 +52,6 @@ class Profile(Shown):
         time_s = rows["time_s"].to_numpy()
         number = int(rows["pass"].to_numpy()[np.argmin(np.abs(time_s - np.median(time_s)))])
         return f"{number}:{number + 1}"
-
-    def to_frame(self) -> pd.DataFrame:
-        """The calls."""
-        return self.calls
 
 
 def read_profile(folder: Path) -> Profile:

@@ -13,14 +13,8 @@ from mlperf.systems.loggps.parameters import LogGPS
 
 COSTS = ("eager_send", "eager_recv", "eager_off", "sync_send", "sync_recv", "sync_off")
 PARAMETERS = (
-    "latency_s",
-    "overhead_s",
-    "recv_overhead_s",
-    "gap_s",
-    "gap_s_per_byte",
-    "send_s_per_byte",
-    "recv_s_per_byte",
-    "eager_limit_bytes",
+    *("latency_s", "overhead_s", "recv_overhead_s", "gap_s"),
+    *("gap_s_per_byte", "send_s_per_byte", "recv_s_per_byte", "eager_limit_bytes"),
 )
 LARGEST = 1e12
 """Seconds or bytes; what is larger is no measurement."""
@@ -52,16 +46,11 @@ def read_network(path: Path | str) -> tuple[Preset, LogGPS]:
     table = _table(document, "parameters", path)
     values = {name: _number(table, name, f"{path}, parameters.{name}") for name in PARAMETERS}
     parameters = LogGPS(**values)
-    costs = {name: _cost(document, name, parameters, path) for name in COSTS}
+    costs: dict[str, Any] = {name: _cost(document, name, parameters, path) for name in COSTS}
     preset = Preset(
         f"measured ({document.get('transport', 'unknown transport')})",
         f"{Path(path).name}, measured between two ranks",
-        eager_send=costs["eager_send"],
-        eager_recv=costs["eager_recv"],
-        eager_off=costs["eager_off"],
-        sync_send=costs["sync_send"],
-        sync_recv=costs["sync_recv"],
-        sync_off=costs["sync_off"],
+        **costs,
         unused=HIDDEN,
     )
     return preset, parameters

@@ -60,7 +60,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class ComparedRuns(Shown):
+class ComparedRuns(Shown, frame="summary"):
     """Two programs side by side.
 
     Attributes
@@ -108,10 +108,6 @@ class ComparedRuns(Shown):
     runs: pd.DataFrame
     interrupted: bool
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The summary."""
-        return self.summary
 
     @property
     def is_decided(self) -> bool:

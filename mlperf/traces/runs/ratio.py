@@ -145,10 +145,7 @@ def _signed_rank(differences: FloatArray, spread: float, level: float) -> Ratio:
     one, other = np.triu_indices(n)
     averages = np.sort((differences[one] + differences[other]) / 2)
     cut = _signed_rank_cut(n, (1 - level) / 2)
-    estimate = math.exp(float(np.median(averages)))
-    if cut < 0:
-        return Ratio(estimate, float("nan"), float("nan"), spread, n)
-    return Ratio(estimate, math.exp(averages[cut]), math.exp(averages[len(averages) - 1 - cut]), spread, n)
+    return _by_order(averages, cut, spread, n)
 
 
 def _signed_rank_cut(n: int, tail: float) -> int:
@@ -167,10 +164,13 @@ def _rank_sum(a: FloatArray, b: FloatArray, level: float) -> Ratio:
     shifts = np.sort((b[:, None] - a[None, :]).ravel())
     cut = _rank_sum_cut(len(a), len(b), (1 - level) / 2)
     spread = math.sqrt(float(a.var(ddof=1)) / len(a) + float(b.var(ddof=1)) / len(b))
-    estimate, n = math.exp(float(np.median(shifts))), min(len(a), len(b))
-    if cut < 0:
-        return Ratio(estimate, float("nan"), float("nan"), spread, n)
-    return Ratio(estimate, math.exp(shifts[cut]), math.exp(shifts[len(shifts) - 1 - cut]), spread, n)
+    return _by_order(shifts, cut, spread, min(len(a), len(b)))
+
+
+def _by_order(logs: FloatArray, cut: int, spread: float, n: int) -> Ratio:
+    """The median of sorted logarithms with the interval that leaves out ``cut`` of them at either end; negative: there is none."""
+    low, high = (math.exp(logs[cut]), math.exp(logs[len(logs) - 1 - cut])) if cut >= 0 else (math.nan, math.nan)
+    return Ratio(math.exp(float(np.median(logs))), low, high, spread, n)
 
 
 def _rank_sum_cut(n: int, m: int, tail: float) -> int:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from mlperf.core.children import ended_with_parent
+from mlperf.core.durations import number_in
 from mlperf.core.errors import UsageError
 
 DONE, FAILED, NO_NUMBER, OUT_OF_TIME = "done", "failed", "no number", "out of time"
@@ -151,10 +152,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 def _number(metric: re.Pattern[str], text: str) -> float:
     """The last number that the pattern finds, > 0; NaN for none."""
     found = [each[1] for each in metric.finditer(text) if each[1]]
-    try:
-        value = float(found[-1].replace(",", "")) if found else float("nan")
-    except ValueError:
-        return float("nan")
+    value = number_in(found[-1].replace(",", "") if found else "")
     return value if 0 < value < float("inf") else float("nan")
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import signal
 import subprocess
 import time
-from collections.abc import Mapping
-from pathlib import Path
 
 from mlperf.traces.readers.system.event_counts import FIELDS, read_event_counts, span_line
+from mlperf.traces.sources.bases import OneProgram
 from mlperf.traces.sources.child import Child
-from mlperf.traces.sources.source import ABSENT, DEGRADED, OK, Probe, Read
+from mlperf.traces.sources.source import ABSENT, DEGRADED, OK, Probe, filled
 
 HARDWARE = ("instructions", "cache-misses", "branch-misses")
 OFTEN = "freq=199"
@@ -21,16 +19,16 @@ DATA, TEXT = "perf.data", "counts.txt"
 TEXT_S = 600.0
 
 
-class EventCounts:
+class EventCounts(OneProgram):
     """A second ``perf record``, of events instead of the clock."""
 
     name = "counters"
     about = "instructions, cache misses, branch misses and page faults of the command, by time"
     by_default = False
+    file, reader = TEXT, staticmethod(read_event_counts)
 
     def __init__(self) -> None:
-        self.child = Child()
-        self.folder = Path()
+        super().__init__()
         self._events: list[str] = []
         self._begin_ns = 0
 
@@ -46,11 +44,6 @@ class EventCounts:
             return Probe(DEGRADED, f"this machine does not count {', '.join(missing)}", "virtual machines seldom do")
         return Probe(OK, ", ".join(there))
 
-    def prepare(self, folder: Path) -> Mapping[str, str]:
-        """Remember the folder."""
-        self.folder = folder
-        return {}
-
     def follow(self, pid: int) -> None:
         """Attach, and wait until events are counted."""
         self._events = _there()
@@ -62,9 +55,9 @@ class EventCounts:
     def stop(self) -> float:
         """End perf, and turn its data into text, which any machine can read."""
         end_ns = time.monotonic_ns()
-        spent = self.child.stop(signal.SIGINT)
-        data = self.folder / DATA
-        if not data.is_file() or not data.stat().st_size:
+        spent = super().stop()
+        data = filled(self.folder / DATA)
+        if data is None:
             return spent
         text = Child()
         with (self.folder / TEXT).open("wb") as file:
@@ -72,11 +65,6 @@ class EventCounts:
             file.flush()
             text.start(["perf", "script", "-i", str(data), "-F", FIELDS], self.folder, stdout=file)
             return spent + text.wait(TEXT_S)
-
-    def read(self, folder: Path) -> Read:
-        """Series."""
-        text = folder / TEXT
-        return Read(counters=read_event_counts(text)) if text.is_file() and text.stat().st_size else Read()
 
 
 def _term(event: str) -> str:

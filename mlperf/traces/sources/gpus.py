@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mlperf.traces.readers.system.nvidia_smi import read_nvidia_smi
-from mlperf.traces.sources.child import Child
-from mlperf.traces.sources.source import ABSENT, OK, Probe, Read
+from mlperf.traces.sources.bases import OneProgram
+from mlperf.traces.sources.source import ABSENT, OK, Probe
 
 PROGRAM = "nvidia-smi"
 QUERY = "timestamp,index,utilization.gpu,utilization.memory,memory.used,power.draw,clocks.current.sm,temperature.gpu"
@@ -19,16 +19,13 @@ EVERY_MS = 200
 LIMIT_S = 10
 
 
-class Gpus:
+class Gpus(OneProgram):
     """``nvidia-smi`` five times a second, and its table of links once."""
 
     name = "nvidia-smi"
     about = "utilisation, memory, power and clocks of NVIDIA GPUs, and their links"
     by_default = True
-
-    def __init__(self) -> None:
-        self.child = Child()
-        self.folder = Path()
+    file, reader, ends_by = SERIES, staticmethod(read_nvidia_smi), signal.SIGTERM
 
     def probe(self) -> Probe:
         """Ask it for its list."""
@@ -41,7 +38,7 @@ class Gpus:
 
     def prepare(self, folder: Path) -> Mapping[str, str]:
         """Keep the links between the GPUs."""
-        self.folder = folder
+        super().prepare(folder)
         found = subprocess.run([PROGRAM, "topo", "-m"], capture_output=True, timeout=LIMIT_S, check=False)  # noqa: S603
         if not found.returncode:
             (folder / TOPOLOGY).write_bytes(found.stdout)
@@ -53,12 +50,3 @@ class Gpus:
         file = self.folder / SERIES
         words = ["nvidia-smi", f"--query-gpu={QUERY}", "--format=csv", "-lms", str(EVERY_MS), "-f", str(file)]
         self.child.start(words, self.folder, ready=file)
-
-    def stop(self) -> float:
-        """End."""
-        return self.child.stop(signal.SIGTERM)
-
-    def read(self, folder: Path) -> Read:
-        """Series, since 1970 by the machine's own clock."""
-        file = folder / SERIES
-        return Read(counters=read_nvidia_smi(file)) if file.is_file() and file.stat().st_size else Read()

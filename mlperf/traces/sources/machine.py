@@ -7,9 +7,10 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from mlperf.core.proc import text_of
 from mlperf.traces.events.counters import Series
-from mlperf.traces.sources.series_file import FILE, SeriesWriter, read_series
-from mlperf.traces.sources.source import ABSENT, DEGRADED, OK, Probe, Read
+from mlperf.traces.sources.series_file import SeriesSource
+from mlperf.traces.sources.source import ABSENT, DEGRADED, OK, Probe
 
 PROC = Path("/proc")
 MODES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -17,7 +18,7 @@ SECTOR_BYTES = 512
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-class Machine:
+class Machine(SeriesSource):
     """Ten readings a second of files that every Linux has."""
 
     name = "machine"
@@ -25,9 +26,8 @@ class Machine:
     by_default = True
 
     def __init__(self, proc: Path = PROC) -> None:
+        super().__init__(Rates(proc).read)
         self._proc = proc
-        self._writer = SeriesWriter(Rates(proc).read)
-        self._folder = Path()
 
     def probe(self) -> Probe:
         """Look for the files."""
@@ -36,24 +36,6 @@ class Machine:
         if not (self._proc / "pressure" / "cpu").is_file():
             return Probe(DEGRADED, "no pressure: the system keeps none")
         return Probe(OK, "/proc")
-
-    def prepare(self, folder: Path) -> Mapping[str, str]:
-        """Remember the folder."""
-        self._folder = folder
-        return {}
-
-    def follow(self, pid: int) -> None:
-        """Begin; what the command itself does is another source's."""
-        del pid
-        self._writer.start(self._folder)
-
-    def stop(self) -> float:
-        """End."""
-        return self._writer.stop()
-
-    def read(self, folder: Path) -> Read:
-        """Series."""
-        return Read(counters=read_series(folder / FILE)) if (folder / FILE).is_file() else Read()
 
 
 class Rates:
@@ -77,20 +59,20 @@ class Rates:
         return found
 
     def _counts(self) -> Iterator[tuple[Series, float]]:
-        yield from processor_seconds(_text(self._proc / "stat"))
-        yield from disk_bytes(_text(self._proc / "diskstats"))
-        yield from network_bytes(_text(self._proc / "net" / "dev"))
+        yield from processor_seconds(text_of(self._proc / "stat"))
+        yield from disk_bytes(text_of(self._proc / "diskstats"))
+        yield from network_bytes(text_of(self._proc / "net" / "dev"))
         for name in ("cpu", "io", "memory"):
-            for line in _text(self._proc / "pressure" / name).splitlines():
+            for line in text_of(self._proc / "pressure" / name).splitlines():
                 if line.startswith("some "):
                     yield Series(f"pressure.{name}", "share"), float(line.rpartition("total=")[2]) * 1e-6
-        for line in _text(self._proc / "vmstat").splitlines():
+        for line in text_of(self._proc / "vmstat").splitlines():
             word, _, value = line.partition(" ")
             if word in ("pswpin", "pswpout"):
                 yield Series("swap.in" if word == "pswpin" else "swap.out", "bytes/s"), float(value) * PAGE_BYTES
 
     def _levels(self) -> Iterator[tuple[Series, float]]:
-        sizes = dict(line.split(":") for line in _text(self._proc / "meminfo").splitlines() if ":" in line)
+        sizes = dict(line.split(":") for line in text_of(self._proc / "meminfo").splitlines() if ":" in line)
         if "MemAvailable" in sizes:
             total, available = (float(sizes[name].split()[0]) * 1024 for name in ("MemTotal", "MemAvailable"))
             yield Series("memory.available", "bytes"), available
@@ -131,11 +113,3 @@ def network_bytes(text: str) -> Iterator[tuple[Series, float]]:
         if colon and len(words) > 8:
             yield Series("net.received", "bytes/s", name.strip()), float(words[0])
             yield Series("net.sent", "bytes/s", name.strip()), float(words[8])
-
-
-def _text(path: Path) -> str:
-    """A file of /proc; empty where it is not there."""
-    try:
-        return path.read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ""

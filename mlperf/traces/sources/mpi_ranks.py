@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mlperf.traces.events.matching import match_messages
 from mlperf.traces.readers.recorded import PATTERN, read_recorded
-from mlperf.traces.sources.by_program import ByProgram
+from mlperf.traces.sources.bases import ByProgram
 from mlperf.traces.sources.source import OK, Probe, Read
 
 
@@ -18,6 +18,7 @@ class MpiRanks(ByProgram):
     name = "mpi"
     about = "messages and collective operations of MPI programs"
     by_default = True
+    variable = "MLPERF_RECORD_DIR"
 
     def probe(self) -> Probe:
         """Say which recorder is there."""
@@ -29,9 +30,8 @@ class MpiRanks(ByProgram):
 
     def prepare(self, folder: Path) -> Mapping[str, str]:
         """Where ranks write, and the library where one is named."""
-        found = {"MLPERF_RECORD_DIR": str(folder.resolve())}
         library = os.environ.get("MLPERF_RECORDER", "")
-        return found | ({"LD_PRELOAD": library} if Path(library).is_file() else {})
+        return dict(super().prepare(folder)) | ({"LD_PRELOAD": library} if Path(library).is_file() else {})
 
     def read(self, folder: Path) -> Read:
         """Messages, both ends of each joined; where no rank wrote a file, nothing."""

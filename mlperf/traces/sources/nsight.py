@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mlperf.traces.readers.system.nsys_sqlite import read_nsys
-from mlperf.traces.sources.source import ABSENT, OK, Probe, Read
+from mlperf.traces.sources.source import ABSENT, OK, InFolder, Probe, Read
 
 REPORT, BASE = "report.nsys-rep", "report.sqlite"
 LIMIT_S = 600
 
 
-class Nsight:
+class Nsight(InFolder):
     """A session that the program joins by itself where it was started under ``nsys launch``; off by default.
 
     Nsight cannot attach to a program that runs, so that this source reads what a command line like
@@ -26,9 +26,6 @@ class Nsight:
     about = "kernels, copies and calls by Nsight Systems, where the command runs under nsys profile -o $MLPERF_NSYS_REPORT"
     by_default = False
 
-    def __init__(self) -> None:
-        self.folder = Path()
-
     def probe(self) -> Probe:
         """Look for the program."""
         if shutil.which("nsys") is None:
@@ -37,7 +34,7 @@ class Nsight:
 
     def prepare(self, folder: Path) -> Mapping[str, str]:
         """Where the report goes."""
-        self.folder = folder
+        super().prepare(folder)
         return {"MLPERF_NSYS_REPORT": str((folder / REPORT.removesuffix(".nsys-rep")).resolve())}
 
     def follow(self, pid: int) -> None:

@@ -6,13 +6,12 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 from mlperf.traces.readers.system.perf_counts import read_perf_counts, weighed_by_counts
 from mlperf.traces.readers.system.perf_script import FIELDS, read_perf_script
 from mlperf.traces.sources.child import Child
-from mlperf.traces.sources.source import ABSENT, DEGRADED, OK, Probe, Read
+from mlperf.traces.sources.source import ABSENT, DEGRADED, OK, InFolder, Probe, Read, filled
 
 FREQUENCY_HZ = 199
 """A prime, so that no loop keeps step with it."""
@@ -22,7 +21,7 @@ THREADS, TOTAL = "threads.txt", "total.csv"
 TEXT_S = 600.0
 
 
-class PerfSamples:
+class PerfSamples(InFolder):
     """``perf record`` attached to the command, its threads and children included."""
 
     name = "perf"
@@ -30,9 +29,9 @@ class PerfSamples:
     by_default = True
 
     def __init__(self) -> None:
+        super().__init__()
         self.child = Child()
         self.counter = Child()
-        self.folder = Path()
         self.frequency_hz = FREQUENCY_HZ
 
     def sample(self, frequency_hz: int) -> None:
@@ -52,14 +51,9 @@ class PerfSamples:
                 ABSENT, f"perf is refused: {reason}", "kernel.perf_event_paranoid at 2 or below lets users sample themselves"
             )
         level = _paranoid()
-        if level >= 2 and not _is_root():
+        if level >= 2 and os.geteuid():
             return Probe(DEGRADED, f"perf_event_paranoid is {level}: the command's own code only, not the kernel's")
         return Probe(OK, f"processor clock, {self.frequency_hz} times a second")
-
-    def prepare(self, folder: Path) -> Mapping[str, str]:
-        """Remember the folder."""
-        self.folder = folder
-        return {}
 
     def follow(self, pid: int) -> None:
         """Attach, and wait until samples are taken."""
@@ -80,10 +74,10 @@ class PerfSamples:
 
     def read(self, folder: Path) -> Read:
         """SAMPLE rows, weighed by the exact counts where perf kept them."""
-        if _filled(folder / TEXT) is None and os.access(folder, os.W_OK) and shutil.which("perf"):
+        if filled(folder / TEXT) is None and os.access(folder, os.W_OK) and shutil.which("perf"):
             # Its recorder was killed before it could.
             _as_text(folder)
-        text, threads, total = (_filled(folder / name) for name in (TEXT, THREADS, TOTAL))
+        text, threads, total = (filled(folder / name) for name in (TEXT, THREADS, TOTAL))
         if text is None:
             return Read()
         samples = read_perf_script(text)
@@ -92,7 +86,7 @@ class PerfSamples:
 
 def _as_text(folder: Path) -> float:
     """Turn perf's data file into text; CPU seconds that it took."""
-    data = _filled(folder / DATA)
+    data = filled(folder / DATA)
     if data is None:
         return 0.0
     spent = _print(["perf", "script", "-i", str(data), "-F", FIELDS], folder / TEXT)
@@ -107,18 +101,9 @@ def _print(words: list[str], path: Path) -> float:
         return text.wait(TEXT_S)
 
 
-def _filled(path: Path) -> Path | None:
-    """A file that is there and holds something."""
-    return path if path.is_file() and path.stat().st_size else None
-
-
 def _paranoid() -> int:
     """The system's setting; 2, the usual one, where it cannot be read."""
     try:
         return int(PARANOID.read_text(encoding="ascii"))
     except (OSError, ValueError):
         return 2
-
-
-def _is_root() -> bool:
-    return os.geteuid() == 0

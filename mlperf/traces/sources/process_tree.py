@@ -7,11 +7,13 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from mlperf.core.proc import numbers_of, stat_words
 from mlperf.traces.events.counters import Series
-from mlperf.traces.sources.series_file import FILE, SeriesWriter, read_series
-from mlperf.traces.sources.source import ABSENT, OK, Probe, Read
+from mlperf.traces.sources.series_file import SeriesSource
+from mlperf.traces.sources.source import ABSENT, OK, Probe
 
 PROC = Path("/proc")
+SWITCHES = {name: f"{name}_ctxt_switches" for name in ("voluntary", "nonvoluntary")}
 CPU = Series("run.cpu", "cores")
 RESIDENT = Series("run.resident", "bytes")
 THREADS = Series("run.threads", "threads")
@@ -19,7 +21,7 @@ VOLUNTARY = Series("run.switches_voluntary", "1/s")
 INVOLUNTARY = Series("run.switches_involuntary", "1/s")
 
 
-class ProcessTree:
+class ProcessTree(SeriesSource):
     """Ten looks a second at the command's process and what it started; children that live shorter may be missed."""
 
     name = "tree"
@@ -27,8 +29,8 @@ class ProcessTree:
     by_default = True
 
     def __init__(self, proc: Path = PROC) -> None:
-        self._proc, self._pid, self._folder = proc, 0, Path()
-        self._writer = SeriesWriter(self._reading)
+        super().__init__(self._reading)
+        self._proc, self._pid = proc, 0
         self._before: dict[int, tuple[float, float, float]] = {}
         self._at = 0.0
 
@@ -37,23 +39,10 @@ class ProcessTree:
         found = (self._proc / str(os.getpid()) / "stat").is_file()
         return Probe(OK, "/proc") if found else Probe(ABSENT, "there is no /proc", "it is there on Linux")
 
-    def prepare(self, folder: Path) -> Mapping[str, str]:
-        """Remember the folder."""
-        self._folder = folder
-        return {}
-
     def follow(self, pid: int) -> None:
         """Begin."""
         self._pid = pid
-        self._writer.start(self._folder)
-
-    def stop(self) -> float:
-        """End."""
-        return self._writer.stop()
-
-    def read(self, folder: Path) -> Read:
-        """Series."""
-        return Read(counters=read_series(folder / FILE)) if (folder / FILE).is_file() else Read()
+        super().follow(pid)
 
     def _reading(self) -> Mapping[Series, float]:
         """Sums over the processes that are there, rates since the look before."""
@@ -90,18 +79,9 @@ def tree_of(proc: Path, root: int) -> list[int]:
 
 def usage_of(folder: Path) -> tuple[float, float, float, float, float] | None:
     """CPU seconds, resident bytes, threads, voluntary and other switches of its first thread; None where it is gone."""
-    try:
-        words = (folder / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-        status = (folder / "status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return None
-    switches = dict.fromkeys(("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"), 0.0)
-    for line in status.splitlines():
-        word, _, value = line.partition(":")
-        if word in switches:
-            switches[word] = float(value)
+    words, switches = stat_words(folder), numbers_of(folder / "status", SWITCHES)
     if len(words) < 22:
         return None
     seconds = (float(words[11]) + float(words[12])) / os.sysconf("SC_CLK_TCK")
-    voluntary, other = switches.values()
+    voluntary, other = (switches.get(name, 0.0) for name in SWITCHES)
     return seconds, float(words[21]) * os.sysconf("SC_PAGE_SIZE"), float(words[17]), voluntary, other

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mlperf.traces.readers.system.python_stacks import read_python_stacks
-from mlperf.traces.sources.by_program import ByProgram
-from mlperf.traces.sources.source import OK, Probe, Read
+from mlperf.traces.sources.bases import ByProgram
+from mlperf.traces.sources.source import Read
 
 INJECTED = Path(__file__).parent / "injected"
 EVERY_S = 0.02
@@ -22,6 +22,7 @@ class PythonStacks(ByProgram):
     name = "python"
     about = "stacks of all threads of Python programs, 50 times a second, and garbage collections"
     by_default = True
+    needs, variable = "programs that ignore PYTHONPATH (python -I, -E, -S) record none", "MLPERF_PYTHON_STACKS"
 
     def __init__(self) -> None:
         self.every_s = EVERY_S
@@ -30,19 +31,11 @@ class PythonStacks(ByProgram):
         """One stack of each thread for every four samples of a processor."""
         self.every_s = SAMPLES_A_STACK / frequency_hz
 
-    def probe(self) -> Probe:
-        """It needs nothing of the machine."""
-        return Probe(OK, "programs that ignore PYTHONPATH (python -I, -E, -S) record none")
-
     def prepare(self, folder: Path) -> Mapping[str, str]:
         """Variables that make Python load it."""
         before = os.environ.get("PYTHONPATH", "")
         path = f"{INJECTED}{os.pathsep}{before}" if before else str(INJECTED)
-        return {
-            "PYTHONPATH": path,
-            "MLPERF_PYTHON_STACKS": str(folder.resolve()),
-            "MLPERF_PYTHON_STACKS_EVERY_S": str(self.every_s),
-        }
+        return {"PYTHONPATH": path, **super().prepare(folder), "MLPERF_PYTHON_STACKS_EVERY_S": str(self.every_s)}
 
     def read(self, folder: Path) -> Read:
         """STACK rows, and REGION rows named ``gc``."""

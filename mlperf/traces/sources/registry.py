@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib import import_module
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
 
 from mlperf.core.errors import UsageError
+from mlperf.core.lazy import imported
 from mlperf.core.suggest import did_you_mean
 from mlperf.traces.sources.source import Sampler, Source
 
 HERE = "mlperf.traces.sources"
-SOURCES = MappingProxyType(
-    {
-        "marks": f"{HERE}.program_marks:ProgramMarks",
-        "perf": f"{HERE}.perf_samples:PerfSamples",
-        "tasks": f"{HERE}.task_times:TaskTimes",
-        "python": f"{HERE}.python_stacks:PythonStacks",
-        "machine": f"{HERE}.machine:Machine",
-        "tree": f"{HERE}.process_tree:ProcessTree",
-        "mpi": f"{HERE}.mpi_ranks:MpiRanks",
-        "torch": f"{HERE}.torch_files:TorchFiles",
-        "nvidia-smi": f"{HERE}.gpus:Gpus",
-        "nsys": f"{HERE}.nsight:Nsight",
-        "strace": f"{HERE}.syscalls:SystemCalls",
-        "packets": f"{HERE}.packets:Packets",
-        "vmstat": f"{HERE}.readings:Vmstat",
-        "mpstat": f"{HERE}.readings:Mpstat",
-        "counters": f"{HERE}.event_counts:EventCounts",
-    }
-)
+SOURCES: Mapping[str, str] = {
+    "marks": f"{HERE}.program_marks:ProgramMarks",
+    "perf": f"{HERE}.perf_samples:PerfSamples",
+    "tasks": f"{HERE}.task_times:TaskTimes",
+    "python": f"{HERE}.python_stacks:PythonStacks",
+    "machine": f"{HERE}.machine:Machine",
+    "tree": f"{HERE}.process_tree:ProcessTree",
+    "mpi": f"{HERE}.mpi_ranks:MpiRanks",
+    "torch": f"{HERE}.torch_files:TorchFiles",
+    "nvidia-smi": f"{HERE}.gpus:Gpus",
+    "nsys": f"{HERE}.nsight:Nsight",
+    "strace": f"{HERE}.syscalls:SystemCalls",
+    "packets": f"{HERE}.packets:Packets",
+    "vmstat": f"{HERE}.readings:Vmstat",
+    "mpstat": f"{HERE}.readings:Mpstat",
+    "counters": f"{HERE}.event_counts:EventCounts",
+}
 """``"module:class"`` of every source, the most telling first."""
 
 
@@ -43,8 +40,7 @@ def make_source(name: str) -> Source:
     """
     if name not in SOURCES:
         raise UsageError(f"no source {name!r}. {did_you_mean(name, SOURCES)}", place="--sources")
-    module, _, kind = SOURCES[name].partition(":")
-    found: Source = getattr(import_module(module), kind)()
+    found: Source = imported(SOURCES[name])()
     return found
 
 

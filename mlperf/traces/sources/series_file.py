@@ -9,8 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from mlperf.core.durations import number_in
 from mlperf.core.errors import DataError
 from mlperf.traces.events.counters import CounterTable, Series, counter_table
+from mlperf.traces.readers.content import whole_lines
+from mlperf.traces.sources.source import InFolder, Read
 
 FILE = "series.txt"
 EVERY_S = 0.1
@@ -61,6 +64,27 @@ class SeriesWriter:
         self._spent_s = time.thread_time() - begun
 
 
+class SeriesSource(InFolder):
+    """A source whose readings this process takes and writes down."""
+
+    def __init__(self, read: Reading) -> None:
+        super().__init__()
+        self._writer = SeriesWriter(read)
+
+    def follow(self, pid: int) -> None:
+        """Begin; what the command itself does is a matter of the source."""
+        del pid
+        self._writer.start(self.folder)
+
+    def stop(self) -> float:
+        """End; returns CPU seconds that it took."""
+        return self._writer.stop()
+
+    def read(self, folder: Path) -> Read:
+        """Series."""
+        return Read(counters=read_series(folder / FILE)) if (folder / FILE).is_file() else Read()
+
+
 def read_series(path: Path) -> CounterTable:
     """Read such a file; a last line that is cut off is left out, with a note.
 
@@ -69,8 +93,7 @@ def read_series(path: Path) -> CounterTable:
     DataError
         A line is not of the format; names file and line.
     """
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    notes = [f"{path.name}: the last line is cut off and left out"] if lines.pop() else []
+    lines, notes = whole_lines(path)
     about: dict[str, Series] = {}
     found: dict[str, tuple[list[int], list[float]]] = {}
     for number, line in enumerate(lines, 1):
@@ -93,10 +116,7 @@ def read_series(path: Path) -> CounterTable:
 
 def _number(text: str, place: str) -> float:
     """A finite value."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
+    value = number_in(text)
     if not np.isfinite(value):
         raise DataError(f"got {text!r}, expected a number", place=place)
     return value

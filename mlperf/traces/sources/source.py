@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from mlperf.core.proc import words_of
 from mlperf.traces.events.counters import CounterTable
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.system.task_looks import TaskLooks
@@ -48,6 +49,28 @@ class Read:
     events: EventTable | None = None
     counters: CounterTable | None = None
     looks: TaskLooks | None = None
+
+
+class InFolder:
+    """What writes into a folder of its own while the command runs."""
+
+    def __init__(self) -> None:
+        self.folder = Path()
+
+    def prepare(self, folder: Path) -> Mapping[str, str]:
+        """Remember the folder."""
+        self.folder = folder
+        return {}
+
+
+def filled(path: Path) -> Path | None:
+    """A file that is there and holds something."""
+    return path if path.is_file() and path.stat().st_size else None
+
+
+def status_word(pid: str, name: str) -> str:
+    """The word behind a name in ``/proc/PID/status``; empty where there is none."""
+    return next(iter(words_of(Path(f"/proc/{pid}/status")).get(name, [])), "")
 
 
 class Source(Protocol):

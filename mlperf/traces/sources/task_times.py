@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from mlperf.core.proc import text_of
 from mlperf.traces.readers.system.task_looks import read_task_looks
 from mlperf.traces.sources.process_tree import PROC, tree_of
-from mlperf.traces.sources.source import ABSENT, OK, Probe, Read
+from mlperf.traces.sources.source import ABSENT, OK, InFolder, Probe, Read
 
 FILE = "tasks.txt"
 LEAST_S = 0.01
@@ -19,7 +19,7 @@ OF_ONE_CORE = 0.02
 """Looks are as far apart as keep them below this share of a core."""
 
 
-class TaskTimes:
+class TaskTimes(InFolder):
     """Looks at ``/proc/PID/task/TID/schedstat`` of all processes of the run, up to a hundred a second."""
 
     name = "tasks"
@@ -27,7 +27,8 @@ class TaskTimes:
     by_default = True
 
     def __init__(self, proc: Path = PROC) -> None:
-        self._proc, self._pid, self._folder = proc, 0, Path()
+        super().__init__()
+        self._proc, self._pid = proc, 0
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
         self._spent_s = 0.0
@@ -38,15 +39,10 @@ class TaskTimes:
             return Probe(ABSENT, "there is no /proc/PID/task/TID/schedstat", "it is there on Linux, where the kernel keeps it")
         return Probe(OK, "/proc/PID/task/TID/schedstat")
 
-    def prepare(self, folder: Path) -> Mapping[str, str]:
-        """Remember the folder."""
-        self._folder = folder
-        return {}
-
     def follow(self, pid: int) -> None:
         """Begin."""
         self._pid = pid
-        self._thread = threading.Thread(target=self._run, args=(self._folder / FILE,), name="mlperf tasks", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(self.folder / FILE,), name="mlperf tasks", daemon=True)
         self._thread.start()
 
     def stop(self) -> float:
@@ -94,8 +90,5 @@ def _spent_ns(task: Path) -> int | None:
 
 def _name(task: Path) -> str:
     """What the thread calls itself."""
-    try:
-        text = (task / "comm").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return "?"
+    text = text_of(task / "comm") or "?"
     return "".join(each if each.isprintable() else "?" for each in text.strip())

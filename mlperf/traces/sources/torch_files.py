@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from mlperf.traces.recording.torch_profile import VARIABLE
-from mlperf.traces.sources.by_program import ByProgram
-from mlperf.traces.sources.source import OK, Probe, Read
+from mlperf.traces.sources.bases import ByProgram
+from mlperf.traces.sources.source import Read
 
 
 class TorchFiles(ByProgram):
@@ -16,14 +15,7 @@ class TorchFiles(ByProgram):
     name = "torch"
     about = "kernels, copies and operators of PyTorch's profiler, where the program runs it"
     by_default = True
-
-    def probe(self) -> Probe:
-        """It needs nothing of the machine."""
-        return Probe(OK, 'programs say "with mlperf.traces.recording.torch_profile():"')
-
-    def prepare(self, folder: Path) -> Mapping[str, str]:
-        """Where traces go."""
-        return {VARIABLE: str(folder.resolve())}
+    needs, variable = 'programs say "with mlperf.traces.recording.torch_profile():"', VARIABLE
 
     def read(self, folder: Path) -> Read:
         """All files as one table."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +20,14 @@ N_STEP_BINS = 32
 """Parts of a step."""
 HEAVIEST = 5000
 """Functions whose activity is kept, by time."""
-PLACES: Mapping[str, tuple[Kind, ...]] = MappingProxyType(
-    {
-        "processor": (Kind.SAMPLE,),
-        "python": (Kind.STACK,),
-        "device": (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET, Kind.COLL),
-        "system calls": (Kind.SYSCALL,),
-        "messages": COMMUNICATION,
-        "packets": (Kind.PACKET,),
-    }
-)
+PLACES: Mapping[str, tuple[Kind, ...]] = {
+    "processor": (Kind.SAMPLE,),
+    "python": (Kind.STACK,),
+    "device": (Kind.KERNEL, Kind.MEMCPY, Kind.MEMSET, Kind.COLL),
+    "system calls": (Kind.SYSCALL,),
+    "messages": COMMUNICATION,
+    "packets": (Kind.PACKET,),
+}
 """Whose time an event's is; times of different places are never added up. A collective operation on no device is a message."""
 BY_WEIGHT = (Kind.SAMPLE, Kind.STACK)
 """Events that stand for a time; others last it."""

@@ -31,7 +31,7 @@ SYNCHRONISATION = "parameter synchronisation"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Swarms(Shown):
+class Swarms(Shown, frame="swarms"):
     """Swarms of a recording.
 
     Attributes
@@ -61,10 +61,6 @@ class Swarms(Shown):
     start_s: float
     end_s: float
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The swarms."""
-        return self.swarms
 
 
 def find_swarms(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -21,16 +20,14 @@ LEAST_SHARE = 0.05
 """A window in which nothing reaches this share is idle."""
 NETWORK_BYTES_PER_S = 125_000_000.0
 """What the network is set against where its speed is not given: one gigabit a second."""
-ACTIVITIES: Mapping[str, str] = MappingProxyType(
-    {
-        "usr": "processor in user code, in cores, at most one",
-        "sys": "processor in the system, in cores, at most one",
-        "iowait": "processor waiting for disks, in cores, at most one",
-        "gpu": "a device computes",
-        "comm": "a message, collective operation or copy is under way",
-        "net": "bytes on network interfaces against their speed",
-    }
-)
+ACTIVITIES: Mapping[str, str] = {
+    "usr": "processor in user code, in cores, at most one",
+    "sys": "processor in the system, in cores, at most one",
+    "iowait": "processor waiting for disks, in cores, at most one",
+    "gpu": "a device computes",
+    "comm": "a message, collective operation or copy is under way",
+    "net": "bytes on network interfaces against their speed",
+}
 """What may be the largest of a window, and of what its share is."""
 IDLE = "idle"
 LOOPBACK = "lo"

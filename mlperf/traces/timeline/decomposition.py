@@ -21,7 +21,7 @@ NS = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class StepParts(Shown):
+class StepParts(Shown, frame="steps"):
     """Steps of all ranks, each split into its parts.
 
     Attributes
@@ -49,10 +49,6 @@ class StepParts(Shown):
     summary: pd.DataFrame
     notes: tuple[str, ...]
 
-    def to_frame(self) -> pd.DataFrame:
-        """The steps."""
-        return self.steps
-
 
 def decompose(table: EventTable, windows: list[Windows]) -> StepParts:
     """Split the steps of all ranks.
@@ -68,7 +64,7 @@ def decompose(table: EventTable, windows: list[Windows]) -> StepParts:
         for device in devices_of(table, each.rank):
             rows += _device_rows(table, each, device)
     steps = pd.DataFrame(rows)
-    return StepParts(", ".join(table.sources) or "a table", steps, _summary(steps), table.notes)
+    return StepParts(", ".join(table.sources) or "a table", steps, step_means(steps, ["rank", "device"]), table.notes)
 
 
 def devices_of(table: EventTable, rank: int) -> list[int]:
@@ -141,16 +137,16 @@ def _sorted_starts(table: EventTable, rows: np.ndarray) -> np.ndarray:
     return np.sort(table.start_ns[rows])
 
 
-def _summary(steps: pd.DataFrame) -> pd.DataFrame:
-    """Means by rank and device."""
+def step_means(steps: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Means of the times of steps by rank, or by rank and device, with ``n_steps`` and ``step_std_s``; nothing of no steps."""
     if steps.empty:
         return steps
     times = [name for name in steps.columns if name.endswith("_s") and name != "start_s"]
-    groups = steps.groupby(["rank", "device"], sort=True)
+    groups = steps.groupby(by, sort=True)
     found = groups[times].mean()
     found.insert(1, "step_std_s", groups["step_s"].std())
     found.insert(0, "n_steps", groups.size())
     return found.reset_index()
 
 
-__all__ = ["PARTS", "PHASES", "StepParts", "decompose", "device_unions", "devices_of", "split"]
+__all__ = ["PARTS", "PHASES", "StepParts", "decompose", "device_unions", "devices_of", "split", "step_means"]

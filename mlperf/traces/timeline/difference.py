@@ -32,7 +32,7 @@ LEAST_COUNT = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TraceDifference(Shown):
+class TraceDifference(Shown, frame="groups"):
     """Two traces beside each other.
 
     Attributes
@@ -56,10 +56,6 @@ class TraceDifference(Shown):
     n_ranks: tuple[int, int]
     n_steps: tuple[int, int]
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The kinds of events."""
-        return self.groups
 
 
 def difference(first: EventTable, second: EventTable) -> TraceDifference:

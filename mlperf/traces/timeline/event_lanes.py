@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,21 +13,19 @@ from mlperf.core.arrays import IntArray
 from mlperf.traces.events.kinds import HOST, UNSET, Kind
 from mlperf.traces.events.table import EventTable, is_held
 
-GROUPS: Mapping[str, tuple[Kind, ...]] = MappingProxyType(
-    {
-        "marks": (Kind.REGION, Kind.MARK),
-        "Python stacks": (Kind.STACK,),
-        "processor samples": (Kind.SAMPLE,),
-        "computation": (Kind.COMPUTE,),
-        "messages": (Kind.SEND, Kind.RECV, Kind.ISEND, Kind.IRECV, Kind.WAIT, Kind.COLL),
-        "device calls": (Kind.API,),
-        "device work": (Kind.KERNEL, Kind.MEMSET),
-        "copies": (Kind.MEMCPY,),
-        "system calls": (Kind.SYSCALL,),
-        "input and output": (Kind.IO,),
-        "packets": (Kind.PACKET,),
-    }
-)
+GROUPS: Mapping[str, tuple[Kind, ...]] = {
+    "marks": (Kind.REGION, Kind.MARK),
+    "Python stacks": (Kind.STACK,),
+    "processor samples": (Kind.SAMPLE,),
+    "computation": (Kind.COMPUTE,),
+    "messages": (Kind.SEND, Kind.RECV, Kind.ISEND, Kind.IRECV, Kind.WAIT, Kind.COLL),
+    "device calls": (Kind.API,),
+    "device work": (Kind.KERNEL, Kind.MEMSET),
+    "copies": (Kind.MEMCPY,),
+    "system calls": (Kind.SYSCALL,),
+    "input and output": (Kind.IO,),
+    "packets": (Kind.PACKET,),
+}
 """What lines show, in the order in which a thread's lines stand."""
 ON_DEVICE = ("device work", "copies")
 SAMPLED = (Kind.SAMPLE, Kind.STACK)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mlperf.core.arrays import IntArray
+from mlperf.core.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +27,13 @@ class Intervals:
     def total_ns(self) -> int:
         """Their length together, nanoseconds."""
         return int((self.end_ns - self.start_ns).sum())
+
+    def hold(self, moments: IntArray) -> BoolArray:
+        """Whether each moment lies in an interval."""
+        if not len(self.end_ns):
+            return np.zeros(len(moments), dtype=bool)
+        place = np.searchsorted(self.start_ns, moments, "right") - 1
+        return np.asarray((place >= 0) & (moments < self.end_ns[np.maximum(place, 0)]))
 
 
 def union(start_ns: ArrayLike, end_ns: ArrayLike) -> Intervals:
@@ -77,17 +84,8 @@ def _where(one: Intervals, other: Intervals, rule) -> Intervals:  # type: ignore
     cuts = np.unique(np.concatenate((one.start_ns, one.end_ns, other.start_ns, other.end_ns)))
     if len(cuts) < 2:
         return Intervals(cuts[:0], cuts[:0])
-    kept = rule(_covers(one, cuts[:-1]), _covers(other, cuts[:-1]))
+    kept = rule(one.hold(cuts[:-1]), other.hold(cuts[:-1]))
     return union(cuts[:-1][kept], cuts[1:][kept])
-
-
-def _covers(found: Intervals, moments: IntArray) -> np.ndarray:
-    """Whether each moment lies in an interval."""
-    place = np.searchsorted(found.start_ns, moments, "right") - 1
-    inside: np.ndarray = place >= 0
-    if len(found.end_ns):
-        inside &= moments < found.end_ns[np.maximum(place, 0)]
-    return inside
 
 
 def concurrency(start_ns: ArrayLike, end_ns: ArrayLike) -> tuple[IntArray, IntArray]:

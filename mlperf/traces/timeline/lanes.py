@@ -22,7 +22,7 @@ N_ITERATIONS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ThreadTimeline(Shown):
+class ThreadTimeline(Shown, frame="intervals"):
     """What every thread of a run did when.
 
     Attributes
@@ -41,10 +41,6 @@ class ThreadTimeline(Shown):
     origin: str
     mode: str
     intervals: pd.DataFrame
-
-    def to_frame(self) -> pd.DataFrame:
-        """The intervals."""
-        return self.intervals
 
     @property
     def span_s(self) -> tuple[float, float]:
@@ -101,7 +97,7 @@ KINDS = ("work_s", "lock_wait_s", "barrier_s")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TimelineSummary(Shown):
+class TimelineSummary(Shown, frame="threads"):
     """What a timeline that was written shows.
 
     Attributes
@@ -124,10 +120,6 @@ class TimelineSummary(Shown):
     file: str
     n_intervals: int
     threads: pd.DataFrame
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a thread."""
-        return self.threads
 
 
 def summarise(timeline: ThreadTimeline, file: str) -> TimelineSummary:

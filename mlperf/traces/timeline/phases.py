@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mlperf.core.arrays import BoolArray, IntArray
+from mlperf.core.arrays import IntArray
 from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.timeline.intervals import Intervals, joined, union, without
 
-PHASES: Mapping[str, re.Pattern[str]] = MappingProxyType(
-    {
-        "update": re.compile(r"optimizer|\badam|\bsgd|zero_grad|\blamb\b", re.IGNORECASE),
-        "backward": re.compile(r"backward|autograd::engine|_bwd", re.IGNORECASE),
-        "h2d": re.compile(r"HtoD|copy_batch_to_gpu", re.IGNORECASE),
-        "d2h": re.compile(r"DtoH", re.IGNORECASE),
-        "pre": re.compile(r"dataloader|data_load|wait_for_batch|preprocess|decode_(?:image|jpeg|video)|load_batch", re.IGNORECASE),
-        "forward": re.compile(r"forward|^aten::|\bnn\.Module", re.IGNORECASE),
-    }
-)
+PHASES: Mapping[str, re.Pattern[str]] = {
+    "update": re.compile(r"optimizer|\badam|\bsgd|zero_grad|\blamb\b", re.IGNORECASE),
+    "backward": re.compile(r"backward|autograd::engine|_bwd", re.IGNORECASE),
+    "h2d": re.compile(r"HtoD|copy_batch_to_gpu", re.IGNORECASE),
+    "d2h": re.compile(r"DtoH", re.IGNORECASE),
+    "pre": re.compile(r"dataloader|data_load|wait_for_batch|preprocess|decode_(?:image|jpeg|video)|load_batch", re.IGNORECASE),
+    "forward": re.compile(r"forward|^aten::|\bnn\.Module", re.IGNORECASE),
+}
 """Words of each phase, the most telling first: a name that fits several belongs to the first."""
 
 
@@ -93,16 +90,9 @@ def _outermost(table: EventTable, host: IntArray, calls: IntArray, numbers: NDAr
         for tid in np.unique(thread[rows]).tolist():
             when = _union(table, rows[thread[rows] == tid])
             on_thread = thread[calls] == tid
-            inside = on_thread & _within(when, table.start_ns[calls])
+            inside = on_thread & when.hold(table.start_ns[calls])
             found[inside] = number
     return found
-
-
-def _within(when: Intervals, moments: IntArray) -> BoolArray:
-    """Whether each moment lies in an interval."""
-    place = np.searchsorted(when.start_ns, moments, "right") - 1
-    inside: BoolArray = (place >= 0) & (moments < when.end_ns[np.maximum(place, 0)]) if len(when.end_ns) else moments < moments
-    return inside
 
 
 def _union(table: EventTable, rows: IntArray) -> Intervals:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -14,14 +13,12 @@ from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.chrome.pairs import innermost
 
-PRODUCTS: Mapping[str, Callable[[list[list[int]]], tuple[int, ...]]] = MappingProxyType(
-    {
-        "aten::mm": lambda shapes: (*shapes[0], shapes[1][1], 1),
-        "aten::addmm": lambda shapes: (*shapes[1], shapes[2][1], 1),
-        "aten::bmm": lambda shapes: (*shapes[0][1:], shapes[1][2], shapes[0][0]),
-        "aten::baddbmm": lambda shapes: (*shapes[1][1:], shapes[2][2], shapes[1][0]),
-    }
-)
+PRODUCTS: Mapping[str, Callable[[list[list[int]]], tuple[int, ...]]] = {
+    "aten::mm": lambda shapes: (*shapes[0], shapes[1][1], 1),
+    "aten::addmm": lambda shapes: (*shapes[1], shapes[2][1], 1),
+    "aten::bmm": lambda shapes: (*shapes[0][1:], shapes[1][2], shapes[0][0]),
+    "aten::baddbmm": lambda shapes: (*shapes[1][1:], shapes[2][2], shapes[1][0]),
+}
 """m, k, n and number of products from the shapes of an operator's arguments."""
 COLUMNS = ("operator", "m", "n", "k", "batch", "n_calls", "n_flops", "mean_s", "min_s", "max_s")
 NS = 1e-9

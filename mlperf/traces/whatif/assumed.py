@@ -18,7 +18,7 @@ TOGETHER = "all together"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Assumed(Shown):
+class Assumed(Shown, frame="assumptions"):
     """What assumptions bring.
 
     Attributes
@@ -42,10 +42,6 @@ class Assumed(Shown):
     assumptions: pd.DataFrame
     ranks: pd.DataFrame
     validation: Validation
-
-    def to_frame(self) -> pd.DataFrame:
-        """The assumptions."""
-        return self.assumptions
 
 
 def assume(run: Replay, edits: Sequence[Edit]) -> Assumed:

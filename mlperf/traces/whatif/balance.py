@@ -22,7 +22,7 @@ SIGMA_WARNING = "The step with the largest sigma is not the one whose balance sa
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Balances(Shown):
+class Balances(Shown, frame="steps"):
     """Parallel steps by what balancing each brings.
 
     Attributes
@@ -48,10 +48,6 @@ class Balances(Shown):
     all_s: float
     largest_sigma: int
     validation: Validation
-
-    def to_frame(self) -> pd.DataFrame:
-        """The steps."""
-        return self.steps
 
 
 def rank_steps(run: Replay, region: str | None = None) -> Balances:

@@ -29,7 +29,7 @@ WAITS_KEPT = "A bound may exceed the measured time: without A1 the waits of the 
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Bounds(Shown):
+class Bounds(Shown, frame="table"):
     """T under assumptions about one region.
 
     Attributes
@@ -53,10 +53,6 @@ class Bounds(Shown):
     ranks: pd.DataFrame
     waits_kept: bool
     validation: Validation
-
-    def to_frame(self) -> pd.DataFrame:
-        """The bounds."""
-        return self.table
 
 
 def bounds(run: Replay, region: str | None = None, assumptions: Iterable[frozenset[str]] | None = None) -> Bounds:

@@ -17,7 +17,7 @@ MOST_ROUNDS = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Contention(Shown):
+class Contention(Shown, frame="links"):
     """Links that messages share.
 
     Attributes
@@ -44,10 +44,6 @@ class Contention(Shown):
     converged: bool
     links: pd.DataFrame
     validation: Validation
-
-    def to_frame(self) -> pd.DataFrame:
-        """The links."""
-        return self.links
 
 
 def shared_link(run: Replay, bandwidth_bytes_per_s: float) -> Contention:

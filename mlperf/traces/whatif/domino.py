@@ -9,9 +9,8 @@ import numpy as np
 
 from mlperf.core.arrays import IntArray
 from mlperf.traces.events.kinds import Flag
-from mlperf.traces.replay.run import Replay
 from mlperf.traces.whatif.candidates import Candidates, candidates_of
-from mlperf.traces.whatif.sweep import Sweep, sweep
+from mlperf.traces.whatif.sweep import Sweep
 
 MOST_LOOK_UPS = 1_000_000
 """Events that a search looks at before it says that it was cut short."""
@@ -166,41 +165,3 @@ def _leading_to(known: Candidates, events: set[int], best: int, budget: Budget) 
                 useful.add(event)
                 open_events.append(event)
     return useful
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Push:
-    """One edit of several, each made in the run that the ones before left.
-
-    Attributes
-    ----------
-    search : DominoSearch
-        The search in the run so far.
-    event : int
-        The event whose wait goes: the first domino of its first path.
-    run : Replay
-        The run after it.
-    """
-
-    search: DominoSearch
-    event: int
-    run: Replay
-
-
-def cumulative_search(run: Replay, depth: int, max_paths: int = 64) -> tuple[Push, ...]:
-    """Push the best first domino, keep the edit, sweep and search again, at most ``depth`` times.
-
-    Each moved start stays where the edit put it: *its rank had called in time*. It ends early where no wait shortens the run.
-    """
-    pushes: list[Push] = []
-    fixed: dict[int, int] = {}
-    for _ in range(depth):
-        search = domino_search(sweep(run), max_paths)
-        if not search.paths:
-            break
-        event = search.paths[0].events[-1]
-        waits = search.swept.waits
-        fixed[int(run.graph.start_node[waits.zero_call[event]])] = int(waits.zero_ns[event])
-        run = run.again(fixed=(list(fixed), list(fixed.values())))
-        pushes.append(Push(search, event, run))
-    return tuple(pushes)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.whatif.domino import DominoPath
 from mlperf.traces.whatif.sweep import Sweep
@@ -33,12 +31,8 @@ class Domino:
         How long it waits there.
     total_ns, saved_ns : int
         T' without this wait, and T0 - T'.
-    n_shorter, n_longer : int
-        Waits of other events that become shorter, and longer or new, if this one goes.
     other_waits_ns : int
         By how much the waits of all other events grow together; below 0 where they shrink.
-    moved_early_ns : int
-        By how much the partner would have to call earlier.
     """
 
     event: int
@@ -53,10 +47,7 @@ class Domino:
     wait_ns: int
     total_ns: int
     saved_ns: int
-    n_shorter: int
-    n_longer: int
     other_waits_ns: int
-    moved_early_ns: int
 
 
 def dominoes(swept: Sweep, path: DominoPath) -> tuple[Domino, ...]:
@@ -86,10 +77,7 @@ def domino_of(swept: Sweep, event: int) -> Domino:
         wait_ns=int(waits.wait_ns[event]),
         total_ns=total,
         saved_ns=swept.total_ns - total,
-        n_shorter=int(np.count_nonzero(after < 0)),
-        n_longer=int(np.count_nonzero(after > 0)),
         other_waits_ns=int(after.sum()),
-        moved_early_ns=int(run.start_ns[call] - waits.zero_ns[event]),
     )
 
 

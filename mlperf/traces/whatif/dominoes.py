@@ -20,7 +20,7 @@ NS = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Dominoes(Shown):
+class Dominoes(Shown, frame="paths"):
     """Domino paths of a run.
 
     Attributes
@@ -54,10 +54,6 @@ class Dominoes(Shown):
     cut: bool
     n_unsure: int
     validation: Validation
-
-    def to_frame(self) -> pd.DataFrame:
-        """The dominoes."""
-        return self.paths
 
 
 COLUMNS = ("path", "change", "place", "partner", "size_bytes", "wait_s", "time_s", "saved_s", "other_waits_s")

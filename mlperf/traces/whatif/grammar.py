@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from mlperf.core.durations import number_in
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.systems.loggps.presets import PRESETS, find_preset
@@ -211,10 +212,7 @@ def _quantity(text: str, position: int, value: str, *, in_bytes: bool) -> float:
 
 def _number(text: str, position: int, word: str) -> float:
     """A number of 0 or more."""
-    try:
-        number = float(word)
-    except ValueError:
-        number = -1.0
+    number = number_in(word)
     if not 0.0 <= number < 1e12:
         raise UsageError(f"{text!r}: at character {position}, got {word!r}, expected a number of 0 or more")
     return number

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
@@ -65,10 +64,6 @@ class Validation(Shown):
     modelled_share: float
     clock_uncertainty_s: float
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a field."""
-        return pd.DataFrame(self.to_dict().items(), columns=["field", "value"])
 
 
 def load_run(table: EventTable, network: str | None = None, eager_times: Source = "measured", **parameters: float) -> Replay:

@@ -22,7 +22,7 @@ AFTER_LAST = "after the last call"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Ranking(Shown):
+class Ranking(Shown, frame="changes"):
     """Single changes by what each saves.
 
     Attributes
@@ -47,10 +47,6 @@ class Ranking(Shown):
     changes: pd.DataFrame
     places: pd.DataFrame
     validation: Validation
-
-    def to_frame(self) -> pd.DataFrame:
-        """The changes."""
-        return self.changes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

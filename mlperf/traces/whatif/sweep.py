@@ -11,11 +11,10 @@ from mlperf.core.arrays import BoolArray, IntArray
 from mlperf.core.jit import jit
 from mlperf.traces.events.kinds import UNSET
 from mlperf.traces.graph.dag import NEVER, Numbers, backward
-from mlperf.traces.graph.groups import Flow
 from mlperf.traces.replay.avoiding import longest_avoiding
 from mlperf.traces.replay.run import Replay
 from mlperf.traces.replay.times import processing
-from mlperf.traces.replay.waits import Waits, last_member
+from mlperf.traces.replay.waits import Waits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,8 +42,6 @@ class Sweep:
         T' if the call took no longer than it waits. Of members of collective operations: their part of its cost 0.
     compute_zero_ns : array of int64, shape (n_calls + n_ranks,)
         T' if nothing were computed before a call; at the end, after the last call of a rank.
-    straggler_ns : array of int64, shape (n_operations,)
-        T' if the last to come to a collective operation came with the last but one; T0 where all wait for the root, or for nobody.
     """
 
     run: Replay
@@ -55,7 +52,6 @@ class Sweep:
     duration_zero_ns: IntArray
     processing_zero_ns: IntArray
     compute_zero_ns: IntArray
-    straggler_ns: IntArray
 
     @property
     def total_ns(self) -> int:
@@ -95,7 +91,7 @@ def sweep(run: Replay) -> Sweep:
     rest = backward(graph.dag, run.weight_ns, graph.ends)
     avoiding = longest_avoiding(graph.dag, run.weight_ns, run.time_ns, rest, graph.ends, run.fixed)
     none = np.zeros(0, dtype=np.int64)
-    bare = Sweep(run, waits, avoiding, rest, none, none, none, none, none)
+    bare = Sweep(run, waits, avoiding, rest, none, none, none, none)
     processing_zero = bare.moved(graph.end_node, without)
     del without
     return dataclasses.replace(
@@ -104,7 +100,6 @@ def sweep(run: Replay) -> Sweep:
         duration_zero_ns=bare.moved(graph.end_node, run.start_ns),
         processing_zero_ns=processing_zero,
         compute_zero_ns=bare.compute_changed(np.zeros(len(run.times.compute_ns), dtype=np.int64)),
-        straggler_ns=_without_stragglers(bare),
     )
 
 
@@ -153,19 +148,3 @@ def _latest_along(
             if along[edge]:
                 latest[index] = max(latest[index], time_ns[tail[edge]] + weight_ns[edge])
     return latest
-
-
-def _without_stragglers(bare: Sweep) -> IntArray:
-    """T' for the last member's start moved to the last but one's."""
-    program, start = bare.run.program, bare.run.start_ns
-    groups = program.groups
-    total = np.full(len(groups), bare.total_ns, dtype=np.int64)
-    if len(groups):
-        last = last_member(program, start)
-        others = start[groups.call].copy()
-        others[last] = NEVER
-        second = np.full(len(groups), NEVER, dtype=np.int64)
-        np.maximum.at(second, groups.operation, others)
-        some = (second > NEVER // 2) & (groups.flow != Flow.FROM_ROOT)
-        total[some] = bare.moved(bare.run.graph.start_node[groups.call[last[some]]], second[some])
-    return total

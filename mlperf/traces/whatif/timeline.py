@@ -23,7 +23,7 @@ MOST_BARS = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RunTimeline(Shown):
+class RunTimeline(Shown, frame="bars"):
     """Bars and arrows of a run.
 
     Attributes
@@ -51,10 +51,6 @@ class RunTimeline(Shown):
     n_hidden: int
     assumed: Assumed | None
     validation: Validation
-
-    def to_frame(self) -> pd.DataFrame:
-        """The bars."""
-        return self.bars
 
 
 def run_timeline(run: Replay, edits: Sequence[Edit] = ()) -> RunTimeline:

@@ -28,7 +28,7 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Tolerance(Shown):
+class Tolerance(Shown, frame="parameters"):
     """What the network's parameters weigh in a run.
 
     Attributes
@@ -57,10 +57,6 @@ class Tolerance(Shown):
     eager_limits: pd.DataFrame
     modelled_share: float
     validation: Validation
-
-    def to_frame(self) -> pd.DataFrame:
-        """The parameters."""
-        return self.parameters
 
 
 def tolerance(run: Replay, share: float = 0.01) -> Tolerance:

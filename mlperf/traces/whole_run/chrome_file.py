@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -12,13 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from mlperf.core.files import replacing
-from mlperf.core.shown import plain
 from mlperf.traces.events.counters import CounterTable
 from mlperf.traces.events.table import EventTable
-from mlperf.traces.readers.chrome.own import MEMBER, VERSION
 from mlperf.traces.whole_run.recording import Recording
-from mlperf.traces.writers.chrome import Stream, event_lines, metadata, microseconds, write_events
+from mlperf.traces.writers.chrome import event_lines, metadata, microseconds, write_lines, written
 
 SERIES_PROCESS = 1_000_000
 """Process of the viewer that holds the series: above those that stand for ranks, devices and processes."""
@@ -31,30 +27,11 @@ def write_recording_chrome(recording: Recording, path: Path) -> None:
     -----
     `mlperf.traces.readers.registry.read_trace` gives the events back; series are for the viewer.
     """
-    with replacing(path) as stream:
-        if path.name.lower().endswith(".gz"):
-            # No time in the header: the same recording makes the same file.
-            with gzip.GzipFile(fileobj=stream, mode="wb", compresslevel=6, mtime=0) as packed:
-                _write(packed, recording)
-        else:
-            _write(stream, recording)
-
-
-def _write(stream: Stream, recording: Recording) -> None:
-    events = recording.events.replace(attributes={**recording.events.attributes, **_names(recording.events)})
-    head: dict[str, Any] = {"schemaVersion": 1, "displayTimeUnit": "ns", "baseTimeNanoseconds": events.origin_ns}
-    head[MEMBER] = {
-        "version": VERSION,
-        "n_events": len(events),
-        "origin_ns": events.origin_ns,
-        "zero_ns": 0,
-        "sources": list(events.sources),
-        "notes": list(events.notes),
-        "attributes": plain(recording.events.attributes),
-    }
-    stream.write(f"{json.dumps(head)[:-1]}, ".encode())
-    write_events(stream, chain(event_lines(events, np.arange(len(events)), 0), counter_lines(recording.counters)))
-    stream.write(b"}\n")
+    events = recording.events
+    named = events.replace(attributes={**events.attributes, **_names(events)})
+    lines = chain(event_lines(named, np.arange(len(events)), 0), counter_lines(recording.counters))
+    with written(path) as stream:
+        write_lines(stream, events, lines, len(events), 0)
 
 
 def _names(events: EventTable) -> dict[str, dict[str, str]]:

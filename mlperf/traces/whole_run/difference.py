@@ -25,7 +25,7 @@ FASTER, SLOWER, INCONCLUSIVE = "faster", "slower", "inconclusive"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RunDifference(Shown):
+class RunDifference(Shown, frame="swarms"):
     """Two recorded runs beside each other.
 
     Attributes
@@ -56,10 +56,6 @@ class RunDifference(Shown):
     swarms: pd.DataFrame
     functions: pd.DataFrame
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The swarms."""
-        return self.swarms
 
 
 def run_difference(

@@ -35,17 +35,9 @@ def event_phases(events: EventTable, steps: RunSteps, marker: str | None = None)
         # A sample stands for the time before it.
         time = ranked.start_ns[rows] - ranked.weight_ns[rows] // 2
         found[rows] = len(names) - 1
-        found[rows[_inside(time, Intervals(windows.start_ns, windows.end_ns))]] = len(names) - 2
+        found[rows[Intervals(windows.start_ns, windows.end_ns).hold(time)]] = len(names) - 2
         marks = child_marks(ranked, windows, step_thread(ranked, windows), marker or STEP_MARK)
         for name, marked in marks.items():
-            inside = _inside(time, marked) & (found[rows] == len(names) - 2)
+            inside = marked.hold(time) & (found[rows] == len(names) - 2)
             found[rows[inside]] = names.index(name)
     return Groups(names, found)
-
-
-def _inside(time: np.ndarray, intervals: Intervals) -> np.ndarray:
-    """Which moments lie in disjoint intervals."""
-    if not len(intervals.start_ns):
-        return np.zeros(len(time), dtype=bool)
-    place = np.searchsorted(intervals.start_ns, time, "right") - 1
-    return np.asarray((place >= 0) & (time < intervals.end_ns[np.maximum(place, 0)]))

@@ -6,14 +6,13 @@ import os
 import platform
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
+from mlperf.core.proc import processor_facts
 
-CPUINFO = Path("/proc/cpuinfo")
 IDENTITY = {"family": "cpu family", "model": "model", "stepping": "stepping"}
 """Numbers that tell the generation of a processor, as /proc/cpuinfo calls them; absent where it has none."""
 COPY_BYTES = 1 << 26
@@ -24,11 +23,7 @@ MOVED = 2
 
 def host_facts() -> dict[str, Any]:
     """Processor, its generation and what it can do, cores that this process may use, system; no name of the machine."""
-    text = CPUINFO.read_text(encoding="utf-8", errors="replace") if CPUINFO.is_file() else ""
-    fields: dict[str, str] = {}
-    for line in text.splitlines():
-        name, _, value = line.partition(":")
-        fields.setdefault(name.strip(), value.strip())
+    fields = processor_facts()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return {
         "processor": fields.get("model name", platform.processor() or platform.machine()),

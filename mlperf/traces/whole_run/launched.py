@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from mlperf.core.children import ended_with_parent
+from mlperf.core.proc import stat_words
 from mlperf.traces.sources.process_tree import PROC, tree_of
 
 GATE = 'read -r _ < "$MLPERF_GATE"; unset MLPERF_GATE; exec "$@"'
@@ -139,11 +140,8 @@ class Launched:
 
 def _state_of(pid: int) -> tuple[str, int]:
     """Letter of its state and number of its group; ``X`` for one that is gone."""
-    try:
-        fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        return fields[0], int(fields[2])
-    except (OSError, IndexError, ValueError):
-        return "X", 0
+    words = stat_words(PROC / str(pid))
+    return (words[0], int(words[2])) if len(words) > 2 else ("X", 0)
 
 
 def _send(pids: Sequence[int], number: signal.Signals) -> None:

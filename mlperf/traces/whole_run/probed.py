@@ -12,7 +12,7 @@ from mlperf.traces.sources.source import Probe, Source
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Probed(Shown):
+class Probed(Shown, frame="sources"):
     """Sources and their probes.
 
     Attributes
@@ -22,10 +22,6 @@ class Probed(Shown):
     """
 
     sources: pd.DataFrame
-
-    def to_frame(self) -> pd.DataFrame:
-        """The sources."""
-        return self.sources
 
 
 def probed(sources: Sequence[Source], probes: Mapping[str, Probe]) -> Probed:

@@ -75,7 +75,9 @@ def merged(folder: Path, parts: Sequence[tuple[int, Recording]]) -> Recording:
     """
     tables = [part.events.replace(rank=np.full(len(part.events), rank, dtype=np.int32)) for rank, part in parts]
     events = concatenate(tables)
-    counters = joined_counters([_of_rank(part.counters, rank) for rank, part in parts])
+    counters = joined_counters(
+        [part.counters.replace(about=tuple(replace(each, rank=rank) for each in part.counters.about)) for rank, part in parts]
+    )
     origin = min(part.events.origin_ns for _, part in parts)
     events = events.replace(start_ns=events.start_ns + (events.origin_ns - origin), origin_ns=origin).by_time()
     counters = counters.replace(time_ns=counters.time_ns + (counters.origin_ns - origin), origin_ns=origin)
@@ -85,11 +87,6 @@ def merged(folder: Path, parts: Sequence[tuple[int, Recording]]) -> Recording:
     spent = {name: sum(float(part.about.get(name, 0.0)) for _, part in parts) for name in ("user_s", "system_s")}
     about = {**first, **spent, "ranks": {str(rank): dict(part.about) for rank, part in parts}}
     return Recording(folder, about, events, counters, begin, end)
-
-
-def _of_rank(table: CounterTable, rank: int) -> CounterTable:
-    """Series of one rank."""
-    return table.replace(about=tuple(replace(each, rank=rank) for each in table.about))
 
 
 def _read_one(folder: Path) -> Recording:

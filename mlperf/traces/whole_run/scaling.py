@@ -27,7 +27,7 @@ PARTS = ("gpu_kernel_s", "gpu_exposed_comm_s", "cpu_s")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Scaling(Shown):
+class Scaling(Shown, frame="runs"):
     """One program on more and more devices.
 
     Attributes
@@ -48,10 +48,6 @@ class Scaling(Shown):
     runs: pd.DataFrame
     phases: tuple[str, ...]
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a recording."""
-        return self.runs
 
 
 @dataclass(frozen=True, slots=True, eq=False)

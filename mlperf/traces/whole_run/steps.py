@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.traces.events.kinds import COMMUNICATION, UNSET, Kind
 from mlperf.traces.events.table import EventTable
-from mlperf.traces.timeline.decomposition import device_unions, devices_of
+from mlperf.traces.timeline.decomposition import device_unions, devices_of, step_means
 from mlperf.traces.timeline.intervals import Intervals, clipped, joined, union, without
 from mlperf.traces.timeline.iterations import outliers, repeated_steps
 from mlperf.traces.timeline.windows import Windows, marked_steps
@@ -29,7 +29,7 @@ WARM_UP = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class RunSteps(Shown):
+class RunSteps(Shown, frame="steps"):
     """Steps of all ranks of a recorded run, split.
 
     Attributes
@@ -59,10 +59,6 @@ class RunSteps(Shown):
     summary: pd.DataFrame
     windows: tuple[Windows, ...]
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The steps."""
-        return self.steps
 
     @property
     def settled(self) -> pd.DataFrame:
@@ -107,7 +103,7 @@ def find_steps(recording: Recording, *, marker: str | None = None, level: int | 
     first = ["rank", "step", "start_s", "step_s", "is_outlier"]
     steps = steps[[*first, *names, *[name for name in steps.columns if name not in first and name not in names]]]
     found = RunSteps(str(recording.folder), windows[0].origin, tuple(phases), steps, steps, tuple(windows), tuple(notes))
-    return RunSteps(found.source, found.origin, found.phases, steps, _summary(found.settled), found.windows, found.notes)
+    return replace(found, summary=step_means(found.settled, ["rank"]))
 
 
 def with_ranks(events: EventTable) -> EventTable:
@@ -264,13 +260,3 @@ def _cpu_ns(events: EventTable, windows: Windows, thread: tuple[int, int]) -> tu
     on_main = events.tid[rows] == thread[1]
     busy = np.bincount(place, weights=weight, minlength=len(windows))
     return busy, np.bincount(place[on_main], weights=weight[on_main], minlength=len(windows))
-
-
-def _summary(steps: pd.DataFrame) -> pd.DataFrame:
-    """Means by rank."""
-    times = [name for name in steps.columns if name.endswith("_s") and name != "start_s"]
-    groups = steps.groupby("rank", sort=True)
-    found = groups[times].mean()
-    found.insert(1, "step_std_s", groups["step_s"].std())
-    found.insert(0, "n_steps", groups.size())
-    return found.reset_index()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -35,16 +36,22 @@ def write_chrome(table: EventTable, path: Path | str) -> None:
     A process of the viewer is a rank, or a process or device of one; a thread is a thread or stream. Messages and launches are
     arrows. Everything else of a row stands in the event's arguments, so that the reader gives the same table back.
     """
-    path = Path(path)
+    with written(Path(path)) as stream:
+        write_document(stream, table, np.arange(len(table)), 0)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Stream]:
+    """A document to write, whole or not at all; gzipped where its name ends in ``.gz``."""
     with replacing(path) as stream:
         if path.name.lower().endswith(".gz"):
             import gzip
 
             # No time in the header: the same table makes the same file.
             with gzip.GzipFile(fileobj=stream, mode="wb", compresslevel=6, mtime=0) as packed:
-                write_document(packed, table, np.arange(len(table)), 0)
+                yield packed
         else:
-            write_document(stream, table, np.arange(len(table)), 0)
+            yield stream
 
 
 def write_document(stream: Stream, table: EventTable, rows: np.ndarray, zero_ns: int, *, with_base: bool = True) -> None:
@@ -61,12 +68,19 @@ def write_document(stream: Stream, table: EventTable, rows: np.ndarray, zero_ns:
     with_base : bool
         Tell the table's origin as ``baseTimeNanoseconds``, as profilers do.
     """
+    write_lines(stream, table, event_lines(table, rows, zero_ns), len(rows), zero_ns, with_base=with_base)
+
+
+def write_lines(
+    stream: Stream, table: EventTable, lines: Iterable[str], n_events: int, zero_ns: int, *, with_base: bool = True
+) -> None:
+    """Write a document of such events, ``n_events`` of them rows of a table: see `write_document`."""
     head: dict[str, Any] = {"schemaVersion": 1, "displayTimeUnit": "ns"}
     if with_base:
         head["baseTimeNanoseconds"] = table.origin_ns + zero_ns
     head[MEMBER] = {
         "version": VERSION,
-        "n_events": len(rows),
+        "n_events": n_events,
         "origin_ns": table.origin_ns,
         "zero_ns": zero_ns,
         "sources": list(table.sources),
@@ -74,12 +88,6 @@ def write_document(stream: Stream, table: EventTable, rows: np.ndarray, zero_ns:
         "attributes": plain(table.attributes),
     }
     stream.write(f"{json.dumps(head)[:-1]}, ".encode())
-    write_events(stream, event_lines(table, rows, zero_ns))
-    stream.write(b"}\n")
-
-
-def write_events(stream: Stream, lines: Iterable[str]) -> None:
-    """Write the member ``traceEvents``, one event a line."""
     stream.write(b'"traceEvents": [\n')
     buffer: list[str] = []
     first = True
@@ -90,7 +98,7 @@ def write_events(stream: Stream, lines: Iterable[str]) -> None:
             buffer, first = [], False
     if buffer:
         stream.write((("" if first else ",\n") + ",\n".join(buffer)).encode())
-    stream.write(b"\n]")
+    stream.write(b"\n]}\n")
 
 
 def metadata(kind: str, pid: int, tid: int, **arguments: Any) -> dict[str, Any]:

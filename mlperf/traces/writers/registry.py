@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 
 from mlperf.core.errors import UsageError
+from mlperf.core.lazy import imported
 from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.traces.events.table import EventTable
 
-WRITERS = MappingProxyType(
-    {
-        #         suffix    "module:function" of (table, path)
-        "store": (".npz", "mlperf.traces.writers.store:write_store"),
-        "alog": (".alog", "mlperf.traces.writers.alog:write_alog"),
-        "goal": (".goal", "mlperf.traces.writers.goal:write_goal"),
-        "ti": (".ti", "mlperf.traces.writers.ti:write_ti"),
-        "csv": (".csv", "mlperf.traces.writers.csv_table:write_csv"),
-        "chrome": (".json", "mlperf.traces.writers.chrome:write_chrome"),
-        "perfetto": (".zip", "mlperf.traces.writers.perfetto:write_perfetto"),
-    }
-)
+WRITERS: Mapping[str, tuple[str, str]] = {
+    #         suffix    "module:function" of (table, path)
+    "store": (".npz", "mlperf.traces.writers.store:write_store"),
+    "alog": (".alog", "mlperf.traces.writers.alog:write_alog"),
+    "goal": (".goal", "mlperf.traces.writers.goal:write_goal"),
+    "ti": (".ti", "mlperf.traces.writers.ti:write_ti"),
+    "csv": (".csv", "mlperf.traces.writers.csv_table:write_csv"),
+    "chrome": (".json", "mlperf.traces.writers.chrome:write_chrome"),
+    "perfetto": (".zip", "mlperf.traces.writers.perfetto:write_perfetto"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +57,8 @@ def export_trace(table: EventTable, path: Path | str, file_format: str | None = 
     if name not in WRITERS:
         got = f"no format {file_format!r}" if file_format else f"no format's files are called *{path.suffix}"
         raise UsageError(f"{got}. {did_you_mean(name, WRITERS)}", hint=f"Formats: {', '.join(WRITERS)}.")
-    suffix, target = WRITERS[name]
+    suffix, home = WRITERS[name]
     if name == "store" and not path.name.endswith(suffix):
         raise UsageError(f"got {path.name!r}, expected a name that ends in {suffix}", hint="By it the file is known again.")
-    module, _, function = target.partition(":")
-    write: Callable[[EventTable, Path], None] = getattr(import_module(module), function)
-    write(table, path)
+    imported(home)(table, path)
     return WrittenTrace(str(path), name, len(table), table.n_ranks, path.stat().st_size)

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from mlperf.collect.canonical.cases import Case
-from mlperf.collect.canonical.measure import CanonicalRequest, collect_canonical, measure_alone, read_canonical
+from mlperf.collect.canonical.measure import CanonicalRequest, collect_canonical, measure_alone
 from mlperf.core.errors import UsageError
 from mlperf.core.progress import Silent
+from mlperf.datasets import read_table
+from mlperf.datasets.dictionary.server_schema import CANONICAL
 
 CASES = (Case("fc", "forward", (64, 64)), Case("fc", "update", (64, 64)), Case("server", "add", (4096,)))
 
@@ -17,7 +19,7 @@ CASES = (Case("fc", "forward", (64, 64)), Case("fc", "update", (64, 64)), Case("
 def test_rounds_visit_every_case_and_go_on_where_they_were_stopped(tmp_path: Path) -> None:
     measure_alone(CanonicalRequest(tmp_path, rounds=1), CASES, Silent())
     measure_alone(CanonicalRequest(tmp_path, rounds=3), CASES, Silent())
-    rows = read_canonical(tmp_path)
+    rows = read_table(tmp_path / "canonical.csv", CANONICAL, "keep")
     assert len(rows) == 9
     assert sorted(rows["sequence"]) == list(range(1, 10))
     assert rows.groupby("round").size().eq(3).all()

@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from mlperf.collect.servers.configuration import configuration_from
-from mlperf.collect.servers.job import Run, network_table
+from mlperf.collect.servers.job import Run
 from mlperf.collect.servers.layout import Layout
 from mlperf.collect.servers.net import net_of, shipped_nets
 from mlperf.collect.servers.rank import drawer, make_server
 from mlperf.collect.trainer.waits import Sleeper
+from mlperf.specs.network.cnn_toml import cnn_to_dict
 
 CNN = shipped_nets()["digits-fc"]
 
 
 def a_run(waits: dict[str, tuple[float, ...]], **changed: object) -> Run:
     table = {"cnn": "digits-fc", "plan": "1x1x1/1x1x1/1x1x1", "n_replicas": 2, "n_servers": 3, **changed}
-    return Run(1, configuration_from(table), network_table(CNN), 4, 0.32, 5, "blas", waits, (), 9.0)
+    return Run(1, configuration_from(table), cnn_to_dict(CNN), 4, 0.32, 5, "blas", waits, (), 9.0)
 
 
 def test_waits_are_drawn_evenly_from_their_rounds() -> None:

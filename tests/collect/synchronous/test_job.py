@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mlperf.collect.synchronous.job import FILE_NAME, DdpJob, read_job, wait_key, write_job
+from mlperf.collect.synchronous.job import DdpJob, read_job, wait_key
+from mlperf.collect.trainer.job import FILE_NAME, write_job
 from mlperf.collect.trainer.samples import digits_cnn
 from mlperf.core.errors import DataError
 from mlperf.specs.network.cnn_toml import cnn_from_dict, cnn_to_dict

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlperf.collect.synchronous.job import DdpJob, wait_key, write_job
+from mlperf.collect.synchronous.job import DdpJob, wait_key
 from mlperf.collect.synchronous.rank import run_rank, store, work_of
 from mlperf.collect.synchronous.steps import MARKS
 from mlperf.collect.synchronous.waited import WAITED, WaitedWork
 from mlperf.collect.synchronous.work import NumpyWork
+from mlperf.collect.trainer.job import write_job
 from mlperf.collect.trainer.samples import digits_cnn
 from mlperf.collect.trainer.waits import Sleeper
 from mlperf.specs.network.cnn_toml import cnn_to_dict

@@ -35,5 +35,4 @@ def test_edges_of_a_part_lead_where_they_should() -> None:
             assert np.array_equal(dag.tail[edges], tail[of])
             assert np.array_equal(dag.head[edges], head[of])
         assert sorted(np.flatnonzero(graph.ends)) == sorted([*graph.end_node, *graph.rank_node])
-        assert len(graph.meeting_node) == len(graph.program.groups)
         assert len(graph.part("gap")) == 0

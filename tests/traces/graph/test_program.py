@@ -14,8 +14,7 @@ def test_computes_are_what_lies_between_calls_and_behind_the_last() -> None:
     assert program.compute_ns.tolist() == [10, 10, 3, 40]
     assert program.rank_end_ns.tolist() == [33, 40]
     assert program.measured_ns == 40
-    assert program.event_of_row(1) == 1
-    assert program.event_of_row(2) == -1
+    assert program.calls.number[1:3].tolist() == [1, -1]
 
 
 def test_oddities_are_counted() -> None:

@@ -30,7 +30,7 @@ class Case:
 
     def edit(self, what: str, place: tuple[int, int], factor: float = 0.0) -> Edit:
         """An edit of one call as the command line has it."""
-        event = self.run.program.event_of_row(self.rows[place, self.sides[place]])
+        event = int(self.run.program.calls.number[self.rows[place, self.sides[place]]])
         return Edit(what, what, factor=factor, rank=place[0], index=int(event_number(self.run, np.array([event]))[0]))
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from message_programs import Edits, MadeProgram, Place, Run, protocol_timing, random_program, recorded
+from message_programs import Edits, MadeProgram, Run, protocol_timing, random_program, recorded
 from replayed_programs import MESSAGES_X, PROGRAM_X, table_of_calls
 
 from mlperf.systems.loggps.presets import find_preset
 from mlperf.traces.events.kinds import Flag
 from mlperf.traces.replay import Timing, replay
-from mlperf.traces.whatif.domino import cumulative_search, domino_search
+from mlperf.traces.whatif.domino import domino_search
 from mlperf.traces.whatif.sweep import Sweep, sweep
 
 
@@ -100,20 +100,3 @@ def test_waits_that_the_clocks_do_not_know_lead_no_path() -> None:
     found = domino_search(sweep(replay(table.replace(flags=flags), Timing(preset, preset.parameters()))))
     assert found.n_unsure == 1
     assert found.total_ns == 1_137_797
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_each_kept_edit_is_a_walk_with_all_edits_so_far(seed: int) -> None:
-    program = random_program(seed, n_steps=20)
-    run = replay(recorded(program, Run(program))[0], protocol_timing())
-    places, edits, before = list(program.places()), Edits(), run.total_ns
-    kept: dict[Place, int] = {}
-    for push in cumulative_search(run, depth=5):
-        waits = push.search.swept.waits
-        edits.start[places[waits.zero_call[push.event]]] = int(waits.zero_ns[push.event])
-        assert push.run.total_ns == push.search.total_ns == Run(program, edits).total
-        assert push.run.total_ns < before
-        for event in np.flatnonzero(waits.zero_call >= 0).tolist():
-            tried = Edits(start={**kept, places[waits.zero_call[event]]: int(waits.zero_ns[event])})
-            assert push.search.swept.wait_zero_ns[event] == Run(program, tried).total
-        kept, before = dict(edits.start), push.run.total_ns

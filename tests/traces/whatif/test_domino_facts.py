@@ -23,6 +23,4 @@ def test_the_domino_of_program_x() -> None:
     assert (domino.wait_ns, domino.total_ns, domino.saved_ns) == (544_357, 792_699, 541_120)
     # The receive of m5 loses its 541 120, and the run with it. Rank 0 is now too early for m4, called for at 449 447 and there at
     # 519 987 + 42 060; the send of m5, now at 608 440, is too early for its receive at 622 937 by more than d.
-    assert (domino.n_shorter, domino.n_longer) == (1, 2)
     assert domino.other_waits_ns == -541_120 + (519_987 + 42_060 - 449_447) + (622_937 - 608_440 - 11_260)
-    assert domino.moved_early_ns == 544_357

@@ -28,7 +28,7 @@ class Case:
         return Run(self.program, Edits(**edits)).total
 
     def event(self, place: Place, side: str) -> int:
-        return self.swept.run.program.event_of_row(self.rows[place, side])
+        return int(self.swept.run.program.calls.number[self.rows[place, side]])
 
 
 def waits_to_zero(case: Case) -> list[tuple[int, int, Place | None, int]]:
@@ -82,7 +82,6 @@ ROWS = {
     "compute halved",
     "compute doubled",
     "after the last",
-    "straggler",
 }
 
 
@@ -108,11 +107,6 @@ def all_edits(case: Case) -> list[tuple[str, int, int]]:
         found.append(
             ("after the last", swept.compute_zero_ns[len(case.number) + rank], case.total(compute={(rank, len(calls)): 0}))
         )
-    for number, group in enumerate(program.groups):
-        starts = sorted((case.run.start[place], -case.number[place]) for place in group.calls)
-        last = next(place for place in group.calls if case.number[place] == -starts[-1][1])
-        moved = case.run.total if group.flow == "from root" else case.total(start={last: starts[-2][0]})
-        found.append(("straggler", swept.straggler_ns[number], moved))
     return found
 
 

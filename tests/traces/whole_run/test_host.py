@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mlperf.traces.whole_run import host
+from mlperf.core import proc
 from mlperf.traces.whole_run.host import host_facts, memory_peaks
 
 
@@ -22,7 +22,7 @@ def test_facts_name_the_processor_and_not_the_machine() -> None:
 def test_the_generation_is_in_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ["processor : 0", "vendor_id : AuthenticAMD", "cpu family : 25", "model : 1", "model name : AMD EPYC 7763"]
     (tmp_path / "cpuinfo").write_text("\n".join([*lines, "stepping : 1", "flags : sse2 avx2"]))
-    monkeypatch.setattr(host, "CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(proc, "CPUINFO", tmp_path / "cpuinfo")
     found = host_facts()
     assert [found[f"cpu_{name}"] for name in ("vendor", "family", "model", "stepping")] == ["AuthenticAMD", 25, 1, 1]
     assert found["processor"] == "AMD EPYC 7763"
@@ -30,7 +30,7 @@ def test_the_generation_is_in_numbers(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_processor_without_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cpuinfo").write_text("processor : 0\nFeatures : fp asimd\nmodel : unknown\n")
-    monkeypatch.setattr(host, "CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(proc, "CPUINFO", tmp_path / "cpuinfo")
     found = host_facts()
     assert found["cpu_vendor"] == ""
     assert "cpu_model" not in found

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-import traceback
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,6 +16,7 @@ from mlperf.collect.cnn_engine.builder import Array
 from mlperf.collect.cnn_engine.engine import training_step
 from mlperf.collect.trainer.exchange import Exchange
 from mlperf.collect.trainer.job import Job, read_job
+from mlperf.collect.trainer.launch import as_rank
 from mlperf.collect.trainer.ledger import GPU_RECORD, UPDATE_RECORD, USE_RECORD, Ledger
 from mlperf.collect.trainer.node import Node, new_node
 from mlperf.collect.trainer.operations import (
@@ -33,8 +32,7 @@ from mlperf.collect.trainer.rank.pace import FreePace, Lockstep, Pace
 from mlperf.collect.trainer.rank.updater import Updater
 from mlperf.collect.trainer.rank.worker import Worker
 from mlperf.collect.trainer.replica import Replica, blank_replica, step_replica
-from mlperf.collect.trainer.waits import Sleeper, Wait, usual_overshoot_s, wake_promptly
-from mlperf.core.extras import require
+from mlperf.collect.trainer.waits import Sleeper, Wait, usual_overshoot_s
 from mlperf.core.files import write_text_whole
 
 SWITCH_S = 5e-4
@@ -63,20 +61,9 @@ class Crew:
 
 def main(folder: Path) -> None:
     """Run this rank; where it fails, say why in a file and end all ranks."""
-    require("mpi4py", "mpi").rc.thread_level = "funneled"
-    comm = require("mpi4py.MPI", "mpi").COMM_WORLD
-    rank = comm.Get_rank()
-    write_text_whole(folder / f"rank-{rank}.pid", str(os.getpid()))
     sys.setswitchinterval(SWITCH_S)
-    wake_promptly()
-    try:
+    with as_rank(folder, threads=True) as comm:
         run_rank(read_job(folder), folder, comm)
-    except BaseException as error:
-        write_text_whole(folder / f"rank-{rank}.error", f"{type(error).__name__}: {error}")
-        traceback.print_exc()
-        sys.stderr.flush()
-        comm.Abort(1)
-        raise
 
 
 def run_rank(job: Job, folder: Path, comm: Any) -> None:

@@ -5,27 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 CLASSES = (
-    "load",
-    "store",
-    "move",
-    "shuffle",
-    "packed_add",
-    "scalar_add",
-    "packed_multiply",
-    "scalar_multiply",
-    "packed_fma",
-    "scalar_fma",
-    "divide",
-    "convert",
-    "compare",
-    "vector_logic",
-    "packed_integer",
-    "integer",
-    "address",
-    "stack",
-    "branch",
-    "call",
-    "other",
+    *("load", "store", "move", "shuffle", "packed_add", "scalar_add", "packed_multiply", "scalar_multiply"),
+    *("packed_fma", "scalar_fma", "divide", "convert", "compare", "vector_logic", "packed_integer", "integer"),
+    *("address", "stack", "branch", "call", "other"),
 )
 
 # How an instruction hands on control; "" goes to the next one.

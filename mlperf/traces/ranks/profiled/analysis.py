@@ -24,7 +24,7 @@ NS = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TrainingRanks(Shown):
+class TrainingRanks(Shown, frame="ranks"):
     """Ranks of a training job as their profilers saw them.
 
     Attributes
@@ -69,10 +69,6 @@ class TrainingRanks(Shown):
     kernels: pd.DataFrame
     replay_error_s: float
     notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The ranks."""
-        return self.ranks
 
 
 def analyse_ranks(table: EventTable, assume: Sequence[str] = (), marker: str | None = None) -> TrainingRanks:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import numpy as np
 
 from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.durations import number_in
 from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.traces.events.kinds import Kind
@@ -52,10 +52,7 @@ def _faster(graph: RankGraph, weights: IntArray, value: str) -> None:
 
 def _number(name: str, value: str) -> float:
     """A factor above 0."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = float("nan")
+    number = number_in(value)
     if not (number > 0 and np.isfinite(1.0 / number)):
         raise UsageError(f"got {name}={value!r}, expected a number > 0", hint=HINT)
     return number
@@ -96,9 +93,12 @@ def _on_time(graph: RankGraph, weights: IntArray, value: str) -> None:
     _shift(graph, weights, rule)
 
 
-EDITS: Mapping[str, Callable[[RankGraph, IntArray, str], None]] = MappingProxyType(
-    {BALANCED: _balanced, FASTER: _faster, REMOVED: _without_kernel, ON_TIME: _on_time}
-)
+EDITS: Mapping[str, Callable[[RankGraph, IntArray, str], None]] = {
+    BALANCED: _balanced,
+    FASTER: _faster,
+    REMOVED: _without_kernel,
+    ON_TIME: _on_time,
+}
 
 
 def _shift(graph: RankGraph, weights: IntArray, rule: Callable[[FloatArray, IntArray], FloatArray]) -> None:

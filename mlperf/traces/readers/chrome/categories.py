@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from mlperf.traces.events.kinds import Kind
 
-CATEGORIES: Mapping[str, Kind] = MappingProxyType(
-    {
-        "kernel": Kind.KERNEL,
-        "gpu_memcpy": Kind.MEMCPY,
-        "gpu_memset": Kind.MEMSET,
-        "concurrent_kernel": Kind.KERNEL,
-        "cuda_runtime": Kind.API,
-        "cuda_driver": Kind.API,
-        "hip_runtime": Kind.API,
-        "xpu_runtime": Kind.API,
-        "xpu_driver": Kind.API,
-        "mtia_runtime": Kind.API,
-        "privateuse1_runtime": Kind.API,
-        "privateuse1_driver": Kind.API,
-        "cuda_sync": Kind.API,
-    }
-)
+CATEGORIES: Mapping[str, Kind] = {
+    "kernel": Kind.KERNEL,
+    "gpu_memcpy": Kind.MEMCPY,
+    "gpu_memset": Kind.MEMSET,
+    "concurrent_kernel": Kind.KERNEL,
+    "cuda_runtime": Kind.API,
+    "cuda_driver": Kind.API,
+    "hip_runtime": Kind.API,
+    "xpu_runtime": Kind.API,
+    "xpu_driver": Kind.API,
+    "mtia_runtime": Kind.API,
+    "privateuse1_runtime": Kind.API,
+    "privateuse1_driver": Kind.API,
+    "cuda_sync": Kind.API,
+}
 """Slices of any other category are calls of named functions or pieces of the program: REGION."""
 
-NEW_NAMES: Mapping[str, str] = MappingProxyType(
-    {"Kernel": "kernel", "Runtime": "cuda_runtime", "Memcpy": "gpu_memcpy", "Memset": "gpu_memset", "Operator": "cpu_op"}
-)
+NEW_NAMES: Mapping[str, str] = {
+    "Kernel": "kernel",
+    "Runtime": "cuda_runtime",
+    "Memcpy": "gpu_memcpy",
+    "Memset": "gpu_memset",
+    "Operator": "cpu_op",
+}
 """Categories as they were called before 2022."""
 OPERATOR = "cpu_op"
 SYNCHRONISATION = "cuda_sync"
@@ -39,14 +40,12 @@ PROFILER = "Trace"
 COLLECTIVE = re.compile(r"nccl|rccl|oneccl", re.IGNORECASE)
 HOST_COLLECTIVE = re.compile(r"(gloo|mpi|ucc):")
 OPERATIONS = ("AllReduce", "ReduceScatter", "AllGather", "SendRecv", "AllToAll", "Broadcast", "Reduce", "Barrier", "Send", "Recv")
-BYTES: Mapping[str, int] = MappingProxyType(
-    {
-        **dict.fromkeys(("Byte", "Char", "Bool", "uint8", "int8", "Float8_e4m3fn", "Float8_e5m2"), 1),
-        **dict.fromkeys(("Half", "BFloat16", "Short", "float16", "bfloat16"), 2),
-        **dict.fromkeys(("Float", "Int", "float", "int", "float32", "int32"), 4),
-        **dict.fromkeys(("Double", "Long", "double", "long", "float64", "int64", "ComplexFloat"), 8),
-    }
-)
+BYTES: Mapping[str, int] = {
+    **dict.fromkeys(("Byte", "Char", "Bool", "uint8", "int8", "Float8_e4m3fn", "Float8_e5m2"), 1),
+    **dict.fromkeys(("Half", "BFloat16", "Short", "float16", "bfloat16"), 2),
+    **dict.fromkeys(("Float", "Int", "float", "int", "float32", "int32"), 4),
+    **dict.fromkeys(("Double", "Long", "double", "long", "float64", "int64", "ComplexFloat"), 8),
+}
 """Bytes of an element by the name of its type."""
 
 

@@ -14,42 +14,12 @@ from mlperf.traces.readers.chrome.tape import CLOSE, CLOSE_LIST, COLON, COMMA, O
 
 EVENT_KEYS = ("ph", "cat", "name", "pid", "tid", "ts", "dur", "id")
 ARGUMENT_KEYS = (
-    "stream",
-    "correlation",
-    "device",
-    "bytes",
-    "External id",
-    "external id",
-    "Input Dims",
-    "Input dims",
-    "name",
-    "wait_on_stream",
-    "wait_on_cuda_event_record_corr_id",
-    "Process Group Name",
-    "Seq",
-    "In msg nelems",
-    "dtype",
+    *("stream", "correlation", "device", "bytes", "External id", "external id", "Input Dims", "Input dims"),
+    *("name", "wait_on_stream", "wait_on_cuda_event_record_corr_id", "Process Group Name", "Seq", "In msg nelems", "dtype"),
 )
 OWN_KEYS = (
-    "row",
-    "kind",
-    "rank",
-    "host",
-    "cpu",
-    "pid",
-    "tid",
-    "name2",
-    "site",
-    "size_bytes",
-    "weight_ns",
-    "peer",
-    "tag",
-    "comm",
-    "step",
-    "iteration",
-    "match",
-    "corr",
-    "flags",
+    *("row", "kind", "rank", "host", "cpu", "pid", "tid", "name2", "site", "size_bytes"),
+    *("weight_ns", "peer", "tag", "comm", "step", "iteration", "match", "corr", "flags"),
 )
 """Arguments that our own writer adds, so that nothing of a table is lost."""
 FIELDS = (*EVENT_KEYS, *(f"args.{key}" for key in (*ARGUMENT_KEYS, *OWN_KEYS)))

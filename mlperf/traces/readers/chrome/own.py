@@ -12,7 +12,7 @@ from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import COLUMNS, EventTable, concatenate, event_table
 from mlperf.traces.readers.chrome.document import Document
 from mlperf.traces.readers.chrome.raw import ABSENT, RawEvents, present
-from mlperf.traces.readers.store import check_numbers
+from mlperf.traces.readers.store import check_numbers, with_numbers
 
 VERSION = 1
 MEMBER = "mlperf"
@@ -64,7 +64,7 @@ def own_table(raw: RawEvents, document: Document, place: str) -> EventTable:
         sources=_words(told.get("sources")) or (place,),
         origin_ns=origin_ns,
         notes=_words(told.get("notes")),
-        attributes={**{name: _with_numbers(value) for name, value in attributes.items()}, ROWS: raw.column("args.row")[rows]},
+        attributes={**{name: with_numbers(value) for name, value in attributes.items()}, ROWS: raw.column("args.row")[rows]},
         **columns,
     )
     check_numbers(place, table.replace(match=np.full(n_events, UNSET)))  # type: ignore[arg-type]
@@ -128,10 +128,3 @@ def _texts(values: NDArray[Any], strings: list[str]) -> NDArray[Any]:
 def _words(value: Any) -> tuple[str, ...]:
     """A list of strings, or nothing."""
     return tuple(value) if isinstance(value, list) and all(isinstance(each, str) for each in value) else ()
-
-
-def _with_numbers(value: Any) -> Any:
-    """JSON has only strings for keys: whole numbers are numbers again."""
-    if isinstance(value, dict):
-        return {int(key) if key.lstrip("-").isdigit() else key: _with_numbers(each) for key, each in value.items()}
-    return value

@@ -18,27 +18,13 @@ ABSENT = np.iinfo(np.int64).min
 FIRST_NAMED = 10**9
 """Processes and threads that have names for numbers, or numbers beyond 32 bits, are counted from here."""
 TEXTS = (
-    "cat",
-    "name",
-    "args.Input Dims",
-    "args.name",
-    "args.Process Group Name",
-    "args.dtype",
-    "args.name2",
-    "args.site",
-    "args.kind",
+    *("cat", "name", "args.Input Dims", "args.name", "args.Process Group Name", "args.dtype"),
+    *("args.name2", "args.site", "args.kind"),
 )
 PLACES = ("pid", "tid")
 WHOLE = (
-    "args.stream",
-    "args.correlation",
-    "args.device",
-    "args.bytes",
-    "args.External id",
-    "args.wait_on_stream",
-    "args.wait_on_cuda_event_record_corr_id",
-    "args.Seq",
-    "args.In msg nelems",
+    *("args.stream", "args.correlation", "args.device", "args.bytes", "args.External id"),
+    *("args.wait_on_stream", "args.wait_on_cuda_event_record_corr_id", "args.Seq", "args.In msg nelems"),
     *(f"args.{key}" for key in OWN_KEYS if key not in ("kind", "name2", "site")),
 )
 OTHER_SPELLINGS = {"args.external id": "args.External id", "args.Input dims": "args.Input Dims"}

@@ -6,7 +6,6 @@ import re
 import tarfile
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,6 +23,7 @@ from mlperf.traces.readers.chrome.own import is_own, joined_own, own_table
 from mlperf.traces.readers.chrome.pieces import pieces
 from mlperf.traces.readers.chrome.raw import RawEvents
 from mlperf.traces.readers.chrome.slices import slices_of
+from mlperf.traces.readers.content import opened
 
 SUFFIXES = (".json", ".json.gz")
 ARCHIVES = (".zip", ".tar")
@@ -52,7 +52,7 @@ def read_chrome(path: Path | str) -> EventTable:
         if not found:
             raise DataError("holds no *.json or *.json.gz", place=str(path), hint="One file a rank.")
         return read_rank_files(found)
-    return _read_archive(path) if _is_archive(path) else read_rank_files([path])
+    return _read_archive(path) if path.name.lower().endswith(ARCHIVES) else read_rank_files([path])
 
 
 def read_rank_files(paths: Sequence[Path | str], ranks: Sequence[int] | None = None) -> EventTable:
@@ -76,27 +76,10 @@ def read_rank_files(paths: Sequence[Path | str], ranks: Sequence[int] | None = N
         raise UsageError(f"got {len(ranks)} ranks for {len(paths)} files")
     tables = []
     for place, path in enumerate(paths):
-        with _opened(Path(path)) as stream:
+        with opened(Path(path)) as stream:
             asked = None if ranks is None else ranks[place]
             tables.append(_read_one(stream, str(path), asked, is_only=len(paths) == 1))
     return _joined(tables)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """A file to read, with errors that name it."""
-    try:
-        with path.open("rb") as stream:
-            yield stream
-    except OSError as error:
-        raise DataError(
-            f"cannot be read ({error.strerror})", place=str(path), hint="Check the path and its permissions."
-        ) from error
-
-
-def _is_archive(path: Path) -> bool:
-    """Whether a file is an archive of traces, by its name."""
-    return path.name.lower().endswith(ARCHIVES)
 
 
 def _read_archive(path: Path) -> EventTable:
@@ -183,7 +166,7 @@ def _rank(document: Document, place: str, asked: int | None, *, is_only: bool) -
 
 def _joined(tables: list[EventTable]) -> EventTable:
     """One table of all ranks."""
-    if all(is_own_table(table) for table in tables):
+    if all("own_rows" in table.attributes for table in tables):
         return joined_own(tables)
     seen: dict[int, str] = {}
     for table in tables:
@@ -196,8 +179,3 @@ def _joined(tables: list[EventTable]) -> EventTable:
         for place, table in enumerate(tables)
     ]
     return join_collectives(concatenate(name_communicators(tables)))
-
-
-def is_own_table(table: EventTable) -> bool:
-    """Whether our own writer made the file of a table."""
-    return "own_rows" in table.attributes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlperf.core.errors import DataError
-from mlperf.traces.readers.content import read_content
+from mlperf.traces.readers.content import not_negative, read_content
 
 LARGEST = 2**62
 
@@ -43,14 +43,7 @@ class Row:
         name = next((name for name in names if name in self.values), None)
         if name is None:
             raise DataError(f"has no column {' or '.join(names)}", place=self.place)
-        text = self.values[name].strip()
-        try:
-            value = float(text)
-        except ValueError:
-            value = -1.0
-        if not 0 <= value < LARGEST:
-            raise DataError(f"got {text[:40]!r}, expected a number >= 0", place=f"{self.place}, column {name}")
-        return value
+        return not_negative(self.values[name].strip(), f"{self.place}, column {name}", LARGEST)
 
 
 def read_rows(path: Path, wanted: Sequence[str], hint: str) -> tuple[list[str], list[Row]]:

@@ -41,8 +41,8 @@ class DeviceRow:
     size_bytes: int = 0
 
 
-def device_table(rows: Sequence[DeviceRow], source: str, notes: Sequence[str], origin_ns: int = 0) -> EventTable:
-    """A table by time; times count from the first activity, which `origin_ns` is added to."""
+def device_table(rows: Sequence[DeviceRow], source: str, notes: Sequence[str]) -> EventTable:
+    """A table by time; times count from the first activity."""
     strings = Strings()
     first = min((row.start_ns for row in rows), default=0)
     columns: dict[str, Any] = {
@@ -62,7 +62,7 @@ def device_table(rows: Sequence[DeviceRow], source: str, notes: Sequence[str], o
         strings=strings.all(),
         sources=(source,),
         notes=notes,
-        origin_ns=origin_ns + first,
+        origin_ns=first,
     ).by_time()
 
 

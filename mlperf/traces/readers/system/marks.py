@@ -10,6 +10,7 @@ import numpy as np
 from mlperf.core.errors import DataError
 from mlperf.traces.events.kinds import UNSET, Kind
 from mlperf.traces.events.table import EventTable, Strings, concatenate, event_table
+from mlperf.traces.readers.content import whole_lines
 
 PATTERN = "*.marks"
 _RANK = re.compile(r"# rank (-?[0-9]{1,9})(?!\S)")
@@ -34,11 +35,7 @@ def read_marks(folder: Path) -> EventTable:
 
 
 def _read_file(path: Path) -> EventTable:
-    text = path.read_text(encoding="utf-8", errors="replace")
-    lines = text.split("\n")
-    notes = []
-    if lines.pop():
-        notes.append(f"{path.name}: the last line is cut off and left out")
+    lines, notes = whole_lines(path)
     named = _NAME.fullmatch(path.name)
     rank, strings = UNSET, Strings()
     rows: list[tuple[int, int, int, int, int]] = []

@@ -6,6 +6,7 @@ import re
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from mlperf.core.durations import number_in
 from mlperf.core.errors import DataError
 from mlperf.traces.events.counters import CounterTable, Series, counter_table
 from mlperf.traces.readers.system.csv_rows import Row, read_rows
@@ -73,11 +74,7 @@ def _time(row: Row) -> int:
 
 def _number(text: str, place: str) -> float:
     """A number before its unit."""
-    word = text.split()[0]
-    try:
-        value = float(word)
-    except ValueError:
-        value = -1.0
+    value = number_in(text.split()[0])
     if not 0 <= value < 1e18:
         raise DataError(f"got {text[:40]!r}, expected a number >= 0", place=place)
     return value

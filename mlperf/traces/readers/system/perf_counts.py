@@ -16,7 +16,7 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.events.table import EventTable
-from mlperf.traces.readers.content import read_content
+from mlperf.traces.readers.content import not_negative, read_content
 
 CLOCK_EVENTS = ("task-clock", "cpu-clock")
 LARGEST_NS = 2**62
@@ -80,13 +80,7 @@ def _total_ns(path: Path) -> int | None:
         cells = line.split(",")
         if len(cells) < 4 or cells[2].split(":")[0] not in CLOCK_EVENTS or cells[0].startswith("<"):
             continue
-        try:
-            milliseconds = float(cells[0])
-        except ValueError:
-            milliseconds = -1.0
-        if not 0 <= milliseconds * 1e6 < LARGEST_NS:
-            raise DataError(f"got {cells[0][:40]!r}, expected milliseconds", place=f"{path}, line {number}")
-        return round(milliseconds * 1e6)
+        return round(not_negative(cells[0], f"{path}, line {number}", LARGEST_NS / 1e6, "milliseconds") * 1e6)
     return None
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from mlperf.core.errors import DataError
 from mlperf.traces.events.kinds import UNSET, Flag, Kind
 from mlperf.traces.events.table import EventTable, Strings, concatenate, event_table
+from mlperf.traces.readers.content import whole_lines
 
 PATTERN = "*.stacks"
 COLLECTION = "gc"
@@ -40,8 +41,7 @@ def read_python_stacks(folder: Path) -> EventTable:
 
 
 def _read_file(path: Path) -> EventTable:
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    notes = [f"{path.name}: the last line is cut off and left out"] if lines.pop() else []
+    lines, notes = whole_lines(path)
     named = _NAME.fullmatch(path.name)
     pid = min(int(named[1]), 2**31 - 1) if named else UNSET
     strings = Strings([COLLECTION, "python"])

@@ -15,20 +15,8 @@ from mlperf.traces.readers.content import read_content
 
 MOVING = frozenset(
     (
-        *(
-            "read",
-            "pread64",
-            "readv",
-            "preadv",
-            "recvfrom",
-            "recvmsg",
-            "write",
-            "pwrite64",
-            "writev",
-            "pwritev",
-            "sendto",
-            "sendmsg",
-        ),
+        *("read", "pread64", "readv", "preadv", "recvfrom", "recvmsg"),
+        *("write", "pwrite64", "writev", "pwritev", "sendto", "sendmsg"),
         *("sendfile", "copy_file_range", "splice"),
     )
 )

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from mlperf.core.durations import number_in
 from mlperf.core.errors import DataError
 from mlperf.traces.events.counters import CounterTable, Series, counter_table
 from mlperf.traces.readers.content import read_content
@@ -188,10 +189,7 @@ def _since_1970(text: str, place: str) -> int:
 
 def _number(word: str, place: str) -> float:
     """A number that is not negative; a comma may stand for the point."""
-    try:
-        value = float(word.replace(",", "."))
-    except ValueError:
-        value = -1.0
+    value = number_in(word.replace(",", "."))
     if not 0 <= value < 1e18:
         raise DataError(f"got {word!r}, expected a number >= 0", place=place)
     return value

@@ -12,6 +12,7 @@ from mlperf.core.arrays import IntArray
 from mlperf.core.errors import DataError
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.events.table import EventTable, Strings, event_table
+from mlperf.traces.readers.content import whole_lines
 
 Thread = tuple[int, int]
 
@@ -91,8 +92,7 @@ def read_task_looks(path: Path) -> TaskLooks:
     DataError
         A line is not of the format; names file and line.
     """
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    notes = (f"{path.name}: the last line is cut off and left out",) if lines.pop() else ()
+    lines, notes = whole_lines(path)
     names: dict[Thread, str] = {}
     rows: list[list[int]] = []
     for number, line in enumerate(lines, 1):

@@ -7,7 +7,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -16,17 +15,15 @@ from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.traces.readers.content import read_content
 
-PARTS: Mapping[str, str] = MappingProxyType(
-    {
-        "step_time_ms": "step_s",
-        "input_wait_ms": "load_s",
-        "h2d_ms": "h2d_s",
-        "forward_ms": "forward_s",
-        "backward_ms": "backward_s",
-        "optimizer_ms": "update_s",
-        "residual_ms": "other_s",
-    }
-)
+PARTS: Mapping[str, str] = {
+    "step_time_ms": "step_s",
+    "input_wait_ms": "load_s",
+    "h2d_ms": "h2d_s",
+    "forward_ms": "forward_s",
+    "backward_ms": "backward_s",
+    "optimizer_ms": "update_s",
+    "residual_ms": "other_s",
+}
 """TraceML's metrics and our columns; its residual is what no phase explains."""
 FIRST_VERSION = 1.7
 """Earlier schemas call the times of a step otherwise."""
@@ -35,7 +32,7 @@ LONGEST_MS = 1e9
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TraceMLSummary(Shown):
+class TraceMLSummary(Shown, frame="ranks"):
     """One run as TraceML sums it up.
 
     Attributes
@@ -56,10 +53,6 @@ class TraceMLSummary(Shown):
     n_steps: int
     ranks: pd.DataFrame
     notes: tuple[str, ...] = ()
-
-    def to_frame(self) -> pd.DataFrame:
-        """The ranks."""
-        return self.ranks
 
 
 def is_traceml(path: Path) -> bool:

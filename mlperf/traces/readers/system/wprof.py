@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -123,8 +122,9 @@ def _event(found: _Read, line: Line, takes_slices: bool) -> None:
     what = line.text("t")
     if what == "switch":
         _switch(found, line, takes_slices)
-    elif (take := _TAKERS.get(what)) is not None:
-        take(found, line)
+    elif what in _TAKERS:
+        take, *words = _TAKERS[what]
+        take(found, line, *words)
     else:
         found.left[what[:40] or "of no kind"] += 1
 
@@ -162,94 +162,73 @@ def _counted(found: _Read, line: Line) -> None:
         found.add(line, Kind.SAMPLE, line.nanoseconds("ts"), f"[{line.task()[2]}]", weight_ns=period, **columns)
 
 
-def _interrupt(key: str, before: str) -> Callable[[_Read, Line], None]:
+def _interrupt(found: _Read, line: Line, key: str, before: str) -> None:
     """Work of the system that ends at ``ts``."""
-
-    def take(found: _Read, line: Line) -> None:
-        length = line.length_ns("dur")
-        start = line.nanoseconds("start_ts") if "start_ts" in line.values else line.nanoseconds("ts") - length
-        found.add(line, Kind.SYSCALL, start, f"{before} {line.text(key)}".strip(), duration_ns=length)
-
-    return take
+    length = line.length_ns("dur")
+    start = line.nanoseconds("start_ts") if "start_ts" in line.values else line.nanoseconds("ts") - length
+    found.add(line, Kind.SYSCALL, start, f"{before} {line.text(key)}".strip(), duration_ns=length)
 
 
-def _cuda(kind: Kind | None, key: str, before: str = "") -> Callable[[_Read, Line], None]:
+def _cuda(found: _Read, line: Line, kind: Kind | None, key: str, before: str) -> None:
     """Something of CUDA's that begins at ``ts``."""
-
-    def take(found: _Read, line: Line) -> None:
-        name = f"{before} {line.text(key)}".strip()
-        columns: dict[str, Any] = {"duration_ns": line.length_ns("dur"), "corr": line.number("corr_id", limit=2**62)}
-        columns |= {"device": line.number("device_id"), "stream": line.number("stream_id")}
-        if kind in (Kind.MEMCPY, Kind.MEMSET):
-            columns["size_bytes"] = line.number("byte_cnt", 0, 2**62)
-        if kind == Kind.MEMCPY:
-            columns["peer"] = HOST if line.text(key) in ("HtoD", "DtoH") else line.number("dst_device_id")
-        found.add(line, kind_of(name) if kind is None else kind, line.nanoseconds("ts"), name, **columns)
-
-    return take
+    name = f"{before} {line.text(key)}".strip()
+    columns: dict[str, Any] = {"duration_ns": line.length_ns("dur"), "corr": line.number("corr_id", limit=2**62)}
+    columns |= {"device": line.number("device_id"), "stream": line.number("stream_id")}
+    if kind in (Kind.MEMCPY, Kind.MEMSET):
+        columns["size_bytes"] = line.number("byte_cnt", 0, 2**62)
+    if kind == Kind.MEMCPY:
+        columns["peer"] = HOST if line.text(key) in ("HtoD", "DtoH") else line.number("dst_device_id")
+    found.add(line, kind_of(name) if kind is None else kind, line.nanoseconds("ts"), name, **columns)
 
 
-def _mark(key: str, before: str) -> Callable[[_Read, Line], None]:
+def _mark(found: _Read, line: Line, key: str, before: str) -> None:
     """A moment."""
-
-    def take(found: _Read, line: Line) -> None:
-        found.add(line, Kind.MARK, line.nanoseconds("ts"), f"{before} {line.text(key)}".strip())
-
-    return take
+    found.add(line, Kind.MARK, line.nanoseconds("ts"), f"{before} {line.text(key)}".strip())
 
 
-def _entry(family: str) -> Callable[[_Read, Line], None]:
+def _entry(found: _Read, line: Line, family: str) -> None:
     """A span begins on its thread."""
-
-    def take(found: _Read, line: Line) -> None:
-        found.open.setdefault((line.task()[1], family), []).append((line.text("name"), line.nanoseconds("ts")))
-
-    return take
+    found.open.setdefault((line.task()[1], family), []).append((line.text("name"), line.nanoseconds("ts")))
 
 
-def _exit(family: str, kind: Kind) -> Callable[[_Read, Line], None]:
+def _exit(found: _Read, line: Line, family: str, kind: Kind) -> None:
     """The innermost open span of that name ends, and those inside it that never did are left out."""
-
-    def take(found: _Read, line: Line) -> None:
-        spans, name = found.open.get((line.task()[1], family), []), line.text("name")
-        place = next((at for at in range(len(spans) - 1, -1, -1) if spans[at][0] == name), None)
-        if place is None:
-            found.left[f"{family}_exit without an entry"] += 1
-            return
-        found.left[f"{family}_entry without an exit"] += len(spans) - 1 - place
-        start = spans[place][1]
-        del spans[place:]
-        found.add(line, kind, start, name, duration_ns=max(line.nanoseconds("ts") - start, 0))
-
-    return take
+    spans, name = found.open.get((line.task()[1], family), []), line.text("name")
+    place = next((at for at in range(len(spans) - 1, -1, -1) if spans[at][0] == name), None)
+    if place is None:
+        found.left[f"{family}_exit without an entry"] += 1
+        return
+    found.left[f"{family}_entry without an exit"] += len(spans) - 1 - place
+    start = spans[place][1]
+    del spans[place:]
+    found.add(line, kind, start, name, duration_ns=max(line.nanoseconds("ts") - start, 0))
 
 
-_TAKERS: Mapping[str, Callable[[_Read, Line], None]] = MappingProxyType(
-    {
-        "timer": _timer,
-        "pmu_event": _counted,
-        "hardirq": _interrupt("action", "interrupt"),
-        "softirq": _interrupt("action", "soft interrupt"),
-        "ipi": _interrupt("kind", "interrupt between processors"),
-        "wq": _interrupt("desc", "work queue"),
-        "fork": _mark("", "fork"),
-        "exec": _mark("filename", "exec"),
-        "task_exit": _mark("", "exit"),
-        "utrace_instant": _mark("name", ""),
-        "cuda_api": _cuda(Kind.API, "name"),
-        "cuda_overhead": _cuda(Kind.API, "kind", "overhead"),
-        "cuda_sync": _cuda(Kind.API, "kind", "synchronise"),
-        "cuda_kernel": _cuda(None, "name"),
-        "cuda_memcpy": _cuda(Kind.MEMCPY, "kind", "Memcpy"),
-        "cuda_memset": _cuda(Kind.MEMSET, "kind", "Memset"),
-        "utrace_entry": _entry("utrace"),
-        "utrace_exit": _exit("utrace", Kind.REGION),
-        "pytorch_entry": _entry("pytorch"),
-        "pytorch_exit": _exit("pytorch", Kind.API),
-        "pytrace_entry": _entry("pytrace"),
-        "pytrace_exit": _exit("pytrace", Kind.API),
-    }
-)
+_TAKERS: Mapping[str, tuple[Callable[..., None], *tuple[Any, ...]]] = {
+    "timer": (_timer,),
+    "pmu_event": (_counted,),
+    "hardirq": (_interrupt, "action", "interrupt"),
+    "softirq": (_interrupt, "action", "soft interrupt"),
+    "ipi": (_interrupt, "kind", "interrupt between processors"),
+    "wq": (_interrupt, "desc", "work queue"),
+    "fork": (_mark, "", "fork"),
+    "exec": (_mark, "filename", "exec"),
+    "task_exit": (_mark, "", "exit"),
+    "utrace_instant": (_mark, "name", ""),
+    "cuda_api": (_cuda, Kind.API, "name", ""),
+    "cuda_overhead": (_cuda, Kind.API, "kind", "overhead"),
+    "cuda_sync": (_cuda, Kind.API, "kind", "synchronise"),
+    "cuda_kernel": (_cuda, None, "name", ""),
+    "cuda_memcpy": (_cuda, Kind.MEMCPY, "kind", "Memcpy"),
+    "cuda_memset": (_cuda, Kind.MEMSET, "kind", "Memset"),
+    "utrace_entry": (_entry, "utrace"),
+    "utrace_exit": (_exit, "utrace", Kind.REGION),
+    "pytorch_entry": (_entry, "pytorch"),
+    "pytorch_exit": (_exit, "pytorch", Kind.API),
+    "pytrace_entry": (_entry, "pytrace"),
+    "pytrace_exit": (_exit, "pytrace", Kind.API),
+}
+"""What takes a record of each kind, and the words it takes it with."""
 
 
 def _table(found: _Read, path: Path) -> EventTable:

@@ -25,9 +25,9 @@ def test_kinds_by_name(name: str, kind: Kind) -> None:
 
 def test_rows_count_from_the_first() -> None:
     rows = [DeviceRow(Kind.KERNEL, 700, 5, "b"), DeviceRow(Kind.MEMCPY, 500, 10, "a", device=2**40, size_bytes=2**40)]
-    found = device_table(rows, "source", ["note"], origin_ns=1000)
+    found = device_table(rows, "source", ["note"])
     assert found.start_ns.tolist() == [0, 200]
-    assert found.origin_ns == 1500
+    assert found.origin_ns == 500
     assert found.size_bytes.tolist() == [2**40, 0]
     assert found.device[0] == 2**31 - 1
     assert (found.sources, found.notes) == (("source",), ("note",))
