@@ -56,7 +56,8 @@ def tied(function: Callable[..., Result]) -> Callable[..., Result]:
 
 
 def _call_tied(owner: int, function: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
-    if owner not in _owners and any(_WORKER in word for word in sys.orig_argv):
+    # A worker whose own loop calls this does the work itself: it is tied to its owner, not to itself.
+    if owner not in (*_owners, os.getpid()) and any(_WORKER in word for word in sys.orig_argv):
         _owners.add(owner)
         threading.Thread(target=_end_after, args=(owner,), daemon=True).start()
     return function(*args, **kwargs)

@@ -28,6 +28,17 @@ def work(number):
         time.sleep(60)
 Parallel(n_jobs=2)(delayed(tied(work))(number) for number in range(2))
 """
+NESTED = """
+from joblib import Parallel, delayed
+from mlperf.core.children import POLL_S, tied
+import time
+def inner(number):
+    time.sleep(2.0 * POLL_S)
+    return number
+def outer(number):
+    return sum(Parallel(n_jobs=1)(delayed(tied(inner))(each) for each in (number, 1)))
+print(Parallel(n_jobs=2)(delayed(tied(outer))(number) for number in (10, 20)))
+"""
 WAIT_S = 60.0
 
 
@@ -68,3 +79,11 @@ def test_workers_of_joblib_end_with_their_owner(tmp_path: Path) -> None:
     owner.send_signal(signal.SIGKILL)
     owner.wait()
     await_end(workers)
+
+
+def test_a_worker_whose_own_loop_is_tied_does_not_end_itself(tmp_path: Path) -> None:
+    """Training inside of parallel training, as every judgement does."""
+    program = tmp_path / "nested.py"
+    program.write_text(NESTED, encoding="utf-8")
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, env=ENVIRONMENT, timeout=WAIT_S)
+    assert (done.returncode, done.stdout) == (0, "[11, 21]\n"), done.stderr

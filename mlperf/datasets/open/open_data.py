@@ -230,7 +230,8 @@ def in_seconds(frame: pd.DataFrame) -> pd.DataFrame:
         if found is None:
             columns[str(name)] = values
         else:
-            columns[f"{found['stem']}_s{found['rest'] or ''}"] = values * TIME_UNITS[found["unit"]]
+            # A column without any value is one of text.
+            columns[f"{found['stem']}_s{found['rest'] or ''}"] = pd.to_numeric(values) * TIME_UNITS[found["unit"]]
     return pd.DataFrame(columns)
 
 

@@ -1,12 +1,13 @@
 """Parquet through pyarrow: its types, its missing values, its index, and what is said where pyarrow is absent.
 
-pyarrow is stood in for by the few of its functions that the reader calls, since pandas stores text otherwise where it is installed.
+Where pyarrow is not installed, it is stood in for by the few of its functions that the reader calls.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -60,8 +61,15 @@ def path(tmp_path: Path) -> Path:
     return file
 
 
-def stand_in(monkeypatch: pytest.MonkeyPatch, columns: dict[str, list[Any]] | None) -> None:
+def stand_in(path: Path, monkeypatch: pytest.MonkeyPatch, columns: dict[str, list[Any]] | None) -> None:
     """Let ``import pyarrow.parquet`` give these columns; None: it cannot open the file."""
+    if find_spec("pyarrow") is not None:
+        if columns is not None:
+            import pyarrow
+            from pyarrow import parquet as real
+
+            real.write_table(pyarrow.table(columns), path)
+        return
 
     def read_table(stream: bytes) -> TableStandIn:
         assert stream == b"PAR1...PAR1"
@@ -76,7 +84,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, columns: dict[str, list[Any]] | No
 
 
 def test_types_are_kept_and_the_index_is_left_out(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in(monkeypatch, COLUMNS)
+    stand_in(path, monkeypatch, COLUMNS)
     frame = read_any_table(path, "time (s)", others="aside")
     assert frame.to_dict("list") == {"m": [8, 16, 32], "fused": ["True", "False", "True"], "time (s)": [0.1, 0.2, 1.5]}
     assert frame["m"].dtype == np.int64
@@ -86,7 +94,7 @@ def test_types_are_kept_and_the_index_is_left_out(path: Path, monkeypatch: pytes
 
 
 def test_rows_without_values_are_dropped_on_request(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in(monkeypatch, COLUMNS)
+    stand_in(path, monkeypatch, COLUMNS)
     frame = read_any_table(path, "time (s)", columns=["size"], na="drop")
     assert frame.to_dict("list") == {"size": [0.5, 2.0], "time (s)": [0.1, 1.5]}
 
@@ -97,25 +105,25 @@ def test_rows_without_values_are_dropped_on_request(path: Path, monkeypatch: pyt
         ({"size": [0.5, None, 1.0]}, "row 2, column size: got no value, expected a value"),
         ({"size": [0.5, float("inf"), 1.0]}, "row 2, column size: got 'inf', expected a number"),
         ({"size": [1, 2, 3], "time (s)": [0.5, -1.0, 1.0]}, r"row 2, column time \(s\): got '-1.0', expected a number > 0"),
-        ({"m": [], "size": [], "time (s)": []}, "row 1: got columns and no rows"),
+        ({name: [] for name in COLUMNS}, "row 1: got columns and no rows"),
     ],
 )
 def test_places_are_rows(change: dict[str, list[Any]], words: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in(monkeypatch, COLUMNS | change)
+    stand_in(path, monkeypatch, COLUMNS | change)
     with pytest.raises(DataError, match=words):
         read_any_table(path, "time (s)", columns=["m", "size"])
 
 
 def test_copies_are_found(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in(monkeypatch, {"m": [8, 16, 8], "time (s)": [1.0, 2.0, 1.0]})
+    stand_in(path, monkeypatch, {"m": [8, 16, 8], "time (s)": [1.0, 2.0, 1.0]})
     with pytest.raises(DataError, match="row 3, column m: got '8', expected a row that differs from row 1"):
         read_any_table(path, "time (s)")
     assert len(read_any_table(path, "time (s)", duplicates="drop")) == 2
 
 
 def test_a_damaged_file_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in(monkeypatch, None)
-    with pytest.raises(DataError, match=r"times.parquet: is no whole Parquet file \(Parquet magic bytes not found in footer.\)"):
+    stand_in(path, monkeypatch, None)
+    with pytest.raises(DataError, match=r"times.parquet: is no whole Parquet file \(.*Parquet .*\)"):
         read_any_table(path, "time (s)")
 
 
