@@ -123,7 +123,8 @@ def test_measured_steps_calibrate_the_prediction(model_path: str, tmp_path: Path
     text = invoke("predict", *words).stdout
     assert "calibrated on measured steps" in text.splitlines()[0]
     assert "Factors of the measured steps" in text
-    assert result_of("predict", *words, "--deadline", "1d")["epoch_s"] == found["epoch_s"]
+    # Threads of a product may add in another order the second time.
+    assert result_of("predict", *words, "--deadline", "1d")["epoch_s"] == pytest.approx(found["epoch_s"], rel=1e-9)
 
 
 def test_other_systems_have_whole_runs_and_measured_steps(model_path: str, tmp_path: Path) -> None:
