@@ -11,7 +11,7 @@ from scipy.optimize import nnls
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import FitError
-from mlperf.models.estimators.choice.cost_form import CostForm, fit_form, fit_needed_terms
+from mlperf.models.estimators.choice.cost_form import CostForm, fit_form, fit_needed_terms, form_matrix
 from mlperf.models.estimators.choice.form_average import FormAverage, akaike_weights, corrected_criterion
 
 N_KNOTS, LADDER = 30, (1, 2, 3)
@@ -60,7 +60,8 @@ def fit_shared_shape(costs: Mapping[str, Lengths], knots: Sequence[float], floor
 
     Families: proportional; a common power; powers of their own; proportional with hinges at ``knots`` (where caches end); hinges at
     one, two or three octaves from a common start; proportional, alone or with a common overhead, and two or four times as dear
-    beyond a knot, which also speaks where no length reaches it. A cost at a single length follows the family's common shape.
+    beyond a knot. A cost at a single length follows the family's common shape. Whatever fits best, at knots that no length reaches
+    it stays open whether further numbers cost once, twice or four times as much: these forms have one vote together.
 
     Parameters
     ----------
@@ -98,8 +99,8 @@ def fit_shared_shape(costs: Mapping[str, Lengths], knots: Sequence[float], floor
         weights = akaike_weights(
             corrected_criterion(squares, n_parameters, float(n_points), floor) + 2.0 * np.log(_n_alike(squares))
         )
-    spread = _exponent_spread(costs)
-    return {name: _averaged(cost, name, families, weights, spread, floor) for name, cost in costs.items()}
+    spread, ends = _exponent_spread(costs), _open_ends(costs, knots)
+    return {name: _averaged(cost, name, families, weights, spread, ends, floor) for name, cost in costs.items()}
 
 
 def _n_alike(squares: FloatArray) -> FloatArray:
@@ -108,7 +109,13 @@ def _n_alike(squares: FloatArray) -> FloatArray:
 
 
 def _averaged(
-    cost: Lengths, name: str, families: Sequence[_Family], weights: FloatArray, spread: float, floor: float
+    cost: Lengths,
+    name: str,
+    families: Sequence[_Family],
+    weights: FloatArray,
+    spread: float,
+    ends: Sequence[tuple[float, float]],
+    floor: float,
 ) -> FormAverage:
     forms: list[CostForm] = []
     each: list[float] = []
@@ -121,6 +128,8 @@ def _averaged(
         else:
             forms.append(form)
             each.append(float(weight))
+    opened = [[form, *(_opened(form, cost, end) for end in ends)] for form in forms]
+    forms, each = [form for alike in opened for form in alike], list(np.repeat(np.array(each) / (len(ends) + 1.0), len(ends) + 1))
     model = FormAverage([form.terms for form in forms], floor)
     model.n_features_in_, model.feature_names_in_ = 1, np.array([cost.column], dtype=object)
     return model.set_forms(forms, np.array(each), pd.DataFrame(cost.columns))
@@ -224,10 +233,31 @@ def _hinge_squares(cost: Lengths, knots: Sequence[float]) -> float:
     return float(np.square(np.log(fitted)).sum()) if (fitted > 0.0).all() else np.inf
 
 
+def _longest(costs: Mapping[str, Lengths]) -> float:
+    return max(float(cost.lengths.max()) for cost in costs.values())
+
+
+def _open_ends(costs: Mapping[str, Lengths], knots: Sequence[float]) -> list[tuple[float, float]]:
+    """Ends of a cache that no length reaches, and how many times as dear a number may be beyond; without knots anywhere further."""
+    longest = _longest(costs)
+    beyond = [knot for knot in knots if knot >= longest] if knots else [longest, 2.0 * longest]
+    return [(knot, times) for knot in beyond for times in BEYOND_CACHE]
+
+
+def _opened(form: CostForm, cost: Lengths, end: tuple[float, float]) -> CostForm:
+    """The same form on all lengths up to the end of a cache; each number beyond it costs so many times as much."""
+    at = {cost.column: np.array([end[0], 1.01 * end[0]])}
+    low, high = form_matrix(form.terms, at, 2) @ form.coef
+    dearer = (end[1] - 1.0) * max(high - low, 0.0) / (0.01 * end[0])
+    covariance = np.zeros((len(form.coef) + 1, len(form.coef) + 1))
+    covariance[:-1, :-1] = form.covariance
+    terms = (*form.terms, f"max({cost.column} - {end[0]:.0f}, 0)")
+    return CostForm(terms, np.append(form.coef, dearer), form.log_residuals, covariance)
+
+
 def _common_shapes(costs: Mapping[str, Lengths], knots: Sequence[float]) -> list[_Family | None]:
     """Every cost in proportion to one expression of its length: an overhead that is found, and ends of caches that are not."""
-    longest = max(float(cost.lengths.max()) for cost in costs.values())
-    ends = [(knot, times) for knot in (knots or (longest, 2.0 * longest)) for times in BEYOND_CACHE]
+    ends = [(knot, times) for knot in knots if knot < _longest(costs) for times in BEYOND_CACHE]
     return [_common(costs, 0.0, end) for end in ends] + [_with_overhead(costs, end) for end in (None, *ends)]
 
 

@@ -27,11 +27,11 @@ def test_the_end_of_a_cache_is_found_for_all() -> None:
 
 
 def test_a_cost_at_one_length_borrows_the_exponent() -> None:
-    """Three costs grow as n^1.5 at three lengths; the fourth was seen once."""
+    """Three costs grow as n^1.5 at three lengths, beyond the cache; the fourth was seen once."""
     share = np.array([1e6, 2e6, 4e6])
     costs = {f"share{number}": Lengths("s", share, (number + 1) * 1e-12 * share**1.5) for number in range(3)}
     costs["whole"] = Lengths("n", np.array([4e6]), np.array([3e-12 * 4e6**1.5]))
-    found = fit_shared_shape(costs, knots=())["whole"].predict(pd.DataFrame({"n": [1e6, 8e6]}))
+    found = fit_shared_shape(costs, knots=(1e6,))["whole"].predict(pd.DataFrame({"n": [1e6, 8e6]}))
     assert found == pytest.approx([3e-12 * 1e6**1.5, 3e-12 * 8e6**1.5], rel=0.05)
 
 
@@ -66,3 +66,16 @@ def test_what_a_call_costs_is_found_as_one_number_of_all() -> None:
     costs["whole"] = Lengths("n", np.array([1e6]), np.array([4e-9 * 1.3e6]))
     found = fit_shared_shape(costs, knots=(8e6,))["whole"].predict(pd.DataFrame({"n": [2e6]}))
     assert found == pytest.approx([4e-9 * 2.3e6], rel=0.03)
+
+
+def test_beyond_all_lengths_a_cache_may_still_end_whatever_the_shape() -> None:
+    """Costs that follow hinges of their own up to two million numbers: what comes beyond the cache is in the interval."""
+    lengths = np.array([0.5e6, 1e6, 1.5e6, 2e6])
+    costs = {f"op{seed}": Lengths("n", lengths, (lengths + np.maximum(lengths - 1e6, 0.0)) * 1e-9) for seed in range(4)}
+    found = fit_shared_shape(costs, knots=(4e6,))["op0"]
+    asked = pd.DataFrame({"n": [2e6, 4e6, 8e6]})
+    interval = found.predict_interval(asked, kind="mean")
+    width = interval.upper / interval.lower
+    assert width[:2] == pytest.approx(1.0, abs=0.05)
+    assert interval.lower[2] == pytest.approx(1e-9 * (8e6 + 7e6), rel=0.05)
+    assert interval.upper[2] == pytest.approx(1e-9 * (4e6 + 3e6 + 4 * 2 * 4e6), rel=0.05)
