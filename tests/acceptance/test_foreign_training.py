@@ -13,6 +13,8 @@ import pytest
 import mlperf
 from mlperf.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 N_ROWS = 48
 Written = Callable[[pd.DataFrame], bytes]
 
@@ -92,7 +94,6 @@ def train(path: Path, target: str, *options: str) -> int:
     return int(caught.value.code or 0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", RIGHT)
 def test_the_right_model(case: str, tmp_path: Path) -> None:
     write, options = RIGHT[case]

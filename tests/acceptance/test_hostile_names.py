@@ -30,6 +30,8 @@ from mlperf.report.text.views import Section
 from mlperf.specs import CnnSpec, write_cnn
 from mlperf.specs.machine import write_machine
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = (
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
@@ -154,7 +156,6 @@ def test_columns_in_terms_pages_and_drawings(tmp_path: Path) -> None:
     check_drawing(tmp_path / "plot.svg")
 
 
-@pytest.mark.slow
 def test_networks_and_machines_of_a_prediction(tmp_path: Path, small_model: Any) -> None:
     mlperf.save_model(small_model, tmp_path / "model.json")
     net = mlperf.specs.load_cnn("alexnet")
@@ -174,7 +175,6 @@ def test_networks_and_machines_of_a_prediction(tmp_path: Path, small_model: Any)
     check_drawing(tmp_path / "map.svg")
 
 
-@pytest.mark.slow
 def test_a_campaign_of_networks_with_such_names_is_measured_and_read(tmp_path: Path) -> None:
     names = [name for name in HOSTILE if "/" not in name and "\\" not in name]
     for number, name in enumerate(names):

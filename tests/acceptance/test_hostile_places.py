@@ -26,6 +26,8 @@ from writing_commands import COMMANDS, OLD, Writing, is_whole
 
 from mlperf.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 LONG = os.environ.get("MLPERF_LONG") == "1"
 ESCAPE = "\x1b"
 BYTE = os.fsdecode(b"\xff\xfe")

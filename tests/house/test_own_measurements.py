@@ -18,6 +18,8 @@ from mlperf.datasets import TABLES, check_data
 from mlperf.specs import CnnSpec, KernelCall, kernel_calls, read_cnn
 from mlperf.training.training import train_campaign
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "own_measurements.md").read_text(encoding="utf-8")
 TABLE, CAMPAIGN = PAGE.split("## A whole campaign")
 BLOCK = re.compile(r"^```([a-z]+)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
@@ -66,7 +68,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
 def test_the_table_is_read_trained_and_predicted_as_printed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = follow(TABLE, here, capsys)
     chosen = next(text for command, text in shown.items() if command.endswith("-o model.json"))

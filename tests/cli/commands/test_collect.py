@@ -21,6 +21,8 @@ from mlperf.datasets import read_campaign
 from mlperf.report.text.results import command_schema
 from mlperf.specs import CnnSpec, write_cnn
 
+pytestmark = pytest.mark.slow
+
 NET = CnnSpec.from_sprint("tiny", 14, (3, 4, 5, 6, 7), (2,), 3)
 WITHOUT_TORCH = """
 import sys
@@ -92,7 +94,6 @@ def test_json_is_one_record_that_fits_its_schema(run: Run) -> None:
     assert document["result"]["complete"] is True
 
 
-@pytest.mark.slow
 def test_more_rounds_continue_where_the_campaign_ended(run: Run) -> None:
     words = ("steps", "--cnn", "tiny.toml", "--subbatch", "2", "--json", "--rounds")
     assert [result(run(*words, rounds))["tables"][0]["n_rows"] for rounds in ("1", "3")] == [1, 3]
@@ -161,7 +162,6 @@ def test_without_a_device_cuda_ends_with_2(run: Run, folder: Path, monkeypatch: 
     assert not (folder / "out").exists()
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_leaves_tables_that_are_valid_and_complete_in_themselves(folder: Path) -> None:
     words = ["collect", "kernels", "steps", "--cnn", "tiny.toml", "--subbatch", "1,2", "--rounds", str(LONG), "-o", "out"]
     with subprocess.Popen(

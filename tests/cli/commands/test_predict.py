@@ -16,6 +16,8 @@ from mlperf.core.errors import UsageError
 from mlperf.report.text.results import command_schema
 from mlperf.systems.sprint.solved import FORMS
 
+pytestmark = pytest.mark.slow
+
 RUN = ("--cnn", "alexnet", "--machine", "cpu-cluster", "--dataset-size", "60000", "--nodes", "2", "--subbatch", "2")
 
 
@@ -39,7 +41,6 @@ def result_of(command: str, *words: str) -> Any:
     return document["result"]
 
 
-@pytest.mark.slow
 def test_forms_simulation_and_elasticities_are_one_record(model_path: str) -> None:
     words = (model_path, *RUN, "--compare-forms", "--simulate", "--iterations", "200", "--elasticities")
     result = result_of("predict", *words)
@@ -65,7 +66,6 @@ def test_people_see_what_they_asked_for(model_path: str, tmp_path: Path) -> None
     assert "<svg" in picture.read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_a_refined_prediction_says_so(model_path: str) -> None:
     result = result_of("predict", model_path, *RUN, "--refine", "recursion")
     assert result["refine"] == "recursion"
@@ -81,7 +81,6 @@ def test_a_wait_can_be_scaled_but_not_in_a_simulation(model_path: str) -> None:
         invoke("predict", model_path, *RUN, "--simulate", "--what-if", "barrier_wait=0")
 
 
-@pytest.mark.slow
 def test_several_machines_are_ranked_together(model_path: str, tmp_path: Path) -> None:
     words = ("--cnn", "alexnet", "--dataset-size", "60000", "--nodes", "1:4", "--subbatch", "1,2", "--top", "3")
     other = tmp_path / "other.toml"
@@ -99,7 +98,6 @@ def test_several_machines_are_ranked_together(model_path: str, tmp_path: Path) -
         invoke("search", model_path, model_path, *words, "--machine", "cpu-cluster")
 
 
-@pytest.mark.slow
 def test_windows_of_quantile_and_staleness_answer_scripts(model_path: str) -> None:
     words = (model_path, *RUN[:6], "--nodes", "1:6", "--subbatch", "1:3")
     result = result_of("search", *words, "--minibatch", ":40", "--window-quantile", "0.9", "--max-staleness", "50")

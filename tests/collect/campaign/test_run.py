@@ -22,6 +22,8 @@ from mlperf.core.progress import Silent
 from mlperf.datasets import read_campaign
 from mlperf.specs import CnnSpec, kernel_calls, library_calls
 
+pytestmark = pytest.mark.slow
+
 CNNS = (
     CnnSpec.from_sprint("small", 14, (3, 4, 5, 6, 7), (2,), 3),
     CnnSpec.from_sprint("large", 26, (3, 16, 16, 5, 9), (1, 2), 4),
@@ -105,7 +107,6 @@ def test_host_file_tells_machine_versions_and_protocol(campaign: Path) -> None:
     assert record["protocol"]["blas_threads"] == 1
 
 
-@pytest.mark.slow
 def test_more_rounds_are_added_to_a_finished_campaign(tmp_path: Path) -> None:
     collect(request(tmp_path, rounds=1))
     before = pd.read_csv(tmp_path / "steps.csv")
@@ -116,7 +117,6 @@ def test_more_rounds_are_added_to_a_finished_campaign(tmp_path: Path) -> None:
     assert after["sequence"].is_unique
 
 
-@pytest.mark.slow
 def test_same_rounds_again_measure_nothing(tmp_path: Path) -> None:
     collect(request(tmp_path))
     before = (tmp_path / "steps.csv").read_bytes()
@@ -124,7 +124,6 @@ def test_same_rounds_again_measure_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "steps.csv").read_bytes() == before
 
 
-@pytest.mark.slow
 def test_interrupt_keeps_finished_visits_and_the_same_call_completes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stop_after(monkeypatch, visits=3)
     with pytest.raises(InterruptedRun) as caught:
@@ -153,7 +152,6 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, visits: int) -> None:
     monkeypatch.setattr(steps, "measure_step", interrupted)
 
 
-@pytest.mark.slow
 def test_half_recorded_visits_are_measured_again(tmp_path: Path) -> None:
     collect(request(tmp_path, rounds=1))
     lines = (tmp_path / "steps.csv").read_text(encoding="utf-8").splitlines(keepends=True)
@@ -184,7 +182,6 @@ def test_resume_refuses_another_network_of_the_same_name(tmp_path: Path) -> None
         collect(request(tmp_path, cnns=(other,)))
 
 
-@pytest.mark.slow
 def test_budget_ends_between_two_visits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock of this test goes forward an hour once five visits are made, whatever the machine needs for them."""
 

@@ -17,6 +17,8 @@ from mlperf.core.errors import UsageError
 from mlperf.datasets.dictionary.server_schema import PS_RUNS
 from mlperf.datasets.reading.read import read_table
 
+pytestmark = pytest.mark.slow
+
 ALONE = {"tiny-fc": "1x1x1/1x1x1", "tiny-conv": "1x1x1/1x1x1/1x1x1/1x1x1"}
 SPREAD = {"tiny-fc": ("2x1x1/1x2x1", "3x1x2/2x1x1"), "tiny-conv": ("2x1x1/2x1x1/2x1x1/1x1x1", "1x2x1/3x1x1/2x2x1/1x4x1")}
 
@@ -65,7 +67,6 @@ def test_every_push_is_applied_once_and_synchronous_replicas_are_one_large_batch
     )
 
 
-@pytest.mark.slow
 def test_waits_are_marked_and_last_as_long_as_their_rounds(tmp_path: Path, run_tiny: Callable) -> None:
     table = {"cnn": "tiny-conv", "plan": ALONE["tiny-conv"]}
     emulated = {"waits": ("compute", "network"), "time_scale": 200.0, "minibatches": 3}

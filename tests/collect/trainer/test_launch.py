@@ -24,12 +24,13 @@ from mlperf.collect.trainer.ledger import USE_RECORD, Ledger, read_ledger
 from mlperf.core.errors import DataError, InterruptedRun, MissingExtraError, UsageError
 from mlperf.specs import CnnSpec
 
+pytestmark = pytest.mark.slow
+
 NET = CnnSpec.from_sprint("tiny", 14, (1, 4, 5, 6, 7), (2,), 3)
 
 WAIT_S = 30.0
 
 
-@pytest.mark.slow
 def test_a_killed_rank_is_named_and_what_was_measured_is_kept(tmp_path: Path) -> None:
     """The second rank dies in the middle of a long run."""
     raised: list[BaseException] = []
@@ -111,7 +112,6 @@ def test_a_run_that_wrote_nothing_is_kept_as_such(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "asgd" / "run-0001" / "broken.json").read_text())["n_updates"] == 0
 
 
-@pytest.mark.slow
 def test_ctrl_c_ends_all_ranks_and_keeps_their_records(tmp_path: Path) -> None:
     words = ("collect", "asgd", "--", "-o", str(tmp_path), "--gpus-per-node", "1", "--epochs", "100000")
     command = subprocess.Popen([sys.executable, "-m", "mlperf", *words], stderr=subprocess.PIPE, text=True)

@@ -15,13 +15,14 @@ from mlperf.collect.trainer.deform import deform
 from mlperf.collect.trainer.shards import Shard
 from mlperf.core.errors import DataError
 
+pytestmark = pytest.mark.slow
+
 
 def final_weights(run: Any) -> np.ndarray:
     with np.load(run.folder / "weights.npz") as stored:
         return stored["final"]
 
 
-@pytest.mark.slow
 def test_a_sequential_replay_of_the_record_gives_the_same_weights(real: Any) -> None:
     replayed, final = replay(real.job, real.records, real.folder), final_weights(real)
     assert np.abs(replayed - final).max() <= 1e-5 * np.abs(final).max()
@@ -96,7 +97,6 @@ def test_a_gradient_is_used_once_and_after_its_weights_were_published(real: Any)
         assert one.sort_values("iteration")["version"].is_monotonic_increasing
 
 
-@pytest.mark.slow
 def test_the_digits_are_learnt_on_two_ranks_with_two_workers(tmp_path: Path) -> None:
     """Single epochs jump, as asynchronous momentum does: the median over the last ten is judged.
 

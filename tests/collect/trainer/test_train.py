@@ -20,6 +20,8 @@ from mlperf.datasets import read_campaign
 from mlperf.datasets.dictionary.schema import COMPONENT_NAMES
 from mlperf.specs import CnnSpec
 
+pytestmark = pytest.mark.slow
+
 NET = CnnSpec.from_sprint("tiny", 14, (1, 4, 5, 6, 7), (2,), 3)
 
 both = pytest.mark.parametrize("name", ["real", "emulated"])
@@ -110,7 +112,6 @@ def test_host_json_says_mode_and_rule(emulated: Any) -> None:
     assert "compute_gradient" in said["waits"]["gradient"]
 
 
-@pytest.mark.slow
 def test_waited_memory_operations_have_the_caches_they_were_measured_with(tmp_path: Path) -> None:
     """cpu-epyc says 1 MiB of L2 a core; terms of vector operations begin where a cache ends."""
     waits = ("gradient", "memory", "network")

@@ -16,8 +16,9 @@ from mlperf.report.paper.drawing import slug
 from mlperf.report.text.views import result_text
 from mlperf.studies.paper.figure_inputs import FigureInputs
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_every_figure_of_the_paper_is_drawn_or_skipped_with_the_missing_tables(runs_material: FigureInputs, tmp_path: Path) -> None:
     result = draw_paper_figures(runs_material, tmp_path, ("svg", "csv"))
     assert [item.number for item in result.drawn] == [9, 10, 11, 12]
@@ -50,14 +51,12 @@ def test_the_caption_is_in_the_picture_and_in_the_result(runs_material: FigureIn
     assert str(tmp_path / "figure-10.svg") in text
 
 
-@pytest.mark.slow
 def test_modes_have_files_of_their_own(mixed_material: FigureInputs, tmp_path: Path) -> None:
     names = [Path(item.files[0]).name for item in draw_paper_figures(mixed_material, tmp_path, numbers=[9]).drawn]
     assert names == ["figure-09-emulated-gradient-memory-network-x5.svg", "figure-09-real.svg"]
     assert slug("emulated gradient+memory x5") == "emulated-gradient-memory-x5"
 
 
-@pytest.mark.slow
 def test_a_campaign_without_runs_skips_what_needs_them(small_material: FigureInputs, tmp_path: Path) -> None:
     result = draw_paper_figures(replace(small_material, machines=()), tmp_path, numbers=[4, 5, 9, 11])
     assert [item.number for item in result.drawn] == [4, 5]

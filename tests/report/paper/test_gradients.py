@@ -14,6 +14,8 @@ from mlperf.planning.compare import compare_runs
 from mlperf.report.paper.gradients import share_drawings, step_drawings
 from mlperf.studies.paper.figure_inputs import FigureInputs
 
+pytestmark = pytest.mark.slow
+
 HELD_OUT = ["cnn05", "res03"]
 
 
@@ -72,7 +74,6 @@ def test_the_bars_of_kernels_add_up_to_their_calls(small_material: FigureInputs)
     assert "has not seen" in drawing.caption
 
 
-@pytest.mark.slow
 def test_a_network_of_the_training_set_is_left_out_anew(small_material: FigureInputs) -> None:
     (drawing,) = share_drawings(replace(small_material, cnns=("cnn01",)))
     assert f"fitted on the {len(small_material.campaign.cnns) - 1} other networks" in drawing.caption
