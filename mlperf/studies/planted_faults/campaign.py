@@ -16,7 +16,7 @@ from mlperf.core.places import make_folder
 from mlperf.planning.advice.advise import Advice, advise
 from mlperf.planning.advice.findings import RING
 from mlperf.studies.planted_faults.kept import DOCUMENT, keep_rows
-from mlperf.studies.planted_faults.one_run import advised, log_of, measured, recorded_and_mended
+from mlperf.studies.planted_faults.one_run import advised, fault_and_mended, log_of, measured
 from mlperf.studies.planted_faults.protocol import CLEAN, CPP, OF_RANKS, OF_RING, RING_ORDER, FaultProtocol
 from mlperf.studies.planted_faults.ring_runs import LINKS, best_order, measured_links, training_command
 from mlperf.traces.links.topology import read_links
@@ -73,7 +73,7 @@ def one_row(protocol: FaultProtocol, program: Path, name: str, repeat: int, keep
             command_of(protocol, program, name, repeat, work / f"{log}.json", mended=log == "mended", links=file)
             for log in ("recorded", "mended")
         )
-        recording, mended_s = recorded_and_mended(with_fault, mended, work, repeat)
+        recording, mended_s = fault_and_mended(with_fault, mended, work, repeat)
         logged = log_of(work, "recorded")
         steps = find_steps(recording)
         advice = advise(recording, steps, links=None if file is None else read_links(file))

@@ -44,7 +44,7 @@ def plain_run(command: Sequence[str], work: Path) -> list[float]:
     return log_of(work, "mended")
 
 
-def recorded_and_mended(with_fault: Sequence[str], mended: Sequence[str], work: Path, repeat: int) -> tuple[Recording, list[float]]:
+def fault_and_mended(with_fault: Sequence[str], mended: Sequence[str], work: Path, repeat: int) -> tuple[Recording, list[float]]:
     """A recorded run, and the steps of one without recorder and fault, which comes first in every other repeat: drifts cancel."""
     before = plain_run(mended, work) if repeat % 2 == 1 else []
     recording = recorded(with_fault, work)

@@ -14,7 +14,7 @@ from mlperf.core.errors import InterruptedRun
 from mlperf.core.places import make_folder
 from mlperf.planning.advice.advise import advise
 from mlperf.studies.planted_faults.kept import keep_rows
-from mlperf.studies.planted_faults.one_run import advised, log_of, measured, recorded_and_mended
+from mlperf.studies.planted_faults.one_run import advised, fault_and_mended, log_of, measured
 from mlperf.studies.torch_faults.protocol import TorchProtocol
 from mlperf.traces.readers.system.traceml import read_traceml
 from mlperf.traces.whole_run.steps import find_steps
@@ -55,7 +55,7 @@ def one_torch_row(protocol: TorchProtocol, program: Path, name: str, repeat: int
         with_fault = [*launcher(protocol, name), str(program), *words, "--times", str(work / "recorded.json")]
         mended = [*launcher(protocol, name), str(program), *words, "--times", str(work / "mended.json")]
         mended += [] if name in CLEAN else ["--mended"]
-        recording, mended_s = recorded_and_mended(with_fault, mended, work, repeat)
+        recording, mended_s = fault_and_mended(with_fault, mended, work, repeat)
         steps = find_steps(recording)
         row = {"run": name, "repeat": repeat, **measured(recording, steps, log_of(work, "recorded"), mended_s)}
         row |= advised(advise(recording, steps))
