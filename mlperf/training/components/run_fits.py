@@ -45,7 +45,7 @@ CACHE_SHARES = (32, 16, 12, 8)
 where other threads have half of the cache."""
 
 LATENCY_SHARE = 0.1
-"""How much of an exchange may be latency where vectors of one length cannot tell."""
+"""How much of an exchange may be latency where vectors of one length cannot tell: a prior, no fit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,7 @@ from mlperf.models.estimators.choice.form_average import FormAverage, akaike_wei
 
 N_KNOTS, LADDER = 30, (1, 2, 3)
 BEYOND_CACHE = (2.0, 4.0)
-"""How many times as dear a further number is where the last cache has ended: what memories of processors are slower by."""
+"""How many times as dear a further number may be where the last cache has ended, beside once: a prior, no fit."""
 
 OVERHEADS = np.geomspace(0.01, 2.0, 30)
 """Costs of a call, in numbers of the shortest length."""
