@@ -1,4 +1,4 @@
-"""BLAS threads are limited in every library that is loaded, and given back."""
+"""Threads are limited in every library that is loaded, and given back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from mlperf.core.threads import one_blas_thread
+from mlperf.core.threads import one_blas_thread, one_thread
 
 
 def blas_threads() -> list[int]:
@@ -23,6 +23,20 @@ def test_threads_are_one_inside_and_given_back() -> None:
             np.ones((2, 2)) @ np.ones((2, 2))
             assert set(blas_threads()) == {1}
         assert blas_threads() == before
+
+
+def test_openmp_is_limited_only_where_all_are() -> None:
+    import sklearn.ensemble  # noqa: F401 - brings OpenMP
+
+    def openmp_threads() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "openmp"}
+
+    with threadpool_limits(2):
+        with one_blas_thread():
+            assert openmp_threads() == {2}
+        with one_thread():
+            assert openmp_threads() == set(blas_threads()) == {1}
+        assert openmp_threads() == {2}
 
 
 def test_threads_are_given_back_after_an_error() -> None:
@@ -40,7 +54,7 @@ def test_a_library_that_was_loaded_later_is_limited_too() -> None:
     """SciPy brings a BLAS of its own."""
     code = """
 import numpy
-from mlperf.core.threads import one_blas_thread
+from mlperf.core.threads import one_blas_thread, one_thread
 from threadpoolctl import threadpool_info
 with one_blas_thread():
     pass

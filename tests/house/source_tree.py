@@ -33,7 +33,11 @@ class SourceTree:
     def __init__(self, package: Path) -> None:
         self.package = package
         self.paths = {self._module(path): path for path in sorted(package.rglob("*.py"))}
-        self.trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in self.paths.items()}
+
+    @cached_property
+    def trees(self) -> dict[str, ast.Module]:
+        """The parsed files by module; collecting tests parses none."""
+        return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in self.paths.items()}
 
     def _module(self, path: Path) -> str:
         parts = path.relative_to(self.package.parent).with_suffix("").parts

@@ -95,7 +95,7 @@ def training_rows(
 def query_frame(estimator: Any, X: Any, *, terms: Sequence[str] | None = None) -> pd.DataFrame:
     """Check the rows of a prediction against the columns of the fit."""
     chosen = _read_columns(X, terms)
-    array = _columns_of_fit(estimator, chosen)
+    array = columns_of_fit(estimator, chosen)
     if array is not None:
         return _named_frame(estimator, array)
     if is_mixed(chosen):
@@ -124,7 +124,7 @@ def as_data_error(estimator: Any) -> Iterator[None]:
         raise DataError(str(error).strip(), hint=hint) from error
 
 
-def _columns_of_fit(estimator: Any, X: Any) -> FloatArray | None:
+def columns_of_fit(estimator: Any, X: Any) -> FloatArray | None:
     """Finite numbers under the names of the fit, of which scikit-learn's checks, slower than most predictions, say nothing else."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None or not isinstance(X, pd.DataFrame) or len(X) == 0 or list(X.columns) != list(names):
@@ -140,15 +140,15 @@ def _read_columns(X: Any, terms: Sequence[str] | None) -> Any:
     if terms is None or not isinstance(X, pd.DataFrame) or not all(isinstance(name, str) for name in X.columns):
         return X
     wanted = {name for term in terms for name in names(parse(term))}
-    missing = sorted(wanted - set(map(str, X.columns)))
-    if not wanted:
+    if not wanted or wanted == set(X.columns):
         return X
+    missing = sorted(wanted - set(X.columns))
     if missing:
         raise DataError(
             f"got no column {missing[0]!r}, expected the columns that the terms read",
             hint=f"Columns: {', '.join(map(str, X.columns))}.",
         )
-    return X[[column for column in X.columns if str(column) in wanted]]
+    return X[[column for column in X.columns if column in wanted]]
 
 
 def is_mixed(X: Any) -> bool:

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.json_fields import Fields
+from mlperf.core.threads import one_thread
 from mlperf.models.estimators.learning.trees import Trees
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.estimators.time_regressor import ResidualIntervals, read_fitted_columns
@@ -126,7 +126,7 @@ class BoostedResidual(ResidualIntervals):
             random_state=self.random_state,
         )
         # Small tables: threads cost more than they bring, and the bytes must not depend on how many there are.
-        with threadpool_limits(1):
+        with one_thread():
             return boosting.fit(features, residual)
 
     def _base_time(self, frame: pd.DataFrame) -> FloatArray:

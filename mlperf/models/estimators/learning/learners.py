@@ -12,11 +12,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import FitError, UsageError
 from mlperf.core.shown import Shown
+from mlperf.core.threads import one_thread
 from mlperf.models.estimators.time_regressor import TimeRegressor
 from mlperf.models.formula.inputs import finite_columns, learn_terms, query_frame, training_rows
 from mlperf.models.uncertainty.domain import Domain
@@ -211,7 +211,7 @@ class LogLearner(TimeRegressor):
         rows = np.random.default_rng(self.random_state).permutation(len(target))[: kind.max_rows]
         rows.sort()
         # The bytes must not depend on how many threads there are; a kernel parameter at its bound is a flat direction, not a fault.
-        with threadpool_limits(1), warnings.catch_warnings():
+        with one_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return kind.build(self.random_state, constraints).fit(features[rows], target[rows]), len(rows)
 

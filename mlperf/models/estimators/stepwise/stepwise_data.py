@@ -14,7 +14,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError
 from mlperf.models.formula.evaluate import Frame
 from mlperf.models.formula.expressions import Name, text
-from mlperf.models.formula.inputs import as_data_error, is_mixed, mixed_frame
+from mlperf.models.formula.inputs import as_data_error, columns_of_fit, is_mixed, mixed_frame
 
 MIN_ROWS = 2
 
@@ -82,6 +82,9 @@ def _response(y: Any, n_rows: int, finite: Any) -> FloatArray:
 def query(estimator: Any, X: Any, wanted: Sequence[str] | None) -> Frame:
     """Check the rows of a prediction against the columns of the fit; columns by name."""
     chosen = _chosen(X, wanted)
+    found = columns_of_fit(estimator, chosen)
+    if found is not None:
+        return _named(estimator, found)
     if is_mixed(chosen):
         return mixed_frame(estimator, chosen, reset=False)
     finite: Any = "allow-nan" if getattr(estimator, "na", "raise") == "drop" else True
@@ -120,14 +123,15 @@ def _chosen(X: Any, wanted: Sequence[str] | None) -> Any:
         raise DataError(f"got two columns {twice!r}, expected every name once", hint="Rename one of them.")
     if wanted is None or not isinstance(X, pd.DataFrame):
         return X
-    missing = [name for name in wanted if name not in set(map(str, X.columns))]
+    labels = list(map(str, X.columns))
+    keep = set(wanted)
+    missing = [name for name in wanted if name not in labels]
     if missing:
         raise DataError(
             f"got no column {missing[0]!r}, expected the columns that the terms read",
-            hint=f"Columns: {', '.join(map(str, X.columns))}.",
+            hint=f"Columns: {', '.join(labels)}.",
         )
-    keep = set(wanted)
-    return X[[column for column in X.columns if str(column) in keep]] if keep else X
+    return X[[column for column in X.columns if str(column) in keep]] if keep and not keep.issuperset(labels) else X
 
 
 def _named(estimator: Any, array: FloatArray) -> dict[str, FloatArray]:
