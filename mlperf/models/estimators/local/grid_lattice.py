@@ -143,13 +143,15 @@ def build_lattice(sizes: IntArray, time_s: FloatArray, *, node_value: str = "med
     shape = tuple(len(axis) for axis in axes)
     node = np.ravel_multi_index(places, shape)
     order = np.argsort(node, kind="stable")
-    nodes, first = np.unique(node[order], return_index=True)
-    repeats = np.split(time_s[order], first[1:])
+    nodes, first, counts = np.unique(node[order], return_index=True, return_counts=True)
     centre = np.median if node_value == "median" else np.mean
     tables = [np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape)]
-    tables[0].flat[nodes] = [centre(values) for values in repeats]
-    tables[1].flat[nodes] = [values.std(ddof=1) if len(values) > 1 else np.nan for values in repeats]
-    tables[2].flat[nodes] = [len(values) for values in repeats]
+    for count in np.unique(counts):
+        alike = counts == count
+        repeats = time_s[order][first[alike, None] + np.arange(count)]
+        tables[0].flat[nodes[alike]] = centre(repeats, axis=1)
+        tables[1].flat[nodes[alike]] = repeats.std(axis=1, ddof=1) if count > 1 else np.nan
+        tables[2].flat[nodes[alike]] = count
     m, n, k = (axis.astype(float) for axis in axes)
     return Lattice((m, n, k), tables[0], tables[1], tables[2].astype(np.int64))
 
