@@ -43,6 +43,9 @@ N_SUBBATCHES = 3
 SPREAD = ("tests/acceptance/test_open_data.py", "tests/models/inference/test_selective.py")
 """Files so slow that their tests go to the workers one by one; what they share is made once."""
 
+TOGETHER = ("tests/report/paper/", "tests/studies/trainer/")
+"""Folders whose files go to one worker: they share what is made of a campaign."""
+
 LARGEST_PRODUCT = 10**6
 
 # Tests that run in the background inherit an ignored SIGINT, and so would the programs they interrupt.
@@ -83,7 +86,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Scheduler(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return nodeid if nodeid.startswith(SPREAD) else str(super()._split_scope(nodeid))
+            folder = next((each for each in TOGETHER if nodeid.startswith(each)), None)
+            return folder or (nodeid if nodeid.startswith(SPREAD) else str(super()._split_scope(nodeid)))
 
     return Scheduler(config, log) if config.option.dist == "loadfile" else None
 
@@ -177,7 +181,14 @@ def replace(folder: Path, table: str, rows: pd.DataFrame) -> None:
 @pytest.fixture(scope="session")
 def small_model(small_campaign: Path, made_once: Once) -> Any:
     """A model of the small campaign, ResNet-like ``res03`` and ``cnn05`` held out."""
-    return made_once("small-model", lambda: mlperf.train(small_campaign, leave_out=("cnn05", "res03"), n_folds=2, seed=1))
+
+    def trained() -> Any:
+        model = mlperf.train(small_campaign, leave_out=("cnn05", "res03"), n_folds=2, seed=1)
+        # What a file of it holds is worked out once, not by everyone who saves it.
+        model.to_dict()
+        return model
+
+    return made_once("small-model", trained)
 
 
 @pytest.fixture(scope="session")

@@ -41,8 +41,8 @@ by which Python ends itself where it comes while nothing of ours can catch it an
 KILLED = {
     name: COMMANDS[name] for name in ("train table", "kernels page", "report page", "features dwc-o", "data export", "collect asgd")
 } | {
-    "collect": writing("collect sgemm kernels updates -o OUT --cnn @tiny.toml --subbatch 1 --rounds 1 --step full --budget 2"),
-    "collect contraction": writing("collect contraction -o OUT --n 8,10 --subset 6 --rounds 2 --build gcc"),
+    "collect": writing("collect sgemm kernels updates -o OUT --cnn @tiny.toml --subbatch 1 --rounds 1 --step full --budget 1"),
+    "collect contraction": writing("collect contraction -o OUT --n 8,10 --subset 3 --rounds 2 --build gcc"),
 }
 TABLES = {
     "data export": ("components.csv", "runs.csv"),

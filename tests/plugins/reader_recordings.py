@@ -12,6 +12,7 @@ from mlperf.traces.whole_run.request import RunRequest
 from mlperf.traces.whole_run.run import record_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLE_STEPS, FEWER_STEPS = '"--steps", type=int, default=60', '"--steps", type=int, default=14'
 TRAIN = """
 import time
 try:
@@ -40,6 +41,14 @@ def programs(folder: Path) -> None:
     for name in ("old.py", "new.py", "a.py", "b.py"):
         (folder / name).write_text(QUICK, encoding="utf-8")
     shutil.copytree(EXAMPLES / "whole_run", folder / "examples" / "whole_run")
+    shorten(folder / "examples" / "whole_run" / "train.py")
+
+
+def shorten(path: Path) -> None:
+    """Fewer steps of the example than a reader waits for."""
+    code = path.read_text(encoding="utf-8")
+    assert EXAMPLE_STEPS in code
+    path.write_text(code.replace(EXAMPLE_STEPS, FEWER_STEPS), encoding="utf-8")
 
 
 def recordings(folder: Path) -> None:

@@ -17,18 +17,20 @@ TESTS = Path(__file__).parents[1]
 PARALLEL = TESTS / "reference" / "parallel"
 PARTITION = TESTS / "reference" / "partition"
 ASSEMBLY = TESTS / "reference" / "assembly"
+N_KERNELS = 36
 
 
 def kernel_tables(folder: Path) -> None:
-    """Times of 60 kernels of three devices with two feature tables, and models of them."""
+    """Times of some kernels of three devices with two feature tables, and models of them."""
     rng = np.random.default_rng(0)
-    kernels = [f"k{number:02}" for number in range(60)]
-    frame = pd.DataFrame(2 ** rng.integers(3, 9, (60, 3)), columns=list("mnk")).assign(kernel=kernels)
-    frame = frame.assign(device=["A", "B", "C"] * 20, network=["u", "v"] * 30, family=rng.integers(0, 12, 60).astype(str))
-    frame = frame.assign(a=rng.random(60), b=rng.random(60), c=rng.random(60))
-    counts = pd.DataFrame({"kernel": kernels, "n_insn": rng.integers(10, 99, 60)})
-    nests = pd.DataFrame({"kernel": kernels, "misses": rng.integers(1, 200, 60)})
-    noise = np.exp(0.02 * rng.standard_normal(60))
+    kernels = [f"k{number:02}" for number in range(N_KERNELS)]
+    frame = pd.DataFrame(2 ** rng.integers(3, 9, (N_KERNELS, 3)), columns=list("mnk")).assign(kernel=kernels)
+    frame = frame.assign(device=["A", "B", "C"] * (N_KERNELS // 3), network=["u", "v"] * (N_KERNELS // 2))
+    frame = frame.assign(family=rng.integers(0, 12, N_KERNELS).astype(str))
+    frame = frame.assign(**{name: rng.random(N_KERNELS) for name in "abc"})
+    counts = pd.DataFrame({"kernel": kernels, "n_insn": rng.integers(10, 99, N_KERNELS)})
+    nests = pd.DataFrame({"kernel": kernels, "misses": rng.integers(1, 200, N_KERNELS)})
+    noise = np.exp(0.02 * rng.standard_normal(N_KERNELS))
     times = (1e-5 + 2e-11 * frame["m"] * frame["n"] * frame["k"] + 1e-8 * nests["misses"]) * noise
     frame.assign(time_ms=1e3 * times, time_s=times).to_csv(folder / "times.csv", index=False)
     frame.assign(time_ms=1e3 * times).to_csv(folder / "measured.csv", index=False)
@@ -65,7 +67,7 @@ def own_tables(folder: Path) -> None:
     sweep.mkdir()
     times = pd.read_csv(folder / "times.csv")
     for table, columns in (("times", ["kernel", "family", "time_s"]), ("swc-s", ["kernel"])):
-        parts = [times[columns].assign(N=size, misses=rng.integers(1, 200, 60) * size) for size in (50, 100)]
+        parts = [times[columns].assign(N=size, misses=rng.integers(1, 200, N_KERNELS) * size) for size in (50, 100)]
         frame = pd.concat(parts).rename(columns={"time_s": "time_mean_s", "family": "swap_group"})
         frame.drop(columns="misses" if table == "times" else []).to_csv(sweep / f"{table}.csv", index=False)
     wide = pd.read_csv(sweep / "times.csv")

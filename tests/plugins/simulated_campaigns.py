@@ -166,9 +166,9 @@ def histogram_rows(found: Simulation, number: int) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True).assign(run=number, mode=MODE)
 
 
-def settings(names: tuple[str, ...]) -> Iterator[Setting]:
-    """1, 2 and 4 nodes with 1, 2 and 4 GPUs, sub-batches of 4 and 8 on two nodes."""
-    for name, n_nodes, n_gpus in product(names, (1, 2, 4), (1, 2, 4)):
+def settings(names: tuple[str, ...], gpus: tuple[int, ...]) -> Iterator[Setting]:
+    """1, 2 and 4 nodes, sub-batches of 4 and 8."""
+    for name, n_nodes, n_gpus in product(names, (1, 2, 4), gpus):
         for subbatch in (4, 8):
             yield Setting(NETWORKS[name], n_nodes, n_gpus, subbatch)
 
@@ -176,13 +176,15 @@ def settings(names: tuple[str, ...]) -> Iterator[Setting]:
 Write = Callable[[Path, tuple[str, ...], float], Path]
 
 
-def write_campaign(folder: Path, names: tuple[str, ...], bytes_per_s: float, n_repeats: int = 2) -> Path:
+def write_campaign(
+    folder: Path, names: tuple[str, ...], bytes_per_s: float, n_repeats: int = 2, gpus: tuple[int, ...] = (1, 2, 4)
+) -> Path:
     """A campaign's folder as the trainer writes it, SIMULATED."""
     (folder / "cnns").mkdir(parents=True)
     (folder / "asgd").mkdir()
     for name in names:
         write_cnn(NETWORKS[name], folder / "cnns" / f"{name}.toml")
-    runs = [each for _ in range(n_repeats) for each in settings(names)]
+    runs = [each for _ in range(n_repeats) for each in settings(names, gpus)]
     found = [rows_of(setting, number, bytes_per_s) for number, setting in enumerate(runs, start=1)]
     for position, name in enumerate(("components", "runs")):
         write_table(pd.DataFrame([row[position] for row in found]), folder / f"{name}.csv", name)
@@ -201,3 +203,11 @@ def simulated_campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def simulated_others(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two more networks on the same machine, one repeat."""
     return write_campaign(tmp_path_factory.mktemp("trainer") / "others", ("two", "three"), BYTES_PER_S, n_repeats=1)
+
+
+@pytest.fixture(scope="session")
+def simulated_few(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The same networks on one or two GPUs a node, for studies that train again and again."""
+    folder, few = tmp_path_factory.mktemp("trainer"), (1, 2)
+    one = write_campaign(folder / "one", ("one",), BYTES_PER_S, gpus=few)
+    return one, write_campaign(folder / "others", ("two", "three"), BYTES_PER_S, n_repeats=1, gpus=few)

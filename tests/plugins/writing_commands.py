@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from gpu_runs import write_run
 
 import mlperf
+from mlperf.datasets import read_campaign, write_table
 from mlperf.specs import CnnSpec, write_cnn
 from mlperf.specs.patterns import RULES, make_patterns, sample_patterns
 
@@ -113,7 +115,7 @@ COMMANDS = {
     "data export": writing("data export asgd-memory --force OUT"),
     "data import": writing("data import gpu_campaign @gpu --force -o OUT"),
     "collect": writing("collect sgemm kernels steps -o OUT --cnn @tiny.toml --subbatch 1 --rounds 1 --step full --budget 0.01"),
-    "report figures": writing("report asgd-memory --figures OUT --only 9", is_slow=True),
+    "report figures": writing("report @runs --figures OUT --only 9", is_slow=True),
     "collect contraction": writing("collect contraction -o OUT --n 4 --subset 1 --rounds 1 --build gcc", is_slow=True),
     "collect asgd": writing("collect asgd -- -o OUT --nodes 1 --gpus-per-node 1 --subbatch 8 --repeats 1 --epochs 1", is_slow=True),
 }
@@ -155,7 +157,17 @@ def write_inputs(folder: Path) -> Path:
     program.write_text("#!/bin/sh\nexit 0\n", encoding="ascii")
     program.chmod(0o700)
     write_run(folder / "gpu")
+    write_runs(folder / "runs")
     return folder
+
+
+def write_runs(folder: Path) -> None:
+    """Bundled runs of one setting: a figure of them has nothing to predict."""
+    whole = read_campaign("asgd-memory")
+    shutil.copytree(whole.path / "cnns", folder / "cnns")
+    for name in ("components", "runs"):
+        table = whole.table(name)
+        write_table(table[(table["n_nodes"] == 1) & (table["n_gpus_per_node"] == 1)], folder / f"{name}.csv", name)
 
 
 @pytest.fixture(scope="session")

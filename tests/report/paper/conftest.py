@@ -94,7 +94,7 @@ def runs_material(runs_folder: Path) -> FigureInputs:
 @pytest.fixture(scope="session")
 def mixed_material(tmp_path_factory: pytest.TempPathFactory) -> FigureInputs:
     """A few emulated runs and fewer real ones, one repeat."""
-    rows = [*runs(EMULATED, SETTINGS, 1, 1), *runs(REAL, SETTINGS[:3], 1, 100)]
+    rows = [*runs(EMULATED, SETTINGS[::2], 1, 1), *runs(REAL, SETTINGS[:3], 1, 100)]
     return FigureInputs(read_campaign(write_runs(tmp_path_factory.mktemp("paper") / "mixed", rows)))
 
 

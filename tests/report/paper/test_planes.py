@@ -75,11 +75,12 @@ def test_emulated_runs_are_named_so(of_runs: Drawing) -> None:
 
 @pytest.mark.slow
 def test_the_second_machine_is_another_mode_or_campaign(runs_material: FigureInputs, mixed_material: FigureInputs) -> None:
+    both = replace(runs_material, second=mixed_material.campaign)
+    (drawing,) = second_drawings(both)
+    assert drawing.mode == "emulated gradient+memory+network x5"
+    assert second_plane(both).window == first_plane(runs_material).window
     with pytest.raises(DataError, match="second machine"):
         second_drawings(runs_material)
-    (drawing,) = second_drawings(replace(runs_material, second=mixed_material.campaign))
-    assert drawing.mode == "emulated gradient+memory+network x5"
-    assert second_plane(replace(runs_material, second=mixed_material.campaign)).window == first_plane(runs_material).window
 
 
 @pytest.mark.slow

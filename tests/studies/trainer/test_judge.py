@@ -19,8 +19,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def judged(simulated_campaign: Path, simulated_others: Path, trainer_limits: TrainerLimits) -> TrainerAccuracy:
-    return judge_trainer([simulated_campaign, simulated_others], forms=("convolution",), limits=trainer_limits)
+def judged(simulated_few: tuple[Path, Path], trainer_limits: TrainerLimits) -> TrainerAccuracy:
+    return judge_trainer(simulated_few, forms=("convolution",), limits=trainer_limits)
 
 
 def test_every_protocol_is_scored(judged: TrainerAccuracy) -> None:

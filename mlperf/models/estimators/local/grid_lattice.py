@@ -143,13 +143,15 @@ def build_lattice(sizes: IntArray, time_s: FloatArray, *, node_value: str = "med
     shape = tuple(len(axis) for axis in axes)
     node = np.ravel_multi_index(places, shape)
     order = np.argsort(node, kind="stable")
-    nodes, first = np.unique(node[order], return_index=True)
-    repeats = np.split(time_s[order], first[1:])
+    nodes, first, counts = np.unique(node[order], return_index=True, return_counts=True)
     centre = np.median if node_value == "median" else np.mean
     tables = [np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape)]
-    tables[0].flat[nodes] = [centre(values) for values in repeats]
-    tables[1].flat[nodes] = [values.std(ddof=1) if len(values) > 1 else np.nan for values in repeats]
-    tables[2].flat[nodes] = [len(values) for values in repeats]
+    for count in np.unique(counts):
+        alike = counts == count
+        repeats = time_s[order][first[alike, None] + np.arange(count)]
+        tables[0].flat[nodes[alike]] = centre(repeats, axis=1)
+        tables[1].flat[nodes[alike]] = repeats.std(axis=1, ddof=1) if count > 1 else np.nan
+        tables[2].flat[nodes[alike]] = count
     m, n, k = (axis.astype(float) for axis in axes)
     return Lattice((m, n, k), tables[0], tables[1], tables[2].astype(np.int64))
 
@@ -169,16 +171,28 @@ def _complete_boxes(measured: BoolArray) -> tuple[IntArray, IntArray, BoolArray]
     # The eight corners of a box are pairs of ends along m, of pairs along n, of pairs along k: the first two are shared.
     pairs_m = {w: _both_ends(measured, 0, *w) for w in product(range(MAX_WIDENING + 1), repeat=2)}
     faces = {(w, v): _both_ends(pair, 1, *v) for w, pair in pairs_m.items() for v in pairs_m}
+    left = _some_upper_end(measured)
     for widening in _widenings():
-        if found.all():
+        if not left.any():
             break
         down, up = widening[:3], widening[3:]
-        complete = _both_ends(faces[(down[0], up[0]), (down[1], up[1])], 2, down[2], up[2]) & ~found
+        complete = _both_ends(faces[(down[0], up[0]), (down[1], up[1])], 2, down[2], up[2]) & left
         if complete.any():
             low[complete] = np.maximum(start[complete] - np.array(down), 0)
             high[complete] = np.minimum(start[complete] + 1 + np.array(up), shape - 1)
             found |= complete
+            left &= ~complete
     return low, high, found
+
+
+def _some_upper_end(measured: BoolArray) -> BoolArray:
+    """Whether a box around each cell can be complete: the highest corner of at least one was measured."""
+    found = measured
+    for axis, size in enumerate(measured.shape):
+        cells = np.arange(max(size - 1, 1))
+        ends = [found.take(np.minimum(cells + 1 + up, size - 1), axis) for up in range(MAX_WIDENING + 1)]
+        found = np.logical_or.reduce(ends)
+    return found
 
 
 def _both_ends(measured: BoolArray, axis: int, down: int, up: int) -> BoolArray:
