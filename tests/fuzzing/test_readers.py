@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections import Counter
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -124,20 +124,21 @@ def public_readers() -> set[str]:
 
 def called_on_valid_inputs(folder: Path) -> set[str]:
     """Functions that run while every reader reads its valid input."""
-    called = set()
+    codes = set[CodeType]()
 
-    def note(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(str(PACKAGE)):
-            called.add((frame.f_code.co_filename, frame.f_code.co_qualname))
+    def note(frame: FrameType, *_: Any) -> None:
+        codes.add(frame.f_code)
 
+    before = sys.gettrace()
     for place, reader in enumerate(READERS):
         fuzzing.write_files(reader.files(), folder / str(place))
-        sys.setprofile(note)
+        sys.settrace(note)
         try:
             reader.read(folder / str(place))
         finally:
-            sys.setprofile(None)
-    return {f"{Path(file).relative_to(PACKAGE).as_posix()}:{name}" for file, name in called}
+            sys.settrace(before)
+    ours = [code for code in codes if code.co_filename.startswith(str(PACKAGE))]
+    return {f"{Path(code.co_filename).relative_to(PACKAGE).as_posix()}:{code.co_qualname}" for code in ours}
 
 
 def test_no_reader_is_forgotten(tmp_path: Path) -> None:
