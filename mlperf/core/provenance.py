@@ -7,6 +7,7 @@ import platform
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -19,7 +20,13 @@ def installed_versions() -> dict[str, str]:
     """Version of mlperf, Python and each package that influences numbers; absent packages are left out."""
     from mlperf import __version__
 
-    found = {"mlperf": __version__, "python": platform.python_version()}
+    return {"mlperf": __version__, "python": platform.python_version(), **_package_versions()}
+
+
+@cache
+def _package_versions() -> dict[str, str]:
+    """Looked up once: a model of many tables has a provenance of each."""
+    found = {}
     for package in PACKAGES:
         try:
             found[package] = version(package)

@@ -68,6 +68,17 @@ def solve_means(model: Model, inputs: ConfigurationInputs, options: PredictionOp
     predicted = predict_times(model, inputs, options.method)
     if options.strict:
         refuse_outside(predicted, inputs)
+    return solve_predicted(predicted, inputs, options)
+
+
+def solve_predicted(predicted: PredictedTimes, inputs: ConfigurationInputs, options: PredictionOptions) -> SolvedMeans:
+    """Solve the equations with predicted component times, multiplied by the factors that are asked for.
+
+    Raises
+    ------
+    UsageError
+        Unknown form, or a factor that the recursion cannot obey.
+    """
     run, times = inputs.run, predicted.times.scaled(options.factors or {})
     distributions = options.with_distributions(len(inputs.configs))
     solved = solve_form(times, run, options.form, refined=options.closed, seed=options.seed, distributions=distributions)

@@ -121,6 +121,7 @@ def small_texts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture
 def edited(tmp_path: Path, small_texts: dict[str, str]) -> Callable[..., Path]:
     """A campaign of one table with one cell or the header replaced: ``edited("steps", line, column, text)``."""
+    write_cnn(CNN, tmp_path / "cnns" / f"{CNN.name}.toml")
 
     def edit(table: str, line: int, column: str, text: str) -> Path:
         rows = list(csv.reader(io.StringIO(small_texts[table])))
@@ -128,7 +129,6 @@ def edited(tmp_path: Path, small_texts: dict[str, str]) -> Callable[..., Path]:
         path = tmp_path / f"{TABLES[table].stem}.csv"
         path.parent.mkdir(exist_ok=True)
         path.write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
-        write_cnn(CNN, tmp_path / "cnns" / f"{CNN.name}.toml")
         return tmp_path
 
     return edit

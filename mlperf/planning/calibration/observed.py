@@ -14,10 +14,10 @@ from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.log_factors import LogFactors, update_log_factors
 from mlperf.planning.calibration.narrowing import combined, log_std, narrowed, prior_spread, told_factors
 from mlperf.planning.calibration.observed_rows import SIZES, MeasuredRatios, ObservedRows, measured_ratios, read_observed
-from mlperf.planning.component_times import draw_times, predict_times
+from mlperf.planning.component_times import PredictedTimes, draw_times, predict_times
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, networks, of_job
 from mlperf.planning.limits import check_limits
-from mlperf.planning.means import mean_prediction, solve_means
+from mlperf.planning.means import mean_prediction, solve_predicted
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.predict import predict_configurations, predict_epoch
 from mlperf.planning.run_prediction import Prediction
@@ -92,11 +92,12 @@ def observed_factors(model: Model, rows: ObservedRows, machine: MachineSpec, opt
     inputs = configuration_inputs(model, rows.cnns, machine, rows.configs, options.optimizer)
     options = replace(options, distributions=False)
     prediction = predict_configurations(model, rows.cnns, machine, rows.configs, options)
-    prior = prior_of(model, inputs, prediction, options)
+    predicted = predict_times(model, inputs, options.method)
+    prior = prior_of(model, inputs, predicted, prediction, options)
     found = update_log_factors(COMPONENTS, prior, np.empty((0, len(COMPONENTS))), np.empty(0), np.empty(0, np.int64))
     for _ in range(N_STEPS):
         factors = combined(options.factors, found.factors)
-        means = solve_means(model, inputs, replace(options, factors=factors))
+        means = solve_predicted(predicted, inputs, replace(options, factors=factors))
         told = ratios_of(rows, mean_prediction(model, inputs, means), means.times)
         found = update_log_factors(COMPONENTS, prior, told.shares, told.log_ratio + found.log_shift(told.shares), told.column)
     return found
@@ -109,14 +110,15 @@ def ratios_of(rows: ObservedRows, prediction: Prediction, times: ComponentTimes)
     return measured_ratios(rows, COMPONENTS, expected, {name: output_shares(prediction, name) for name in outputs})
 
 
-def prior_of(model: Model, inputs: ConfigurationInputs, prediction: Prediction, options: PredictionOptions) -> FloatArray:
+def prior_of(
+    model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes, prediction: Prediction, options: PredictionOptions
+) -> FloatArray:
     """What the model does not know of each component's logarithm, shape (n_components,).
 
     From draws of one run at the observed configurations, all made wider alike where left-out runs showed a GPU iteration to be less
     sure than its components say.
     """
     rng = np.random.default_rng(options.seed)
-    predicted = predict_times(model, inputs, options.method)
     drawn = draw_times(model, inputs, predicted, kind="run", n_draws=options.n_draws, rng=rng)
     spread = np.array([log_std(getattr(drawn, f"{name}_s")) for name in COMPONENTS])
     return prior_spread(spread, output_shares(prediction, WIDEST), prediction.prediction_interval[WIDEST])

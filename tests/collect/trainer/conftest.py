@@ -41,7 +41,7 @@ def run(request: AsgdRequest) -> Run:
 @pytest.fixture(scope="session")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Two ranks with two workers each on the digits: a few updates on a busy machine too, steps small enough for old gradients."""
-    return run(AsgdRequest(tmp_path_factory.mktemp("real"), repeats=1, epochs=60, learning_rate=1e-4, seed=3))
+    return run(AsgdRequest(tmp_path_factory.mktemp("real"), repeats=1, epochs=20, learning_rate=1e-4, seed=3))
 
 
 @pytest.fixture(scope="session")

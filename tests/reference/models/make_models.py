@@ -37,6 +37,7 @@ from mlperf.models import (
 from mlperf.models.online.recursive import RecursiveLeastSquares
 from mlperf.planning.calibration.foreign import apply_calibration, calibrate_tables
 from mlperf.planning.partition.given_plans import predict_plans
+from mlperf.specs import read_cnn
 from mlperf.specs.machine import find_machine
 from mlperf.specs.zoo.zoo import find_cnn
 from mlperf.studies.kernels import predict_kernels, read_all_kernels, train_kernels
@@ -207,7 +208,7 @@ def fitted() -> Iterator[tuple[str, Any]]:
 def said_by(name: str, model: Any) -> list[float]:
     """What a model of some kind predicts where this file asks it."""
     if name == "system":
-        cnn = read_campaign("cpu-epyc").cnns[NETWORKS[0]]
+        cnn = read_cnn(bundled_path("cpu-epyc") / "cnns" / f"{NETWORKS[0]}.toml")
         job = mlperf.JobSpec(dataset_size=1000, subbatch_size=2)
         found = mlperf.predict_epoch(model, cnn, find_machine("kfc"), job, n_nodes=[1, 2], closed="convolution")
         return np.concatenate([np.asarray(getattr(found, output), float) for output in OUTPUTS]).tolist()

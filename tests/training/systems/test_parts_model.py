@@ -10,17 +10,26 @@ import pytest
 
 from mlperf.core.errors import DataError
 from mlperf.studies.model_files import load_model, save_model
-from mlperf.training.systems.parts_model import train_parts
+from mlperf.training.systems.parts_model import PartsModel, train_parts
 from mlperf.training.systems.step_parts import train_composed
 
 from .test_step_parts import made_exchange, made_runs
 
 
-def test_the_model_says_what_its_parts_say_and_so_does_its_file(tmp_path: Path) -> None:
-    runs, exchange = made_runs((1, 2)).assign(engine="numpy+mpi"), made_exchange()
-    model, asked = train_parts(runs, exchange), made_runs((4,))
+@pytest.fixture(scope="module")
+def runs() -> pd.DataFrame:
+    return made_runs((1, 2)).assign(engine="numpy+mpi")
+
+
+@pytest.fixture(scope="module")
+def model(runs: pd.DataFrame) -> PartsModel:
+    return train_parts(runs, made_exchange())
+
+
+def test_the_model_says_what_its_parts_say_and_so_does_its_file(model: PartsModel, runs: pd.DataFrame, tmp_path: Path) -> None:
+    asked = made_runs((4,))
     found = model.predict(asked)
-    np.testing.assert_array_equal(found.step_s, train_composed(runs, exchange).predict(asked)["step_s"].to_numpy())
+    np.testing.assert_array_equal(found.step_s, train_composed(runs, made_exchange()).predict(asked)["step_s"].to_numpy())
     np.testing.assert_allclose(sum(found.parts_s.values()), found.step_s, rtol=1e-12)
     assert model.mape < 0.06
     assert found.extrapolated.all()
@@ -30,7 +39,8 @@ def test_the_model_says_what_its_parts_say_and_so_does_its_file(tmp_path: Path) 
 
 
 def test_two_kinds_of_runs_are_fitted_apart_or_refused() -> None:
-    runs = made_runs((1, 2))
+    runs = made_runs((1, 2), batches=(4, 8, 16))
+    runs = runs[runs["cnn"] == "a"]
     slow = runs.assign(mode="emulated", **{name: 2.0 * runs[name] for name in runs if name.endswith("_s")})
     both = pd.concat([runs, slow], ignore_index=True)
     with pytest.raises(DataError, match="mode emulated, real"):
@@ -40,7 +50,6 @@ def test_two_kinds_of_runs_are_fitted_apart_or_refused() -> None:
     np.testing.assert_allclose(ratio, 2.0, rtol=1e-3)
 
 
-def test_rows_need_the_columns_of_runs() -> None:
-    model = train_parts(made_runs((1, 2)), made_exchange())
+def test_rows_need_the_columns_of_runs(model: PartsModel) -> None:
     with pytest.raises(DataError, match="size_bytes"):
         model.predict(made_runs((1,)).drop(columns="size_bytes"))
