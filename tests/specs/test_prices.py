@@ -32,6 +32,7 @@ def test_hours_of_nodes_and_of_gpus(tmp_path: Path) -> None:
         ('currency = "EUR"\n[machines.kfc]\n', "one of the two"),
         ('currency = "EUR"\n[machines.kfc]\nper_node_hour = 1\nper_gpu_hour = 1', "one of the two"),
         ('currency = "EUR"\n[machines.kfc]\nper_node_hour = -1', "got -1"),
+        ('currency = "EUR"\n[machines.kfc]\nper_node_hour = 1e308', "a number >= 0, at most 1e"),
         ('currency = "EUR"\n[machines.kfc]\nper_day = 1', "per_node_hour"),
         ('currency = "EUR"\nmachines = 3', "expected tables"),
         ('currency = "EUR"\n[machines]\nkfc = 3', "expected a table"),

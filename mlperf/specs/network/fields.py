@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +12,9 @@ from mlperf.core.errors import DataError
 from mlperf.core.suggest import known_word
 
 Spec = TypeVar("Spec")
+
+GREATEST = 1e30
+"""No figure of a specification is larger in any of its units, and products of several stay finite."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Figure:
             return self.optional
         if isinstance(value, bool) or not isinstance(value, int if self.whole else (int, float)):
             return False
-        if not abs(value) <= sys.float_info.max:  # NaN, infinities, and whole numbers that no float can hold
+        if not abs(value) <= GREATEST:  # NaN, infinities, and what products with other figures would make one
             return False
         return value > self.least if self.above else value >= self.least
 
@@ -53,7 +55,8 @@ def check_figures(spec: object, figures: tuple[Figure, ...], place: str) -> None
         value = getattr(spec, figure.name)
         if not figure.accepts(value):
             hint = "Numbers are written without quotes and units; the unit is part of the name."
-            raise DataError(f"got {value!r}, expected {figure.expected}", place=f"{place}, {figure.name}", hint=hint)
+            most = f", at most {GREATEST:g}" if isinstance(value, int | float) and value > GREATEST else ""
+            raise DataError(f"got {value!r}, expected {figure.expected}{most}", place=f"{place}, {figure.name}", hint=hint)
 
 
 def check_keys(table: Mapping[str, Any], known: tuple[str, ...], required: tuple[str, ...], place: str) -> None:
