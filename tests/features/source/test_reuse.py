@@ -36,12 +36,17 @@ def addresses_in_order(addresses: Addresses) -> Iterator[tuple[str, int]]:
     return visit(addresses.levels, {})
 
 
-def simulated(addresses: Addresses, cache: CacheLevel) -> int:
-    """Misses of a fully associative LRU cache; arrays begin at lines of their own."""
+def lines_in_order(addresses: Addresses, line_bytes: int) -> list[tuple[str, int]]:
+    """The same as lines; arrays begin at lines of their own."""
+    per_line = {name: line_bytes // array.element_size for name, array in addresses.arrays.items()}
+    return [(array, element // per_line[array]) for array, element in addresses_in_order(addresses)]
+
+
+def simulated(lines: list[tuple[str, int]], cache: CacheLevel) -> int:
+    """Misses of a fully associative LRU cache."""
     held: OrderedDict[tuple[str, int], None] = OrderedDict()
     misses = 0
-    for array, element in addresses_in_order(addresses):
-        line = (array, element * addresses.arrays[array].element_size // cache.line_bytes)
+    for line in lines:
         if line in held:
             held.move_to_end(line)
             continue
