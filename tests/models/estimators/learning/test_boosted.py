@@ -55,7 +55,9 @@ def test_trees_refuse_a_path_that_never_ends() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [BoostedResidual(max_iter=15), BoostedResidual(n_folds=2, max_iter=10)], ids=["plain", "with intervals"])
+@pytest.mark.parametrize(
+    "model", [BoostedResidual(max_iter=15), BoostedResidual(n_folds=2, max_iter=10)], ids=["plain", "with intervals"]
+)
 def test_scikit_learn_contract(model: Any) -> None:
     assert [
         result["check_name"] for result in check_estimator(model, on_skip=None, on_fail=None) if result["status"] == "failed"
