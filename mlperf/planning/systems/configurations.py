@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from math import prod
 
 import numpy as np
 import pandas as pd
@@ -40,10 +41,11 @@ def with_settings(configs: pd.DataFrame, system: System, settings: Settings) -> 
             got = f"got the setting {name!r} of the system {system.name!r}, {expected}"
             raise UsageError(got, hint=did_you_mean(name, known))
     axes = [_several(settings.get(name, setting.default)) for name, setting in known.items()]
-    choices = list(product(*axes))
-    if len(configs) * len(choices) > MOST_CONFIGURATIONS:
-        got = f"got {len(configs) * len(choices):,} configurations, expected at most {MOST_CONFIGURATIONS:,}"
+    n_configs = len(configs) * prod(map(len, axes))
+    if n_configs > MOST_CONFIGURATIONS:
+        got = f"got {n_configs:,} configurations, expected at most {MOST_CONFIGURATIONS:,}"
         raise UsageError(got, hint="Name fewer nodes, GPUs, sub-batches or values of the settings.")
+    choices = list(product(*axes))
     repeated = configs.loc[configs.index.repeat(len(choices))].reset_index(drop=True)
     values = np.tile(np.array(choices, float).reshape(len(choices), len(known)), (len(configs), 1))
     return repeated.assign(**{name: values[:, column] for column, name in enumerate(known)})

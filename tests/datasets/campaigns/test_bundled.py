@@ -28,13 +28,13 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_small_campaign:
 
 @pytest.mark.slow
 def test_every_bundled_campaign_reads() -> None:
+    listed = {one.name: one for one in list_data().data_sets}
     for name in bundled_names():
         found = read_campaign(name)
         assert found.name == Path(name).name
         assert found.tables
-        described = next(one for one in list_data().data_sets if one.name == name)
-        assert described.description
-        assert described.licence != "see its README"
+        assert listed[name].description
+        assert listed[name].licence != "see its README"
 
 
 def test_names_and_paths(shelf: Path) -> None:

@@ -49,7 +49,7 @@ MEMBERS: dict[str, Callable[[], Any]] = {
     "log": lambda: LogOLS(terms=TERMS),
     "huber": lambda: HuberOLS(terms=TERMS),
     "quantile": lambda: QuantileOLS(terms=TERMS),
-    "boosted_residual": lambda: BoostedResidual(NonNegativeOLS(terms=TERMS), n_folds=3),
+    "boosted_residual": lambda: BoostedResidual(NonNegativeOLS(terms=TERMS), n_folds=3, max_iter=30),
 }
 LINEAR = ("stepwise_ols", "nonnegative", "log", "huber", "quantile")
 

@@ -17,7 +17,7 @@ from mlperf.planning.systems.compare import compare_system
 from mlperf.specs import JobSpec
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def rows(small_model: Any) -> Any:
     """What the model predicts, a tenth slower: measurements whose error is known."""
     job = JobSpec(dataset_size=60_000, subbatch_size=2)

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from mlperf.core.errors import DataError, UsageError
@@ -76,7 +74,7 @@ def test_the_paper_form_is_the_fixed_point_of_picard_iteration() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("closed", "n_rows"), [("second_moment", 40), ("convolution", 40), ("phases", 8)])
+@pytest.mark.parametrize(("closed", "n_rows"), [("second_moment", 20), ("convolution", 20), ("phases", 8)])
 def test_the_jitter_forms_are_the_fixed_point_of_picard_iteration(closed: str, n_rows: int) -> None:
     """The right-hand sides written again from the text, iterated with damping from (a0 + n F, b0), which is far from the solution.
 
@@ -172,8 +170,8 @@ def test_a_grid_equals_its_rows_one_by_one(closed: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("closed", FORMS)
 def test_the_waits_that_are_shown_are_those_that_were_solved_with(closed: str) -> None:
-    """Both iterations are the sum of their parts: 3,000 random systems of 1 to 8 GPUs, saturated locks included."""
-    times, run = varied_case(np.random.default_rng(7), 3000)
+    """Both iterations are the sum of their parts: 1,000 random systems of 1 to 8 GPUs, saturated locks included."""
+    times, run = varied_case(np.random.default_rng(7), 1000)
     assert solve_iterations(times, run, closed).residual.max() <= 1e-10
 
 
@@ -186,18 +184,10 @@ def test_one_more_axis_is_allowed() -> None:
     assert state.flags["clamp"].shape == (2, 6)
 
 
-@pytest.mark.slow
-@settings(max_examples=200)
-@given(seed=st.integers(0, 2**32 - 1), closed=st.sampled_from(["paper", "second_moment"]))
-def test_random_systems_have_exactly_one_solution(seed: int, closed: str) -> None:
-    times, run = random_case(np.random.default_rng(seed), 1, jitter=closed != "paper")
+@pytest.mark.parametrize(("closed", "jitter"), [("paper", False), ("second_moment", False), ("second_moment", True)])
+def test_random_systems_have_exactly_one_solution(closed: str, jitter: bool) -> None:
+    times, run = random_case(np.random.default_rng(6), 1500, jitter)
     assert not solve_iterations(times, run, closed, check_unique=True).flags["several_roots"].any()
-
-
-def test_three_thousand_random_systems_have_exactly_one_solution() -> None:
-    times, run = random_case(np.random.default_rng(6), 1500, jitter=False)
-    for closed in ("paper", "second_moment"):
-        assert not solve_iterations(times, run, closed, check_unique=True).flags["several_roots"].any()
 
 
 @pytest.mark.slow

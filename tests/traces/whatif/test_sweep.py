@@ -10,7 +10,7 @@ from message_programs import Edits, MadeProgram, Place, Run, protocol_timing, ra
 from mlperf.traces.replay import replay
 from mlperf.traces.whatif.sweep import Sweep, sweep
 
-N_PROGRAMS = 480
+N_PROGRAMS = 280
 
 
 class Case:

@@ -18,7 +18,7 @@ from .test_step_parts import made_exchange, made_runs
 
 @pytest.fixture(scope="module")
 def runs() -> pd.DataFrame:
-    return made_runs((1, 2)).assign(engine="numpy+mpi")
+    return made_runs((1, 2), batches=(4, 8, 32)).assign(engine="numpy+mpi")
 
 
 @pytest.fixture(scope="module")
