@@ -74,8 +74,7 @@ def test_a_spoilt_stream_is_bad_data(tmp_path: Path, capfd: pytest.CaptureFixtur
 
 def test_windows_and_targets_are_written_under_the_same_keys(stream: Path, tmp_path: Path) -> None:
     table, targets = tmp_path / "windows.csv", tmp_path / "ahead.csv"
-    done = mlperf("features", "dwc-o", str(stream), "-o", str(table), "--horizon", "1", "--targets", str(targets))
-    assert done.returncode == 0, done.stderr
+    assert exit_code_of("features", "dwc-o", str(stream), "-o", str(table), "--horizon", "1", "--targets", str(targets)) == 0
     windows, ahead = pd.read_csv(table), pd.read_csv(targets)
     assert len(windows) == 239 - 4
     assert list(ahead["kernel"]) == list(windows["kernel"])
