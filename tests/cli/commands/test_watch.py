@@ -80,7 +80,7 @@ def test_windows_and_targets_are_written_under_the_same_keys(stream: Path, tmp_p
     assert list(ahead["kernel"]) == list(windows["kernel"])
     dictionary = pd.read_csv(tmp_path / "windows.columns.csv")
     assert list(dictionary["column"]) == list(windows.columns[1:])
-    terms = ("--terms", "performance_log,performance_from_slow_mean", "--folds", "3", "--seed", "1")
+    terms = ("--terms", "performance_log,performance_from_slow_mean", "--method", "ols", "--folds", "3", "--seed", "1")
     words = ("train", str(targets), "--join", str(table), "--on", "kernel", "--target", "time_s", *terms)
     assert exit_code_of(*words, "-o", str(tmp_path / "model.json")) == 0
     assert (tmp_path / "model.json").exists()

@@ -28,7 +28,7 @@ CAMPAIGN = {
     "compare": ("compare", "{model}", "{campaign}"),
 }
 TABLE = {
-    "train a table": ("train", "{folder}/times.csv", "--target", "time_s", "-o", "{folder}/new.json"),
+    "train a table": ("train", "{folder}/times.csv", "--target", "time_s", "--folds", "3", "-o", "{folder}/new.json"),
     "report a table": ("report", "{table_model}"),
     "predict rows": ("predict", "{table_model}", "--rows", "{folder}/times.csv", "--by", "device"),
     "compare rows": ("compare", "{table_model}", "{folder}/times.csv", "--by", "device"),
@@ -49,7 +49,7 @@ def names(small_campaign: Path, small_model: Any, tmp_path_factory: pytest.TempP
     times = (1e-5 + 2e-11 * m * n * k) * np.exp(rng.normal(0, 0.05, 90))
     devices = rng.choice(["a long name of a device", "another-device"], 90)
     pd.DataFrame({"device": devices, "m": m, "n": n, "k": k, "time_s": times}).to_csv(folder / "times.csv", index=False)
-    mlperf.save_model(mlperf.train(folder / "times.csv", target="time_s"), folder / "table.json")
+    mlperf.save_model(mlperf.train(folder / "times.csv", target="time_s", n_folds=3), folder / "table.json")
     mlperf.save_model(small_model, folder / "model.json")
     found = {"campaign": small_campaign, "model": folder / "model.json", "table_model": folder / "table.json", "folder": folder}
     return {name: str(path) for name, path in found.items()}
