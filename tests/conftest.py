@@ -43,7 +43,7 @@ N_SUBBATCHES = 3
 SPREAD = ("tests/acceptance/test_open_data.py", "tests/models/inference/test_selective.py")
 """Files so slow that their tests go to the workers one by one; what they share is made once."""
 
-TOGETHER = ("tests/report/paper/", "tests/studies/trainer/")
+TOGETHER = ("tests/report/paper/",)
 """Folders whose files go to one worker: they share what is made of a campaign."""
 
 LARGEST_PRODUCT = 10**6

@@ -28,15 +28,16 @@ for number in range(14):
 print("trained 100 samples/s")
 """
 QUICK = "print('100 samples/s')\n"
-STEADY = "import time\nend = time.monotonic() + 3\nwhile time.monotonic() < end:\n    sum(range(10_000))\n"
+AT_ONCE = "#!/bin/sh\necho 100 samples/s\n"
+STEADY = "import time\nend = time.monotonic() + 1.5\nwhile time.monotonic() < end:\n    sum(range(10_000))\n"
 OWN = '[[swarm]]\nname = "input"\nwords = ["load", "decode"]\n'
 
 
 def programs(folder: Path) -> None:
     """A program of a few steps under the names that examples give it, and the examples of the repository."""
     (folder / "train.py").write_text(TRAIN, encoding="utf-8")
-    for name, code in (("old", QUICK), ("new", QUICK), ("program", STEADY)):
-        (folder / name).write_text(f"#!{sys.executable} -S\n{code}", encoding="utf-8")
+    for name, code in (("old", AT_ONCE), ("new", AT_ONCE), ("program", f"#!{sys.executable} -S\n{STEADY}")):
+        (folder / name).write_text(code, encoding="utf-8")
         (folder / name).chmod(0o755)
     for name in ("old.py", "new.py", "a.py", "b.py"):
         (folder / name).write_text(QUICK, encoding="utf-8")

@@ -8,6 +8,8 @@ import json
 import re
 import shutil
 import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
 
 from mlperf.collect.trainer.launch import mpiexec_command
@@ -95,11 +97,20 @@ def recorded_program(folder: Path) -> None:
 
 def mpi_programs(folder: Path) -> None:
     """Programs of MPI in C, whose last rank asks all others in turn, and in Python, and the recorder."""
+    shutil.copytree(built().name, folder, dirs_exist_ok=True)
+    shutil.copy(PROGRAMS / "ring.py", folder / "program.py")
+
+
+@cache
+def built() -> tempfile.TemporaryDirectory[str]:
+    """The recorder and the program in C, compiled once."""
+    made = tempfile.TemporaryDirectory(prefix="mlperf-reader-")
+    folder = Path(made.name)
     build_recorder(folder)
     (folder / "solver.c").write_text(SOLVER, encoding="utf-8")
-    for program in ("solver", "program"):
-        subprocess.run([*compiler(), "-g", "-O2", f"-I{folder}", str(folder / "solver.c"), "-o", str(folder / program)], check=True)
-    shutil.copy(PROGRAMS / "ring.py", folder / "program.py")
+    subprocess.run([*compiler(), "-g", "-O2", f"-I{folder}", str(folder / "solver.c"), "-o", str(folder / "solver")], check=True)
+    shutil.copy(folder / "solver", folder / "program")
+    return made
 
 
 def profiles(folder: Path) -> None:

@@ -35,7 +35,7 @@ RESTING = "resting"
 Say = Callable[[str], None]
 
 
-def run_message_campaign(protocol: MessageProtocol, examples: Path, keep: Path, say: Say) -> None:
+def run_message_campaign(protocol: MessageProtocol, examples: Path, keep: Path, say: Say, *, quick: bool = False) -> None:
     """Run everything.
 
     Parameters
@@ -48,6 +48,8 @@ def run_message_campaign(protocol: MessageProtocol, examples: Path, keep: Path, 
         Folder that gets ``runs.json``, ``network-*.toml`` and the stored traces.
     say : callable
         Told what is run.
+    quick : bool
+        Whether the networks are measured with half of the sizes of messages.
 
     Raises
     ------
@@ -57,7 +59,7 @@ def run_message_campaign(protocol: MessageProtocol, examples: Path, keep: Path, 
     make_folder(keep, above=True)
     with tempfile.TemporaryDirectory(prefix="mlperf-message-passing-") as name:
         programs = build_programs(examples, Path(name))
-        networks = measured_networks(programs, keep, say)
+        networks = measured_networks(programs, keep, say, quick=quick)
         timing = Timing(*networks[RESTING])
         document = {
             "host": {"processor": platform.machine(), "system": platform.system()},
@@ -69,7 +71,7 @@ def run_message_campaign(protocol: MessageProtocol, examples: Path, keep: Path, 
     write_text_whole(keep / DOCUMENT, json.dumps(plain(document), indent=1) + "\n")
 
 
-def measured_networks(programs: Programs, keep: Path, say: Say) -> dict[str, tuple[Preset, LogGPS]]:
+def measured_networks(programs: Programs, keep: Path, say: Say, *, quick: bool) -> dict[str, tuple[Preset, LogGPS]]:
     """LogGPS parameters of both transports, and of shared memory under waits that rest."""
     found = {}
     resting = shlex.join([*mpiexec_command(None), "-genv", "LD_PRELOAD", str(programs.resting)])
@@ -77,7 +79,7 @@ def measured_networks(programs: Programs, keep: Path, say: Say) -> dict[str, tup
     for name, (transport, mpiexec) in asked.items():
         say(f"LogGPS parameters: {name}")
         path = keep / f"network-{name}.toml"
-        collect_loggps(LogGPSRequest(path, transport, mpiexec=mpiexec))
+        collect_loggps(LogGPSRequest(path, transport, mpiexec=mpiexec, quick=quick))
         # The name of the machine is nobody's business.
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
         write_text_whole(path, "".join(line for line in lines if not line.startswith("host")))

@@ -52,7 +52,7 @@ def test_joined_features_are_the_candidates_and_the_law_is_found(tables: Path) -
 
 
 def test_rows_to_predict_need_every_column_that_the_model_reads(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("train", tables / "times.csv", *joins(tables), "--target", "time_s", "-o", tables / "m.json") == 0
+    assert run("train", tables / "times.csv", *joins(tables), "--target", "time_s", "--folds", "3", "-o", tables / "m.json") == 0
     capsys.readouterr()
     assert run("predict", tables / "m.json", "--rows", tables / "s.csv") == 3
     message = capsys.readouterr().err

@@ -89,6 +89,8 @@ def test_progress_is_shown_on_a_terminal_that_was_not_asked_to_be_quiet(
         "time_s",
         "-o",
         str(tmp_path / "model.json"),
+        "--folds",
+        "3",
         *(["-q"] if quiet else []),
     ]
     done = CliRunner().invoke(cli, words, standalone_mode=False)

@@ -26,7 +26,7 @@ SMALL = MessageProtocol(
 @pytest.mark.slow
 def test_a_small_campaign_is_kept_and_judged(tmp_path: Path) -> None:
     said: list[str] = []
-    run_message_campaign(SMALL, EXAMPLES, tmp_path, said.append)
+    run_message_campaign(SMALL, EXAMPLES, tmp_path, said.append, quick=True)
     found = judge_messages(SMALL, tmp_path)
     assert len(found.edits) == 2
     assert found.gates["met"].loc[[0, 1, 2, 3, 7, 8, 9, 10, 11]].all()

@@ -27,14 +27,15 @@ from mlperf.studies.open_data.commands import (
 from mlperf.studies.open_data.scoring.trial import Method, Trial
 
 SUBJECT = "A1 V100"
+N_ROWS, N_TRAINED = 90, 60
 
 
 @pytest.fixture(scope="module")
 def trial() -> Trial:
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(2.0 ** rng.uniform(3, 9, (160, 3)), columns=list("mnk"))
-    times = np.asarray((1e-5 + 2e-11 * frame.prod(axis=1)) * np.exp(0.05 * rng.standard_normal(160)))
-    return Trial("A1", "V100", frame, times, [Fold("rest", np.arange(110), np.arange(110, 160))], 7)
+    frame = pd.DataFrame(2.0 ** rng.uniform(3, 9, (N_ROWS, 3)), columns=list("mnk"))
+    times = np.asarray((1e-5 + 2e-11 * frame.prod(axis=1)) * np.exp(0.05 * rng.standard_normal(N_ROWS)))
+    return Trial("A1", "V100", frame, times, [Fold("rest", np.arange(N_TRAINED), np.arange(N_TRAINED, N_ROWS))], 7)
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_the_judged_predictions_are_those_of_train_and_predict(trial: Trial) -> 
 
 def test_coverage_is_that_of_rows_in_domain(trial: Trial) -> None:
     found = scored("T1", SUBJECT, trial, Method("train", "default", lambda: TrainedTable(["m*n*k"])))
-    assert (found.task, found.device, found.n_test) == ("T1", SUBJECT, 50)
+    assert (found.task, found.device, found.n_test) == ("T1", SUBJECT, N_ROWS - N_TRAINED)
     assert found.coverage >= 0.85
     assert [each.what for each in command_findings([found])] == ["MAPE", "coverage in domain", "predictions not positive"]
 
@@ -69,7 +70,7 @@ def test_both_tasks_bring_their_findings() -> None:
     near, largest = share_near(unstated.scores)
     assert near.value == 1.0
     assert largest.value == unstated.scores[0].mape
-    assert trials_of(SUBJECT, None)[1][0].n_groups == 160
+    assert trials_of(SUBJECT, None)[1][0].n_groups == N_ROWS
 
 
 def test_every_method_with_terms_is_the_measure() -> None:

@@ -144,11 +144,11 @@ def build_lattice(sizes: IntArray, time_s: FloatArray, *, node_value: str = "med
     node = np.ravel_multi_index(places, shape)
     order = np.argsort(node, kind="stable")
     nodes, first, counts = np.unique(node[order], return_index=True, return_counts=True)
-    centre = np.median if node_value == "median" else np.mean
+    ordered, centre = time_s[order], np.median if node_value == "median" else np.mean
     tables = [np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(shape)]
     for count in np.unique(counts):
         alike = counts == count
-        repeats = time_s[order][first[alike, None] + np.arange(count)]
+        repeats = ordered[first[alike, None] + np.arange(count)]
         tables[0].flat[nodes[alike]] = centre(repeats, axis=1)
         tables[1].flat[nodes[alike]] = repeats.std(axis=1, ddof=1) if count > 1 else np.nan
         tables[2].flat[nodes[alike]] = count
