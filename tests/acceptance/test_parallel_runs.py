@@ -11,6 +11,8 @@ from mlperf.studies.parallel.protocol import read_protocol
 from mlperf.studies.parallel.synchronous_judgement import judge_folder
 from mlperf.studies.parallel.synchronous_judgement import read_protocol as read_synchronous
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 RUNS = HERE.parent / "reference" / "parallel"
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 PROGRAM = """
 import subprocess, sys, time
@@ -67,7 +69,6 @@ def test_a_program_ends_with_its_parent() -> None:
     await_end([child])
 
 
-@pytest.mark.slow
 def test_workers_of_joblib_end_with_their_owner(tmp_path: Path) -> None:
     owner = subprocess.Popen([sys.executable, "-c", WORKERS, str(tmp_path)], stderr=subprocess.DEVNULL, env=ENVIRONMENT)
     deadline_s = time.monotonic() + WAIT_S

@@ -17,6 +17,8 @@ from mlperf.core.errors import FitError, MissingExtraError, UsageError
 from mlperf.datasets.streams import read_stream
 from mlperf.forecast import WatchRequest, replay, watch
 
+pytestmark = pytest.mark.slow
+
 WORKER = """
 import os, random, sys, time
 random.seed(1)

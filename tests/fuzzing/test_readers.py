@@ -25,6 +25,8 @@ from . import fuzzing
 from .fuzzing import Verdict, damaged, judged
 from .readers import READERS, Reader
 
+pytestmark = pytest.mark.slow
+
 N_CASES = int(os.environ.get("MLPERF_FUZZ_CASES", "1500"))
 FIRST_SEED = int(os.environ.get("MLPERF_FUZZ_FIRST", "0"))
 TOTAL_WEIGHT = sum(reader.weight for reader in READERS)

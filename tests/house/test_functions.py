@@ -6,7 +6,11 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from .source_tree import PACKAGE, SourceTree, planted
+
+pytestmark = pytest.mark.slow
 
 MOST_LINES = 60
 NINE_OF_TEN = 20

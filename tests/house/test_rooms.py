@@ -10,6 +10,8 @@ import pytest
 
 from .source_tree import PACKAGE, Import, SourceTree, planted
 
+pytestmark = pytest.mark.slow
+
 ROOMS = (
     {"core"},
     {"specs", "models", "systems"},

@@ -18,6 +18,8 @@ from mlperf.systems.sprint.components import FITTED
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.iterations import DEFAULT_FORM
 
+pytestmark = pytest.mark.slow
+
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 
 JOB = JobSpec(dataset_size=60_000, subbatch_size=2, n_nodes=4)

@@ -13,6 +13,8 @@ import mlperf
 from mlperf.core.errors import DataError, DomainError
 from mlperf.specs import CnnSpec, JobSpec, load_cnn, load_machine
 
+pytestmark = pytest.mark.slow
+
 CLUSTER = load_machine("cpu-cluster")
 
 

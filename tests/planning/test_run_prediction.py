@@ -14,6 +14,8 @@ from mlperf.specs import JobSpec, load_cnn, load_machine
 from mlperf.systems.base.collectives import allreduce_s
 from mlperf.systems.sprint.outputs import OUTPUTS
 
+pytestmark = pytest.mark.slow
+
 JOB = JobSpec(dataset_size=60_000, subbatch_size=2, n_nodes=4)
 
 

@@ -20,6 +20,8 @@ from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.simulate import SimulationPlan, simulate_iterations
 from mlperf.traces.timeline.lanes import UPDATE
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_predicted_configuration_has_all_its_threads(small_model: Any) -> None:
     cnn = load_cnn("alexnet")

@@ -16,6 +16,8 @@ from mlperf.datasets import load_campaign
 from mlperf.models.storage.store import KINDS
 from mlperf.studies.model_files import MODEL_FILES, bundled_models, homes
 
+pytestmark = pytest.mark.slow
+
 KEPT = Path(__file__).parents[1] / "reference" / "models"
 MAKER = runpy.run_path(str(KEPT / "make_models.py"))
 NAMES = sorted(path.name.partition(".")[0] for path in KEPT.glob("*.xz"))

@@ -13,6 +13,8 @@ from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.training.components.run_settings import CONFIG, run_outputs, run_settings
 from mlperf.training.left_out_runs import LeftOutRuns, measured_steps
 
+pytestmark = pytest.mark.slow
+
 CACHES = {"L3": 2**25}
 
 

@@ -13,6 +13,8 @@ from mlperf.core.errors import DataError
 from mlperf.datasets import load_campaign
 from mlperf.training.measured_on import MeasuredOn
 
+pytestmark = pytest.mark.slow
+
 EPYC = MeasuredOn("cpu-epyc", "AMD EPYC", "L1d 48 KiB, L2 1024 KiB", "numpy", "openblas Haswell")
 
 

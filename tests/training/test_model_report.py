@@ -12,6 +12,8 @@ import mlperf
 from mlperf.core.errors import UsageError
 from mlperf.training.model_report import model_report
 
+pytestmark = pytest.mark.slow
+
 N_ROWS = 240
 
 
@@ -55,7 +57,6 @@ def test_extrapolation_when_groups_hold_different_sizes(clean: pd.DataFrame) -> 
     assert any("extrapolation" in text for text in report(table, groups="device", terms=["a", "b"], method="ols").warnings)
 
 
-@pytest.mark.slow
 def test_every_part_of_a_campaign_reports_beside_its_noise_floor(small_model: Any) -> None:
     found = model_report(small_model)
     table = found.to_frame()

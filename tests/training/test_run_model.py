@@ -19,6 +19,8 @@ from mlperf.training.model import Model
 from mlperf.training.run_errors import AskedRuns, half_widths
 from mlperf.training.run_model import RunModel
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def campaign() -> Campaign:
@@ -93,7 +95,6 @@ def test_a_stored_model_predicts_bit_equal(model: Model, campaign: Campaign, tmp
     assert first.prediction_interval["epoch_s"].lower.tolist() == second.prediction_interval["epoch_s"].lower.tolist()
 
 
-@pytest.mark.slow
 def test_a_network_that_was_left_out_was_not_looked_at(model: Model, campaign: Campaign) -> None:
     without = mlperf.train(campaign, leave_out=["cnn14"])
     assert "cnn14" not in without.cnns
@@ -103,7 +104,6 @@ def test_a_network_that_was_left_out_was_not_looked_at(model: Model, campaign: C
     assert other.epoch_s == pytest.approx(one.epoch_s, rel=0.15)
 
 
-@pytest.mark.slow
 def test_one_network_trains_with_a_wide_interval_rather_than_a_refusal(model: Model, campaign: Campaign) -> None:
     others = [name for name in campaign.cnns if name != "cnn31"]
     lone = mlperf.train(campaign, leave_out=others)
@@ -116,7 +116,6 @@ def test_one_network_trains_with_a_wide_interval_rather_than_a_refusal(model: Mo
     assert (predicted(model, campaign, "cnn03").epoch_s <= wide.upper).all()
 
 
-@pytest.mark.slow
 def test_components_alone_train_without_outputs_and_details(campaign: Campaign) -> None:
     bare = mlperf.train(replace(campaign, runs=None, details=None))
     assert bare.runs.residuals.empty

@@ -20,18 +20,18 @@ from mlperf.models.storage.document import document_to_json
 from mlperf.specs import load_cnn
 from mlperf.training.gradient.gradient import METHODS
 
+pytestmark = pytest.mark.slow
+
 
 def stored(model: Any) -> str:
     return document_to_json({key: value for key, value in model.to_dict().items() if key != "provenance"})
 
 
-@pytest.mark.slow
 def test_same_bytes_for_any_number_of_workers(small_campaign: Path, small_model: Any) -> None:
     again = mlperf.train(small_campaign, leave_out=("cnn05", "res03"), n_folds=2, seed=1, jobs=2)
     assert stored(again) == stored(small_model)
 
 
-@pytest.mark.slow
 def test_a_stored_model_predicts_bit_equal(small_model: Any, tmp_path: Path) -> None:
     path = tmp_path / "model.json"
     mlperf.save_model(small_model, path)

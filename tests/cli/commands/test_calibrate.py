@@ -18,6 +18,8 @@ from mlperf.cli.main import cli
 from mlperf.core.errors import MlperfError, UsageError
 from mlperf.report.text.results import command_schema
 
+pytestmark = pytest.mark.slow
+
 
 def invoke(*words: str) -> Any:
     done = CliRunner().invoke(cli, list(words), standalone_mode=False)

@@ -17,6 +17,8 @@ from mlperf.cli.main import cli
 from mlperf.core.errors import DomainError, UsageError
 from mlperf.report.text.results import command_schema
 
+pytestmark = pytest.mark.slow
+
 
 def invoke(*words: str, stdin: str | None = None) -> Any:
     done = CliRunner().invoke(cli, list(words), input=stdin, standalone_mode=False)

@@ -12,6 +12,8 @@ from jsonschema import Draft202012Validator
 from mlperf.cli.main import main
 from mlperf.report.text.results import command_schema
 
+pytestmark = pytest.mark.slow
+
 SMALL = ("--n", "8", "--subset", "3", "--rounds", "2", "--least", "0", "--build", "scalar=gcc -O1 -fno-tree-vectorize")
 
 

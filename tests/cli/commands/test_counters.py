@@ -18,6 +18,8 @@ from jsonschema import Draft202012Validator
 from mlperf.cli.main import cli, main
 from mlperf.report.text.results import command_schema
 
+pytestmark = pytest.mark.slow
+
 MLPERF = (sys.executable, "-c", "from mlperf.cli.main import main; main()", "collect", "counters")
 LIGHT = ("--sources", "proc,rusage")
 

@@ -16,6 +16,8 @@ from mlperf.datasets.campaigns import bundled
 from mlperf.datasets.reading.template import table_template
 from mlperf.specs import CnnSpec, kernel_calls, write_cnn
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Ran:

@@ -20,6 +20,8 @@ from mlperf.core.errors import MlperfError
 from mlperf.datasets.campaigns.write import write_csv
 from mlperf.report.text.results import command_schema
 
+pytestmark = pytest.mark.slow
+
 
 def invoke(*words: str) -> Result:
     done = CliRunner().invoke(cli, words)
@@ -34,7 +36,6 @@ def printed(*words: str) -> Any:
     return document["result"]
 
 
-@pytest.mark.slow
 def test_figures_are_listed_and_skips_have_reasons(small_campaign: Path, tmp_path: Path) -> None:
     words = ["report", str(small_campaign), "--figures", str(tmp_path / "figures"), "--only"]
     result = printed(*words, "4,9", "--format", "svg", "--format", "csv")

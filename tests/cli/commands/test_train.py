@@ -11,6 +11,8 @@ import pytest
 
 from mlperf.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 N_KERNELS = 24
 REPEATS = 3
 

@@ -16,6 +16,8 @@ from jsonschema import Draft202012Validator
 from mlperf.cli.main import main
 from mlperf.report.text.results import command_schema
 
+pytestmark = pytest.mark.slow
+
 
 def mlperf(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "mlperf", *words], capture_output=True, text=True, timeout=60, check=False)

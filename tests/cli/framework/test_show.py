@@ -15,6 +15,8 @@ from mlperf.cli.main import cli
 from mlperf.report.text.results import command_schema
 from mlperf.report.text.schema import record_text
 
+pytestmark = pytest.mark.slow
+
 
 def printed(*words: str) -> dict[str, Any]:
     done = CliRunner().invoke(cli, [*words, "--json"])

@@ -10,6 +10,8 @@ import pytest
 
 from mlperf.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import sys, time
 from mlperf.traces.recording import region

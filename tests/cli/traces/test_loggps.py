@@ -12,6 +12,8 @@ from mlperf.cli.main import main
 from mlperf.cli.traces.loggps import TRANSPORTS, loggps
 from mlperf.collect.loggps import request
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_transports_are_those_that_can_be_measured() -> None:
     assert set(TRANSPORTS) == set(request.TRANSPORTS)

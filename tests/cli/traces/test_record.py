@@ -11,6 +11,8 @@ import pytest
 from mlperf.cli.main import main
 from mlperf.traces.recording.build import HEADER, LIBRARY
 
+pytestmark = pytest.mark.slow
+
 
 def code_of(*words: str) -> int:
     with pytest.raises(SystemExit) as left:

@@ -12,6 +12,8 @@ from mlperf.cli.main import main
 from mlperf.traces.readers.registry import read_trace
 from mlperf.traces.writers.alog import write_alog
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = ("replay", "whatif", "domino", "balance", "bounds", "tolerance", "efficiency", "timeline")
 
 

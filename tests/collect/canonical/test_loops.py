@@ -9,6 +9,8 @@ from scipy.signal import correlate2d
 from mlperf.collect.canonical.build import convolution, dense, pool
 from mlperf.collect.canonical.loops import CODES, Loops, error_terms, working_set_bytes
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(1)
 STEP = 1e-5
 

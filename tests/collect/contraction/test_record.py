@@ -9,6 +9,8 @@ import pytest
 from mlperf.collect.contraction.record import CHAIN, COUNTER, UNKNOWN, clock_facts
 from mlperf.datasets import read_contractions
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_source_of_cycles() -> None:
     assert clock_facts([3.9e9, 3.8e9, 3.7e9], 3.5e9)["source"] == COUNTER

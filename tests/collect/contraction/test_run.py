@@ -17,6 +17,8 @@ from mlperf.datasets import read_contractions
 from mlperf.features import count_instructions, swc_s
 from mlperf.specs.patterns import PatternRule
 
+pytestmark = pytest.mark.slow
+
 
 def test_twenty_four_kernels_agree_with_einsum(builds: tuple[Build, ...], sweep: Path) -> None:
     found = read_contractions(sweep)

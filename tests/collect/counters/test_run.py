@@ -16,6 +16,8 @@ from mlperf.collect.counters.run import groups_that_fit
 from mlperf.core.errors import DataError, MissingExtraError, UsageError
 from mlperf.datasets.dictionary.counters import COUNTERS, counters_of
 
+pytestmark = pytest.mark.slow
+
 WRITING = """
 #include <stdlib.h>
 static volatile char memory[1 << 24];

@@ -10,6 +10,8 @@ from mlperf.collect.loggps.measure import collect_loggps
 from mlperf.collect.loggps.request import LogGPSRequest
 from mlperf.traces.replay.network_file import read_network
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("transport", ["shared-memory", "tcp"])
 def test_the_file_is_what_replays_read(transport: str, tmp_path: Path) -> None:

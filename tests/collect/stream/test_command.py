@@ -14,6 +14,8 @@ from mlperf.collect.stream.command import WatchedCommand
 from mlperf.collect.stream.processes import ProcessTree
 from mlperf.core.errors import UsageError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("code", "expected"), [("raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 9)", 137)])
 def test_the_exit_code_is_the_commands_own(code: str, expected: int) -> None:

@@ -17,6 +17,8 @@ from mlperf.datasets.dictionary.synchronous_schema import DDP_EXCHANGE, DDP_RUNS
 from mlperf.datasets.reading.read import read_table
 from mlperf.training.collectives.train_exchange import train_exchange
 
+pytestmark = pytest.mark.slow
+
 REQUEST = {"n_processes": (1, 2), "subbatch_sizes": (8,), "repeats": 1, "run_s": 0.05, "exchange_bytes": (4096, 65536, 2**20)}
 
 

@@ -12,6 +12,8 @@ import pytest
 from mlperf.collect.trainer.launch import mpiexec_command
 from mlperf.core.threads import ONE_THREAD
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import sys
 import numpy as np

@@ -9,6 +9,8 @@ from mlperf.collect.synchronous.steps import LEAST_STEPS, MARKS, isolated_exchan
 from mlperf.collect.synchronous.waited import WAITED, WaitedWork
 from mlperf.collect.trainer.waits import Sleeper
 
+pytestmark = pytest.mark.slow
+
 SLEPT = {"input": 0.001, "forward": 0.004, "backward": 0.006, "optimizer": 0.002}
 
 

@@ -22,6 +22,8 @@ from mlperf.core.errors import DataError, InterruptedRun
 from mlperf.datasets import read_campaign
 from mlperf.specs import CnnSpec
 
+pytestmark = pytest.mark.slow
+
 NET = CnnSpec.from_sprint("tiny", 14, (1, 4, 5, 6, 7), (2,), 3)
 
 

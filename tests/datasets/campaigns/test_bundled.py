@@ -12,6 +12,8 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets import TABLES, bundled_names, bundled_path, export_campaign, list_data, load_campaign, read_campaign
 from mlperf.datasets.campaigns import bundled
 
+pytestmark = pytest.mark.slow
+
 README = "# Five steps of a small network\n\nMeasured for the tests. **Licence** BSD-3-Clause. **Machine** none.\n"
 
 
@@ -26,7 +28,6 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_small_campaign:
     return folder
 
 
-@pytest.mark.slow
 def test_every_bundled_campaign_reads() -> None:
     listed = {one.name: one for one in list_data().data_sets}
     for name in bundled_names():

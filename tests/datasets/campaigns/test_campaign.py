@@ -15,6 +15,8 @@ from mlperf.core.errors import DataError
 from mlperf.datasets import TABLES, read_campaign
 from mlperf.specs import CnnSpec
 
+pytestmark = pytest.mark.slow
+
 Write = Callable[..., Path]
 Frames = dict[str, pd.DataFrame]
 
@@ -115,7 +117,6 @@ def test_specification_of_another_name(campaign: Path) -> None:
         read_campaign(campaign)
 
 
-@pytest.mark.slow
 def test_a_large_campaign_reads_in_about_a_second(tmp_path: Path, small_frames: Frames, small_cnn: CnnSpec) -> None:
     """130,000 rows of kernels; the bound leaves room for a busy machine (0.3 s on an idle one)."""
     import time

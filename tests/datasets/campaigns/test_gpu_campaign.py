@@ -12,6 +12,8 @@ from gpu_runs import EXPLICIT, NET, write_run
 from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets import import_gpu_campaign, read_campaign
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:

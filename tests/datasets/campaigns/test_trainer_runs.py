@@ -22,6 +22,8 @@ from mlperf.datasets.campaigns.trainer_runs import (
 )
 from mlperf.datasets.dictionary.trainer_schema import DETAILS, EPOCHS
 
+pytestmark = pytest.mark.slow
+
 
 def table(values: list[float]) -> pd.DataFrame:
     """Repeats of one setting."""
@@ -43,7 +45,6 @@ def test_settings_are_means_over_repeats() -> None:
     assert (found["epoch_s"][0], found["n_repeats"][0]) == (pytest.approx(10.0), 2)
 
 
-@pytest.mark.slow
 def test_every_run_has_components_outputs_and_details(simulated_campaign: Path) -> None:
     runs = read_runs([simulated_campaign])
     assert len(runs.table) == 2 * 18

@@ -13,6 +13,8 @@ import pytest
 from mlperf.core.errors import DataError
 from mlperf.datasets import TABLES, read_table, write_table
 
+pytestmark = pytest.mark.slow
+
 Frames = dict[str, pd.DataFrame]
 
 

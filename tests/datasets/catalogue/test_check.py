@@ -11,6 +11,8 @@ from mlperf.core.errors import DataError
 from mlperf.datasets import check_data, read_campaign
 from mlperf.datasets.campaigns.digest import table_sha256
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_right_campaign(campaign: Path) -> None:
     found = check_data(campaign)

@@ -11,6 +11,8 @@ import pytest
 from mlperf import join_tables
 from mlperf.core.errors import DataError, UsageError
 
+pytestmark = pytest.mark.slow
+
 TIMES = "kernel,round,time_s\na,1,0.5\nb,1,0.25\na,2,0.75\nb,2,0.125\n"
 NESTS = "kernel,misses\nb,20\na,10\n"
 COUNTS = "kernel,n_insn\na,3\nb,4\n"

@@ -12,6 +12,8 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets import read_any_table
 from mlperf.datasets.campaigns.digest import table_sha256
 
+pytestmark = pytest.mark.slow
+
 TABLE = "device,m,time_ms,speed\nA,1,0.5,1.5\nB,2,0.25,2\nA,4,1e-1,3\n"
 
 

@@ -10,6 +10,8 @@ from mlperf.core.errors import DataError
 from mlperf.datasets import read_campaign
 from mlperf.datasets.reading.folder import read_host, told
 
+pytestmark = pytest.mark.slow
+
 HOST = {"host": {"cache_bytes": {"L1d": 49152}}, "protocol": {"asgd": 3, "none": None}}
 
 

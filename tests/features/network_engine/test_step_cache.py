@@ -19,6 +19,8 @@ from mlperf.specs import CnnSpec, load_cnn, make_residual_cnns
 from mlperf.specs.kernels.kernels import kernel_calls
 from mlperf.specs.network.layer import Layer
 
+pytestmark = pytest.mark.slow
+
 LINE = 64
 
 

@@ -11,6 +11,8 @@ from mlperf.features.network_engine.subbatches import CALL_KEYS, columns_between
 from mlperf.specs import load_cnn
 from mlperf.specs.network.cnn import CnnSpec
 
+pytestmark = pytest.mark.slow
+
 CACHES = caches_of({"cache_bytes": {"L1d": 49152, "L2": 1048576, "L3": 33554432}})
 
 

@@ -14,6 +14,8 @@ from mlperf.models.inference.report_extras import wanted_extras
 from mlperf.models.storage.store import model_from_json, model_to_json
 from mlperf.models.validation.folds import grouped_folds
 
+pytestmark = pytest.mark.slow
+
 
 def table(seed: int = 0, n: int = 120, p: int = 6) -> tuple[pd.DataFrame, Any]:
     rng = np.random.default_rng(seed)

@@ -15,6 +15,8 @@ from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.inference.row_figures import RowFigures, moments
 from mlperf.models.storage.store import model_from_json, model_to_json
 
+pytestmark = pytest.mark.slow
+
 
 def table(n_rows: int = 60) -> tuple[pd.DataFrame, pd.Series]:
     rng = np.random.default_rng(0)

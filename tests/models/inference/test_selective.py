@@ -20,6 +20,8 @@ from mlperf.models.selection.criteria import Criterion
 from mlperf.models.selection.search import Selection
 from mlperf.models.selection.spaces import column_groups, default_criterion, select
 
+pytestmark = pytest.mark.slow
+
 ALPHA = 0.05
 
 
@@ -85,7 +87,6 @@ def naive_p_value(selection: Selection, groups: Any, term: int) -> float:
     return float(stats.f.sf(f_value, df, table.base.n - table.base.rank))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_true_nulls_are_rejected_as_often_as_asked(name: str) -> None:
     """Within three standard errors of the share that is asked for; the naive test rejects every third."""
@@ -95,7 +96,6 @@ def test_true_nulls_are_rejected_as_often_as_asked(name: str) -> None:
     assert stats.kstest(selective, "uniform").pvalue > 1e-3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "how", [{"direction": "forward"}, {"direction": "both"}, {"criterion": "bic"}, {"method": "exact_beta"}], ids=str
 )
@@ -191,7 +191,6 @@ def test_an_aliased_column_changes_nothing() -> None:
     np.testing.assert_allclose(answer.p_value, plain.p_value, rtol=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["backward", "both"])
 def test_bounds_cover_the_coefficient_of_the_selected_model(direction: str) -> None:
     rng = np.random.default_rng(5)

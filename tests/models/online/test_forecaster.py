@@ -13,6 +13,8 @@ from mlperf.models.online.learners import LEARNERS
 from mlperf.models.online.members import COMPARED, MEMBERS, Persistence, Shape
 from mlperf.models.online.protocol import Prequential, prequential
 
+pytestmark = pytest.mark.slow
+
 SHAPE = Shape(3, 2)
 
 

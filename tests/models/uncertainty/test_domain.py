@@ -16,6 +16,8 @@ from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.hull import Hull, facets, gauge
 from mlperf.models.uncertainty.leverage import Leverage
 
+pytestmark = pytest.mark.slow
+
 
 def gemm_like(rng: np.random.Generator, n: int) -> pd.DataFrame:
     """Sizes over three decades, correlated like layers of one network family, and a device name."""

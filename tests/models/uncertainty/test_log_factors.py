@@ -8,6 +8,8 @@ from numpy.testing import assert_allclose
 
 from mlperf.models.uncertainty.log_factors import LogFactors, update_log_factors
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("compute", "exchange")
 PRIOR = np.array([0.2, 0.1])
 COMPUTE, WHOLE = np.array([1.0, 0.0]), np.array([0.7, 0.3])

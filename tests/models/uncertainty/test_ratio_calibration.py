@@ -13,6 +13,8 @@ from mlperf.core.shown import plain
 from mlperf.models.uncertainty.ratio_calibration import RatioCalibration, calibrate_ratios
 from mlperf.models.uncertainty.ratio_factors import UNCHANGED
 
+pytestmark = pytest.mark.slow
+
 
 def one(n_rows: int) -> np.ndarray[tuple[int, int], np.dtype[np.object_]]:
     return np.empty((n_rows, 0), object)

@@ -21,6 +21,8 @@ from mlperf.models.estimators.members.robust import HuberOLS
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles, has_ranks
 
+pytestmark = pytest.mark.slow
+
 NEW_ROWS = 100
 RELATIVE, ABSOLUTE, LOG = "relative", "absolute", "log"
 

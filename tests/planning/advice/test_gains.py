@@ -7,6 +7,8 @@ import pytest
 
 from mlperf.planning.advice.gains import gain_of, half_width, half_width_of_others
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_gain_is_a_mean_and_a_share() -> None:
     found = gain_of(np.array([1.0, 3.0]), np.array([0.5, 0.5]), naive_s=np.array([1.0, 1.0]))

@@ -14,6 +14,8 @@ from mlperf.planning.calibration.observed import predict_observed
 from mlperf.planning.run_prediction import Prediction
 from mlperf.specs import JobSpec
 
+pytestmark = pytest.mark.slow
+
 SIZES = {"n_nodes": 2, "n_gpus_per_node": 2, "subbatch_size": 2}
 JOB = JobSpec(dataset_size=60_000, n_nodes=2, subbatch_size=2)
 OPTIONS = {"n_gpus_per_node": 2, "n_draws": 200, "distributions": False}

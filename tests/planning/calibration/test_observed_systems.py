@@ -16,6 +16,8 @@ from mlperf.planning.calibration.observed_systems import predict_system_observed
 from mlperf.planning.systems.prediction import SystemPrediction
 from mlperf.specs import JobSpec
 
+pytestmark = pytest.mark.slow
+
 JOB = JobSpec(dataset_size=60_000, n_nodes=2, subbatch_size=2)
 OPTIONS: dict[str, Any] = {"n_draws": 200}
 

@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose
 from mlperf.core.errors import DataError, UsageError
 from mlperf.planning.calibration.pairs import read_pairs
 
+pytestmark = pytest.mark.slow
+
 PREDICTED = "net,nodes,step_s\na,1,2.0\na,2,1.0\nb,1,4.0\n"
 MEASURED = "net,nodes,step_s\nb,1,5.0\na,1,2.2\na,1,2.4\n"
 

@@ -19,6 +19,8 @@ from mlperf.features.network.partition import layer_table
 from mlperf.planning.partition.given_plans import predict_plans
 from mlperf.specs.zoo.zoo import find_cnn
 
+pytestmark = pytest.mark.slow
+
 CNNS = shipped_nets()
 N_PARAMS = net_of(CNNS["digits-fc"]).n_params
 MODEL = planted_model()

@@ -20,6 +20,8 @@ from mlperf.systems.model_parallel.epoch import sample_times
 from mlperf.systems.model_parallel.layers import LayerTable
 from mlperf.systems.model_parallel.volumes import remote_values
 
+pytestmark = pytest.mark.slow
+
 JOB = PartitionJob(10_000, 100)
 
 

@@ -12,6 +12,8 @@ from mlperf.planning.partition import programme
 from mlperf.planning.partition.programme import cheapest_path, layer_states, least_costs
 from mlperf.systems.model_parallel.epoch import sample_times
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_cheapest_path_is_the_cheapest_plan(seed: int) -> None:

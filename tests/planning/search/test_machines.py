@@ -15,6 +15,8 @@ from mlperf.planning.search.machines import search_machines
 from mlperf.specs import JobSpec, load_cnn, load_machine
 from mlperf.training.quality import fit_quality_table
 
+pytestmark = pytest.mark.slow
+
 NODES, BATCHES = range(1, 13), range(1, 7)
 JOB = JobSpec(dataset_size=60_000)
 WINDOW = (8.0, 24.0)
@@ -52,7 +54,6 @@ def test_the_window_of_a_quantile_lies_below_that_of_the_mean(small_model: Any) 
     assert upper.window_quantile == 0.9
 
 
-@pytest.mark.slow
 def test_the_largest_staleness_is_obeyed(small_model: Any) -> None:
     free = search(small_model, top=30)
     limit = float(np.median(free.best["mean_staleness"]))
@@ -69,7 +70,6 @@ def test_only_rows_that_are_sure_enough_are_ranked(small_model: Any) -> None:
     np.testing.assert_array_equal(sure.best[["n_nodes", "subbatch_size"]], expected[["n_nodes", "subbatch_size"]])
 
 
-@pytest.mark.slow
 def test_time_to_target_ranks_epochs_times_epoch(small_model: Any, quality: Any) -> None:
     found = search(small_model, objective="time_to_target", quality=quality)
     assert found.experimental == quality.experimental is not None
@@ -89,7 +89,6 @@ def test_time_to_target_ranks_epochs_times_epoch(small_model: Any, quality: Any)
         search(small_model, objective="time_to_target", quality=quality, strict=True)
 
 
-@pytest.mark.slow
 def test_several_machines_are_one_ranking(small_model: Any) -> None:
     slow = load_machine("cpu-cluster")
     fast = replace(slow, name="fast", bandwidth_bytes_per_s=2.5e10, latency_s=1e-6)

@@ -12,6 +12,8 @@ import mlperf
 from mlperf.core.errors import DataError, UsageError
 from mlperf.specs import JobSpec, load_cnn, load_machine, training_memory
 
+pytestmark = pytest.mark.slow
+
 NODES, BATCHES = range(1, 13), range(1, 7)
 JOB = JobSpec(dataset_size=60_000)
 WINDOW = (8.0, 24.0)
@@ -64,7 +66,6 @@ def test_what_does_not_fit_the_device_is_left_out(small_model: Any) -> None:
     assert mlperf.search_runs(small_model, cnn, machine, JOB, ignore_memory=True, **arguments).grid["feasible"].all()
 
 
-@pytest.mark.slow
 def test_cost_is_price_times_node_hours(small_model: Any) -> None:
     machine = load_machine("cpu-cluster")
     cheap = mlperf.search_runs(

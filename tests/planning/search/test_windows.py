@@ -17,6 +17,8 @@ from mlperf.systems.sprint.minibatch import minibatch_distribution, minibatch_st
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 from mlperf.systems.sprint.staleness import mean_staleness
 
+pytestmark = pytest.mark.slow
+
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 ENDLESS = (0.0, np.inf)
 

@@ -16,6 +16,8 @@ from mlperf.core.errors import DataError
 from mlperf.planning.systems.compare import compare_system
 from mlperf.specs import JobSpec
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def rows(small_model: Any) -> Any:

@@ -19,6 +19,8 @@ from mlperf.systems.base.system import Solution
 from mlperf.systems.sprint.system import SPRINT, SprintSystem
 from mlperf.training.collectives.train_exchange import train_exchange
 
+pytestmark = pytest.mark.slow
+
 JOB = JobSpec(dataset_size=60_000, subbatch_size=2, n_nodes=4)
 GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "own_system.md"
 

@@ -14,6 +14,8 @@ from mlperf.planning.systems import search as search_module
 from mlperf.specs import JobSpec, load_machine
 from mlperf.systems.base.system import Setting, Solution, SystemComponent, checked_run, checked_times
 
+pytestmark = pytest.mark.slow
+
 JOB = JobSpec(dataset_size=60_000, subbatch_size=2, n_nodes=4)
 SIZES: dict[str, Any] = {"n_nodes": [1, 2, 4, 8], "n_gpus_per_node": [1, 2], "subbatch_size": [1, 2, 4]}
 

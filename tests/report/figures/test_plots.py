@@ -16,6 +16,8 @@ from mlperf.report.figures.html import Picture, html_page
 from mlperf.report.figures.plots import component_bars, measured_predicted, residuals
 from mlperf.report.text.views import Section
 
+pytestmark = pytest.mark.slow
+
 
 def times() -> tuple[np.ndarray, np.ndarray]:
     measured = np.array([0.01, 0.1, 1.0, 10.0])

@@ -24,6 +24,8 @@ from mlperf.report.pages.answers import (
 )
 from mlperf.specs import load_cnn, load_machine
 
+pytestmark = pytest.mark.slow
+
 JOB = mlperf.JobSpec(dataset_size=60_000, subbatch_size=2, n_nodes=2)
 
 

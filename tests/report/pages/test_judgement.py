@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 
 from mlperf.datasets.campaigns.trainer_runs import TrainerRuns
 from mlperf.report.pages.judgement import judgement_page
@@ -10,6 +11,8 @@ from mlperf.studies.judgement import JudgementPlan
 from mlperf.studies.judgement.judge import judgement_of
 from mlperf.studies.trainer import TrainerLimits
 from mlperf.studies.trainer.predictions import STEP_ALONE
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_page_begins_with_what_was_missed_and_shows_every_row(

@@ -17,6 +17,8 @@ from mlperf.specs import load_machine
 from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.studies.paper.planes import first_plane, second_plane
 
+pytestmark = pytest.mark.slow
+
 WINDOW = (40.0, 80.0)
 
 
@@ -73,7 +75,6 @@ def test_emulated_runs_are_named_so(of_runs: Drawing) -> None:
     assert "predicted" in of_runs.caption
 
 
-@pytest.mark.slow
 def test_the_second_machine_is_another_mode_or_campaign(runs_material: FigureInputs, mixed_material: FigureInputs) -> None:
     both = replace(runs_material, second=mixed_material.campaign)
     (drawing,) = second_drawings(both)
@@ -83,7 +84,6 @@ def test_the_second_machine_is_another_mode_or_campaign(runs_material: FigureInp
         second_drawings(runs_material)
 
 
-@pytest.mark.slow
 def test_a_campaign_of_kernels_is_searched_on_each_machine(small_material: FigureInputs) -> None:
     machines = tuple(load_machine(name) for name in ("cpu-cluster", "kfc"))
     material = replace(small_material, machines=machines, cnns=("alexnet",), window=(20.0, 60.0))

@@ -15,6 +15,8 @@ from mlperf.cli.main import cli
 from mlperf.core.errors import UsageError
 from mlperf.report.text.results import command_schema
 
+pytestmark = pytest.mark.slow
+
 OWN = """
 from dataclasses import dataclass
 from mlperf.systems.base.system import Setting, Solution, SystemComponent, checked_run, checked_times

@@ -11,6 +11,8 @@ from mlperf.report.text.layout import GAP, fitting_widths, lay_out, places_of, w
 from mlperf.report.text.tables import Column, frame_columns
 from mlperf.report.text.views import Section, section_text
 
+pytestmark = pytest.mark.slow
+
 WORDS = ("convolution", "sqrt(access_bytes * subbatch_size)", "a b c d e f g h i j k l m n o p", "x" * 30, "yes", "-")
 
 

@@ -9,6 +9,8 @@ from mlperf.core.errors import FitError, UsageError
 from mlperf.specs.kernels.kernels import kernel_calls
 from mlperf.specs.zoo.generator import make_cnns
 
+pytestmark = pytest.mark.slow
+
 FORTY = make_cnns()
 
 

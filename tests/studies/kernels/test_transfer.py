@@ -11,6 +11,8 @@ from mlperf.studies.kernels import KernelTimes, StudyPlan, choose_setting, study
 from mlperf.studies.kernels.parts import generality
 from mlperf.studies.kernels.transfer import comparable, price_of_generality, transfer_scores
 
+pytestmark = pytest.mark.slow
+
 
 def test_comparable_rows_hold_every_kernel_with_every_build(made: KernelTimes) -> None:
     rows = comparable(made, "build")
@@ -57,7 +59,6 @@ def test_machines_with_known_clocks_are_compared_in_cycles(made: KernelTimes) ->
         assert table[name, "general, unseen"].mape == pytest.approx(table[name, "special"].mape, rel=1e-6)
 
 
-@pytest.mark.slow
 def test_two_machines_are_compared(made: KernelTimes) -> None:
     rows = made.where(build="gcc_O2_sse3_fast", N=50)
     second = rows.frame.assign(machine="second", time_s=2.0 * rows.frame["time_s"])

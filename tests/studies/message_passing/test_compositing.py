@@ -10,6 +10,8 @@ from mlperf.studies.message_passing.protocol import Compositing
 from mlperf.systems.loggps.presets import find_preset
 from mlperf.traces.replay.timing import Timing
 
+pytestmark = pytest.mark.slow
+
 MYRINET = Timing(find_preset("perwiz-myrinet"), find_preset("perwiz-myrinet").parameters())
 
 

@@ -12,6 +12,8 @@ from mlperf.core.errors import DataError
 from mlperf.studies.message_passing.programs import BUSY, Launch, Programs, build_programs, measured, plain_s
 from mlperf.traces.events.kinds import Kind
 
+pytestmark = pytest.mark.slow
+
 
 def test_repeats_keep_the_run_nearest_to_the_median(programs: Programs) -> None:
     launch = Launch((str(programs.path("compositing")), "--side", "32"), 2, "compositing")

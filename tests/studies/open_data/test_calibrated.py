@@ -10,6 +10,8 @@ import pytest
 
 from mlperf.studies.open_data.calibrated import PER_LAYOUT, SUBJECT, UNCALIBRATED, predictor_rows, score_calibration
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

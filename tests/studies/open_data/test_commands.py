@@ -26,6 +26,8 @@ from mlperf.studies.open_data.commands import (
 )
 from mlperf.studies.open_data.scoring.trial import Method, Trial
 
+pytestmark = pytest.mark.slow
+
 SUBJECT = "A1 V100"
 N_ROWS, N_TRAINED = 90, 60
 

@@ -26,6 +26,8 @@ from mlperf.studies.parallel.protocol import Protocol, read_protocol
 from mlperf.studies.trainer.gates import gates_table
 from mlperf.training.systems.constants_model import ConstantsModel
 
+pytestmark = pytest.mark.slow
+
 PROTOCOL = read_protocol(Path(__file__).parents[2] / "acceptance" / "parallel_servers.toml")
 MODE = "emulated compute+network x100"
 

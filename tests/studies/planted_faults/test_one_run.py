@@ -11,6 +11,8 @@ import pytest
 from mlperf.core.errors import InterruptedRun
 from mlperf.studies.planted_faults.one_run import log_of, plain_run, recorded
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = "import json, sys; json.dump({'step_s': [0.1, 0.2]}, open(sys.argv[1], 'w'))"
 
 

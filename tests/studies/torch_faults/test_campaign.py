@@ -12,6 +12,8 @@ from mlperf.core.errors import InterruptedRun
 from mlperf.studies.torch_faults.campaign import launcher, one_torch_row, options_of, traceml_verdict
 from mlperf.studies.torch_faults.protocol import read_torch_protocol
 
+pytestmark = pytest.mark.slow
+
 PROTOCOL = read_torch_protocol(Path(__file__).parents[2] / "acceptance" / "torch_faults.toml")
 SUMMARY = (
     '{"schema_version": 1.9, "analysis_window": {}, "primary_diagnosis": {"status": "INPUT-BOUND", "summary": "waits"},'

@@ -21,6 +21,8 @@ from mlperf.studies.trainer.predictions import train_split
 from mlperf.studies.trainer.protocols import NODES, splits
 from mlperf.systems.base.distributions import Distribution
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_largest_difference_is_that_of_kolmogorov_and_smirnov() -> None:
     rng = np.random.default_rng(0)

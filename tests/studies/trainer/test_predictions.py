@@ -26,6 +26,8 @@ from mlperf.studies.trainer.predictions import (
 from mlperf.studies.trainer.protocols import LEFT_OUT, ONE, Split, splits
 from mlperf.systems.sprint.outputs import OUTPUTS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def runs(simulated_campaign: Path, simulated_others: Path) -> TrainerRuns:
@@ -42,7 +44,6 @@ def rows(runs: TrainerRuns) -> pd.DataFrame:
     return split_rows(split, train_split(split, runs, None), runs.cnns)
 
 
-@pytest.mark.slow
 def test_training_on_other_rows_is_what_leaving_a_network_out_does(
     runs: TrainerRuns, simulated_campaign: Path, simulated_others: Path
 ) -> None:

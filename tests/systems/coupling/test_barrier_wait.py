@@ -8,6 +8,8 @@ import pytest
 from mlperf.systems.coupling.barrier import barrier_excess, beta_binomial_cdf
 from mlperf.systems.coupling.barrier_wait import FreshBuffer, barrier_wait, fresh_barrier_wait
 
+pytestmark = pytest.mark.slow
+
 
 def test_barrier_with_work_that_varies_against_monte_carlo() -> None:
     n, p, n_nodes, sum_s, deposit_s, gpu_s, deposit_std_s, own_std_s = 4, 0.7, 8, 0.006, 0.005, 0.07, 0.002, 0.006

@@ -13,6 +13,8 @@ from mlperf.systems.coupling.mixed_queue import mixed_queue, mixed_queue_exact
 from mlperf.systems.coupling.queues import closed_queue
 from mlperf.systems.parameter_server.simulate import ServerPlan, simulate_servers
 
+pytestmark = pytest.mark.slow
+
 
 def over_populations(think: FloatArray, service: FloatArray, counts: FloatArray) -> FloatArray:
     """Throughputs by exact mean-value analysis: R_c(n) = S_c (1 + Q(n - e_c)) for every population n (Reiser and Lavenberg)."""

@@ -10,6 +10,8 @@ from mlperf.systems.base.system import System
 from mlperf.systems.data_parallel.replicated import DATA_PARALLEL
 from mlperf.systems.registry import find_system
 
+pytestmark = pytest.mark.slow
+
 RUN = {"n_nodes": np.array([1, 2, 4]), "n_gpus_per_node": 4, "subbatch_size": 16, "dataset_size": 16_000}
 TIMES = {"forward": 0.1, "backward": 0.2, "optimizer": 0.02, "overhead": 0.01}
 NETWORK = {

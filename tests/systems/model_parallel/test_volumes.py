@@ -12,6 +12,8 @@ from partition_networks import IMAGENET, MNIST
 from mlperf.systems.model_parallel.layers import LayerTable
 from mlperf.systems.model_parallel.volumes import needed_rows, remote_values
 
+pytestmark = pytest.mark.slow
+
 STATES = [(p, r) for p in range(1, 13) for r in range(1, 12 // p + 1)]
 
 

@@ -10,6 +10,8 @@ from mlperf.systems.parameter_server.simulate import ServerPlan, simulate_server
 from mlperf.systems.parameter_server.stale import stale_factor
 from mlperf.systems.registry import find_system
 
+pytestmark = pytest.mark.slow
+
 SYSTEM = find_system("stale-synchronous")
 RUN = {"n_nodes": 1, "n_gpus_per_node": 1, "subbatch_size": 32, "dataset_size": 64_000}
 

@@ -8,6 +8,8 @@ import pytest
 from mlperf.systems.coupling.barrier import barrier_excess
 from mlperf.systems.sprint.iterations import CLOSED_FORMS, CoupledThreads, gpu_period_at, log_mismatch, log_ratio_guess, periods_at
 
+pytestmark = pytest.mark.slow
+
 N_GPUS = 3
 N_SYSTEMS = 200
 

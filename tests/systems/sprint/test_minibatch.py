@@ -14,6 +14,8 @@ from mlperf.systems.sprint.minibatch import gradient_count_variance, minibatch_d
 from mlperf.systems.sprint.outputs import mean_minibatch_size
 from mlperf.systems.sprint.simulate import simulate_iterations
 
+pytestmark = pytest.mark.slow
+
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 
 

@@ -25,6 +25,8 @@ from mlperf.systems.sprint.solved import (
 )
 from mlperf.systems.sprint.staleness import mean_staleness
 
+pytestmark = pytest.mark.slow
+
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 
 

@@ -12,6 +12,8 @@ from mlperf.traces.clocks.report import ClockReport
 
 from .synthetic import Run, make_run
 
+pytestmark = pytest.mark.slow
+
 
 def names(n_clocks: int) -> tuple[str, ...]:
     return tuple(f"rank {clock}" for clock in range(n_clocks))

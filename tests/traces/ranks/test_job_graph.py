@@ -16,6 +16,8 @@ from .made_jobs import make_job
 from .operation_tables import Operation, before, members
 from .test_job_times import keys, laid_out
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("seed", range(12))
 def test_each_operation_follows_and_meets_whom_the_rules_say(seed: int, tmp_path: Path) -> None:

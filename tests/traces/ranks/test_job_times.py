@@ -15,6 +15,8 @@ from mlperf.traces.readers.operations import read_operations
 from .made_jobs import MadeJob, make_job
 from .operation_tables import Operation, last_end, typical
 
+pytestmark = pytest.mark.slow
+
 
 def keys(grid: JobGrid) -> list[Operation]:
     """The operations of a step in the graph's order."""

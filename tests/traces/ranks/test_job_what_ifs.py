@@ -15,6 +15,8 @@ from .made_jobs import make_job
 from .operation_tables import Operation, last_end
 from .test_job_times import keys, laid_out
 
+pytestmark = pytest.mark.slow
+
 
 def belongs(operation: Operation, family: str, name: str) -> bool:
     d, s, kind, _ = operation

@@ -12,6 +12,8 @@ from mlperf.traces.ranks.jobs import TrainingJob, analyse_job
 from .made_jobs import make_job
 from .operation_tables import Operation, operations
 
+pytestmark = pytest.mark.slow
+
 
 def slowed(folder: Path, seed: int, worker: tuple[int, int] | None, stage: int | None = None, n_steps: int = 6) -> TrainingJob:
     shape = make_job(folder, seed, n_steps=1)

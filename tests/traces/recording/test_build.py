@@ -16,6 +16,8 @@ from mlperf.traces.recording.run import RecordRequest, record
 
 from .conftest import MPIEXEC, PROGRAMS
 
+pytestmark = pytest.mark.slow
+
 ENTRIES = (
     "MPI_Init",
     "MPI_Init_thread",

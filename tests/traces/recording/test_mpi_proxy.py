@@ -6,12 +6,15 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from mlperf.traces.events.kinds import Flag, Kind
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.recorded import read_recorded
 
 from .conftest import line_of, proxied
+
+pytestmark = pytest.mark.slow
 
 N_RANKS, N_TURNS = 4, 3
 

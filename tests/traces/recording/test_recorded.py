@@ -12,6 +12,8 @@ from mlperf.traces.readers.recorded import read_rank_files
 from mlperf.traces.recording.recorded import Recorded
 from mlperf.traces.recording.recorded import recorded as sum_up
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., tuple[Recorded, Path]]
 
 

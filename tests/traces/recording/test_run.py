@@ -20,6 +20,8 @@ from mlperf.traces.recording.run import RecordRequest, library_of, record
 
 from .conftest import MPIEXEC, line_of
 
+pytestmark = pytest.mark.slow
+
 N_RANKS, N_TURNS = 4, 5
 Run = Callable[..., tuple[Recorded, Path]]
 

@@ -12,6 +12,8 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.traces.runs.interleaved import RunPlan, run_in_turns
 from mlperf.traces.runs.timed import Program
 
+pytestmark = pytest.mark.slow
+
 
 def program(code: str) -> Program:
     return Program.of(shlex.join([sys.executable, "-c", code]))

@@ -12,6 +12,8 @@ from mlperf.core.errors import DataError
 from mlperf.traces.runs.order import block_orders
 from mlperf.traces.runs.ratio import batch_means, block_differences, block_ratio, independent_ratio
 
+pytestmark = pytest.mark.slow
+
 
 def test_differences_of_blocks_by_hand() -> None:
     times = np.array([[1.0, 2.0, 2.0, 1.0], [2.0, 1.0, 1.0, 2.0]])

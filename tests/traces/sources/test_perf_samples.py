@@ -12,6 +12,8 @@ from mlperf.traces.sources import perf_samples
 from mlperf.traces.sources.perf_samples import PerfSamples
 from mlperf.traces.sources.source import ABSENT, DEGRADED, OK
 
+pytestmark = pytest.mark.slow
+
 PERF = """#!{python}
 import pathlib, signal, sys, time
 words = sys.argv[1:]

@@ -8,10 +8,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from mlperf.traces.events.kinds import Flag, Kind
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.sources.python_stacks import PythonStacks
+
+pytestmark = pytest.mark.slow
 
 PROGRAM = """
 import gc, os, threading, time

@@ -9,6 +9,8 @@ from mlperf.traces.sources.names import NAMES
 from mlperf.traces.sources.registry import SOURCES, chosen_sources, make_source
 from mlperf.traces.sources.source import ABSENT, DEGRADED, OK
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_names_are_the_sources() -> None:
     assert tuple(SOURCES) == NAMES

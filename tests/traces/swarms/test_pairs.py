@@ -7,6 +7,8 @@ import pytest
 from mlperf.traces.swarms.pairs import FOLLOWS, NO_ORDER, TOGETHER, Beginnings, find_pairs, synchronisations
 from mlperf.traces.timeline.windows import Windows
 
+pytestmark = pytest.mark.slow
+
 MS = 1_000_000
 N_PAIRS = 6
 N_UNRELATED = 8

@@ -10,6 +10,8 @@ from message_programs import Edits, MadeProgram, Place, Run, protocol_timing, ra
 from mlperf.traces.replay import replay
 from mlperf.traces.whatif.sweep import Sweep, sweep
 
+pytestmark = pytest.mark.slow
+
 N_PROGRAMS = 280
 
 

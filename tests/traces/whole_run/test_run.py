@@ -21,6 +21,8 @@ from mlperf.traces.whole_run.recorded import recorded_run
 from mlperf.traces.whole_run.request import DOCUMENT, RunRequest
 from mlperf.traces.whole_run.run import probe_sources, record_run
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import sys, time
 from mlperf.traces.recording import region

@@ -23,6 +23,8 @@ from mlperf.training.gradient.gradient_data import gradient_data
 from mlperf.training.model import Model
 from mlperf.training.with_counters import with_counters
 
+pytestmark = pytest.mark.slow
+
 LEFT = "cnn05"
 STEP = ["cnn", "subbatch_size"]
 
@@ -77,7 +79,6 @@ def test_every_library_call_is_offered_its_counters(few: Campaign, counters: Pat
         assert "hw_instructions" in learnt.columns
 
 
-@pytest.mark.slow
 def test_a_counter_that_is_the_time_leaves_what_the_calls_do_not_add_up_to(few: Campaign, tmp_path: Path) -> None:
     """A step runs by autograd and its calls one by one; models of counters on sizes know no more than sizes."""
     data = gradient_data(few, None)
@@ -108,7 +109,6 @@ def test_an_unseen_network_on_a_library_needs_a_run_or_models_of_its_counters(
     assert step_s(stand_in, unseen, method) == pytest.approx(measured, rel=0.5)
 
 
-@pytest.mark.slow
 def test_a_stored_model_of_library_counters_answers_the_same(trained: Model, few: Campaign, tmp_path: Path) -> None:
     save_model(trained, tmp_path / "m.json")
     again = load_model(tmp_path / "m.json")

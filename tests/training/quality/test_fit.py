@@ -21,6 +21,8 @@ from mlperf.report.text.results import command_schema
 from mlperf.specs import CnnSpec, write_cnn
 from mlperf.training.quality import fit_quality
 
+pytestmark = pytest.mark.slow
+
 NETWORK = CnnSpec.from_sprint("net", 8, (1, 4, 10), pools_after=(), n_conv=1)
 SETTINGS = [(nodes, gpus, subbatch) for nodes in (1, 2) for gpus in (1, 2, 4) for subbatch in (4, 8)]
 N_EPOCHS = 60

@@ -21,6 +21,8 @@ from mlperf.training.systems.canonical_fit import (
     fit_rows,
 )
 
+pytestmark = pytest.mark.slow
+
 ACT_S, ERR_S, ADD_S, LATENCY_S, BYTES_PER_S, PER_PAIR_S = 7e-9, 3e-9, 2e-10, 4e-6, 1.2e9, 5e-7
 
 

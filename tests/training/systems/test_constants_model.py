@@ -17,6 +17,8 @@ from mlperf.specs.network.cnn_toml import read_cnn
 from mlperf.studies.model_files import load_model, save_model
 from mlperf.training.systems.constants_model import ConstantsModel, train_constants
 
+pytestmark = pytest.mark.slow
+
 KEPT = Path(__file__).parents[2] / "reference" / "parallel" / "servers"
 NETWORK = {"latency_s": 5e-6, "bytes_per_s": 6e9}
 

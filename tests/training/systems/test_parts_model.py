@@ -15,6 +15,8 @@ from mlperf.training.systems.step_parts import train_composed
 
 from .test_step_parts import made_exchange, made_runs
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def runs() -> pd.DataFrame:

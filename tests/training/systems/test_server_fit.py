@@ -12,6 +12,8 @@ from mlperf.systems.coupling.queues import closed_queue
 from mlperf.systems.parameter_server.simulate import ServerPlan, simulate_servers
 from mlperf.training.systems.server_fit import fit_servers, think_and_service, updates_per_s
 
+pytestmark = pytest.mark.slow
+
 COUNTS = np.arange(1.0, 9.0)
 ONES = np.ones(8)
 

@@ -13,6 +13,8 @@ from mlperf.systems.coupling.queues import closed_queue
 from mlperf.training.systems.server_fit import fit_servers
 from mlperf.training.systems.server_model import ServerModel, log_speed_gradient, think_of
 
+pytestmark = pytest.mark.slow
+
 COUNTS = np.arange(1, 9)
 NETWORKS = {"small": (0.1, 0.02, 1e6), "middle": (0.3, 0.05, 5e6), "large": (0.5, 0.1, 1e7)}
 

@@ -9,6 +9,8 @@ import pytest
 from mlperf.core.errors import DataError
 from mlperf.training.systems.step_parts import isolated_s, train_component, train_composed
 
+pytestmark = pytest.mark.slow
+
 SIZES = {"a": 4e5, "b": 4e6}
 EXCESS_S_PER_BYTE = 5e-11
 

@@ -12,6 +12,8 @@ from mlperf.training.table.choice import Choice, choose_method, compared_rows, s
 from mlperf.training.table.methods import METHODS
 from mlperf.training.table.table_regressor import TableRegressor
 
+pytestmark = pytest.mark.slow
+
 
 def choose(frame: pd.DataFrame, times: np.ndarray, methods: tuple[str, ...] = tuple(METHODS), **options: object) -> Choice:
     terms = options.get("terms")

@@ -9,6 +9,8 @@ import pytest
 import mlperf
 from mlperf.training.table.table_fit import TableFit
 
+pytestmark = pytest.mark.slow
+
 
 def law(rng: np.random.Generator, n_rows: int, top: float = 9.0) -> pd.DataFrame:
     m, n, k = 2.0 ** rng.uniform(3, top, (3, n_rows))

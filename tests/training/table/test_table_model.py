@@ -13,6 +13,8 @@ from mlperf.core.errors import DataError
 from mlperf.models.storage.store import model_to_dict
 from mlperf.training.table.table_model import TableModel, grouped_errors, profile_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def rows() -> pd.DataFrame:

@@ -12,6 +12,8 @@ import mlperf
 from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.training.table.train_table import formula_terms, repeats_error
 
+pytestmark = pytest.mark.slow
+
 
 def law(seed: int = 1, n_rows: int = 300, noise: float = 0.05) -> pd.DataFrame:
     rng = np.random.default_rng(seed)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import mlperf
 from mlperf.training.table.verdict import verdict
+
+pytestmark = pytest.mark.slow
 
 
 def rows(noise: float) -> pd.DataFrame:

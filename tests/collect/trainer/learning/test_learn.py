@@ -18,6 +18,8 @@ from mlperf.datasets import read_campaign
 from mlperf.datasets.campaigns.trainer_runs import trainer_table
 from mlperf.training.quality.epochs import quality_rows
 
+pytestmark = pytest.mark.slow
+
 SHORT = Learning(epochs=2)
 FEW = LearningSetting("digits", 2, 2, 8, Pacing(0.5, 0.2, 1))
 

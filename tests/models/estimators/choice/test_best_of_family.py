@@ -15,6 +15,8 @@ from mlperf.models.estimators.local.ratio_local import RatioLocal
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.validation.folds import leave_largest_out
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def table() -> tuple[pd.DataFrame, np.ndarray]:

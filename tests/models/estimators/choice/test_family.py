@@ -18,6 +18,8 @@ from mlperf.models.estimators.members.log_linear import LogOLS
 from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.validation.folds import leave_one_group_out
 
+pytestmark = pytest.mark.slow
+
 TERMS = ["m * n", "m", "n"]
 
 

@@ -17,6 +17,8 @@ from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.storage.store import model_from_json, model_to_json
 from mlperf.models.validation.scores import relative_errors
 
+pytestmark = pytest.mark.slow
+
 BASE = NonNegativeOLS(["m * n * k", "m * n"], n_draws=0)
 COLUMNS = ["m", "n", "k", "kind"]
 
@@ -54,7 +56,6 @@ def test_trees_refuse_a_path_that_never_ends() -> None:
         Trees.from_dict(document, 2)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [BoostedResidual(max_iter=15), BoostedResidual(n_folds=2, max_iter=10)], ids=["plain", "with intervals"]
 )

@@ -14,6 +14,8 @@ from mlperf.core.errors import FitError, UsageError
 from mlperf.models.estimators.learning.learners import LEARNERS, LogLearner
 from mlperf.models.validation.scores import relative_errors
 
+pytestmark = pytest.mark.slow
+
 KINDS = sorted(LEARNERS)
 
 
@@ -33,7 +35,6 @@ def layers() -> tuple[pd.DataFrame, np.ndarray]:
     return frame, y.to_numpy()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_scikit_learn_contract(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a tenth of the trees: the contract is about what surrounds them."""
@@ -102,7 +103,6 @@ def test_importance_names_the_cause(layers: Any) -> None:
     assert rise["nothing"] == 0.0
 
 
-@pytest.mark.slow
 def test_same_seed_same_bytes(layers: Any) -> None:
     frame, y = (each[:150] for each in layers)
     for kind in KINDS:

@@ -18,6 +18,8 @@ from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.storage.store import model_from_json, model_to_json
 from mlperf.models.validation.scores import relative_errors
 
+pytestmark = pytest.mark.slow
+
 TERMS = ["m * n * k", "m * n", "m * k", "n * k", "m", "n", "k"]
 SIZES = ["m", "n", "k"]
 #        device                   MAPE   third quartile, and extrapolation to the largest products (published goals, percent)

@@ -10,6 +10,8 @@ from statsmodels.regression.linear_model import WLS
 
 from mlperf.models.estimators.members.group_jackknife import GroupJackknifeOLS, leverage, solve
 
+pytestmark = pytest.mark.slow
+
 TERMS = ("work", "steps")
 
 

@@ -18,6 +18,8 @@ from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.storage.store import model_from_json, model_to_json
 
+pytestmark = pytest.mark.slow
+
 
 def data(seed: int, n: int = 40, p: int = 6) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)

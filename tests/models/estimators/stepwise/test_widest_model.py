@@ -11,6 +11,8 @@ import pytest
 from mlperf.core.errors import FitError
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 
+pytestmark = pytest.mark.slow
+
 NAMES = list("abcdefgh")
 FROM_BELOW: dict[str, Any] = {"upper": NAMES, "start": ()}
 SEARCHES = {"backward": {}, "forward": {}, "both": {}, "both from below": FROM_BELOW}

@@ -20,6 +20,8 @@ from mlperf.studies.kernels import (
     read_kernel_times,
 )
 
+pytestmark = pytest.mark.slow
+
 ASSEMBLY = """\
 k_{name}:
 .L2:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mlperf.traces.readers.chrome.fields import BROKEN, ENDED, FIELDS, MORE, Found, find_fields
+
+pytestmark = pytest.mark.slow
 
 VALUES = st.one_of(
     st.none(), st.booleans(), st.integers(-(10**9), 10**9), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=8)

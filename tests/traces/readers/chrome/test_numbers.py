@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from mlperf.traces.readers.chrome.numbers import NS_DIGITS, whole_numbers
 
+pytestmark = pytest.mark.slow
+
 
 def number(text: str, digits: int = NS_DIGITS) -> int | None:
     raw = text.encode()

@@ -10,7 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from mlperf.traces.sources.python_stacks import INJECTED
+
+pytestmark = pytest.mark.slow
 
 FILE = INJECTED / "sitecustomize.py"
 
