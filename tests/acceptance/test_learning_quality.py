@@ -14,6 +14,8 @@ from mlperf.training.quality import QualityModel, fit_quality, fit_quality_table
 from mlperf.training.quality.epochs import quality_rows
 from mlperf.training.quality.judgement import LIMIT, log_errors
 
+pytestmark = pytest.mark.slow
+
 LIMITS: dict[str, Any] = tomllib.loads((Path(__file__).parent / "learning_quality.toml").read_text(encoding="utf-8"))
 TARGET = 0.9
 SAME = 0.1

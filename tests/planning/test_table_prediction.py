@@ -17,6 +17,8 @@ from mlperf.planning.table_prediction import predict_rows
 from mlperf.training.fits.ratio_model import Scaled
 from mlperf.training.table.table_model import TableModel
 
+pytestmark = pytest.mark.slow
+
 N_ROWS = 150
 
 

@@ -13,6 +13,8 @@ from jsonschema import Draft202012Validator
 from mlperf.cli.main import cli, main
 from mlperf.report.text.results import command_schema
 
+pytestmark = pytest.mark.slow
+
 SHORT = ("--nodes", "1", "--gpus-per-node", "1", "--repeats", "1", "--epochs", "1")
 
 

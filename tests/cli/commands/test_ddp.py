@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
 from mlperf.cli.main import cli
 from mlperf.core.errors import UsageError
 from mlperf.report.text.results import command_schema
+
+pytestmark = pytest.mark.slow
 
 SHORT = ("--processes", "1", "--subbatch", "4", "--seconds", "0.02", "--repeats", "1")
 

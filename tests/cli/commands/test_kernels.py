@@ -12,6 +12,8 @@ import pytest
 from mlperf.cli.main import main
 from mlperf.specs.patterns import RULES, make_patterns, sample_patterns
 
+pytestmark = pytest.mark.slow
+
 
 def run(*arguments: str | Path) -> int:
     with pytest.raises(SystemExit) as caught:
@@ -41,7 +43,6 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_a_study_of_a_users_table(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page, tables, figure = tmp_path / "study.html", tmp_path / "study.md", tmp_path / "measured.svg"
     files = ("--html", page, "-o", tables, "--plot", figure)

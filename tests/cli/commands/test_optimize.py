@@ -11,6 +11,8 @@ from jsonschema import Draft202012Validator
 from mlperf.cli.main import main
 from mlperf.report.text.results import command_schema
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parents[2] / "reference/partition"
 BASE = ["--constants", str(HERE / "cluster.toml"), "--machines", "20", "--minibatch-size", "100", "--dataset-size", "10000"]
 

@@ -14,6 +14,8 @@ from profiles import training_job
 from mlperf.cli.main import main
 from mlperf.traces.writers.chrome import write_chrome
 
+pytestmark = pytest.mark.slow
+
 
 def run(*arguments: str | Path) -> int:
     """The exit code of a command."""

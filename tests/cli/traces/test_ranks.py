@@ -11,6 +11,8 @@ from profiles import training_job
 
 from mlperf.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 MAPPING = '[components.gemm]\nkind = "KERNEL"\nname = "sgemm"\n[components.exchange]\nkind = "COLL"\n'
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mlperf.collect.canonical.cases import Case
 from mlperf.collect.canonical.interference import common_blocks, together_s
+
+pytestmark = pytest.mark.slow
 
 
 def test_blocks_outside_the_common_time_are_left_out() -> None:

@@ -15,6 +15,8 @@ import pytest
 from mlperf.collect.counters.launch import launched
 from mlperf.core.errors import InterruptedRun, UsageError
 
+pytestmark = pytest.mark.slow
+
 TOUCHING = """
 import mmap, sys
 memory = mmap.mmap(-1, 4096 * 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

@@ -14,6 +14,8 @@ from mlperf.core.errors import DataError
 from mlperf.datasets.dictionary.server_schema import SEGMENTS
 from mlperf.datasets.reading.read import read_table
 
+pytestmark = pytest.mark.slow
+
 ONE = configuration_from({"cnn": "tiny-fc", "plan": "2x1x1/1x1x1", "n_replicas": 2, "n_servers": 2})
 
 

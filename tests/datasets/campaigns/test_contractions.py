@@ -20,6 +20,8 @@ from mlperf.datasets import (
 from mlperf.datasets.campaigns import bundled
 from mlperf.datasets.campaigns.contractions import bundled_contractions
 
+pytestmark = pytest.mark.slow
+
 ROW = {
     "machine": "AMD EPYC family 26 model 2",
     "pattern_set": "twice",

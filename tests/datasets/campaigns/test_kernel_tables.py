@@ -9,6 +9,8 @@ import pytest
 from mlperf.core.errors import DataError
 from mlperf.datasets.campaigns.kernel_tables import read_kernel_table
 
+pytestmark = pytest.mark.slow
+
 TIMES = """build,N,kernel,pattern,time_mean_s,cpu1_s,cpu2_s,note
 gcc,10,k_a,ij-jlk-kil,0.001,0.001,,7
 gcc,10,k_b,ij-ikl-jkl,0.002,,0.002,x

@@ -20,6 +20,8 @@ from mlperf.datasets import read_any_table, read_campaign, read_table
 from mlperf.datasets.campaigns.digest import table_sha256
 from mlperf.datasets.reading.source import check_unchanged, read_foreign, read_source
 
+pytestmark = pytest.mark.slow
+
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"steps.csv: cannot be read \(No such file") as caught:

@@ -11,6 +11,8 @@ from statsmodels.stats.anova import anova_lm
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.models.storage.store import model_from_json, model_to_json
 
+pytestmark = pytest.mark.slow
+
 CORROSION = pd.DataFrame(
     {
         "iron": [0.01, 0.48, 0.71, 0.95, 1.19, 0.01, 0.48, 1.44, 0.71, 1.96, 0.01, 1.44, 1.96],

@@ -23,6 +23,8 @@ from mlperf.models.storage.extra_p import (
     write_extrap,
 )
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "parameters": ["nodes", "sub"],
     "measurements": {

@@ -18,6 +18,8 @@ from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.uncertainty.spread import Spread
 from mlperf.models.validation.folds import grouped_folds
 
+pytestmark = pytest.mark.slow
+
 
 def design(rng: np.random.Generator, n: int) -> Any:
     return np.column_stack([np.ones(n), rng.lognormal(0.0, 1.0, (n, 2))])

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from mlperf.core.errors import DataError, FitError
 from mlperf.models.validation.folds import Fold, check_folds, grouped_folds, leave_largest_out, leave_one_group_out
 
+pytestmark = pytest.mark.slow
+
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 12), min_size=4, max_size=60), st.integers(2, 8), st.integers(0, 3))

@@ -13,6 +13,8 @@ from mlperf.planning.partition.plan import PartitionPlan, plan_partition
 from mlperf.specs.constants import read_constants
 from mlperf.specs.network.cnn_toml import read_cnn
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parents[2] / "reference/partition"
 JOB = PartitionJob(10_000, 100)
 

@@ -15,6 +15,8 @@ from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.iterations import DEFAULT_FORM
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 
+pytestmark = pytest.mark.slow
+
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 WINDOW = (103.5, 172.5)  # 138 +- 25 %
 

@@ -18,6 +18,8 @@ from mlperf.planning.systems.fitted import compare_fitted, fitted_grid, predict_
 from mlperf.systems.coupling.queues import closed_queue
 from mlperf.training.systems.by_system import train_for_system
 
+pytestmark = pytest.mark.slow
+
 WORK_S, FIXED_S, RING_S, ACROSS_S = 2e-3, 5e-3, 4e-3, 3e-3
 
 

@@ -9,6 +9,8 @@ import pytest
 import mlperf
 from mlperf.specs import JobSpec
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def prediction(small_model: Any) -> Any:

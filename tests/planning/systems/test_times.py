@@ -15,6 +15,8 @@ from mlperf.planning.systems.times import forward_share, system_times
 from mlperf.specs import load_cnn, load_machine
 from mlperf.systems.base.system import Solution, SystemComponent
 
+pytestmark = pytest.mark.slow
+
 
 class Parts:
     """A system with the components that are asked for; it is never solved."""

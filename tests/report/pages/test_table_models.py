@@ -19,6 +19,8 @@ from mlperf.report.text.views import result_figure, result_page
 from mlperf.training.model_report import ModelReport, model_report
 from mlperf.training.table.table_model import TableModel
 
+pytestmark = pytest.mark.slow
+
 NAME = 'size "<script>alert(1)</script>" $x_{1}$ & more'
 
 

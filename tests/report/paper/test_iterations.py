@@ -15,6 +15,8 @@ from mlperf.report.paper.iterations import gpu_drawings, update_drawings
 from mlperf.report.paper.result import Drawing
 from mlperf.studies.paper.figure_inputs import FigureInputs
 
+pytestmark = pytest.mark.slow
+
 SETTING = ["cnn", "n_nodes", "n_gpus_per_node", "subbatch_size"]
 MAKERS = {"gpu_iteration_s": gpu_drawings, "update_iteration_s": update_drawings}
 

@@ -11,6 +11,8 @@ from mlperf.report.paper.kernel_lines import line_drawings
 from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.studies.paper.kernel_lines import kernel_lines
 
+pytestmark = pytest.mark.slow
+
 
 def test_points_are_medians_and_lines_least_squares_through_all_calls(small_material: FigureInputs) -> None:
     kernels = small_material.campaign.table("kernels")

@@ -27,6 +27,8 @@ from mlperf.studies.judgement.plan import (
     mean_rounds_s,
 )
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[3] / "docs" / "explanation" / "judgement.md").read_text(encoding="utf-8")
 
 
@@ -35,7 +37,6 @@ def plan(judgement_plan: JudgementPlan) -> JudgementPlan:
     return judgement_plan
 
 
-@pytest.mark.slow
 def test_the_page_names_the_networks_and_the_settings() -> None:
     names = candidates(read_campaign("cpu-epyc"))
     assert ", ".join(names) in PAGE
@@ -49,7 +50,6 @@ def test_no_earlier_campaign_used_a_network_that_may_be_drawn() -> None:
     assert sorted({name for campaign in earlier for name in read_campaign(campaign).cnns}) == sorted(SEEN)
 
 
-@pytest.mark.slow
 def test_the_hash_decides_everything(plan: JudgementPlan) -> None:
     again, other = plan_judgement(plan.commit), plan_judgement(plan.commit[::-1])
     assert again.runs == plan.runs
@@ -86,7 +86,6 @@ def test_one_number_lies_in_each_part(bounds: tuple[float, float]) -> None:
         assert all(low * 0.995 <= each <= high * 1.005 for each, low, high in zip(drawn, edges[:-1], edges[1:], strict=True))
 
 
-@pytest.mark.slow
 def test_the_wait_is_shared_out(plan: JudgementPlan) -> None:
     """10 minutes, or more where runs of 40 updates are longer than their share; no run is a tenth of it."""
     campaign = read_campaign("cpu-epyc")

@@ -18,6 +18,8 @@ from mlperf.studies.kernels import (
     train_kernels,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def halves(made: KernelTimes) -> tuple[KernelTimes, KernelTimes]:
@@ -28,7 +30,6 @@ def halves(made: KernelTimes) -> tuple[KernelTimes, KernelTimes]:
     return rows.rows(known), rows.rows(~known)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["linear", "boosting"])
 def test_unseen_kernels(halves: tuple[KernelTimes, KernelTimes], learner: str, tmp_path: Path) -> None:
     known, unseen = halves

@@ -7,6 +7,8 @@ import pytest
 from mlperf.studies.message_passing.overhead import Overhead, paired
 from mlperf.studies.message_passing.programs import Launch, Programs
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_share_is_of_pairs() -> None:
     found = Overhead("pmpi", "program", (1.1, 2.2, 9.0), (1.0, 2.0, 3.0), 10, 64.0)

@@ -11,6 +11,8 @@ import pytest
 from mlperf.studies.open_data.servers import CONSTANT, EXPONENTIAL, PERFECT, QUEUE, score_checkpoints, score_counts, score_unseen
 from mlperf.systems.coupling.queues import closed_queue
 
+pytestmark = pytest.mark.slow
+
 NETWORKS = {"a": (0.1, 1e6, 50), "b": (0.3, 4e6, 60), "c": (0.2, 2e6, 200)}
 
 

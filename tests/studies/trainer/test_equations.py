@@ -10,6 +10,8 @@ from mlperf.core.errors import UsageError
 from mlperf.datasets.campaigns.trainer_runs import read_runs
 from mlperf.studies.trainer.equations import equation_errors
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_simulation_finds_what_it_made_and_the_paper_misses_the_barrier(simulated_campaign: Path) -> None:
     """500 updates a run, two repeats: means of T_Update, whose spread is some percent, are known to better than 1 %."""

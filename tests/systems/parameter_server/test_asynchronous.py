@@ -9,6 +9,8 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.systems.parameter_server.simulate import ServerPlan, simulate_servers
 from mlperf.systems.registry import find_system
 
+pytestmark = pytest.mark.slow
+
 SYSTEM = find_system("parameter-server")
 RUN = {"n_nodes": 1, "n_gpus_per_node": 1, "subbatch_size": 32, "dataset_size": 64_000}
 

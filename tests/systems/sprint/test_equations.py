@@ -19,6 +19,8 @@ from mlperf.systems.sprint.equations import coupled_threads, solve_iterations
 from mlperf.systems.sprint.iterations import CLOSED_FORMS, log_mismatch
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 
+pytestmark = pytest.mark.slow
+
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 FORMS = tuple(CLOSED_FORMS)
 
@@ -73,7 +75,6 @@ def test_the_paper_form_is_the_fixed_point_of_picard_iteration() -> None:
         assert state.update_iteration_s[row] == pytest.approx(update_s, rel=1e-8)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("closed", "n_rows"), [("second_moment", 20), ("convolution", 20), ("phases", 8)])
 def test_the_jitter_forms_are_the_fixed_point_of_picard_iteration(closed: str, n_rows: int) -> None:
     """The right-hand sides written again from the text, iterated with damping from (a0 + n F, b0), which is far from the solution.
@@ -167,7 +168,6 @@ def test_a_grid_equals_its_rows_one_by_one(closed: str) -> None:
             assert getattr(state, name)[row] == pytest.approx(getattr(alone, name)[0], rel=1e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("closed", FORMS)
 def test_the_waits_that_are_shown_are_those_that_were_solved_with(closed: str) -> None:
     """Both iterations are the sum of their parts: 1,000 random systems of 1 to 8 GPUs, saturated locks included."""
@@ -190,7 +190,6 @@ def test_random_systems_have_exactly_one_solution(closed: str, jitter: bool) -> 
     assert not solve_iterations(times, run, closed, check_unique=True).flags["several_roots"].any()
 
 
-@pytest.mark.slow
 def test_random_systems_whose_holds_vary_have_exactly_one_solution() -> None:
     """``phases``, whose uniqueness is argued only where the lock on the weights is not saturated: one in eight is."""
     state = solve_iterations(*varied_case(np.random.default_rng(9), 400), "phases", check_unique=True)

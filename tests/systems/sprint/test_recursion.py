@@ -14,10 +14,11 @@ from mlperf.systems.sprint.outputs import epoch_outputs
 from mlperf.systems.sprint.recursion import RecursionPlan, refine_by_recursion
 from mlperf.systems.sprint.simulate import simulate_iterations
 
+pytestmark = pytest.mark.slow
+
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 
 
-@pytest.mark.slow
 def test_it_is_within_one_and_a_half_per_cent_of_the_simulation(reference: Any, calibrated: Machine, light: Machine) -> None:
     for case in reference("sprint_simulation.json")["cases"][:6]:
         of_light = case["machine"] == "light"
@@ -30,7 +31,6 @@ def test_it_is_within_one_and_a_half_per_cent_of_the_simulation(reference: Any, 
         assert refined.staleness.mean == pytest.approx(case["recursion_staleness"], rel=0.005)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("machine", "nodes", "subbatch"), [("kfc", 8, 4), ("tsubame2", 32, 1)])
 @pytest.mark.parametrize("variation", [0.05, 0.2])
 def test_distributions_are_those_of_the_simulation(

@@ -15,6 +15,8 @@ from mlperf.traces.ranks.job_times import job_times, replay
 from .made_jobs import make_job
 from .test_job_times import laid_out
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("seed", range(12))
 def test_pushing_a_domino_shortens_the_step_as_told(seed: int, tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from mlperf.traces.readers.operations import read_operations
 
 from .made_jobs import make_job
 
+pytestmark = pytest.mark.slow
+
 
 def edited(path: Path, change: Callable[[list[str]], list[str]]) -> Path:
     header, *rows = path.read_text(encoding="utf-8").splitlines()

@@ -13,6 +13,8 @@ from mlperf.traces.ranks.job_times import job_times, replay
 from .made_jobs import make_job
 from .test_job_times import laid_out
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("seed", range(10))
 def test_every_operation_made_typical(seed: int, tmp_path: Path) -> None:

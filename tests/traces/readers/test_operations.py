@@ -10,6 +10,8 @@ import pytest
 from mlperf.core.errors import DataError
 from mlperf.traces.readers.operations import read_operations
 
+pytestmark = pytest.mark.slow
+
 HEADER = "step,rank,dp_rank,stage,operation,sequence,micro_batch,start_s,duration_s"
 ROWS = ("7,4,0,1,forward-compute,0,0,0.048943521,0.063458980", "7,4,0,1,gc,0,,1.5,0.0")
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pytest
 
 from mlperf.traces.events.table import EventTable
+
+pytestmark = pytest.mark.slow
 
 
 def test_members_of_an_operation_share_a_number(proxy_talked: EventTable) -> None:

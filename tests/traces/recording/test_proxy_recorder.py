@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from mlperf.traces.readers.rank_file import BRACKET, TRIP
 from mlperf.traces.readers.recorded import read_rank_files
 
 from .conftest import N_RANKS, proxied
+
+pytestmark = pytest.mark.slow
 
 
 def test_clocks_are_read_at_both_ends(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from mlperf.traces.timeline import ThreadTimeline
 from mlperf.traces.timeline.chrome import chrome_text
 from mlperf.traces.timeline.lanes import LOCK_WAITS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def timeline(run_folder: Callable[..., Path]) -> ThreadTimeline:

@@ -7,6 +7,8 @@ from made_recordings import MS, Made
 from mlperf.traces.whole_run.difference import FASTER, INCONCLUSIVE, SLOWER, drawn_means, run_difference
 from mlperf.traces.whole_run.recording import Recording
 
+pytestmark = pytest.mark.slow
+
 
 def run(load_ms: float, seed: int, n_steps: int = 40, *, is_marked: bool = True) -> Recording:
     """Steps that load for some ms with 5 % spread, then multiply for 50 ms."""

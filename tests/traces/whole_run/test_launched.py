@@ -13,6 +13,8 @@ import pytest
 from mlperf.traces.whole_run import launched
 from mlperf.traces.whole_run.launched import Launched
 
+pytestmark = pytest.mark.slow
+
 TREE = """
 import subprocess, sys, time
 code = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('there', flush=True); time.sleep(60)"

@@ -10,6 +10,8 @@ from mlperf.core.errors import FitError
 from mlperf.systems.sprint.components import BY_NAME
 from mlperf.training.components.component_fit import fit_component, fit_components
 
+pytestmark = pytest.mark.slow
+
 SIZES = np.array([1e4, 3e4, 1e5, 3e5, 1e6, 3e6, 1e7])
 CACHES = {"L2": 1 << 20, "L3": 1 << 25}
 

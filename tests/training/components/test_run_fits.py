@@ -13,6 +13,8 @@ from mlperf.features.network.components import component_columns
 from mlperf.training.components.run_fits import exchange_forms, fit_runs
 from mlperf.training.components.run_settings import run_settings
 
+pytestmark = pytest.mark.slow
+
 CACHES = {"L2": 2**20, "L3": 2**25}
 
 

@@ -11,6 +11,8 @@ import pytest
 from mlperf.core.errors import DataError, FitError
 from mlperf.training.systems.memory_fit import fit_memory, is_thin, layout_sizes, memory_columns, surprise_near
 
+pytestmark = pytest.mark.slow
+
 DEVICE = 80e9
 PLANTED = {"fixed": 5e8, "weights": 6.0, "state": 12.0, "activations": 40.0, "outputs": 2e5}
 

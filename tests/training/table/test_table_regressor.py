@@ -12,6 +12,8 @@ from mlperf.core.errors import MlperfError
 from mlperf.training.table.methods import BOOSTING, METHODS
 from mlperf.training.table.table_regressor import TableRegressor, read_columns
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def rows() -> tuple[pd.DataFrame, np.ndarray]:
@@ -21,7 +23,6 @@ def rows() -> tuple[pd.DataFrame, np.ndarray]:
     return frame, np.asarray((1e-5 + 2e-11 * speed * frame.m * frame.n * frame.k) * np.exp(0.03 * rng.standard_normal(240)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_it_is_an_estimator(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a tenth of the trees: the contract is about what surrounds them."""

@@ -15,6 +15,8 @@ from mlperf.training.model_report import model_report
 from mlperf.training.table.table_model import TableModel
 from mlperf.training.table.table_report import table_report
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:

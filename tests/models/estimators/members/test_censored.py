@@ -11,6 +11,8 @@ from mlperf.core.errors import FitError
 from mlperf.models import CensoredNormal, StepwiseOLS
 from mlperf.models.storage.store import model_from_json, model_to_json
 
+pytestmark = pytest.mark.slow
+
 TERMS = ["a", "b", "a * b", "c", "log(c)"]
 
 

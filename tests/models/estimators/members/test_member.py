@@ -76,6 +76,7 @@ def test_quantile_equals_rq_of_r(case: Any, quantile: float) -> None:
         assert theirs == pytest.approx(model.report_.figures["objective"], rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MEMBERS, ids=lambda model: model.member)
 def test_scikit_learn_contract(model: Any) -> None:
     quick = clone(model).set_params(n_folds=2)
