@@ -268,6 +268,8 @@ class SystemFit(Shown):
         unknown = [name for name in found.terms if name not in {term.column for term in STEP_TERMS if found.system in term.systems}]
         if unknown:
             raise DataError(f"got the term {unknown[0]!r}, which {found.system!r} does not have", place=f"{path}.terms")
+        if "n_gpus" not in found.bounds:
+            raise DataError("got no bounds of n_gpus", place=f"{path}.bounds")
         without = [name for name in found.factors if not found.levels.get(name)]
         if without:
             raise DataError(f"got no levels of {without[0]!r}", place=f"{path}.levels")

@@ -61,6 +61,9 @@ def test_a_stored_model_predicts_the_same(fitted: SystemFit) -> None:
     wrong: dict[str, Any] = {**document, "terms": ["telepathy", *document["terms"][1:]]}
     with pytest.raises(DataError, match="telepathy"):
         SystemFit.from_dict(wrong)
+    bounds = {name: bound for name, bound in document["bounds"].items() if name != "n_gpus"}
+    with pytest.raises(DataError, match="n_gpus"):
+        SystemFit.from_dict({**document, "bounds": bounds})
 
 
 def test_parts_that_were_fitted_by_themselves_know_only_their_own() -> None:
