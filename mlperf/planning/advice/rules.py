@@ -63,16 +63,19 @@ def input_rule(facts: InputFacts | None, limits: Thresholds) -> Finding | None:
     told = {
         "input_share": share,
         "busy_share": facts.busy_share,
-        "keeps_up": int(facts.keeps_up),
+        "keeps_up": int(facts.may_keep_up),
         "n_workers": facts.n_makers,
         "worker_cores": facts.makers_cores,
         "n_cores": facts.n_cores,
         "workers_needed": workers_that_keep_up(facts, limits),
     }
     subject = ", ".join(facts.phases)
-    if facts.keeps_up:
+    if facts.may_keep_up:
+        at_work = f"at work for {facts.makers_at_work:.0%} of their time"
         why = (
-            f"its workers keep up, at work for {facts.makers_at_work:.0%} of their time: what is left is taking over what is ready"
+            f"its workers keep up, {at_work}: what is left is taking over what is ready"
+            if facts.keeps_up
+            else f"its workers may keep up, {at_work} in {facts.n_stacks} samples: record longer"
         )
         return Finding(INPUT, INCONCLUSIVE, subject, None, told, why=why)
     return judged(INPUT, subject, gain_of(facts.step_s, saved, naive_s=facts.load_s), limits, len(saved), **told)

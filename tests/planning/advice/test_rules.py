@@ -40,12 +40,24 @@ def test_steps_that_differ_too_much_tell_nothing_for_sure() -> None:
 def test_workers_that_stand_in_queues_keep_up_whatever_handing_over_takes() -> None:
     """As PyTorch's do: the training thread maps what they made into its own memory."""
     busy = replace(WAITS, busy_share=0.8)
-    for at_work, verdict in ((0.7, INCONCLUSIVE), (0.8, NAMED), (float("nan"), NAMED)):
+    for at_work, verdict in ((0.7, INCONCLUSIVE), (0.9, NAMED), (float("nan"), NAMED)):
         found = input_rule(replace(busy, makers_at_work=at_work), LIMITS)
         assert found is not None
         assert found.verdict == verdict
         assert ("at work for 70% of their time" in found.why) == (verdict == INCONCLUSIVE)
     assert not replace(busy, n_makers=0, makers_at_work=0.1).keeps_up
+    assert not replace(busy, n_makers=0, makers_at_work=0.1).may_keep_up
+
+
+def test_few_samples_leave_it_open_whether_workers_keep_up() -> None:
+    """Wilson's intervals of 95 %: 0.711 to 0.867 of 80 among 100, 0.784 to 0.814 of 2,240 among 2,800."""
+    found = input_rule(replace(WAITS, makers_at_work=0.8, n_stacks=100), LIMITS)
+    assert found is not None
+    assert (found.verdict, found.gain) == (INCONCLUSIVE, None)
+    assert found.why == "its workers may keep up, at work for 80% of their time in 100 samples: record longer"
+    many = input_rule(replace(WAITS, makers_at_work=0.8, n_stacks=2_800), LIMITS)
+    assert many is not None
+    assert many.verdict == NAMED
 
 
 def test_a_loop_of_the_loaders_saves_what_steps_wait_for() -> None:

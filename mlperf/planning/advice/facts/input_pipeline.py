@@ -68,6 +68,16 @@ class InputFacts:
         """Whether makers wait for steps, and not steps for them: what a step then spends on its input is the handing over."""
         return bool(self.n_makers and self.makers_at_work < KEEPS_UP)
 
+    @property
+    def may_keep_up(self) -> bool:
+        """Whether so few stacks leave it open: the Wilson interval of 95 % of the makers' share reaches below `KEEPS_UP`."""
+        if not self.n_makers or not self.n_stacks or np.isnan(self.makers_at_work):
+            return self.keeps_up
+        from scipy.stats import binomtest
+
+        shown = binomtest(round(self.makers_at_work * self.n_stacks), self.n_stacks)
+        return bool(shown.proportion_ci(0.95, "wilson").low < KEEPS_UP)
+
 
 def input_facts(recording: Recording, steps: RunSteps) -> InputFacts | None:
     """Look at the input; None where no mark tells it."""
