@@ -27,8 +27,12 @@ from mlperf.studies.planted_faults.protocol import read_fault_protocol
 ROOT = Path(__file__).parents[1]
 PROTOCOL = ROOT / "tests" / "acceptance" / "case_studies.toml"
 KEPT = ROOT / "tests" / "reference" / "case_studies"
-EARLIER = "first"
-"""Runs made before the predictor was changed."""
+EARLIER = {
+    "second": """These were made of the same predictor.""",
+    "first": """These were made before samples were weighed by what the scheduler counts of every thread, which changes what a worker's
+batch computes.""",
+}
+"""Folders of runs made before, and what sets them apart."""
 PROGRAM = ROOT / "examples" / "whole_run" / "train.py"
 PAGE = ROOT / "docs" / "how-to" / "case_studies.md"
 FIGURE = ROOT / "docs" / "images" / "case_study_input.svg"
@@ -73,8 +77,20 @@ ROWS = {
 }
 
 
-def page(found: CaseJudgement, earlier: CaseJudgement) -> str:
+def runs_before(told: str, earlier: CaseJudgement) -> str:
+    """Tables of earlier runs."""
+    return f"""{told}
+By the same limits, missed in these: {", ".join(missed_of(earlier)) or "nothing"}.
+
+{table(earlier.gates, GATES)}
+
+{table(earlier.rows[earlier.rows["is_new"]], ROWS)}
+"""
+
+
+def page(found: CaseJudgement, earlier: dict[str, CaseJudgement]) -> str:
     """The three cases, with what is kept of their runs, and the tables of the runs before."""
+    before = "\n".join(runs_before(EARLIER[name], each) for name, each in earlier.items())
     faults = judge_faults(read_fault_protocol(FAULT_PROTOCOL), FAULTS).faults
     settings = found.settings.assign(loss=found.settings["lost_share"].map("{:.1%}".format))
     return f"""# Three cases
@@ -138,13 +154,7 @@ Protocol and limits (`tests/acceptance/case_studies.toml`) had been committed be
 
 ### The runs before
 
-These were made before samples were weighed by what the scheduler counts of every thread, which changes what a worker's batch
-computes. By the same limits, missed in these: {", ".join(missed_of(earlier)) or "nothing"}.
-
-{table(earlier.gates, GATES)}
-
-{table(earlier.rows[earlier.rows["is_new"]], ROWS)}
-"""
+{before}"""
 
 
 def figure(protocol: CaseProtocol, found: CaseJudgement) -> Figure:
@@ -186,7 +196,8 @@ def main() -> None:
         run_case_studies(protocol, PROGRAM, KEPT, lambda text: print(text, flush=True))
     found = judge_case_studies(protocol, KEPT)
     save_figure(figure(protocol, found), FIGURE)
-    PAGE.write_text(page(found, judge_case_studies(protocol, KEPT / EARLIER)), encoding="utf-8")
+    earlier = {name: judge_case_studies(protocol, KEPT / name) for name in EARLIER}
+    PAGE.write_text(page(found, earlier), encoding="utf-8")
 
 
 if __name__ == "__main__":

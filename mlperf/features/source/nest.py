@@ -134,14 +134,15 @@ class Nest:
         DataError
             A size is not given, or not >= 1.
         """
-        missing = sorted(self.sizes - set(values))
+        sizes = self.sizes
+        missing = sorted(sizes - set(values))
         if missing:
             raise DataError(
                 f"got no number for {', '.join(missing)}, expected one for every size",
                 place=self.source,
                 hint=f"Give it on the call: {missing[0]}=100 (--size {missing[0]}=100).",
             )
-        return self.with_sizes(values)
+        return self.with_sizes(values) if sizes else self
 
     def with_sizes(self, values: Mapping[str, int]) -> Nest:
         """The nest with numbers in place of some sizes; names it does not know are ignored.

@@ -88,9 +88,10 @@ class Polynomial:
             return None
         return sum(factor * prod(values[name] for name in monomial) for monomial, factor in self.terms)
 
-    def coefficient(self, name: str) -> int:
-        """Factor of ``name`` alone; 0 where it does not occur."""
-        return next((factor for monomial, factor in self.terms if monomial == (name,)), 0)
+    @property
+    def slopes(self) -> dict[str, int]:
+        """Factor of each name that stands alone."""
+        return {monomial[0]: factor for monomial, factor in self.terms if len(monomial) == 1}
 
     def is_affine_in(self, indices: frozenset[str]) -> bool:
         """Whether no term multiplies two of the indices, or one with itself."""

@@ -144,14 +144,12 @@ def _access(reference: Reference, around: tuple[Loop, ...], array: Array, place:
                 f"subscript is not affine: {array.name}[{subscript}]", place=place, hint="Loop indices may not multiply."
             )
     dimension_strides = _array_strides(array, place)
-    strides = {
-        loop.name: loop.step
-        * sum(
-            subscript.coefficient(loop.name) * stride
-            for subscript, stride in zip(reference.subscripts, dimension_strides, strict=True)
-        )
-        for loop in around
-    }
+    steps = {loop.name: loop.step for loop in around}
+    strides = dict.fromkeys(steps, 0)
+    for subscript, stride in zip(reference.subscripts, dimension_strides, strict=True):
+        for name, slope in subscript.slopes.items():
+            if name in strides:
+                strides[name] += steps[name] * slope * stride
     starts = {loop.name: loop.start.constant or 0 for loop in around}
     offsets = tuple(subscript.value(starts) or 0 for subscript in reference.subscripts)
     return Access(array.name, array.element_size, strides, offsets, dimension_strides, reference.access)
