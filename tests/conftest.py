@@ -85,8 +85,13 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     # A worker comes by here too, and must not start workers of its own.
     free = getattr(option, "numprocesses", 0) is None and not hasattr(config, "workerinput")
     if free and not option.usepdb and not option.collectonly and not named_files(config.args):
-        option.numprocesses, option.dist, option.loadscopereorder = (os.cpu_count() or 1) + 1, "loadfile", False
+        option.numprocesses, option.dist, option.loadscopereorder = usable_cores() + 1, "loadfile", False
         os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def usable_cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @pytest.hookimpl(optionalhook=True)
