@@ -29,8 +29,8 @@ PROTOCOL = ROOT / "tests" / "acceptance" / "case_studies.toml"
 KEPT = ROOT / "tests" / "reference" / "case_studies"
 EARLIER = {
     "second": """These were made of the same predictor.""",
-    "first": """These were made before samples were weighed by what the scheduler counts of every thread, which changes what a worker's
-batch computes.""",
+    "first": """These were made before samples were weighed by what the scheduler counts of every thread, which changes what a
+worker's batch computes.""",
 }
 """Folders of runs made before, and what sets them apart."""
 PROGRAM = ROOT / "examples" / "whole_run" / "train.py"

@@ -17,7 +17,7 @@ from mlperf.systems.coupling.schedules import INTERLEAVED, SCHEDULES
 from mlperf.systems.data_parallel import step as shared
 from mlperf.systems.data_parallel.columns import links_of, n_workers, needed_column
 from mlperf.systems.data_parallel.configuration import SynchronousRules
-from mlperf.systems.data_parallel.replicated import EXCHANGE_FORM, backward_with_exchange
+from mlperf.systems.data_parallel.replicated import EXCHANGE_FORM, exposed_exchange_s, without_rounding
 
 FORWARD = SystemComponent(
     "forward", shared.STEP, "work", "forward pass of one micro-batch in the mean stage, one GPU", ("subbatch_size",), needed=True
@@ -161,10 +161,10 @@ class PipelineParallel(SynchronousRules):
             "backward": m * seconds["backward"],
             "recomputation": m * again * seconds["forward"],
             "tensor_exchange": m * (2.0 + again) * pass_sums,
-            "transfer": makespan - ideal,
+            "transfer": without_rounding(makespan - ideal),
             "bubble": ideal - m * (forward + backward),
             "jitter": jitter,
-            "exchange": backward_with_exchange(backward, exchange, sizes) - backward,
+            "exchange": exposed_exchange_s(backward, exchange, sizes),
             "optimizer": seconds["optimizer"],
             "overhead": seconds["overhead"],
         }

@@ -50,11 +50,17 @@ def exchange_of(question: shared.Asked, n_parts: FloatArray, gradient_bytes: Flo
     return np.asarray(n_parts * each)
 
 
-def backward_with_exchange(backward_s: FloatArray, exchange_s: FloatArray, run: Mapping[str, FloatArray]) -> FloatArray:
-    """From the start of a backward pass to the end of the exchange: overlapped as the settings say; seconds."""
+def exposed_exchange_s(backward_s: FloatArray, exchange_s: FloatArray, run: Mapping[str, FloatArray]) -> FloatArray:
+    """By how much the exchange outlasts a backward pass, overlapped as the settings say; seconds."""
     behind = overlapped_backward_s(backward_s, exchange_s, run["n_buckets"], run["overlap_slowdown"])
     shown = np.where(exchange_s > 0.0, behind, backward_s)
-    return np.asarray(run["overlap"] * shown + (1.0 - run["overlap"]) * (backward_s + exchange_s))
+    end_s = run["overlap"] * shown + (1.0 - run["overlap"]) * (backward_s + exchange_s)
+    return without_rounding(end_s - backward_s)
+
+
+def without_rounding(difference_s: FloatArray) -> FloatArray:
+    """How much later one moment is than another that is never later; where both are the same, rounding may say -1e-17 s."""
+    return np.maximum(difference_s, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +96,7 @@ class DataParallel(SynchronousRules):
         count, again = sizes["accumulation"], sizes["recomputed"] * seconds["forward"]
         last_s = seconds["backward"] + again
         exchange = exchange_of(question, sizes["n_buckets"])
-        exposed = backward_with_exchange(last_s, exchange, sizes) - last_s
+        exposed = exposed_exchange_s(last_s, exchange, sizes)
         parts = {
             "forward": count * seconds["forward"],
             "backward": count * seconds["backward"],

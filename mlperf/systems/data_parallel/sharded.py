@@ -14,7 +14,7 @@ from mlperf.systems.coupling.overlap import sharded_pass
 from mlperf.systems.data_parallel import step as shared
 from mlperf.systems.data_parallel.columns import links_of, n_workers, needed_column
 from mlperf.systems.data_parallel.configuration import SynchronousRules
-from mlperf.systems.data_parallel.replicated import backward_with_exchange
+from mlperf.systems.data_parallel.replicated import exposed_exchange_s, without_rounding
 
 GATHER = SystemComponent(
     "gather",
@@ -165,14 +165,14 @@ def _exposed(
     count, whole = run["accumulation"], run["zero_stage"] >= 3.0
     if whole.any():
         nothing = np.zeros(())
-        before = _pass_end_s(forward_s, gather, nothing, run) - forward_s
+        before = without_rounding(_pass_end_s(forward_s, gather, nothing, run) - forward_s)
         both = _pass_end_s(backward_s, gather, exchange, run) - backward_s
-        gathered = _pass_end_s(backward_s, gather, nothing, run) - backward_s
-        in_layers = (count * (before + gathered), count * np.maximum(both - gathered, 0.0))
+        gathered = without_rounding(_pass_end_s(backward_s, gather, nothing, run) - backward_s)
+        in_layers = (count * (before + gathered), count * without_rounding(both - gathered))
     else:
         in_layers = (np.zeros(()), np.zeros(()))
     rounds = np.where(run["zero_stage"] >= 2.0, count, 1.0)
-    behind = rounds * (backward_with_exchange(backward_s, exchange, run) - backward_s)
+    behind = rounds * exposed_exchange_s(backward_s, exchange, run)
     return np.where(whole, in_layers[0], gather), np.where(whole, in_layers[1], behind)
 
 

@@ -41,6 +41,19 @@ def test_nothing_to_exchange_is_perfect_scaling() -> None:
     assert found["step_s"] == pytest.approx(3.02)
 
 
+def test_rounding_makes_no_wait_negative() -> None:
+    """All numbers of layers, workers and batches in which gathers vanish behind the passes; a search would stop at -1e-17 s."""
+    rng = np.random.default_rng(0)
+    n = 20_000
+    times = {name: value * rng.uniform(0.1, 1.0, n) for name, value in TIMES.items()} | {"gather": 1e-18 * rng.uniform(size=n)}
+    run = {**RUN, "n_nodes": rng.integers(1, 9, n), "n_layers": rng.integers(1, 60, n), "prefetch": rng.integers(0, 5, n)}
+    run |= {"zero_stage": rng.integers(1, 4, n), "n_buckets": rng.integers(1, 6, n), "accumulation": rng.integers(1, 4, n)}
+    for exchange in (times["exchange"], times["gather"], np.zeros(n)):
+        found = FULLY_SHARDED.solve({**times, "exchange": exchange}, run)
+        assert all((part >= 0.0).all() for part in found.breakdown_s["step"].values())
+        assert (found.outputs["exposed_exchange_s"] >= 0.0).all()
+
+
 def test_stage_1_is_data_parallelism_whose_second_half_comes_after_the_optimizer() -> None:
     run = {**RUN, "zero_stage": 1.0, "accumulation": 3.0}
     found = FULLY_SHARDED.solve(TIMES, run).outputs
