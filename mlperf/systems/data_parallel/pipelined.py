@@ -162,7 +162,7 @@ class PipelineParallel(SynchronousRules):
             "recomputation": m * again * seconds["forward"],
             "tensor_exchange": m * (2.0 + again) * pass_sums,
             "transfer": without_rounding(makespan - ideal),
-            "bubble": ideal - m * (forward + backward),
+            "bubble": without_rounding(ideal - m * (forward + backward)),
             "jitter": jitter,
             "exchange": exposed_exchange_s(backward, exchange, sizes),
             "optimizer": seconds["optimizer"],
