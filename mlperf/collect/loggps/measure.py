@@ -24,6 +24,8 @@ from mlperf.core.places import check_file_place
 
 MODULE = "mlperf.collect.loggps.rank"
 BUSY = 0.5
+LARGEST_BYTES = 2**25
+"""Sizes join until the largest is this or more."""
 BETWEEN = 17
 """Sizes that are tried between the last that is sent at once and the first that waits."""
 OVERLAP_NOTE = (
@@ -56,19 +58,33 @@ def collect_loggps(request: LogGPSRequest) -> MeasuredNetwork:
     require_clocks()
     check_file_place(request.out)
     begun_s, load = time.monotonic(), load_average()
-    times_s = measured_s(request, request.sizes, tuple(EXPERIMENTS))
-    fits = fit(np.array(request.sizes, dtype=float), times_s)
-    fits = narrowed(request, fits)
+    sizes, times_s = around_the_limit(request)
+    fits = narrowed(request, fit(sizes, times_s))
     notes = [LIMIT_NOTE.format(fits.eager_limit_bytes, fits.next_size_bytes)]
     if fits.latency_s == 0.0:
         notes.append(OVERLAP_NOTE)
     if load > BUSY:
         notes.append(f"The machine was busy (load {load:.2f}): measure again on an idle one.")
-    write_text_whole(request.out, network_toml(fits, costs_of(request, times_s, fits), request, load))
-    least = pd.DataFrame({"size_bytes": request.sizes, **{name: np.min(values, axis=1) for name, values in times_s.items()}})
+    write_text_whole(request.out, network_toml(fits, costs_of(sizes, times_s, fits), request, load))
+    least = pd.DataFrame({"size_bytes": sizes.astype(int), **{name: np.min(values, axis=1) for name, values in times_s.items()}})
     return MeasuredNetwork(
         str(request.out), request.transport, parameters_frame(fits), least, time.monotonic() - begun_s, tuple(notes)
     )
+
+
+def around_the_limit(request: LogGPSRequest) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """Sizes and times of all experiments, with larger sizes than asked for until the two largest wait.
+
+    Systems differ in how much a socket takes before anybody receives: some keep 300 kB, others megabytes.
+    """
+    sizes = np.array(request.sizes, dtype=float)
+    times_s = measured_s(request, request.sizes, tuple(EXPERIMENTS))
+    while sizes[-1] < LARGEST_BYTES and eager_limit_bytes(sizes, times_s["unreceived_send"].min(axis=1))[0] >= sizes[-2]:
+        larger = (int(2 * sizes[-1]), int(4 * sizes[-1]))
+        more_s = measured_s(request, larger, tuple(EXPERIMENTS))
+        sizes = np.append(sizes, larger)
+        times_s = {name: np.concatenate((values, more_s[name])) for name, values in times_s.items()}
+    return sizes, times_s
 
 
 def narrowed(request: LogGPSRequest, fits: Fits) -> Fits:
@@ -135,13 +151,13 @@ def network_toml(fits: Fits, costs: Mapping[str, Line], request: LogGPSRequest, 
     return "\n".join(text) + "\n"
 
 
-def costs_of(request: LogGPSRequest, times_s: Mapping[str, FloatArray], fits: Fits) -> dict[str, Line]:
+def costs_of(size_bytes: FloatArray, times_s: Mapping[str, FloatArray], fits: Fits) -> dict[str, Line]:
     """The six costs of a message: both calls without waiting, and from the send's call until the receiver can see the message.
 
     Medians, where the parameters are of the smallest times: a program meets what usually happens.
     """
     middle = {name: np.median(values, axis=1) for name, values in times_s.items()}
-    parts = lines(np.array(request.sizes, dtype=float), fits.eager_limit_bytes, middle)
+    parts = lines(size_bytes, fits.eager_limit_bytes, middle)
     send, receive, one_way, sync_send, sync_receive, _ = parts
     arrival = Line(
         max(0.0, one_way.const_s - receive.const_s),
