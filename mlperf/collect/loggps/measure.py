@@ -40,8 +40,8 @@ def collect_loggps(request: LogGPSRequest) -> MeasuredNetwork:
 
     o_s(k) and o_r(k) are the times in Send and Recv when nothing has to be waited for; L = half of a round trip - o_s - o_r; G is
     the slope of half a round trip above S; g comes from a flood of small sends; S is the largest message that is sent while the
-    receiver stays away. Each is the smallest of at least ten repeats (interruptions only add); what blocks is made monotone in the
-    size.
+    receiver stays away. Each is the smallest of at least ten repeats (interruptions only add) but S, which most repeats decide;
+    what blocks is made monotone in the size.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def around_the_limit(request: LogGPSRequest) -> tuple[FloatArray, dict[str, Floa
     """
     sizes = np.array(request.sizes, dtype=float)
     times_s = measured_s(request, request.sizes, tuple(EXPERIMENTS))
-    while sizes[-1] < LARGEST_BYTES and eager_limit_bytes(sizes, times_s["unreceived_send"].min(axis=1))[0] >= sizes[-2]:
+    while sizes[-1] < LARGEST_BYTES and eager_limit_bytes(sizes, times_s["unreceived_send"])[0] >= sizes[-2]:
         larger = (int(2 * sizes[-1]), int(4 * sizes[-1]))
         more_s = measured_s(request, larger, tuple(EXPERIMENTS))
         sizes = np.append(sizes, larger)
@@ -93,7 +93,7 @@ def narrowed(request: LogGPSRequest, fits: Fits) -> Fits:
         return fits
     sizes = np.unique(np.linspace(fits.eager_limit_bytes, fits.next_size_bytes, BETWEEN).astype(int))
     times_s = measured_s(request, tuple(sizes.tolist()), ("unreceived_send",))
-    limit, following = eager_limit_bytes(sizes.astype(float), np.min(times_s["unreceived_send"], axis=1))
+    limit, following = eager_limit_bytes(sizes.astype(float), times_s["unreceived_send"])
     return replace(fits, eager_limit_bytes=limit, next_size_bytes=following) if limit else fits
 
 

@@ -63,9 +63,17 @@ def test_one_false_block_does_not_move_the_limit() -> None:
     """As seen on machines that are interrupted: 1088 and 1984 bytes seemed to block where S was near 4 KiB."""
     sizes = np.array([512.0, 1088.0, 1500.0, 1984.0, 3000.0, 4000.0, 4096.0, 5000.0, 6000.0])
     blocked = np.array([0, 1, 0, 0, 0, 0, 0, 1, 1]) * 3e-3 + 1e-6
-    assert eager_limit_bytes(sizes, blocked) == (4096.0, 5000.0)
-    assert eager_limit_bytes(sizes, np.full(9, 3e-3)) == (0.0, 512.0)
-    assert eager_limit_bytes(sizes, np.full(9, 1e-6)) == (6000.0, np.inf)
+    assert eager_limit_bytes(sizes, blocked[:, None]) == (4096.0, 5000.0)
+    assert eager_limit_bytes(sizes, np.full((9, 1), 3e-3)) == (0.0, 512.0)
+    assert eager_limit_bytes(sizes, np.full((9, 1), 1e-6)) == (6000.0, np.inf)
+
+
+@pytest.mark.parametrize("disturbed_s", [1e-6, 9e-3])
+def test_most_repeats_decide_the_limit(disturbed_s: float) -> None:
+    """A sender interrupted before its call finds the receiver there; one interrupted within it seems to wait."""
+    unreceived = np.repeat(np.where(SIZES <= S, 1e-6, 3e-3)[:, None], 10, axis=1)
+    unreceived[:, [1, 4, 5]] = disturbed_s
+    assert eager_limit_bytes(SIZES, unreceived) == (4096.0, 8192.0)
 
 
 def test_sizes_on_one_side_only() -> None:
