@@ -13,10 +13,9 @@ from mlperf.core.shown import Shown
 from mlperf.planning.search.windows import MEAN, STALENESS, Window
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
-from mlperf.systems.sprint.iterations import DEFAULT_FORM
+from mlperf.systems.sprint.iterations import DEFAULT_FORM, GRID_FORM
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 
-GRID_FORM = "second_moment"
 N_BEST = 50
 EDGE_SHARE = 0.10
 EDGE_EPOCH_FACTOR = 1.1

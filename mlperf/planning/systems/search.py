@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import BoolArray, FloatArray, IntArray
-from mlperf.core.progress import tracked
+from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.shown import Shown, plain
 from mlperf.planning.component_times import ASSUMED, Draws
 from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, networks, of_job
@@ -22,19 +21,16 @@ from mlperf.planning.search.one_machine import N_DRAWS as N_RANKING_DRAWS
 from mlperf.planning.search.search import Sizes, search_configs, window_of
 from mlperf.planning.search.search_grid import pareto_front
 from mlperf.planning.systems.configurations import Settings, network_settings, run_of, with_settings
+from mlperf.planning.systems.grid import SearchAsked, solved_grid
 from mlperf.planning.systems.predict import SystemOptions, refuse_outside, solved
 from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.systems.base.system import EPOCH, MINIBATCH, Refusing, System, refusals
+from mlperf.systems.base.system import EPOCH, Refusing, Screened, System, refusals
 from mlperf.systems.registry import find_system
 from mlperf.training.measured_on import MeasuredOn
 from mlperf.training.model import Model
-
-CHUNK = 65_536
-SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size")
-STALENESS = "mean_staleness"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -99,19 +95,6 @@ class SystemSearch(Shown):
     def to_frame(self) -> pd.DataFrame:
         """The ranking; the nearest misses where nothing lies in the window."""
         return self.best if len(self.best) else self.misses
-
-
-@dataclass(frozen=True, slots=True)
-class SearchAsked:
-    """What a search of a system is asked for besides sizes and settings; see `search_system`."""
-
-    window: tuple[float, float]
-    objective: str = EPOCH
-    max_staleness: float | None = None
-    top: int = 10
-    ignore_memory: bool = False
-    settings: tuple[str, ...] = ()
-    predict: SystemOptions = field(default_factory=SystemOptions)
 
 
 def search_system(
@@ -183,11 +166,9 @@ def search_configurations(
         run.pop("device_memory_bytes", None)
     reasons = {why: np.broadcast_to(mask, len(configs)) for why, mask in refusals(system, run).items()}
     can_run = ~np.logical_or.reduce([np.zeros(len(configs), bool), *reasons.values()])
-    table = _solved_table(system, inputs, means, can_run, asked.settings)
-    holds = can_run & _in_windows(table, asked)
-    cost = table[asked.objective].to_numpy(float)
-    n_gpus = (table["n_nodes"] * table["n_gpus_per_node"]).to_numpy(int)
-    order = np.flatnonzero(holds)
+    grid = solved_grid(system, inputs, means, can_run, asked)
+    table, cost, n_gpus = grid.table(), grid.cost, grid.n_gpus
+    order = np.flatnonzero(grid.holds() & grid.is_exact)
     order = order[np.lexsort((n_gpus[order], cost[order]))]
     ranked, stability = _ranked(model, system, inputs, table, order[: max(asked.top, N_CANDIDATES)], asked)
     return SystemSearch(
@@ -197,7 +178,7 @@ def search_configurations(
         window=asked.window,
         objective=asked.objective,
         best=ranked.iloc[: asked.top].reset_index(drop=True),
-        misses=table.iloc[:0] if len(order) else _nearest(table[can_run], asked),
+        misses=table.iloc[:0] if len(order) else table.iloc[grid.nearest()[:NEAREST_MISSES]].reset_index(drop=True),
         pareto=table.iloc[pareto_front(cost, n_gpus, order)].reset_index(drop=True),
         refused={why: int(mask.sum()) for why, mask in reasons.items() if mask.any()},
         n_configs=len(configs),
@@ -209,48 +190,6 @@ def search_configurations(
         measured_on=model.measured_on,
         other_machine=means.other_machine,
     )
-
-
-def _solved_table(
-    system: System, inputs: ConfigurationInputs, means: SystemTimes, can_run: BoolArray, settings: tuple[str, ...]
-) -> pd.DataFrame:
-    """Sizes, settings, outputs, prices and the domain flag of every configuration; no outputs where it cannot run."""
-    configs, run = inputs.configs, run_of(inputs, system)
-    outputs = {name: np.full(len(configs), np.nan) for name in system.outputs}
-    rows = np.flatnonzero(can_run)
-    starts = range(0, len(rows), CHUNK)
-    for start in tracked(starts, "parts of the grid") if len(starts) > 1 else starts:
-        part = rows[start : start + CHUNK]
-        seconds = {name: value[part] if np.ndim(value) else value for name, value in means.seconds.items()}
-        solution = solved(system, seconds, {name: value[part] for name, value in run.items()})
-        for name in system.outputs:
-            outputs[name][part] = solution.outputs[name]
-    inside = np.logical_and.reduce([part for name, part in means.in_domain.items() if means.source[name] != NOT_MEASURED])
-    return pd.DataFrame(
-        {
-            **{name: configs[name].to_numpy() for name in (*SIZES, *settings)},
-            **outputs,
-            **priced(outputs[EPOCH], configs["n_nodes"].to_numpy(int), inputs.machine),
-            "in_domain": inside,
-        }
-    )
-
-
-def _in_windows(grid: pd.DataFrame, asked: SearchAsked) -> BoolArray:
-    low, high = asked.window
-    holds = grid[MINIBATCH].between(low, high).to_numpy(bool)
-    if asked.max_staleness is not None and STALENESS in grid:
-        holds &= (grid[STALENESS] <= asked.max_staleness).to_numpy(bool)
-    return np.asarray(holds)
-
-
-def _nearest(rows: pd.DataFrame, asked: SearchAsked) -> pd.DataFrame:
-    """The rows whose mini-batch is nearest to the window, the nearest first."""
-    low, high = asked.window
-    size = rows[MINIBATCH].to_numpy(float)
-    tiny = np.finfo(float).tiny
-    miss = np.log(np.maximum(max(low, tiny) / np.maximum(size, tiny), np.maximum(size, tiny) / max(high, tiny)))
-    return rows.iloc[np.argsort(miss, kind="stable")[:NEAREST_MISSES]].reset_index(drop=True)
 
 
 def _ranked(
@@ -266,9 +205,8 @@ def _ranked(
     rng = np.random.default_rng(options.seed)
     draws = Draws("mean", N_RANKING_DRAWS, int(rng.integers(2**63)), rng, options.method)
     drawn = draw_system_times(model, asked_of, system, means, draws, options.exchange)
-    moved = solved(system, drawn, run_of(asked_of, system))
     shape = (N_RANKING_DRAWS, len(rows))
-    seconds: FloatArray = np.array(np.broadcast_to(moved.outputs[EPOCH], shape))
+    seconds = np.array(np.broadcast_to(_drawn_epoch_s(system, drawn, means, asked_of, table[EPOCH].to_numpy(float)[rows]), shape))
     cost = priced(seconds, asked_of.configs["n_nodes"].to_numpy(int), asked_of.machine).get(asked.objective, seconds)
     found = CandidateDraws(cost, np.ones(shape, bool))
     low, high = np.quantile(seconds, (0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)), axis=0)
@@ -279,3 +217,14 @@ def _ranked(
         epoch_low_s=low, epoch_high_s=high, first_share=first_share(found), rank_low=rank_low, rank_high=rank_high
     )
     return chosen, rank_stability(found, chosen[asked.objective].to_numpy(float))
+
+
+def _drawn_epoch_s(
+    system: System, drawn: Mapping[str, FloatArray], means: SystemTimes, inputs: ConfigurationInputs, epoch_s: FloatArray
+) -> FloatArray:
+    """Epochs of drawn times; of cheaper equations only the ratio to their own centre counts."""
+    run = run_of(inputs, system)
+    if not isinstance(system, Screened):
+        return np.asarray(solved(system, drawn, run).outputs[EPOCH])
+    moved, centre = (solved(system.screen, seconds, run).outputs[EPOCH] for seconds in (drawn, means.seconds))
+    return np.asarray(epoch_s * moved / centre)

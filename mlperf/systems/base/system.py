@@ -160,6 +160,16 @@ class Refusing(Protocol):
         ...
 
 
+@runtime_checkable
+class Screened(Protocol):
+    """A system with cheaper equations of its own, near enough to tell which of many configurations are worth the dear ones."""
+
+    @property
+    def screen(self) -> System:
+        """The same components, settings and outputs by the cheaper equations."""
+        ...
+
+
 def refusals(system: System, run: Mapping[str, FloatArray]) -> dict[str, BoolArray]:
     """Why configurations cannot run, by reason; nothing where the system refuses none."""
     return dict(system.refusals(run)) if isinstance(system, Refusing) else {}

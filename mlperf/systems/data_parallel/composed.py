@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.systems.base.collectives import server_exchange_s
-from mlperf.systems.base.system import Setting, Solution, System, SystemComponent, checked_run, checked_times
+from mlperf.systems.base.system import Screened, Setting, Solution, System, SystemComponent, checked_run, checked_times
 from mlperf.systems.data_parallel.columns import NETWORK, needed_column
 from mlperf.systems.data_parallel.configuration import SynchronousRules, check_configuration
 from mlperf.systems.sprint.system import SPRINT
@@ -50,6 +50,11 @@ class SprintServer(SynchronousRules):
     def outputs(self) -> tuple[str, ...]:
         """SPRINT's and the exchange."""
         return (*self.inside.outputs, "exchange_s")
+
+    @property
+    def screen(self) -> SprintServer:
+        """By the cheaper equations of the system inside; itself where that has none."""
+        return replace(self, inside=self.inside.screen) if isinstance(self.inside, Screened) else self
 
     def solve(self, times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
         """SPRINT's equations; the run has ``gradient_bytes, latency_s, bandwidth_bytes_per_s``, too.
@@ -96,6 +101,11 @@ class ReplicaThreads(SynchronousRules):
     def outputs(self) -> tuple[str, ...]:
         """Of the system inside."""
         return self.inside.outputs
+
+    @property
+    def screen(self) -> ReplicaThreads:
+        """By the cheaper equations of the system inside; itself where that has none."""
+        return replace(self, inside=self.inside.screen) if isinstance(self.inside, Screened) else self
 
     def solve(self, times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
         """The equations inside with replicas for GPUs; see `mlperf.systems.base.system.System.solve`.

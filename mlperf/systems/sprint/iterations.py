@@ -310,3 +310,5 @@ CLOSED_FORMS: Mapping[str, ClosedForm] = {
     "phases": ClosedForm(hold_power=1, jitter=True, phases=True, barrier=_fresh_barrier),
 }
 DEFAULT_FORM = "phases"
+GRID_FORM = "second_moment"
+"""Nearly as good at a hundredth of the time: of many configurations it tells which are worth the default."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from mlperf.systems.base.system import Setting, Solution, SystemComponent, check
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.components import COMPONENTS
 from mlperf.systems.sprint.equations import solve_iterations
-from mlperf.systems.sprint.iterations import DEFAULT_FORM
+from mlperf.systems.sprint.iterations import DEFAULT_FORM, GRID_FORM
 from mlperf.systems.sprint.outputs import epoch_outputs
 
 OUTPUTS = ("epoch_s", "mean_minibatch_size", "gpu_iteration_s", "update_iteration_s", "mean_staleness")
@@ -55,6 +55,11 @@ class SprintSystem:
             for each in COMPONENTS
         )
         return rows + EXTRA
+
+    @property
+    def screen(self) -> SprintSystem:
+        """By the form that searches solve whole grids with."""
+        return replace(self, closed=GRID_FORM)
 
     def solve(self, times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
         """The SPRINT equations; see `mlperf.systems.base.system.System.solve`."""

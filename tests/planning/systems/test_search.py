@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import mlperf
-from mlperf.planning.systems import search as search_module
+from mlperf.planning.systems import grid as grid_module
 from mlperf.specs import JobSpec, load_machine
 from mlperf.systems.base.system import Setting, Solution, SystemComponent, checked_run, checked_times
 
@@ -54,7 +54,7 @@ def test_the_best_of_all_that_can_run_and_fits_the_window(small_model: Any, monk
     frame["mean_minibatch_size"] /= frame["group"]
     runs = (frame["n_nodes"] * frame["n_gpus_per_node"]) % frame["group"] == 0
     held = frame[runs & frame["mean_minibatch_size"].between(3.0, 9.0)].sort_values("epoch_s", kind="stable")
-    monkeypatch.setattr(search_module, "CHUNK", 13)
+    monkeypatch.setattr(grid_module, "CHUNK", 13)
     found = mlperf.search_system(
         small_model, Groups(), "alexnet", machine, JOB, settings={"group": groups}, minibatch=(3.0, 9.0), top=5, **SIZES
     )
