@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -39,15 +40,27 @@ NO_LOOPS_OF_THEIRS = re.compile(r"(?:^|/)(?:lib)?python[\d.]*(?:\.so[\d.]*)?$|\[
 NO_LINKS = "links that carried nothing are not known: give a table of all with --links for the best ring"
 
 
-def judged(cause: str, subject: str, gain: Gain, limits: Thresholds, n_steps: int, **facts: float | int | str) -> Finding | None:
-    """A finding, inconclusive where the interval holds next to nothing; None where the gain is too small to speak of."""
+def judged(
+    cause: str,
+    subject: str,
+    gain: Gain,
+    limits: Thresholds,
+    n_steps: int,
+    facts: Mapping[str, float | int | str],
+    *,
+    is_sure: bool = False,
+) -> Finding | None:
+    """A finding, inconclusive where the interval holds next to nothing; None where the gain is too small to speak of.
+
+    Of a cause that is known without the steps (``is_sure``) their spread leaves open how much it costs, not whether it does.
+    """
     if gain.share < limits.least_gain:
         return None
     if n_steps < limits.few_steps:
-        return Finding(cause, INCONCLUSIVE, subject, gain, facts, why=f"{n_steps} steps are too few")
-    if gain.lower_share < limits.least_lower_gain:
-        return Finding(cause, INCONCLUSIVE, subject, gain, facts, why="steps differ too much to tell the gain from none")
-    return Finding(cause, NAMED, subject, gain, facts)
+        return Finding(cause, INCONCLUSIVE, subject, gain, dict(facts), why=f"{n_steps} steps are too few")
+    if gain.lower_share < limits.least_lower_gain and not is_sure:
+        return Finding(cause, INCONCLUSIVE, subject, gain, dict(facts), why="steps differ too much to tell the gain from none")
+    return Finding(cause, NAMED, subject, gain, dict(facts))
 
 
 def input_rule(facts: InputFacts | None, limits: Thresholds) -> Finding | None:
@@ -78,7 +91,13 @@ def input_rule(facts: InputFacts | None, limits: Thresholds) -> Finding | None:
             else f"its workers may keep up, {at_work} in {facts.n_stacks} samples: record longer"
         )
         return Finding(INPUT, INCONCLUSIVE, subject, None, told, why=why)
-    return judged(INPUT, subject, gain_of(facts.step_s, saved, naive_s=facts.load_s), limits, len(saved), **told)
+    gain = gain_of(facts.step_s, saved, naive_s=facts.load_s)
+    return judged(INPUT, subject, gain, limits, len(saved), told, is_sure=_most_steps_wait(facts, limits))
+
+
+def _most_steps_wait(facts: InputFacts, limits: Thresholds) -> bool:
+    """Whether makers never wait, and most steps do: the pace is the makers', whatever a few steps took."""
+    return facts.makers_never_wait and float(np.median(facts.load_s / facts.step_s)) >= limits.waiting_for_input
 
 
 def workers_that_keep_up(facts: InputFacts, limits: Thresholds) -> int:
@@ -110,7 +129,7 @@ def rank_rule(facts: RankFacts | None, limits: Thresholds) -> Finding | None:
     if cause is None:
         return Finding(SLOW_RANK, INCONCLUSIVE, "ranks", gain, told, why="too few steps to tell who is late")
     subject = f"rank {facts.ranks[who.leader]}" if cause == SLOW_RANK else "ranks"
-    found = judged(cause, subject, gain, limits, len(saved), **told)
+    found = judged(cause, subject, gain, limits, len(saved), told)
     # What holds up one rank for a step holds up all of them.
     return _with_consequences(found, (PAUSE,)) if found is not None and cause == BAD_STEPS else found
 
@@ -126,7 +145,7 @@ def lock_rule(facts: LockFacts | None, waits: InputFacts | None, step_s: np.ndar
         saved = np.maximum(saved, np.minimum(waits.load_s, waits.step_s * facts.waiting_share))
     margin = 1.0 / np.sqrt(max(facts.n_stacks, 1))
     gain = gain_of(step_s, saved, least=saved * (1 - margin), most=saved * (1 + margin), naive_s=facts.waiting_share * step_s)
-    found = judged(LOCK, facts.line, gain, limits, len(step_s), **told)
+    found = judged(LOCK, facts.line, gain, limits, len(step_s), told)
     return None if found is None else _with_consequences(found, (INPUT,))
 
 
@@ -153,7 +172,7 @@ def memory_rule(facts: MemoryFacts, limits: Thresholds) -> Finding | None:
         gain_of(facts.step_s, (saved + least) / 2, least=least, most=saved, naive_s=facts.phase_s),
         limits,
         len(saved),
-        **told,
+        told,
     )
 
 
@@ -196,7 +215,8 @@ def loop_rule(facts: LoopFacts, waits: InputFacts | None, step_s: np.ndarray, li
     low, middle, high = (_sped_up(facts, waits, step_s, each) for each in speedups)
     naive = facts.main_share * step_s * (1 - 1 / lanes)
     gain = gain_of(step_s, middle, least=low, most=high, naive_s=np.maximum(naive, facts.share * step_s * (1 - 1 / lanes)))
-    found = judged(SCALAR, f"{facts.function} ({facts.file})", gain, limits, len(step_s), **told)
+    is_sure = waits is not None and facts.other_share > facts.main_share and _most_steps_wait(waits, limits)
+    found = judged(SCALAR, f"{facts.function} ({facts.file})", gain, limits, len(step_s), told, is_sure=is_sure)
     return None if found is None else _with_consequences(found, (INPUT,))
 
 
@@ -236,7 +256,7 @@ def ring_rule(facts: RingFacts | None, limits: Thresholds) -> Finding | None:
         return Finding(RING, INCONCLUSIVE, rings.weakest, gain, told, why=NO_LINKS)
     if not facts.comm_s.any():
         return Finding(RING, INCONCLUSIVE, rings.weakest, None, told, why="nothing tells how long steps exchange: mark it")
-    return judged(RING, rings.weakest, gain, limits, len(facts.step_s), **told)
+    return judged(RING, rings.weakest, gain, limits, len(facts.step_s), told)
 
 
 def _faster_ring(facts: RingFacts, saved: float, is_known: bool) -> Gain:
@@ -269,11 +289,11 @@ def pause_rule(facts: PauseFacts, limits: Thresholds) -> Finding | None:
     told = {"long_steps": facts.long_steps, "period_steps": facts.period_steps, "collected_share": collected}
     if collected >= limits.least_gain:
         gain = gain_of(facts.step_s, np.minimum(facts.collected_s, facts.step_s), naive_s=facts.collected_s)
-        return judged(PAUSE, "garbage collection", gain, limits, len(facts.step_s), **told)
+        return judged(PAUSE, "garbage collection", gain, limits, len(facts.step_s), told)
     if not np.isfinite(facts.period_steps):
         return None
     gain = gain_of(facts.step_s, facts.excess_s, naive_s=facts.excess_s)
-    return judged(PAUSE, f"every {facts.period_steps:g} steps", gain, limits, len(facts.step_s), **told)
+    return judged(PAUSE, f"every {facts.period_steps:g} steps", gain, limits, len(facts.step_s), told)
 
 
 def _with_consequences(found: Finding, explains: tuple[str, ...]) -> Finding:

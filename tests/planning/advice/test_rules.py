@@ -37,6 +37,22 @@ def test_steps_that_differ_too_much_tell_nothing_for_sure() -> None:
     assert found.verdict == INCONCLUSIVE
 
 
+def test_workers_that_never_wait_are_named_however_unequal_the_steps() -> None:
+    """A drift that leaves the mean of the steps open: what their pace comes from is known from the workers."""
+    load = np.concatenate((np.full(12, 0.012), np.full(8, 0.09)))
+    for at_work, verdict in ((1.0, NAMED), (0.9, INCONCLUSIVE), (float("nan"), INCONCLUSIVE)):
+        waits = replace(WAITS, load_s=load, makers_at_work=at_work)
+        for found in (input_rule(waits, LIMITS), loop_rule(LOOP, waits, STEP, LIMITS)):
+            assert found is not None
+            assert found.gain is not None
+            assert found.gain.lower_share < LIMITS.least_lower_gain
+            assert found.verdict == verdict
+    few = replace(WAITS, load_s=load, n_stacks=20)
+    assert not few.makers_never_wait
+    nobody = replace(WAITS, n_makers=0)
+    assert not nobody.makers_never_wait
+
+
 def test_workers_that_stand_in_queues_keep_up_whatever_handing_over_takes() -> None:
     """As PyTorch's do: the training thread maps what they made into its own memory."""
     busy = replace(WAITS, busy_share=0.8)

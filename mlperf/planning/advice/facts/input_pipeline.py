@@ -20,6 +20,8 @@ LEAST_MAKER = 0.02
 """Threads with fewer of the other threads' samples make no input."""
 KEEPS_UP = 0.75
 """Makers that stand in queues for more of their time than the rest of it have batches ready: more of them would bring nothing."""
+NEVER_WAITS = 0.9
+"""Makers that stand in queues for less than the rest of their time are what the steps' pace comes from."""
 LEAST_AT_WORK = 0.2
 """Nor do threads that stand in Python's own library, waiting for work, the rest of the time: feeders of queues are such."""
 
@@ -71,12 +73,23 @@ class InputFacts:
     @property
     def may_keep_up(self) -> bool:
         """Whether so few stacks leave it open: the Wilson interval of 95 % of the makers' share reaches below `KEEPS_UP`."""
-        if not self.n_makers or not self.n_stacks or np.isnan(self.makers_at_work):
-            return self.keeps_up
+        least = self._least_at_work
+        return self.keeps_up if np.isnan(least) else least < KEEPS_UP
+
+    @property
+    def makers_never_wait(self) -> bool:
+        """Whether makers are at work nearly always, by the same interval: then the steps' pace is theirs."""
+        return self._least_at_work >= NEVER_WAITS
+
+    @property
+    def _least_at_work(self) -> float:
+        """Lower end of that interval; NaN where no stack shows makers."""
         from scipy.stats import binomtest
 
+        if not self.n_makers or not self.n_stacks or np.isnan(self.makers_at_work):
+            return float("nan")
         shown = binomtest(round(self.makers_at_work * self.n_stacks), self.n_stacks)
-        return bool(shown.proportion_ci(0.95, "wilson").low < KEEPS_UP)
+        return float(shown.proportion_ci(0.95, "wilson").low)
 
 
 def input_facts(recording: Recording, steps: RunSteps) -> InputFacts | None:
