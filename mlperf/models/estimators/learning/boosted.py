@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from mlperf.core.arrays import BoolArray, FloatArray
@@ -26,6 +25,9 @@ from mlperf.models.uncertainty.domain import Domain
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.validation.folds import configuration_groups, grouped_folds
 from mlperf.models.validation.left_out import left_out
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import HistGradientBoostingRegressor
 
 LOWEST, HIGHEST = 0.25, 4.0
 """A prediction outside a quarter of the smallest and four times the largest training time is outside the domain."""
@@ -115,6 +117,9 @@ class BoostedResidual(ResidualIntervals):
         return [str(name) for name in frame if str(name) in read]
 
     def _boosting(self, labels: Sequence[str], features: FloatArray, residual: FloatArray) -> HistGradientBoostingRegressor:
+        # Predicting needs no more than the fitted trees.
+        from sklearn.ensemble import HistGradientBoostingRegressor
+
         boosting = HistGradientBoostingRegressor(
             max_iter=self.max_iter,
             learning_rate=self.learning_rate,
