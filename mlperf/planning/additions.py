@@ -17,6 +17,7 @@ from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.sprint.elasticity import elasticity_table
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.outputs import OUTPUTS
+from mlperf.systems.sprint.simulated import simulate_beside
 from mlperf.systems.sprint.solved import FORMS, RECURSION, form_table, solve_form
 from mlperf.training.model import Model
 
@@ -88,8 +89,6 @@ def with_simulation(prediction: Prediction, means: SolvedMeans, n_iterations: in
     UsageError
         Too few iterations, or a factor on a lock wait.
     """
-    from mlperf.systems.sprint.simulated import simulate_beside
-
     runs = simulate_beside(means.times, means.run, means.solved, n_iterations=n_iterations, seed=means.options.seed)
     return replace(prediction, simulation=runs)
 
