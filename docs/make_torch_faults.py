@@ -22,6 +22,9 @@ KEPT = ROOT / "tests" / "reference" / "torch_faults"
 PROGRAM = ROOT / "examples" / "whole_run" / "torch_train.py"
 PAGE = ROOT / "docs" / "reference" / "torch_faults.md"
 EARLIER = {
+    "seventh": """The first runs in which few stacks of a loader's workers leave it open whether they keep up. Steps of one run with
+a scalar loop differed too much for its gain's interval. After them, a loop or an input of workers that are at work nearly always, while
+most steps wait for them, is named whatever a few steps took.""",
     "sixth": """The predictor of the fifth and the fourth once more, with nothing beside it. After them, few stacks of a loader's
 workers leave it open whether they keep up.""",
     "fifth": """The input of the first of these, a run without a fault, was named; another program ran beside it for some
