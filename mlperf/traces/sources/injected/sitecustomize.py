@@ -5,6 +5,7 @@ separated by tabs: ``S number file stack`` and ``L file:line text`` explain the 
 ``N thread name``; ``G begin end generation thread``. Times are nanoseconds of CLOCK_MONOTONIC.
 """
 
+import gc
 import os
 import sys
 
@@ -59,36 +60,34 @@ class _Sampler:
         """Where all threads but our own are; then the file holds it."""
         known = {thread.ident: thread for thread in self.threading.enumerate()}
         at = self.time.monotonic_ns()
-        for ident, frame in sys._current_frames().items():
-            if ident != own:
-                self.sample(at, ident, frame, known.get(ident))
+        for ident, place in places_of_others(own):
+            self.sample(at, ident, place, known.get(ident))
         for ident in [ident for ident in self.last if ident not in known]:
             del self.last[ident]
             self.threads.pop(ident, None)
         # Workers of multiprocessing end without a goodbye.
         self.flush()
 
-    def sample(self, at, ident, frame, thread):
+    def sample(self, at, ident, place, thread):
         """Where one thread stands, since when, and how much of that it ran."""
-        frame = user_of_lock(frame)
+        line, codes = place
         tid = getattr(thread, "native_id", None) or 0
         if ident not in self.threads:
             self.threads[ident] = tid
             self.write("N", tid, thread.name if thread is not None else "")
-        stack = stack_of(frame)
+        stack, name = stack_of(codes), codes[0].co_filename
         if stack not in self.stacks:
             self.stacks[stack] = len(self.stacks)
-            self.write("S", self.stacks[stack], frame.f_code.co_filename, stack)
+            self.write("S", self.stacks[stack], name, stack)
         cpu = self.cpu_ns(ident)
         since, used = self.last.get(ident, (at - int(self.every_s * 1e9), cpu))
         self.last[ident] = (at, cpu)
-        self.write("T", at, tid, self.stacks[stack], self.line_of(frame), at - since, max(cpu - used, 0))
+        self.write("T", at, tid, self.stacks[stack], self.explained(name, line), at - since, max(cpu - used, 0))
 
-    def line_of(self, frame):
+    def explained(self, name, line):
         """The line where a function stands; its text is written once."""
         import linecache
 
-        name, line = frame.f_code.co_filename, frame.f_lineno or 0
         if (name, line) not in self.lines:
             self.lines.add((name, line))
             self.write("L", f"{name}:{line}", linecache.getline(name, line).strip().replace("\t", " ")[:200])
@@ -120,6 +119,30 @@ class _Sampler:
             self.collections.append((self.begun_ns, now, info.get("generation", -1), self.threading.get_native_id()))
 
 
+def places_of_others(own):
+    """(ident, (line, functions from the innermost to the root)) of all threads but one's own.
+
+    Nothing is collected meanwhile: a collection that begins where Python 3.11 makes an object of a frame lets other threads leave
+    that frame, and what is read of it afterwards is anything, or a crash. Frames are let go at once, with all that they hold.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return [(ident, place_of(user_of_lock(frame))) for ident, frame in sys._current_frames().items() if ident != own]
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def place_of(frame):
+    """Line of a frame, and the functions from it to the root."""
+    line, codes = frame.f_lineno or 0, []
+    while frame is not None and len(codes) < DEEPEST:
+        codes.append(frame.f_code)
+        frame = frame.f_back
+    return line, codes
+
+
 def user_of_lock(frame):
     """Who asks for a lock between processes: its ``with`` is a function of Python, other locks have none."""
     code = frame.f_code
@@ -127,15 +150,15 @@ def user_of_lock(frame):
     return frame.f_back if is_lock and frame.f_back is not None else frame
 
 
-def stack_of(frame):
+def stack_of(codes):
     """Functions from the root, joined by semicolons."""
-    names = []
-    while frame is not None and len(names) < DEEPEST:
-        code = frame.f_code
-        name = getattr(code, "co_qualname", code.co_name)
-        names.append(f"{name} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})".replace(";", ","))
-        frame = frame.f_back
-    return ";".join(reversed(names))
+    names = (f"{qualified(code)} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})" for code in reversed(codes))
+    return ";".join(name.replace(";", ",") for name in names)
+
+
+def qualified(code):
+    """Name of a function, with its class where Python tells it."""
+    return getattr(code, "co_qualname", code.co_name)
 
 
 def _begin():
@@ -144,7 +167,6 @@ def _begin():
         return
     try:
         import atexit
-        import gc
 
         sampler = _Sampler(folder, float(os.environ.get("MLPERF_PYTHON_STACKS_EVERY_S", "0.02")))
         gc.callbacks.append(sampler.collected)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import multiprocessing.synchronize
 import os
 import runpy
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -20,9 +22,93 @@ FILE = INJECTED / "sitecustomize.py"
 
 
 def test_stacks_are_told_from_the_root() -> None:
-    told = runpy.run_path(str(FILE))["stack_of"](sys._getframe())
+    file = runpy.run_path(str(FILE))
+    line, codes = file["place_of"](sys._getframe())
+    told = file["stack_of"](codes)
+    assert line == sys._getframe().f_lineno - 2
     assert told.endswith(f"(test_sitecustomize.py:{test_stacks_are_told_from_the_root.__code__.co_firstlineno})")
     assert told.count(";") >= 3
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_nothing_is_collected_while_frames_are_read(is_enabled: bool) -> None:
+    places_of_others = runpy.run_path(str(FILE))["places_of_others"]
+    collections, asleep, over = [], threading.Event(), threading.Event()
+
+    def stand(depth: int) -> None:
+        if depth:
+            stand(depth - 1)
+        asleep.set()
+        over.wait()
+
+    def collected(phase: str, _: dict) -> None:
+        collections.append((phase, sys._getframe(1).f_code.co_name))
+
+    thread, threshold, was_enabled = threading.Thread(target=stand, args=(40,)), gc.get_threshold(), gc.isenabled()
+    thread.start()
+    asleep.wait()
+    gc.callbacks.append(collected)
+    try:
+        gc.set_threshold(1)
+        (gc.enable if is_enabled else gc.disable)()
+        found = dict(places_of_others(threading.get_ident()))
+        assert gc.isenabled() == is_enabled
+    finally:
+        gc.callbacks.remove(collected)
+        gc.set_threshold(*threshold)
+        (gc.enable if was_enabled else gc.disable)()
+        over.set()
+        thread.join()
+    assert [code.co_name for code in found[thread.ident][1]].count("stand") == 41
+    assert not [name for _, name in collections if name in {"places_of_others", "<listcomp>", "place_of", "user_of_lock"}]
+
+
+def test_frames_that_are_left_meanwhile_are_never_read() -> None:
+    """A collection in the thread that looks, with a callback that lets others run, ended Python 3.11 or gave it no frames."""
+    found = subprocess.run([sys.executable, "-c", RESTLESS, str(FILE)], capture_output=True, text=True, timeout=120)
+    assert (found.returncode, found.stdout) == (0, "0\n"), found.stderr
+
+
+RESTLESS = """
+import gc, runpy, sys, threading, time
+
+places_of_others = runpy.run_path(sys.argv[1])["places_of_others"]
+me = threading.get_ident()
+
+def collected(phase, info):
+    if threading.get_ident() == me:
+        time.sleep(0.002)
+
+def deep(n):
+    return [deep(n - 1), n] if n else [[i] for i in range(5)]
+
+names = ",".join(f"a{i}" for i in range(60))
+exec(f"def wide({names}):\\n    return wider({names})\\ndef wider({names}):\\n    return [[1], sum(range(300))]")
+
+def work():
+    words = [f"s{i}" for i in range(60)]
+    while not over:
+        for i in range(12):
+            deep(i), wide(*words)
+
+over = False
+sys.setswitchinterval(1e-4)
+gc.callbacks.append(collected)
+gc.set_threshold(20, 1000, 1000)
+threads = [threading.Thread(target=work, daemon=True) for _ in range(2)]
+for thread in threads:
+    thread.start()
+wrong, until = 0, time.monotonic() + 5
+while time.monotonic() < until:
+    time.sleep(0.0001)
+    for _, (line, codes) in places_of_others(me):
+        names = [code.co_name for code in codes]
+        wrong += names[-1] != "_bootstrap" or names.count("work") > 1
+over = True
+for thread in threads:
+    thread.join()
+print(wrong)
+"""
 
 
 def run(**variables: str) -> subprocess.CompletedProcess[str]:
