@@ -22,11 +22,12 @@ KEPT = ROOT / "tests" / "reference" / "torch_faults"
 PROGRAM = ROOT / "examples" / "whole_run" / "torch_train.py"
 PAGE = ROOT / "docs" / "reference" / "torch_faults.md"
 EARLIER = {
-    "seventh": """The first runs in which few stacks of a loader's workers leave it open whether they keep up. Steps of one run with
-a scalar loop differed too much for its gain's interval. After them, a loop or an input of workers that are at work nearly always, while
-most steps wait for them, is named whatever a few steps took. A campaign begun then ended in its third repeat: the recorder ended a
-run of Python 3.11, and in another lost its stacks, since a garbage collection that began while it read frames let threads leave
-them. Of its 21 rows (`tests/reference/torch_faults/ended/runs.json`) all were judged right. Nothing is collected meanwhile now.""",
+    "seventh": """The first runs in which few stacks of a loader's workers leave it open whether they keep up. Steps of one run
+with a scalar loop differed too much for its gain's interval. After them, a loop or an input of workers that are at work
+nearly always, while most steps wait for them, is named whatever a few steps took. A campaign begun then ended in its
+third repeat: the recorder ended a run of Python 3.11, and in another lost its stacks, since a garbage collection that
+began while it read frames let threads leave them. Of its 21 rows (`tests/reference/torch_faults/ended/runs.json`) all
+were judged right. Nothing is collected meanwhile now.""",
     "sixth": """The predictor of the fifth and the fourth once more, with nothing beside it. After them, few stacks of a loader's
 workers leave it open whether they keep up.""",
     "fifth": """The input of the first of these, a run without a fault, was named; another program ran beside it for some

@@ -16,6 +16,14 @@ def text_of(path: Path) -> str:
         return ""
 
 
+def tasks_of(folder: Path) -> list[Path]:
+    """Folders of the threads of a process's folder; none where it has gone, be it while they are listed."""
+    try:
+        return list((folder / "task").iterdir())
+    except OSError:
+        return []
+
+
 def words_of(path: Path) -> dict[str, list[str]]:
     """Words behind the first one of each line, by that word without its colon."""
     lines = (line.split() for line in text_of(path).splitlines())

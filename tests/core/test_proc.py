@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from mlperf.core import proc
-from mlperf.core.proc import numbers_of, processor_facts, stat_words, text_of, words_of
+from mlperf.core.proc import numbers_of, processor_facts, stat_words, tasks_of, text_of, words_of
 
 
 def test_what_is_not_there_is_empty(tmp_path: Path) -> None:
@@ -16,6 +17,7 @@ def test_what_is_not_there_is_empty(tmp_path: Path) -> None:
     assert words_of(tmp_path) == {}
     assert numbers_of(tmp_path / "gone", {"a": "a"}) == {}
     assert stat_words(tmp_path) == []
+    assert tasks_of(tmp_path / "gone") == []
 
 
 def test_lines_are_known_by_their_first_word(tmp_path: Path) -> None:
@@ -36,3 +38,7 @@ def test_facts_are_those_of_the_first_processor(tmp_path: Path, monkeypatch: pyt
     assert {name: fact for name, fact in processor_facts().items() if name} == {"processor": "0", "model name": "One: two"}
     monkeypatch.setattr(proc, "CPUINFO", tmp_path / "none")
     assert processor_facts() == {}
+
+
+def test_threads_of_a_process() -> None:
+    assert Path(f"/proc/self/task/{threading.get_native_id()}") in tasks_of(Path("/proc/self"))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from mlperf.core.proc import numbers_of, stat_words
+from mlperf.core.proc import numbers_of, stat_words, tasks_of, text_of
 from mlperf.traces.events.counters import Series
 from mlperf.traces.sources.series_file import SeriesSource
 from mlperf.traces.sources.source import ABSENT, OK, Probe
@@ -68,11 +68,8 @@ def tree_of(proc: Path, root: int) -> list[int]:
     """A process and all that descend from it."""
     found, at = [root], 0
     while at < len(found):
-        for path in (proc / str(found[at]) / "task").glob("*/children"):
-            try:
-                found += [int(word) for word in path.read_text(encoding="ascii").split()]
-            except (OSError, ValueError):
-                continue
+        for task in tasks_of(proc / str(found[at])):
+            found += [int(word) for word in text_of(task / "children").split() if word.isdecimal()]
         at += 1
     return found
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import IO
 
-from mlperf.core.proc import text_of
+from mlperf.core.proc import tasks_of, text_of
 from mlperf.traces.readers.system.task_looks import read_task_looks
 from mlperf.traces.sources.process_tree import PROC, tree_of
 from mlperf.traces.sources.source import ABSENT, OK, InFolder, Probe, Read
@@ -69,7 +69,7 @@ class TaskTimes(InFolder):
     def _look(self, file: IO[str], known: dict[tuple[int, int], int]) -> None:
         """A line for each thread that has computed since the last look."""
         for pid in tree_of(self._proc, self._pid):
-            for task in (self._proc / str(pid) / "task").glob("*"):
+            for task in tasks_of(self._proc / str(pid)):
                 spent_ns, thread = _spent_ns(task), (pid, int(task.name))
                 if spent_ns is None:
                     continue

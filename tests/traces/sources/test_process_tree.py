@@ -28,6 +28,16 @@ def test_children_of_children_belong_to_it() -> None:
     assert tree_of(PROC, child.pid) == [child.pid]
 
 
+def test_processes_that_end_while_they_are_listed_are_passed_over() -> None:
+    """As those of a run that ends: the folder of one goes between its name and its threads."""
+    program = (
+        "import os\nfor _ in range(1500):\n    child = os.fork()\n    if not child:\n        os._exit(0)\n    os.waitpid(child, 0)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program]) as child:
+        while child.poll() is None:
+            assert tree_of(PROC, child.pid)[0] == child.pid
+
+
 def test_usage_is_the_systems() -> None:
     found = usage_of(PROC / str(os.getpid()))
     assert found is not None
