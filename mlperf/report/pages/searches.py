@@ -8,13 +8,12 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.planning.search.search_grid import GRID_FORM
 from mlperf.report.figures.heatmap import Plane, search_maps
 from mlperf.report.text.answer import unmeasured_lines
 from mlperf.report.text.numbers import number_text, percent_text
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
-from mlperf.systems.sprint.iterations import DEFAULT_FORM
+from mlperf.systems.sprint.iterations import DEFAULT_FORM, GRID_FORM
 
 if TYPE_CHECKING:
     import pandas as pd
