@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     settings = Settings()
     open_streams()
-    with ended_like_ctrl_c(), exit_code(settings) as outcome:
+    with ended_like_ctrl_c() as requests, exit_code(settings, requests) as outcome:
         words = sys.argv[1:] if arguments is None else list(arguments)
         result = cli.main(words, prog_name="mlperf", obj=settings, standalone_mode=False)
         outcome.code = result if isinstance(result, int) else 0

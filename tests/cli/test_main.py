@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from importlib.util import find_spec
 
 import click
@@ -11,6 +15,7 @@ import pytest
 
 from mlperf import __version__
 from mlperf.cli.framework.failures import BROKEN_PIPE, FAULT, exit_code
+from mlperf.cli.framework.process import EndRequests, ended_like_ctrl_c
 from mlperf.cli.framework.show import Settings
 from mlperf.cli.main import COMMANDS, cli, main
 from mlperf.core.errors import DataError, DomainError, FitError, InterruptedRun, MissingExtraError, MlperfError, UsageError
@@ -109,23 +114,38 @@ ENDINGS = [
 ]
 
 
-def test_ctrl_c_while_a_class_is_made_is_ctrl_c() -> None:
-    with exit_code(Settings()) as outcome:
-        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+@pytest.mark.parametrize(
+    "becomes",
+    [RuntimeError("Error calling __set_name__"), TypeError("Cannot compare structured arrays")],
+    ids=["while-a-class-is-made", "while-numpy-compares"],
+)
+def test_ctrl_c_stays_ctrl_c_whatever_it_becomes_on_its_way(becomes: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+    with ended_like_ctrl_c() as requests, exit_code(Settings(), requests) as outcome:
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5.0)
+        raise becomes
     assert outcome.code == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_a_bad_input_met_after_ctrl_c_is_told() -> None:
+    with exit_code(Settings(), EndRequests(came=True)) as outcome:
+        raise DataError("a")
+    assert outcome.code == 3
 
 
 @pytest.mark.parametrize(
     ("error", "code"), ENDINGS, ids=lambda value: str(value) if isinstance(value, int) else type(value).__name__
 )
 def test_each_failure_has_its_exit_code(error: BaseException, code: int) -> None:
-    with exit_code(Settings()) as outcome:
+    with exit_code(Settings(), EndRequests()) as outcome:
         raise error
     assert outcome.code == code
 
 
 def test_an_error_reads_place_message_hint(capsys: pytest.CaptureFixture[str]) -> None:
-    with exit_code(Settings()):
+    with exit_code(Settings(), EndRequests()):
         raise MlperfError("got '-1', expected seconds > 0", place="steps.csv, line 3, column cpu_s", hint="Measure this row again.")
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -133,12 +153,12 @@ def test_an_error_reads_place_message_hint(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_fault_shows_its_traceback_only_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    with exit_code(Settings()):
+    with exit_code(Settings(), EndRequests()):
         raise ZeroDivisionError("by zero")
     short = capsys.readouterr().err
     assert "Traceback" not in short
     assert "-v" in short
-    with exit_code(Settings(verbosity=1)):
+    with exit_code(Settings(verbosity=1), EndRequests()):
         raise ZeroDivisionError("by zero")
     assert "Traceback" in capsys.readouterr().err
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import click
 
 from mlperf.cli.framework.group import ReaderGoneError
-from mlperf.cli.framework.process import mute_stdout
+from mlperf.cli.framework.process import EndRequests, mute_stdout
 from mlperf.cli.framework.show import Settings
 from mlperf.core.errors import InterruptedRun, MlperfError
 from mlperf.core.places import is_about_places, place_error
@@ -31,13 +31,15 @@ class Outcome:
 
 
 @contextmanager
-def exit_code(settings: Settings) -> Iterator[Outcome]:
+def exit_code(settings: Settings, requests: EndRequests) -> Iterator[Outcome]:
     """Turn every exception of the block into a message on stderr and an exit code.
 
     Parameters
     ----------
     settings : Settings
         With ``verbosity`` above 0 a fault of the program shows its traceback.
+    requests : EndRequests
+        Where a request to end has come, a fault is taken for what it has become on its way.
     """
     outcome = Outcome()
     try:
@@ -57,21 +59,18 @@ def exit_code(settings: Settings) -> Iterator[Outcome]:
     except (BrokenPipeError, ReaderGoneError):
         mute_stdout()
         outcome.code = BROKEN_PIPE
-    except OSError as error:
-        outcome.code = tell_of_system(error, settings)
     except Exception as error:  # noqa: BLE001 - the last line of defence: a user never meets a bare traceback
-        # Python makes a RuntimeError of Ctrl-C where it comes while a class is being made.
-        if isinstance(error.__cause__, KeyboardInterrupt):
+        if isinstance(error, OSError) and is_about_places(error):
+            outcome.code = tell_of_place(error)
+        elif requests.came:
             tell("interrupted")
             outcome.code = InterruptedRun.exit_code
         else:
             outcome.code = tell_of_fault(error, settings)
 
 
-def tell_of_system(error: OSError, settings: Settings) -> int:
+def tell_of_place(error: OSError) -> int:
     """Say what the system has against a place; the exit code."""
-    if not is_about_places(error):
-        return tell_of_fault(error, settings)
     place = "an intermediate file" if error.filename is None else os.fsdecode(error.filename)
     try:
         sys.stdout.flush()

@@ -8,9 +8,26 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
-ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+from mlperf.collect.protocol.interrupts import ENDING
+
+
+@dataclass(slots=True)
+class EndRequests:
+    """Whether Ctrl-C, or another request to end, has come.
+
+    Compiled code may take the KeyboardInterrupt for an error of its own and raise another one: then only this tells.
+    """
+
+    came: bool = False
+
+    def interrupt(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a handler's signature
+        """Handle a signal: note that it came, and interrupt what runs."""
+        self.came = True
+        raise KeyboardInterrupt
 
 
 def open_streams() -> None:
@@ -31,15 +48,18 @@ def open_streams() -> None:
 
 
 @contextmanager
-def ended_like_ctrl_c() -> Iterator[None]:
-    """Within the block a request to end (SIGTERM, a closed terminal) is a KeyboardInterrupt, so that everything is tidied up."""
+def ended_like_ctrl_c() -> Iterator[EndRequests]:
+    """Within the block a request to end (SIGTERM, a closed terminal) is a KeyboardInterrupt, so that everything is tidied up.
+
+    What the caller has decided about a signal stays so: nohup ignores that of a closed terminal.
+    """
+    requests = EndRequests()
     before: dict[int, Any] = {}
     try:
         for number in ENDING:
-            # What the caller has decided to ignore stays so: nohup.
-            if signal.getsignal(number) is signal.SIG_DFL:
-                before[number] = signal.signal(number, signal.default_int_handler)
-        yield
+            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                before[number] = signal.signal(number, requests.interrupt)
+        yield requests
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -16,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from mlperf.collect.protocol.clocks import Reference, load_average
+from mlperf.collect.protocol.interrupts import interrupts_held
 from mlperf.collect.protocol.tables import GrowingTable, Row
 from mlperf.core.errors import InterruptedRun
 
@@ -216,27 +215,6 @@ def flush(campaign: Campaign, tables: Iterable[GrowingTable]) -> None:
         for table in tables:
             table.flush()
     campaign.flushed_s = time.monotonic()
-
-
-@contextmanager
-def interrupts_held() -> Iterator[None]:
-    """Deliver a Ctrl-C, or another request to end, after the block."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    caught: list[int] = []
-    before = {
-        number: signal.signal(number, lambda number, _: caught.append(number))
-        for number in signal.Signals
-        if signal.getsignal(number) is signal.default_int_handler
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if caught:
-        raise KeyboardInterrupt
 
 
 def finished(plan: Plan, tables: Mapping[str, GrowingTable]) -> dict[int, frozenset[Key]]:
