@@ -36,6 +36,11 @@ _FAULTS: Mapping[int, tuple[type[MlperfError], str, str]] = MappingProxyType(
 )
 
 
+def take_path(request: object, field: str = "out") -> None:
+    """Make a path of a frozen request's field, which may have been given as text."""
+    object.__setattr__(request, field, Path(getattr(request, field)))
+
+
 def is_about_places(error: OSError) -> bool:
     """Whether an error of the system is about a place to write to, not about the program; a missing file is left to others."""
     return error.errno in _FAULTS and error.errno not in (errno.ENOENT, errno.EPIPE)

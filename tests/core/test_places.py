@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mlperf.collect.campaign.run import CollectRequest
+from mlperf.collect.canonical.measure import CanonicalRequest
+from mlperf.collect.canonical.network import NetworkRequest
+from mlperf.collect.contraction.request import ContractionRequest
+from mlperf.collect.loggps.request import LogGPSRequest
+from mlperf.collect.servers.request import ServersRequest
+from mlperf.collect.synchronous.request import DdpRequest
+from mlperf.collect.trainer.request import AsgdRequest
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.places import (
     check_file_place,
@@ -18,6 +29,8 @@ from mlperf.core.places import (
     make_folder,
     place_error,
 )
+from mlperf.traces.recording.run import RecordRequest
+from mlperf.traces.whole_run.request import RunRequest
 
 
 def test_a_missing_folder_is_named_with_one_called_alike(tmp_path: Path) -> None:
@@ -86,3 +99,24 @@ def test_what_the_system_says_is_put_into_words(number: int, kind: type[Exceptio
 
 def test_a_missing_file_may_be_a_fault_of_the_program() -> None:
     assert not is_about_places(FileNotFoundError(errno.ENOENT, "x"))
+
+
+COMMAND = (sys.executable, "-c", "pass")
+REQUESTS: dict[str, Callable[[Any], Any]] = {
+    "collect": lambda out: CollectRequest(("sgemm",), out),
+    "asgd": lambda out: AsgdRequest(out),
+    "ddp": lambda out: DdpRequest(out),
+    "servers": lambda out: ServersRequest(out, ()),
+    "canonical": lambda out: CanonicalRequest(out),
+    "network": lambda out: NetworkRequest(out),
+    "contractions": lambda out: ContractionRequest(out, ()),
+    "loggps": lambda out: LogGPSRequest(out),
+    "record": lambda out: RunRequest(COMMAND, out),
+    "trace": lambda out: RecordRequest(COMMAND, out),
+}
+
+
+@pytest.mark.parametrize("make", REQUESTS.values(), ids=REQUESTS)
+def test_a_place_may_be_given_as_text(make: Callable[[Any], Any]) -> None:
+    assert make("somewhere").out == Path("somewhere")
+    assert make("somewhere") == make(Path("somewhere"))

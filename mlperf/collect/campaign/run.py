@@ -21,7 +21,7 @@ from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, wri
 from mlperf.collect.protocol.protocol import Campaign, Plan, run_plans
 from mlperf.collect.protocol.summary import Collected, summarise
 from mlperf.core.errors import UsageError
-from mlperf.core.places import make_folder
+from mlperf.core.places import make_folder, take_path
 from mlperf.core.progress import shown_progress
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import read_cnn, write_cnn
@@ -45,7 +45,7 @@ class CollectRequest:
     ----------
     kinds : tuple of str
         Some of ``sgemm``, ``kernels``, ``steps``, ``updates``; kernels and steps share their visits.
-    out : Path
+    out : Path or str
         The campaign's folder.
     cnns : tuple of CnnSpec
         Networks for kernels and steps.
@@ -75,6 +75,9 @@ class CollectRequest:
     max_macs: float | None = None
     step: str = "half"
     backend: str = "numpy"
+
+    def __post_init__(self) -> None:
+        take_path(self)
 
 
 def collect(request: CollectRequest, *, show_progress: bool = False) -> Collected:
@@ -107,7 +110,7 @@ def collect(request: CollectRequest, *, show_progress: bool = False) -> Collecte
     started_s = time.monotonic()
     check(request)
     require_clocks()
-    out = Path(request.out)
+    out = request.out
     with ExitStack() as stack:
         # The backend first: the limit of one thread reaches only libraries that are loaded.
         backend = stack.enter_context(BACKENDS[request.backend]())

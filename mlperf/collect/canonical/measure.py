@@ -21,7 +21,7 @@ from mlperf.collect.protocol.clocks import Reference, load_average, one_computin
 from mlperf.collect.protocol.host import FILE_NAME, cache_bytes, check_same, host_record, write_host
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.core.errors import UsageError
-from mlperf.core.places import make_folder
+from mlperf.core.places import make_folder, take_path
 from mlperf.core.progress import Bar, Silent, shown_progress
 from mlperf.datasets.dictionary.server_schema import CANONICAL, SERVER_TABLES
 from mlperf.datasets.reading.read import read_table
@@ -39,7 +39,7 @@ class CanonicalRequest:
 
     Attributes
     ----------
-    out : Path
+    out : Path or str
         Folder; gets ``canonical.csv`` and ``host.json``. The same request goes on where an earlier one stopped.
     rounds : int or None
         Visits of every case, each in a new random order; None: 10, or 3 if ``quick``.
@@ -59,6 +59,9 @@ class CanonicalRequest:
     most_threads: int | None = None
     seed: int = 0
     code: str = "blas"
+
+    def __post_init__(self) -> None:
+        take_path(self)
 
     @property
     def n_rounds(self) -> int:

@@ -16,7 +16,7 @@ from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, wri
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.collect.trainer.launch import answer_of_ranks, mpiexec_command
 from mlperf.core.errors import UsageError
-from mlperf.core.places import make_folder
+from mlperf.core.places import make_folder, take_path
 from mlperf.core.progress import shown_progress
 from mlperf.datasets.dictionary.server_schema import NETWORK, SERVER_TABLES
 from mlperf.datasets.reading.read import read_table
@@ -37,7 +37,7 @@ class NetworkRequest:
 
     Attributes
     ----------
-    out : Path
+    out : Path or str
         Folder; gets ``network.csv``.
     most_pairs : int or None
         Pairs that send at the same time, for C_ncost(H); None: as many as this machine has cores for, at least 1.
@@ -57,6 +57,9 @@ class NetworkRequest:
     quick: bool = False
     mpiexec: str | None = None
     nominal_bytes_per_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        take_path(self)
 
 
 def collect_network(request: NetworkRequest, *, show_progress: bool = False) -> MeasuredConstants:

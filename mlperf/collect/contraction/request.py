@@ -12,6 +12,7 @@ from mlperf.collect.contraction.builds import Build
 from mlperf.collect.contraction.cachegrind import CacheSimulation
 from mlperf.collect.contraction.sources import BOUNDARY_BYTES, NAMES
 from mlperf.core.errors import UsageError
+from mlperf.core.places import take_path
 from mlperf.specs.patterns import PatternRule, check_pattern, make_patterns, sample_patterns, unswapped
 
 FLOAT_BYTES = 4
@@ -24,7 +25,7 @@ class ContractionRequest:
 
     Attributes
     ----------
-    out : Path
+    out : Path or str
         The campaign's folder.
     builds : tuple of Build
         Compilers with options.
@@ -74,6 +75,9 @@ class ContractionRequest:
     n_jobs: int = os.cpu_count() or 1
     keep: bool = False
     simulation: CacheSimulation | None = None
+
+    def __post_init__(self) -> None:
+        take_path(self)
 
 
 def chosen_patterns(request: ContractionRequest) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from mlperf.collect.contraction.builds import find_compilers, find_program
@@ -55,7 +54,7 @@ def collect_contractions(request: ContractionRequest, *, show_progress: bool = F
     deadline_s = time.monotonic() + (float("inf") if request.budget_s is None else request.budget_s)
     check_request(request)
     require_clocks()
-    request = replace(request, out=Path(request.out), builds=tuple(find_compilers(request.builds)))
+    request = replace(request, builds=tuple(find_compilers(request.builds)))
     if request.simulation is not None:
         find_program("valgrind")
     patterns = chosen_patterns(request)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlperf.core.errors import UsageError
+from mlperf.core.places import take_path
 
 PLACE = "mlperf collect loggps"
 LEAST_REPEATS = 10
@@ -29,7 +30,7 @@ class LogGPSRequest:
 
     Attributes
     ----------
-    out : Path
+    out : Path or str
         TOML file to write.
     transport : str
         One of `TRANSPORTS`.
@@ -48,6 +49,7 @@ class LogGPSRequest:
     mpiexec: str | None = None
 
     def __post_init__(self) -> None:
+        take_path(self)
         if self.repeats < LEAST_REPEATS:
             hint = "Single measurements are disturbed now and then; the smallest of many is not."
             raise UsageError(f"got {self.repeats} repeats, expected at least {LEAST_REPEATS}", place=PLACE, hint=hint)

@@ -65,7 +65,7 @@ class Study:
     @property
     def folder(self) -> Path:
         """Of the records."""
-        return Path(self.request.out) / RECORDS
+        return self.request.out / RECORDS
 
 
 def run_servers(request: ServersRequest, *, show_progress: bool = False) -> ServerRuns:

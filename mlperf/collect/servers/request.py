@@ -10,6 +10,7 @@ from mlperf.collect.canonical.build import check_code
 from mlperf.collect.servers.configuration import Configuration
 from mlperf.collect.servers.net import PLACE, shipped_nets
 from mlperf.core.errors import UsageError
+from mlperf.core.places import take_path
 from mlperf.specs.network.cnn import CnnSpec
 
 COMPUTE, NETWORK = WAITED = ("compute", "network")
@@ -42,7 +43,7 @@ class ServersRequest:
 
     Attributes
     ----------
-    out : Path
+    out : Path or str
         Folder; gets ``ps_runs.csv``, ``host.json``, ``cnns/``, ``segments.csv`` where segments are waited for, and ``ps/`` with
         the records of every run. The same request goes on where it was stopped.
     configurations : tuple of Configuration
@@ -87,6 +88,9 @@ class ServersRequest:
     limit_s: float = 120.0
     seed: int = 0
     mpiexec: str | None = None
+
+    def __post_init__(self) -> None:
+        take_path(self)
 
     @property
     def mode(self) -> str:

@@ -77,7 +77,7 @@ class Study:
     @property
     def folder(self) -> Path:
         """Where everything behind the tables goes."""
-        return Path(self.request.out) / FOLDER
+        return self.request.out / FOLDER
 
 
 def train_synchronously(request: DdpRequest, *, show_progress: bool = False) -> SynchronousRuns:
@@ -124,7 +124,7 @@ def prepare(request: DdpRequest) -> Study:
     if request.engine == "torch":
         require("torch", "torch")
     cnns = request.cnns or (digits_cnn(),)
-    out, record = Path(request.out), host_record({"seed": request.seed, FOLDER: protocol(request)}, {})
+    out, record = request.out, host_record({"seed": request.seed, FOLDER: protocol(request)}, {})
     check_same(out / FILE_NAME, record)
     samples = {cnn.name: samples_of(cnn, request.data, request.seed) for cnn in cnns}
     store_cnns(out / "cnns", cnns)

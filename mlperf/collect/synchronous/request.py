@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 
 from mlperf.core.errors import UsageError
+from mlperf.core.places import take_path
 from mlperf.specs.network.cnn import CnnSpec
 
 PLACE = "mlperf collect ddp"
@@ -25,7 +26,7 @@ class DdpRequest:
 
     Attributes
     ----------
-    out : Path
+    out : Path or str
         Folder of the tables; the same request continues what was interrupted.
     cnns : tuple of CnnSpec
         Networks; empty takes a small one for the digits.
@@ -69,6 +70,9 @@ class DdpRequest:
     limit_s: float = 120.0
     seed: int = 0
     mpiexec: str | None = None
+
+    def __post_init__(self) -> None:
+        take_path(self)
 
     @property
     def engine_name(self) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mlperf.collect.trainer.network import EXCHANGES, Network
 from mlperf.core.errors import UsageError
+from mlperf.core.places import take_path
 from mlperf.datasets.dictionary.trainer_schema import OLD_WEIGHTS
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.sprint.components import IMAGE_OPERATIONS, SHARE_OPERATIONS, VECTOR_OPERATIONS
@@ -32,7 +33,7 @@ class AsgdRequest:
 
     Attributes
     ----------
-    out : Path
+    out : Path or str
         The campaign's folder; the same request continues an interrupted campaign.
     cnn : CnnSpec or None
         The network; None takes a small one for the digits.
@@ -88,6 +89,9 @@ class AsgdRequest:
     dataset_size: int = IMAGENET_SIZE
     seed: int = 0
     mpiexec: str | None = None
+
+    def __post_init__(self) -> None:
+        take_path(self)
 
     @property
     def mode(self) -> str:

@@ -77,7 +77,7 @@ class Study:
     @property
     def folder(self) -> Path:
         """Where everything behind the tables goes."""
-        return Path(self.request.out) / FOLDER
+        return self.request.out / FOLDER
 
 
 def train_asynchronously(request: AsgdRequest, *, show_progress: bool = False) -> Trained:
@@ -158,7 +158,7 @@ def check_same_network(folder: Path, network: Network) -> None:
 def settings_to_run(request: AsgdRequest, cnn: CnnSpec) -> tuple[list[Setting], int]:
     """Settings that are still to run, each repeat in an order of its own, and how many runs there are already."""
     settings = list(product(request.n_nodes, request.n_gpus_per_node, request.subbatch_sizes))
-    rows = GrowingTable(Path(request.out), "runs").rows()
+    rows = GrowingTable(request.out, "runs").rows()
     found = Counter(
         (int(row["n_nodes"]), int(row["n_gpus_per_node"]), int(row["subbatch_size"]))
         for row in rows
@@ -254,7 +254,7 @@ def write_rows(study: Study, job: Job, run: int, folder: Path, records: Records,
     append(study, "histograms", named, histograms(job, records))
     append(study, "details", named, pd.DataFrame([explained]))
     for name, row in (("components", component_times(job, records)), ("runs", outputs)):
-        table = GrowingTable(Path(study.request.out), name)
+        table = GrowingTable(study.request.out, name)
         table.add([setting | row])
         table.flush()
     known: dict[str, Any] = setting | outputs | explained | quality
@@ -264,7 +264,7 @@ def write_rows(study: Study, job: Job, run: int, folder: Path, records: Records,
 def append(study: Study, name: str, named: dict[str, Any], rows: pd.DataFrame) -> None:
     """Add rows to a table of the trainer, with the run and its mode in front."""
     schema, added = TRAINER_TABLES[name], pd.DataFrame(named, index=rows.index).join(rows)
-    path = Path(study.request.out) / f"{schema.stem}.csv"
+    path = study.request.out / f"{schema.stem}.csv"
     parts = [read_table(path, schema, "keep"), added] if path.exists() else [added]
     write_table(pd.concat(parts, ignore_index=True), path, schema)
 

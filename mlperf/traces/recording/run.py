@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from mlperf.core.children import ended_with_parent
 from mlperf.core.errors import InterruptedRun, UsageError
-from mlperf.core.places import make_folder
+from mlperf.core.places import make_folder, take_path
 from mlperf.traces.readers.recorded import PATTERN
 from mlperf.traces.recording.build import LIBRARY, build_command
 from mlperf.traces.recording.profile import Profile, read_profile
@@ -34,7 +34,7 @@ class RecordRequest:
     ----------
     command : tuple of str
         Launcher, program and arguments.
-    out : Path
+    out : Path or str
         Folder of the recording; holds none yet.
     region : str
         Record only what happens inside this parallel region; empty: everywhere.
@@ -60,6 +60,7 @@ class RecordRequest:
     proxy: bool = False
 
     def __post_init__(self) -> None:
+        take_path(self)
         if not self.command:
             raise UsageError("got no command, expected -- mpirun -n 4 ./program", place="mlperf trace record")
         if shutil.which(self.command[0]) is None:

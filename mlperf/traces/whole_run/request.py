@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mlperf.core.errors import UsageError
+from mlperf.core.places import take_path
 
 DOCUMENT = "recording.json"
 MOST_HZ = 10_000
@@ -20,7 +21,7 @@ class RunRequest:
     ----------
     command : tuple of str
         Program and arguments, launchers included.
-    out : Path
+    out : Path or str
         Folder of the recording; holds none yet.
     sources : tuple of str
         Names of the sources to record; empty: all that are recorded by default.
@@ -41,6 +42,7 @@ class RunRequest:
     memory: bool = True
 
     def __post_init__(self) -> None:
+        take_path(self)
         if not self.command:
             raise UsageError("got no command, expected -- python train.py", place="mlperf record")
         if shutil.which(self.command[0]) is None:
