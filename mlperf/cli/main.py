@@ -10,7 +10,7 @@ import click
 from mlperf import __version__
 from mlperf.cli.framework.failures import exit_code
 from mlperf.cli.framework.group import LazyCommand, LazyGroup
-from mlperf.cli.framework.process import ended_like_ctrl_c, open_streams
+from mlperf.cli.framework.process import collect_rarely, ended_like_ctrl_c, open_streams
 from mlperf.cli.framework.show import Settings
 
 COMMANDS = {
@@ -65,6 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code."""
     settings = Settings()
     open_streams()
+    collect_rarely()
     with ended_like_ctrl_c() as requests, exit_code(settings, requests) as outcome:
         words = sys.argv[1:] if arguments is None else list(arguments)
         result = cli.main(words, prog_name="mlperf", obj=settings, standalone_mode=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mlperf.cli.framework.process import ended_like_ctrl_c
+from mlperf.cli.framework.process import COLLECT_AFTER, ended_like_ctrl_c
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
@@ -71,3 +71,9 @@ def test_what_the_caller_ignores_stays_ignored() -> None:
             os.kill(os.getpid(), signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_command_looks_for_garbage_less_often() -> None:
+    asking = "import atexit, gc; atexit.register(lambda: print(gc.get_threshold())); from mlperf.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", asking, "data", "columns", "steps"], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith(f"{COLLECT_AFTER}\n")
