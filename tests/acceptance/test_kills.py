@@ -88,7 +88,9 @@ class Ground:
                     yield int(folder.name)
 
     def temporaries(self) -> list[Path]:
-        return [*(self.folder / "out").rglob(".mlperf-*"), *self.scratch.glob("mlperf-*")]
+        # Walked, not globbed: folders may go while one looks.
+        written = (Path(folder, name) for folder, *inside in os.walk(self.folder / "out") for names in inside for name in names)
+        return [*(path for path in written if path.name.startswith(".mlperf-")), *self.scratch.glob("mlperf-*")]
 
 
 def finish(ground: Ground) -> float:
