@@ -22,8 +22,8 @@ KEPT = ROOT / "tests" / "reference" / "planted_faults"
 PROGRAM = ROOT / "examples" / "whole_run" / "train.py"
 PAGE = ROOT / "docs" / "reference" / "planted_faults.md"
 EARLIER = {
-    "ninth": """The predictor of the runs above on another day: all limits were kept. Made again because other parts of the package had
-changed since.""",
+    "ninth": """The predictor of the runs above on another day: all limits were kept. Made again because other parts of the package
+had changed since.""",
     "eighth": """The first runs in which few stacks leave it open whether workers keep up. After them, a loop or an input of workers
 that are at work nearly always, while most steps wait for them, is named whatever a few steps took.""",
     "seventh": """The predictor of the sixth on another day. After them, few stacks of a loader's workers leave it open whether they

@@ -22,8 +22,8 @@ KEPT = ROOT / "tests" / "reference" / "torch_faults"
 PROGRAM = ROOT / "examples" / "whole_run" / "torch_train.py"
 PAGE = ROOT / "docs" / "reference" / "torch_faults.md"
 EARLIER = {
-    "eighth": """The predictor of the runs above on another day: all limits were kept. Made again because other parts of the package had
-changed since.""",
+    "eighth": """The predictor of the runs above on another day: all limits were kept. Made again because other parts of the package
+had changed since.""",
     "seventh": """The first runs in which few stacks of a loader's workers leave it open whether they keep up. Steps of one run
 with a scalar loop differed too much for its gain's interval. After them, a loop or an input of workers that are at work
 nearly always, while most steps wait for them, is named whatever a few steps took. A campaign begun then ended in its
