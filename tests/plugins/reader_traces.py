@@ -91,7 +91,7 @@ def recorded_program(folder: Path) -> None:
     """A program of MPI, and what the recorder wrote of it."""
     mpi_programs(folder)
     command = (*mpiexec_command(None), "-n", "4", str(folder / "solver"))
-    request = RecordRequest(command, folder / "run", library=folder / LIBRARY)
+    request = RecordRequest(command, folder / "run", recorder=folder / LIBRARY)
     record(request, stdout=subprocess.DEVNULL)
 
 

@@ -7,9 +7,10 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -17,6 +18,9 @@ from mlperf.collect.protocol.interrupts import ENDING
 
 COLLECT_AFTER = (20_000, 10, 10)
 """Thresholds of `gc.set_threshold`."""
+
+AGAIN_AFTER_S = 0.01
+"""A callback that lost a request to end has returned by then."""
 
 
 @dataclass(slots=True)
@@ -27,11 +31,34 @@ class EndRequests:
     """
 
     came: bool = False
+    _again: threading.Timer | None = field(default=None, repr=False)
 
     def interrupt(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a handler's signature
         """Handle a signal: note that it came, and interrupt what runs."""
         self.came = True
         raise KeyboardInterrupt
+
+    def heed_lost(self, show: Callable[[sys.UnraisableHookArgs], Any]) -> Callable[[sys.UnraisableHookArgs], None]:
+        """`sys.unraisablehook`: a request that came within a callback, where exceptions get lost, comes once more after it.
+
+        Once a request has come, other faults of callbacks are taken for what was interrupted; before, ``show`` shows them.
+        """
+
+        def heed(lost: sys.UnraisableHookArgs) -> None:
+            if not self.came:
+                show(lost)
+            elif issubclass(lost.exc_type, KeyboardInterrupt):
+                self._again = threading.Timer(AGAIN_AFTER_S, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+                self._again.daemon = True
+                self._again.start()
+
+        return heed
+
+    def forget_lost(self) -> None:
+        """Let no request come that has not come yet: what it would end is over."""
+        if self._again is not None:
+            self._again.cancel()
+            self._again.join()
 
 
 def collect_rarely() -> None:
@@ -64,14 +91,20 @@ def ended_like_ctrl_c() -> Iterator[EndRequests]:
     """
     requests = EndRequests()
     before: dict[int, Any] = {}
+    show = sys.unraisablehook
     try:
+        sys.unraisablehook = requests.heed_lost(show)
         for number in ENDING:
-            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-                before[number] = signal.signal(number, requests.interrupt)
+            handler = signal.getsignal(number)
+            if handler in (signal.SIG_DFL, signal.default_int_handler):
+                before[number] = handler
+                signal.signal(number, requests.interrupt)
         yield requests
     finally:
+        requests.forget_lost()
         for number, handler in before.items():
             signal.signal(number, handler)
+        sys.unraisablehook = show
 
 
 def mute_stdout() -> None:

@@ -40,7 +40,7 @@ command_exit_code, and the program's output goes to stderr.
 @click.option("-o", "--out", type=FOLDER, help="Folder of the recording, a file for each rank.")
 @click.option("--build", "build_folder", type=FOLDER, help="Compile the recorder into this folder; needs no command.")
 @click.option("--mpicc", metavar="COMMAND", help="Compiler of the program's MPI, for --build.  [default: mpicc]")
-@click.option("--library", type=OLD_FILE, help="The recorder.  [default: MLPERF_RECORDER, ./libmlperf_record.so]")
+@click.option("--library", "recorder", type=OLD_FILE, help="The recorder.  [default: MLPERF_RECORDER, ./libmlperf_record.so]")
 @click.option("--proxy", is_flag=True, help="The program wraps its communicators: no library.")
 @click.option("--region", default="", show_default=False, help="Record only inside this parallel region.")
 @click.option("--iterations", default="", show_default=False, metavar="A:B", help="Only passes A to B - 1 of the region, from 0.")
@@ -63,7 +63,7 @@ def record(
         show.note(f"{library} is built; programs that mark regions include {library.parent / 'mlperf_regions.h'}")
         if not command:
             return 0
-        options["library"] = options["library"] or library
+        options["recorder"] = options["recorder"] or library
     if out is None:
         raise UsageError("got no -o, expected the folder of the recording", hint="mlperf trace record -o run -- mpirun ...")
     from mlperf.traces.recording.run import RecordRequest

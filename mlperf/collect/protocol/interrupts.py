@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -21,13 +21,16 @@ def interrupts_held() -> Iterator[None]:
         yield
         return
     caught: list[int] = []
-    before = {number: handler for number in ENDING if callable(handler := signal.getsignal(number))}
-    for number in before:
-        signal.signal(number, lambda number, _: caught.append(number))
+    before: dict[int, Callable[..., object]] = {}
     try:
+        for number in ENDING:
+            handler = signal.getsignal(number)
+            if callable(handler):
+                before[number] = handler
+                signal.signal(number, lambda number, _: caught.append(number))
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for number in caught[:1]:
-        before[number](number, None)
+        for number in caught[:1]:
+            before[number](number, None)

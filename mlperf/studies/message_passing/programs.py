@@ -31,14 +31,14 @@ class Programs:
     ----------
     folder : Path
         Where they lie, with the recorder.
-    library : Path
+    recorder : Path
         The recorder.
     resting : Path
         Library of waits that rest.
     """
 
     folder: Path
-    library: Path
+    recorder: Path
     resting: Path
 
     def path(self, name: str, waits: str = RESTING) -> Path:
@@ -146,7 +146,7 @@ def run_recorded(programs: Programs, launch: Launch) -> tuple[float, EventTable,
                 launch.command,
                 folder / "run",
                 region=launch.region,
-                library=None if launch.proxy else programs.library,
+                recorder=None if launch.proxy else programs.recorder,
                 proxy=launch.proxy,
             )
             found = record(request, stdout=said)

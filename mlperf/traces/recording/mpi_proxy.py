@@ -12,7 +12,7 @@ from mlperf.traces.recording.buffers import n_bytes
 from mlperf.traces.recording.proxy_collectives import Collectives
 from mlperf.traces.recording.proxy_recorder import recorder
 from mlperf.traces.recording.proxy_requests import Post, RecordedRequest
-from mlperf.traces.recording.regions import library_is_loaded
+from mlperf.traces.recording.regions import recorder_is_loaded
 
 MAKERS = ("Dup", "Clone", "Split", "Split_type", "Create", "Create_group", "Create_cart", "Create_intercomm", "Merge", "Sub")
 CALLER = 3
@@ -42,7 +42,7 @@ def wrap(comm: Any) -> Any:
     ``comm = wrap(MPI.COMM_WORLD)``, and everything else as before;
     ``mlperf trace record -o run --proxy -- mpiexec -n 4 python program.py`` says where the files go.
     """
-    return comm if library_is_loaded() else RecordedComm(recorder(), comm)
+    return comm if recorder_is_loaded() else RecordedComm(recorder(), comm)
 
 
 class RecordedComm(Collectives):

@@ -57,7 +57,7 @@ def _library_marks() -> tuple[Callable[[str], Any], Callable[[str], Any]]:
     return lambda name: begin(name.encode()), lambda name: end(name.encode())
 
 
-def library_is_loaded() -> bool:
+def recorder_is_loaded() -> bool:
     """Whether the PMPI library records this process already."""
     return _library_marks()[0] is not _nothing
 

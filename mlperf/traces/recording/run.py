@@ -44,7 +44,7 @@ class RecordRequest:
         Record nothing until the program calls ``MPI_Pcontrol(1)``.
     profile : bool
         Run twice: first calls are only counted, by place and region; then the hot region is recorded.
-    library : Path or None
+    recorder : Path or None
         The PMPI library; None: what ``MLPERF_RECORDER`` names, or one in this folder.
     proxy : bool
         The program records itself by the proxy for mpi4py: no library.
@@ -56,7 +56,7 @@ class RecordRequest:
     iterations: str = ""
     paused: bool = False
     profile: bool = False
-    library: Path | None = None
+    recorder: Path | None = None
     proxy: bool = False
 
     def __post_init__(self) -> None:
@@ -144,7 +144,7 @@ def _environment(request: RecordRequest) -> dict[str, str]:
     found["MLPERF_RECORD_DIR"] = str(request.out.resolve())
     if not request.proxy:
         before = found.get("LD_PRELOAD", "")
-        found["LD_PRELOAD"] = f"{library_of(request.library)}{':' if before else ''}{before}"
+        found["LD_PRELOAD"] = f"{library_of(request.recorder)}{':' if before else ''}{before}"
     return found
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mlperf.cli.framework.process import COLLECT_AFTER, ended_like_ctrl_c
+from mlperf.cli.framework.process import AGAIN_AFTER_S, COLLECT_AFTER, ended_like_ctrl_c
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
@@ -62,6 +62,66 @@ def test_a_request_to_end_is_like_ctrl_c(name: str) -> None:
         assert signal.getsignal(number) is signal.SIG_DFL
     finally:
         signal.signal(number, outside)
+
+
+class Closing:
+    """What runs when an object goes: exceptions of it are only printed."""
+
+    def __init__(self, *faults: Exception, number: int = signal.SIGINT) -> None:
+        self.faults, self.number = faults, number
+
+    def __del__(self) -> None:
+        if self.faults:
+            raise self.faults[0]
+        os.kill(os.getpid(), self.number)
+        time.sleep(5.0)
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What would have been printed of exceptions that nobody can catch."""
+    found: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: found.append(lost.exc_type))
+    return found
+
+
+def wait_within(*closed: Closing) -> None:
+    """Let objects go, then work for long."""
+    kept = list(closed)
+    del closed
+    with ended_like_ctrl_c():
+        while kept:
+            kept.pop(0)
+        time.sleep(5.0)
+
+
+def test_ctrl_c_that_comes_within_a_callback_is_not_lost(shown: list[object]) -> None:
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        wait_within(Closing())
+    assert time.monotonic() - begun < 4.0
+    assert shown == []
+
+
+def test_what_an_interrupted_callback_leaves_is_not_told(shown: list[object]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        wait_within(Closing(), Closing(RuntimeError("cannot release un-acquired lock")))
+    assert shown == []
+
+
+def test_faults_of_callbacks_are_told_as_before(shown: list[object]) -> None:
+    with ended_like_ctrl_c():
+        Closing(RuntimeError("a fault of its own"))
+    assert shown == [RuntimeError]
+    Closing(ValueError("after the block"))
+    assert shown == [RuntimeError, ValueError]
+
+
+def test_a_lost_request_ends_with_what_it_would_end(shown: list[object]) -> None:
+    with ended_like_ctrl_c():
+        Closing()
+    time.sleep(5 * AGAIN_AFTER_S)
+    assert shown == []
 
 
 def test_what_the_caller_ignores_stays_ignored() -> None:

@@ -38,6 +38,17 @@ def test_whoever_handles_a_signal_gets_it_once() -> None:
         signal.signal(signal.SIGTERM, before)
 
 
+def test_ctrl_c_is_not_lost_where_the_block_fails() -> None:
+    def write() -> None:
+        with interrupts_held():
+            os.kill(os.getpid(), signal.SIGINT)
+            raise OSError("the disk is full")
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        write()
+    assert isinstance(caught.value.__context__, OSError)
+
+
 def test_what_is_ignored_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

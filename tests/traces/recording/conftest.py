@@ -46,7 +46,7 @@ def recorded(library: Path, talk: Path, tmp_path: Path) -> Callable[..., tuple[R
     def run(*words: str, **options: object) -> tuple[Recorded, Path]:
         command = (MPIEXEC, "-n", str(N_RANKS), str(talk), *words)
         out = tmp_path / "run"
-        found = record(RecordRequest(command, out, library=library, **options), stdout=subprocess.DEVNULL)  # type: ignore[arg-type]
+        found = record(RecordRequest(command, out, recorder=library, **options), stdout=subprocess.DEVNULL)  # type: ignore[arg-type]
         return found, out
 
     return run
@@ -56,7 +56,7 @@ def recorded(library: Path, talk: Path, tmp_path: Path) -> Callable[..., tuple[R
 def talked(library: Path, talk: Path, tmp_path_factory: pytest.TempPathFactory) -> EventTable:
     """What the C program said, matched."""
     out = tmp_path_factory.mktemp("talked") / "run"
-    record(RecordRequest((MPIEXEC, "-n", str(N_RANKS), str(talk)), out, library=library))
+    record(RecordRequest((MPIEXEC, "-n", str(N_RANKS), str(talk)), out, recorder=library))
     return read_trace(out)
 
 

@@ -47,7 +47,7 @@ def test_calls_as_fortran_compilers_make_them(library: Path, tmp_path: Path) -> 
     # The recorder has the regions' entry points: programs that call them are linked with it.
     libraries = ["-Wl,--no-as-needed", str(library), str(binding), f"-Wl,-rpath,{tmp_path}:{library.parent}"]
     subprocess.run([*compiler(), str(PROGRAMS / "fortran_calls.c"), "-o", str(program), *libraries], check=True)
-    found = record(RecordRequest((MPIEXEC, "-n", "2", str(program)), tmp_path / "run", library=library))
+    found = record(RecordRequest((MPIEXEC, "-n", "2", str(program)), tmp_path / "run", recorder=library))
     assert found.command_exit_code == 0
     table = read_trace(tmp_path / "run")
     kinds = {rank: [Kind(kind) for kind in table.kind[table.rank == rank].tolist()] for rank in (0, 1)}

@@ -26,6 +26,6 @@ def test_the_recorder_is_told_of_begin_and_end(told: list[str]) -> None:
 
 
 def test_without_a_recorder_nothing_happens() -> None:
-    assert not regions.library_is_loaded()
+    assert not regions.recorder_is_loaded()
     with regions.region("alone"):
         pass

@@ -196,7 +196,7 @@ def test_requests_that_cannot_be(tmp_path: Path, library: Path) -> None:
 
 
 def test_a_command_without_ranks_says_so(tmp_path: Path, library: Path) -> None:
-    found = record(RecordRequest(("true",), tmp_path / "run", library=library))
+    found = record(RecordRequest(("true",), tmp_path / "run", recorder=library))
     assert (found.command_exit_code, found.n_events) == (0, 0)
     assert any("No rank wrote" in note for note in found.notes)
 
@@ -221,7 +221,7 @@ def test_functions_of_large_counts_are_recorded_too(library: Path, tmp_path: Pat
     """mpi4py calls MPI_Send_c and its like where the library has them."""
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
     command = (MPIEXEC, "-n", "3", sys.executable, str(tmp_path / "program.py"))
-    record(RecordRequest(command, tmp_path / "run", library=library))
+    record(RecordRequest(command, tmp_path / "run", recorder=library))
     table = read_trace(tmp_path / "run")
     exchanged, posted = rows_of(table, 5, Kind.SEND, Kind.RECV), rows_of(table, 6, Kind.SEND, Kind.IRECV)
     assert Counter(table.kind[exchanged].tolist()) == {Kind.SEND: 3, Kind.RECV: 3}
