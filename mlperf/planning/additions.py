@@ -17,7 +17,6 @@ from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.sprint.elasticity import elasticity_table
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.outputs import OUTPUTS
-from mlperf.systems.sprint.simulated import simulate_beside
 from mlperf.systems.sprint.solved import FORMS, RECURSION, form_table, solve_form
 from mlperf.training.model import Model
 
@@ -89,6 +88,9 @@ def with_simulation(prediction: Prediction, means: SolvedMeans, n_iterations: in
     UsageError
         Too few iterations, or a factor on a lock wait.
     """
+    # Few predictions are simulated, and the compiled loops take long to import.
+    from mlperf.systems.sprint.simulated import simulate_beside
+
     runs = simulate_beside(means.times, means.run, means.solved, n_iterations=n_iterations, seed=means.options.seed)
     return replace(prediction, simulation=runs)
 

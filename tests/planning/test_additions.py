@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +25,11 @@ pytestmark = pytest.mark.slow
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
 
 JOB = JobSpec(dataset_size=60_000, subbatch_size=2, n_nodes=4)
+
+
+def test_what_simulates_nothing_does_not_wait_for_compiled_loops() -> None:
+    code = "import sys; import mlperf.planning.predict; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_additions_are_of_the_same_solution(small_model: Any) -> None:
