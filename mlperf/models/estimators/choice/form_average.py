@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -91,8 +92,15 @@ class FormAverage(TimeRegressor):
         self.n_points_ = len(points)
         variances = [form.squares / max(self.n_points_ - len(form.terms), 1) for form in self.forms_]
         self.sigma_ = float(np.sqrt(self.weights_ @ np.array(variances) + (self.noise or self.floor) ** 2))
-        self.domain_ = Domain.fit(points)
+        self._points = points
+        self.__dict__.pop("domain_", None)
         return self
+
+    @cached_property
+    def domain_(self) -> Domain:
+        """The measured domain, learned on first use: most averages are of folds, which are asked for predictions alone."""
+        check_is_fitted(self, "forms_")
+        return Domain.fit(self._points)
 
     def predict(self, X: Any) -> FloatArray:
         """Times of the rows of X, shape (n_rows,): the geometric mean of the forms, by weight."""
