@@ -48,7 +48,7 @@ class EndRequests:
             if not self.came:
                 show(lost)
             elif issubclass(lost.exc_type, KeyboardInterrupt):
-                self._again = threading.Timer(AGAIN_AFTER_S, signal.pthread_kill, (threading.main_thread().ident, signal.SIGINT))
+                self._again = threading.Timer(AGAIN_AFTER_S, interrupt_main)
                 self._again.daemon = True
                 self._again.start()
 
@@ -59,6 +59,14 @@ class EndRequests:
         if self._again is not None:
             self._again.cancel()
             self._again.join()
+
+
+def interrupt_main() -> None:
+    """Send Ctrl-C to the main thread, which wakes it where the system can tell one thread from another."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
 
 
 def collect_rarely() -> None:
