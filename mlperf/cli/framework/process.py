@@ -63,8 +63,9 @@ class EndRequests:
 
 def interrupt_main() -> None:
     """Send Ctrl-C to the main thread, which wakes it where the system can tell one thread from another."""
-    if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    main = threading.main_thread().ident
+    if main is not None and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main, signal.SIGINT)
     else:
         signal.raise_signal(signal.SIGINT)
 
