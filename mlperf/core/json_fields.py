@@ -6,13 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import pandas as pd
 
 from mlperf.core.arrays import LONGEST, SHORTEST, FloatArray
 from mlperf.core.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NOT_FINITE = {"NaN": math.nan, "Inf": math.inf, "-Inf": -math.inf}
 
@@ -212,6 +214,8 @@ def _plain_numbers(values: list[Any]) -> FloatArray | None:
 
 def frame_from_dict(value: Any, path: str) -> pd.DataFrame:
     """A table as `mlperf.core.shown.plain` wrote it."""
+    import pandas as pd  # not above: ranks of a run read their job and have no tables
+
     with Fields(value, path) as fields:
         columns = fields.texts("columns")
         items = [Fields({"row": row}, f"{path}.rows[{at}]") for at, row in enumerate(fields.items("rows"))]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mlperf.collect.canonical.loops import CODES, ConvLoops, DenseLoops, Floats, Loops, PoolLoops
 from mlperf.core.errors import MissingExtraError, UsageError
-from mlperf.core.jit import HAVE_NUMBA
 from mlperf.core.suggest import did_you_mean
 
 
@@ -20,12 +19,19 @@ def check_code(code: str) -> None:
     """
     if code not in CODES:
         raise UsageError(f"got code {code!r}, expected one of {', '.join(CODES)}", hint=did_you_mean(code, CODES))
-    if code == "scalar" and not HAVE_NUMBA:
+    if code == "scalar" and not has_numba():
         raise MissingExtraError(
             "scalar loops are compiled by numba, which is absent",
             place="extra 'fast'",
             hint="python -m pip install 'mlperf-estimator[fast]', or take --code blas.",
         )
+
+
+def has_numba() -> bool:
+    """Whether loops can be compiled; ranks that do without need not wait for numba to be imported."""
+    from mlperf.core.jit import HAVE_NUMBA
+
+    return HAVE_NUMBA
 
 
 def dense(code: str, weights: Floats) -> Loops:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erf
 
 from mlperf.collect.cnn_engine.builder import Array, Builder, Contribution
 from mlperf.specs.network.cnn import Layer
@@ -48,6 +47,8 @@ def _apply_sigmoid(x: Array, out: Array) -> None:
 
 
 def _normal_cdf(x: Array) -> Array:
+    from scipy.special import erf  # not above: it takes as long to import as numpy, and most networks have no GELU
+
     cdf: Array = (1 + erf(x / SQRT_2)) / 2
     return cdf
 

@@ -1,9 +1,10 @@
-"""Runs of the trainer that several tests look at: each is made once."""
+"""Runs of the trainer that several tests look at: each is made once, for all workers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,9 @@ from mlperf.collect.trainer.records import Records, stored_records
 from mlperf.datasets import write_table
 from mlperf.specs import CnnSpec, write_cnn
 from mlperf.systems.sprint.components import IMAGE_OPERATIONS, SHARE_OPERATIONS, VECTOR_OPERATIONS
+
+if TYPE_CHECKING:
+    from made_once import Once
 
 ROUNDS = 6
 NET = CnnSpec.from_sprint("tiny", 14, (1, 4, 5, 6, 7), (2,), 3)
@@ -39,24 +43,29 @@ def run(request: AsgdRequest) -> Run:
 
 
 @pytest.fixture(scope="session")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def real(tmp_path_factory: pytest.TempPathFactory, made_once: Once) -> Run:
     """Two ranks with two workers each on the digits: a few updates on a busy machine too, steps small enough for old gradients."""
-    return run(AsgdRequest(tmp_path_factory.mktemp("real"), repeats=1, epochs=20, learning_rate=1e-4, seed=3))
+    request = AsgdRequest(tmp_path_factory.mktemp("real"), repeats=1, epochs=24, learning_rate=1e-4, seed=3)
+    made: Run = made_once("trainer-real", lambda: run(request))
+    return made
 
 
 @pytest.fixture(scope="session")
-def lockstep(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def lockstep(tmp_path_factory: pytest.TempPathFactory, made_once: Once) -> Run:
     """One rank with one worker, update and gradient in turn."""
-    out = tmp_path_factory.mktemp("lockstep")
-    return run(AsgdRequest(out, n_nodes=(1,), n_gpus_per_node=(1,), repeats=1, max_updates=40, lockstep=True, learning_rate=0.02))
+    out, one = tmp_path_factory.mktemp("lockstep"), {"n_nodes": (1,), "n_gpus_per_node": (1,), "repeats": 1}
+    request = AsgdRequest(out, max_updates=40, lockstep=True, learning_rate=0.02, **one)
+    made: Run = made_once("trainer-lockstep", lambda: run(request))
+    return made
 
 
 @pytest.fixture(scope="session")
-def delayed(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def delayed(tmp_path_factory: pytest.TempPathFactory, made_once: Once) -> Run:
     """Two ranks with one worker each in lockstep, on weights three updates old."""
     out = tmp_path_factory.mktemp("delayed")
     settings = {"n_gpus_per_node": (1,), "repeats": 1, "max_updates": 30, "lockstep": True, "delay": 3, "data": "gratings"}
-    return run(AsgdRequest(out, **settings))
+    made: Run = made_once("trainer-delayed", lambda: run(AsgdRequest(out, **settings)))
+    return made
 
 
 @pytest.fixture(scope="session")
@@ -98,12 +107,12 @@ def row(operation: str, n_params: int, subbatch_size: int, input_size: int, time
 
 
 @pytest.fixture(scope="session")
-def emulated(tmp_path_factory: pytest.TempPathFactory, measured: Path) -> Run:
+def emulated(tmp_path_factory: pytest.TempPathFactory, measured: Path, made_once: Once) -> Run:
     """Everything waited for: two ranks with two workers."""
     waits = ("gradient", "memory", "network")
     out = tmp_path_factory.mktemp("emulated")
-    return run(
-        AsgdRequest(
-            out, NET, subbatch_sizes=(4,), repeats=1, epochs=0, max_updates=60, waits=waits, rounds_from=measured, dataset_size=1000
-        )
+    request = AsgdRequest(
+        out, NET, subbatch_sizes=(4,), repeats=1, epochs=0, max_updates=60, waits=waits, rounds_from=measured, dataset_size=1000
     )
+    made: Run = made_once("trainer-emulated", lambda: run(request))
+    return made

@@ -28,11 +28,13 @@ def test_a_sequential_replay_of_the_record_gives_the_same_weights(real: Any) -> 
     assert np.abs(replayed - final).max() <= 1e-5 * np.abs(final).max()
 
 
-def test_the_replay_notices_a_wrong_version_in_the_record(real: Any) -> None:
-    gpu = real.records.gpu.copy()
+def test_the_replay_notices_a_wrong_version_in_the_record(lockstep: Any) -> None:
+    """A hundred times what a right replay may differ by."""
+    gpu = lockstep.records.gpu.copy()
     gpu["version"] = np.maximum(gpu["version"] - 3, 0)
-    wrong = type(real.records)(gpu, real.records.updates, real.records.end)
-    assert np.abs(replay(real.job, wrong, real.folder) - final_weights(real)).max() > 1e-3
+    wrong = type(lockstep.records)(gpu, lockstep.records.updates, lockstep.records.end)
+    final = final_weights(lockstep)
+    assert np.abs(replay(lockstep.job, wrong, lockstep.folder) - final).max() > 1e-3 * np.abs(final).max()
 
 
 def test_lockstep_of_one_worker_is_momentum_sgd(lockstep: Any) -> None:
@@ -98,20 +100,19 @@ def test_a_gradient_is_used_once_and_after_its_weights_were_published(real: Any)
 
 
 def test_digits_are_learnt_from_weights_three_updates_old(tmp_path: Path) -> None:
-    """In lockstep the staleness is the delay's on every machine, and so is what is learnt (0.97 to 0.98)."""
-    train_asynchronously(AsgdRequest(tmp_path, repeats=1, epochs=20, learning_rate=0.001, lockstep=True, delay=3, seed=3))
+    """In lockstep the staleness is the delay's on every machine, and so is what is learnt (0.94 to 0.96)."""
+    train_asynchronously(AsgdRequest(tmp_path, repeats=1, epochs=14, learning_rate=0.001, lockstep=True, delay=3, seed=3))
     epochs = pd.read_csv(tmp_path / "asgd" / "epochs.csv")
     assert epochs["test_accuracy"].tail(5).median() >= 0.9
     assert epochs["loss"].tail(5).median() < 0.3 < 2 < epochs["loss"].iloc[0]
 
 
-def test_digits_are_learnt_by_two_ranks_with_two_workers_that_do_not_wait(tmp_path: Path) -> None:
+def test_digits_are_learnt_by_two_ranks_with_two_workers_that_do_not_wait(real: Any) -> None:
     """How stale gradients are is the machine's affair, and single epochs jump: the best epoch shows whether anything is learnt.
 
-    Four workers on two busy processors were seen to fall back from 0.92 to 0.19 within the last ten epochs.
+    Four workers on two busy processors were seen to fall back from 0.92 to 0.19 within ten epochs of larger steps.
     """
-    train_asynchronously(AsgdRequest(tmp_path, repeats=1, epochs=45, seed=3))
-    epochs = pd.read_csv(tmp_path / "asgd" / "epochs.csv")
+    epochs = pd.read_csv(real.request.out / "asgd" / "epochs.csv")
     assert epochs["test_accuracy"].max() >= 0.7
     assert epochs["loss"].min() < 1 < 2 < epochs["loss"].iloc[0]
 
