@@ -49,6 +49,7 @@ int main(int n_words, char **words) {
 }
 """
 PROGRAMS = ROOT / "examples" / "message_passing"
+RING_STEPS, FEWER_STEPS = "N_STEPS, SIZE = 100, 200_000", "N_STEPS, SIZE = 10, 20_000"
 
 
 def block(page: str, language: str) -> str:
@@ -98,7 +99,9 @@ def recorded_program(folder: Path) -> None:
 def mpi_programs(folder: Path) -> None:
     """Programs of MPI in C, whose last rank asks all others in turn, and in Python, and the recorder."""
     shutil.copytree(built().name, folder, dirs_exist_ok=True)
-    shutil.copy(PROGRAMS / "ring.py", folder / "program.py")
+    ring = (PROGRAMS / "ring.py").read_text(encoding="utf-8")
+    assert RING_STEPS in ring
+    (folder / "program.py").write_text(ring.replace(RING_STEPS, FEWER_STEPS), encoding="utf-8")
 
 
 @cache
