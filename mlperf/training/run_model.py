@@ -164,6 +164,8 @@ def fit_run_model(
     score: GradientScore,
     cache_bytes: Mapping[str, int],
     leave_out: Sequence[str] = (),
+    *,
+    left_out: bool = True,
 ) -> RunModel:
     """Fit asynchronous runs.
 
@@ -179,6 +181,8 @@ def fit_run_model(
         Caches of the host by level.
     leave_out : sequence of str
         Networks whose runs are not looked at.
+    left_out : bool
+        Whether runs are left out in turn and predicted; without, the model has no residuals.
     """
     settings, cnns = _settings(campaigns, leave_out)
     steps = measured_steps(settings)
@@ -191,7 +195,7 @@ def fit_run_model(
         factors = {method: _log_factor(steps, table) for method, table in tables.items()}
         predict = _in_place(tables[PREDICTOR])
     runs = _kept(run_outputs(campaigns), leave_out)
-    chain = LeftOutRuns(settings, runs, cnns, cache_bytes, predict)
+    chain = LeftOutRuns(settings, runs if left_out else runs.iloc[:0], cnns, cache_bytes, predict)
     known = _known_steps(gradient, steps, cnns, factors)
     n_networks = int(settings["cnn"].nunique())
     return RunModel(fits, factors, chain.of_networks(), n_networks, known, chain.of_settings())

@@ -72,6 +72,7 @@ def train_campaign(
     runs: Sequence[Campaign | str | Path] = (),
     repeats: str = "all",
     scored: bool = True,
+    left_out_runs: bool = True,
 ) -> Model:
     """Fit every component of a campaign.
 
@@ -110,6 +111,9 @@ def train_campaign(
         Which asynchronous runs of a setting count: ``all`` of them, or the one of the ``median`` T_Update, as in the SPRINT paper.
     scored : bool
         Whether each component gets its left-out errors and the tests that know of the selection; nothing predicts with them.
+    left_out_runs : bool
+        Whether asynchronous runs are left out in turn and predicted: the interval of a run is as wide as their errors. Most of
+        the time of training on runs goes there, and predicted means do not depend on it.
 
     Returns
     -------
@@ -154,10 +158,12 @@ def train_campaign(
         provenance=provenance(data_sha256={part.name: part.sha256 for part in (found, *others)}, seed=seed),
         measured_on=MeasuredOn.of(found, gradient.backend),
     )
-    return with_runs(model, asynchronous, leave_out, scored=scored) if asynchronous else model
+    return with_runs(model, asynchronous, leave_out, scored=scored, left_out_runs=left_out_runs) if asynchronous else model
 
 
-def with_runs(model: Model, campaigns: Sequence[Campaign], leave_out: Sequence[str] = (), *, scored: bool = True) -> Model:
+def with_runs(
+    model: Model, campaigns: Sequence[Campaign], leave_out: Sequence[str] = (), *, scored: bool = True, left_out_runs: bool = True
+) -> Model:
     """Fit asynchronous runs onto a model, whose kernels stay as they are.
 
     Parameters
@@ -168,7 +174,7 @@ def with_runs(model: Model, campaigns: Sequence[Campaign], leave_out: Sequence[s
         With ``components.csv`` and ``runs.csv``; their components win over operations measured alone, and over earlier runs.
     leave_out : sequence of str
         Networks whose runs are not looked at.
-    scored : bool
+    scored, left_out_runs : bool
         As of `train_campaign`.
     """
     cache_bytes = _cache_bytes(campaigns)
@@ -178,7 +184,7 @@ def with_runs(model: Model, campaigns: Sequence[Campaign], leave_out: Sequence[s
     return replace(
         model,
         components={**model.components, **components},
-        runs=fit_run_model(campaigns, model.gradient, model.score, cache_bytes, leave_out),
+        runs=fit_run_model(campaigns, model.gradient, model.score, cache_bytes, leave_out, left_out=left_out_runs),
         cnns=tuple(dict.fromkeys((*model.cnns, *names))),
         provenance={**model.provenance, "data_sha256": {**model.provenance["data_sha256"], **digests}},
     )

@@ -208,6 +208,15 @@ def simulated_others(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def simulated_few(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The same networks on one or two GPUs a node, for studies that train again and again."""
-    folder, few = tmp_path_factory.mktemp("trainer"), (1, 2)
-    one = write_campaign(folder / "one", ("one",), BYTES_PER_S, gpus=few)
-    return one, write_campaign(folder / "others", ("two", "three"), BYTES_PER_S, n_repeats=1, gpus=few)
+    return write_both(tmp_path_factory.mktemp("trainer"), (1, 2))
+
+
+@pytest.fixture(scope="session")
+def simulated_fewest(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The same networks on one GPU a node: enough for every part of a study, too little to judge one by."""
+    return write_both(tmp_path_factory.mktemp("trainer"), (1,))
+
+
+def write_both(folder: Path, gpus: tuple[int, ...]) -> tuple[Path, Path]:
+    one = write_campaign(folder / "one", ("one",), BYTES_PER_S, gpus=gpus)
+    return one, write_campaign(folder / "others", ("two", "three"), BYTES_PER_S, n_repeats=1, gpus=gpus)

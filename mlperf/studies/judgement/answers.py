@@ -90,7 +90,7 @@ def paper_prediction(split: Split, runs: TrainerRuns, kernels: Model | None, set
     """
     only = replace(runs, campaigns=tuple(median_runs(campaign) for campaign in runs.campaigns_of(split.train)))
     left = pd.concat([campaign.table("runs").assign(campaign=campaign.name) for campaign in only.campaigns])
-    model = train_split(replace(split, train=left), only, kernels)
+    model = train_split(replace(split, train=left), only, kernels, left_out_runs=False)
     return predict_settings(with_paper_terms(model), settings, runs.cnns, closed="paper", method="paper", n_draws=2)
 
 

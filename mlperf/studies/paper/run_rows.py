@@ -159,7 +159,7 @@ def train_on(material: FigureInputs, runs: pd.DataFrame) -> Model:
     if runs.empty:
         raise DataError("got no other run to train on, expected one", place=str(material.campaign.path))
     campaign = replace(only_runs(material.campaign, runs), sgemm=None, kernels=None, steps=None, updates=None)
-    return train_campaign(campaign, seed=material.seed, scored=False)
+    return train_campaign(campaign, seed=material.seed, scored=False, left_out_runs=False)
 
 
 def predicted_by_model(material: FigureInputs, settings: pd.DataFrame) -> Predicted:

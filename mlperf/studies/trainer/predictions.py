@@ -29,7 +29,7 @@ RUNS = MachineSpec("runs", max_nodes=1, n_gpus_per_node=1)
 """Stands for the machine of the runs: its network is measured, and what fits on it is not asked."""
 
 
-def train_split(split: Split, runs: TrainerRuns, kernels: Model | None) -> Model:
+def train_split(split: Split, runs: TrainerRuns, kernels: Model | None, *, left_out_runs: bool = True) -> Model:
     """Train as `mlperf train` does: on runs alone, or on top of a model of kernels that were measured alone.
 
     Parameters
@@ -40,11 +40,13 @@ def train_split(split: Split, runs: TrainerRuns, kernels: Model | None) -> Model
         Where they come from.
     kernels : Model or None
         Stays as it is; the runs are fitted onto it.
+    left_out_runs : bool
+        As of `mlperf.training.training.train_campaign`: for those who ask for intervals.
     """
     campaigns = runs.campaigns_of(split.train)
     if kernels is not None:
-        return with_runs(kernels, campaigns, scored=False)
-    return train_campaign(campaigns[0], runs=campaigns[1:], scored=False)
+        return with_runs(kernels, campaigns, scored=False, left_out_runs=left_out_runs)
+    return train_campaign(campaigns[0], runs=campaigns[1:], scored=False, left_out_runs=left_out_runs)
 
 
 def predict_settings(

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def judged(simulated_few: tuple[Path, Path], trainer_limits: TrainerLimits) -> TrainerAccuracy:
-    return judge_trainer(simulated_few, forms=("convolution",), limits=trainer_limits)
+def judged(simulated_fewest: tuple[Path, Path], trainer_limits: TrainerLimits) -> TrainerAccuracy:
+    return judge_trainer(simulated_fewest, forms=("convolution",), limits=trainer_limits)
 
 
 def test_every_protocol_is_scored(judged: TrainerAccuracy) -> None:
@@ -65,9 +65,9 @@ def test_a_network_that_was_not_run_cannot_be_trained_on(simulated_campaign: Pat
 
 @pytest.mark.parametrize("limit", [None, 0.0, 1.0])
 def test_the_command_writes_a_record_and_says_with_its_code_whether_limits_are_met(
-    simulated_few: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: float | None
+    simulated_fewest: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], limit: float | None
 ) -> None:
-    words = ["--trainer", str(simulated_few[0]), "--form", "paper", "--json"]
+    words = ["--trainer", str(simulated_fewest[0]), "--form", "paper", "--json"]
     if limit is not None:
         limits = tmp_path / "limits.toml"
         limits.write_text(f"[more_nodes]\nepoch_s = {limit}\n", encoding="utf-8")
