@@ -76,7 +76,8 @@ class FormAverage(TimeRegressor):
         forms = self.forms or [(CONSTANT,), *(form for name in rows.frame.columns for form in ((name,), (CONSTANT, name)))]
         columns = list(form_columns([term for form in forms for term in form]))
         points, times = distinct_points(rows.frame[columns], rows.y)
-        fitted = [form for form in (fit_form(terms, points, times) for terms in forms) if form is not None]
+        values = {name: points[name].to_numpy(float) for name in columns}
+        fitted = [form for form in (fit_form(terms, values, times) for terms in forms) if form is not None]
         if not fitted:
             raise FitError(
                 f"got {len(times)} rows with different inputs, on which none of {len(forms)} forms stands",
