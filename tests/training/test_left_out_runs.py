@@ -31,8 +31,20 @@ def chain() -> LeftOutRuns:
     return LeftOutRuns(settings, run_outputs([campaign]), cnns, CACHES, steps_as_told)
 
 
-def test_every_run_of_every_network_is_left_out_once(chain: LeftOutRuns) -> None:
-    found = chain.of_networks()
+@pytest.fixture(scope="module")
+def networks(chain: LeftOutRuns) -> pd.DataFrame:
+    """Errors of networks left out."""
+    return chain.of_networks()
+
+
+@pytest.fixture(scope="module")
+def settings(chain: LeftOutRuns) -> pd.DataFrame:
+    """Errors of settings left out."""
+    return chain.of_settings()
+
+
+def test_every_run_of_every_network_is_left_out_once(chain: LeftOutRuns, networks: pd.DataFrame) -> None:
+    found = networks
     assert len(found) == len(chain.runs)
     assert found["cnn"].value_counts().to_dict() == chain.runs["cnn"].value_counts().to_dict()
     sizes = {name: chain.cnns[name].n_params for name in found["cnn"].unique()}
@@ -40,8 +52,9 @@ def test_every_run_of_every_network_is_left_out_once(chain: LeftOutRuns) -> None
     assert beyond == {min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)}
 
 
-def test_settings_whose_step_was_measured_are_nearer_than_networks_nobody_ran(chain: LeftOutRuns) -> None:
-    settings, networks = chain.of_settings(), chain.of_networks()
+def test_settings_whose_step_was_measured_are_nearer_than_networks_nobody_ran(
+    chain: LeftOutRuns, settings: pd.DataFrame, networks: pd.DataFrame
+) -> None:
     steps = measured_steps(chain.settings).set_index(["cnn", "subbatch_size"])
     assert len(settings) <= len(chain.runs)
     assert (settings["outside"] == 0.0).all()
@@ -51,12 +64,12 @@ def test_settings_whose_step_was_measured_are_nearer_than_networks_nobody_ran(ch
     assert settings["update_iteration_s"].abs().mean() < 0.02
 
 
-def test_what_is_left_out_is_not_looked_at(chain: LeftOutRuns) -> None:
+def test_what_is_left_out_is_not_looked_at(chain: LeftOutRuns, settings: pd.DataFrame) -> None:
     """Other runs of a setting move its errors by themselves alone: twice the time is log 2 more."""
     twice = chain.runs.assign(**{name: 2.0 * chain.runs[name] for name in OUTPUTS})
-    first, second = chain.of_settings(), replace(chain, runs=twice).of_settings()
+    second = replace(chain, runs=twice).of_settings()
     for output in OUTPUTS:
-        np.testing.assert_allclose(second[output] - first[output], np.log(2.0))
+        np.testing.assert_allclose(second[output] - settings[output], np.log(2.0))
 
 
 def test_a_setting_of_a_step_that_no_other_has_says_nothing(chain: LeftOutRuns) -> None:

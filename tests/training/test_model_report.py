@@ -29,7 +29,7 @@ def clean() -> pd.DataFrame:
 
 
 def test_a_clean_table_has_no_warning(clean: pd.DataFrame) -> None:
-    part = report(clean, n_folds=3)
+    part = report(clean, n_folds=2)
     assert part.warnings == ()
     assert part.left_out["mape"].iloc[0] < 0.03
 

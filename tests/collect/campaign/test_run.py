@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -42,6 +43,20 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("campaign")
     collect(request(folder, rounds=4))
     return folder
+
+
+@pytest.fixture(scope="module")
+def measured_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign of one round, for those who go on with a copy of it."""
+    folder = tmp_path_factory.mktemp("measured-once")
+    collect(request(folder, rounds=1))
+    return folder
+
+
+@pytest.fixture
+def begun(measured_once: Path, tmp_path: Path) -> Path:
+    """A folder of one's own with a finished round."""
+    return Path(shutil.copytree(measured_once, tmp_path / "begun"))
 
 
 def test_tables_satisfy_the_data_dictionary(campaign: Path) -> None:
@@ -107,21 +122,19 @@ def test_host_file_tells_machine_versions_and_protocol(campaign: Path) -> None:
     assert record["protocol"]["blas_threads"] == 1
 
 
-def test_more_rounds_are_added_to_a_finished_campaign(tmp_path: Path) -> None:
-    collect(request(tmp_path, rounds=1))
-    before = pd.read_csv(tmp_path / "steps.csv")
-    collect(request(tmp_path, rounds=3))
-    after = pd.read_csv(tmp_path / "steps.csv")
+def test_more_rounds_are_added_to_a_finished_campaign(begun: Path) -> None:
+    before = pd.read_csv(begun / "steps.csv")
+    collect(request(begun, rounds=3))
+    after = pd.read_csv(begun / "steps.csv")
     assert sorted(after["round"].unique()) == [1, 2, 3]
     pd.testing.assert_frame_equal(after[after["round"] == 1].reset_index(drop=True), before)
     assert after["sequence"].is_unique
 
 
-def test_same_rounds_again_measure_nothing(tmp_path: Path) -> None:
-    collect(request(tmp_path))
-    before = (tmp_path / "steps.csv").read_bytes()
-    collect(request(tmp_path))
-    assert (tmp_path / "steps.csv").read_bytes() == before
+def test_same_rounds_again_measure_nothing(begun: Path) -> None:
+    before = (begun / "steps.csv").read_bytes()
+    collect(request(begun, rounds=1))
+    assert (begun / "steps.csv").read_bytes() == before
 
 
 def test_interrupt_keeps_finished_visits_and_the_same_call_completes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,12 +165,11 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, visits: int) -> None:
     monkeypatch.setattr(steps, "measure_step", interrupted)
 
 
-def test_half_recorded_visits_are_measured_again(tmp_path: Path) -> None:
-    collect(request(tmp_path, rounds=1))
-    lines = (tmp_path / "steps.csv").read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "steps.csv").write_text("".join(lines[:-1]), encoding="utf-8")
-    collect(request(tmp_path, rounds=1))
-    found = read_campaign(tmp_path)
+def test_half_recorded_visits_are_measured_again(begun: Path) -> None:
+    lines = (begun / "steps.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (begun / "steps.csv").write_text("".join(lines[:-1]), encoding="utf-8")
+    collect(request(begun, rounds=1))
+    found = read_campaign(begun)
     assert len(found.steps) == 4
     assert not found.kernels.duplicated(["cnn", "subbatch_size", "kernel", "layer", "round"]).any()
 
@@ -166,20 +178,18 @@ def test_half_recorded_visits_are_measured_again(tmp_path: Path) -> None:
     ("section", "name", "value"),
     [("host", "processor", "another"), ("versions", "numpy", "0.1"), ("protocol", "seed", 7), ("host", "id", "another")],
 )
-def test_resume_refuses_another_host_version_or_seed(tmp_path: Path, section: str, name: str, value: Any) -> None:
-    collect(request(tmp_path, rounds=1))
-    record = json.loads((tmp_path / "host.json").read_text(encoding="utf-8"))
+def test_resume_refuses_another_host_version_or_seed(begun: Path, section: str, name: str, value: Any) -> None:
+    record = json.loads((begun / "host.json").read_text(encoding="utf-8"))
     record[section][name] = value
-    (tmp_path / "host.json").write_text(json.dumps(record), encoding="utf-8")
+    (begun / "host.json").write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(UsageError, match=f"{section}, {name}"):
-        collect(request(tmp_path))
+        collect(request(begun))
 
 
-def test_resume_refuses_another_network_of_the_same_name(tmp_path: Path) -> None:
-    collect(request(tmp_path, rounds=1))
+def test_resume_refuses_another_network_of_the_same_name(begun: Path) -> None:
     other = CnnSpec.from_sprint("small", 16, (3, 4, 5, 6, 7), (2,), 3)
     with pytest.raises(UsageError, match="another network called 'small'"):
-        collect(request(tmp_path, cnns=(other,)))
+        collect(request(begun, cnns=(other,)))
 
 
 def test_budget_ends_between_two_visits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

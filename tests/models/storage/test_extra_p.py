@@ -100,7 +100,7 @@ tables = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(tables)
 def test_any_experiment_survives_both_formats(table: list[tuple[str, str, float, list[float]]]) -> None:
     rows = [(point, component, metric, value) for component, metric, point, values in table for value in values]

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 SIZES = {"n_nodes": 2, "n_gpus_per_node": 2, "subbatch_size": 2}
 JOB = JobSpec(dataset_size=60_000, n_nodes=2, subbatch_size=2)
-OPTIONS = {"n_gpus_per_node": 2, "n_draws": 200, "distributions": False}
+OPTIONS = {"n_gpus_per_node": 2, "n_draws": 80, "distributions": False}
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from mlperf.specs import JobSpec
 pytestmark = pytest.mark.slow
 
 JOB = JobSpec(dataset_size=60_000, n_nodes=2, subbatch_size=2)
-OPTIONS: dict[str, Any] = {"n_draws": 200}
+OPTIONS: dict[str, Any] = {"n_draws": 80}
 
 
 @functools.cache

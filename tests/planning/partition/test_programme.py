@@ -15,7 +15,7 @@ from mlperf.systems.model_parallel.epoch import sample_times
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_cheapest_path_is_the_cheapest_plan(seed: int) -> None:
     rng = np.random.default_rng(seed)
     table, machine = random_network(rng, 3), random_machine(rng)

@@ -17,7 +17,7 @@ from mlperf.training.quality import fit_quality_table
 
 pytestmark = pytest.mark.slow
 
-NODES, BATCHES = range(1, 13), range(1, 7)
+NODES, BATCHES = range(1, 9), range(1, 6)
 JOB = JobSpec(dataset_size=60_000)
 WINDOW = (8.0, 24.0)
 SIZES = {"n_nodes": NODES, "subbatch_size": BATCHES}

@@ -75,7 +75,7 @@ def test_the_paper_form_is_the_fixed_point_of_picard_iteration() -> None:
         assert state.update_iteration_s[row] == pytest.approx(update_s, rel=1e-8)
 
 
-@pytest.mark.parametrize(("closed", "n_rows"), [("second_moment", 20), ("convolution", 20), ("phases", 8)])
+@pytest.mark.parametrize(("closed", "n_rows"), [("second_moment", 20), ("convolution", 12), ("phases", 5)])
 def test_the_jitter_forms_are_the_fixed_point_of_picard_iteration(closed: str, n_rows: int) -> None:
     """The right-hand sides written again from the text, iterated with damping from (a0 + n F, b0), which is far from the solution.
 
@@ -192,7 +192,7 @@ def test_random_systems_have_exactly_one_solution(closed: str, jitter: bool) -> 
 
 def test_random_systems_whose_holds_vary_have_exactly_one_solution() -> None:
     """``phases``, whose uniqueness is argued only where the lock on the weights is not saturated: one in eight is."""
-    state = solve_iterations(*varied_case(np.random.default_rng(9), 400), "phases", check_unique=True)
+    state = solve_iterations(*varied_case(np.random.default_rng(9), 250), "phases", check_unique=True)
     assert state.flags["weights_lock_saturated"].mean() > 0.05
     assert not state.flags["several_roots"].any()
 

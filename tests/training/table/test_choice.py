@@ -14,6 +14,8 @@ from mlperf.training.table.table_regressor import TableRegressor
 
 pytestmark = pytest.mark.slow
 
+N_FOLDS = 3
+
 
 def choose(frame: pd.DataFrame, times: np.ndarray, methods: tuple[str, ...] = tuple(METHODS), **options: object) -> Choice:
     terms = options.get("terms")
@@ -23,7 +25,7 @@ def choose(frame: pd.DataFrame, times: np.ndarray, methods: tuple[str, ...] = tu
         configuration_groups(frame),
         lambda name: TableRegressor(name, terms),
         methods,
-        lambda keys: grouped_folds(keys, 5, 0),
+        lambda keys: grouped_folds(keys, N_FOLDS, 0),
     )
 
 
@@ -65,7 +67,7 @@ def test_ties_go_to_the_simpler_one() -> None:
 
 def test_the_error_of_a_fold_is_that_of_a_method_chosen_without_it() -> None:
     found = choose(*cost(3), ("ols", "log", "ratio"))
-    assert len(found.rows.choices) == 5
+    assert len(found.rows.choices) == N_FOLDS
     assert found.rows.errors.n == 150
     assert found.rows.errors.mape < 0.06
 

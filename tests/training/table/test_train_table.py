@@ -15,7 +15,7 @@ from mlperf.training.table.train_table import formula_terms, repeats_error
 pytestmark = pytest.mark.slow
 
 
-def law(seed: int = 1, n_rows: int = 300, noise: float = 0.05) -> pd.DataFrame:
+def law(seed: int = 1, n_rows: int = 200, noise: float = 0.05) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     m, n, k = 2.0 ** rng.integers(3, 9, (3, n_rows))
     return pd.DataFrame(
@@ -24,17 +24,17 @@ def law(seed: int = 1, n_rows: int = 300, noise: float = 0.05) -> pd.DataFrame:
 
 
 def test_a_table_without_a_word_finds_its_law() -> None:
-    model = mlperf.train(law(), target="time_s", n_folds=3)
+    model = mlperf.train(law(), target="time_s", n_folds=2)
     assert model.fitted.estimator.terms_ == ("I(m * n * k)",)
     assert model.errors.errors.mape < 0.05
     assert model.method == "ols"
 
 
 def test_one_rare_level_stops_nothing() -> None:
-    rows = law().assign(gpu=["C" if i % 2 else "A" for i in range(300)])
+    rows = law().assign(gpu=["C" if i % 2 else "A" for i in range(200)])
     rows.loc[5, "gpu"] = "B"
     rows.loc[rows.gpu == "C", "time_s"] *= 3.0
-    model = mlperf.train(rows, target="time_s", terms=["m*n*k", "gpu", "gpu:I(m*n*k)"], n_folds=3)
+    model = mlperf.train(rows, target="time_s", terms=["m*n*k", "gpu", "gpu:I(m*n*k)"], n_folds=2)
     assert model.errors.errors.mape < 0.06
     assert any("'B'" in note for note in model.notes)
 
@@ -77,7 +77,7 @@ def test_names_with_blanks_and_units(tmp_path: Path) -> None:
     plain = mlperf.train(path, target="time (ms)", duplicates="keep", n_folds=2)
     assert plain.fitted.estimator.terms_ == ("I(`batch size` * n * `size [KiB]`)",)
     by_formula = mlperf.train(
-        path, target="time (ms)", formula="`time (ms)` ~ I(`batch size` * n * `size [KiB]`)", duplicates="keep"
+        path, target="time (ms)", formula="`time (ms)` ~ I(`batch size` * n * `size [KiB]`)", duplicates="keep", n_folds=2
     )
     np.testing.assert_allclose(by_formula.predict(rows), plain.predict(rows), rtol=1e-9)
 

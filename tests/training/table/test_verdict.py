@@ -19,7 +19,7 @@ def rows(noise: float) -> pd.DataFrame:
 
 
 def test_it_says_how_far_and_where() -> None:
-    text = verdict(mlperf.train(rows(0.02), target="time_s", n_folds=3))
+    text = verdict(mlperf.train(rows(0.02), target="time_s", n_folds=2))
     assert "typically missed by 1." in text
     assert "size 1." in text
     assert "to 9" in text
@@ -27,11 +27,11 @@ def test_it_says_how_far_and_where() -> None:
 
 
 def test_it_says_what_to_try_where_the_error_is_large() -> None:
-    assert "--terms" in verdict(mlperf.train(rows(0.9), target="time_s", n_folds=3))
+    assert "--terms" in verdict(mlperf.train(rows(0.9), target="time_s", n_folds=2))
 
 
 def test_it_says_where_nothing_is_left_to_find() -> None:
     table = pd.concat([rows(0.1)] * 2, ignore_index=True)
     table["time_s"] *= np.exp(0.1 * np.random.default_rng(1).standard_normal(len(table)))
     table["time_s"] = table["size"] * np.exp(0.1 * np.random.default_rng(2).standard_normal(len(table)))
-    assert "nothing is left to find" in verdict(mlperf.train(table, target="time_s", n_folds=3))
+    assert "nothing is left to find" in verdict(mlperf.train(table, target="time_s", n_folds=2))

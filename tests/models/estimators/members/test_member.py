@@ -120,19 +120,22 @@ def test_stored_member_is_bit_equal(timings: Any, model: Any) -> None:
     "model", [type(m)(terms=["m * n", "kind"], n_folds=0) for m in (MEMBERS[0], MEMBERS[2])], ids=lambda model: model.member
 )
 def test_errors_of_coefficients_match_repeated_samples(model: Any) -> None:
-    """Reported standard errors, of the first 50, against the scatter of the estimates over 200 fresh samples: within a quarter."""
+    """Reported standard errors, of the first 25, against the scatter of the estimates over 100 fresh samples: within a quarter.
+
+    The scatter itself is known to a fourteenth.
+    """
     estimates, reported = [], []
-    for seed in range(200):
+    for seed in range(100):
         rng = np.random.default_rng(seed)
         frame = pd.DataFrame(
             {"m": rng.integers(8, 512, 150), "n": rng.integers(8, 512, 150), "kind": rng.choice(["conv", "fc"], 150)}
         )
         y = (20e-6 + 2e-9 * frame["m"] * frame["n"] + 30e-6 * (frame["kind"] == "fc")) * rng.lognormal(0.0, 0.1, 150)
-        if seed == 50 and "n_draws" in model.get_params():
+        if seed == 25 and "n_draws" in model.get_params():
             model.set_params(n_draws=0)
         model.fit(frame, y.to_numpy())
         estimates.append(list(model.report_.coef.values()))
-        if seed < 50:
+        if seed < 25:
             reported.append(list(model.report_.std_err.values()))
     scatter = np.std(estimates, axis=0)
     np.testing.assert_allclose(np.median(reported, axis=0), scatter, rtol=0.25)
