@@ -20,7 +20,7 @@ from printed_commands import TAKE_LONG, as_a_shell, words
 from reader_campaigns import measuring
 
 LONG = os.environ.get("MLPERF_LONG") == "1"
-PATIENCE_S = float(os.environ.get("MLPERF_PATIENCE_S", "20" if LONG else "8"))
+PATIENCE_S = float(os.environ.get("MLPERF_PATIENCE_S", "20" if LONG else "4"))
 BEGUN = ("mlperf collect canonical -- -o constants --quick", "mlperf features gain cpu-epyc")
 ENDING_S = 60.0
 WANTS = {"gcc": "gcc", "--cachegrind": "valgrind", "cachegrind": "valgrind", "collect contraction": "gcc"}

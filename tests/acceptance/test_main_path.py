@@ -144,7 +144,7 @@ def test_a_table_model_predicts_rows(tmp_path: Path) -> None:
     lines = [f"{m},{n},{2.0 * m * n + 5.0 + 0.01 * ((7 * m + 3 * n) % 5)}" for m in range(1, 8) for n in range(1, 8)]
     table.write_text("m,n,time_ms\n" + "\n".join(lines) + "\n", encoding="utf-8")
     rows.write_text("m,n\n3,4\n6,6\n", encoding="utf-8")
-    invoke("train", str(table), "--target", "time_ms", "--terms", "m*n, m, log2(n)", "-o", str(model))
+    invoke("train", str(table), "--target", "time_ms", "--terms", "m*n, m, log2(n)", "--folds", "3", "-o", str(model))
     result = printed("predict", str(model), "--rows", str(rows))
     assert result["predicted"] == pytest.approx([29.0, 77.0], rel=5e-3)
     assert result["in_domain"] == [True, True]
