@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mlperf.collect.contraction import Build, ContractionRequest, collect_contractions, parse_build
 from mlperf.collect.contraction.builds import DEFAULT_BUILDS
+
+if TYPE_CHECKING:
+    from made_once import Once
 
 
 @pytest.fixture(scope="session")
@@ -30,8 +34,13 @@ def one(base: ContractionRequest, tmp_path: Path) -> ContractionRequest:
 
 
 @pytest.fixture(scope="session")
-def sweep(base: ContractionRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sweep(base: ContractionRequest, tmp_path_factory: pytest.TempPathFactory, made_once: Once) -> Path:
     """Folder of the finished campaign ``base``."""
-    folder = tmp_path_factory.mktemp("contractions") / "sweep"
-    assert collect_contractions(replace(base, out=folder)).complete
-    return folder
+
+    def measured() -> Path:
+        folder = tmp_path_factory.mktemp("contractions") / "sweep"
+        assert collect_contractions(replace(base, out=folder)).complete
+        return folder
+
+    made: Path = made_once("contraction-sweep", measured)
+    return made

@@ -72,7 +72,7 @@ def test_sources_and_assembly_are_readable_by_the_features(builds: tuple[Build, 
     ("rule", "n"),
     [
         (PatternRule((2, 2, 2), "ijk", times=2), 9),
-        (PatternRule((3, 2, 4), "ijkl", distinct=False, all_used=True), 5),
+        (PatternRule((3, 2, 3), "ijkl", distinct=False, all_used=True), 5),
         (PatternRule((1, 2, 1, 2), "xyz", all_used=True), 8),
         (PatternRule((2, 1), "ab"), 7),
     ],

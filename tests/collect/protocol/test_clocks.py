@@ -36,7 +36,7 @@ def test_a_product_was_quiet_before_anything_is_timed(monkeypatch: pytest.Monkey
     """
     a, shares = np.ones((1500, 1500)), list[float]()
     monkeypatch.setattr(clocks, "thread_share", lambda: shares.append(thread_share()) or shares[-1])  # type: ignore[func-returns-value]
-    for _ in range(5):
+    for _ in range(3):
         with threadpool_limits(2, user_api="blas"):
             a @ a
             shares.clear()

@@ -53,28 +53,33 @@ def accesses(kernel: KernelNest) -> Iterator[tuple[str, int]]:
         yield from walk(level, {})
 
 
-def simulated(kernels: list[KernelNest], n_lines: int) -> list[int]:
+@pytest.fixture(scope="module")
+def traces() -> list[list[tuple[str, int]]]:
+    """Array and line of every reference, by kernel of the small network."""
+    return [[(array, place // LINE) for array, place in accesses(kernel)] for kernel in engine_nests(small_cnn(), 2)]
+
+
+def simulated(traces: list[list[tuple[str, int]]], n_lines: int) -> list[int]:
     """Misses of each kernel in the second of two steps: least recently used lines leave first."""
     cache: OrderedDict[tuple[str, int], None] = OrderedDict()
     found = []
-    for kernel in (*kernels, *kernels):
+    for trace in (*traces, *traces):
         misses = 0
-        for array, place in accesses(kernel):
-            line = (array, place // LINE)
+        for line in trace:
             misses += line not in cache
             cache[line] = None
             cache.move_to_end(line)
             if len(cache) > n_lines:
                 cache.popitem(last=False)
         found.append(misses)
-    return found[len(kernels) :]
+    return found[len(traces) :]
 
 
 @pytest.mark.parametrize("size_bytes", [4096, 16384, 65536])
-def test_misses_of_a_step_agree_with_a_simulated_cache(size_bytes: int) -> None:
+def test_misses_of_a_step_agree_with_a_simulated_cache(size_bytes: int, traces: list[list[tuple[str, int]]]) -> None:
     """Line by line, least recently used; the model knows whole loops and blocks only."""
     kernels = engine_nests(small_cnn(), 2)
-    truth = np.array(simulated(kernels, size_bytes // LINE), float)
+    truth = np.array(simulated(traces, size_bytes // LINE), float)
     model = step_misses(kernels, [CacheLevel("l1", size_bytes, LINE)])[:, 0]
     assert np.corrcoef(truth, model)[0, 1] >= 0.95
     assert truth.sum() <= model.sum() <= 1.7 * truth.sum()

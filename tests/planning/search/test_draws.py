@@ -17,6 +17,7 @@ from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 from mlperf.systems.sprint.staleness import mean_staleness
 
 Machine = Callable[..., tuple[ComponentTimes, RunGrid]]
+N_DRAWS = 70
 
 
 def synthetic(noise: float, n_rows: int = 8) -> tuple[CandidateDraws, np.ndarray]:
@@ -69,7 +70,7 @@ def test_tau_is_scipys() -> None:
 def test_the_window_probability_is_that_of_solving_every_draw_in_full(calibrated: Machine, window: Window) -> None:
     times, run = calibrated("tsubame2", [16, 16, 20, 32], [5, 4, 5, 1], 0.15)
     rng = np.random.default_rng(2)
-    factors = {name: np.exp(0.05 * rng.standard_normal((150, 1))) for name in ("compute_gradient", "sum_gradient", "allreduce")}
+    factors = {name: np.exp(0.05 * rng.standard_normal((N_DRAWS, 1))) for name in ("compute_gradient", "sum_gradient", "allreduce")}
     drawn = times.scaled(factors)
     found = draw_candidates(drawn, times, run, (window,), cost_of=lambda seconds, _: seconds)
     state = solve_iterations(drawn, run)
@@ -85,7 +86,7 @@ def test_the_window_probability_is_that_of_solving_every_draw_in_full(calibrated
 
 def quantiles(times: ComponentTimes, run: RunGrid, factors: dict[str, np.ndarray]) -> np.ndarray:
     found = []
-    for draw in range(150):
+    for draw in range(N_DRAWS):
         one = times.scaled({name: factor[draw, 0] for name, factor in factors.items()})
         state = solve_iterations(one, run)
         found.append([minibatch_distribution(one, state, run, row).quantile(0.9) for row in range(run.shape[0])])

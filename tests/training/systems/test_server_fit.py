@@ -59,7 +59,7 @@ def test_simulated_workers_are_told_at_counts_that_were_not_fitted() -> None:
 
 
 def test_standard_errors_are_those_of_repeated_measurements() -> None:
-    fits = [fit_servers(speeds(1.0, 0.2, noise=0.03, seed=seed)) for seed in range(80)]
+    fits = [fit_servers(speeds(1.0, 0.2, noise=0.03, seed=seed)) for seed in range(50)]
     scatter = np.std([[model.fits[0].think_s, model.fits[0].service_s] for model in fits], axis=0)
     told = np.mean([model.sigma * np.sqrt(np.diag(model.fits[0].covariance)) for model in fits], axis=0)
     assert told == pytest.approx(scatter, rel=0.25)
