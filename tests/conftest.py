@@ -207,6 +207,19 @@ def small_model(small_campaign: Path, made_once: Once) -> Any:
 
 
 @pytest.fixture(scope="session")
+def small_model_file(small_model: Any, tmp_path_factory: pytest.TempPathFactory, made_once: Once) -> Path:
+    """File of the small model, to be read alone."""
+
+    def written() -> Path:
+        path = tmp_path_factory.mktemp("models") / "model.json"
+        mlperf.save_model(small_model, path)
+        return path
+
+    path: Path = made_once("small-model-file", written)
+    return path
+
+
+@pytest.fixture(scope="session")
 def open_sweep(shared_data: Path) -> Any:
     """Times of the open sweep of contraction kernels."""
     from mlperf.studies.kernels import read_kernel_times

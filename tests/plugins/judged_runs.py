@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
@@ -16,6 +16,9 @@ from mlperf.studies.trainer.predictions import MODEL, STEP_ALONE
 from mlperf.studies.trainer.protocols import LEFT_OUT, NODES, ONE
 from mlperf.systems.sprint.outputs import OUTPUTS
 
+if TYPE_CHECKING:
+    from made_once import Once
+
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 OFF = {MODEL: 0.01, STEP_ALONE: -0.2, PAPER: 0.05, NEIGHBOUR: 0.3}
 """Relative error of every answer."""
@@ -26,9 +29,10 @@ REPEATED = 1.002
 
 
 @pytest.fixture(scope="session")
-def judgement_plan() -> JudgementPlan:
+def judgement_plan(made_once: Once) -> JudgementPlan:
     """The plan of a made-up commit."""
-    return plan_judgement(COMMIT)
+    plan: JudgementPlan = made_once("judgement-plan", lambda: plan_judgement(COMMIT))
+    return plan
 
 
 @pytest.fixture

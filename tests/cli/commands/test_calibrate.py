@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
-import mlperf
 from mlperf.cli.main import cli
 from mlperf.core.errors import MlperfError, UsageError
 from mlperf.report.text.results import command_schema
@@ -77,10 +76,8 @@ RUN = ("--cnn", "alexnet", "--machine", "cpu-cluster", "--dataset-size", "60000"
 
 
 @pytest.fixture(scope="module")
-def model_path(small_model: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("models") / "model.json"
-    mlperf.save_model(small_model, path)
-    return str(path)
+def model_path(small_model_file: Path) -> str:
+    return str(small_model_file)
 
 
 def test_a_deadline_a_price_and_a_time_limit(model_path: str, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
-import mlperf
 from mlperf.cli.main import cli
 from mlperf.core.errors import UsageError
 from mlperf.report.text.results import command_schema
@@ -29,10 +28,8 @@ def invoke(*words: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def model_path(small_model: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("models") / "model.json"
-    mlperf.save_model(small_model, path)
-    return str(path)
+def model_path(small_model_file: Path) -> str:
+    return str(small_model_file)
 
 
 def result_of(command: str, *words: str) -> Any:

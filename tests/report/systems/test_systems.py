@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
-import mlperf
 from mlperf.cli.main import cli
 from mlperf.core.errors import UsageError
 from mlperf.report.text.results import command_schema
@@ -59,11 +57,10 @@ RUN = (
 
 
 @pytest.fixture
-def model_path(small_model: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> str:
+def model_path(small_model_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / "plain_system.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)
-    mlperf.save_model(small_model, "model.json")
-    return "model.json"
+    return str(small_model_file)
 
 
 def invoke(*words: str) -> str:

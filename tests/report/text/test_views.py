@@ -41,7 +41,7 @@ OTHERS = {
 
 
 @pytest.fixture(scope="module")
-def names(small_campaign: Path, small_model: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def names(small_campaign: Path, small_model_file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Files of the commands by the names that they have above."""
     folder = tmp_path_factory.mktemp("widths")
     rng = np.random.default_rng(1)
@@ -50,8 +50,7 @@ def names(small_campaign: Path, small_model: Any, tmp_path_factory: pytest.TempP
     devices = rng.choice(["a long name of a device", "another-device"], 90)
     pd.DataFrame({"device": devices, "m": m, "n": n, "k": k, "time_s": times}).to_csv(folder / "times.csv", index=False)
     mlperf.save_model(mlperf.train(folder / "times.csv", target="time_s", n_folds=3), folder / "table.json")
-    mlperf.save_model(small_model, folder / "model.json")
-    found = {"campaign": small_campaign, "model": folder / "model.json", "table_model": folder / "table.json", "folder": folder}
+    found = {"campaign": small_campaign, "model": small_model_file, "table_model": folder / "table.json", "folder": folder}
     return {name: str(path) for name, path in found.items()}
 
 

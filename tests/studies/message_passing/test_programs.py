@@ -70,7 +70,8 @@ def test_three_ranks_cannot_swap(programs: Programs) -> None:
         plain_s(Launch((str(programs.path("compositing")),), 3))
 
 
-def test_sources_that_are_not_there(tmp_path: Path) -> None:
+def test_sources_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mlperf.studies.message_passing.programs.build_recorder", lambda folder: folder / "recorder.so")
     with pytest.raises(DataError, match="does not compile"):
         build_programs(tmp_path, tmp_path / "built")
 
