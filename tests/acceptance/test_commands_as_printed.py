@@ -31,6 +31,7 @@ from recorded_run import write_run
 import mlperf
 from mlperf.cli.main import cli, main
 from mlperf.specs import load_cnn, load_machine, write_cnn, write_job, write_machine
+from mlperf.traces.whole_run import host
 from mlperf.training.table import train_table
 
 KITS = (
@@ -56,6 +57,9 @@ KITS = (
     (r"asgd/run-0001", write_run),
 )
 """What a reader of a command has in the folder, by how the command reads; others: `reader`."""
+
+COPY_BYTES = 1 << 20
+"""What a recorded run copies to see what memory gives, instead of 64 MiB a core: no command asks whether it is much."""
 
 N_FOLDS = 3
 """Folds in which a table's methods are compared: every method is fitted and judged in three as in ten."""
@@ -142,8 +146,9 @@ def test_enough_is_run() -> None:
 def test_what_can_be_run_runs(
     command: str, folder_of: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(train_table, "FOLDS", N_FOLDS)
+    monkeypatch.setattr(host, "COPY_BYTES", COPY_BYTES)
     shutil.copytree(folder_of(command), tmp_path / "reader")
     monkeypatch.chdir(tmp_path / "reader")
-    monkeypatch.setattr(train_table, "FOLDS", N_FOLDS)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     assert run(as_a_shell(words(command))) in (0, 1)

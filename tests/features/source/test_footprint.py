@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from itertools import product
 
+import numpy as np
 import pytest
 
 from mlperf.features.source.footprint import (
     array_footprint,
+    distinct,
     distinct_lines,
     lines_by_set,
     merged_run,
@@ -105,3 +107,8 @@ def test_strides_by_powers_of_two_meet_few_sets(stride: int, sets: set[int]) -> 
 
 def test_consecutive_lines_spread_evenly() -> None:
     assert spread_over_sets(10, 4).tolist() == [3, 3, 2, 2]
+
+
+@pytest.mark.parametrize("values", [[], [5], [3, 3, 0], [-3, 2, 2], [10**12, 1, 1], [64 * 3, 0, 1]])
+def test_distinct_values_are_those_of_a_set(values: list[int]) -> None:
+    assert distinct(np.array(values, dtype=np.int64)).tolist() == sorted(set(values))
