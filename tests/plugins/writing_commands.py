@@ -42,6 +42,7 @@ array = "x"
 subscripts = ["i"]
 access = "update"
 """
+N_KERNELS = 12
 TINY = CnnSpec.from_sprint("tiny", 8, (1, 2, 3, 2), (2,), 2)
 
 
@@ -143,8 +144,8 @@ def write_inputs(folder: Path) -> Path:
     frame["time_s"] = (1e-5 + 2e-8 * frame["m"] * frame["n"]) * np.exp(0.02 * rng.standard_normal(40))
     frame.to_csv(folder / "rows.csv", index=False)
     mlperf.save_model(mlperf.train(frame, target="time_s", terms=["m*n"], method="ols", n_folds=3), folder / "model.json")
-    patterns = sample_patterns(make_patterns(RULES["twice"]), 24, rng)
-    times = {"pattern": patterns, "build": "gcc_O2", "N": 30, "time_s": 1e-4 * np.exp(0.1 * rng.standard_normal(24))}
+    patterns = sample_patterns(make_patterns(RULES["twice"]), N_KERNELS, rng)
+    times = {"pattern": patterns, "build": "gcc_O2", "N": 30, "time_s": 1e-4 * np.exp(0.1 * rng.standard_normal(N_KERNELS))}
     pd.DataFrame(times).to_csv(folder / "kernels.csv", index=False)
     write_cnn(TINY, folder / "tiny.toml")
     (folder / "code.s").write_text(ASSEMBLER, encoding="ascii")
