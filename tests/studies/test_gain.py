@@ -46,6 +46,12 @@ def trained(few: Campaign) -> Model:
     return train(few, characteristics=("swc-s", "dwc-b"), n_folds=2)
 
 
+@pytest.fixture(scope="module")
+def simulated(trained: Model, unseen: CnnSpec) -> Model:
+    """With the counters of the unseen network by the cache model."""
+    return with_counters(trained, [unseen], 2, SURROGATE)
+
+
 def step_s(model: Model, cnn: CnnSpec, method: str = "linear") -> float:
     calls = model.gradient.calls([(cnn, 2)])
     return float(step_times(calls, model.gradient.call_times(calls, method))[0])
@@ -93,12 +99,14 @@ def test_columns_are_offered_to_the_kernels_that_they_describe(few: Campaign) ->
     assert (calls.loc[calls["m"] == 0, "tile_instructions"] == 0).all()
 
 
-def test_an_unseen_cnn_needs_a_run_or_the_cache_model(trained: Model, unseen: CnnSpec, small_campaign: Path) -> None:
+def test_an_unseen_cnn_needs_a_run_or_the_cache_model(
+    trained: Model, simulated: Model, unseen: CnnSpec, small_campaign: Path
+) -> None:
     with pytest.raises(DataError, match="hw_instructions") as caught:
         step_s(trained, unseen)
     assert "--profile-run" in str(caught.value.hint)
     whole = read_campaign(small_campaign)
-    assert step_s(with_counters(trained, [unseen], 2, SURROGATE), unseen) > 0
+    assert step_s(simulated, unseen) > 0
     counted = replace(trained.gradient.characteristics, counters=campaign_counters(whole, "numpy"), counters_from=RUN)
     by_run = replace(trained, gradient=replace(trained.gradient, characteristics=counted))
     steps = whole.steps.query("cnn == 'cnn04' and subbatch_size == 2")
@@ -117,12 +125,12 @@ def test_a_short_run_counts_this_network_here(trained: Model, unseen: CnnSpec) -
     assert step_s(bound, unseen) > 0
 
 
-def test_a_stored_model_answers_the_same(trained: Model, unseen: CnnSpec, tmp_path: Path) -> None:
+def test_a_stored_model_answers_the_same(trained: Model, simulated: Model, unseen: CnnSpec, tmp_path: Path) -> None:
     save_model(trained, tmp_path / "m.json")
     again = load_model(tmp_path / "m.json")
+    bound = with_counters(again, [unseen], 2, SURROGATE)
     for method in ("linear", "learnt"):
-        one, other = (step_s(with_counters(model, [unseen], 2, SURROGATE), unseen, method) for model in (trained, again))
-        assert one == other
+        assert step_s(simulated, unseen, method) == step_s(bound, unseen, method)
     assert again.gradient.characteristics.sets == ("swc-s", "dwc-b")
 
 

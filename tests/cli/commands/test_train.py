@@ -44,7 +44,7 @@ def joins(folder: Path) -> list[str | Path]:
 
 
 def test_joined_features_are_the_candidates_and_the_law_is_found(tables: Path) -> None:
-    target = ["--target", "time_s", "-o", tables / "m.json"]
+    target = ["--target", "time_s", "--folds", "3", "-o", tables / "m.json"]
     assert run("train", tables / "times.csv", *joins(tables), *target, "--group", "twins") == 0
     model = json.loads((tables / "m.json").read_text(encoding="utf-8"))
     assert [table["columns"] for table in model["joined"]] == [["misses"], ["n_insn"]]
