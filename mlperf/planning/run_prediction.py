@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -15,10 +15,8 @@ from mlperf.systems.base.distributions import Distribution
 from mlperf.systems.base.times import RunGrid
 from mlperf.systems.sprint.components import BY_NAME
 from mlperf.systems.sprint.outputs import OUTPUTS
+from mlperf.systems.sprint.simulated_runs import SimulatedRuns
 from mlperf.training.measured_on import MeasuredOn
-
-if TYPE_CHECKING:
-    from mlperf.systems.sprint.simulated import SimulatedRuns
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)

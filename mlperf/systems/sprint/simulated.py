@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import UsageError
 from mlperf.core.progress import tracked
-from mlperf.core.shown import Shown
-from mlperf.systems.base.distributions import Distribution
 from mlperf.systems.base.times import WAITS_S, ComponentTimes, RunGrid
 from mlperf.systems.sprint.outputs import epoch_time, mean_minibatch_size
 from mlperf.systems.sprint.simulate import N_BATCHES, Simulation, SimulationPlan, simulate_iterations
+from mlperf.systems.sprint.simulated_runs import SimulatedRuns
 from mlperf.systems.sprint.solved import Solved, refuse_scaled_waits
 
 N_ITERATIONS = 5000
@@ -25,38 +22,6 @@ N_SIGMA = 3.0
 SMALLEST_DIFFERENCE = 0.01
 PERIODS = ("gpu_iteration", "update_iteration")
 COUNTED = ("ready_probability", "fetch_probability", *WAITS_S)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SimulatedRuns(Shown):
-    """Simulated configurations beside the equations.
-
-    Attributes
-    ----------
-    form : str
-        Form of the equations that the table sets beside the simulation.
-    n_iterations : int
-        GPU iterations asked for of each GPU.
-    table : DataFrame
-        One row a configuration (``config``, position) and ``quantity``: ``equations``, ``simulated``, ``std_err`` (of the simulated
-        value, from 20 batches; NaN where it has none), ``difference_error`` (equations / simulated - 1, a fraction) and
-        ``differs``: the difference exceeds three standard errors and 1 %. Times in seconds, sizes in samples, staleness in updates.
-    n_updates : tuple of int
-        Updates counted, by configuration.
-    minibatch, staleness : tuple of Distribution
-        As counted, by configuration; samples and updates.
-    """
-
-    form: str
-    n_iterations: int
-    table: pd.DataFrame
-    n_updates: tuple[int, ...]
-    minibatch: tuple[Distribution, ...]
-    staleness: tuple[Distribution, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The table."""
-        return self.table
 
 
 def simulate_beside(

@@ -13,7 +13,7 @@ from mlperf.report.text.tables import column_view
 from mlperf.report.text.views import result_figure
 from mlperf.systems.base.distributions import Distribution
 from mlperf.systems.base.times import RunGrid
-from mlperf.systems.sprint.simulated import SimulatedRuns
+from mlperf.systems.sprint.simulated_runs import SimulatedRuns
 
 COUNT = Distribution(np.array([0.0, 4.0, 8.0]), np.array([0.25, 0.5, 0.25]))
 AGE = Distribution(np.array([1.0, 2.0]), np.array([0.5, 0.5]))
