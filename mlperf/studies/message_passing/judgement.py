@@ -91,6 +91,9 @@ def judge_messages(protocol: MessageProtocol, folder: Path) -> MessageJudgement:
 def _edits(document: Mapping[str, Any], strategy: str, timing: Timing, folder: Path) -> pd.DataFrame:
     """Every edit of a strategy, predicted again from the recording before it."""
     steps = document["registration"][strategy]
+    if len(steps) < 2:
+        hint = "Its program waited nowhere long enough: let it compute longer (time_ms of the protocol)."
+        raise DataError(f"the {strategy} found nothing to edit in the first recording", place=str(folder / DOCUMENT), hint=hint)
     rows, order = [], tuple(range(max(steps[1]["edit"]["order"]) + 1))
     for number, (before, after) in enumerate(pairwise(steps), start=1):
         edit = next_edit(replay(read_trace(folder / before["trace"]), timing), order, strategy)

@@ -54,3 +54,7 @@ def test_a_small_campaign_is_kept_and_judged(short: Path, tmp_path: Path) -> Non
     (tmp_path / DOCUMENT).write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(DataError, match="not the one that the traces ask for"):
         judge_messages(SMALL, tmp_path)
+    del first[1:]
+    (tmp_path / DOCUMENT).write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(DataError, match="the domino path found nothing to edit"):
+        judge_messages(SMALL, tmp_path)
