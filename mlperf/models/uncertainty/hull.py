@@ -52,10 +52,12 @@ class Hull:
         Corners of the hull about the centre, in the basis, at most 128 of them, no duplicates.
     centre : array, shape (n_columns,)
         Mean of the scaled training rows.
-    limit : float
-        Factor within which 98.5 % of left-out training rows lie, never below 1.
     reach : array, shape (n_dimensions,)
         Blow-up that holds a unit step along each basis direction, either way; bounds the blow-up that a small step can cost.
+    known_limit : float or None
+        `limit` where it is known.
+    rows : array, shape (n_rows, n_dimensions), or None
+        Training rows about the centre, in the basis, from which the limit is learned; a stored hull has none.
     """
 
     logarithmic: tuple[bool, ...]
@@ -64,8 +66,19 @@ class Hull:
     centre: FloatArray
     basis: FloatArray
     points: FloatArray
-    limit: float
     reach: FloatArray
+    known_limit: float | None = None
+    rows: FloatArray | None = None
+
+    @cached_property
+    def limit(self) -> float:
+        """Factor within which 98.5 % of left-out training rows lie, never below 1.
+
+        Learned on first use: leaving rows out takes longer than all else here, and models of folds are hardly ever asked.
+        """
+        if self.known_limit is not None:
+            return self.known_limit
+        return ROUNDING_LIMIT if self.rows is None else _limit(self.rows)
 
     @classmethod
     def fit(cls, values: FloatArray) -> Hull | None:
@@ -94,7 +107,7 @@ class Hull:
         reach = np.maximum(*(gauge(points, sign * steps, facets(points)) for sign in (1.0, -1.0)))
         if not np.isfinite(reach).all():
             return None
-        return cls(logarithmic, lower, width, centre, basis, points, _limit(rows), rounded(reach, DIGITS) * 1.001)
+        return cls(logarithmic, lower, width, centre, basis, points, rounded(reach, DIGITS) * 1.001, rows=rows)
 
     def factor(self, values: FloatArray) -> FloatArray:
         """Smallest blow-up of the hull about its centre that holds each row; inf off the plane of the training rows.
@@ -169,8 +182,8 @@ class Hull:
                 fields.numbers("centre", n_columns),
                 fields.matrix("basis", n_columns, n_dimensions),
                 points,
-                fields.number("limit", lower=1.0),
                 fields.numbers("reach", n_dimensions, lower=0.0),
+                fields.number("limit", lower=1.0),
             )
 
 

@@ -207,3 +207,15 @@ def test_walking_decides_as_the_gauge_does(dimensions: int) -> None:
     assert 0.02 < hull.contains(queries).mean() < 1.0
     again = Hull.from_dict(hull.to_dict())
     np.testing.assert_array_equal(again.contains(queries), hull.contains(queries))
+
+
+def test_rows_are_left_out_for_the_limit_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr("mlperf.models.uncertainty.hull._limit", lambda rows: asked.append(len(rows)) or 1.25)
+    hull = Hull.fit(np.random.default_rng(0).lognormal(0.0, 1.0, (30, 2)))
+    assert hull is not None
+    assert asked == []
+    assert hull.limit == hull.limit == 1.25
+    assert asked == [30]
+    assert Hull.from_dict(hull.to_dict()).limit == 1.25
+    assert asked == [30]
