@@ -35,13 +35,14 @@ def waited(rounds: dict[str, list[float]]) -> WaitedWork:
 
 
 def test_laps_are_the_waits_and_fill_the_run() -> None:
+    """The shortest of each part: on a busy machine most sleepers are woken late."""
     work = waited({part: [SLEPT[part]] for part in WAITED})
     timed = train_steps(work, Alone(), lambda _: np.arange(2), 1, 0.2)
     assert timed.marks_s.shape[1] == len(MARKS)
     assert 0.1 <= timed.marks_s[-1, -1] - timed.marks_s[0, 0] <= 0.6
-    median = dict(zip(MARKS[1:], np.median(np.diff(timed.marks_s, axis=1), axis=0), strict=True))
+    shortest = dict(zip(MARKS[1:], np.diff(timed.marks_s, axis=1).min(axis=0), strict=True))
     for lap, part in (("input", "input"), ("forward", "forward"), ("backward", "backward"), ("update", "optimizer")):
-        assert median[lap] == pytest.approx(SLEPT[part], rel=0.25, abs=4e-4)
+        assert shortest[lap] == pytest.approx(SLEPT[part], rel=0.25, abs=4e-4)
     assert timed.loss == 0.0
 
 
