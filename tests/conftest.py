@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import tomllib
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +34,9 @@ pytest_plugins = (
 )
 """Fixtures of several rooms, in tests/plugins."""
 
+OBJECTS_BETWEEN_COLLECTIONS = 50_000
+gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+
 # The same examples on every machine, and none that fails because loops were compiled or the machine was busy meanwhile;
 # ``--hypothesis-profile=default`` draws others.
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
@@ -51,30 +53,45 @@ TOGETHER = ("tests/house/", "tests/report/paper/")
 """Folders whose files go to one worker: they share the parsed package, or what is made of a campaign."""
 
 LARGEST_PRODUCT = 10**6
-OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
 # Tests that run in the background inherit an ignored SIGINT, and so would the programs they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+class OwnFilesFirst(pytest.Dir):
+    """A folder read from a place at which no other worker begins: what one has compiled, the others need not compile."""
+
+    def collect(self) -> list[pytest.Item | pytest.Collector]:
+        """Files and folders, those before the worker's own at the end."""
+        found = list(super().collect())
+        worker = self.config.workerinput
+        first = len(found) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+        return found[first:] + found[:first]
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir | None:
+    """Folders as workers read them."""
+    return OwnFilesFirst.from_parent(parent, path=path) if hasattr(parent.config, "workerinput") else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what reads the open data, so that ``-m data`` runs it alone, and begin with files that have slow tests.
 
-    A worker that is left with a slow file at the end would let the others wait.
+    A worker that is left with a slow file at the end would let the others wait. Workers that collect in an order of their own tell
+    of one.
     """
     for item in items:
         if "shared_data" in getattr(item, "fixturenames", ()):
             item.add_marker("data")
     slow = {item.path for item in items if item.get_closest_marker("slow") or "made_once" in getattr(item, "fixturenames", ())}
-    items.sort(key=lambda item: item.path not in slow)
+    items.sort(key=lambda item: (item.path not in slow, item.path))
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays: looking for garbage among it, and often, takes a tenth of the time."""
+    """What was imported and collected stays: looking for garbage among it takes a tenth of the time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -232,13 +249,12 @@ def open_sweep(shared_data: Path) -> Any:
 
 @pytest.fixture(scope="session")
 def short_demo() -> Callable[[Path], Any]:
-    """``short_demo(campaign)``: few folds of networks, and none of the operations, whose left-out errors no demo shows."""
+    """``short_demo(campaign)``: the demo with few folds of networks."""
     from mlperf.studies import demo
 
     def run(campaign: Path) -> Any:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(demo, "N_FOLDS", 2)
-            patch.setattr(demo, "train_campaign", partial(demo.train_campaign, scored=False))
             return demo.run_demo(campaign)
 
     return run

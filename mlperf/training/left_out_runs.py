@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from mlperf.features.network.components import component_columns
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.outputs import OUTPUTS, mean_minibatch_size
-from mlperf.training.components.run_fits import RunFits, fit_runs
+from mlperf.training.components.run_fits import RunFits, fit_each
 from mlperf.training.components.run_settings import CONFIG, grid_of, spread_times
 from mlperf.training.run_errors import no_errors, outside_by
 
@@ -66,24 +67,39 @@ class LeftOutRuns:
         return self._errors([fold == each for each in np.unique(fold)], _as_measured, "settings")
 
     def _errors(self, left_out: Sequence[BoolArray], predict: StepTimes, what: str) -> pd.DataFrame:
-        parts = []
-        for out in tracked(left_out, f"{what} left out of the runs"):
-            train, test = (self.settings[rows].reset_index(drop=True) for rows in (~out, out))
-            if train.empty or (not (train["n_nodes"] > 1).any() and (test["n_nodes"] > 1).any()):
-                continue
-            step_s = predict(measured_steps(train), test)
-            parts.append(self._of(train, test[np.isfinite(step_s)].reset_index(drop=True), step_s[np.isfinite(step_s)]))
-        return pd.concat([part for part in parts if len(part)], ignore_index=True) if any(map(len, parts)) else no_errors()
-
-    def _of(self, train: pd.DataFrame, test: pd.DataFrame, step_s: FloatArray) -> pd.DataFrame:
-        if test.empty:
+        folds = [
+            fold for out in tracked(left_out, f"{what} left out of the runs") if (fold := self._fold(out, predict)) is not None
+        ]
+        if not folds:
             return no_errors()
-        found = predicted_outputs(fit_runs(train, self.cnns, self.cache_bytes), test, self.cnns, step_s)
-        lengths, others = (np.array([self.cnns[name].n_params for name in part["cnn"]], float) for part in (test, train))
+        fits = fit_each([fold.train for fold in folds], self.cnns, self.cache_bytes)
+        outputs = predicted_outputs(fits, folds, self.cnns)
+        return pd.concat([self._of(*pair) for pair in zip(folds, outputs, strict=True)], ignore_index=True)
+
+    def _fold(self, out: BoolArray, predict: StepTimes) -> _RunFold | None:
+        """Settings that are left out and whose step can be told from the others; None where nothing is."""
+        train, test = (self.settings[rows].reset_index(drop=True) for rows in (~out, out))
+        if train.empty or (not (train["n_nodes"] > 1).any() and (test["n_nodes"] > 1).any()):
+            return None
+        step_s = predict(measured_steps(train), test)
+        told = np.isfinite(step_s)
+        return _RunFold(train, test[told].reset_index(drop=True), step_s[told]) if told.any() else None
+
+    def _of(self, fold: _RunFold, outputs: pd.DataFrame) -> pd.DataFrame:
+        lengths, others = (np.array([self.cnns[name].n_params for name in part["cnn"]], float) for part in (fold.test, fold.train))
         outside = outside_by(lengths, others)
-        each = self.runs.merge(test[CONFIG].assign(outside=outside).join(found), on=CONFIG, suffixes=("", "_predicted"))
+        each = self.runs.merge(fold.test[CONFIG].assign(outside=outside).join(outputs), on=CONFIG, suffixes=("", "_predicted"))
         logs = {output: np.log(each[output] / each[f"{output}_predicted"]) for output in OUTPUTS}
         return each[["cnn", "n_nodes", "outside"]].assign(**logs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _RunFold:
+    """Settings to fit, settings to predict, and the seconds of a step of each of those, shape (n_test,)."""
+
+    train: pd.DataFrame
+    test: pd.DataFrame
+    step_s: FloatArray
 
 
 def _as_measured(train: pd.DataFrame, test: pd.DataFrame) -> FloatArray:
@@ -91,13 +107,17 @@ def _as_measured(train: pd.DataFrame, test: pd.DataFrame) -> FloatArray:
     return train.set_index(STEP)["time_s"].reindex(pd.MultiIndex.from_frame(test[STEP])).to_numpy(float)
 
 
-def predicted_outputs(fits: RunFits, settings: pd.DataFrame, cnns: Mapping[str, CnnSpec], step_s: FloatArray) -> pd.DataFrame:
-    """Outputs of settings whose gradient takes ``step_s``, shape (n_settings,); the epochs are as long as those measured."""
-    seconds = fits.seconds(component_columns(settings, cnns), step_s)
+def predicted_outputs(fits: Sequence[RunFits], folds: Sequence[_RunFold], cnns: Mapping[str, CnnSpec]) -> list[pd.DataFrame]:
+    """Outputs of the settings of each fold, all solved at once; the epochs are as long as those measured."""
+    seconds = [fit.seconds(component_columns(fold.test, cnns), fold.step_s) for fit, fold in zip(fits, folds, strict=True)]
+    counts = [len(fold.test) for fold in folds]
+    settings = pd.concat([fold.test for fold in folds], ignore_index=True)
+    variation = {name: np.repeat([fit.variation[name] for fit in fits], counts) for name in fits[0].variation}
+    every = {name: np.concatenate([own[name] for own in seconds]) for name in seconds[0]}
     run = grid_of(settings)
-    state = solve_iterations(spread_times(seconds, fits.variation), run, "phases")
+    state = solve_iterations(spread_times(every, variation), run, "phases")
     epochs = settings["epoch_s"].to_numpy(float) / settings["gpu_iteration_s"].to_numpy(float)
-    return pd.DataFrame(
+    outputs = pd.DataFrame(
         {
             "gpu_iteration_s": state.gpu_iteration_s,
             "update_iteration_s": state.update_iteration_s,
@@ -105,6 +125,8 @@ def predicted_outputs(fits: RunFits, settings: pd.DataFrame, cnns: Mapping[str, 
             "mean_minibatch_size": mean_minibatch_size(state.gpu_iteration_s, state.update_iteration_s, run),
         }
     )
+    ends = np.cumsum([0, *counts])
+    return [outputs.iloc[first:last].reset_index(drop=True) for first, last in pairwise(ends)]
 
 
 def measured_steps(settings: pd.DataFrame) -> pd.DataFrame:

@@ -106,13 +106,20 @@ def _touched_by(nest: Nest, caches: tuple[CacheLevel, ...]) -> KernelFootprint:
 def steady_reuse(touched: Sequence[KernelFootprint]) -> list[dict[str, Reuse]]:
     """Find the reuse of every block that a kernel touches, in a step that follows another one."""
     stack: OrderedDict[str, tuple[float, int]] = OrderedDict()  # block: bytes and number of the call, most recent last
+    for number, call in enumerate(touched):
+        _touch(stack, call, number)
     found: list[dict[str, Reuse]] = []
-    for number, call in enumerate((*touched, *touched)):
+    for number, call in enumerate(touched, len(touched)):
         found.append(reuse_of_call(call, stack))
-        for name, size in call.size_bytes.items():
-            stack[name] = (size, number)
-            stack.move_to_end(name)
-    return found[len(touched) :]
+        _touch(stack, call, number)
+    return found
+
+
+def _touch(stack: OrderedDict[str, tuple[float, int]], call: KernelFootprint, number: int) -> None:
+    """Blocks of a call become the most recent ones."""
+    for name, size in call.size_bytes.items():
+        stack[name] = (size, number)
+        stack.move_to_end(name)
 
 
 def reuse_of_call(call: KernelFootprint, stack: OrderedDict[str, tuple[float, int]]) -> dict[str, Reuse]:

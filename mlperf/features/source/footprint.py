@@ -79,17 +79,50 @@ def joined_walks(walks: Iterable[Walk]) -> tuple[Walk, ...]:
     return tuple(found[strides] for strides in sorted(found))
 
 
-def array_footprint(
-    walks: Sequence[Walk], trips: Mapping[str, int], line_bytes: int, n_sets: int, array_bytes: int | None
-) -> Footprint:
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """What a `Walk` touches while some loops run and the others stand still; all in bytes.
+
+    Attributes
+    ----------
+    moves : tuple of (int, int)
+        Stride and trips of each loop that runs and moves the address, ascending.
+    starts : tuple of int
+        From the first reference to each.
+    element_size : int
+    standing : int
+        The largest number that divides all strides of loops that stand still: they decide where in a line a run begins. 0: none.
+    """
+
+    moves: Moves
+    starts: tuple[int, ...]
+    element_size: int
+    standing: int
+
+    @classmethod
+    def of(cls, walk: Walk, trips: Mapping[str, int]) -> Runs:
+        """``trips`` of each loop that runs, by name; loops that are not named stand still."""
+        size, standing = walk.element_size, 0
+        moves = []
+        for name, stride in walk.strides:
+            n_trips = trips.get(name)
+            if n_trips is None:
+                standing = gcd(standing, stride * size)
+            elif n_trips > 1:
+                moves.append((abs(stride) * size, n_trips))
+        moves.sort()
+        first = walk.starts[0]
+        starts = tuple((start - first) * size for start in walk.starts) if len(walk.starts) > 1 else (0,)
+        return cls(tuple(moves), starts, size, standing)
+
+
+def array_footprint(runs: Sequence[Runs], line_bytes: int, n_sets: int, array_bytes: int | None) -> Footprint:
     """Lines that all references to one array touch together.
 
     Parameters
     ----------
-    walks : sequence of Walk
-        Of one array (see `walks_of`).
-    trips : mapping
-        Trips of each loop that runs, by name; loops that are not named stand still.
+    runs : sequence of Runs
+        Of one array, while the same loops run.
     line_bytes : int
         Bytes of a line or page.
     n_sets : int
@@ -97,30 +130,19 @@ def array_footprint(
     array_bytes : int or None
         Size of the array where it is known: no more lines than it has can be touched.
     """
-    parts = [walk_footprint(walk, trips, line_bytes, n_sets) for walk in walks]
-    lines = sum(part.lines for part in parts)
-    by_set: IntArray = sum((part.by_set for part in parts[1:]), start=parts[0].by_set)
-    if array_bytes is None or lines <= -(-array_bytes // line_bytes):
-        return Footprint(lines, by_set)
+    parts = [
+        _footprint_of_runs(each.moves, each.starts, each.element_size, line_bytes, gcd(line_bytes, each.standing), n_sets)
+        for each in runs
+    ]
+    both = (
+        parts[0]
+        if len(parts) == 1
+        else Footprint(sum(each.lines for each in parts), np.sum([each.by_set for each in parts], axis=0))
+    )
+    if array_bytes is None or both.lines <= -(-array_bytes // line_bytes):
+        return both
     whole = -(-array_bytes // line_bytes)
-    return Footprint(float(whole), np.minimum(by_set, spread_over_sets(whole, n_sets)))
-
-
-def walk_footprint(walk: Walk, trips: Mapping[str, int], line_bytes: int, n_sets: int) -> Footprint:
-    """Lines of references that move alike."""
-    size, grain = walk.element_size, line_bytes
-    moves = []
-    for name, stride in walk.strides:
-        n_trips = trips.get(name)
-        if n_trips is None:
-            # Loops that stand still decide where in a line a run of elements begins.
-            grain = gcd(grain, stride * size)
-        elif n_trips > 1:
-            moves.append((abs(stride) * size, n_trips))
-    moves.sort()
-    first = walk.starts[0]
-    starts = tuple((start - first) * size for start in walk.starts) if len(walk.starts) > 1 else (0,)
-    return _footprint_of_runs(tuple(moves), starts, size, line_bytes, grain, n_sets)
+    return Footprint(float(whole), np.minimum(both.by_set, spread_over_sets(whole, n_sets)))
 
 
 # The inner loops of a kernel are the same at every batch and in every layer of its shape.
@@ -261,4 +283,6 @@ def lines_by_set(span: int, moves: Moves, line_bytes: int, n_sets: int) -> IntAr
 
 def spread_over_sets(lines: int, n_sets: int) -> IntArray:
     """Consecutive lines over the sets."""
+    if n_sets == 1:
+        return np.array([lines], dtype=np.int64)
     return np.full(n_sets, lines // n_sets, dtype=np.int64) + (np.arange(n_sets) < lines % n_sets)

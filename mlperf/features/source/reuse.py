@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
 from mlperf.features.source.caches import CacheLevel
-from mlperf.features.source.footprint import Footprint, Walk, array_footprint, joined_walks, walks_of
+from mlperf.features.source.footprint import Footprint, Runs, Walk, array_footprint, joined_walks, walks_of
 from mlperf.features.source.nest import Array
 from mlperf.features.source.strides import Access, Addresses, Level, Work
 
@@ -52,6 +52,20 @@ def _part_of_item(item: Level | Work, known: dict[int, Part]) -> Part:
     return known[id(item)]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Touched:
+    """What a part of a nest touches when it runs once, by array, in lines of one size that fall into so many sets."""
+
+    footprints: Mapping[str, Footprint]
+    lines: Mapping[str, float]
+
+    @classmethod
+    def of(cls, runs: Mapping[str, Sequence[Runs]], sizes: Mapping[str, int | None], line_bytes: int, n_sets: int = 1) -> Touched:
+        """From the runs of each array; ``sizes`` are those of `array_sizes`."""
+        found = {name: array_footprint(own, line_bytes, n_sets, sizes[name]) for name, own in runs.items()}
+        return cls(found, {name: part.lines for name, part in found.items()})
+
+
 class NestFootprints:
     """What the parts of one nest touch when they run once; each is worked out once for all caches with lines and sets alike.
 
@@ -64,14 +78,18 @@ class NestFootprints:
     def __init__(self, addresses: Addresses) -> None:
         self._sizes = array_sizes(addresses)
         self._parts: dict[int, Part] = {}
-        self._known: dict[tuple[tuple[int, ...], int, int], dict[str, Footprint]] = {}
+        self._runs: dict[tuple[int, ...], dict[str, list[Runs]]] = {}
+        self._known: dict[tuple[tuple[int, ...], int, int], Touched] = {}
 
-    def of(self, items: Items, line_bytes: int, n_sets: int = 1) -> dict[str, Footprint]:
-        """Footprint by array of a sequence of loops and statements of the nest."""
+    def of(self, items: Items, line_bytes: int, n_sets: int = 1) -> Touched:
+        """What a sequence of loops and statements of the nest touches."""
         # The nest keeps its parts alive, so that no two have one identity.
-        key = tuple(map(id, items)), line_bytes, n_sets
+        items_key = tuple(map(id, items))
+        key = items_key, line_bytes, n_sets
         if key not in self._known:
-            self._known[key] = footprints(part_of(items, self._parts), self._sizes, line_bytes, n_sets)
+            if items_key not in self._runs:
+                self._runs[items_key] = runs_of(part_of(items, self._parts))
+            self._known[key] = Touched.of(self._runs[items_key], self._sizes, line_bytes, n_sets)
         return self._known[key]
 
 
@@ -98,10 +116,20 @@ def cache_misses(addresses: Addresses, cache: CacheLevel, known: NestFootprints 
     dict
         Array name to fetched lines. The cache is empty at the start.
     """
-    return _misses_of_sequence(addresses.levels, known or NestFootprints(addresses), cache)
+    sets = CacheSets(cache.line_bytes, cache.n_sets, cache.set_size)
+    return dict(_misses_of_sequence(addresses.levels, known or NestFootprints(addresses), sets))
 
 
-def _misses_of_sequence(items: Items, touched: NestFootprints, cache: CacheLevel) -> dict[str, float]:
+@dataclass(frozen=True, slots=True)
+class CacheSets:
+    """Bytes of a line, sets, and lines of each."""
+
+    line_bytes: int
+    n_sets: int
+    set_size: int
+
+
+def _misses_of_sequence(items: Items, touched: NestFootprints, cache: CacheSets) -> Mapping[str, float]:
     if len(items) == 1:
         return _misses(items[0], touched, cache)
     total: dict[str, float] = {}
@@ -111,11 +139,11 @@ def _misses_of_sequence(items: Items, touched: NestFootprints, cache: CacheLevel
     return total
 
 
-def _misses(item: Level | Work, touched: NestFootprints, cache: CacheLevel) -> dict[str, float]:
-    once = {name: part.lines for name, part in touched.of((item,), cache.line_bytes, cache.n_sets).items()}
+def _misses(item: Level | Work, touched: NestFootprints, cache: CacheSets) -> Mapping[str, float]:
+    once = touched.of((item,), cache.line_bytes, cache.n_sets).lines
     if isinstance(item, Work):
         return once
-    share = staying_share(touched.of(item.body, cache.line_bytes, cache.n_sets), cache.set_size)
+    share = staying_share(touched.of(item.body, cache.line_bytes, cache.n_sets).footprints, cache.set_size)
     if min(share.values(), default=1.0) >= 1.0:
         return once
     again = _misses_of_sequence(item.body, touched, cache)
@@ -165,17 +193,17 @@ def occupancy_distribution(part: Footprint, set_size: int) -> FloatArray:
 def nest_lines(addresses: Addresses, line_bytes: int, known: NestFootprints | None = None) -> dict[str, float]:
     """Distinct lines of the whole nest by array: its cold misses."""
     touched = known or NestFootprints(addresses)
-    return {name: part.lines for name, part in touched.of(addresses.levels, line_bytes).items()}
+    return dict(touched.of(addresses.levels, line_bytes).lines)
 
 
 def inner_lines(level: Level, addresses: Addresses, line_bytes: int) -> float:
     """Distinct lines of all arrays while one loop runs through and the loops around it stand still."""
-    return sum(part.lines for part in footprints(part_of((level,)), array_sizes(addresses), line_bytes).values())
+    return sum(Touched.of(runs_of(part_of((level,))), array_sizes(addresses), line_bytes).lines.values())
 
 
-def footprints(part: Part, sizes: Mapping[str, int | None], line_bytes: int, n_sets: int = 1) -> dict[str, Footprint]:
-    """What a part of a nest touches when it runs once, by array; ``sizes`` are those of `array_sizes`."""
-    return {name: array_footprint(walks, part.trips, line_bytes, n_sets, sizes[name]) for name, walks in part.walks.items()}
+def runs_of(part: Part) -> dict[str, list[Runs]]:
+    """What each array's references touch while the loops of a part run and those around it stand still."""
+    return {name: [Runs.of(walk, part.trips) for walk in walks] for name, walks in part.walks.items()}
 
 
 def array_sizes(addresses: Addresses) -> dict[str, int | None]:

@@ -103,20 +103,40 @@ def fit_runs(settings: pd.DataFrame, cnns: Mapping[str, CnnSpec], cache_bytes: M
     FitError
         No row, or a component on which no form stands.
     """
-    if settings.empty:
+    return fit_each([settings], cnns, cache_bytes)[0]
+
+
+def fit_each(tables: Sequence[pd.DataFrame], cnns: Mapping[str, CnnSpec], cache_bytes: Mapping[str, int]) -> list[RunFits]:
+    """Fit every component of several tables of settings with the same columns, each by itself as `fit_runs` does.
+
+    The equations of all tables are solved at once, which takes a part of the time.
+    """
+    if not tables or any(settings.empty for settings in tables):
         raise FitError("got no asynchronous run, expected some")
-    columns = component_columns(settings, cnns)
-    variation = variations(settings) if PAYLOAD in settings else {"gpu_work": variation_of_iterations(settings)}
+    columns = [component_columns(settings, cnns) for settings in tables]
+    spreads = [
+        variations(settings) if PAYLOAD in settings else {"gpu_work": variation_of_iterations(settings)} for settings in tables
+    ]
+    together = [part[(part["n_nodes"] > 1).to_numpy(bool)].reset_index(drop=True) for part in columns]
+    waits_s = barrier_waits(together, spreads)
+    found = []
+    for part, meeting, variation, wait_s in zip(columns, together, spreads, waits_s, strict=True):
+        costs = _fit_alone(part, cache_bytes)
+        if len(meeting):
+            costs[ALLREDUCE] = _fit_exchange(meeting, wait_s)
+        found.append(RunFits(costs, variation))
+    return found
+
+
+def _fit_alone(columns: pd.DataFrame, cache_bytes: Mapping[str, int]) -> dict[str, tuple[FormAverage, ...]]:
+    """Costs of what a node does by itself."""
     costs: dict[str, tuple[FormAverage, ...]] = {
         name: (model,) for name, model in fit_shared_shape(_vectors(columns), _knots(cache_bytes)).items()
     }
     for name in IMAGE_OPERATIONS:
         if (columns[f"{name}_s"] > 0).all():
             costs[name] = (FormAverage(IMAGE_FORMS, floor=IMAGE_NOISE).fit(columns, columns[f"{name}_s"]),)
-    together = (settings["n_nodes"] > 1).to_numpy(bool)
-    if together.any():
-        costs[ALLREDUCE] = _fit_exchange(columns[together].reset_index(drop=True), variation)
-    return RunFits(costs, variation)
+    return costs
 
 
 def _vectors(columns: pd.DataFrame) -> dict[str, Lengths]:
@@ -133,10 +153,9 @@ def _knots(cache_bytes: Mapping[str, int]) -> tuple[float, ...]:
     return tuple(largest / share for share in CACHE_SHARES) if largest else ()
 
 
-def _fit_exchange(columns: pd.DataFrame, variation: Mapping[str, float]) -> tuple[FormAverage, ...]:
+def _fit_exchange(columns: pd.DataFrame, waits_s: FloatArray) -> tuple[FormAverage, ...]:
     """Payload, and what the meeting costs beyond the wait that the equations know; without details what is left of the whole."""
     forms = exchange_forms(columns["n_params"].to_numpy(float))
-    waits_s = barrier_waits(columns, variation)
     if PAYLOAD not in columns:
         left_s = np.maximum(columns["allreduce_s"].to_numpy(float) - waits_s, columns["allreduce_s"].min() * 1e-3)
         return (FormAverage(forms).fit(columns, left_s),)
@@ -173,21 +192,34 @@ def _by_nodes(vector: str, factor: str) -> str:
     return vector if factor == "1" else f"{vector} * {factor}"
 
 
-def barrier_waits(settings: pd.DataFrame, variation: Mapping[str, float]) -> FloatArray:
-    """Part of the measured all-reduce that the equations call waiting for the slowest node, seconds, shape (n_settings,).
+def barrier_waits(tables: Sequence[pd.DataFrame], spreads: Sequence[Mapping[str, float]]) -> list[FloatArray]:
+    """Part of the measured all-reduce that the equations call waiting for the slowest node, seconds, shape (n_settings,) each.
 
     Where the payload was not measured, the wait depends on the periods and those on the wait: the third round has forgotten the
     first guess, in which the payload was the whole all-reduce.
+
+    Parameters
+    ----------
+    tables : sequence of DataFrame
+        Settings on several nodes; may be empty.
+    spreads : sequence of mapping
+        Coefficients of variation of each table by name of the spread, the same names for all.
     """
+    counts = [len(settings) for settings in tables]
+    settings = pd.concat(tables, ignore_index=True)
+    if settings.empty:
+        return [np.zeros(0) for _ in tables]
     seconds = measured_seconds(settings)
-    if PAYLOAD in settings:
-        payload_s = settings[PAYLOAD].to_numpy(float)
-        return solve_iterations(
-            spread_times({**seconds, "allreduce_s": payload_s}, variation), grid_of(settings), "phases"
-        ).barrier_wait_s
-    wait_s = np.zeros(len(settings))
-    for _ in range(N_ROUNDS):
-        payload_s = np.maximum(seconds["allreduce_s"] - wait_s, 0.0)
+    variation = {name: np.repeat([own[name] for own in spreads], counts) for name in spreads[0]}
+
+    def waits_of(payload_s: FloatArray) -> FloatArray:
         times = spread_times({**seconds, "allreduce_s": payload_s}, variation)
-        wait_s = solve_iterations(times, grid_of(settings), "phases").barrier_wait_s
-    return wait_s
+        return solve_iterations(times, grid_of(settings), "phases").barrier_wait_s
+
+    if PAYLOAD in settings:
+        wait_s = waits_of(settings[PAYLOAD].to_numpy(float))
+    else:
+        wait_s = np.zeros(len(settings))
+        for _ in range(N_ROUNDS):
+            wait_s = waits_of(np.maximum(seconds["allreduce_s"] - wait_s, 0.0))
+    return np.split(wait_s, np.cumsum(counts)[:-1])

@@ -83,15 +83,15 @@ def grid_of(settings: pd.DataFrame) -> RunGrid:
     return RunGrid(nodes, gpus, subbatch, np.ones(len(settings), int))
 
 
-def spread_times(seconds: Mapping[str, FloatArray], variation: Mapping[str, float]) -> ComponentTimes:
+def spread_times(seconds: Mapping[str, FloatArray], variation: Mapping[str, float | FloatArray]) -> ComponentTimes:
     """Component times with spreads of these coefficients of variation.
 
     Parameters
     ----------
     seconds : mapping of str to array
         Mean seconds by column, ``"fetch_weights_s"``: every component that is not a lock wait.
-    variation : mapping of str to float
-        By name of the spread: ``gpu_work``, ``update_work`` and the holds.
+    variation : mapping of str to float or array
+        By name of the spread: ``gpu_work``, ``update_work`` and the holds; of all configurations or of each.
     """
     stds = {f"{name}_std_s": each * _mean_of(name, seconds) for name, each in variation.items()}
     return ComponentTimes(**{"gpu_work_std_s": 0.0 * seconds["compute_gradient_s"], **seconds, **stds})

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mlperf.features.source.footprint import (
+    Runs,
     array_footprint,
     distinct,
     distinct_lines,
@@ -37,6 +38,10 @@ def access(strides: dict[str, int], offset: int = 0) -> Access:
     return Access("a", 4, strides, (offset,), (1,), "read")
 
 
+def runs_of(accesses: list[Access], trips: dict[str, int]) -> list[Runs]:
+    return [Runs.of(walk, trips) for walk in walks_of(accesses)]
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_one_reference_to_an_array_with_rows_and_planes(seed: int) -> None:
     rng = random.Random(seed)
@@ -45,7 +50,7 @@ def test_one_reference_to_an_array_with_rows_and_planes(seed: int) -> None:
     running = rng.sample("ijk", rng.randint(1, 3))
     trips = dict(zip("ijk", extents, strict=True))
     kept = {name: trips[name] for name in running}
-    found = array_footprint(walks_of([access(dimension)]), kept, LINE, 1, None).lines
+    found = array_footprint(runs_of([access(dimension)], kept), LINE, 1, None).lines
     # The mean over every position of the loops that stand still.
     still = [name for name in "ijk" if name not in kept]
     counts = [
@@ -84,7 +89,7 @@ def test_neighbouring_references_are_one_run(running: str) -> None:
         len(set().union(*(touched(moving, trips, 4 * (offset + position), 4) for offset in offsets)))
         for position in (range(16) if running != "ij" else (0,))
     ]
-    found = array_footprint(walks_of(access(strides, offset) for offset in offsets), trips, LINE, 1, None).lines
+    found = array_footprint(runs_of([access(strides, offset) for offset in offsets], trips), LINE, 1, None).lines
     assert found == pytest.approx(sum(counts) / len(counts), rel=0.05, abs=1.5)
 
 
@@ -95,7 +100,7 @@ def test_starts_a_whole_number_of_trips_apart_lengthen_the_loop() -> None:
 
 def test_no_more_lines_than_the_array_has() -> None:
     both = [access({"i": 10, "j": 1}), access({"i": 1, "j": 10})]
-    assert array_footprint(walks_of(both), {"i": 10, "j": 10}, LINE, 1, 400).lines == 7
+    assert array_footprint(runs_of(both, {"i": 10, "j": 10}), LINE, 1, 400).lines == 7
 
 
 @pytest.mark.parametrize(("stride", "sets"), [(4096, {0}), (2048, {0, 32}), (256, set(range(0, 64, 4)))])

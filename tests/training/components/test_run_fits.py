@@ -10,7 +10,7 @@ import pytest
 
 from mlperf.datasets import read_campaign
 from mlperf.features.network.components import component_columns
-from mlperf.training.components.run_fits import exchange_forms, fit_runs
+from mlperf.training.components.run_fits import exchange_forms, fit_each, fit_runs
 from mlperf.training.components.run_settings import run_settings
 
 pytestmark = pytest.mark.slow
@@ -93,3 +93,20 @@ def test_vector_operations_of_a_left_out_network(runs: tuple) -> None:
     seconds = fit_runs(train.reset_index(drop=True), cnns, CACHES).seconds(component_columns(test, cnns), np.ones(len(test)))
     for name in ("fetch_weights", "sum_gradient", "update_weights", "update_old_weights", "add_momentum"):
         assert np.mean(np.abs(seconds[f"{name}_s"] / test[f"{name}_s"] - 1.0)) < 0.06
+
+
+def test_tables_that_are_fitted_together_are_fitted_each_by_itself(runs: tuple) -> None:
+    """Of different networks, with spreads of their own, and one without an exchange."""
+    settings, cnns = runs
+    tables = [
+        settings[rows].reset_index(drop=True)
+        for rows in (settings["cnn"] != "cnn31", settings["n_nodes"] == 1, settings["cnn"] != "cnn14")
+    ]
+    columns = component_columns(settings, cnns)
+    for table, found in zip(tables, fit_each(tables, cnns, CACHES), strict=True):
+        alone = fit_runs(table, cnns, CACHES)
+        assert found.costs.keys() == alone.costs.keys()
+        assert found.variation == alone.variation
+        for name, parts in alone.costs.items():
+            for one, other in zip(found.costs[name], parts, strict=True):
+                assert one.predict(columns) == pytest.approx(other.predict(columns), rel=1e-9)
