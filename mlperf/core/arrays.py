@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,17 @@ LARGEST = 1e150
 
 SHORTEST, LONGEST = 1e-30, 1e30
 """Measured times, in any unit, lie between them and sizes below the longest: with squares of their products one can count."""
+
+
+def number_columns(frame: Any, names: Sequence[str]) -> FloatArray | None:
+    """Columns of a DataFrame as numbers, shape (n_rows, n_columns); None where one holds anything else.
+
+    A frame of some columns of another, which pandas makes in between, takes longer than most predictions.
+    """
+    columns = [frame[name] for name in names]
+    if not all(isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiu" for column in columns):
+        return None
+    return np.array([column.to_numpy(dtype=np.float64) for column in columns]).reshape(len(columns), len(frame)).T
 
 
 def rounded(values: FloatArray, digits: int) -> FloatArray:

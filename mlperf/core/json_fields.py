@@ -145,6 +145,8 @@ class Fields(AbstractContextManager["Fields"]):
     def integers(self, key: str, length: int | None = None, *, lower: int = 0, upper: int = 2**53) -> tuple[int, ...]:
         """A list of whole numbers in [lower, upper]."""
         values = self.items(key, length)
+        if set(map(type, values)) == {int} and lower <= min(values) and max(values) <= upper:
+            return tuple(values)
         for index, value in enumerate(values):
             if isinstance(value, bool) or not isinstance(value, int) or not lower <= value <= upper:
                 self._refuse(f"{self.path}.{key}[{index}]", value, f"a whole number in [{lower}, {upper}]")

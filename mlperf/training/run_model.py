@@ -187,30 +187,28 @@ def fit_run_model(
     settings, cnns = _settings(campaigns, leave_out)
     steps = measured_steps(settings)
     fits = fit_runs(settings, cnns, cache_bytes)
+    calls = gradient.calls((cnns[name], int(size)) for name, size in steps[STEP].itertuples(index=False))
+    seconds = {method: step_times(calls, gradient.call_times(calls, method)) for method in METHODS}
     factors: dict[str, float] = {}
     if isinstance(gradient, WorkModel):
         predict = _by_work(cnns)
     else:
-        tables = {method: _kernel_steps(gradient, score.predictions, steps, cnns, method) for method in METHODS}
+        tables = {method: _kernel_steps(seconds[method], score.predictions, steps, method) for method in METHODS}
         factors = {method: _log_factor(steps, table) for method, table in tables.items()}
         predict = _in_place(tables[PREDICTOR])
     runs = _kept(run_outputs(campaigns), leave_out)
     chain = LeftOutRuns(settings, runs if left_out else runs.iloc[:0], cnns, cache_bytes, predict)
-    known = _known_steps(gradient, steps, cnns, factors)
+    known = _known_steps(seconds, steps, cnns, factors)
     n_networks = int(settings["cnn"].nunique())
     return RunModel(fits, factors, chain.of_networks(), n_networks, known, chain.of_settings())
 
 
 def _known_steps(
-    gradient: GradientModel | WorkModel, steps: pd.DataFrame, cnns: Mapping[str, CnnSpec], factors: Mapping[str, float]
+    seconds: Mapping[str, FloatArray], steps: pd.DataFrame, cnns: Mapping[str, CnnSpec], factors: Mapping[str, float]
 ) -> pd.DataFrame:
     """Logarithms of measured over predicted steps by method (see `RunModel.steps`)."""
-    calls = gradient.calls((cnns[name], int(size)) for name, size in steps[STEP].itertuples(index=False))
-    logs = {
-        method: np.log(steps["time_s"].to_numpy(float) / step_times(calls, gradient.call_times(calls, method)))
-        - factors.get(method, 0.0)
-        for method in METHODS
-    }
+    measured = steps["time_s"].to_numpy(float)
+    logs = {method: np.log(measured / own) - factors.get(method, 0.0) for method, own in seconds.items()}
     return steps[STEP].assign(n_params=[cnns[name].n_params for name in steps["cnn"]], **logs)
 
 
@@ -236,12 +234,8 @@ def _by_work(cnns: Mapping[str, CnnSpec]) -> StepTimes:
     return predict
 
 
-def _kernel_steps(
-    gradient: GradientModel, left_out: pd.DataFrame, steps: pd.DataFrame, cnns: Mapping[str, CnnSpec], method: str
-) -> pd.DataFrame:
+def _kernel_steps(seconds: FloatArray, left_out: pd.DataFrame, steps: pd.DataFrame, method: str) -> pd.DataFrame:
     """Sum of the kernels of each step, ``kernels_s``; where the folds left the network out, as they predicted it."""
-    calls = gradient.calls((cnns[name], int(size)) for name, size in steps[STEP].itertuples(index=False))
-    seconds = step_times(calls, gradient.call_times(calls, method))
     known = left_out.set_index(STEP)[f"{method}_s"].reindex(pd.MultiIndex.from_frame(steps[STEP])).to_numpy(float)
     return steps[STEP].assign(kernels_s=np.where(np.isnan(known), seconds, known))
 

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _check_feature_names, _check_sample_weight, check_array, validate_data
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import FloatArray, number_columns
 from mlperf.core.errors import DataError, FitError
 from mlperf.models.formula.expressions import column_term, names, parse
 from mlperf.models.formula.terms import Columns, Term, Terms
@@ -94,10 +94,10 @@ def training_rows(
 
 def query_frame(estimator: Any, X: Any, *, terms: Sequence[str] | None = None) -> pd.DataFrame:
     """Check the rows of a prediction against the columns of the fit."""
-    chosen = _read_columns(X, terms)
-    array = columns_of_fit(estimator, chosen)
+    array = columns_of_fit(estimator, X, among_others=terms is not None)
     if array is not None:
         return _named_frame(estimator, array)
+    chosen = _read_columns(X, terms)
     if is_mixed(chosen):
         return _whole_frame(estimator, chosen, reset=False)
     with as_data_error(estimator):
@@ -124,15 +124,27 @@ def as_data_error(estimator: Any) -> Iterator[None]:
         raise DataError(str(error).strip(), hint=hint) from error
 
 
-def columns_of_fit(estimator: Any, X: Any) -> FloatArray | None:
-    """Finite numbers under the names of the fit, of which scikit-learn's checks, slower than most predictions, say nothing else."""
+def columns_of_fit(estimator: Any, X: Any, *, among_others: bool = False) -> FloatArray | None:
+    """Finite numbers under the names of the fit, of which scikit-learn's checks, slower than most predictions, say nothing else.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : DataFrame or array, shape (n_rows, n_columns)
+    among_others : bool
+        Whether X may have further columns, in any order.
+
+    Returns
+    -------
+    array, shape (n_rows, n_features_in_), or None
+        None where X is to be looked at more closely.
+    """
     names = getattr(estimator, "feature_names_in_", None)
-    if names is None or not isinstance(X, pd.DataFrame) or len(X) == 0 or list(X.columns) != list(names):
+    if names is None or not isinstance(X, pd.DataFrame) or len(X) == 0 or not X.columns.is_unique:
         return None
-    if not all(isinstance(dtype, np.dtype) and dtype.kind in "fiu" for dtype in X.dtypes):
-        return None
-    array = X.to_numpy(dtype=np.float64)
-    return array if np.isfinite(array).all() else None
+    known = set(names) <= set(X.columns) if among_others else list(X.columns) == list(names)
+    array = number_columns(X, names) if known else None
+    return array if array is not None and np.isfinite(array).all() else None
 
 
 def _read_columns(X: Any, terms: Sequence[str] | None) -> Any:

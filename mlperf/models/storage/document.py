@@ -11,6 +11,7 @@ from mlperf.core.documents import MAX_BYTES, bounded_depth
 from mlperf.core.errors import DataError
 
 MAX_DEPTH = 64
+_HOLDING = frozenset({dict, list})
 
 
 def document_to_json(document: Mapping[str, Any]) -> str:
@@ -71,11 +72,11 @@ def _depth(document: Any) -> int:
     level, depth = [document], 0
     while level:
         depth += 1
-        level = [
-            item
-            for value in level
-            if isinstance(value, (dict, list))
-            for item in (value.values() if isinstance(value, dict) else value)
-            if isinstance(item, (dict, list))
-        ]
+        level = [item for value in level for item in _containers(value)]
     return depth
+
+
+def _containers(value: Any) -> list[Any]:
+    """Objects and lists that are held directly; most of a file are long lists of numbers, which hold none."""
+    held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [] if _HOLDING.isdisjoint(map(type, held)) else [item for item in held if isinstance(item, (dict, list))]

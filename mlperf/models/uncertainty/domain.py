@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray, number_columns
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
@@ -241,7 +241,8 @@ class Domain:
         if missing:
             raise DataError(f"missing, expected the columns {', '.join((*columns, *self.levels))}", place=f"column {missing[0]}")
         labels = {name: X[name].astype(str).to_numpy(dtype=object) for name in self.levels}
-        return X[list(columns)].to_numpy(dtype=np.float64), labels
+        plain = number_columns(X, columns) if X.columns.is_unique else None
+        return X[list(columns)].to_numpy(dtype=np.float64) if plain is None else plain, labels
 
 
 def _excess(values: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:

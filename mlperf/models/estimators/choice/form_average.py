@@ -17,7 +17,7 @@ from mlperf.core.errors import FitError
 from mlperf.core.json_fields import Fields
 from mlperf.models.estimators.choice.cost_form import CONSTANT, CostForm, fit_form, form_columns
 from mlperf.models.estimators.time_regressor import TimeRegressor, read_fitted_columns
-from mlperf.models.formula.inputs import query_frame, training_rows
+from mlperf.models.formula.inputs import columns_of_fit, query_frame, training_rows
 from mlperf.models.uncertainty.domain import Domain, DomainCheck
 from mlperf.models.uncertainty.intervals import Interval, check_kind
 
@@ -166,6 +166,9 @@ class FormAverage(TimeRegressor):
     def _frame(self, X: Any) -> pd.DataFrame:
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
+        array = columns_of_fit(self, X, among_others=True)
+        if array is not None and names is not None:
+            return pd.DataFrame(array, columns=list(names))
         if names is not None and isinstance(X, pd.DataFrame) and set(names) <= set(X.columns):
             X = X[list(names)]
         return query_frame(self, X)

@@ -81,10 +81,10 @@ def _response(y: Any, n_rows: int, finite: Any) -> FloatArray:
 
 def query(estimator: Any, X: Any, wanted: Sequence[str] | None) -> Frame:
     """Check the rows of a prediction against the columns of the fit; columns by name."""
-    chosen = _chosen(X, wanted)
-    found = columns_of_fit(estimator, chosen)
+    found = columns_of_fit(estimator, X, among_others=wanted is not None)
     if found is not None:
         return _named(estimator, found)
+    chosen = _chosen(X, wanted)
     if is_mixed(chosen):
         return mixed_frame(estimator, chosen, reset=False)
     finite: Any = "allow-nan" if getattr(estimator, "na", "raise") == "drop" else True
