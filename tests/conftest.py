@@ -49,8 +49,12 @@ N_SUBBATCHES = 3
 SPREAD = ("tests/acceptance/test_open_data.py", "tests/models/inference/test_selective.py")
 """Files so slow that their tests go to the workers one by one; what they share is made once."""
 
-TOGETHER = ("tests/house/", "tests/report/paper/")
-"""Folders whose files go to one worker: they share the parsed package, or what is made of a campaign."""
+TOGETHER = (
+    ("tests/house/",),
+    ("tests/report/paper/",),
+    ("tests/acceptance/test_trainer_gates.py", "tests/training/gradient/test_gradient_accuracy.py"),
+)
+"""Folders and files that go to one worker: they share the parsed package, what is made of a campaign, or described networks."""
 
 LARGEST_PRODUCT = 10**6
 
@@ -121,8 +125,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Scheduler(LoadFileScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            folder = next((each for each in TOGETHER if nodeid.startswith(each)), None)
-            return folder or (nodeid if nodeid.startswith(SPREAD) else str(super()._split_scope(nodeid)))
+            shared = next((each[0] for each in TOGETHER if nodeid.startswith(each)), None)
+            return shared or (nodeid if nodeid.startswith(SPREAD) else str(super()._split_scope(nodeid)))
 
     return Scheduler(config, log) if config.option.dist == "loadfile" else None
 

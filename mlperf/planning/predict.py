@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from mlperf.core.threads import one_thread
 from mlperf.planning.additions import with_elasticities, with_forms, with_intervals, with_simulation
 from mlperf.planning.inputs import Counts, asked_configurations, configuration_inputs, machine_of, networks, of_job
 from mlperf.planning.limits import check_limits
@@ -76,6 +77,7 @@ def predict_epoch(
     return predict_configurations(model, cnns, machine, configs, PredictionOptions(**of_job(job, options)))
 
 
+@one_thread()
 def predict_configurations(
     model: Model, cnns: Sequence[CnnSpec], machine: MachineSpec, configs: pd.DataFrame, options: PredictionOptions
 ) -> Prediction:

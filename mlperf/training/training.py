@@ -11,6 +11,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.provenance import provenance
+from mlperf.core.threads import one_thread
 from mlperf.datasets.campaigns.trainer_runs import median_runs
 from mlperf.models import GridLocal
 from mlperf.training.components.component_fit import fit_components
@@ -57,6 +58,8 @@ def train(source: Campaign | pd.DataFrame | str | Path, *, target: str | None = 
     return train_campaign(source, **options)
 
 
+# Of blocks as small as these, more threads spin longer than they work.
+@one_thread()
 def train_campaign(
     campaign: Campaign | str | Path,
     *,

@@ -47,6 +47,11 @@ def test_an_unknown_name_to_leave_out_is_named(small_campaign: Path) -> None:
         mlperf.train(small_campaign, leave_out=["cnn99"])
 
 
+def test_leaving_every_network_out_is_refused(small_campaign: Path) -> None:
+    with pytest.raises(FitError, match="every CNN to leave out"):
+        mlperf.train(small_campaign, leave_out=list(mlperf.read_campaign(small_campaign).cnns))
+
+
 def test_an_unknown_noise_is_named(small_campaign: Path) -> None:
     with pytest.raises(UsageError, match="noise 'loud'"):
         mlperf.train(small_campaign, noise="loud")

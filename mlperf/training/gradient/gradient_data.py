@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import DataError
+from mlperf.core.errors import DataError, FitError
 from mlperf.features.network.kernels import describe_rows
 from mlperf.models.validation.scores import halves_difference
 from mlperf.training.gradient.gradient import with_isolated
@@ -69,6 +69,8 @@ def gradient_data(
     ------
     DataError
         A table is absent, a step lacks a kernel that it runs, or the campaign holds several backends and none was named.
+    FitError
+        Every CNN is left out.
     """
     tables = {"kernels": campaign.kernels, "steps": campaign.steps}
     for name, table in tables.items():
@@ -76,6 +78,10 @@ def gradient_data(
             raise DataError(f"got no {name}.csv, expected one", place=str(campaign.path), hint=f"Run `mlperf collect {name}`.")
     backend = campaign.backend(backend)
     kernels, steps = (_rows_of(table, backend, leave_out) for table in tables.values())
+    if kernels.empty or steps.empty:
+        raise FitError(
+            "got every CNN to leave out, expected some to fit on", place=str(campaign.path), hint="Name fewer with --leave-out."
+        )
     check_whole_steps(kernels, campaign.cnns, campaign.path, backend)
     # Only a kernel that its layer does not run may have taken no time.
     ran = kernels[kernels[CLOCK] > 0]

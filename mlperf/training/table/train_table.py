@@ -15,6 +15,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.core.suggest import did_you_mean
+from mlperf.core.threads import one_thread
 from mlperf.datasets.joining.join import KEY, Joined, Keys, Table, join_tables
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds, leave_one_group_out
@@ -83,6 +84,8 @@ class TableQuestion:
         return self.regressor(method, **options).fit(self.frame, named, self.groups)
 
 
+# Of blocks as small as these, more threads spin longer than they work.
+@one_thread()
 def train_table(
     table: pd.DataFrame | str | Path,
     target: str,
