@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mlperf.core.errors import DataError
+from mlperf.core.threads import ONE_THREAD
 from mlperf.studies.planted_faults import campaign
 from mlperf.studies.planted_faults.campaign import command_of, one_row, run_fault_campaign
 from mlperf.studies.planted_faults.protocol import read_fault_protocol
@@ -16,14 +17,24 @@ from mlperf.studies.planted_faults.protocol import read_fault_protocol
 TESTS = Path(__file__).parents[2]
 PROGRAM = TESTS.parent / "examples" / "whole_run" / "train.py"
 PROTOCOL = replace(read_fault_protocol(TESTS / "acceptance" / "planted_faults.toml"), repeats=1, steps=12)
+SLOW_LOADER_S = 0.11
+"""What the slow loader takes for a batch where nobody else is at work."""
 
 
 @pytest.mark.slow
-def test_a_slow_loader_is_recorded_and_mended() -> None:
-    """A machine that does much else at the time makes steps that differ too much to tell the gain from none."""
+def test_a_slow_loader_is_recorded_and_mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that does much else at the time makes steps that differ too much to tell the gain from none.
+
+    Or steps so long (0.86 s beside twelve threads of others) that the loader keeps up with them: then there is nothing to say.
+    """
+    for name, value in ONE_THREAD.items():
+        monkeypatch.setenv(name, value)
     row = one_row(PROTOCOL, PROGRAM, "slow-loader", 0)
     assert (row["n_steps"], row["n_logged"]) == (12, 12)
     assert row["step_s"] == pytest.approx(row["logged_s"], rel=0.05)
+    if not row["said"]:
+        assert row["step_s"] > 2.0 * SLOW_LOADER_S
+        return
     assert row["said"][0] in ("input (named)", "input (inconclusive)")
     if row["said"][0] == "input (named)":
         assert row["cause"] == "input"
