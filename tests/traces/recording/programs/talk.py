@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import numpy as np
 from mpi4py import MPI
@@ -24,6 +25,7 @@ for turn in range(3):
             request.Wait()
     if turn == 1 and "crash" in sys.argv and rank == 1:
         MPI.COMM_WORLD.Abort(5)
+        time.sleep(60)  # MPICH only asks the launcher: until that ends the rank, it would go on.
 comm.Pcontrol(0)
 comm.Barrier()
 comm.Pcontrol(1)
