@@ -110,6 +110,18 @@ def fit_each(tables: Sequence[pd.DataFrame], cnns: Mapping[str, CnnSpec], cache_
     """Fit every component of several tables of settings with the same columns, each by itself as `fit_runs` does.
 
     The equations of all tables are solved at once, which takes a part of the time.
+
+    Parameters
+    ----------
+    tables : sequence of DataFrame
+        At least one; each as `fit_runs` takes it.
+    cnns, cache_bytes
+        As of `fit_runs`.
+
+    Raises
+    ------
+    FitError
+        No table, one without a row, or a component on which no form stands.
     """
     if not tables or any(settings.empty for settings in tables):
         raise FitError("got no asynchronous run, expected some")
