@@ -15,7 +15,7 @@ from mlperf.core.errors import FitError, MlperfError
 from mlperf.core.progress import tracked
 from mlperf.core.shown import Shown
 from mlperf.models.uncertainty.difficulty import Difficulty, left_out_scores
-from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
+from mlperf.models.uncertainty.residual_quantiles import USUAL_LEVEL, ResidualQuantiles, has_ranks
 from mlperf.models.validation.folds import Fold, leave_largest_out
 from mlperf.models.validation.left_out import LeftOutRows, left_out
 from mlperf.models.validation.scores import LARGEST_RATIO
@@ -258,14 +258,22 @@ def _table(
 
 def left_out_material(
     choice: Choice, numbers: FloatArray, fitted: TableRegressor
-) -> tuple[ResidualQuantiles | None, Difficulty | None]:
-    """What the intervals of a run are made of: left-out log residuals, and where they are larger.
+) -> tuple[ResidualQuantiles | None, Difficulty | None, ResidualQuantiles | None]:
+    """What the intervals of a run are made of: left-out log residuals inside the domain, where they are larger, and those beyond.
 
-    ``numbers`` (n_rows, n_numeric) are what the sizes may depend on, ``fitted`` is the chosen method on all rows.
+    A left-out row beyond the domain of its fold errs as rows out there do: it counts among those, unless nothing else is known of
+    them or too few rows are left inside. ``numbers`` (n_rows, n_numeric) are what the sizes may depend on, ``fitted`` is the chosen
+    method on all rows.
     """
     rows = choice.rows
     tested = rows.tested
     logs = np.log(rows.measured[tested] / np.maximum(rows.predicted[tested], fitted.least_))
+    near = rows.in_domain[tested]
+    if choice.residuals_beyond is None or not has_ranks(int(near.sum()), USUAL_LEVEL):
+        near = np.ones(len(logs), dtype=bool)
+    beyond = None if choice.residuals_beyond is None else np.concatenate([choice.residuals_beyond, logs[~near]])
+    far = None if beyond is None else ResidualQuantiles.of(beyond)
     if len(logs) < 2:
-        return None, None
-    return left_out_scores(numbers[choice.used][tested], logs, rows.fold[tested], fitted.n_parameters_)
+        return None, None, far
+    columns, folds = numbers[choice.used][tested], rows.fold[tested]
+    return *left_out_scores(columns[near], logs[near], folds[near], fitted.n_parameters_), far

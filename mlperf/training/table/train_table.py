@@ -17,7 +17,6 @@ from mlperf.core.provenance import provenance
 from mlperf.core.suggest import did_you_mean
 from mlperf.core.threads import one_thread
 from mlperf.datasets.joining.join import KEY, Joined, Keys, Table, join_tables
-from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds, leave_one_group_out
 from mlperf.models.validation.left_out import LeftOutRows
 from mlperf.training.fits.left_out import LEAST_GROUPS, LeftOutError
@@ -227,9 +226,8 @@ def _chosen_fit(asked: TableQuestion, choice: Choice, explained: TableRegressor,
     scale = total_scale(choice.rows) if totals == "keep" else 1.0
     if not asked.is_relative:
         return TableFit(chosen, beyond, explained, None, None, None, scale)
-    residuals, difficulty = left_out_material(choice, numbers_of(asked.frame[list(chosen.columns_)]), chosen)
-    far = None if choice.residuals_beyond is None else ResidualQuantiles.of(choice.residuals_beyond)
-    return TableFit(chosen, beyond, explained, residuals, difficulty, far, scale)
+    near, difficulty, far = left_out_material(choice, numbers_of(asked.frame[list(chosen.columns_)]), chosen)
+    return TableFit(chosen, beyond, explained, near, difficulty, far, scale)
 
 
 def _parts(

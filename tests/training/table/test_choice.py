@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from mlperf.core.errors import FitError
 from mlperf.models.validation.folds import configuration_groups, grouped_folds
-from mlperf.training.table.choice import Choice, choose_method, compared_rows, simplest
+from mlperf.training.table.choice import Choice, choose_method, compared_rows, left_out_material, simplest
 from mlperf.training.table.methods import METHODS
 from mlperf.training.table.table_regressor import TableRegressor
 
@@ -87,3 +89,27 @@ def test_a_large_table_is_compared_in_whole_groups() -> None:
     assert set(counts[counts > 0]) == {20}
     assert 900 <= len(used) <= 1000
     assert len(compared_rows(keys[:300], 0)) == 300
+
+
+def test_what_was_missed_beyond_the_domain_of_a_fold_widens_intervals_out_there_alone() -> None:
+    frame, times = cost(5)
+    found = choose(frame, times, ("ols", "log"))
+    fitted = TableRegressor("ols", None).fit(frame, times)
+    assert 0 < (~found.rows.in_domain).sum() < 60
+
+    def material(predicted: np.ndarray, in_domain: np.ndarray) -> tuple[dict[str, object], float]:
+        near, _, far = left_out_material(
+            replace(found, rows=replace(found.rows, predicted=predicted, in_domain=in_domain)), frame.to_numpy(), fitted
+        )
+        assert near is not None
+        assert far is not None
+        return near.to_dict(), far.bounds(0.95)[1]
+
+    told, inside = found.rows.predicted, found.rows.in_domain
+    poor = np.where(inside, told, told / 50.0)
+    assert material(poor, inside)[0] == material(told, inside)[0]
+    assert material(poor, inside)[1] > material(told, inside)[1]
+    everywhere = material(poor, np.zeros_like(inside))
+    assert everywhere[0]["n_samples"] == len(times)
+    assert material(poor, inside)[0]["n_samples"] == inside.sum()
+    assert everywhere[1] == material(told, np.ones_like(inside))[1]
