@@ -132,9 +132,8 @@ def left_out(
         rows = take_rows(X, fold.test)
         knows = knows and hasattr(model, "in_domain")
         choices.append(choice_of(model))
-        predicted = np.asarray(model.predict(rows), dtype=float)
+        predicted, inside = flagged(model, rows) if domain and knows else (model.predict(rows), np.zeros(len(rows)))
         interval = run_interval(model, rows) if intervals else no_interval(len(rows))
-        inside = np.asarray(model.in_domain(rows), dtype=bool) if domain and knows else np.zeros(len(rows), dtype=bool)
         return np.stack([predicted, interval.lower, interval.upper, inside])
 
     found = over_folds(folds, (4, len(measured)), answers)
@@ -150,6 +149,14 @@ def left_out(
         choices=tuple(choices),
         fit_s=spent,
     )
+
+
+def flagged(model: Any, rows: Any) -> tuple[FloatArray, BoolArray]:
+    """Prediction of each row, and whether it lies inside the measured domain, shape (n_rows,) each; at once where the model can."""
+    if hasattr(model, "predict_flagged"):
+        predicted, inside = model.predict_flagged(rows)
+        return predicted, inside
+    return np.asarray(model.predict(rows), dtype=float), np.asarray(model.in_domain(rows), dtype=bool)
 
 
 def over_folds(folds: Sequence[Fold], shape: int | tuple[int, ...], answer: Callable[[Fold], Any]) -> FloatArray:

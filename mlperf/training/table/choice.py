@@ -15,7 +15,7 @@ from mlperf.core.errors import FitError, MlperfError
 from mlperf.core.progress import tracked
 from mlperf.core.shown import Shown
 from mlperf.models.uncertainty.difficulty import Difficulty, left_out_scores
-from mlperf.models.uncertainty.residual_quantiles import USUAL_LEVEL, ResidualQuantiles, has_ranks
+from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.validation.folds import Fold, leave_largest_out
 from mlperf.models.validation.left_out import LeftOutRows, left_out
 from mlperf.models.validation.scores import LARGEST_RATIO
@@ -28,6 +28,8 @@ MOST_ROWS = 3000
 JUDGED_ROWS = 12_000
 """Rows on which the error of the chosen method is told, where there are more than were compared."""
 LEAST_ROWS_BEYOND = 40
+LEAST_ROWS_INSIDE = 10
+"""Student's t of fewer left-out rows is wider than rows beyond the domain make it."""
 SHARES_BEYOND = (0.2, 0.4)
 """Two, since a form that bends may hold a little way and not further."""
 LEAST_GAIN = 0.05
@@ -47,7 +49,8 @@ class Choice(Shown):
         The simplest method whose loss is not further behind the best than one standard error or 5 %, among those that predict no
         time <= 0.
     beyond : str
-        The best on the largest times, learnt from smaller ones: it answers outside the measured domain.
+        The best on the largest times, learnt from smaller ones: it answers outside the measured domain. With too few rows to ask
+        them it is ``chosen``; or where that may not be continued and terms were stated, the simplest good one that may.
     rows : LeftOutRows
         Left-out predictions; those of a fold by the method that the other folds choose. Of a table with more rows than are
         compared those of the chosen method on up to 12,000 rows, where a choice between methods is no gamble any more.
@@ -91,6 +94,8 @@ def choose_method(
     methods: Sequence[str],
     folds: Callable[[Any], Sequence[Fold]],
     seed: int = 0,
+    *,
+    stated: bool = False,
 ) -> Choice:
     """Compare methods on left-out groups; everything that they choose themselves is chosen inside each fold.
 
@@ -109,6 +114,8 @@ def choose_method(
         Splits of the keys.
     seed : int
         Of the rows that are compared where there are more than 3,000.
+    stated : bool
+        Whether the terms of sums of costs were stated, not found in the rows.
 
     Raises
     ------
@@ -121,7 +128,7 @@ def choose_method(
     found, notes = {}, {}
     for name in tracked(methods, "methods compared on left-out rows"):
         try:
-            found[name] = _left_out(partial(_raw, make, name), frame, times, keys, used, folds, domain=name == methods[0])
+            found[name] = _left_out(partial(_raw, make, name), frame, times, keys, used, folds)
         except MlperfError as error:
             notes[name] = str(error)
     if not found:
@@ -129,9 +136,13 @@ def choose_method(
     beyond = {} if len(methods) == 1 else beyond_losses(X, y, make, [name for name in found if METHODS[name].extends])
     codes = pd.factorize(own)[0]
     table = _table(methods, found, notes, codes, {name: float(np.abs(each).mean()) for name, each in beyond.items()})
-    chosen = simplest({name: group_losses(rows, codes) for name, rows in found.items()}, positive(found))
+    losses, allowed = {name: group_losses(rows, codes) for name, rows in found.items()}, positive(found)
+    chosen = simplest(losses, allowed)
     table["chosen"] = table["method"] == chosen
-    extends = min(beyond, key=lambda name: float(np.abs(beyond[name]).mean())) if beyond else chosen
+    if beyond:
+        extends = min(beyond, key=lambda name: float(np.abs(beyond[name]).mean()))
+    else:
+        extends = _extending(chosen, losses, allowed) if stated else chosen
     rows, told = cross_chosen(found, codes), used
     if len(used) < len(times):
         told = compared_rows(keys, seed, JUDGED_ROWS)
@@ -146,12 +157,10 @@ def _left_out(
     keys: Any,
     rows: IntArray,
     folds: Callable[[Any], Sequence[Fold]],
-    *,
-    domain: bool = True,
 ) -> LeftOutRows:
     """Left-out predictions of some rows of the table."""
     own = np.asarray(keys)[rows]
-    return left_out(make, frame.iloc[rows].reset_index(drop=True), times[rows], own, folds(own), domain=domain, equal_rows=True)
+    return left_out(make, frame.iloc[rows].reset_index(drop=True), times[rows], own, folds(own), equal_rows=True)
 
 
 def _raw(make: Callable[[str], TableRegressor], name: str) -> TableRegressor:
@@ -167,6 +176,12 @@ def group_losses(rows: LeftOutRows, codes: IntArray) -> FloatArray:
     ratio = np.clip(rows.predicted[tested] / rows.measured[tested], 1.0 / LARGEST_RATIO, LARGEST_RATIO)
     kept, number = np.unique(codes[tested], return_inverse=True)
     return np.asarray(np.bincount(number, np.abs(np.log(ratio)), len(kept)) * len(kept) / tested.sum())
+
+
+def _extending(chosen: str, losses: Mapping[str, FloatArray], allowed: Sequence[str]) -> str:
+    """The method itself, or the simplest good one that may be continued where it may not: costs that were stated go on beyond."""
+    others = [name for name in allowed if METHODS[name].extends]
+    return chosen if METHODS[chosen].extends or not others else simplest(losses, others)
 
 
 def positive(found: Mapping[str, LeftOutRows]) -> list[str]:
@@ -194,17 +209,19 @@ def standard_error(values: FloatArray) -> float:
 
 
 def cross_chosen(found: Mapping[str, LeftOutRows], codes: IntArray) -> LeftOutRows:
-    """Predictions of each fold by the method that is chosen without it, so that the error includes the choice's."""
+    """Answers of each fold by the method that is chosen without it, so that the error includes the choice's."""
     first = next(iter(found.values()))
-    predicted, choices = first.predicted.copy(), []
+    predicted, inside, choices = first.predicted.copy(), first.in_domain.copy(), []
     for number in range(len(first.fold_names)):
         others = {name: replace(rows, fold=np.where(rows.fold == number, -1, rows.fold)) for name, rows in found.items()}
         name = next(iter(found))
         if any(rows.tested.any() for rows in others.values()):
             name = simplest({each: group_losses(rows, codes) for each, rows in others.items()}, positive(others))
-        predicted[first.fold == number] = found[name].predicted[first.fold == number]
+        own = first.fold == number
+        predicted[own], inside[own] = found[name].predicted[own], found[name].in_domain[own]
         choices.append(name)
-    return replace(first, predicted=predicted, choices=tuple(choices), fit_s=sum(rows.fit_s for rows in found.values()))
+    spent = sum(rows.fit_s for rows in found.values())
+    return replace(first, predicted=predicted, in_domain=inside, choices=tuple(choices), fit_s=spent)
 
 
 def beyond_losses(
@@ -261,18 +278,18 @@ def left_out_material(
 ) -> tuple[ResidualQuantiles | None, Difficulty | None, ResidualQuantiles | None]:
     """What the intervals of a run are made of: left-out log residuals inside the domain, where they are larger, and those beyond.
 
-    A left-out row beyond the domain of its fold errs as rows out there do: it counts among those, unless nothing else is known of
-    them or too few rows are left inside. ``numbers`` (n_rows, n_numeric) are what the sizes may depend on, ``fitted`` is the chosen
-    method on all rows.
+    A left-out row beyond the domain of its fold errs as rows out there do: it counts among those, unless too few rows are left
+    inside. ``numbers`` (n_rows, n_numeric) are what the sizes may depend on, ``fitted`` is the chosen method on all rows.
     """
     rows = choice.rows
     tested = rows.tested
     logs = np.log(rows.measured[tested] / np.maximum(rows.predicted[tested], fitted.least_))
     near = rows.in_domain[tested]
-    if choice.residuals_beyond is None or not has_ranks(int(near.sum()), USUAL_LEVEL):
+    if near.sum() < LEAST_ROWS_INSIDE:
         near = np.ones(len(logs), dtype=bool)
-    beyond = None if choice.residuals_beyond is None else np.concatenate([choice.residuals_beyond, logs[~near]])
-    far = None if beyond is None else ResidualQuantiles.of(beyond)
+    # The few errors out there of a table of few rows tell nothing by themselves.
+    largest = choice.residuals_beyond if choice.residuals_beyond is not None else logs[near] if not near.all() else None
+    far = None if largest is None else ResidualQuantiles.of(np.concatenate([largest, logs[~near]]))
     if len(logs) < 2:
         return None, None, far
     columns, folds = numbers[choice.used][tested], rows.fold[tested]

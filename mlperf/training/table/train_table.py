@@ -210,7 +210,14 @@ def _fitted(asked: TableQuestion, method: str, n_folds: int | None, totals: str)
     wanted = (FOLDS if len(asked.times) <= MANY_ROWS else FOLDS_OF_MANY) if n_folds is None else n_folds
     methods = (method,) if method != AUTO else tuple(METHODS) if asked.is_relative else ("ols",)
     choice = choose_method(
-        asked.frame, asked.times, asked.keys, asked.regressor, methods, lambda keys: _folds(keys, wanted, asked.seed), asked.seed
+        asked.frame,
+        asked.times,
+        asked.keys,
+        asked.regressor,
+        methods,
+        lambda keys: _folds(keys, wanted, asked.seed),
+        asked.seed,
+        stated=asked.terms is not None,
     )
     fit = _chosen_fit(asked, choice, explained, totals)
     notes += sampling_notes(choice, fit.chosen, len(asked.times))

@@ -93,6 +93,23 @@ def test_a_model_without_intervals_or_domain_leaves_them_open() -> None:
     assert bare.choices == ("", "")
 
 
+def test_a_model_that_tells_both_at_once_is_asked_once() -> None:
+    class Both(Mean):
+        def predict_flagged(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return 2.0 * Mean.predict(self, X), np.asarray(X)[:, 0] > 1.0
+
+        def predict(self, X: np.ndarray) -> np.ndarray:
+            raise AssertionError(f"asked for {len(X)} rows again")
+
+        in_domain = predict
+
+    X, y = np.arange(4.0)[:, None], np.array([1.0, 3.0, 3.0, 1.0])
+    rows = left_out(Both, X, y, None, [Fold("inner", np.array([0, 3]), np.array([1, 2]))])
+    assert rows.predicted[1:3].tolist() == [2.0, 2.0]
+    assert rows.in_domain.tolist() == [False, False, True, False]
+    assert rows.knows_domain
+
+
 def test_groups_reach_the_estimators_that_use_them() -> None:
     rows = left_out(Told, X, Y, list("ppqrr"), TWO_WAYS)
     assert rows.choices == ("p p q", "r r")

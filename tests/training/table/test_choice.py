@@ -10,7 +10,7 @@ import pytest
 
 from mlperf.core.errors import FitError
 from mlperf.models.validation.folds import configuration_groups, grouped_folds
-from mlperf.training.table.choice import Choice, choose_method, compared_rows, left_out_material, simplest
+from mlperf.training.table.choice import Choice, choose_method, compared_rows, cross_chosen, left_out_material, simplest
 from mlperf.training.table.methods import METHODS
 from mlperf.training.table.table_regressor import TableRegressor
 
@@ -19,8 +19,9 @@ pytestmark = pytest.mark.slow
 N_FOLDS = 3
 
 
-def choose(frame: pd.DataFrame, times: np.ndarray, methods: tuple[str, ...] = tuple(METHODS), **options: object) -> Choice:
-    terms = options.get("terms")
+def choose(
+    frame: pd.DataFrame, times: np.ndarray, methods: tuple[str, ...] = tuple(METHODS), *, terms: object = None, stated: bool = False
+) -> Choice:
     return choose_method(
         frame,
         times,
@@ -28,6 +29,7 @@ def choose(frame: pd.DataFrame, times: np.ndarray, methods: tuple[str, ...] = tu
         lambda name: TableRegressor(name, terms),
         methods,
         lambda keys: grouped_folds(keys, N_FOLDS, 0),
+        stated=stated,
     )
 
 
@@ -51,6 +53,14 @@ def test_a_power_law_is_left_to_logarithms() -> None:
     assert found.beyond == "boosted-log"
 
 
+@pytest.mark.parametrize(("stated", "beyond"), [(False, "log"), (True, "quantile")])
+def test_of_few_rows_costs_that_were_stated_go_on_where_a_power_law_bends(stated: bool, beyond: str) -> None:
+    frame = pd.DataFrame({"a": 2.0 ** np.random.default_rng(1).uniform(0, 12, 24)})
+    times = np.asarray(frame.a**0.5)
+    found = choose(frame, times, ("log", "quantile"), terms=("a",), stated=stated)
+    assert (found.chosen, found.beyond) == ("log", beyond)
+
+
 def test_what_predicts_a_time_below_zero_cannot_win() -> None:
     size = np.random.default_rng(2).uniform(0.0, 10.0, 200)
     times = np.asarray(np.where(size < 1.0, 1.0, np.exp(size)))
@@ -72,6 +82,16 @@ def test_the_error_of_a_fold_is_that_of_a_method_chosen_without_it() -> None:
     assert len(found.rows.choices) == N_FOLDS
     assert found.rows.errors.n == 150
     assert found.rows.errors.mape < 0.06
+
+
+def test_the_domain_of_a_fold_is_that_of_the_method_that_answers_it() -> None:
+    rows = choose(*cost(3), ("ols",)).rows
+    poor = replace(rows, predicted=3.0 * rows.predicted, in_domain=~rows.in_domain)
+    codes = np.arange(len(rows.measured))
+    for found in ({"ols": rows, "log": poor}, {"ols": poor, "log": rows}):
+        answers = cross_chosen(found, codes)
+        assert np.array_equal(answers.in_domain, rows.in_domain)
+        assert np.array_equal(answers.predicted, rows.predicted)
 
 
 def test_a_method_that_cannot_be_fitted_is_noted() -> None:
@@ -113,3 +133,21 @@ def test_what_was_missed_beyond_the_domain_of_a_fold_widens_intervals_out_there_
     assert everywhere[0]["n_samples"] == len(times)
     assert material(poor, inside)[0]["n_samples"] == inside.sum()
     assert everywhere[1] == material(told, np.ones_like(inside))[1]
+
+
+def test_of_few_rows_all_errors_tell_how_far_off_rows_beyond_the_domain_may_be() -> None:
+    frame, times = cost(6, 30)
+    found = choose(frame, times, ("ols", "log"))
+    inside = found.rows.in_domain
+    fitted = TableRegressor("ols", None).fit(frame, times)
+    assert found.residuals_beyond is None
+    assert 10 <= inside.sum() < 30
+    near, _, far = left_out_material(found, frame.to_numpy(), fitted)
+    assert near is not None
+    assert far is not None
+    assert (near.n_samples, far.n_samples) == (inside.sum(), 30)
+    found = replace(found, rows=replace(found.rows, in_domain=np.arange(30) < 9))
+    near, _, far = left_out_material(found, frame.to_numpy(), fitted)
+    assert near is not None
+    assert near.n_samples == 30
+    assert far is None
