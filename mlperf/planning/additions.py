@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import ndtri
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.component_times import draw_times
 from mlperf.planning.inputs import ConfigurationInputs
@@ -29,22 +30,29 @@ def with_intervals(prediction: Prediction, model: Model, inputs: ConfigurationIn
 
     Draws of all component models, pushed through the equations. Where networks of asynchronous runs, or settings of the network
     asked about, were left out through the whole chain, a run's interval is as wide as their errors, or as what the forms of the
-    costs leave open, whichever is wider.
+    costs leave open, whichever is wider: what was left out did not know the forms either. Beyond the nodes of all runs nothing was
+    left out, and both add up.
     """
     options = means.options
     rng = np.random.default_rng(options.seed)
     centre = output_values(solve_iterations(means.times, means.run, DRAWN_FORM), means.run)
     halves = _left_out_halves(model, inputs, options)
-    found = {}
+    found, moved = {}, {}
     for kind in ("mean", "run") if any(np.isnan(half).any() for half in halves.values()) else ("mean",):
         drawn = draw_times(model, inputs, means.predicted, kind=kind, n_draws=options.n_draws, rng=rng)
-        ratios = _output_ratios(drawn.scaled(options.factors or {}), means, centre)
-        found[kind] = {name: _interval(getattr(prediction, name), ratios[name], options.level) for name in OUTPUTS}
+        moved[kind] = _output_ratios(drawn.scaled(options.factors or {}), means, centre)
+        found[kind] = {name: _interval(getattr(prediction, name), moved[kind][name], options.level) for name in OUTPUTS}
     of_means = found["mean"]
     of_runs = {
         name: _left_out_interval(getattr(prediction, name), half, of_means[name], found.get("run", of_means)[name])
         for name, half in halves.items()
     }
+    beyond = np.zeros(len(inputs.configs), bool) if model.runs is None else model.runs.beyond_nodes(means.run.n_nodes)
+    if beyond.any():
+        strays = rng.standard_normal((options.n_draws, 1)) / float(ndtri(0.5 + 0.5 * options.level))
+        for name, half in halves.items():
+            both = _interval(getattr(prediction, name), moved["mean"][name] * np.exp(strays * half), options.level)
+            of_runs[name] = _where(beyond & ~np.isnan(half), both, of_runs[name])
     return replace(prediction, confidence_interval=of_means, prediction_interval=of_runs)
 
 
@@ -59,8 +67,11 @@ def _left_out_halves(model: Model, inputs: ConfigurationInputs, options: Predict
 def _left_out_interval(value: FloatArray, half: FloatArray, of_mean: Interval, drawn: Interval) -> Interval:
     """The interval of a run, never narrower than that of the mean; as drawn where nothing was left out."""
     lower, upper = np.fmin(value * np.exp(-half), of_mean.lower), np.fmax(value * np.exp(half), of_mean.upper)
-    unknown = np.isnan(half)
-    return Interval(np.where(unknown, drawn.lower, lower), np.where(unknown, drawn.upper, upper), of_mean.level)
+    return _where(np.isnan(half), drawn, Interval(lower, upper, of_mean.level))
+
+
+def _where(here: BoolArray, one: Interval, other: Interval) -> Interval:
+    return Interval(np.where(here, one.lower, other.lower), np.where(here, one.upper, other.upper), other.level)
 
 
 def with_forms(prediction: Prediction, means: SolvedMeans) -> Prediction:

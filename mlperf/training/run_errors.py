@@ -71,8 +71,8 @@ def half_widths(errors: pd.DataFrame, output: str, asked: AskedRuns, level: floa
     networks that were as far outside the others as the one asked about (see `comparable`): vectors longer than all others may leave
     a cache that those fit. On more nodes than were run nothing was left out: there the largest error counts.
 
-    T_GPU is nearly all gradient: networks that were left out when kernels were fitted stand beside those of the runs. The
-    mini-batch is in proportion to T_Update over T_GPU, whose errors have different causes: their squares add.
+    T_GPU is nearly all gradient, whatever the nodes: networks that were left out when kernels were fitted stand beside those of the
+    runs. The mini-batch is in proportion to T_Update over T_GPU, whose errors have different causes: their squares add.
 
     Parameters
     ----------
@@ -93,15 +93,15 @@ def half_widths(errors: pd.DataFrame, output: str, asked: AskedRuns, level: floa
     if output == MINIBATCH:
         return np.hypot(*(half_widths(errors, name, asked, level, steps) for name in (UPDATE, GPU)))
     own = errors.assign(distance=errors[output].astype(float).abs())
-    beyond = asked.n_nodes > own["n_nodes"].max()
     if output != UPDATE:
         others = steps[~steps["cnn"].isin(own["cnn"])]
         columns = ["cnn", "distance"]
         tables = [own[columns], others.assign(distance=others["log_residual"].abs())[columns]]
         usual = quantile_of_networks(pd.concat([each for each in tables if len(each)]), level)
-        return np.where(beyond, max(usual, float(own["distance"].max())), usual)
+        return np.full(len(asked.n_nodes), usual)
     counts = np.unique(own["n_nodes"].to_numpy(float))
     nearest = counts[np.abs(np.log(np.asarray(asked.n_nodes, float)[:, None] / counts[None, :])).argmin(axis=1)]
+    beyond = asked.n_nodes > counts.max()
     found = np.empty(len(asked.n_nodes))
     for place in dict.fromkeys(zip(nearest.tolist(), asked.outside.tolist(), strict=True)):
         count, outside = place

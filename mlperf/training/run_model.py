@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import Shown, plain
 from mlperf.features.network.steps import step_columns
@@ -82,6 +82,11 @@ class RunModel(Shown):
             ratio[own] = np.exp(np.interp(np.log(sizes[own]), np.log(at), known[method].to_numpy(float)))
             measured[own] = np.isin(sizes[own], at)
         return KnownSteps(ratio, measured)
+
+    def beyond_nodes(self, n_nodes: IntArray) -> BoolArray:
+        """Whether each number of nodes, shape (n_configs,), is above those of all runs that were left out; no where none was."""
+        tables = [table["n_nodes"].max() for table in (self.residuals, self.setting_residuals) if len(table)]
+        return np.asarray(n_nodes > max(tables, default=np.inf))
 
     def half_width(self, output: str, configs: pd.DataFrame, level: float, steps: pd.DataFrame, method: str) -> FloatArray:
         """Half-width of the interval of an output's logarithm, from runs that were left out.

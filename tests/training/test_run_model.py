@@ -87,6 +87,19 @@ def test_a_step_that_was_run_has_the_errors_of_settings_left_out(model: Model) -
     assert (errors <= own).mean() >= 0.9
 
 
+def test_beyond_the_nodes_that_were_run_open_forms_and_left_out_errors_add_up(campaign: Campaign) -> None:
+    """The runs are on one and two nodes: on four the ends of the interval lie beyond a ring and a tree, by errors of settings."""
+    few = replace(campaign, **{name: campaign.table(name)[lambda rows: rows["n_nodes"] <= 2] for name in ("components", "runs")})
+    model = mlperf.train(few)
+    assert model.runs.beyond_nodes(np.array([1, 2, 3])).tolist() == [False, False, True]
+    found = predicted(model, campaign, "cnn14")
+    mean, run = (each["update_iteration_s"] for each in (found.confidence_interval, found.prediction_interval))
+    assert (run.upper / run.lower)[-1] > 1.25
+    assert run.lower[-1] < mean.lower[-1] < found.update_iteration_s[-1] < mean.upper[-1] < run.upper[-1]
+    whole = predicted(mlperf.train(campaign), campaign, "cnn14").update_iteration_s[-1]
+    assert run.lower[-1] < whole < run.upper[-1]
+
+
 def test_a_stored_model_predicts_bit_equal(model: Model, campaign: Campaign, tmp_path: Path) -> None:
     mlperf.save_model(model, tmp_path / "runs.json")
     again = mlperf.load_model(tmp_path / "runs.json")

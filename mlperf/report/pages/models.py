@@ -49,7 +49,7 @@ NAMED_PART = "--component NAME shows one"
 SHOWN_WEIGHT, LEVEL = 0.05, 0.95
 UNTOLD = (
     "The runs do not tell how the exchange grows with the nodes: several forms fit them equally well. On other numbers of nodes"
-    " the prediction is their average, and the interval holds them all."
+    " the prediction is the average of those listed, and the interval holds them. Runs on a third number would tell."
 )
 
 

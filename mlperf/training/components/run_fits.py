@@ -39,6 +39,14 @@ IMAGE_FORMS = (
 BY_NODES = ("(n_nodes - 1) / n_nodes", "log2(n_nodes)", "(n_nodes - 1)", "1")
 """How an exchange may grow with the nodes: halving and doubling or a ring; a tree; one after the other; not at all."""
 
+ALGORITHMS = (
+    ("(n_nodes - 1) / n_nodes", "(n_nodes - 1)"),
+    ("(n_nodes - 1) / n_nodes", "log2(n_nodes)"),
+    ("log2(n_nodes)", "log2(n_nodes)"),
+)
+"""Vector and latency of a ring, of halving and doubling, of a tree: what libraries do. Where all exchanges were of one number of
+nodes, which tells nothing of how they grow, each has one vote and no other way has any."""
+
 MEETING_FORMS = (("1",), ("log2(n_nodes)",))
 CACHE_SHARES = (32, 16, 12, 8)
 """Bytes of the last cache over a length at which vector operations leave it: two, three or four vectors of four bytes, or four
@@ -167,7 +175,7 @@ def _knots(cache_bytes: Mapping[str, int]) -> tuple[float, ...]:
 
 def _fit_exchange(columns: pd.DataFrame, waits_s: FloatArray) -> tuple[FormAverage, ...]:
     """Payload, and what the meeting costs beyond the wait that the equations know; without details what is left of the whole."""
-    forms = exchange_forms(columns["n_params"].to_numpy(float))
+    forms = exchange_forms(*columns[["n_params", "n_nodes"]].to_numpy(float).T)
     if PAYLOAD not in columns:
         left_s = np.maximum(columns["allreduce_s"].to_numpy(float) - waits_s, columns["allreduce_s"].min() * 1e-3)
         return (FormAverage(forms).fit(columns, left_s),)
@@ -179,25 +187,31 @@ def _fit_exchange(columns: pd.DataFrame, waits_s: FloatArray) -> tuple[FormAvera
     return payload, FormAverage(MEETING_FORMS, floor=MEETING_NOISE).fit(points, beyond_s.to_numpy(float))
 
 
-def exchange_forms(lengths: FloatArray) -> tuple[tuple[str, ...], ...]:
+def exchange_forms(lengths: FloatArray, n_nodes: FloatArray) -> tuple[tuple[str, ...], ...]:
     """Forms of an all-reduce: the vector by one function of the nodes, alone or with a latency by another.
 
     With one network a latency cannot be told from a vector that never changes: forms of latency alone are not offered, and each
-    form of the vector stands twice, as vector alone and with `LATENCY_SHARE` of latency.
+    form of the vector stands twice, as vector alone and with `LATENCY_SHARE` of latency. Runs on one number of several nodes are
+    offered `ALGORITHMS`, those on more numbers every pair of `BY_NODES`.
 
     Parameters
     ----------
-    lengths : array, shape (n_rows,)
-        ``n_params`` of the runs.
+    lengths, n_nodes : array, shape (n_rows,)
+        ``n_params`` and nodes of the runs on several nodes.
+
+    References
+    ----------
+    Thakur, Rabenseifner and Gropp (2005), Optimization of Collective Communication Operations in MPICH.
     """
-    sent = tuple(_by_nodes("n_params", factor) for factor in BY_NODES)
-    latencies = BY_NODES[1:]
-    both = tuple((term, latency) for term in sent for latency in latencies)
-    alone = tuple((term,) for term in sent)
+    grows = np.ptp(n_nodes) > 0.0
+    pairs = tuple((sent, latency) for sent in BY_NODES for latency in BY_NODES[1:]) if grows else ALGORITHMS
+    sent = BY_NODES if grows else tuple(factor for factor, _ in ALGORITHMS)
+    alone = tuple((_by_nodes("n_params", factor),) for factor in sent)
+    both = tuple((_by_nodes("n_params", factor), latency) for factor, latency in pairs)
     if np.ptp(lengths) > 0.0:
-        return alone + both + tuple((latency,) for latency in latencies)
+        return alone + both + tuple((latency,) for latency in (BY_NODES[1:] if grows else [each for _, each in ALGORITHMS]))
     called = lengths[0] * LATENCY_SHARE / (1.0 - LATENCY_SHARE)
-    return alone + both + tuple((_by_nodes(f"(n_params + {called:.6g})", factor),) for factor in BY_NODES)
+    return alone + both + tuple((_by_nodes(f"(n_params + {called:.6g})", factor),) for factor in sent)
 
 
 def _by_nodes(vector: str, factor: str) -> str:

@@ -70,8 +70,24 @@ def test_one_node_has_no_exchange_and_one_network_no_latency_of_its_own(runs: tu
     found = fit_runs(alone, cnns, CACHES)
     assert "allreduce" not in found.costs
     assert found.exchange_s(component_columns(alone, cnns)).tolist() == [0.0] * len(alone)
-    assert ("log2(n_nodes)",) in exchange_forms(np.array([1e6, 2e6]))
-    assert ("log2(n_nodes)",) not in exchange_forms(np.array([1e6, 1e6]))
+    for nodes in (np.array([2.0, 2.0]), np.array([2.0, 4.0])):
+        assert ("log2(n_nodes)",) in exchange_forms(np.array([1e6, 2e6]), nodes)
+        assert ("log2(n_nodes)",) not in exchange_forms(np.array([1e6, 1e6]), nodes)
+
+
+@pytest.mark.parametrize("networks", [["cnn31"], ["cnn03", "cnn14", "cnn18", "cnn31"]])
+def test_one_number_of_nodes_leaves_a_ring_halving_and_a_tree_open(runs: tuple, networks: list[str]) -> None:
+    """By vectors alone four nodes take 1.5 or 2 times as long as two; of those that were measured on two, each has its vote."""
+    settings, cnns = runs
+    changed = with_exchange(settings, lambda m, n: 8e-9 * n * (m - 1.0) / m)
+    few = changed[changed["cnn"].isin(networks) & (changed["n_nodes"] <= 2)].reset_index(drop=True)
+    found = fit_runs(few, cnns, CACHES)
+    form, columns = found.costs["allreduce"][0], component_columns(few[few["n_nodes"] == 2].head(1), cnns)
+    growth = form.predict(columns.assign(n_nodes=4)) / form.predict(columns)
+    assert growth == pytest.approx(np.array([(1.5 * 1.5 * 2.0) ** (1.0 / 3.0)]), rel=0.01)
+    drawn = form.sample(columns.assign(n_nodes=4), np.random.default_rng(0), 400, "mean")[:, 0] / form.predict(columns)
+    assert np.quantile(drawn, [0.05, 0.95]) == pytest.approx([1.5, 2.0], rel=0.02)
+    assert not found.tells_exchange
 
 
 def test_one_network_leaves_open_how_much_of_its_exchange_is_latency(runs: tuple) -> None:
