@@ -17,7 +17,7 @@ from mlperf.datasets.reading.any_table import TIME_SUFFIXES, read_any_table
 from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.training.systems.step_columns import COLUMNS, derived_columns, step_columns
-from mlperf.training.systems.step_fit import FULL, METHODS, fit_apart, left_out_ratios, ratio_error
+from mlperf.training.systems.step_fit import FULL, METHODS, fit_apart, left_out_ratios, ratio_error, relative_costs
 from mlperf.training.systems.step_terms import ALL, StepTerm, terms_of
 from mlperf.training.systems.system_fit import SystemFit, coded, design_matrix, part_labels
 
@@ -59,8 +59,8 @@ def train_system(
 ) -> SystemFit:
     """Fit the steps of a synchronous system.
 
-    Costs of physical terms, never negative, with the least relative errors. All terms that the table can tell apart are offered;
-    where fewer, chosen by AIC, err no more on left-out rows, those are taken.
+    Costs of physical terms, never negative, with the least relative errors. All terms that the table tells apart are offered, and
+    share what its rows hardly tell; where fewer, chosen by AIC, err no more on left-out rows, those are taken.
 
     Parameters
     ----------
@@ -257,5 +257,5 @@ def thumb_ratios(data: StepRows, folds: Sequence[BoolArray]) -> dict[str, FloatA
             pace = data.seconds[known] / work[known]
             for name, count in ((PERFECT, counts.min()), (CONSTANT, counts.max())):
                 found[name][asked] = np.log(data.seconds[asked] / (np.median(pace[counts == count]) * work[asked]))
-    found[PAPER] = left_out_ratios(METHODS[FULL], paper, data.seconds, data.part, folds)
+    found[PAPER] = left_out_ratios(relative_costs, paper, data.seconds, data.part, folds)
     return found

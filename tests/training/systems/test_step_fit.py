@@ -14,6 +14,7 @@ from mlperf.training.systems.step_fit import (
     left_out_ratios,
     ratio_error,
     relative_costs,
+    shared_costs,
 )
 
 
@@ -41,6 +42,36 @@ def test_costs_that_were_put_in_come_out_and_noise_is_dropped() -> None:
     found = costs_by_aic(design, seconds)
     assert found[:2] == pytest.approx([2.0, 3.0], rel=0.03)
     assert np.count_nonzero(found) <= np.count_nonzero(relative_costs(design, seconds))
+
+
+def test_terms_that_rows_hardly_tell_apart_share_their_cost() -> None:
+    """Two columns that differ by less than the errors: one alone takes nearly all by least squares, each a half by the prior."""
+    rng = np.random.default_rng(3)
+    work = rng.uniform(1.0, 2.0, 30)
+    design = np.column_stack([work, work * (1.0 + 1e-3 * rng.standard_normal(30))])
+    seconds = 2.0 * work * np.exp(0.05 * rng.standard_normal(30))
+    alone, found = relative_costs(design, seconds), shared_costs(design, seconds)
+    assert alone.min() == 0.0
+    assert found == pytest.approx([1.0, 1.0], rel=0.1)
+    assert found.sum() == pytest.approx(alone.sum(), rel=0.01)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+def test_the_prior_of_a_share_is_as_wide_as_a_step(scale: float) -> None:
+    """By hand: one term whose column is the time gives n / (n + variance); the unit of a column does not matter."""
+    seconds = np.array([1.0, 1.0, 1.0, 1.0])
+    column = np.array([0.9, 1.1, 0.8, 1.2])
+    cost = column.sum() / (column @ column)
+    variance = np.sum((cost * column - 1.0) ** 2) / 3.0
+    found = shared_costs(scale * column[:, None], seconds)
+    assert found == pytest.approx([column.sum() / (column @ column + variance * column.mean() ** 2) / scale])
+
+
+def test_rows_without_errors_or_to_spare_keep_their_costs() -> None:
+    design = np.random.default_rng(0).random((8, 3))
+    assert shared_costs(design, design @ [1.0, 2.0, 0.0]) == pytest.approx([1.0, 2.0, 0.0], abs=1e-9)
+    few, seconds = np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([1.0, 1.5])
+    assert (shared_costs(few, seconds) == relative_costs(few, seconds)).all()
 
 
 def test_with_few_rows_nothing_is_dropped() -> None:
