@@ -1,7 +1,7 @@
 """Make or judge the parameter-server runs of the protocol: ``python docs/make_parallel.py run FOLDER``, then ``judge FOLDER``.
 
-``page FOLDER`` writes ``docs/reference/parallel_runs.md`` from the kept runs of both protocols: those of parameter servers in
-``FOLDER/servers``, the synchronous ones in ``FOLDER/synchronous``.
+``page FOLDER`` writes ``docs/reference/parallel_runs.md`` from the kept runs of all protocols: those of parameter servers in
+``FOLDER/servers``, the synchronous ones in ``FOLDER/synchronous``, the second ones in ``FOLDER/second``.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ import pandas as pd
 
 from mlperf.studies.parallel.judge import ParallelJudgement, judge_campaign
 from mlperf.studies.parallel.protocol import read_protocol, run_campaign
-from mlperf.studies.parallel.synchronous_judgement import judge_folder
+from mlperf.studies.parallel.synchronous_judgement import SynchronousJudgement, judge_folder
 from mlperf.studies.parallel.synchronous_judgement import read_protocol as read_synchronous
 
 PROTOCOL = Path(__file__).parents[1] / "tests" / "acceptance" / "parallel_servers.toml"
-
-
-SYNCHRONOUS = PROTOCOL.with_name("synchronous.toml")
+FIRST = (PROTOCOL, PROTOCOL.with_name("synchronous.toml"))
+SECOND = (PROTOCOL.with_name("parallel_servers_second.toml"), PROTOCOL.with_name("synchronous_second.toml"))
 PAGE = Path(__file__).parent / "reference" / "parallel_runs.md"
 SERVER_COLUMNS = {
     "cnn": "network",
@@ -39,6 +38,7 @@ SERVER_COLUMNS = {
     "staleness_told": "told",
     "test_accuracy": "accuracy",
 }
+JUDGED_COLUMNS = {"gate": "asked", "least": "at least", "most": "at most", "value": "reached", "met": "met"}
 GATE_COLUMNS = {
     "gate": "asked",
     "least": "at least",
@@ -106,44 +106,73 @@ def beside_judged(folder: Path, servers: ParallelJudgement) -> tuple[pd.DataFram
     return found.merge(kept, on="gate", how="left", validate="one_to_one"), rows
 
 
+def missed(servers: ParallelJudgement, steps: SynchronousJudgement) -> str:
+    """Names of the limits that are not kept."""
+    names = [str(row.gate) for row in servers.gates.itertuples() if not row.met]
+    return ", ".join([*names, *(f"synchronous, {row.group}" for row in steps.gates.itertuples() if not row.met)]) or "nothing"
+
+
+def judged(folder: Path, protocols: tuple[Path, Path]) -> tuple[ParallelJudgement, SynchronousJudgement]:
+    """Both judgements of the runs in ``folder/servers`` and ``folder/synchronous``."""
+    servers, synchronous = protocols
+    return (
+        judge_campaign(read_protocol(servers), folder / "servers"),
+        judge_folder(read_synchronous(synchronous), folder / "synchronous"),
+    )
+
+
 def page(folder: Path) -> str:
-    """Both judgements, every row."""
-    servers = judge_campaign(read_protocol(PROTOCOL), folder / "servers")
-    steps = judge_folder(read_synchronous(SYNCHRONOUS), folder / "synchronous")
-    missed = [str(row.gate) for row in servers.gates.itertuples() if not row.met]
-    missed += [f"synchronous, {row.group}" for row in steps.gates.itertuples() if not row.met]
-    gates, rows = beside_judged(folder / "servers", servers)
+    """Both campaigns, every row."""
+    first, again = judged(folder, FIRST), judged(folder / "second", SECOND)
+    gates, rows = beside_judged(folder / "servers", first[0])
     return f"""# Parallel training runs of our own, predicted
 
-`python docs/make_parallel.py page tests/reference/parallel` writes this page from runs that were made once, on an idle AMD EPYC
-with two cores, after the protocols (`tests/acceptance/parallel_servers.toml`, `tests/acceptance/synchronous.toml`) had been
-committed. Missed: {", ".join(missed) or "nothing"}.
+`python docs/make_parallel.py page tests/reference/parallel` writes this page from runs that were made after their protocols had
+been committed, on idle machines of two cores: the second ones on an Intel Xeon
+(`tests/acceptance/parallel_servers_second.toml`, `tests/acceptance/synchronous_second.toml`), the first on an AMD EPYC
+(`tests/acceptance/parallel_servers.toml`, `tests/acceptance/synchronous.toml`).
 
-## Parameter servers (KDD'15)
+Missed by the second: {missed(*again)}. By the first: {missed(*first)}.
 
-A real trainer over MPI: A replicas, layers divided into stripes, copies and threads, S servers; gradients are computed, compute and
-network are waited for ({servers.mode}). The constants come from the trainer's innermost loops measured alone
-(`mlperf collect canonical`), nothing is fitted to the runs; the network's speed is
-given. Repeats differ by {servers.noise / 2:.1%}.
+Parameter servers (KDD'15): a real trainer over MPI: A replicas, layers divided into stripes, copies and threads, S servers;
+gradients are computed, compute and network are waited for ({first[0].mode}). The constants come from the trainer's innermost loops
+measured alone (`mlperf collect canonical`), nothing is fitted to the runs; the network's speed is given. Predicted by
+`mlperf train CONSTANTS --system model-parallel` and `mlperf predict MODEL --rows ps_runs.csv`: the equations that `mlperf optimize`
+plans with.
 
-The verdict is the one under *when judged*: what was predicted when the runs were made, by the trainer's own chain of messages.
-*Today* is what `mlperf train CONSTANTS --system model-parallel` and `mlperf predict MODEL --rows ps_runs.csv` say of the same runs:
-the equations that `mlperf optimize` plans with. They were joined after these runs had been seen and differ where layers are divided
-(values a stripe receives in closed form, the weights that its backward pass reads), so today's figures are a comparison of two
-predictors, not a second judgement; that needs new runs.
+Synchronous data parallelism: parts of steps on one and two processes are fitted; four processes, other sub-batches and one network
+are not; the exchange is measured alone. Beside: one model of whole steps, and two rules of thumb.
+
+## Parameter servers, second runs
+
+Configurations drawn by a seed. Repeats differ by {again[0].noise / 2:.1%}.
+
+{table(again[0].gates.astype({"least": float, "most": float}), JUDGED_COLUMNS)}
+
+{table(again[0].rows, {name: text.removesuffix(" today, s") for name, text in SERVER_COLUMNS.items()})}
+
+## Synchronous data parallelism, second runs
+
+{table(again[1].gates.rename(columns={"max": "max_error"}), GROUP_COLUMNS)}
+
+{table(again[1].predictions, STEP_COLUMNS)}
+
+## Parameter servers, first runs
+
+Repeats differ by {first[0].noise / 2:.1%}. The verdict is the one under *when judged*: what was predicted when the runs were made,
+by the trainer's own chain of messages. *Today* is what the two commands say of the same runs: their equations were joined after
+these runs had been seen and differ where layers are divided (values a stripe receives in closed form, the weights that its backward
+pass reads).
 
 {table(gates, GATE_COLUMNS)}
 
 {table(rows, SERVER_COLUMNS)}
 
-## Synchronous data parallelism
+## Synchronous data parallelism, first runs
 
-Parts of steps on one and two processes are fitted; four processes, other sub-batches and one network are not; the exchange is
-measured alone. Beside: one model of whole steps, and two rules of thumb.
+{table(first[1].gates.rename(columns={"max": "max_error"}), GROUP_COLUMNS)}
 
-{table(steps.gates.rename(columns={"max": "max_error"}), GROUP_COLUMNS)}
-
-{table(steps.predictions, STEP_COLUMNS)}
+{table(first[1].predictions, STEP_COLUMNS)}
 """
 
 
