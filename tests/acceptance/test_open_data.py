@@ -37,8 +37,8 @@ MISSED = {
     ("C4", "32 GPUs and more", "physical terms: MAPE"),
     *(("C6", subject, "physical terms: MAPE") for subject in ("5 folds", "size out")),
 }
-"""Told on the page: intervals of 15 to 79 rows that hold one row more than 98 %; steps that physical terms alone tell worse than the
-plain methods do."""
+"""Told on the page: intervals of 15 to 79 rows that hold one row more than 98 %; steps that physical terms alone tell worse than
+the plain methods do."""
 DOCS = Path(__file__).parents[2] / "docs"
 ACROSS = ("mean", "all")
 """Names of findings over several devices."""
