@@ -145,7 +145,7 @@ are not; the exchange is measured alone. Beside: one model of whole steps, and t
 
 ## Parameter servers, second runs
 
-Configurations drawn by a seed. Repeats differ by {again[0].noise / 2:.1%}.
+But for one worker and two that share every layer, configurations were drawn by a seed. Repeats differ by {again[0].noise / 2:.1%}.
 
 {table(again[0].gates.astype({"least": float, "most": float}), JUDGED_COLUMNS)}
 
