@@ -37,6 +37,13 @@ def shared_costs(design: FloatArray, seconds: FloatArray) -> FloatArray:
     share is as wide as the whole step. One of two alike that takes everything, as least squares have it, is wrong where they part:
     on more devices. Rows without errors, or no more of them than terms, have the costs of `relative_costs`.
 
+    Parameters
+    ----------
+    design : array, shape (n_rows, n_terms)
+        Not negative; in the units of the terms.
+    seconds : array, shape (n_rows,)
+        Positive.
+
     Raises
     ------
     FitError
