@@ -45,7 +45,7 @@ def run(request: AsgdRequest) -> Run:
 @pytest.fixture(scope="session")
 def real(tmp_path_factory: pytest.TempPathFactory, made_once: Once) -> Run:
     """Two ranks with two workers each on the digits: a few updates on a busy machine too, steps small enough for old gradients."""
-    request = AsgdRequest(tmp_path_factory.mktemp("real"), repeats=1, epochs=24, learning_rate=1e-4, seed=3)
+    request = AsgdRequest(tmp_path_factory.mktemp("real"), repeats=1, epochs=24, learning_rate=3e-5, seed=3)
     made: Run = made_once("trainer-real", lambda: run(request))
     return made
 
