@@ -145,6 +145,7 @@ def protocol(request: DdpRequest) -> dict[str, Any]:
     return {
         "clock": "perf_counter, elapsed time, one BLAS thread a process",
         "exchange": "blocking all-reduce; with more processes than cores non-blocking, tested with sched_yield in between",
+        "isolated exchange": "behind other data where processes compute, right behind the last where they wait",
         "waits": "input, forward, backward and optimizer of whole measured steps of one process, drawn and slept",
         "run_s": request.run_s,
     }
@@ -213,6 +214,7 @@ def make_job(study: Study, launch: Launch) -> DdpJob:
         repeat=launch.repeat,
         run_s=request.run_s,
         waits={wait_key(*setting): rounds_of(study, *setting) for setting in launch.settings} if waits else {},
+        emulated=waits,
         exchange_bytes=launch.exchange_bytes,
         yields=launch.n_processes > (os.cpu_count() or 1),
         learning_rate=request.learning_rate,

@@ -31,8 +31,8 @@ class DdpJob:
         Seconds of timed steps of each setting.
     waits : Mapping
         By ``"network/sub-batch"`` and part: seconds to draw from; empty where everything is computed.
-    data : str
-        Where images lie by network: ``samples-NAME.npz`` in the folder of the job.
+    emulated : bool
+        Whether steps are waited for.
     exchange_bytes : tuple of int
         Sizes of the isolated exchange.
     yields : bool
@@ -48,6 +48,7 @@ class DdpJob:
     repeat: int
     run_s: float
     waits: Mapping[str, Mapping[str, list[float]]]
+    emulated: bool
     exchange_bytes: tuple[int, ...]
     yields: bool
     learning_rate: float
@@ -79,6 +80,7 @@ def read_job(folder: Path) -> DdpJob:
             repeat=told.integer("repeat", lower=1),
             run_s=told.number("run_s", lower=0.0),
             waits=dict(told.raw("waits")),
+            emulated=told.boolean("emulated"),
             exchange_bytes=told.integers("exchange_bytes", lower=1),
             yields=told.boolean("yields"),
             learning_rate=told.number("learning_rate"),

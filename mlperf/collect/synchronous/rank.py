@@ -43,11 +43,11 @@ def run_rank(job: DdpJob, folder: Path, comm: Any) -> None:
     )
     if job.n_processes > 1:
         for size in job.exchange_bytes:
-            times_s = exchange.gather(isolated_exchange(exchange, size))
+            times_s = exchange.gather(isolated_exchange(exchange, size, computes=not job.emulated))
             if times_s is not None:
                 store(folder / f"exchange-{size}.npz", times_s=times_s)
     cnns = {name: cnn_from_dict(table) for name, table in job.cnns.items()}
-    correction_s = usual_overshoot_s() if job.waits else 0.0
+    correction_s = usual_overshoot_s() if job.emulated else 0.0
     for name, subbatch_size in job.settings:
         run_setting(job, cnns[name], subbatch_size, exchange, rank, folder, Sleeper(correction_s))
     exchange.meet()

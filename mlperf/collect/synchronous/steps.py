@@ -87,18 +87,26 @@ def train_steps(work: Work, exchange: Exchange, rows: Rows, n_processes: int, ru
     return Timed(np.array(found), loss)
 
 
-def isolated_exchange(exchange: Exchange, size_bytes: int) -> FloatArray:
+def isolated_exchange(exchange: Exchange, size_bytes: int, *, computes: bool = True) -> FloatArray:
     """Begin and end in one process of sums of a vector of ``size_bytes``, all starting together; shape (n_exchanges, 2), seconds.
 
-    Before each of them the process reads `OTHER_BYTES` and writes its vector, as a step does: right after another exchange of the
-    same memory it would take half as long.
+    Parameters
+    ----------
+    exchange : Exchange
+        The others.
+    size_bytes : int
+    computes : bool
+        Whether the process reads `OTHER_BYTES` and writes its vector before each of them, as a step that computes does: right after
+        another exchange of the same memory it would take half as long. A step that waits does nothing of that, and ranks that have
+        no core of their own would take turns at it into the exchange.
     """
     values, other = np.zeros(size_bytes // 4, dtype=np.float32), np.zeros(OTHER_BYTES // 4, dtype=np.float32)
 
     def once() -> tuple[float, float, float]:
         before_s = time.perf_counter()
-        other.sum()
-        values.fill(0.0)
+        if computes:
+            other.sum()
+            values.fill(0.0)
         exchange.start_together()
         begin_s = time.perf_counter()
         exchange.sum(values)

@@ -42,7 +42,8 @@ NETWORKS: Mapping[str, tuple[int, tuple[int, ...], tuple[int, ...], int]] = {
     "ddp-c": (32, (3, 24, 48, 64, 512, 10), (2, 3), 3),
     "ddp-d": (20, (1, 16, 24, 32, 256, 10), (2,), 3),
 }
-"""Input size, maps, layers with a pool behind them, convolutions: steps of about 1 to 50 ms, gradients of 0.8 to 5 MB."""
+"""Input size, maps, layers with a pool behind them, convolutions: of protocols that name none. Steps of 1 to 50 ms, gradients of
+0.8 to 5 MB."""
 
 
 class StepModel(ModelProtocol):
@@ -74,6 +75,8 @@ class Protocol:
         Networks of which only runs of one process are fitted.
     limits : mapping of str to float
         Largest mean relative error of each of `GROUPS`.
+    networks : tuple of CnnSpec
+        What is trained.
     """
 
     subbatch_sizes: tuple[int, ...]
@@ -85,10 +88,11 @@ class Protocol:
     fitted_subbatch_sizes: tuple[int, ...]
     one_process_only: tuple[str, ...]
     limits: Mapping[str, float]
+    networks: tuple[CnnSpec, ...]
 
     def commands(self, folder: Path) -> tuple[list[str], ...]:
         """Words of the two commands that make the runs: those that compute, then those that wait for what the first measured."""
-        cnns = [word for name in NETWORKS for word in ("--cnn", str(folder / f"{name}.toml"))]
+        cnns = [word for cnn in self.networks for word in ("--cnn", str(folder / f"{cnn.name}.toml"))]
         same = ["mlperf", "collect", "ddp", "--", "-o", str(folder / "runs"), *cnns]
         same += ["--subbatch", _listed(self.subbatch_sizes), "--seconds", f"{self.run_s:g}", "--repeats", str(self.repeats)]
         return (
@@ -136,14 +140,33 @@ def read_protocol(path: Path | str) -> Protocol:
                 fitted_subbatch_sizes=fitted.integers("subbatch_sizes", lower=1),
                 one_process_only=fitted.texts("one_process_only"),
                 limits={name: limits.number(name, lower=0.0) for name in GROUPS},
+                networks=known_networks() if document.missing("networks") else named_networks(document),
             )
 
 
-def write_networks(folder: Path) -> None:
+def known_networks() -> tuple[CnnSpec, ...]:
+    """`NETWORKS`."""
+    return tuple(
+        CnnSpec.from_sprint(name, size, n_maps, pools_after, n_conv)
+        for name, (size, n_maps, pools_after, n_conv) in NETWORKS.items()
+    )
+
+
+def named_networks(document: Fields) -> tuple[CnnSpec, ...]:
+    """Those that a protocol names, in SPRINT's form."""
+    found = []
+    for name, told in document.named_children("networks").items():
+        with told:
+            size, n_conv = told.integer("input_size", lower=1), told.integer("n_conv", lower=1)
+            found.append(CnnSpec.from_sprint(name, size, told.integers("n_maps", lower=1), told.integers("pools_after"), n_conv))
+    return tuple(found)
+
+
+def write_networks(folder: Path, networks: Sequence[CnnSpec]) -> None:
     """Write the specifications that the commands name."""
     make_folder(folder)
-    for name, (size, n_maps, pools_after, n_conv) in NETWORKS.items():
-        write_cnn(CnnSpec.from_sprint(name, size, n_maps, pools_after, n_conv), folder / f"{name}.toml")
+    for cnn in networks:
+        write_cnn(cnn, folder / f"{cnn.name}.toml")
 
 
 def group_of(runs: pd.DataFrame, protocol: Protocol) -> Any:
@@ -238,7 +261,7 @@ def main(words: Sequence[str]) -> int:
         raise UsageError(f"got {shlex.join(words)!r}, expected commands or judge, a protocol and a folder")
     protocol, folder = read_protocol(words[1]), Path(words[2])
     if words[0] == "commands":
-        write_networks(folder)
+        write_networks(folder, protocol.networks)
         sys.stdout.write("".join(f"{shlex.join(command)}\n" for command in protocol.commands(folder)))
         return 0
     found = judge_folder(protocol, folder)

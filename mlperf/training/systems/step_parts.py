@@ -24,6 +24,8 @@ COMPONENTS = ("input", "forward", "backward", "optimizer", "step_std")
 """What is trained on runs; the column of each is its name with ``_s``."""
 TOGETHER = ("alone_s", "alone_s * (n_gpus_per_node - 1)")
 """A component on several processes: what it takes alone, and what the others on the machine add to it."""
+BETWEEN = ("input", "forward", "backward", "optimizer")
+"""Components between two exchanges."""
 RUN = ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size", "overlap", "input_overlap")
 
 
@@ -68,19 +70,19 @@ class ComposedSteps:
         By name.
     exchange : ExchangeModel
         Of the isolated exchange.
-    excess_s_per_byte : float
-        What a byte takes longer to exchange within a step, where the gradient was only just written, than isolated: median over the
-        runs that were trained on, at least 0.
+    excess_s_per_byte : (float, float)
+        What a byte takes longer to exchange within a step than isolated: always, and times the square root of the seconds since it
+        was exchanged last. Other data have taken its place in the caches by then.
     """
 
     components: Mapping[str, TrainedComponent]
     exchange: ExchangeModel
-    excess_s_per_byte: float
+    excess_s_per_byte: tuple[float, float]
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""
         components = {name: model.to_dict() for name, model in self.components.items()}
-        return {"components": components, "exchange": self.exchange.to_dict(), "excess_s_per_byte": self.excess_s_per_byte}
+        return {"components": components, "exchange": self.exchange.to_dict(), "excess_s_per_byte": list(self.excess_s_per_byte)}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> ComposedSteps:
@@ -92,7 +94,7 @@ class ComposedSteps:
             return cls(
                 {name: TrainedComponent.from_dict(found[name], f"{path}.components.{name}") for name in COMPONENTS},
                 ExchangeModel.from_dict(fields.raw("exchange"), f"{path}.exchange"),
-                fields.number("excess_s_per_byte", lower=0.0),
+                _two(fields.numbers("excess_s_per_byte", length=2)),
             )
 
     def predict(self, runs: pd.DataFrame) -> pd.DataFrame:
@@ -109,8 +111,9 @@ class ComposedSteps:
             ``step_s``, ``exchange_s``, ``straggler_s`` and ``compute_s`` (what is left), seconds.
         """
         times: dict[str, Any] = {name: model.predict(runs) for name, model in self.components.items()}
-        isolated, size = isolated_s(self.exchange, runs), runs["size_bytes"].to_numpy(float)
-        times["exchange"] = np.where(isolated > 0.0, isolated + self.excess_s_per_byte * size, 0.0)
+        isolated = isolated_s(self.exchange, runs)
+        longer = _excess_terms(runs, sum(times[name] for name in BETWEEN)) @ np.array(self.excess_s_per_byte)
+        times["exchange"] = np.where(isolated > 0.0, np.maximum(isolated + longer, 0.0), 0.0)
         run = {name: runs[name].to_numpy(float) for name in RUN} | {"n_buckets": np.ones(len(runs))}
         found = find_system(SYSTEM).solve(times, run).outputs
         step_s, straggler_s = found["step_s"], found["straggler_s"]
@@ -140,8 +143,26 @@ def train_composed(runs: pd.DataFrame, exchange: pd.DataFrame, seed: int = 0) ->
         raise DataError("got runs of one process only, or none of one, expected both", place="train_composed")
     components = {name: train_component(f"{name}_s", runs, seed) for name in COMPONENTS}
     model, several = train_exchange(exchange, seed=seed), runs[n_gpus > 1]
-    excess = (several["exchange_s"] - isolated_s(model, several)) / several["size_bytes"]
-    return ComposedSteps(components, model, max(float(np.median(excess)), 0.0))
+    return ComposedSteps(components, model, excess_of(several, isolated_s(model, several)))
+
+
+def excess_of(runs: pd.DataFrame, isolated: FloatArray) -> tuple[float, float]:
+    """`ComposedSteps.excess_s_per_byte` of measured runs of several processes: least squares of relative errors.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        Rows of runs.csv.
+    isolated : array, shape (n_runs,)
+        Their isolated exchanges, seconds.
+    """
+    measured = runs["exchange_s"].to_numpy(float)
+    terms = _excess_terms(runs, runs[[f"{name}_s" for name in BETWEEN]].sum(axis=1).to_numpy(float)) / measured[:, None]
+    # Runs of one period do not tell a cost that grows with it from one that does not.
+    if np.linalg.matrix_rank(terms) < terms.shape[1]:
+        terms = terms[:, :1]
+    found = np.linalg.lstsq(terms, 1.0 - isolated / measured, rcond=None)[0]
+    return float(found[0]), float(found[1]) if len(found) > 1 else 0.0
 
 
 def train_component(column: str, runs: pd.DataFrame, seed: int = 0) -> TrainedComponent:
@@ -160,6 +181,16 @@ def isolated_s(model: ExchangeModel, runs: pd.DataFrame) -> FloatArray:
     """Isolated exchange of each run, seconds."""
     n_gpus = (runs["n_nodes"] * runs["n_gpus_per_node"]).to_numpy(float)
     return model.predict(n_gpus, runs["size_bytes"].to_numpy(float), runs["n_nodes"].to_numpy(float))
+
+
+def _excess_terms(runs: pd.DataFrame, between_s: FloatArray) -> FloatArray:
+    size = runs["size_bytes"].to_numpy(float)
+    return np.stack([size, size * np.sqrt(between_s)], axis=1)
+
+
+def _two(values: FloatArray) -> tuple[float, float]:
+    first, second = values.tolist()
+    return first, second
 
 
 def _table_model(document: Any, path: str) -> TableModel:

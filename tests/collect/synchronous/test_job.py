@@ -20,6 +20,7 @@ JOB = DdpJob(
     repeat=1,
     run_s=0.5,
     waits={wait_key("digits", 8): {"forward": [0.1, 0.2]}},
+    emulated=True,
     exchange_bytes=(4096,),
     yields=False,
     learning_rate=0.01,

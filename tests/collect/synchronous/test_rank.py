@@ -19,7 +19,7 @@ from mlperf.collect.trainer.waits import Sleeper
 from mlperf.specs.network.cnn_toml import cnn_to_dict
 
 CNN = digits_cnn()
-JOB = DdpJob({"digits": cnn_to_dict(CNN)}, (("digits", 4),), "numpy+mpi", 1, 1, 0.01, {}, (4096,), False, 0.01, 0.9, 10.0, 0)
+JOB = DdpJob({"digits": cnn_to_dict(CNN)}, (("digits", 4),), "numpy+mpi", 1, 1, 0.01, {}, False, (4096,), False, 0.01, 0.9, 10.0, 0)
 IMAGES, LABELS = np.zeros((12, 8, 8, 1), np.uint8), np.arange(12) % 10
 
 

@@ -65,3 +65,18 @@ def test_isolated_exchanges_are_counted() -> None:
     times_s = isolated_exchange(Alone(), 4096)
     assert len(times_s) >= LEAST_STEPS
     assert (times_s[:, 1] >= times_s[:, 0]).all()
+
+
+def test_only_what_computes_touches_its_vector_before_an_isolated_exchange() -> None:
+    class Adding(Alone):
+        seen: list[float]
+
+        def sum(self, values: np.ndarray) -> None:
+            self.seen.append(float(values[0]))
+            values += 1.0
+
+    for computes, last in ((True, 0.0), (False, LEAST_STEPS)):
+        exchange = Adding()
+        exchange.seen = []
+        isolated_exchange(exchange, 4096, computes=computes)
+        assert exchange.seen[LEAST_STEPS] == last

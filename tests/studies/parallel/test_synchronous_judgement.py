@@ -103,3 +103,10 @@ def test_a_damaged_protocol_is_refused(tmp_path: Path) -> None:
         read_protocol(path)
     with pytest.raises(UsageError, match="commands or judge"):
         main(["verdict"])
+
+
+def test_a_protocol_may_name_its_networks() -> None:
+    protocol = read_protocol(TOML.with_name("synchronous_third.toml"))
+    assert [cnn.name for cnn in protocol.networks] == ["ddp-e", "ddp-f", "ddp-g", "ddp-h"]
+    assert [round(4 * cnn.n_params / 1e6, 1) for cnn in protocol.networks] == [2.3, 2.6, 1.2, 19.0]
+    assert [cnn.name for cnn in read_protocol(TOML).networks] == list(NETWORKS)
