@@ -123,6 +123,9 @@ class MachineConstants:
         The same of kinds of layers that have their own.
     relative_std_errors : mapping of str to float
         Standard error over the value, by name of the constant.
+    add : MulAddTable, optional
+        Seconds in which a server adds one parameter's gradient, by the bytes of its weights and what it received;
+        ``add_s_per_param`` stands where there is none.
 
     Raises
     ------
@@ -150,6 +153,7 @@ class MachineConstants:
     relative_std_errors: Mapping[str, float] = field(default_factory=dict, hash=False)
     activation_s_of_kind: Mapping[str, float] = field(default_factory=dict, hash=False)
     error_s_of_kind: Mapping[str, float] = field(default_factory=dict, hash=False)
+    add: MulAddTable | None = None
 
     def __post_init__(self) -> None:
         place = f"constants {self.name!r}"
@@ -218,7 +222,7 @@ def read_constants(path: str | Path) -> MachineConstants:
     """Read constants from a TOML file with the fields of `MachineConstants`.
 
     ``[muladd]`` holds ``hit_s, miss_s, cache_bytes``, or ``muladd`` is a list of rows ``working_set_bytes, seconds`` and, where
-    kinds of layers differ, ``kind``; ``[muladd.fc]`` gives one kind's alone.
+    kinds of layers differ, ``kind``; ``[muladd.fc]`` gives one kind's alone. ``add`` is a list of rows without kinds.
 
     Raises
     ------
@@ -235,8 +239,9 @@ def write_constants(constants: MachineConstants, path: str | Path) -> None:
 
 def constants_to_dict(constants: MachineConstants) -> dict[str, Any]:
     """``constants`` as plain values, what is unknown left out."""
-    plain = {name: value for name, value in plain_fields(constants).items() if name != "muladd"}
-    return {**plain, "muladd": {kind: _plain_muladd(found) for kind, found in constants.muladd.items()}}
+    plain = {name: value for name, value in plain_fields(constants).items() if name not in ("muladd", "add")}
+    added = {} if constants.add is None else {"add": _plain_muladd(constants.add)["rows"]}
+    return {**plain, **added, "muladd": {kind: _plain_muladd(found) for kind, found in constants.muladd.items()}}
 
 
 def constants_from_dict(table: Mapping[str, Any]) -> MachineConstants:
@@ -246,7 +251,8 @@ def constants_from_dict(table: Mapping[str, Any]) -> MachineConstants:
         if not isinstance(table[name], (list, tuple)):
             hint = f"One for each number of threads: {name} = [{table[name]!r}, ...]."
             raise DataError(f"got {table[name]!r}, expected a list of numbers", place=f"constants, {name}", hint=hint)
-    return MachineConstants(**{**table, "muladd": _read_muladd(table["muladd"])})
+    added = {"add": _table_of(table["add"], "constants, add")} if "add" in table else {}
+    return MachineConstants(**{**table, "muladd": _read_muladd(table["muladd"]), **added})
 
 
 def _plain_muladd(found: CacheStep | MulAddTable) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from partition_networks import period_behind_servers_s
 
 from mlperf.core.arrays import FloatArray
 from mlperf.planning.partition.optimize import PartitionJob
@@ -158,18 +159,14 @@ def all_taus(
 def least_epoch(table: LayerTable, constants: Constants, machines: int, job: PartitionJob, memory_bytes: float = np.inf) -> float:
     """Every plan on every n, A and S."""
     batch, best = job.minibatch_size, np.inf
-    byte_s = constants.value_bytes / constants.bandwidth_bytes_per_s
     for n_workers in range(1, machines + 1):
         tau = float(all_taus(table, constants, n_workers, int(batch), memory_bytes).min())
         for n_replicas in range(1, machines // n_workers + 1):
             for n_servers in range(machines - n_replicas * n_workers + 1):
                 if n_replicas > 1 and not n_servers:
                     continue
-                sync = 0.0
-                if n_servers:
-                    served = n_replicas * table.all_params / n_servers
-                    pushed = 2 * (constants.latency_s[0] + table.all_params / n_workers * byte_s)
-                    sync = max(pushed, served * (2 * byte_s + constants.add_s))
-                period = batch * tau + sync if job.synchronous else max(batch * tau, sync)
+                period = period_behind_servers_s(
+                    table.all_params, constants, n_replicas, n_workers, n_servers, batch * tau, synchronous=job.synchronous
+                )
                 best = min(best, job.dataset_size / (n_replicas * batch) * period)
     return best

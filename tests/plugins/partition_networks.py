@@ -63,3 +63,16 @@ def random_machine(rng: np.random.Generator, cores: int = 2) -> Constants:
         4.0,
         cache,
     )
+
+
+def period_behind_servers_s(par: float, machine: Constants, a: int, n: int, s: int, compute: float, *, synchronous: bool) -> float:
+    """From one mini-batch of a replica to the next: written out a second time, without arrays."""
+    if not s:
+        return compute
+    u = par * machine.value_bytes / machine.bandwidth_bytes_per_s
+    latency, add = float(machine.latency_s[0]), par * machine.add_s
+    link, answers, gradients = 2 * (latency + u / n), a * u / s, a * (u + add) / s
+    if not synchronous:
+        return max(compute, link, answers + gradients)
+    last_gradient = compute + 2 * latency + u / s + (s - 1) * u / (n * s)
+    return max(compute + link, last_gradient + gradients, answers + gradients)

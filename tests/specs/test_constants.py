@@ -29,7 +29,8 @@ def test_constants_come_back_from_their_file(tmp_path: Path) -> None:
     one = read_constants(CLUSTER)
     kinds = {"fc": MulAddTable((1e3, 1e5), (1e-10, 3e-10)), "any": CacheStep(2e-10, 6e-10, 2e7)}
     two = dataclasses.replace(one, muladd=kinds, source="loopback", relative_std_errors={"muladd": 0.02}, minibatch_size=8)
-    for constants in (one, two):
+    added = dataclasses.replace(one, add=MulAddTable((1e4, 1e6), (1e-10, 4e-10)))
+    for constants in (one, two, added):
         write_constants(constants, tmp_path / "again.toml")
         assert read_constants(tmp_path / "again.toml") == constants
     assert two.muladd_s("conv", np.array(1.0)) == pytest.approx(2e-10)

@@ -25,7 +25,8 @@ CONVOLUTIONS = (
 POOLS = ((6, 12, 16, 2), (8, 8, 8, 2), (12, 12, 16, 2), (16, 16, 16, 2), (32, 32, 16, 2), (64, 64, 32, 2))
 """Rows and columns of the input, maps, side of a window."""
 
-SHARDS = (4096, 16_384, 65_536, 262_144, 1_048_576)
+SHARDS = (4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216)
+"""Values of a server's part."""
 BLOCK = 2**14 + 1
 
 

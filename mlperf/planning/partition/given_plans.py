@@ -23,6 +23,7 @@ from mlperf.systems.model_parallel.constants import Constants
 from mlperf.systems.model_parallel.epoch import SampleTimes, overlapped_staleness, sample_times
 from mlperf.systems.model_parallel.layers import LayerTable
 from mlperf.systems.model_parallel.plans import LayerPlan, read_plan
+from mlperf.systems.model_parallel.server_exchange import shard_bytes
 from mlperf.systems.model_parallel.system import MODEL_PARALLEL
 from mlperf.training.systems.constants_model import ConstantsModel
 
@@ -192,7 +193,7 @@ def solved(table: LayerTable, plan: GivenPlan, constants: Constants, times: Samp
         "replica_sync": plan.minibatch_size * times.copies_s.sum(),
         "exchange": 2.0 * (constants.latency_s[0] + table.all_params / plan.n_workers * byte_s),
         "push": 2.0 * table.all_params * byte_s,
-        "apply": table.all_params * constants.add_s,
+        "apply": table.all_params * float(constants.add_of(shard_bytes(table.all_params, plan.n_servers, constants.value_bytes))),
     }
     run = {
         "n_nodes": float(plan.n_replicas * plan.n_workers + plan.n_servers),

@@ -38,6 +38,7 @@ def equation_constants(machine: MachineConstants) -> Constants:
         kinds,
         dict(machine.activation_s_of_kind),
         dict(machine.error_s_of_kind),
+        None if machine.add is None else _arrays(machine.add)[:2],
     )
 
 

@@ -12,9 +12,9 @@ from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.planning.partition.programme import LayerStates, Path, cheapest_path, layer_states, least_costs
 from mlperf.systems.model_parallel.constants import Constants
-from mlperf.systems.model_parallel.costs import server_sync_s
-from mlperf.systems.model_parallel.epoch import epoch_s, period_s, sample_times
+from mlperf.systems.model_parallel.epoch import epoch_s, sample_times
 from mlperf.systems.model_parallel.layers import LayerTable
+from mlperf.systems.model_parallel.server_exchange import ServerExchange, server_exchange
 
 CLOSE = 1.0 + 1e-12
 N_BISECTIONS = 60
@@ -219,12 +219,16 @@ def replicas_of(n_workers: int, job: PartitionJob, limits: Limits) -> IntArray:
     return counts[held]
 
 
+def exchanges_of(n_workers: int, replicas: IntArray, search: _Search) -> ServerExchange:
+    """The exchange for each number of replicas, all further machines being servers."""
+    servers = np.where(replicas == 1, 0, search.limits.machines - replicas * n_workers)
+    return server_exchange(search.table.all_params, float(n_workers), replicas, servers, search.constants)
+
+
 def epochs_of(sample_s: float, n_workers: int, replicas: IntArray, search: _Search) -> tuple[FloatArray, FloatArray]:
     """Period and epoch for each number of replicas, all further machines being servers."""
-    servers = np.where(replicas == 1, 0, search.limits.machines - replicas * n_workers)
-    sync = server_sync_s(search.table.all_params, float(n_workers), replicas, servers, search.constants)
-    job = search.job
-    period = period_s(np.asarray(sample_s), sync, job.minibatch_size, synchronous=job.synchronous)
+    exchange, job = exchanges_of(n_workers, replicas, search), search.job
+    period = exchange.period_s(np.asarray(job.minibatch_size * sample_s), synchronous=job.synchronous)
     return period, epoch_s(period, replicas.astype(np.float64), job.minibatch_size, job.dataset_size)
 
 
@@ -233,9 +237,9 @@ def fewest_servers(sample_s: float, n_workers: int, n_replicas: int, period: flo
     if n_replicas == 1:
         return 0
     servers = np.arange(1, search.limits.machines - n_replicas * n_workers + 1)
-    sync = server_sync_s(search.table.all_params, float(n_workers), float(n_replicas), servers, search.constants)
-    job = search.job
-    same = period_s(np.asarray(sample_s), sync, job.minibatch_size, synchronous=job.synchronous) <= period * CLOSE
+    exchange = server_exchange(search.table.all_params, float(n_workers), float(n_replicas), servers, search.constants)
+    compute_s = np.asarray(search.job.minibatch_size * sample_s)
+    same = exchange.period_s(compute_s, synchronous=search.job.synchronous) <= period * CLOSE
     return int(servers[np.argmax(same)])
 
 
@@ -267,9 +271,8 @@ def _useful_tau(search: _Search, n_workers: int, counts: IntArray) -> float:
     if not np.isfinite(to_beat) or np.isfinite(search.limits.memory_bytes):
         return float(known)
     _, at_zero = epochs_of(0.0, n_workers, counts, search)
-    periods = to_beat * counts * search.job.minibatch_size / search.job.dataset_size
-    sync, _ = epochs_of(0.0, n_workers, counts, search)
-    room = periods - sync if search.job.synchronous else periods
+    periods = np.asarray(to_beat * counts * search.job.minibatch_size / search.job.dataset_size, dtype=np.float64)
+    room = exchanges_of(n_workers, counts, search).most_compute_s(periods, synchronous=search.job.synchronous)
     useful = np.where(at_zero < to_beat, room / search.job.minibatch_size, 0.0)
     return float(min(known, useful.max()))
 

@@ -27,9 +27,9 @@ from mlperf.planning.partition.what_ifs import elasticities, what_if_table
 from mlperf.specs.constants import MachineConstants
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.model_parallel.constants import Constants
-from mlperf.systems.model_parallel.costs import server_sync_s
-from mlperf.systems.model_parallel.epoch import SampleTimes, epoch_s, period_s, sample_times
+from mlperf.systems.model_parallel.epoch import SampleTimes, epoch_s, sample_times
 from mlperf.systems.model_parallel.layers import LayerTable, segment_params, share
+from mlperf.systems.model_parallel.server_exchange import server_exchange, shard_bytes
 
 ALL_UNIFORM = 64
 """Numbers of workers up to which every uniform plan is tried; beyond, a grid of ratio 1.1."""
@@ -243,14 +243,16 @@ def layer_rows(table: LayerTable, constants: Constants, plan: Found, times: Samp
 
 
 def period_rows(table: LayerTable, constants: Constants, job: PartitionJob, plan: Found) -> pd.DataFrame:
-    """What one period of a replica consists of; the exchange runs beside the computing unless it is synchronous."""
+    """What one period of a replica consists of; the exchange runs beside the computing, a synchronous one for a part only."""
     parts = {"compute": job.minibatch_size * plan.sample_s}
     if plan.n_servers:
         byte_s = constants.value_bytes / constants.bandwidth_bytes_per_s
         served = plan.n_replicas * table.all_params / plan.n_servers
         parts["worker link"] = 2.0 * (float(constants.latency_s[0]) + table.all_params / plan.n_workers * byte_s)
         parts["server link"] = 2.0 * served * byte_s
-        parts["server's additions"] = served * constants.add_s
+        held = shard_bytes(table.all_params, plan.n_servers, constants.value_bytes)
+        parts["server's additions"] = served * float(constants.add_of(held))
+        parts["waited for the exchange"] = plan.period_s - parts["compute"]
     return pd.DataFrame({"part": list(parts), "time_s": list(parts.values())})
 
 
@@ -274,8 +276,8 @@ def uniform_row(table: LayerTable, constants: Constants, job: PartitionJob, limi
         stripes = [min(n, int(rows_)) for rows_ in table.rows]
         tau = sample_times(table, constants, stripes, [1] * table.n_layers, job.minibatch_size).sample_s
         servers = np.where(counts == 1, 0, limits.machines - counts * n)
-        sync = server_sync_s(table.all_params, n, counts, servers, constants)
-        period = period_s(np.asarray(tau), sync, job.minibatch_size, synchronous=job.synchronous)
+        exchange = server_exchange(table.all_params, n, counts, servers, constants)
+        period = exchange.period_s(np.asarray(job.minibatch_size * tau), synchronous=job.synchronous)
         epochs = epoch_s(period, counts.astype(np.float64), job.minibatch_size, job.dataset_size)
         at = int(np.argmin(epochs))
         rows.append((n, int(counts[at]), int(servers[at]), float(epochs[at]), float(epochs[at]) / best_s))

@@ -13,9 +13,9 @@ from mlperf.core.errors import UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.planning.partition.optimize import Found, Limits, PartitionJob, optimise
 from mlperf.systems.model_parallel.constants import Constants
-from mlperf.systems.model_parallel.costs import server_sync_s
-from mlperf.systems.model_parallel.epoch import epoch_s, period_s, sample_times
+from mlperf.systems.model_parallel.epoch import epoch_s, sample_times
 from mlperf.systems.model_parallel.layers import LayerTable
+from mlperf.systems.model_parallel.server_exchange import server_exchange
 
 RDMA_LATENCY_S, RDMA_THREAD_S, RDMA_BYTES_PER_S = 2e-6, 1e-7, 4.5e9
 FASTER = 10.0
@@ -59,6 +59,12 @@ def scale_err(constants: Constants, factor: float) -> Constants:
     return dataclasses.replace(constants, err_s=constants.err_s * factor, err_of_kinds=kinds)
 
 
+def scale_add(constants: Constants, factor: float) -> Constants:
+    """C_add of all working sets times a factor."""
+    held = None if constants.add_of_bytes is None else (constants.add_of_bytes[0], constants.add_of_bytes[1] * factor)
+    return dataclasses.replace(constants, add_s=constants.add_s * factor, add_of_bytes=held)
+
+
 def twice_the_bandwidth(constants: Constants) -> Constants:
     """Links of twice the bandwidth, latencies as they are."""
     return dataclasses.replace(constants, bandwidth_bytes_per_s=2.0 * constants.bandwidth_bytes_per_s)
@@ -84,7 +90,7 @@ SCALED: Mapping[str, Callable[[Constants, float], Constants]] = MappingProxyType
         "byte on a link": lambda constants, factor: dataclasses.replace(
             constants, bandwidth_bytes_per_s=constants.bandwidth_bytes_per_s / factor
         ),
-        "server's addition": lambda constants, factor: dataclasses.replace(constants, add_s=constants.add_s * factor),
+        "server's addition": scale_add,
     }
 )
 """Times whose share of the epoch is asked for; together they are all of it."""
@@ -93,8 +99,8 @@ SCALED: Mapping[str, Callable[[Constants, float], Constants]] = MappingProxyType
 def kept_epoch_s(table: LayerTable, constants: Constants, job: PartitionJob, plan: Found, threads: tuple[int, ...]) -> float:
     """Seconds of an epoch with a plan that is kept as it is, its threads included."""
     times = sample_times(table, constants, plan.stripes, plan.copies, job.minibatch_size, threads)
-    sync = server_sync_s(table.all_params, plan.n_workers, plan.n_replicas, plan.n_servers, constants)
-    period = period_s(np.asarray(times.sample_s), sync, job.minibatch_size, synchronous=job.synchronous)
+    exchange = server_exchange(table.all_params, plan.n_workers, plan.n_replicas, plan.n_servers, constants)
+    period = exchange.period_s(np.asarray(job.minibatch_size * times.sample_s), synchronous=job.synchronous)
     return float(epoch_s(period, np.asarray(float(plan.n_replicas)), job.minibatch_size, job.dataset_size))
 
 

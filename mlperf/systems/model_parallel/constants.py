@@ -32,6 +32,8 @@ class Constants(Shown):
         Of the link of one machine, which its threads share.
     add_s : float
         C_add, seconds in which a server adds one value.
+    add_of_bytes : (array, array), optional
+        The same by working set, as C_muladd is given: bytes and seconds; None where nobody measured it so.
     value_bytes : float
         Bytes of a value.
     cache_bytes : float
@@ -66,6 +68,7 @@ class Constants(Shown):
     of_kinds: Mapping[str, tuple[FloatArray, FloatArray, float]] = field(default_factory=dict)
     act_of_kinds: Mapping[str, float] = field(default_factory=dict)
     err_of_kinds: Mapping[str, float] = field(default_factory=dict)
+    add_of_bytes: tuple[FloatArray, FloatArray] | None = None
 
     def __post_init__(self) -> None:
         for name in ("working_set_bytes", "muladd_s", "interference", "latency_s"):
@@ -100,6 +103,13 @@ class Constants(Shown):
     def err_of(self, kind: str) -> float:
         """C_err of a kind of layer, seconds."""
         return self.err_of_kinds.get(kind, self.err_s)
+
+    def add_of(self, working_set: FloatArray) -> FloatArray:
+        """C_add of working sets in bytes, seconds."""
+        if self.add_of_bytes is None:
+            return np.full(np.shape(working_set), self.add_s)
+        sizes, add_s = self.add_of_bytes
+        return np.asarray(np.interp(np.log(np.asarray(working_set, dtype=np.float64)), np.log(sizes), add_s))
 
     def muladd_of(self, working_set: FloatArray, kind: str = "", direction: str = "") -> FloatArray:
         """C_muladd of working sets in bytes, seconds; of a pass, or a kind of layer, where that has its own."""

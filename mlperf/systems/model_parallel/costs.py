@@ -124,24 +124,3 @@ def copies_sync_s(table: LayerTable, layer: int, n_stripes: IntArray, n_copies: 
     size = segment_params(table, layer, n_stripes) * constants.value_bytes
     ring = 2.0 * (count - 1) * constants.latency_s[0] + 2.0 * (count - 1) / count * size / constants.bandwidth_bytes_per_s
     return np.asarray(np.where(size > 0.0, ring, 0.0))
-
-
-def server_sync_s(
-    all_params: float,
-    n_workers: FloatArray | IntArray | float,
-    n_replicas: FloatArray | IntArray | float,
-    n_servers: FloatArray | IntArray | float,
-    constants: Constants,
-) -> FloatArray:
-    """T_sync: one push and one pull of every replica, by the worker's link or by the servers, whichever is slower.
-
-    0 for a single replica without servers.
-    """
-    n_workers, n_replicas, n_servers = np.broadcast_arrays(
-        *(np.asarray(each, np.float64) for each in (n_workers, n_replicas, n_servers))
-    )
-    byte_s = constants.value_bytes / constants.bandwidth_bytes_per_s
-    worker = 2.0 * (constants.latency_s[0] + all_params / n_workers * byte_s)
-    served = n_replicas * all_params / np.maximum(n_servers, 1.0)
-    server = served * (2.0 * byte_s + constants.add_s)
-    return np.asarray(np.where(n_servers > 0, np.maximum(worker, server), 0.0))

@@ -146,12 +146,6 @@ def check_plan(
             raise DataError(f"got {threads[layer]} threads, expected 1 to {constants.n_cores} cores", place=place)
 
 
-def period_s(sample_s: FloatArray, sync_s: FloatArray, minibatch_size: float, *, synchronous: bool) -> FloatArray:
-    """T_period of a replica's mini-batch: computing and the exchange with the servers, one behind the other or overlapped."""
-    whole = minibatch_size * np.asarray(sample_s)
-    return np.asarray(whole + sync_s if synchronous else np.maximum(whole, sync_s))
-
-
 def epoch_s(period: FloatArray, n_replicas: FloatArray, minibatch_size: float, dataset_size: float) -> FloatArray:
     """Seconds of an epoch: N / (A B) periods."""
     return np.asarray(dataset_size / (np.asarray(n_replicas) * minibatch_size) * period)

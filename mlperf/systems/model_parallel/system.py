@@ -10,6 +10,7 @@ import numpy as np
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.systems.base.system import Setting, Solution, SystemComponent, checked_run, checked_times
+from mlperf.systems.model_parallel.server_exchange import exchange_of
 from mlperf.systems.parameter_server.components import solution_of
 
 # fmt: off
@@ -73,12 +74,19 @@ class ModelParallelSystem:
         waits = sizes["synchronous"] > 0.0
         parts = {name: batch * seconds[name] for name in SAMPLE} | {"replica_sync": seconds["replica_sync"]}
         compute = np.asarray(sum(parts.values()))
+        exchange = exchange_of(
+            seconds["exchange"],
+            0.5 * seconds["push"],
+            seconds["apply"],
+            sizes["n_workers"],
+            replicas,
+            servers,
+        )
         served = np.where(servers > 0, replicas / np.maximum(servers, 1.0), 0.0)
-        link = np.where(servers > 0, seconds["exchange"], 0.0)
         server = {name: served * seconds[name] for name in ("push", "apply")}
-        busy = server["push"] + server["apply"]
-        sync = np.maximum(link, busy)
-        period = np.where(waits, compute + sync, np.maximum(compute, sync))
+        busy = exchange.busy_s
+        period = np.where(waits, exchange.period_s(compute, synchronous=True), exchange.period_s(compute, synchronous=False))
+        sync = np.where(waits, period - compute, np.maximum(exchange.link_s, busy))
         outputs = {
             "epoch_s": sizes["dataset_size"] / (replicas * batch) * period,
             "mean_minibatch_size": np.where(waits, replicas, 1.0) * batch,

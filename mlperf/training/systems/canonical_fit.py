@@ -19,7 +19,9 @@ from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 FORWARD, BACKWARD, UPDATE = PASSES = ("forward", "backward", "update")
 MEAN = "mean"
 MULADD, ACT, ERR, INTERFERENCE = "muladd_s", "act_s", "err_s", "interference"
-ADD, LATENCY, BANDWIDTH, LATENCY_OF_PAIRS = "add_s", "latency_s", "bandwidth_bytes_per_s", "latency_per_pair_s"
+ADD, ADD_HELD = "add_s", "add_held_s"
+"""C_add of all working sets together, and by working set."""
+LATENCY, BANDWIDTH, LATENCY_OF_PAIRS = "latency_s", "bandwidth_bytes_per_s", "latency_per_pair_s"
 SMALL_BYTES, LARGE_BYTES = 4096, 2**18
 """Messages up to the first size give the latency, from the second on the bandwidth."""
 
@@ -140,6 +142,10 @@ def fit_rows(canonical: pd.DataFrame, network: pd.DataFrame | None, *, isotonic:
         served = alone[alone["kind"] == "server"]
         fit = fitted(served, {ADD: served["n_connections"]}, seed)
         parts.append(frame([(ADD, "", "", np.nan, *fit[ADD])]))
+        held = sorted(served["working_set_bytes"].unique())
+        columns = {f"{ADD}_{size}": served["n_connections"] * (served["working_set_bytes"] == size) for size in held}
+        fit = fitted(served, columns, seed)
+        parts.append(frame([(ADD_HELD, "", "", float(size), *fit[f"{ADD}_{size}"]) for size in held]))
     parts.append(frame(interference(canonical)))
     if network is not None:
         parts.append(frame(network_constants(network, seed)))

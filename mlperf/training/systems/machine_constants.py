@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from mlperf.core.errors import FitError
 from mlperf.specs.constants import CacheStep, MachineConstants, MulAddTable
 from mlperf.training.systems.canonical_fit import (
     ACT,
     ADD,
+    ADD_HELD,
     BANDWIDTH,
     ERR,
     INTERFERENCE,
@@ -73,6 +75,7 @@ def machine_constants(
         relative_std_errors=relative_errors(fit, kinds[0]),
         activation_s_of_kind={kind: fit.value(ACT, kind) for kind in kinds},
         error_s_of_kind={kind: fit.value(ERR, kind) for kind in kinds if has(fit, ERR, kind)},
+        add=measured_table(fit.rows(ADD_HELD)) if has(fit, ADD_HELD, "") else None,
     )
 
 
@@ -101,7 +104,11 @@ def muladd_tables(fit: CanonicalFit, kinds: list[str]) -> dict[str, CacheStep | 
 
 def muladd_table(fit: CanonicalFit, kind: str, direction: str) -> MulAddTable:
     """C_muladd of one kind of layer by working set."""
-    rows = fit.rows(MULADD, kind, direction)
+    return measured_table(fit.rows(MULADD, kind, direction))
+
+
+def measured_table(rows: pd.DataFrame) -> MulAddTable:
+    """Rows of a constant by working set."""
     costs = np.maximum(rows["value"].to_numpy(float), LEAST_S)
     return MulAddTable(tuple(map(float, rows["at"])), tuple(map(float, costs)))
 

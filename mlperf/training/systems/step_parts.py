@@ -94,7 +94,7 @@ class ComposedSteps:
             return cls(
                 {name: TrainedComponent.from_dict(found[name], f"{path}.components.{name}") for name in COMPONENTS},
                 ExchangeModel.from_dict(fields.raw("exchange"), f"{path}.exchange"),
-                _two(fields.numbers("excess_s_per_byte", length=2)),
+                _excess(fields, "excess_s_per_byte"),
             )
 
     def predict(self, runs: pd.DataFrame) -> pd.DataFrame:
@@ -188,9 +188,12 @@ def _excess_terms(runs: pd.DataFrame, between_s: FloatArray) -> FloatArray:
     return np.stack([size, size * np.sqrt(between_s)], axis=1)
 
 
-def _two(values: FloatArray) -> tuple[float, float]:
-    first, second = values.tolist()
-    return first, second
+def _excess(fields: Fields, key: str) -> tuple[float, float]:
+    # Earlier files have one number: they knew of no part that grows with the period.
+    if not isinstance(fields.raw(key), list):
+        return fields.number(key), 0.0
+    constant, growing = fields.numbers(key, length=2).tolist()
+    return constant, growing
 
 
 def _table_model(document: Any, path: str) -> TableModel:

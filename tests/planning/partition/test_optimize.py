@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from partition_networks import CLUSTER, IMAGENET, MNIST, random_machine, random_network
+from partition_networks import CLUSTER, IMAGENET, MNIST, period_behind_servers_s, random_machine, random_network
 
 from mlperf.core.errors import DataError
 from mlperf.features.network.partition import layer_table
@@ -83,12 +83,9 @@ def brute_force(table: LayerTable, machine: Constants, job: PartitionJob, limits
     for n, a, s in itertools.product(range(1, m + 1), range(1, m + 1), range(m)):
         if a * n + s > m or (a > 1 and s == 0) or (a == 1 and s > 0):
             continue
-        sync = 0.0
-        if s:
-            shard = a * table.all_params / s
-            sync = max(2 * (machine.latency_s[0] + table.all_params / n * byte_s), 2 * shard * byte_s + machine.add_s * shard)
-        tau = job.minibatch_size * least[n]
-        best = min(best, job.dataset_size / (a * job.minibatch_size) * (tau + sync if job.synchronous else max(tau, sync)))
+        compute = job.minibatch_size * least[n]
+        period = period_behind_servers_s(table.all_params, machine, a, n, s, compute, synchronous=job.synchronous)
+        best = min(best, job.dataset_size / (a * job.minibatch_size) * period)
     return float(best)
 
 

@@ -37,12 +37,16 @@ def test_parts_add_up_to_the_epoch() -> None:
 
 
 @pytest.mark.parametrize("synchronous", [False, True])
-def test_a_period_is_its_slowest_part_or_their_sum(synchronous: bool) -> None:
+def test_a_period_is_its_slowest_part_or_waits_for_a_part_of_the_exchange(synchronous: bool) -> None:
     plan = planned("mnist", 20 if not synchronous else 60, PartitionJob(10_000, 1000, synchronous))
     parts = plan.period.set_index("part")["time_s"]
     assert plan.n_servers > 0
     sync = max(parts["worker link"], parts["server link"] + parts["server's additions"])
-    assert plan.period_s == pytest.approx(parts["compute"] + sync if synchronous else max(parts["compute"], sync))
+    assert plan.period_s == pytest.approx(parts["compute"] + parts["waited for the exchange"])
+    if synchronous:
+        assert parts["worker link"] <= parts["waited for the exchange"] < sync
+    else:
+        assert plan.period_s == pytest.approx(max(parts["compute"], sync))
     assert plan.mean_staleness == (0 if synchronous else plan.n_replicas - 1)
 
 

@@ -7,7 +7,7 @@ import pytest
 from partition_networks import CLUSTER, IMAGENET
 
 from mlperf.systems.model_parallel.constants import Constants
-from mlperf.systems.model_parallel.costs import best_threads, copies_sync_s, segment_passes, server_sync_s
+from mlperf.systems.model_parallel.costs import best_threads, copies_sync_s, segment_passes
 from mlperf.systems.model_parallel.layers import LayerTable
 
 HAND = Constants(np.array([1.0]), np.array([1e-9]), 1e-8, 2e-8, np.array([1.0, 1.2]), np.array([1e-4, 1.5e-4]), 1e9, 1e-9)
@@ -54,11 +54,3 @@ def test_copies_exchange_in_a_ring() -> None:
     stripes = copies_sync_s(IMAGENET, 0, np.array([2]), np.array([2]), CLUSTER)
     assert stripes == pytest.approx([6 * 5e-5 + 1.5 * 15_616 * 4e-9])
     assert copies_sync_s(IMAGENET, 1, np.array([2]), np.array([2]), CLUSTER).tolist() == [0.0]
-
-
-def test_the_exchange_with_servers_is_its_slower_side() -> None:
-    par = 1e6
-    worker = 2 * (1e-4 + par / 5 * 4e-9)
-    assert server_sync_s(par, 5, 2, 1000, HAND) == pytest.approx(worker)
-    assert server_sync_s(par, 5, 2, 1, HAND) == pytest.approx(2 * 2 * par * 4e-9 + 2 * par * 1e-9)
-    assert server_sync_s(par, 5, 1, 0, HAND) == 0.0

@@ -9,9 +9,10 @@ import pytest
 from partition_networks import CLUSTER, IMAGENET, MNIST
 
 from mlperf.core.errors import DataError
-from mlperf.systems.model_parallel.costs import best_threads, segment_passes, server_sync_s
-from mlperf.systems.model_parallel.epoch import epoch_s, period_s, sample_times
+from mlperf.systems.model_parallel.costs import best_threads, segment_passes
+from mlperf.systems.model_parallel.epoch import epoch_s, sample_times
 from mlperf.systems.model_parallel.layers import LayerTable
+from mlperf.systems.model_parallel.server_exchange import server_exchange
 
 
 @pytest.mark.parametrize(
@@ -53,8 +54,8 @@ def test_model_parallelism_is_super_linear_into_the_cache() -> None:
 def epoch_of(table: LayerTable, replicas: int, servers: int) -> float:
     one = [1] * table.n_layers
     tau = sample_times(table, CLUSTER, one, one, 100).sample_s
-    sync = server_sync_s(table.all_params, 1, replicas, servers if replicas > 1 else 0, CLUSTER)
-    return float(epoch_s(period_s(np.asarray(tau), sync, 100, synchronous=False), np.asarray(replicas), 100, 10_000))
+    exchange = server_exchange(table.all_params, 1, replicas, servers if replicas > 1 else 0, CLUSTER)
+    return float(epoch_s(exchange.period_s(np.asarray(100 * tau), synchronous=False), np.asarray(replicas), 100, 10_000))
 
 
 def test_replicas_are_linear_when_computing_takes_the_time() -> None:
@@ -67,11 +68,6 @@ def test_servers_saturate() -> None:
     found = [epoch_of(MNIST, 4, 1) / epoch_of(MNIST, 4, s) for s in (1, 2, 4, 8, 16)]
     assert found == pytest.approx([1, 2, 4, 4.191, 4.191], rel=5e-4)
     assert epoch_of(IMAGENET, 4, 1) == pytest.approx(epoch_of(IMAGENET, 4, 16))
-
-
-def test_a_synchronous_period_adds_what_an_asynchronous_one_overlaps() -> None:
-    assert period_s(np.asarray(0.01), np.asarray(0.5), 100, synchronous=True) == 1.5
-    assert period_s(np.asarray(0.01), np.asarray(0.5), 100, synchronous=False) == 1.0
 
 
 def test_plans_that_cannot_run_are_refused() -> None:

@@ -11,6 +11,7 @@ from mlperf.datasets.dictionary.server_schema import CANONICAL, NETWORK
 from mlperf.training.systems.canonical_fit import (
     ACT,
     ADD,
+    ADD_HELD,
     BANDWIDTH,
     ERR,
     INTERFERENCE,
@@ -134,3 +135,12 @@ def test_two_codes_are_not_mixed_and_short_tables_are_refused() -> None:
         fit_rows(table[table["kind"] == "fc"].groupby("pass").head(2), None)
     with pytest.raises(FitError, match="got 25 rows up to 4096 bytes and 0"):
         fit_rows(table, network(0.0).query("size_bytes < 1000"))
+
+
+def test_a_server_adds_slower_what_its_cache_does_not_hold() -> None:
+    table = canonical(0.0)
+    large = (table["kind"] == "server") & (table["n_connections"] == table.loc[table["kind"] == "server", "n_connections"].max())
+    table.loc[large, "time_s"] *= 2.5
+    rows = fit_rows(table, None).rows(ADD_HELD)
+    assert rows["at"].tolist() == sorted(8.0 * table.loc[table["kind"] == "server", "n_connections"].unique())
+    assert rows["value"].tolist() == pytest.approx([*[ADD_S] * (len(rows) - 1), 2.5 * ADD_S], rel=1e-9)

@@ -23,6 +23,8 @@ def test_planted_constants_reach_the_file(tmp_path: Path) -> None:
     expected = [4 / 3 * muladd_s(size) for size in sizes]
     assert read.muladd_s("fc", sizes) == pytest.approx(expected, rel=0.02)
     assert (read.activation_s, read.error_s, read.add_s_per_param) == pytest.approx((ACT_S, ERR_S, ADD_S), rel=1e-2)
+    assert read.add is not None
+    assert read.add.seconds(np.array([1e5, 1e6])) == pytest.approx([ADD_S, ADD_S], rel=1e-2)
     assert read.interference == pytest.approx((1.0, 1.1))
     assert read.latency_s[1] - read.latency_s[0] == pytest.approx(PER_PAIR_S, rel=0.3)
     assert read.bandwidth_bytes_per_s == pytest.approx(BYTES_PER_S, rel=0.01)
