@@ -90,6 +90,13 @@ def loops_of(code: str, kind: str, sizes: tuple[int, ...]) -> Loops:
     return pool(code, size, rows, width, maps)
 
 
+def held_bytes(case: Case) -> int:
+    """Bytes of the weights of a case, where they are what is large; a server's also of what it receives."""
+    if case.kind == "server":
+        return 2 * VALUE_BYTES * case.sizes[0]
+    return VALUE_BYTES * case.sizes[0] * case.sizes[1] if case.kind == "fc" else 0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
     """One case ready to be timed.

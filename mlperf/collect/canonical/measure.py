@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from mlperf.collect.canonical.build import check_code
-from mlperf.collect.canonical.cases import ASPECTS, Call, Case, call_of, canonical_cases
+from mlperf.collect.canonical.cases import ASPECTS, Call, Case, call_of, canonical_cases, held_bytes
 from mlperf.collect.canonical.flags import canonical_flags
 from mlperf.collect.canonical.interference import together_s
 from mlperf.collect.canonical.summary import MeasuredConstants
@@ -31,6 +31,9 @@ ROUNDS, QUICK_ROUNDS = 10, 3
 CACHED_BYTES = 256 * 1024
 PER_CASE_S = 4.0 * BLOCK_S
 """About what a visit takes: set-up, warm-up and a block."""
+
+PER_BYTE_S = 1.5e-9
+"""What a visit of a large working set takes longer: it is made anew and read some times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +153,7 @@ def measure_alone(request: CanonicalRequest, cases: Sequence[Case], progress: Ba
     done = max((int(row["round"]) for row in known), default=0)
     sequence = len(known)
     todo = range(done + 1, request.n_rounds + 1)
-    expected_s = len(todo) * len(cases) * PER_CASE_S
-    progress.announce(f"{len(cases)} loops, {len(todo)} rounds: about {expected_s:.0f} s, longer where sets leave the cache")
+    progress.announce(f"{len(cases)} loops, {len(todo)} rounds: about {len(todo) * round_s(cases):.0f} s")
     progress.start("canonical", len(todo) * len(cases))
     with one_computing_thread():
         reference = Reference()
@@ -163,6 +165,11 @@ def measure_alone(request: CanonicalRequest, cases: Sequence[Case], progress: Ba
                 table.add([row_of(cases[index], call, block_s(call.run), 1, {**sample, "sequence": sequence})])
                 progress.advance()
             table.flush()
+
+
+def round_s(cases: Sequence[Case]) -> float:
+    """About what one visit of every case takes, seconds."""
+    return sum(PER_CASE_S + PER_BYTE_S * held_bytes(case) for case in cases)
 
 
 def measure_together(request: CanonicalRequest, most: int, progress: Bar | Silent) -> None:

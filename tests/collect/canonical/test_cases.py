@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mlperf.collect.canonical.cases import Case, call_of, canonical_cases, dense_sizes
+from mlperf.collect.canonical.cases import Case, call_of, canonical_cases, dense_sizes, held_bytes
 from mlperf.collect.protocol.host import cache_bytes
 
 
@@ -33,3 +33,9 @@ def test_quick_measures_a_part_of_all() -> None:
     whole, part = canonical_cases(quick=False), canonical_cases(quick=True)
     assert set(part) < set(whole)
     assert {(case.kind, case.direction) for case in part} == {(case.kind, case.direction) for case in whole}
+
+
+def test_the_bytes_of_a_case_are_about_its_working_set_without_making_it() -> None:
+    for case in (Case("fc", "forward", (300, 200)), Case("server", "add", (5000,))):
+        assert 0.98 * call_of(case).working_set_bytes <= held_bytes(case) <= call_of(case).working_set_bytes
+    assert held_bytes(Case("pool", "forward", (6, 12, 16, 2))) == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mlperf.collect.canonical.cases import Case
-from mlperf.collect.canonical.measure import CanonicalRequest, collect_canonical, measure_alone
+from mlperf.collect.canonical.measure import PER_CASE_S, CanonicalRequest, collect_canonical, measure_alone, round_s
 from mlperf.core.errors import UsageError
 from mlperf.core.progress import Silent
 from mlperf.datasets import read_table
@@ -33,3 +33,9 @@ def test_more_processes_than_cores_and_a_second_code_are_refused(tmp_path: Path)
     measure_alone(CanonicalRequest(tmp_path, rounds=1), CASES, Silent())
     with pytest.raises(UsageError, match="got code scalar, expected blas"):
         collect_canonical(CanonicalRequest(tmp_path, code="scalar"))
+
+
+def test_a_round_is_expected_to_take_longer_where_sets_are_large() -> None:
+    small, large = Case("fc", "forward", (64, 64)), Case("fc", "forward", (16_384, 16_384))
+    assert round_s([small, small]) == pytest.approx(2.0 * PER_CASE_S, rel=0.01)
+    assert round_s([large]) > 1.0
