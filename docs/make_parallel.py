@@ -197,10 +197,11 @@ CAMPAIGNS = (
         "second",
         "second",
         "an Intel Xeon",
-        "*When judged* is what was predicted when the runs were made. They showed that a server adds more slowly what its cache "
-        "does not hold, that synchronous servers answer while others compute, and that ranks without a core of their own took "
-        "turns in the isolated exchange, which was measured behind work that waiting ranks do not do. The first two are in what is said "
-        "*today*; of the third only what an exchange takes longer within a step: isolated exchanges stay as they were measured.",
+        "*When judged* is what was predicted when the runs were made. They showed that a server adds more slowly what its "
+        "cache does not hold, that synchronous servers answer while others compute, and that ranks without a core of their "
+        "own took turns in the isolated exchange, which was measured behind work that waiting ranks do not do. The first two "
+        "are in what is said *today*; of the third only what an exchange takes longer within a step: isolated exchanges stay "
+        "as they were measured.",
         "",
         "_second",
     ),
