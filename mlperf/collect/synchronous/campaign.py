@@ -22,11 +22,13 @@ from mlperf.collect.synchronous.batches import samples_of
 from mlperf.collect.synchronous.job import DdpJob, wait_key
 from mlperf.collect.synchronous.request import (
     EMULATED,
+    FP32_BYTES,
     PLACE,
     REAL,
     START_S,
     DdpRequest,
     check_request,
+    exchange_sizes,
     settings_of,
 )
 from mlperf.collect.synchronous.rows import exchange_row, parts_of_steps, run_row
@@ -48,7 +50,6 @@ from mlperf.specs.network.cnn_toml import cnn_to_dict
 FOLDER = "ddp"
 RANK = "mlperf.collect.synchronous.rank"
 SHOWN = ("mode", "cnn", "n_gpus_per_node", "subbatch_size", "repeat", "step_s", "forward_s", "backward_s", "exchange_s")
-FP32_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,7 @@ def launches_to_run(study: Study) -> tuple[list[Launch], int]:
         (row["engine"], int(row["n_gpus_per_node"]), int(row["size_bytes"]), int(row["repeat"])) for row in study.exchanges.rows()
     }
     todo, n_before = [], 0
-    settings = settings_of(request, tuple(study.cnns.values()))
+    settings, asked = settings_of(request, tuple(study.cnns.values())), exchange_sizes(request, tuple(study.cnns.values()))
     for repeat in range(1, request.repeats + 1):
         # One process comes first: its steps are what emulated ones wait for.
         for count in sorted(request.n_processes):
@@ -173,7 +174,7 @@ def launches_to_run(study: Study) -> tuple[list[Launch], int]:
                 for place in order
                 if (mode, engine, settings[place][0], count, settings[place][1], repeat) not in have
             ]
-            sizes = tuple(size for size in request.exchange_bytes if count > 1 and (engine, count, size, repeat) not in known)
+            sizes = tuple(size for size in asked if count > 1 and (engine, count, size, repeat) not in known)
             n_before += len(settings) - len(left)
             if left or sizes:
                 todo.append(Launch(count, repeat, tuple(left), sizes))

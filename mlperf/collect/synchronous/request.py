@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -15,7 +16,9 @@ PLACE = "mlperf collect ddp"
 ENGINES = {"numpy": "numpy+mpi", "torch": "torch+gloo"}
 WAITS = ("auto", "never", "always")
 REAL, EMULATED = "real", "emulated compute"
-EXCHANGE_BYTES = tuple(2**power for power in range(12, 25, 2))
+LEAST_BYTES, MOST_BYTES, FACTOR = 2**12, 2**24, 4
+"""Sizes of the isolated exchange: at least up to the second, and up to the largest gradient."""
+FP32_BYTES = 4
 START_S = 2.5
 """What a launch of ranks takes before the first step, roughly."""
 
@@ -43,8 +46,8 @@ class DdpRequest:
         One of `ENGINES`.
     wait : str
         ``auto`` waits instead of computing where there are more processes than cores; ``never``, ``always``.
-    exchange_bytes : tuple of int
-        Sizes of the isolated exchange; empty measures none.
+    exchange_bytes : tuple of int, optional
+        Sizes of the isolated exchange; empty measures none, None those of `exchange_sizes`.
     learning_rate, momentum : float
         Of plain SGD on the mean gradient over all processes.
     limit_s : float
@@ -64,7 +67,7 @@ class DdpRequest:
     run_s: float = 1.5
     engine: str = "numpy"
     wait: str = "auto"
-    exchange_bytes: tuple[int, ...] = EXCHANGE_BYTES
+    exchange_bytes: tuple[int, ...] | None = None
     learning_rate: float = 0.01
     momentum: float = 0.9
     limit_s: float = 120.0
@@ -94,6 +97,17 @@ def settings_of(request: DdpRequest, cnns: tuple[CnnSpec, ...]) -> list[tuple[st
     return [(cnn.name, size) for cnn, size in product(cnns, request.subbatch_sizes)]
 
 
+def exchange_sizes(request: DdpRequest, cnns: Sequence[CnnSpec]) -> tuple[int, ...]:
+    """Bytes of the isolated exchanges: those asked for, else from 4 KiB in steps of 4 to 16 MiB and past the largest gradient."""
+    if request.exchange_bytes is not None:
+        return request.exchange_bytes
+    most = max(MOST_BYTES, *(FP32_BYTES * cnn.n_params for cnn in cnns))
+    sizes = [LEAST_BYTES]
+    while sizes[-1] < most:
+        sizes.append(FACTOR * sizes[-1])
+    return tuple(sizes)
+
+
 def check_request(request: DdpRequest) -> None:
     """Refuse what cannot be run before anything is written.
 
@@ -109,7 +123,7 @@ def check_request(request: DdpRequest) -> None:
         (min((*request.n_processes, *request.subbatch_sizes, request.repeats), default=0) < 1, "expected counts of at least 1"),
         (request.run_s <= 0 or request.limit_s <= 0, "expected seconds above 0"),
         (request.learning_rate <= 0 or not 0 <= request.momentum < 1, "expected learning rate > 0 and 0 <= momentum < 1"),
-        (any(size < 4 or size % 4 for size in request.exchange_bytes), "expected sizes of exchanges in multiples of 4 bytes"),
+        (any(size < 4 or size % 4 for size in request.exchange_bytes or ()), "expected sizes of exchanges in multiples of 4 bytes"),
         (len(set(names)) != len(names), "got two networks of one name, expected different names"),
     )
     for broken, message in rules:

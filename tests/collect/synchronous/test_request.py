@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mlperf.collect.synchronous.request import EMULATED, REAL, DdpRequest, check_request, settings_of
+from mlperf.collect.synchronous.request import EMULATED, REAL, DdpRequest, check_request, exchange_sizes, settings_of
 from mlperf.collect.trainer.samples import digits_cnn
 from mlperf.core.errors import UsageError
+from mlperf.specs.network.cnn import CnnSpec
 
 REQUEST = DdpRequest(Path("runs"))
 
@@ -42,3 +43,11 @@ def test_what_cannot_be_run_is_refused(change: dict, word: str) -> None:
 
 def test_every_network_runs_at_every_subbatch() -> None:
     assert settings_of(replace(REQUEST, subbatch_sizes=(2, 4)), (digits_cnn(),)) == [("digits", 2), ("digits", 4)]
+
+
+def test_the_isolated_exchange_reaches_the_largest_gradient() -> None:
+    small, large = digits_cnn(), CnnSpec.from_sprint("large", 28, (3, 32, 64, 512, 10), (2,), 2)
+    assert exchange_sizes(REQUEST, (small,)) == tuple(4**power for power in range(6, 13))
+    assert exchange_sizes(REQUEST, (small, large))[-2:] == (4**12, 4**13)
+    assert 4**12 < 4 * large.n_params < 4**13
+    assert exchange_sizes(replace(REQUEST, exchange_bytes=()), (large,)) == ()
