@@ -36,7 +36,7 @@ QUICK: dict[str, Any] = {"repeats": 1, "run_s": 0.4, "subbatch_sizes": (8, 32), 
 @click.option("--quick", is_flag=True, help="One short run of two sub-batches: well under a minute.")
 @click.option("--engine", type=Words(("numpy", "torch")), default="numpy", help="NumPy and MPI, or torch and gloo.")
 @click.option("--wait", type=Words(("auto", "never", "always")), default="auto", help="Wait instead of computing.")
-@click.option("--exchange-bytes", type=Counts(), help="Vectors of the isolated exchange.  [default: 4 KiB to 16 MiB, or past the largest gradient]")
+@click.option("--exchange-bytes", type=Counts(), help="Of isolated exchanges.  [default: 4 KiB to 16 MiB or the largest gradient]")
 @click.option("--learning-rate", type=float, default=0.01, help="Of plain SGD on the mean gradient.")
 @click.option("--momentum", type=float, default=0.9, help="Share of the last update that is kept.")
 @click.option("--limit", "limit_s", type=float, default=120.0, metavar="SECONDS", help="Longest wait for another process.")
