@@ -186,6 +186,14 @@ def _known_steps(model: Model, inputs: ConfigurationInputs, method: str) -> Know
     return model.runs.step_ratios(inputs.run_keys, method)
 
 
+def _known_layers(model: Model, inputs: ConfigurationInputs) -> BoolArray:
+    """Whether all kinds of layers of each configuration's network were run, where whole steps alone tell of the gradient's time."""
+    if model.runs is None or not isinstance(model.gradient, WorkModel):
+        return np.ones(len(inputs.configs), bool)
+    known = np.array([not model.runs.unseen_layers(cnn) for cnn in inputs.cnns])
+    return np.asarray(known[inputs.configs["cnn"].to_numpy(int)])
+
+
 def _drawn_costs(
     parts: Sequence[FormAverage], columns: pd.DataFrame, rng: np.random.Generator, n_draws: int, kind: str
 ) -> FloatArray:
@@ -215,7 +223,8 @@ def component_mean(model: Model, inputs: ConfigurationInputs, name: str, method:
     if name == GRADIENT:
         steps = predict_steps(model.gradient, inputs.steps, method)
         known = _known_steps(model, inputs, method)
-        return ComponentMean(_factor(model, method) * known.ratio * steps.step_s, steps.in_domain | known.measured, FITTED_HERE)
+        inside = (steps.in_domain & _known_layers(model, inputs)) | known.measured
+        return ComponentMean(_factor(model, method) * known.ratio * steps.step_s, inside, FITTED_HERE)
     if name in _run_costs(model):
         return _of_runs(name, _run_costs(model)[name], inputs.columns)
     if name not in model.components:

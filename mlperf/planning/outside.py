@@ -13,6 +13,7 @@ from mlperf.planning.component_times import ASSUMED, GRADIENT, PredictedTimes
 from mlperf.planning.inputs import ConfigurationInputs
 from mlperf.systems.sprint.components import BY_NAME
 from mlperf.training.gradient.gradient import EXPLAINED, GradientModel, step_times
+from mlperf.training.gradient.work_model import WorkModel
 from mlperf.training.model import Model
 
 COLUMNS = ("configuration", "component", "kernel", "layer", "column", "value", "lower", "upper", "share", "why")
@@ -48,7 +49,8 @@ def outside_table(
     if predicted.other_machine:
         parts = [_elsewhere(predicted, len(inputs.configs))]
     else:
-        parts = [_components(model, inputs, predicted, shares), _calls(model, inputs, predicted, shares[GRADIENT])]
+        parts = [_components(model, inputs, predicted, shares)]
+        parts += [of(model, inputs, predicted, shares[GRADIENT]) for of in (_calls, _steps)]
     table = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
     return table.sort_values(["configuration", "share"], ascending=[True, False], kind="stable", ignore_index=True)
 
@@ -76,21 +78,42 @@ def _components(
     for name, inside in predicted.in_domain.items():
         if name == GRADIENT:
             continue
-        check = _check(model, inputs, name)
+        checks = _checks(model, inputs, name)
         for row in map(int, np.flatnonzero(~inside)):
             share = float(shares[name][row]) if name in shares else 0.0
             if predicted.source[name] == ASSUMED:
                 why, size = "not measured: assumed from the machine's specification", _no_size()
             else:
-                why, size = _reason(check, row) if check is not None else (UNUSUAL, _no_size())
+                why, size = _first_reason(checks, row)
             rows.append((row, name, "", "", *size, share, f"{name}: {why}"))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _check(model: Model, inputs: ConfigurationInputs, name: str) -> DomainCheck | None:
-    """Where the flag of a component comes from one fit, what that fit says."""
-    in_runs = model.runs is not None and name in model.runs.fits.costs
-    return None if in_runs or name not in model.components else model.components[name].selected.domain_check(inputs.columns)
+def _checks(model: Model, inputs: ConfigurationInputs, name: str) -> tuple[DomainCheck, ...]:
+    """What the fits say that a component's flag comes from; in runs an all-reduce has two."""
+    if model.runs is not None and name in model.runs.fits.costs:
+        return tuple(part.domain_check(inputs.columns) for part in model.runs.fits.costs[name])
+    return (model.components[name].selected.domain_check(inputs.columns),) if name in model.components else ()
+
+
+def _first_reason(checks: Sequence[DomainCheck], row: int) -> tuple[str, tuple[str, float, float, float]]:
+    """The reason of the first fit that does not know a row."""
+    return next((_reason(check, row) for check in checks if not check.in_domain[row]), (UNUSUAL, _no_size()))
+
+
+def _steps(model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes, share: FloatArray) -> pd.DataFrame:
+    """Whole steps outside, where no kernel was measured: kinds of layers that no run had, and the work."""
+    gradient, rows = model.gradient, []
+    if isinstance(gradient, WorkModel):
+        check = gradient.fitted.domain_check(inputs.steps.calls)
+        for row in map(int, np.flatnonzero(~predicted.in_domain[GRADIENT])):
+            cnn, step = inputs.cnns[int(inputs.configs["cnn"].iloc[row])], int(inputs.steps.number[row])
+            unseen = [] if model.runs is None else model.runs.unseen_layers(cnn)
+            why, size = _first_reason([check], step)
+            if unseen:
+                why, size = f"no run had layers of the kind {', '.join(unseen)}", _no_size()
+            rows.append((row, GRADIENT, "", "", *size, float(share[row]), f"{GRADIENT}: {why}"))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def _calls(model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes, share: FloatArray) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.training.model import Model
 from mlperf.training.part_report import PartReport, parts_frame, table_part
+from mlperf.training.run_report import RunReport, run_report
 from mlperf.training.table.table_model import TableModel
 from mlperf.training.table.table_report import TableReport, table_report
 
@@ -48,12 +49,15 @@ class ModelReport(Shown):
         Components without rows: a prediction takes them from the machine's specification.
     table : TableReport or None
         What else a table's model says.
+    runs : RunReport or None
+        How a model of asynchronous runs predicts them; the parts explain.
     """
 
     parts: tuple[PartReport, ...]
     accuracy: pd.DataFrame
     absent: tuple[str, ...]
     table: TableReport | None = None
+    runs: RunReport | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """One row a part: fit quality beside left-out error and scatter of repeats."""
@@ -91,7 +95,7 @@ def model_report(model: Model | TableModel, names: Sequence[str] | None = None) 
         part = table_part(model.target, model.fitted, model.errors, model.noise_floor)
         report = ModelReport((part,), pd.DataFrame(), (), table_report(model))
     else:
-        report = ModelReport(model.parts, model.score.accuracy, model.absent)
+        report = ModelReport(model.parts, model.score.accuracy, model.absent, runs=run_report(model))
     if names is None:
         return report
-    return replace(report, parts=tuple(report.part(name) for name in names))
+    return replace(report, runs=None, parts=tuple(report.part(name) for name in names))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,9 @@ from mlperf.training.run_errors import AskedRuns, half_widths, no_errors, outsid
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
+
+WITHOUT_WORK = ("activation", "flatten", "dropout", "softmax", "tokens", "select_token", "concatenate", "add")
+"""Kinds of layers that hardly take time beside the others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +58,8 @@ class RunModel(Shown):
         measured gradient time over the predicted one.
     setting_residuals : DataFrame
         The same as ``residuals`` of settings that were left out while their network and its step stayed.
+    layers : tuple of str
+        Kinds of layers of the networks (see `layer_kinds`); empty in files of earlier releases, which do not say.
     """
 
     fits: RunFits
@@ -63,6 +68,11 @@ class RunModel(Shown):
     n_networks: int
     steps: pd.DataFrame
     setting_residuals: pd.DataFrame = field(default_factory=no_errors)
+    layers: tuple[str, ...] = ()
+
+    def unseen_layers(self, cnn: CnnSpec) -> tuple[str, ...]:
+        """Kinds of layers of a network that none of the runs had; none where they are not known."""
+        return tuple(kind for kind in layer_kinds([cnn]) if kind not in self.layers) if self.layers else ()
 
     def step_ratios(self, configs: pd.DataFrame, method: str) -> KnownSteps:
         """What to multiply predicted steps by: a network that was run keeps its ratio, between sub-batches by their logarithm.
@@ -131,6 +141,7 @@ class RunModel(Shown):
             "steps": plain(self.steps),
             # Files of earlier releases say nothing of it, and are written again as they were.
             **({"setting_residuals": plain(self.setting_residuals)} if len(self.setting_residuals) else {}),
+            **({"layers": list(self.layers)} if self.layers else {}),
         }
 
     @classmethod
@@ -155,7 +166,14 @@ class RunModel(Shown):
                 no_errors()
                 if fields.missing("setting_residuals")
                 else frame_from_dict(fields.raw("setting_residuals"), f"{path}.setting_residuals"),
+                () if fields.missing("layers") else fields.texts("layers"),
             )
+
+
+def layer_kinds(cnns: Iterable[CnnSpec]) -> tuple[str, ...]:
+    """Kinds of layers with work of their own, sorted; a convolution in groups is another kind."""
+    layers = [layer for cnn in cnns for layer in cnn.layers if layer.kind not in WITHOUT_WORK]
+    return tuple(sorted({f"{each.kind} in groups" if each.kind == "conv" and each.groups > 1 else each.kind for each in layers}))
 
 
 def _numbers(value: Any, path: str) -> dict[str, float]:
@@ -205,7 +223,8 @@ def fit_run_model(
     chain = LeftOutRuns(settings, runs if left_out else runs.iloc[:0], cnns, cache_bytes, predict)
     known = _known_steps(seconds, steps, cnns, factors)
     n_networks = int(settings["cnn"].nunique())
-    return RunModel(fits, factors, chain.of_networks(), n_networks, known, chain.of_settings())
+    kinds = layer_kinds(cnns[name] for name in settings["cnn"].unique())
+    return RunModel(fits, factors, chain.of_networks(), n_networks, known, chain.of_settings(), kinds)
 
 
 def _known_steps(

@@ -182,7 +182,8 @@ def with_runs(
     """
     cache_bytes = _cache_bytes(campaigns)
     components = fit_components(run_rows(campaigns, leave_out), model.noise, cache_bytes, left_out=scored)
-    names = (name for campaign in campaigns for name in campaign.cnns if name not in leave_out)
+    ran = {name for campaign in campaigns for name in campaign.table("components")["cnn"].unique()}
+    names = (name for campaign in campaigns for name in campaign.cnns if name in ran and name not in leave_out)
     digests = {campaign.name: campaign.sha256 for campaign in campaigns}
     return replace(
         model,

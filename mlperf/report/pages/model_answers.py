@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from mlperf.report.text.answer import Answer, TimesFrom, count_text, listed, share_text, time_range_text
 from mlperf.report.text.numbers import number_text, percent_text
+from mlperf.training.run_report import run_report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from mlperf.training.model import Model
     from mlperf.training.model_report import ModelReport
     from mlperf.training.quality import QualityModel
+    from mlperf.training.run_report import RunReport
     from mlperf.training.table.table_model import TableModel
 
 PREDICTOR, EXPLAINED = "learnt", "linear"
@@ -32,10 +32,7 @@ def model_answer(result: Model) -> Answer:
     campaigns = listed(result.provenance.get("data_sha256", {}))
     processor = "" if result.measured_on is None else result.measured_on.processor
     asked = f"model of {count_text(len(result.cnns), 'network')}, {result.gradient.backend}"
-    told = [*steps_text(result.score.accuracy)]
-    if result.runs is not None and len(result.runs.residuals):
-        error = float(np.abs(np.exp(-result.runs.residuals["epoch_s"].to_numpy(float)) - 1.0).mean())
-        told.append(f"epochs of {count_text(result.runs.n_networks, 'network')} left out are missed by {percent_text(error)}")
+    told = [*steps_text(result.score.accuracy), *runs_text(run_report(result))]
     return Answer(asked, ", ".join(told) or "nothing was left out", TimesFrom(campaigns, processor, assumed=result.absent))
 
 
@@ -50,6 +47,14 @@ def steps_text(accuracy: pd.DataFrame) -> list[str]:
     return found
 
 
+def runs_text(runs: RunReport | None) -> list[str]:
+    """Mean error of epochs of networks left out."""
+    if runs is None or runs.left_out.empty:
+        return []
+    error = float(runs.left_out.set_index("output")["mean_error"]["epoch_s"])
+    return [f"epochs of {count_text(runs.n_networks, 'network')} left out are missed by {percent_text(error)}"]
+
+
 def report_answer(result: ModelReport) -> Answer:
     """The same of a stored model, and of a campaign's how many warnings its parts have."""
     if result.table is not None:
@@ -57,7 +62,7 @@ def report_answer(result: ModelReport) -> Answer:
         error = float(part.left_out["mape"].iloc[0]) if len(part.left_out) else math.nan
         return table_text(table.target, table.method, error, part.noise_floor)
     warnings = sum(len(part.warnings) for part in result.parts)
-    told = [*steps_text(result.accuracy), f"{count_text(warnings, 'warning')} on its fits"]
+    told = [*steps_text(result.accuracy), *runs_text(result.runs), f"{count_text(warnings, 'warning')} on its fits"]
     return Answer(f"model of {count_text(len(result.parts), 'part')}", ", ".join(told), TimesFrom(assumed=result.absent))
 
 

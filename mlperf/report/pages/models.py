@@ -15,10 +15,8 @@ from mlperf.report.text.answer import listed
 from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
-from mlperf.systems.sprint.outputs import OUTPUTS
-from mlperf.training.components.run_fits import ALLREDUCE
 from mlperf.training.part_report import parts_frame
-from mlperf.training.run_errors import AskedRuns, half_widths
+from mlperf.training.run_report import run_report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from mlperf.training.model import Model
     from mlperf.training.model_report import ModelReport, StatsmodelsSummaries
     from mlperf.training.part_report import PartReport
-    from mlperf.training.run_model import RunModel
+    from mlperf.training.run_report import RunReport
 
 METHODS = {
     "paper": "hand-chosen terms of the paper, plain least squares",
@@ -36,7 +34,7 @@ METHODS = {
     "learnt": "non-negative terms and a learnt residual",
 }
 STEPS_LEFT_OUT = "Training steps of CNNs left out of the fit"
-EXPLAINED, PREDICTOR = "linear", "learnt"
+EXPLAINED = "linear"
 LESS_OF_PARTS = (
     *("kind", "f_p_value", "f_p_value_groups", "aic", "n_effective", "warnings", "n_rows", "paper_mape", "r2_adj"),
     *("halves_differ", "terms", "formula"),
@@ -46,7 +44,7 @@ HALVES = {"noise_floor": "halves_differ"}
 """Between two halves of the rounds of one campaign: no floor of errors, and so not shown under the name of one."""
 MOST_TOLD = 4
 NAMED_PART = "--component NAME shows one"
-SHOWN_WEIGHT, LEVEL = 0.05, 0.95
+SHOWN_WEIGHT = 0.05
 UNTOLD = (
     "The runs do not tell how the exchange grows with the nodes: several forms fit them equally well. On other numbers of nodes"
     " the prediction is the average of those listed, and the interval holds them. Runs on a third number would tell."
@@ -60,7 +58,7 @@ def model_sections(model: Model) -> tuple[Section, ...]:
     return (
         Section(f"Trained on {len(model.cnns)} CNNs, backend {backend}", text=names),
         *(kernel_sections(model) if model.gradient.kernels else ()),
-        *(() if model.runs is None else run_sections(model.runs, model.score.step_residuals(PREDICTOR))),
+        *(run_sections(runs) if (runs := run_report(model)) else ()),
         Section(
             "Components: terms chosen by AIC, beside the paper's", component_table(model), secondary=LESS_OF_PARTS, is_detail=True
         ),
@@ -77,30 +75,16 @@ def kernel_sections(model: Model) -> tuple[Section, ...]:
     )
 
 
-def run_sections(runs: RunModel, steps: pd.DataFrame) -> tuple[Section, ...]:
+def run_sections(runs: RunReport) -> tuple[Section, ...]:
     """The forms that predict each component in a run, and the errors of networks left out through the whole chain."""
-    forms = [part.table().assign(component=name) for name, parts in runs.fits.costs.items() for part in parts]
-    table = pd.concat(forms, ignore_index=True)
-    shown = table.loc[table["weight"] >= SHOWN_WEIGHT, ["component", "form", "weight", "rms_error"]]
+    heaviest = runs.forms.groupby("component")["weight"].transform("max")
+    shown = runs.forms[(runs.forms["weight"] >= SHOWN_WEIGHT) | (runs.forms["weight"] == heaviest)]
     sections = [Section("Components in asynchronous runs: forms by Akaike weight", shown.reset_index(drop=True))]
-    if ALLREDUCE in runs.fits.costs and not runs.fits.tells_exchange:
+    if not runs.tells_exchange:
         sections.append(Section("", text=UNTOLD))
-    if len(runs.residuals):
-        sections.append(
-            Section(f"Runs of each of {runs.n_networks} networks, predicted from the others", left_out_runs(runs, steps))
-        )
+    if len(runs.left_out):
+        sections.append(Section(f"Runs of each of {runs.n_networks} networks, predicted from the others", runs.left_out))
     return tuple(sections)
-
-
-def left_out_runs(runs: RunModel, steps: pd.DataFrame) -> pd.DataFrame:
-    """One row an output: mean and largest relative error of networks left out, and the half-width of a 95 % interval."""
-    rows, asked = [], AskedRuns.of(runs.residuals)
-    for name in OUTPUTS:
-        errors = runs.residuals[name].abs()
-        alike = errors.groupby(runs.residuals["cnn"]).mean()
-        half = half_widths(runs.residuals, name, asked, LEVEL, steps)
-        rows.append({"output": name, "mean_error": alike.mean(), "max_error": errors.max(), "half_width_error": half.mean()})
-    return pd.DataFrame(rows)
 
 
 def accuracy_table(model: Model) -> pd.DataFrame:
@@ -158,6 +142,7 @@ def report_sections(result: ModelReport) -> tuple[Section, ...]:
     sections.append(Section("Parts of the model", overview(result), secondary=LESS_OF_PARTS))
     if len(result.accuracy):
         sections.append(Section(STEPS_LEFT_OUT, errors_named(result.accuracy.rename(columns=HALVES)), secondary=LESS_OF_ERRORS))
+    sections += run_sections(result.runs) if result.runs else ()
     sections += [section for part in result.parts for section in part_sections(part)]
     if result.absent:
         sections.append(Section("", text=f"Not measured, so not fitted: {', '.join(result.absent)}."))

@@ -148,7 +148,8 @@ class FormAverage(TimeRegressor):
         """One row a form: ``form``, ``weight``, ``rms_error`` (relative, of its points)."""
         errors = [float(np.sqrt(np.mean(form.log_residuals**2))) for form in self.forms_]
         text = [
-            " + ".join(f"{value:.4g} {term}" for value, term in zip(form.coef, form.terms, strict=True)) for form in self.forms_
+            " + ".join(f"{value:.4g} {_factor_text(term)}" for value, term in zip(form.coef, form.terms, strict=True))
+            for form in self.forms_
         ]
         frame = pd.DataFrame({"form": text, "weight": self.weights_, "rms_error": errors})
         return frame.sort_values("weight", ascending=False, ignore_index=True)
@@ -248,3 +249,12 @@ def akaike_weights(criterion: FloatArray) -> FloatArray:
     """exp(-criterion / 2), shape as given, of sum 1."""
     weights = np.exp(-0.5 * (criterion - criterion.min()))
     return np.asarray(weights / weights.sum())
+
+
+def _factor_text(term: str) -> str:
+    """A term as what a coefficient stands before: sums in parentheses."""
+    depth, is_sum = 0, False
+    for place, letter in enumerate(term):
+        depth += (letter == "(") - (letter == ")")
+        is_sum |= depth == 0 and term[place : place + 3] in (" + ", " - ")
+    return f"({term})" if is_sum else term
