@@ -21,7 +21,13 @@ Every process has a replica of the network and reads its part of the same sample
 gloo) once a step. Processes beyond the cores wait for the times of real steps instead of computing (--wait auto), and exchange for
 real: their rows say "emulated compute". The same command continues what was interrupted. Measure on an idle machine.
 """
-QUICK: dict[str, Any] = {"repeats": 1, "run_s": 0.4, "subbatch_sizes": (8, 32), "exchange_bytes": (2**12, 2**16, 2**20)}
+QUICK: dict[str, Any] = {
+    "repeats": 1,
+    "run_s": 0.4,
+    "n_processes": (1, 2),
+    "subbatch_sizes": (8, 16, 32),
+    "exchange_bytes": (2**12, 2**16, 2**20),
+}
 """What --quick means; options that are given win."""
 
 
@@ -29,11 +35,11 @@ QUICK: dict[str, Any] = {"repeats": 1, "run_s": 0.4, "subbatch_sizes": (8, 32), 
 @click.option("-o", "--out", type=FOLDER, required=True, help="Folder of the tables.")
 @cnn_option
 @click.option("--data", type=NameOrFile("data set", shipped_samples), help="NumPy file, digits or gratings.  [default: what fits]")
-@click.option("--processes", "n_processes", type=Counts(), default="1,2,4", help="Processes, each with a replica.")
+@click.option("--processes", "n_processes", type=Counts(), help="Processes, each with a replica.  [default: 1,2,4]")
 @click.option("--subbatch", "subbatch_sizes", type=Counts(), help="Samples of a process in a step.  [default: 8,16,32]")
 @click.option("--repeats", type=click.IntRange(min=1), help="Runs of each setting.  [default: 3]")
 @click.option("--seconds", "run_s", type=click.FloatRange(min=0, min_open=True), help="Timed steps of a run.  [default: 1.5]")
-@click.option("--quick", is_flag=True, help="One short run of two sub-batches: well under a minute.")
+@click.option("--quick", is_flag=True, help="Short runs of one and two processes: well under a minute.")
 @click.option("--engine", type=Words(("numpy", "torch")), default="numpy", help="NumPy and MPI, or torch and gloo.")
 @click.option("--wait", type=Words(("auto", "never", "always")), default="auto", help="Wait instead of computing.")
 @click.option("--exchange-bytes", type=Counts(), help="Of isolated exchanges.  [default: 4 KiB to 16 MiB or the largest gradient]")

@@ -175,7 +175,7 @@ def plan_row(table: LayerTable, plan: GivenPlan, constants: Constants) -> dict[s
         "sync_s": float(outputs["sync_s"]),
         "samples_per_s": rate,
         "epoch_s": plan.dataset_size / rate,
-        "staleness": overlapped_staleness(plan.n_replicas, plan.n_servers, synchronous=plan.synchronous),
+        "staleness": 0.0 if plan.synchronous else float(overlapped_staleness(plan.n_replicas, plan.n_servers)),
         "server_utilisation": float(outputs["server_utilisation"]),
         "n_workers": plan.n_workers,
     }

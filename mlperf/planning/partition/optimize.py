@@ -12,7 +12,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.planning.partition.programme import LayerStates, Path, cheapest_path, layer_states, least_costs
 from mlperf.systems.model_parallel.constants import Constants
-from mlperf.systems.model_parallel.epoch import epoch_s, sample_times
+from mlperf.systems.model_parallel.epoch import epoch_s, overlapped_staleness, sample_times
 from mlperf.systems.model_parallel.layers import LayerTable
 from mlperf.systems.model_parallel.server_exchange import ServerExchange, server_exchange
 
@@ -37,7 +37,7 @@ class Limits:
     minibatch : (float, float)
         Window of A B, samples of one round of all replicas.
     staleness : float
-        Largest mean staleness A - 1 of asynchronous replicas, updates.
+        Largest mean staleness 2 A - 1 of asynchronous replicas, updates.
     """
 
     machines: int
@@ -180,7 +180,12 @@ def optimise(table: LayerTable, constants: Constants, job: PartitionJob, limits:
     candidates = {n: replicas_of(n, job, limits) for n in worker_counts(limits)}
     candidates = {n: counts for n, counts in candidates.items() if len(counts)}
     if not candidates:
-        raise DataError("no number of replicas lies in the window of the mini-batch and the staleness", place="limits")
+        low, high = limits.minibatch
+        asked = [f"a mini-batch of {low:g} to {high:g} samples"] if np.isfinite(high) or low > 0.0 else []
+        asked += [f"a staleness of at most {limits.staleness:g} updates"] if np.isfinite(limits.staleness) else []
+        hint = f"A replicas of {job.minibatch_size:g} samples have A times as many, and a staleness of 2 A - 1."
+        got = f"no number of replicas on {limits.machines} machines keeps {' and '.join(asked)}"
+        raise DataError(got, place="limits", hint=hint)
     least = least_costs(states, limits.machines)
     bounds = {n: float(least[n - 1]) for n in candidates}
     excluded = _best_first(search, candidates, bounds)
@@ -215,7 +220,7 @@ def replicas_of(n_workers: int, job: PartitionJob, limits: Limits) -> IntArray:
     low, high = limits.minibatch
     held = (counts * job.minibatch_size >= low) & (counts * job.minibatch_size <= high)
     if not job.synchronous:
-        held &= counts - 1 <= limits.staleness
+        held &= overlapped_staleness(counts, counts - 1) <= limits.staleness
     return counts[held]
 
 

@@ -27,7 +27,7 @@ from mlperf.planning.partition.what_ifs import elasticities, what_if_table
 from mlperf.specs.constants import MachineConstants
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.model_parallel.constants import Constants
-from mlperf.systems.model_parallel.epoch import SampleTimes, epoch_s, sample_times
+from mlperf.systems.model_parallel.epoch import SampleTimes, epoch_s, overlapped_staleness, sample_times
 from mlperf.systems.model_parallel.layers import LayerTable, segment_params, share
 from mlperf.systems.model_parallel.server_exchange import server_exchange, shard_bytes
 
@@ -195,7 +195,7 @@ def plan_partition(
         best.n_replicas,
         best.n_servers,
         limits.machines - best.n_workers * best.n_replicas - best.n_servers,
-        0.0 if job.synchronous else best.n_replicas - 1.0,
+        0.0 if job.synchronous else float(overlapped_staleness(best.n_replicas, best.n_servers)),
         scale * sample_times(table, constants, single, single, job.minibatch_size, single).sample_s,
         scale * sample_times(table, constants, single, single, job.minibatch_size).sample_s,
         layer_rows(table, constants, best, times),
@@ -243,16 +243,16 @@ def layer_rows(table: LayerTable, constants: Constants, plan: Found, times: Samp
 
 
 def period_rows(table: LayerTable, constants: Constants, job: PartitionJob, plan: Found) -> pd.DataFrame:
-    """What one period of a replica consists of; the exchange runs beside the computing, a synchronous one for a part only."""
-    parts = {"compute": job.minibatch_size * plan.sample_s}
+    """What a replica does in one period, and what goes on beside it: a worker's link, and a server for all replicas."""
+    compute_s = job.minibatch_size * plan.sample_s
+    parts = {"compute": compute_s, "wait for the exchange": plan.period_s - compute_s, "period": plan.period_s}
     if plan.n_servers:
         byte_s = constants.value_bytes / constants.bandwidth_bytes_per_s
         served = plan.n_replicas * table.all_params / plan.n_servers
-        parts["worker link"] = 2.0 * (float(constants.latency_s[0]) + table.all_params / plan.n_workers * byte_s)
-        parts["server link"] = 2.0 * served * byte_s
+        parts["beside: worker's link"] = 2.0 * (float(constants.latency_s[0]) + table.all_params / plan.n_workers * byte_s)
+        parts["beside: server's link"] = 2.0 * served * byte_s
         held = shard_bytes(table.all_params, plan.n_servers, constants.value_bytes)
-        parts["server's additions"] = served * float(constants.add_of(held))
-        parts["waited for the exchange"] = plan.period_s - parts["compute"]
+        parts["beside: server's additions"] = served * float(constants.add_of(held))
     return pd.DataFrame({"part": list(parts), "time_s": list(parts.values())})
 
 

@@ -16,6 +16,8 @@ from mlperf.systems.base.times import RunGrid
 from mlperf.training.measured_on import MeasuredOn
 
 SIZES = ("n_nodes", "n_gpus_per_node", "subbatch_size")
+WAITING = ("idle", "wait")
+"""Parts of a period in which nothing is done."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -136,6 +138,8 @@ class SystemPrediction(Shown):
         return pd.DataFrame(rows)
 
     def bottleneck(self, index: int = 0) -> str:
-        """The component that takes the largest share of its activity's period, of all activities."""
+        """The component that works for the largest share of its activity's period, of all activities; who waits holds nobody up."""
         table = self.breakdown(index)
+        works = table[~table["component"].isin(WAITING)]
+        table = (works if len(works) else table).reset_index(drop=True)
         return str(table.loc[int(np.argmax(table["share"].to_numpy())), "component"])

@@ -195,21 +195,19 @@ def search_configurations(
 def _ranked(
     model: Model, system: System, inputs: ConfigurationInputs, table: pd.DataFrame, rows: IntArray, asked: SearchAsked
 ) -> tuple[pd.DataFrame, RankStability | None]:
-    """The candidates with interval of the epoch, share of draws in which each is the first, and bounds of its rank."""
+    """The candidates with the interval of a run's epoch, share of draws in which each is the first, and bounds of its rank."""
     if not len(rows):
         return table.iloc[:0], None
     options, asked_of = asked.predict, inputs.take(rows)
     means = system_times(model, asked_of, system, options.method, options.exchange).scaled(options.factors)
     if options.strict:
         refuse_outside(means, asked_of)
-    rng = np.random.default_rng(options.seed)
-    draws = Draws("mean", N_RANKING_DRAWS, int(rng.integers(2**63)), rng, options.method)
-    drawn = draw_system_times(model, asked_of, system, means, draws, options.exchange)
-    shape = (N_RANKING_DRAWS, len(rows))
-    seconds = np.array(np.broadcast_to(_drawn_epoch_s(system, drawn, means, asked_of, table[EPOCH].to_numpy(float)[rows]), shape))
+    epoch_s = table[EPOCH].to_numpy(float)[rows]
+    # What all rows miss alike does not change their order; the interval of one run holds it.
+    seconds, of_run = (_drawn_epochs_s(model, system, asked_of, means, epoch_s, options, kind) for kind in ("mean", "run"))
     cost = priced(seconds, asked_of.configs["n_nodes"].to_numpy(int), asked_of.machine).get(asked.objective, seconds)
-    found = CandidateDraws(cost, np.ones(shape, bool))
-    low, high = np.quantile(seconds, (0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)), axis=0)
+    found = CandidateDraws(cost, np.ones(seconds.shape, bool))
+    low, high = np.quantile(of_run, (0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)), axis=0)
     rank_low, rank_high = rank_bounds(found)
     chosen = table.iloc[rows].reset_index(drop=True)
     chosen.insert(0, "rank", np.arange(1, len(rows) + 1))
@@ -219,12 +217,22 @@ def _ranked(
     return chosen, rank_stability(found, chosen[asked.objective].to_numpy(float))
 
 
-def _drawn_epoch_s(
-    system: System, drawn: Mapping[str, FloatArray], means: SystemTimes, inputs: ConfigurationInputs, epoch_s: FloatArray
+def _drawn_epochs_s(
+    model: Model,
+    system: System,
+    inputs: ConfigurationInputs,
+    means: SystemTimes,
+    epoch_s: FloatArray,
+    options: SystemOptions,
+    kind: str,
 ) -> FloatArray:
-    """Epochs of drawn times; of cheaper equations only the ratio to their own centre counts."""
-    run = run_of(inputs, system)
+    """Epochs of drawn times, shape (n_draws, n_configs); of cheaper equations only the ratio to their own centre counts."""
+    rng = np.random.default_rng(options.seed)
+    draws = Draws(kind, N_RANKING_DRAWS, int(rng.integers(2**63)), rng, options.method)
+    drawn = draw_system_times(model, inputs, system, means, draws, options.exchange)
+    drawn = {name: seconds * options.factors.get(name, 1.0) for name, seconds in drawn.items()}
+    run, shape = run_of(inputs, system), (N_RANKING_DRAWS, len(epoch_s))
     if not isinstance(system, Screened):
-        return np.asarray(solved(system, drawn, run).outputs[EPOCH])
+        return np.array(np.broadcast_to(solved(system, drawn, run).outputs[EPOCH], shape))
     moved, centre = (solved(system.screen, seconds, run).outputs[EPOCH] for seconds in (drawn, means.seconds))
-    return np.asarray(epoch_s * moved / centre)
+    return np.array(np.broadcast_to(epoch_s * moved / centre, shape))

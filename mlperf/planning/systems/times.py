@@ -30,7 +30,7 @@ from mlperf.planning.component_times import (
 from mlperf.planning.inputs import ConfigurationInputs
 from mlperf.planning.step_prediction import StepCalls
 from mlperf.specs.optimizers import MOMENTUM_SGD, pass_ratio
-from mlperf.systems.base.system import System
+from mlperf.systems.base.system import System, SystemComponent
 from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.sprint.components import FITTED, SHARE_OPERATIONS
 from mlperf.systems.sprint.system import SPREADS
@@ -171,12 +171,8 @@ def system_times(
             if part not in known:
                 known[part] = component_mean(model, asked, part, method)
         means = [known[part] for part in parts]
-        seconds[name] = (
-            _share(name, forward)
-            * worker_share(name, inputs.configs)
-            * np.sum(
-                [optimizer_ratio(part, inputs.optimizer) * mean.seconds for part, mean in zip(parts, means, strict=True)], axis=0
-            )
+        seconds[name] = share_of(component, forward, inputs.configs) * np.sum(
+            [optimizer_ratio(part, inputs.optimizer) * mean.seconds for part, mean in zip(parts, means, strict=True)], axis=0
         )
         in_domain[name] = np.logical_and.reduce([mean.inside for mean in means])
         source[name] = FITTED_HERE
@@ -240,6 +236,7 @@ def draw_system_times(
     asked = of_system(inputs)
     drawn: dict[str, FloatArray] = {}
     found: dict[str, FloatArray] = {}
+    components = {component.name: component for component in system.components}
     for name, mean in means.seconds.items():
         if name.endswith("_std"):
             continue
@@ -249,7 +246,7 @@ def draw_system_times(
         for part in measured_parts(model, name):
             if part not in drawn:
                 drawn[part] = component_draws(model, asked, part, component_mean(model, asked, part, draws.method).seconds, draws)
-        ratio = _share(name, means.forward_share) * worker_share(name, inputs.configs)
+        ratio = share_of(components[name], means.forward_share, inputs.configs)
         total = np.sum([optimizer_ratio(part, inputs.optimizer) * drawn[part] for part in measured_parts(model, name)], axis=0)
         found[name] = np.maximum(ratio * total, 0.0) if np.ndim(total) else mean
         if f"{name}_std" in means.seconds:
@@ -309,6 +306,12 @@ def forward_share(model: Model, steps: StepCalls, method: str = PREDICTOR) -> Fl
     last = position.where(calls["kernel"] == LAST_FORWARD).groupby(calls["run"], sort=False).transform("max")
     forward = step_times(calls, np.asarray(time_s.where(position <= last, 0.0), np.float64))
     return np.asarray((forward / step_times(calls, np.asarray(time_s, np.float64)))[steps.number])
+
+
+def share_of(component: SystemComponent, forward: FloatArray, configs: pd.DataFrame) -> FloatArray | float:
+    """What a component takes of the measured parts it is made of: one pass, one GPU's share, one sample's."""
+    samples = configs["subbatch_size"].to_numpy(float) if component.per_sample else 1.0
+    return _share(component.name, forward) * worker_share(component.name, configs) / samples
 
 
 def _share(name: str, forward: FloatArray) -> FloatArray | float:

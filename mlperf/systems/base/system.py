@@ -36,6 +36,8 @@ class SystemComponent:
         Terms offered to stepwise selection beside the constant, in columns of the run, the network and the machine.
     needed : bool
         False: takes no time where nobody gives any.
+    per_sample : bool
+        Whether its time is that of one sample, not of a sub-batch.
     """
 
     name: str
@@ -44,6 +46,7 @@ class SystemComponent:
     meaning: str
     candidates: tuple[str, ...] = ()
     needed: bool = False
+    per_sample: bool = False
 
     @property
     def column(self) -> str:

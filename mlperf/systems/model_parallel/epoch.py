@@ -151,11 +151,11 @@ def epoch_s(period: FloatArray, n_replicas: FloatArray, minibatch_size: float, d
     return np.asarray(dataset_size / (np.asarray(n_replicas) * minibatch_size) * period)
 
 
-def overlapped_staleness(n_replicas: int, n_servers: int, *, synchronous: bool) -> float:
+def overlapped_staleness(n_replicas: FloatArray | IntArray | float, n_servers: FloatArray | IntArray | float) -> FloatArray:
     """Mean updates between the pull of weights and the use of a gradient made with them, the exchange behind the next mini-batch.
 
     A period of max(B tau, T_sync) means that a replica computes on while it pushes: two gradients of every replica are under way,
-    one being made and one being sent, so 2 A - 1 updates. With one gradient under way (push, pull, then compute) it is A - 1, what
-    `mlperf.systems.model_parallel.system` tells between replicas; 0 where all wait for one another, or without servers.
+    one being made and one being sent, so 2 A - 1 updates. With one gradient under way (push, pull, then compute) it would be
+    A - 1. 0 without servers.
     """
-    return 0.0 if synchronous or n_servers == 0 else 2.0 * n_replicas - 1.0
+    return np.asarray(np.where(np.asarray(n_servers) > 0, 2.0 * np.asarray(n_replicas, np.float64) - 1.0, 0.0))

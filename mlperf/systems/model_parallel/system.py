@@ -10,21 +10,22 @@ import numpy as np
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.systems.base.system import Setting, Solution, SystemComponent, checked_run, checked_times
+from mlperf.systems.model_parallel.epoch import overlapped_staleness
 from mlperf.systems.model_parallel.server_exchange import exchange_of
 from mlperf.systems.parameter_server.components import solution_of
 
 # fmt: off
 COMPONENTS = (
-    #               name            activity   kind          meaning
-    SystemComponent("forward",      "replica", "work",       "forward pass of a sample",                        ("n_flops",), True),
-    SystemComponent("backward",     "replica", "work",       "backward pass of a sample",                        ("n_flops",)),
-    SystemComponent("update",       "replica", "work",       "weight update of a sample",                        ("n_flops",)),
-    SystemComponent("activations",  "replica", "transfer",   "activations from other workers, a sample"),
-    SystemComponent("errors",       "replica", "transfer",   "error terms from other workers, a sample"),
-    SystemComponent("replica_sync", "replica", "collective", "copies of layers inside a replica, a mini-batch",  ("n_params",)),
-    SystemComponent("exchange",     "replica", "transfer",   "push and pull of an update by a worker's link",    ("n_params",)),
-    SystemComponent("push",         "server",  "transfer",   "push and pull of a replica by one server's link",  ("n_params",)),
-    SystemComponent("apply",        "server",  "critical",   "a replica's gradients added by one server",        ("n_params",)),
+    #               name            activity   kind         meaning                                      candidates
+    SystemComponent("forward",      "replica", "work",      "forward pass of a sample",                  ("n_flops",), True, True),
+    SystemComponent("backward",     "replica", "work",      "backward pass of a sample",                 ("n_flops",), False, True),
+    SystemComponent("update",       "replica", "work",      "weight update of a sample",                 ("n_flops",), False, True),
+    SystemComponent("activations",  "replica", "transfer",  "activations of other workers, a sample",    (), False, True),
+    SystemComponent("errors",       "replica", "transfer",  "error terms of other workers, a sample",    (), False, True),
+    SystemComponent("replica_sync", "replica", "collective","copies inside a replica, a mini-batch",     ("n_params",)),
+    SystemComponent("exchange",     "replica", "transfer",  "push and pull of a worker, by its link",    ("n_params",)),
+    SystemComponent("push",         "server",  "transfer",  "push and pull of a replica, by one server", ("n_params",)),
+    SystemComponent("apply",        "server",  "critical",  "a replica's gradients added by one server", ("n_params",)),
 )
 SETTINGS = (
     Setting("n_replicas",  1.0, "model replicas, A",                                  1.0),
@@ -58,6 +59,7 @@ class ModelParallelSystem:
         shape = np.broadcast_shapes(*(np.shape(each) for each in sizes.values()))
         return {
             "replicas and servers need more machines than there are": np.broadcast_to(used > sizes["n_nodes"], shape),
+            "a node has several GPUs, but is one worker with one here": np.broadcast_to(sizes["n_gpus_per_node"] > 1, shape),
             "several replicas need a server": np.broadcast_to((sizes["n_replicas"] > 1) & (sizes["n_servers"] < 1), shape),
         }
 
@@ -93,7 +95,7 @@ class ModelParallelSystem:
             "sample_s": compute / batch,
             "period_s": period,
             "sync_s": sync,
-            "mean_staleness": np.where(waits, 0.0, replicas - 1.0),
+            "mean_staleness": np.where(waits, 0.0, overlapped_staleness(replicas, servers)),
             "server_utilisation": np.divide(busy, period, out=np.zeros(np.shape(period)), where=period > 0.0),
         }
         breakdown = {

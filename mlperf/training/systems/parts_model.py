@@ -186,6 +186,8 @@ def train_parts(
     labels = np.array(part_labels(rows, tuple(apart)), dtype=object)
     levels = tuple(dict.fromkeys(labels))
     parts = [rows[labels == label] for label in levels]
+    names = [", ".join(filter(None, (place, f"{' '.join(apart)} {label}" if apart else ""))) for label in levels]
+    steps = tuple(train_composed(part, alone, seed, name) for part, name in zip(parts, names, strict=True))
     told = [left_out(part, alone, seed) for part in parts]
     n_gpus = rows["n_nodes"] * rows["n_gpus_per_node"]
     bounds = {"processes": (float(n_gpus.min()), float(n_gpus.max()))}
@@ -194,7 +196,7 @@ def train_parts(
     return PartsModel(
         tuple(apart),
         levels,
-        tuple(train_composed(part, alone, seed) for part in parts),
+        steps,
         bounds,
         np.concatenate(told),
         len(rows),

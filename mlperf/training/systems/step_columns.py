@@ -82,7 +82,7 @@ def _numbers(rows: pd.DataFrame, name: str, place: str) -> FloatArray:
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise DataError(
-            f"got {rows[name].iloc[row]!r}, expected a number {'of at least' if least == 0.0 else 'above'} 0",
+            f"got {rows[name].iloc[row]}, expected a number {'of at least' if least == 0.0 else 'above'} 0",
             place=f"{place}, row {row + 1}, column {name}",
         )
     return numbers

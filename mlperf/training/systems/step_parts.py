@@ -24,6 +24,9 @@ COMPONENTS = ("input", "forward", "backward", "optimizer", "step_std")
 """What is trained on runs; the column of each is its name with ``_s``."""
 TOGETHER = ("alone_s", "alone_s * (n_gpus_per_node - 1)")
 """A component on several processes: what it takes alone, and what the others on the machine add to it."""
+LEAST_RUNS = 3
+"""Of a network on one process: fewer do not tell what grows with the sub-batch."""
+
 BETWEEN = ("input", "forward", "backward", "optimizer")
 """Components between two exchanges."""
 RUN = ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size", "overlap", "input_overlap")
@@ -121,7 +124,7 @@ class ComposedSteps:
         return pd.DataFrame(parts | {"compute_s": step_s - times["exchange"] - straggler_s})
 
 
-def train_composed(runs: pd.DataFrame, exchange: pd.DataFrame, seed: int = 0) -> ComposedSteps:
+def train_composed(runs: pd.DataFrame, exchange: pd.DataFrame, seed: int = 0, place: str = "runs") -> ComposedSteps:
     """Train components on runs, and the exchange on isolated ones.
 
     Parameters
@@ -132,15 +135,24 @@ def train_composed(runs: pd.DataFrame, exchange: pd.DataFrame, seed: int = 0) ->
         Rows of exchange.csv.
     seed : int
         Of folds.
+    place : str
+        What the runs are called in messages.
 
     Raises
     ------
     DataError
-        No run of one process, or none of several: what several do to each other is then not known.
+        No run of one process, or none of several: what several do to each other is then not known; or fewer than `LEAST_RUNS`
+        runs of a network on one process.
     """
     n_gpus = runs["n_gpus_per_node"] * runs["n_nodes"]
     if not ((n_gpus == 1).any() and (n_gpus > 1).any()):
-        raise DataError("got runs of one process only, or none of one, expected both", place="train_composed")
+        counts = ", ".join(f"{count:g}" for count in sorted(n_gpus.unique()))
+        hint = "mlperf collect ddp --processes 1,2 (with --wait always for runs that wait) makes both; or leave those rows out."
+        raise DataError(f"got runs of {counts} processes, expected runs of one and of several", place=place, hint=hint)
+    for cnn, own in runs[n_gpus == 1].groupby("cnn"):
+        if len(own) < LEAST_RUNS:
+            got = f"got {len(own)} runs of {cnn} on one process, expected at least {LEAST_RUNS}"
+            raise DataError(got, place=place, hint="mlperf collect ddp --subbatch 8,16,32 or --repeats 3 makes more.")
     components = {name: train_component(f"{name}_s", runs, seed) for name in COMPONENTS}
     model, several = train_exchange(exchange, seed=seed), runs[n_gpus > 1]
     return ComposedSteps(components, model, excess_of(several, isolated_s(model, several)))

@@ -27,6 +27,7 @@ MOST_ALONE = 40
 
 SECONDS = dict(zip(TIME_SUFFIXES, (1.0, 1e-3, 1e-6, 1e-9), strict=True))
 LEAST_ROWS = 3
+STEP_HINT = "Call the column so; mlperf train takes another name, which ends in its unit, as --target NAME."
 LEAST_COUNTS = 3
 PERFECT, CONSTANT, PAPER = "perfect scaling", "constant efficiency", "(a log2 N + b) S of the SPRINT paper"
 WORK_COLUMNS = ("work", "tokens")
@@ -102,7 +103,7 @@ def train_system(
     is_time = np.isfinite(seconds) & (seconds > 0.0)
     if not is_time.all():
         row = int(np.flatnonzero(~is_time)[0])
-        raise DataError(f"got {rows[name].iloc[row]!r}, expected a time above 0", place=f"{place}, row {row + 1}, column {name}")
+        raise DataError(f"got {rows[name].iloc[row]}, expected a time above 0", place=f"{place}, row {row + 1}, column {name}")
     if len(rows) < LEAST_ROWS:
         raise FitError(f"got {len(rows)} rows, expected at least {LEAST_ROWS}", hint="Measure more sizes or more GPUs.")
     columns = step_columns(rows, place)
@@ -142,7 +143,8 @@ def step_column(rows: pd.DataFrame, step: str | None, place: str) -> str:
     names = [step] if step else [f"step{end}" for end in TIME_SUFFIXES]
     found = [name for name in names if name in rows]
     if not found:
-        raise DataError(f"has no column {names[0]!r}, expected the time of a step", place=place, hint="Name it with --target.")
+        expected = "the time of a step" if step else f"the time of a step: step{', step'.join(TIME_SUFFIXES)}"
+        raise DataError(f"has no column {names[0]!r}, expected {expected}", place=place, hint=STEP_HINT)
     if not found[0].endswith(TIME_SUFFIXES):
         raise DataError(f"got the column {found[0]!r}, expected a unit at its end: _s, _ms, _us or _ns", place=place)
     return found[0]

@@ -82,3 +82,13 @@ def test_the_cheapest_is_not_the_fastest(small_model: Any) -> None:
     assert cheapest.best["n_nodes"].iloc[0] == 1
     row = cheapest.best.iloc[0]
     assert row["cost"] == pytest.approx(3.0 * row["n_nodes"] * row["epoch_s"] / 3600.0)
+
+
+def test_the_interval_of_a_row_is_that_of_one_run_as_predicted(small_model: Any) -> None:
+    job = JobSpec(dataset_size=60_000, subbatch_size=2, n_nodes=2)
+    sizes = {"n_nodes": [2], "n_gpus_per_node": [1], "subbatch_size": [2]}
+    row = mlperf.search_system(small_model, "data-parallel", "alexnet", "cpu-cluster", job, **sizes).best.iloc[0]
+    told = mlperf.predict_system(small_model, "data-parallel", "alexnet", "cpu-cluster", job, **sizes).prediction_interval[
+        "epoch_s"
+    ]
+    assert (row["epoch_low_s"], row["epoch_high_s"]) == pytest.approx((told.lower[0], told.upper[0]), rel=0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import UsageError
-from mlperf.planning.component_times import component_mean
+from mlperf.planning.component_times import Draws, component_mean
 from mlperf.planning.inputs import configuration_inputs, configurations
-from mlperf.planning.systems.times import forward_share, system_times
+from mlperf.planning.systems.times import draw_system_times, forward_share, system_times
 from mlperf.specs import load_cnn, load_machine
 from mlperf.systems.base.system import Solution, SystemComponent
 
@@ -76,3 +77,15 @@ def test_what_nobody_measured_is_named_or_refused(small_model: Any, inputs: Any)
     assert "telepathy" not in found.seconds
     with pytest.raises(UsageError, match="telepathy"):
         system_times(small_model, inputs, Parts("telepathy", needed=True))
+
+
+def test_what_a_system_wants_of_a_sample_is_the_measured_step_over_its_samples(small_model: Any, inputs: Any) -> None:
+    system = Parts("forward", "backward")
+    whole = system_times(small_model, inputs, system).seconds
+    system.components = tuple(replace(each, per_sample=True) for each in system.components)
+    found = system_times(small_model, inputs, system)
+    for name in ("forward", "backward"):
+        np.testing.assert_allclose(found.seconds[name] * inputs.configs["subbatch_size"], whole[name], rtol=1e-12)
+    draws = Draws("run", 20, 0, np.random.default_rng(0))
+    drawn = draw_system_times(small_model, inputs, system, found, draws)["forward"]
+    np.testing.assert_allclose(np.median(drawn, axis=0), found.seconds["forward"], rtol=0.3)

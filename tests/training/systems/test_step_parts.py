@@ -67,8 +67,12 @@ def test_a_network_known_on_one_process_is_predicted_on_two() -> None:
 
 def test_what_several_processes_do_to_each_other_must_have_been_run() -> None:
     runs = made_runs((1, 2))
-    with pytest.raises(DataError, match="expected both"):
+    with pytest.raises(DataError, match="runs of 1 processes, expected runs of one and of several"):
         train_composed(runs[runs["n_gpus_per_node"] == 1], made_exchange())
+    with pytest.raises(DataError, match="got 2 runs of a on one process, expected at least 3"):
+        train_composed(
+            pd.concat([runs[runs["n_gpus_per_node"] == 2], runs[runs["n_gpus_per_node"] == 1].iloc[:2]]), made_exchange()
+        )
     component = train_component("forward_s", runs[runs["cnn"] == "a"])
     with pytest.raises(DataError, match="'b'"):
         component.predict(runs[runs["cnn"] == "b"])
