@@ -62,7 +62,8 @@ def _imported(module: str, name: str) -> object:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0] and error.name != module:
-            raise
+            got = f"got system {name!r}, whose module {module!r} needs {error.name!r}, which is not installed"
+            raise UsageError(got, hint=f"Install it, or leave it out of {module}.") from None
         raise UsageError(
             f"got system {name!r}, but there is no module {module!r}", hint="module:OBJECT, as in mine:MINE."
         ) from None

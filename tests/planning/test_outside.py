@@ -86,3 +86,17 @@ def test_one_node_needs_no_network(small_model: Any) -> None:
     assert found.update_breakdown_s["allreduce"].tolist() == [0.0]
     with pytest.raises(DataError, match="'allreduce' was not measured"):
         mlperf.predict_epoch(small_model, "alexnet", lonely, JobSpec(60_000, n_nodes=2))
+
+
+def test_layers_that_no_run_had_and_sizes_of_runs_are_told() -> None:
+    """A model of whole steps of plain networks is asked for attention: the gradient takes most of the time."""
+    model = mlperf.train("asgd-networks")
+    job = JobSpec(50_000, subbatch_size=4, n_nodes=4)
+    told = mlperf.predict_epoch(model, ["vit_b_16", "resnet18"], CLUSTER, job, n_gpus_per_node=2).outside
+    gradient = told[told["component"] == "compute_gradient"].set_index("configuration")
+    assert gradient["why"].str.contains("no run had layers of the kind").tolist() == [True, True]
+    assert "attention" in gradient.loc[0, "why"]
+    assert "attention" not in gradient.loc[1, "why"]
+    assert (gradient["share"] > 0.9).all()
+    exchange = told[(told["component"] == "allreduce") & (told["configuration"] == 0)].iloc[0]
+    assert (exchange["column"], exchange["value"] > exchange["upper"]) == ("n_params", True)

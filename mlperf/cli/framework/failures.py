@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import os
 import sys
+import sysconfig
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
+import mlperf
 from mlperf.cli.framework.group import ReaderGoneError
 from mlperf.cli.framework.process import EndRequests, mute_stdout
 from mlperf.cli.framework.show import Settings
@@ -90,8 +93,18 @@ def tell_of_fault(error: Exception, settings: Settings) -> int:
 
 
 def fault_text(error: Exception) -> str:
-    """Say that the program failed, and how to see where."""
+    """Say that the program failed, and how to see where; of a system of the user's own where it did."""
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    if last and is_users_own(Path(last[0].filename)):
+        place = f"{last[0].filename}, line {last[0].lineno}"
+        return f"{place}: {type(error).__name__}: {error}\n  hint: this is in your own code; run again with -v for the traceback"
     return f"mlperf failed: {type(error).__name__}: {error}\n  hint: this is a fault in mlperf; run again with -v for the traceback"
+
+
+def is_users_own(path: Path) -> bool:
+    """Whether a file belongs neither to this package nor to Python and what is installed for it."""
+    homes = (Path(mlperf.__file__).parent, *(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")))
+    return path.is_file() and not any(path.is_relative_to(home) for home in homes)
 
 
 def tell(text: str) -> None:

@@ -116,8 +116,12 @@ def predict_plans(
     drawn = [_drawn(constants, model.constants.relative_std_errors, rng) for _ in range(N_DRAWS)]
     found, spread = [], []
     for number, row in enumerate(rows.to_dict("records"), start=1):
-        table, plan = tables[str(row["cnn"])], given_plan({str(name): value for name, value in row.items()}, f"row {number}")
-        found.append(plan_row(table, plan, constants))
+        table, place = tables[str(row["cnn"])], f"row {number}"
+        plan = given_plan({str(name): value for name, value in row.items()}, place)
+        try:
+            found.append(plan_row(table, plan, constants))
+        except DataError as error:
+            raise DataError(error.message, place=f"{place}, {error.place}" if error.place else place, hint=error.hint) from None
         spread.append(np.std([np.log(plan_row(table, plan, each)["period_s"]) for each in drawn]))
     table_of = pd.DataFrame(found)
     period_s = table_of.pop("period_s").to_numpy(float)

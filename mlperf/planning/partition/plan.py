@@ -172,7 +172,12 @@ def plan_partition(
     Yan, Ruwase, He, Chilimbi (KDD 2015).
     """
     table, every = layer_table(cnn), equation_constants(machine)
-    constants = with_cores(every, min(limits.cores or every.n_cores, every.n_cores))
+    if limits.cores is not None and limits.cores > every.n_cores:
+        got = f"got {limits.cores} cores, expected at most {every.n_cores}: the constants tell no interference of more threads"
+        raise DataError(
+            got, place=f"constants {machine.name!r}", hint="mlperf collect canonical measures it on a machine with as many."
+        )
+    constants = with_cores(every, limits.cores or every.n_cores)
     optimum = optimise(table, constants, job, limits, shapes=top)
     best = optimum.best
     times = sample_times(table, constants, best.stripes, best.copies, job.minibatch_size)

@@ -72,10 +72,9 @@ class FittedRows(Shown):
 
     @property
     def fastest(self) -> int:
-        """Row with the shortest step, the most updates, or the most samples a second."""
-        if self.target == PERIOD:
-            return int(np.argmax(self.further["samples_per_s"].to_numpy(float)))
-        return int(np.argmin(self.predicted) if self.target == STEP else np.argmax(self.predicted))
+        """Row with the most samples a second, or of servers the most updates."""
+        rate = self.further["samples_per_s"].to_numpy(float) if self.target in (PERIOD, STEP) else self.predicted
+        return int(np.argmax(rate))
 
     def to_frame(self) -> pd.DataFrame:
         """The rows with the prediction, its bounds, what else is known, and the domain flag."""

@@ -211,3 +211,10 @@ def test_staleness_is_a_less_one_and_with_the_exchange_behind_twice_a_less_one(n
         simulation.run()
         assert simulation.mean_staleness == pytest.approx(expected, abs=0.1)
     assert staleness == 2 * n_replicas - 1
+
+
+def test_a_plan_that_cannot_run_names_its_row() -> None:
+    rows = pd.DataFrame({"cnn": "digits-fc", "plan": ["1x1x1/1x1x1/1x1x1", "1x1x1/1x1x1/11x1x1"]})
+    with pytest.raises(DataError, match="11 stripes") as caught:
+        predict_plans(MODEL, rows, tuple(CNNS.values()))
+    assert str(caught.value).startswith("row 2, network")

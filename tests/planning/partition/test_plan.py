@@ -78,3 +78,8 @@ def test_assumed_constants_are_no_measured_domain() -> None:
     assert plan.to_dict()["layers"]["rows"]
     with pytest.raises(DataError, match="machines"):
         planned(machines=0)
+
+
+def test_more_cores_than_the_constants_know_of_are_refused() -> None:
+    with pytest.raises(DataError, match="got 64 cores, expected at most 16"):
+        plan_partition(read_cnn(HERE / "mnist.toml"), read_constants(HERE / "cluster.toml"), JOB, Limits(5, cores=64))

@@ -104,3 +104,11 @@ def test_rows_on_one_number_of_nodes_do_not_tell_how_a_cost_grows(nodes: tuple[i
     y = X["n_params"] * np.log2(X["n_nodes"]) * 1e-9 * np.array([1.001, 0.999, 1.0, 1.001])
     model = FormAverage([("n_params",), ("n_params * log2(n_nodes)",), ("n_params * (n_nodes - 1)",)]).fit(X, y)
     assert model.told_apart is told
+
+
+def test_a_coefficient_stands_before_a_sum_in_parentheses() -> None:
+    n = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    model = FormAverage((("n + 3 * max(n - 4, 0)",), ("(n - 0.5) * log2(n + 1)",))).fit(
+        pd.DataFrame({"n": n}), 2.0 * (n + 3 * np.maximum(n - 4, 0))
+    )
+    assert model.table()["form"].iloc[0] == "2 (n + 3 * max(n - 4, 0))"
