@@ -161,7 +161,8 @@ def nothing_text() -> str:
 
 def row_text(row: pd.Series[Any]) -> str:
     """One row of a ranking: the run, its epoch, its mini-batch, and how surely it holds the windows."""
-    epoch = f"{plain_time(float(row['epoch_s']))} an epoch"
+    low, high = (float(row.get(name, float("nan"))) for name in ("epoch_low_s", "epoch_high_s"))
+    epoch = time_range_text(float(row["epoch_s"]), low, high, 0.95, "an epoch")
     held = row.get("window_probability")
     surely = "" if held is None or held != held else f", windows hold in {percent_text(float(held))} of draws"
     return f"{sizes_text(row)}: {epoch}, {minibatch_text(float(row['mean_minibatch_size']))}{surely}"

@@ -36,7 +36,7 @@ SEARCH_WORDS = ("window", "sub-batch", "mean mini-batch", "staleness", "in domai
 MOST_OTHERS = 3
 LESS = (
     *("closed", "feasible", "in_window", "energy_j", "minibatch_std", ("rank_low", "rank_high"), "first_share", "cost"),
-    *("mean_staleness", "window_probability"),
+    *("mean_staleness", "window_probability", ("minibatch_low", "minibatch_high"), ("epoch_low_s", "epoch_high_s")),
 )
 """What a narrow terminal leaves out of the rankings, the first to go first."""
 
@@ -104,7 +104,7 @@ def stability_lines(stability: RankStability | None) -> list[str]:
         f"Where it holds the windows, the first row costs {percent_text(stability.regret)} over the best of a draw, "
         f"{percent_text(stability.regret_high)} in the worst 5 %.",
         "window probability: share of draws in which every window holds; first share: in which the row is the best that holds "
-        "them; rank low, rank high: 5 % and 95 % quantiles of a row's rank.",
+        "them; rank low, rank high: 5 % and 95 % quantiles of a row's rank. Other low and high: 95 % interval of one run.",
     ]
 
 

@@ -78,3 +78,15 @@ def test_cost_is_price_times_node_hours(small_model: Any) -> None:
         mlperf.search_runs(small_model, load_cnn("alexnet"), replace(machine, price_per_node_hour=None), JOB, objective="cost")
     with pytest.raises(UsageError, match="objective 'fame'"):
         mlperf.search_runs(small_model, load_cnn("alexnet"), machine, JOB, objective="fame")
+
+
+def test_every_ranked_row_has_the_interval_of_one_run_as_predicted(small_model: Any, found: Any) -> None:
+    best = found.best.iloc[0]
+    sizes = {name: [int(best[name])] for name in ("n_nodes", "n_gpus_per_node", "subbatch_size")}
+    told = mlperf.predict_epoch(small_model, load_cnn("alexnet"), load_machine("cpu-cluster"), JOB, **sizes).prediction_interval
+    for output, names in (
+        ("epoch_s", ("epoch_low_s", "epoch_high_s")),
+        ("mean_minibatch_size", ("minibatch_low", "minibatch_high")),
+    ):
+        assert [best[name] for name in names] == pytest.approx([told[output].lower[0], told[output].upper[0]], rel=0.1)
+    assert ((found.best["epoch_low_s"] < found.best["epoch_s"]) & (found.best["epoch_s"] < found.best["epoch_high_s"])).all()
