@@ -141,6 +141,10 @@ def train_campaign(
     if repeats == "median":
         asynchronous = [median_runs(part) for part in asynchronous]
     gradient: GradientModel | WorkModel
+    if found.kernels is None and not asynchronous and found.runs is not None:
+        got = "got runs.csv, but neither components.csv beside it nor kernels.csv"
+        hint = "mlperf collect asgd writes components.csv; runs alone do not tell what their parts take."
+        raise DataError(got, place=str(found.path), hint=hint)
     if found.kernels is None and asynchronous:
         gradient, score, cnns = fit_steps(asynchronous, leave_out), GradientScore.unknown(), tuple[str, ...]()
     else:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mlperf
+from mlperf.core.errors import DataError
 from mlperf.datasets import Campaign, read_campaign
 from mlperf.report.pages.model_answers import model_answer, report_answer
 from mlperf.report.pages.models import report_sections
@@ -77,3 +78,12 @@ def test_kinds_of_layers_with_work_of_their_own(campaign: Campaign) -> None:
     assert "conv" in plain
     assert "activation" not in plain
     assert "conv in groups" in layer_kinds([load_cnn("mobilenet_v3_large")])
+
+
+def test_runs_of_another_network_and_runs_without_their_components_are_refused(campaign: Campaign) -> None:
+    runs = campaign.runs.copy()
+    runs.loc[3, "n_params"] = 12
+    with pytest.raises(DataError, match=f"got n_params 12 in run {runs.loc[3, 'run']}, expected the"):
+        mlperf.train(replace(campaign, runs=runs))
+    with pytest.raises(DataError, match="neither components.csv beside it nor kernels.csv"):
+        mlperf.train(replace(campaign, components=None))

@@ -56,7 +56,27 @@ def run_outputs(campaigns: Sequence[Campaign]) -> pd.DataFrame:
     if any(campaign.runs is None for campaign in campaigns):
         return pd.DataFrame(columns=[*CONFIG, *OUTPUTS])
     tables: list[pd.DataFrame] = [campaign.table("runs") for campaign in campaigns]
+    for campaign, table in zip(campaigns, tables, strict=True):
+        check_networks(campaign, table)
     return pd.concat([table[[*CONFIG, *OUTPUTS]] for table in tables], ignore_index=True)
+
+
+def check_networks(campaign: Campaign, runs: pd.DataFrame) -> None:
+    """Refuse runs whose network has another number of parameters than the specification of its name.
+
+    Raises
+    ------
+    DataError
+        Names the run and both numbers.
+    """
+    if "n_params" not in runs:
+        return
+    known = runs["cnn"].map({name: cnn.n_params for name, cnn in campaign.cnns.items()})
+    wrong = runs[known.notna() & (runs["n_params"] != known)]
+    if len(wrong):
+        row, told = wrong.iloc[0], int(known[wrong.index[0]])
+        got = f"got n_params {int(row['n_params'])} in run {row['run']}, expected the {told} of cnns/{row['cnn']}.toml"
+        raise DataError(got, place=f"{campaign.path}, runs", hint="One of the two is of another network: rename it.")
 
 
 def _table(campaign: Campaign) -> pd.DataFrame:
