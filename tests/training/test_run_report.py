@@ -85,5 +85,5 @@ def test_runs_of_another_network_and_runs_without_their_components_are_refused(c
     runs.loc[3, "n_params"] = 12
     with pytest.raises(DataError, match=f"got n_params 12 in run {runs.loc[3, 'run']}, expected the"):
         mlperf.train(replace(campaign, runs=runs))
-    with pytest.raises(DataError, match="neither components.csv beside it nor kernels.csv"):
+    with pytest.raises(DataError, match=r"neither components\.csv beside it nor kernels\.csv"):
         mlperf.train(replace(campaign, components=None))
