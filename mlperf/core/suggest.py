@@ -23,11 +23,18 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     str
         ``"Did you mean 'vgg16'?"`` or ``"Known: a, b, c."``; empty where nothing is known.
     """
+    names = tuple(known)
+    near = nearest(word, names)
+    if near is not None:
+        return f"Did you mean {near!r}?"
+    return f"Known: {', '.join({name.lower(): name for name in names}.values())}." if names else ""
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The nearest known word to an unknown one, upper and lower case equal; None where none is near."""
     spelled = {name.lower(): name for name in known}
     near = get_close_matches(word.lower(), spelled, n=1)
-    if near:
-        return f"Did you mean {spelled[near[0]]!r}?"
-    return f"Known: {', '.join(spelled.values())}." if spelled else ""
+    return spelled[near[0]] if near else None
 
 
 def known_word(

@@ -14,6 +14,7 @@ from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.joining.join import KEY, Keys, Table
 from mlperf.models.uncertainty.intervals import Interval
+from mlperf.planning.table_remarks import Faults, notes_of, remarks, row_faults
 from mlperf.planning.table_rows import AskedRows, asked_rows
 from mlperf.planning.table_sums import group_sums
 from mlperf.training.table.table_fit import RowAnswers
@@ -39,9 +40,9 @@ class RowPredictions(Shown):
         Of the mean, and of a run.
     in_domain : array of bool
     remark : array of str
-        Which cell is missing, which label the model has not seen; mostly empty.
+        Which cell is missing, what a new or rare label is predicted as, which size lies outside its measured range; empty inside.
     notes : tuple of str
-        The same in sentences, with file and line.
+        Missing cells and labels without a coefficient of their own in sentences, with file and line.
     sums : DataFrame or None
         One row a group, where sums were asked for (see `mlperf.planning.table_sums.group_sums`).
     """
@@ -93,7 +94,7 @@ def predict_rows(
 ) -> RowPredictions:
     """Predict the target of each row.
 
-    A row with a missing cell is not predicted, one with a label that the model has not seen is flagged; both are named.
+    A row with a missing cell is not predicted, one with a label that is new or rare is flagged; both are named.
 
     Parameters
     ----------
@@ -127,16 +128,14 @@ def predict_rows(
     if by is not None and by not in asked.frame:
         known = [str(name) for name in asked.frame]
         raise DataError(f"has no column {by!r}, expected one of {', '.join(known)}", place=asked.name, hint=did_you_mean(by, known))
-    missing, new = faults(model, asked)
-    possible = ~_any(missing, len(asked.frame))
-    if not model.takes_new_levels:
-        possible &= ~_any(new, len(asked.frame))
+    faults = row_faults(model, asked)
+    possible = ~faults.unpredictable(model, len(asked.frame))
     if not possible.any():
-        raise DataError("got no row that can be predicted", place=asked.name, hint="; ".join(notes_of(asked, missing, new)))
+        raise DataError("got no row that can be predicted", place=asked.name, hint="; ".join(notes_of(asked, faults)))
     found = _answered(model, asked.frame, possible, level)
     inside = found.in_domain
     if strict and not inside.all():
-        _refuse(asked, int(np.argmin(inside)), missing)
+        _refuse(asked, int(np.argmin(inside)), faults.missing)
     return RowPredictions(
         model.target,
         asked.frame,
@@ -144,8 +143,8 @@ def predict_rows(
         found.mean,
         found.run,
         inside,
-        _remarks(asked, missing, new),
-        notes_of(asked, missing, new),
+        remarks(model, asked, faults, inside),
+        notes_of(asked, faults),
         None if by is None else group_sums(model, asked.frame, by, found.predicted, found.mean, found.run, inside),
     )
 
@@ -165,47 +164,6 @@ def _answered(model: TableModel, frame: pd.DataFrame, possible: BoolArray, level
 
 def _numbers(said: RowAnswers) -> FloatArray:
     return np.array([said.predicted, said.in_domain, said.mean.lower, said.mean.upper, said.run.lower, said.run.upper], float)
-
-
-Faults = dict[str, BoolArray]
-
-
-def faults(model: TableModel, asked: AskedRows) -> tuple[Faults, Faults]:
-    """By column that the model reads, rows whose cell is missing, and rows whose label is new; columns with such rows only."""
-    missing = {name: asked.missing(name) for name in model.columns}
-    new = {name: asked.new_labels(name, known) & ~missing[name] for name, known in model.levels.items() if name in missing}
-    return tuple({name: rows for name, rows in each.items() if rows.any()} for each in (missing, new))  # type: ignore[return-value]
-
-
-def _any(found: Faults, n_rows: int) -> BoolArray:
-    return np.asarray(np.logical_or.reduce([np.zeros(n_rows, bool), *found.values()]), bool)
-
-
-def _remarks(asked: AskedRows, missing: Faults, new: Faults) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
-    told = np.full(len(asked.frame), "", object)
-    for name, rows in missing.items():
-        told[rows] = [f"{before}; no {name}" if before else f"no {name}" for before in told[rows]]
-    for name, rows in new.items():
-        labels = asked.frame.loc[rows, name]
-        told[rows] = [
-            f"{f'{before}; ' if before else ''}{name} {label} is new" for before, label in zip(told[rows], labels, strict=True)
-        ]
-    return told
-
-
-def notes_of(asked: AskedRows, missing: Faults, new: Faults) -> tuple[str, ...]:
-    """A sentence for each column with missing cells or new labels, with file and line."""
-    told = []
-    for name, rows in missing.items():
-        told.append(
-            f"column {name} is missing in {int(rows.sum()):,} rows, not predicted: {asked.where(np.flatnonzero(rows).tolist())}"
-        )
-    for name, rows in new.items():
-        labels = ", ".join(repr(label) for label in asked.frame.loc[rows, name].astype(str).unique()[:5])
-        told.append(
-            f"column {name} has labels that the model has not seen ({labels}): {asked.where(np.flatnonzero(rows).tolist())}"
-        )
-    return tuple(told)
 
 
 def _refuse(asked: AskedRows, row: int, missing: Faults) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.core.suggest import did_you_mean, known_word
+from mlperf.core.suggest import did_you_mean, known_word, nearest
 
 
 def test_near_words_are_proposed_and_far_ones_listed() -> None:
@@ -22,3 +22,8 @@ def test_a_known_word_is_given_back_and_another_refused_with_all_of_them() -> No
         known_word("bosting", ("linear", "boosting"), "learner")
     with pytest.raises(DataError, match=r"^job, optimizer: got 'x', expected one of sgd\n"):
         known_word("x", ["sgd"], place="job, optimizer", error=DataError)
+
+
+def test_the_nearest_word_is_near_whatever_its_case() -> None:
+    assert nearest("a100", ["V100", "A100"]) == "A100"
+    assert nearest("B200", ["V100", "RTX 3090"]) is None

@@ -65,7 +65,11 @@ def test_missing_cells_and_new_labels_are_named_and_the_rest_is_predicted(model:
     found = predict_rows(model, tmp_path / "new.csv")
     assert np.flatnonzero(np.isnan(found.predicted)).tolist() == [3, 5]
     assert not found.in_domain[[3, 5, 8]].any()
-    assert [found.remark[row] for row in (3, 5, 8)] == ["no m", "no m; no gpu", "gpu B is new"]
+    assert [found.remark[row] for row in (3, 5, 8)] == [
+        "no m",
+        "no m; no gpu",
+        f"gpu B is new: predicted as {measured()['gpu'].mode()[0]}, the most frequent",
+    ]
     assert [note.rpartition(": ")[2] for note in found.notes] == [
         f"{tmp_path / 'new.csv'}, lines 5, 7",
         f"{tmp_path / 'new.csv'}, line 7",

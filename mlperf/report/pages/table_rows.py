@@ -27,7 +27,7 @@ def row_sections(result: RowPredictions) -> tuple[Section, ...]:
     """Sums where they were asked for, the first rows, what was noted."""
     frame = result.to_frame()
     of_mean, of_run = (tuple(f"{kind}_{end}_{result.target}" for end in ("lower", "upper")) for kind in ("mean", "run"))
-    features = [name for name in map(str, frame) if not name.endswith(result.target) and name != "in_domain"]
+    features = [name for name in map(str, frame) if not name.endswith(result.target) and name not in ("in_domain", "remark")]
     shown = Section("" if result.sums is None else "Rows", frame.head(MOST_ROWS), secondary=(of_mean, *reversed(features), of_run))
     more = [f"{len(frame) - MOST_ROWS:,} further rows: -o FILE writes all of them as CSV."] if len(frame) > MOST_ROWS else []
     level = 100 * result.prediction_interval.level
@@ -92,7 +92,7 @@ def comparison_sections(result: TableComparison) -> tuple[Section, ...]:
     order = np.argsort(-result.table["relative_error"].abs().to_numpy(), kind="stable")
     worst = result.table.iloc[order[:MOST_ROWS]].reset_index(drop=True)
     title = "Rows" if len(result.table) <= MOST_ROWS else f"The {MOST_ROWS} rows that are missed most of {len(result.table):,}"
-    features = [name for name in map(str, worst) if not name.endswith((result.target, "relative_error", "in_domain"))]
+    features = [name for name in map(str, worst) if not name.endswith((result.target, "relative_error", "in_domain", "remark"))]
     bounds = tuple(f"run_{end}_{result.target}" for end in ("lower", "upper"))
     sections.append(Section(title, worst, secondary=(bounds, *reversed(features))))
     if result.notes:

@@ -1,9 +1,9 @@
-"""Levels of text columns: rare ones are pooled, those never seen are taken for the most frequent one and flagged."""
+"""Levels of text columns: rare ones are pooled, those never seen are taken for the most frequent one, and both are flagged."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,22 @@ class ColumnLevels:
     kept: tuple[str, ...]
     pooled: tuple[str, ...]
     substitute: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Training rows of each pooled level; empty in files of earlier releases."""
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Levels that have a coefficient of their own."""
+        return tuple(name for name in self.kept if name != OTHER or len(self.pooled) < 2)
+
+    @property
+    def pool(self) -> str:
+        """What a pooled level counts as."""
+        return OTHER if OTHER in self.kept or len(self.pooled) > 1 else self.substitute
+
+    def guessed(self, texts: pd.Series) -> BoolArray:
+        """Rows whose level has no coefficient of its own: it was never seen, or is rare; shape (n_rows,)."""
+        return ~texts.astype(str).isin(self.kept).to_numpy(bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +59,17 @@ class Levels:
         made = {name: self._mapped(frame[name].astype(str), levels) for name, levels in self.columns.items() if name in frame}
         return frame.assign(**made) if made else frame
 
-    def unseen(self, frame: pd.DataFrame) -> BoolArray:
-        """Rows with a level that the fit has not seen, shape (n_rows,)."""
+    def guessed(self, frame: pd.DataFrame) -> BoolArray:
+        """Rows with a level that has no coefficient of its own, since the fit has not seen it or only rarely; shape (n_rows,)."""
         found = np.zeros(len(frame), bool)
         for name, levels in self.columns.items():
             if name in frame:
-                found |= ~frame[name].astype(str).isin([*levels.kept, *levels.pooled]).to_numpy(bool)
+                found |= levels.guessed(frame[name])
         return found
 
     def _mapped(self, texts: pd.Series, levels: ColumnLevels) -> pd.Series:
         seen = texts.where(texts.isin([*levels.kept, *levels.pooled]), levels.substitute)
-        return seen.where(
-            ~seen.isin(list(levels.pooled)), OTHER if OTHER in levels.kept or len(levels.pooled) > 1 else levels.substitute
-        )
+        return seen.where(~seen.isin(list(levels.pooled)), levels.pool)
 
     def notes(self) -> tuple[str, ...]:
         """A sentence for each column with rare levels."""
@@ -71,6 +85,7 @@ class Levels:
         """JSON types; `from_dict` reads them back."""
         return {
             name: {"kept": list(each.kept), "pooled": list(each.pooled), "substitute": each.substitute}
+            | ({"counts": dict(each.counts)} if each.counts else {})
             for name, each in self.columns.items()
         }
 
@@ -80,8 +95,17 @@ class Levels:
         found = {}
         for name in Fields(value, path).names:
             with Fields(value[name], f"{path}.{name}") as fields:
-                found[name] = ColumnLevels(fields.texts("kept"), fields.texts("pooled"), fields.text("substitute"))
+                kept, pooled, substitute = fields.texts("kept"), fields.texts("pooled"), fields.text("substitute")
+                found[name] = ColumnLevels(kept, pooled, substitute, _counts_from(fields))
         return cls(found)
+
+
+def _counts_from(fields: Fields) -> dict[str, int]:
+    """Rows of the pooled levels, which files of earlier releases do not tell."""
+    if fields.missing("counts"):
+        return {}
+    with fields.child("counts") as counts:
+        return {level: counts.integer(level, lower=1) for level in counts.names}
 
 
 def _column_levels(texts: pd.Series) -> ColumnLevels:
@@ -93,7 +117,7 @@ def _column_levels(texts: pd.Series) -> ColumnLevels:
     rare = tuple(sorted(str(name) for name in counts.index[counts < least]))
     most = max(frequent, key=lambda name: int(counts[name]))
     kept = (*frequent, OTHER) if len(rare) > 1 else tuple(frequent)
-    return ColumnLevels(kept, rare, most)
+    return ColumnLevels(kept, rare, most, {name: int(counts[name]) for name in rare})
 
 
 def _few(names: tuple[str, ...], most: int = 5) -> str:

@@ -78,6 +78,15 @@ class TableFit:
             found[name] = found.get(name, frozenset()) | {*levels.kept, *levels.pooled}
         return found
 
+    @property
+    def answers_beyond(self) -> TableRegressor:
+        """What predicts rows outside the measured domain."""
+        return self.chosen if self.beyond is None else self.beyond
+
+    def is_cut_off(self, rows: pd.DataFrame) -> BoolArray:
+        """Rows for which the chosen method says less than a quarter of the shortest measured time, shape (n_rows,)."""
+        return self.chosen.predict(self._own(rows, self.chosen)) <= self.chosen.least_
+
     def predict(self, rows: pd.DataFrame) -> FloatArray:
         """The target of each row, shape (n_rows,)."""
         return self._located(rows)[0]

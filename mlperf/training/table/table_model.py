@@ -19,6 +19,7 @@ from mlperf.models.uncertainty.intervals import Interval
 from mlperf.training.fits.left_out import LeftOutError, left_out_from_dict
 from mlperf.training.fits.ratio_model import LARGEST_SCALE, Scaled
 from mlperf.training.table.columns import SetAside
+from mlperf.training.table.levels import ColumnLevels
 from mlperf.training.table.screening import is_number
 from mlperf.training.table.table_fit import RowAnswers, TableFit
 
@@ -145,6 +146,32 @@ class TableModel(Shown):
         return {} if domain is None else {name: frozenset(known) for name, known in domain.levels.items()}
 
     @property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """Smallest and largest value in the training rows of every column of numbers that is read."""
+        if isinstance(self.fitted, TableFit):
+            found = {name: self.profile[name] for name in self.columns if name in self.profile and name not in self.levels}
+            return {name: (float(values[0]), float(values[-1])) for name, values in found.items() if is_numbers(values)}
+        domain = getattr(self.fitted.estimator, "domain_", None)
+        if domain is None:
+            return {}
+        names = domain.names[: domain.n_columns]
+        return {name: (float(domain.lower[at]), float(domain.upper[at])) for at, name in enumerate(names)}
+
+    @property
+    def stand_ins(self) -> dict[str, ColumnLevels]:
+        """By column, what predicts a label that has no coefficient of its own; empty where such a row cannot be predicted."""
+        return dict(self.fitted.answers_beyond.levels_.columns) if isinstance(self.fitted, TableFit) else {}
+
+    def rare_levels(self, name: str) -> frozenset[str]:
+        """Labels of a column that were pooled, since too few training rows have them."""
+        known = self.fitted.chosen.levels_.columns.get(name) if isinstance(self.fitted, TableFit) else None
+        return frozenset() if known is None else frozenset(known.pooled)
+
+    def is_cut_off(self, rows: pd.DataFrame) -> BoolArray:
+        """Rows whose time is held at a quarter of the shortest measured one, shape (n_rows,)."""
+        return self.fitted.is_cut_off(self.ordered(rows)) if isinstance(self.fitted, TableFit) else np.zeros(len(rows), bool)
+
+    @property
     def takes_new_levels(self) -> bool:
         """Whether a label never seen is taken for the most frequent one; else such a row cannot be predicted."""
         return isinstance(self.fitted, TableFit)
@@ -207,6 +234,11 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Rows of a table as JSON types."""
     found: list[dict[str, Any]] = plain(table.to_dict(orient="records"))
     return found
+
+
+def is_numbers(values: tuple[Any, ...]) -> bool:
+    """Whether a column's profile holds numbers, not labels."""
+    return bool(values) and all(isinstance(value, int | float) for value in values)
 
 
 def profile_of(frame: pd.DataFrame) -> dict[str, tuple[Any, ...]]:

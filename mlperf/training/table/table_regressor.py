@@ -139,7 +139,7 @@ class TableRegressor(TimeRegressor):
         return np.maximum(raw, self.least_) if self.floored and self.least_ > 0.0 else raw
 
     def in_domain(self, X: Any) -> BoolArray:
-        """Whether each row lies inside the measured domain, with levels that were seen and a time not cut off; shape (n_rows,)."""
+        """Whether each row lies inside the measured domain, no label rare or new and no time cut off; shape (n_rows,)."""
         return self.predict_flagged(X)[1]
 
     def predict_flagged(self, X: Any) -> tuple[FloatArray, BoolArray]:
@@ -147,7 +147,7 @@ class TableRegressor(TimeRegressor):
         frame = self._read(X)
         rows = self.levels_.apply(frame)
         raw = self._raw(rows)
-        inside = np.asarray(self.member_.in_domain(rows), bool) & ~self.levels_.unseen(frame)
+        inside = np.asarray(self.member_.in_domain(rows), bool) & ~self.levels_.guessed(frame)
         return self._floored(raw), inside & (raw >= self.least_) if self.least_ > 0.0 else inside
 
     def predict_interval(self, X: Any, kind: str = "run", level: float = 0.95) -> Interval:

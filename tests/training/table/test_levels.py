@@ -16,20 +16,23 @@ def test_rare_levels_are_pooled_and_named() -> None:
     levels = Levels.fit(rows)
     assert list(levels.apply(rows)["gpu"].unique()) == ["A", "B", OTHER]
     assert "3 rare levels" in levels.notes()[0]
-    assert not levels.unseen(rows).any()
+    assert levels.guessed(rows).tolist() == [False] * 50 + [True] * 4
+    assert levels.columns["gpu"].counts == {"C": 1, "D": 1, "E": 2}
+    assert levels.columns["gpu"].known == ("A", "B")
 
 
 def test_one_rare_level_counts_as_the_most_frequent() -> None:
     rows = frame(["A"] * 20 + ["B"] * 30 + ["C"])
     levels = Levels.fit(rows)
     assert levels.apply(rows)["gpu"].iloc[-1] == "B"
+    assert levels.guessed(rows).tolist() == [False] * 50 + [True]
     assert "'C'" in levels.notes()[0]
 
 
 def test_a_level_never_seen_is_flagged_and_predicted_as_the_most_frequent() -> None:
     levels = Levels.fit(frame(["A"] * 20 + ["B"] * 30))
     asked = frame(["A", "Z"])
-    assert list(levels.unseen(asked)) == [False, True]
+    assert list(levels.guessed(asked)) == [False, True]
     assert list(levels.apply(asked)["gpu"]) == ["A", "B"]
 
 
@@ -43,3 +46,11 @@ def test_small_tables_keep_what_occurs_twice() -> None:
 def test_levels_are_read_back_as_they_were_written() -> None:
     levels = Levels.fit(frame(["A"] * 30 + ["B", "C"]))
     assert Levels.from_dict(levels.to_dict(), "$") == levels
+
+
+def test_levels_of_an_earlier_release_do_not_tell_the_rows_of_rare_ones() -> None:
+    levels = Levels.fit(frame(["A"] * 30 + ["B"]))
+    written = {name: {key: each[key] for key in ("kept", "pooled", "substitute")} for name, each in levels.to_dict().items()}
+    again = Levels.from_dict(written, "$")
+    assert again.columns["gpu"].counts == {}
+    assert again.guessed(frame(["A", "B", "C"])).tolist() == [False, True, True]
