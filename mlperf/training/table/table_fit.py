@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from mlperf.models.uncertainty.intervals import Interval, conformal_interval
 from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.validation.left_out import no_interval
 from mlperf.training.fits.ratio_model import LARGEST_SCALE
+from mlperf.training.table.label_errors import label_errors_from, label_errors_to_dict
 from mlperf.training.table.table_regressor import TableRegressor
 
 
@@ -48,6 +49,8 @@ class TableFit:
         Where the residuals are larger.
     total_scale : float
         Factor on every prediction; 1 unless totals were asked to be kept.
+    label_errors : mapping of str to ResidualQuantiles
+        By column, log(measured / predicted) of rows whose label was left out; only where enough labels were measured.
     """
 
     chosen: TableRegressor
@@ -57,6 +60,7 @@ class TableFit:
     difficulty: Difficulty | None
     residuals_beyond: ResidualQuantiles | None
     total_scale: float = 1.0
+    label_errors: Mapping[str, ResidualQuantiles] = field(default_factory=dict)
 
     @property
     def estimator(self) -> Any:
@@ -105,7 +109,11 @@ class TableFit:
         centre, inside = self._located(rows)
         mean = self._own_interval(rows, "mean", level)
         if self.residuals is None:
-            return RowAnswers(centre, inside, mean, self._own_interval(rows, "run", level))
+            # Without left-out rows nothing but the other labels tells how far a label without a coefficient may lie.
+            own = self._own_interval(rows, "run", level)
+            return RowAnswers(
+                centre, inside, self._over_labels(rows, inside, mean, "mean"), self._over_labels(rows, inside, own, "run")
+            )
         run = self._run_interval(rows, centre, inside, level, self.residuals)
         lower, upper = np.where(inside, mean.lower, np.nan), np.where(inside, mean.upper, np.nan)
         known = Interval(np.where(np.isnan(lower), run.lower, lower), np.where(np.isnan(upper), run.upper, upper), level)
@@ -133,13 +141,57 @@ class TableFit:
         size = 1.0 if self.difficulty is None else self.difficulty.at(self._numbers(rows))
         logs = np.log(centre)
         near = conformal_interval(logs, residuals, "log", level, size)
-        if self.residuals_beyond is None or inside.all():
+        if inside.all():
             return Interval(np.exp(near.lower), np.exp(near.upper), level)
-        far = conformal_interval(logs, self.residuals_beyond, "log", level)
-        # Beyond the measured sizes no interval is narrower than within them.
-        lower = np.where(inside, near.lower, np.minimum(near.lower, far.lower))
-        upper = np.where(inside, near.upper, np.maximum(near.upper, far.upper))
+        lower, upper = near.lower, near.upper
+        if self.residuals_beyond is not None:
+            far = conformal_interval(logs, self.residuals_beyond, "log", level)
+            # Beyond the measured sizes no interval is narrower than within them.
+            lower = np.where(inside, near.lower, np.minimum(near.lower, far.lower))
+            upper = np.where(inside, near.upper, np.maximum(near.upper, far.upper))
+        lower, upper = self._wider_for_labels(rows, logs, inside, Interval(lower, upper, level))
         return Interval(np.exp(lower), np.exp(upper), level)
+
+    def _guessed(self, rows: pd.DataFrame, inside: BoolArray) -> dict[str, BoolArray]:
+        """By column, rows outside the measured domain whose label is predicted as another one."""
+        columns = {name: each for name, each in self.answers_beyond.levels_.columns.items() if name in rows}
+        found = {name: ~inside & levels.guessed(rows[name]) for name, levels in columns.items()}
+        return {name: guessed for name, guessed in found.items() if guessed.any()}
+
+    def _relabelled(self, rows: pd.DataFrame, name: str) -> list[pd.DataFrame]:
+        """The rows with each label of a column that has a coefficient of its own."""
+        return [rows.assign(**{name: label}) for label in self.answers_beyond.levels_.columns[name].known]
+
+    def _wider_for_labels(
+        self, rows: pd.DataFrame, logs: FloatArray, inside: BoolArray, usual: Interval
+    ) -> tuple[FloatArray, FloatArray]:
+        """Bounds of log time: a label without a coefficient errs as labels did that were left out, or may be any known one."""
+        lower, upper = usual.lower.copy(), usual.upper.copy()
+        below, above, noise = np.zeros_like(logs), np.zeros_like(logs), np.zeros(len(logs), bool)
+        for name, guessed in self._guessed(rows, inside).items():
+            if name in self.label_errors:
+                low, high = self.label_errors[name].bounds(usual.level)
+                below[guessed] += min(low, 0.0)
+                above[guessed] += max(high, 0.0)
+                continue
+            asked = self._relabelled(self._own(rows[guessed], self.answers_beyond), name)
+            each = np.log([self.total_scale * self.answers_beyond.predict(frame) for frame in asked]) - logs[guessed]
+            below[guessed] += np.minimum(each.min(axis=0, initial=0.0), 0.0)
+            above[guessed] += np.maximum(each.max(axis=0, initial=0.0), 0.0)
+            noise |= guessed
+        # Errors of left-out labels hold the noise of a run already; the span of the predictions does not.
+        lower = np.minimum(lower, logs + below + np.where(noise, lower - logs, 0.0))
+        upper = np.maximum(upper, logs + above + np.where(noise, upper - logs, 0.0))
+        return lower, upper
+
+    def _over_labels(self, rows: pd.DataFrame, inside: BoolArray, own: Interval, kind: str) -> Interval:
+        """The method's own interval of every known label where a row's has no coefficient, one holding all of them."""
+        lower, upper = own.lower.copy(), own.upper.copy()
+        for name, guessed in self._guessed(rows, inside).items():
+            for frame in self._relabelled(rows[guessed], name):
+                one = self._own_interval(frame, kind, own.level)
+                lower[guessed], upper[guessed] = np.fmin(lower[guessed], one.lower), np.fmax(upper[guessed], one.upper)
+        return Interval(lower, upper, own.level)
 
     @staticmethod
     def _own(rows: pd.DataFrame, regressor: TableRegressor) -> pd.DataFrame:
@@ -159,7 +211,7 @@ class TableFit:
             "difficulty": None if self.difficulty is None else self.difficulty.to_dict(),
             "residuals_beyond": None if self.residuals_beyond is None else self.residuals_beyond.to_dict(),
             "total_scale": self.total_scale,
-        }
+        } | ({"label_errors": label_errors_to_dict(self.label_errors)} if self.label_errors else {})
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> TableFit:
@@ -178,6 +230,7 @@ class TableFit:
                 difficulty=read("difficulty", Difficulty),
                 residuals_beyond=read("residuals_beyond", ResidualQuantiles),
                 total_scale=fields.number("total_scale", lower=0.0, upper=LARGEST_SCALE),
+                label_errors=label_errors_from(fields, "label_errors"),
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from mlperf.models.validation.left_out import LeftOutRows
 from mlperf.training.fits.left_out import LEAST_GROUPS, LeftOutError
 from mlperf.training.table.choice import Choice, choose_method, left_out_material
 from mlperf.training.table.columns import check_magnitudes, explaining_columns
+from mlperf.training.table.label_errors import left_out_labels
 from mlperf.training.table.methods import AUTO, METHODS
 from mlperf.training.table.screening import screened_terms
 from mlperf.training.table.table_fit import TableFit, numbers_of
@@ -234,7 +235,11 @@ def _chosen_fit(asked: TableQuestion, choice: Choice, explained: TableRegressor,
     if not asked.is_relative:
         return TableFit(chosen, beyond, explained, None, None, None, scale)
     near, difficulty, far = left_out_material(choice, numbers_of(asked.frame[list(chosen.columns_)]), chosen)
-    return TableFit(chosen, beyond, explained, near, difficulty, far, scale)
+    answers = chosen if beyond is None else beyond
+    # Found in all rows: what a label adds is asked here, not which terms there are.
+    alike = replace(asked, terms=answers.terms_)
+    labels = left_out_labels(lambda: alike.regressor(answers.method), asked.frame, asked.times, asked.seed)
+    return TableFit(chosen, beyond, explained, near, difficulty, far, scale, labels)
 
 
 def _parts(

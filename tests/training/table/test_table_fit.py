@@ -62,3 +62,40 @@ def test_totals_are_kept_only_where_asked_and_told() -> None:
     ratio = kept.predict(rows) / free.predict(rows)
     np.testing.assert_allclose(ratio, kept.fitted.total_scale, rtol=1e-12)
     assert (kept.fitted.total_scale == 1.0) == (not any("multiplied by" in note for note in kept.notes))
+
+
+def labelled(n_rows: int, labels: str, seed: int = 4) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"m": 2.0 ** rng.uniform(3, 9, n_rows), "gpu": rng.choice(list(labels), n_rows)})
+    speed = table["gpu"].map({"A": 1.0, "B": 2.0, "C": 4.0, "D": 8.0})
+    return table.assign(time_s=1e-6 * table["m"] * speed * np.exp(0.05 * rng.standard_normal(n_rows)))
+
+
+@pytest.mark.parametrize(("labels", "n_rows"), [("ABCD", 160), ("AD", 120), ("AD", 4)], ids=["left out", "two", "four rows"])
+def test_a_label_that_nobody_measured_has_a_wide_interval(labels: str, n_rows: int) -> None:
+    """It was as narrow as that of the label which stood in for it: -13 % to +13 %."""
+    rows = labelled(n_rows, labels) if n_rows > 4 else labelled(40, labels).sort_values("gpu").iloc[[0, 1, -2, -1]]
+    model = mlperf.train(rows, target="time_s", terms=["m:gpu"], method="ols", report="none")
+    asked = rows.iloc[[0]].assign(gpu="X")
+    run, mean = (model.predict_interval(asked, kind) for kind in ("run", "mean"))
+    known = np.array([model.predict(asked.assign(gpu=label))[0] for label in labels])
+    assert run.lower[0] <= 1.1 * known.min()
+    assert run.upper[0] >= 0.9 * known.max()
+    assert not model.in_domain(asked)[0]
+    assert mean.lower[0] >= run.lower[0]
+    own = model.predict_interval(rows.iloc[[0]])
+    assert own.upper[0] / own.lower[0] < run.upper[0] / run.lower[0]
+
+
+def test_a_file_without_errors_of_labels_spans_the_known_ones() -> None:
+    rows = labelled(160, "ABCD")
+    model = mlperf.train(rows, target="time_s", terms=["m:gpu"], method="ols", report="none")
+    document = model.fitted.to_dict()
+    assert set(document.pop("label_errors")) == {"gpu"}
+    old = TableFit.from_dict(document)
+    asked = rows.iloc[[0]].assign(gpu="X")
+    run = old.predict_interval(asked)
+    known = np.array([model.predict(asked.assign(gpu=label))[0] for label in "ABCD"])
+    assert run.lower[0] < known.min()
+    assert run.upper[0] > known.max()
+    np.testing.assert_array_equal(old.predict_interval(rows).upper, model.predict_interval(rows).upper)
