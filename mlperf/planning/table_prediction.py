@@ -14,7 +14,7 @@ from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.joining.join import KEY, Keys, Table
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.planning.table_remarks import Faults, notes_of, remarks, row_faults
+from mlperf.planning.table_remarks import RowFaults, Texts, notes_of, remarks, row_faults, sizes_outside
 from mlperf.planning.table_rows import AskedRows, asked_rows
 from mlperf.planning.table_sums import group_sums
 from mlperf.training.table.table_fit import RowAnswers
@@ -118,7 +118,7 @@ def predict_rows(
     DataError
         A column is missing (all that are missing are named), a key has no partner, a cell is wrong, or no row can be predicted.
     DomainError
-        ``strict`` and a row lies outside; names the first.
+        ``strict`` and a row lies outside; names the first, its column and value, the measured range, and how many there are.
     """
     if not isinstance(model, TableModel):
         raise UsageError(
@@ -134,8 +134,9 @@ def predict_rows(
         raise DataError("got no row that can be predicted", place=asked.name, hint="; ".join(notes_of(asked, faults)))
     found = _answered(model, asked.frame, possible, level)
     inside = found.in_domain
+    told = remarks(model, asked, faults, inside)
     if strict and not inside.all():
-        _refuse(asked, int(np.argmin(inside)), faults.missing)
+        _refuse(model, asked, inside, faults, told)
     return RowPredictions(
         model.target,
         asked.frame,
@@ -143,7 +144,7 @@ def predict_rows(
         found.mean,
         found.run,
         inside,
-        remarks(model, asked, faults, inside),
+        told,
         notes_of(asked, faults),
         None if by is None else group_sums(model, asked.frame, by, found.predicted, found.mean, found.run, inside),
     )
@@ -166,12 +167,22 @@ def _numbers(said: RowAnswers) -> FloatArray:
     return np.array([said.predicted, said.in_domain, said.mean.lower, said.mean.upper, said.run.lower, said.run.upper], float)
 
 
-def _refuse(asked: AskedRows, row: int, missing: Faults) -> None:
-    """Raise the error for the first row that `strict` does not allow."""
+def _refuse(model: TableModel, asked: AskedRows, inside: BoolArray, faults: RowFaults, told: Texts) -> None:
+    """Raise the error for the first row that `strict` does not allow: which cell, which range, and how many rows like it."""
+    row = int(np.argmin(inside))
     place = asked.where([row])
-    empty = next((name for name, rows in missing.items() if rows[row]), None)
+    empty = next((name for name, rows in faults.missing.items() if rows[row]), None)
     if empty is not None:
         raise DataError(
             "got an empty cell, expected a value", place=f"{place}, column {empty}", hint="Without --strict the row is left out."
         )
-    raise DomainError("lies outside the measured domain", place=place)
+    labels = [name for each in (faults.new, faults.rare) for name, rows in each.items() if rows[row]]
+    sizes = [name for name, (rows, _) in sizes_outside(model, asked, ~inside).items() if rows[row]]
+    column = next(iter(labels + sizes), None)
+    n_outside = int((~inside & ~faults.unpredictable(model, len(inside))).sum())
+    count = f"{n_outside:,} of {len(inside):,} rows {'lies' if n_outside == 1 else 'lie'} outside"
+    raise DomainError(
+        f"lies outside the measured domain: {told[row]}; {count}",
+        place=place if column is None else f"{place}, column {column}",
+        hint="Measure such rows and train again, or leave --strict out: they are then predicted and marked.",
+    )

@@ -81,11 +81,20 @@ def test_missing_cells_and_new_labels_are_named_and_the_rest_is_predicted(model:
 
 def test_strict_refuses_with_the_line(model: TableModel, tmp_path: Path) -> None:
     rows = measured()
-    rows.loc[4, "m"] = 10_000
+    rows.loc[[4, 9], "m"] = 10_000
     rows.to_csv(tmp_path / "far.csv", index=False)
     with pytest.raises(DomainError) as caught:
         predict_rows(model, tmp_path / "far.csv", strict=True)
-    assert caught.value.place == f"{tmp_path / 'far.csv'}, line 6"
+    assert caught.value.place == f"{tmp_path / 'far.csv'}, line 6, column m"
+    lower, upper = measured()["m"].min(), measured()["m"].max()
+    assert caught.value.message == (
+        f"lies outside the measured domain: m = 10000 is outside the measured {lower} to {upper}; 2 of 150 rows lie outside"
+    )
+    assert "leave --strict out" in str(caught.value.hint)
+    with pytest.raises(DomainError, match="gpu Z is new") as label:
+        predict_rows(model, measured().assign(gpu=["Z", *measured()["gpu"][1:]]), strict=True)
+    assert label.value.place == "rows, row 0, column gpu"
+    assert label.value.message.endswith("; 1 of 150 rows lies outside")
     with pytest.raises(DataError, match="empty cell") as missing:
         predict_rows(model, measured().assign(k=[np.nan, *measured()["k"][1:]]), strict=True)
     assert missing.value.place == "rows, row 0, column k"
