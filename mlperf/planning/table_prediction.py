@@ -179,7 +179,7 @@ def _refuse(model: TableModel, asked: AskedRows, inside: BoolArray, faults: RowF
     labels = [name for each in (faults.new, faults.rare) for name, rows in each.items() if rows[row]]
     sizes = [name for name, (rows, _) in sizes_outside(model, asked, ~inside).items() if rows[row]]
     column = next(iter(labels + sizes), None)
-    n_outside = int((~inside & ~faults.unpredictable(model, len(inside))).sum())
+    n_outside = int((~np.logical_or.reduce([inside, *faults.missing.values()])).sum())
     count = f"{n_outside:,} of {len(inside):,} rows {'lies' if n_outside == 1 else 'lie'} outside"
     raise DomainError(
         f"lies outside the measured domain: {told[row]}; {count}",

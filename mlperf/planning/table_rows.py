@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +13,8 @@ from mlperf.core.arrays import BoolArray
 from mlperf.core.errors import DataError
 from mlperf.datasets.joining.join import Keys, Table, join_tables
 from mlperf.datasets.reading.any_table import read_any_table
-from mlperf.datasets.reading.foreign import open_table
-from mlperf.datasets.reading.source import is_standard_input
+from mlperf.datasets.reading.foreign import ForeignTable, open_table
+from mlperf.datasets.reading.source import STANDARD_INPUT, is_standard_input
 from mlperf.training.table.table_model import TableModel
 
 MOST_NAMED = 3
@@ -32,16 +32,29 @@ class AskedRows:
         The file that they stand in, where it can be read again.
     name : str
         What the rows are called in messages.
+    table : ForeignTable or None
+        The rows as they came from the standard input, which cannot be read again.
     """
 
     frame: pd.DataFrame
     path: Path | None
     name: str
+    table: ForeignTable | None = None
+
+    def opened(self) -> ForeignTable | None:
+        """Cells of the file that the rows stand in; None where they stand in none."""
+        return self.table if self.path is None else open_table(self.path)
+
+    @property
+    def head(self) -> str:
+        """The place of the columns' names."""
+        return self.name if self.path is None and self.table is None else f"{self.path or self.name}, line 1"
 
     def where(self, rows: Sequence[int]) -> str:
         """Places of some rows (from 0, rising), the first few by number: ``"new.csv, lines 3, 7, 9 and 4 more"``."""
-        if self.path is not None:
-            return f"{self.path}, {open_table(self.path).cells.where(rows)}"
+        table = self.opened()
+        if table is not None:
+            return f"{self.path or self.name}, {table.cells.where(rows)}"
         more = f" and {len(rows) - MOST_NAMED:,} more" if len(rows) > MOST_NAMED else ""
         return f"{self.name}, row{'s' if len(rows) > 1 else ''} {', '.join(map(str, rows[:MOST_NAMED]))}{more}"
 
@@ -66,12 +79,13 @@ def asked_rows(model: TableModel, rows: Table, join: Sequence[Table] = (), on: K
     if isinstance(rows, pd.DataFrame):
         asked = AskedRows(rows.reset_index(drop=True), None, "rows")
     else:
-        again = None if is_standard_input(rows) else Path(rows)
-        asked = AskedRows(read_any_table(rows, duplicates="keep", others="keep"), again, str(rows))
+        piped = open_table(rows) if is_standard_input(rows) else None
+        frame = read_any_table(rows if piped is None else piped, duplicates="keep", others="keep")
+        asked = AskedRows(frame, Path(rows), str(rows)) if piped is None else AskedRows(frame, None, str(STANDARD_INPUT), piped)
     if join:
         joined = join_tables(asked.frame if asked.path is None else asked.path, join, on, duplicates="keep")
-        asked = AskedRows(joined.frame, asked.path, asked.name)
-    model.check_columns(asked.frame, asked.name if asked.path is None else f"{asked.path}, line 1")
+        asked = replace(asked, frame=joined.frame)
+    model.check_columns(asked.frame, asked.head)
     return _typed(model, asked)
 
 
@@ -81,12 +95,12 @@ def _typed(model: TableModel, asked: AskedRows) -> AskedRows:
     counted = [name for name in labels if pd.api.types.is_numeric_dtype(frame[name])]
     texts = [name for name in model.columns if name not in labels and not pd.api.types.is_numeric_dtype(frame[name])]
     made = {name: _labels(asked, name) for name in counted} | {name: _numbers(asked, name) for name in texts}
-    return AskedRows(frame.assign(**made), asked.path, asked.name) if made else asked
+    return replace(asked, frame=frame.assign(**made)) if made else asked
 
 
 def _labels(asked: AskedRows, name: str) -> pd.Series[str]:
     """A column of labels that look like numbers, as they are written where they stand in a file."""
-    table = None if asked.path is None else open_table(asked.path)
+    table = asked.opened()
     if table is None or name not in table.header:
         return asked.frame[name].astype(str)
     return table.cells.texts([name])[name].str.strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -55,3 +56,21 @@ def test_feature_tables_bring_the_columns_that_rows_lack(model: TableModel, tmp_
     with pytest.raises(DataError, match="is missing size") as caught:
         asked_rows(model, path)
     assert str(caught.value.place).startswith(f"{path}, line 1")
+
+
+def test_rows_of_the_standard_input_have_lines_too(model: TableModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    def piped(text: str) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+    piped("code,size\n01,3\n2,x\n")
+    with pytest.raises(DataError, match="got 'x', expected a number") as caught:
+        asked_rows(model, "-")
+    assert caught.value.place == "<stdin>, line 3, column size"
+    piped("code,Size\n01,3\n")
+    with pytest.raises(DataError, match=r"Did you mean 'Size' for 'size'\?") as missing:
+        asked_rows(model, "-")
+    assert missing.value.place == "<stdin>, line 1, column size"
+    piped("code,size\n01,3\n2,\n")
+    asked = asked_rows(model, "-")
+    assert asked.frame["code"].tolist() == ["01", "2"]
+    assert asked.where([0, 1]) == "<stdin>, lines 2, 3"

@@ -238,7 +238,7 @@ def predict_networks(
     from mlperf.training.table.table_model import TableModel
 
     if isinstance(model, TableModel):
-        hint = "A network is predicted with the model of a campaign (mlperf train CAMPAIGN)."
+        hint = "Name the table: --rows FILE. Networks are predicted with the model of a campaign (mlperf train CAMPAIGN)."
         raise UsageError(f"got the model of a table ({model.target}) without --rows, expected rows to predict", hint=hint)
     model = counted(model, request, counters_from, show)
     observed = options.pop("observed")

@@ -30,7 +30,7 @@ OTHERS = ("check", "leave", "aside", "keep")
 
 
 def read_any_table(
-    path: Path | str,
+    path: Path | str | ForeignTable,
     target: str | None = None,
     *,
     columns: Sequence[str] | None = None,
@@ -49,6 +49,7 @@ def read_any_table(
     ----------
     path : path
         A file of text, gzipped where its name ends in ``.gz``; Parquet where pyarrow is installed; ``-`` for the standard input.
+        Or what `open_table` made of it: the standard input can be read only once.
     target : str, optional
         The response: numbers, all > 0 unless ``positive`` is False. None: there is none (rows to predict).
     columns : sequence of str, optional
@@ -86,7 +87,7 @@ def read_any_table(
         An unknown policy.
     """
     check_policies(na, others)
-    table = open_table(path)
+    table = path if isinstance(path, ForeignTable) else open_table(path)
     if isinstance(table.cells, Grid) and is_dictionary_table(table.cells):
         return dictionary_table(table.cells, target, columns, duplicates)
     others = others or ("check" if columns is None else "leave")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown, plain
+from mlperf.core.suggest import nearest
 from mlperf.datasets.joining.join import JoinedTable
 from mlperf.models.storage.store import envelope, model_from_dict
 from mlperf.models.uncertainty.intervals import Interval
@@ -96,7 +97,7 @@ class TableModel(Shown):
         Raises
         ------
         DataError
-            Names all that are missing, and the feature tables that brought them to the training.
+            Names all that are missing, columns that may be meant, or the feature tables that brought them to the training.
         """
         missing = [name for name in self.columns if name not in rows.columns]
         if not missing:
@@ -109,7 +110,7 @@ class TableModel(Shown):
             hint=f"The model was trained on columns of {', '.join(tables)}: join tables of the same kind that describe these rows "
             "(--join, --on)."
             if tables
-            else "Add the columns; a column that an old table has and a new one has not may be 0 throughout.",
+            else columns_hint(missing, [str(name) for name in rows if name not in self.columns]),
         )
 
     def ordered(self, rows: pd.DataFrame) -> pd.DataFrame:
@@ -228,6 +229,22 @@ class TableModel(Shown):
         """The coefficient table of the explainable fit."""
         frame: pd.DataFrame = self.fitted.estimator.report_.coefficients
         return frame
+
+
+MOST_NAMED = 8
+"""Columns of a table that a hint lists."""
+
+
+def columns_hint(missing: Sequence[str], others: Sequence[str]) -> str:
+    """What to do about missing columns: which of the other columns of the table may be meant, or all of them."""
+    meant = {name: near for name in missing if (near := nearest(name, others)) is not None}
+    if meant:
+        told = ", ".join(f"{near!r} for {name!r}" for name, near in meant.items())
+        return f"Did you mean {told}? Rename {'the column' if len(meant) == 1 else 'the columns'}."
+    if not others:
+        return f"Add {'the column' if len(missing) == 1 else 'the columns'} with the values of these rows."
+    more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
+    return f"Add what is missing; the other columns of the table are {', '.join(others[:MOST_NAMED])}{more}."
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -71,13 +71,14 @@ def test_strict_is_exit_5(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "far.csv").write_text("size\n3\n900\n", encoding="utf-8")
     with pytest.raises(DomainError, match="lies outside") as caught:
         invoke("predict", str(folder / "model.json"), "--rows", str(tmp_path / "far.csv"), "--strict")
-    assert caught.value.place.endswith("far.csv, line 3")
+    assert caught.value.place.endswith("far.csv, line 3, column size")
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("predict", "MODEL", "--cnn", "vgg16", "--machine", "kfc", "--dataset-size", "10"), "without --rows"),
+        (("predict", "MODEL"), r"without --rows, expected rows to predict\n  hint: Name the table: --rows FILE\."),
         (("predict", "MODEL", "--by", "net"), "got -o or --by without --rows"),
         (("compare", "MODEL", "cpu-epyc"), "expected a table's file"),
         (("compare", "MODEL", "rows.csv", "--only", "vgg11", "--method", "ols"), "got --only, --method"),

@@ -53,6 +53,14 @@ def test_a_missing_column_is_named(rows: pd.DataFrame) -> None:
     model = mlperf.train(rows, target="time_s", terms=["m*n"], method="ols")
     with pytest.raises(DataError, match="is missing n"):
         model.check_columns(rows[["m"]], "rows.csv")
+    with pytest.raises(DataError, match=r"hint: Did you mean 'N' for 'n'\? Rename the column\."):
+        model.check_columns(rows.rename(columns={"n": "N"}), "rows.csv")
+    with pytest.raises(
+        DataError, match=r"is missing m, n: .*\n  hint: Add what is missing; the other columns .* are width, time_s\."
+    ):
+        model.check_columns(pd.DataFrame({"width": [1], "time_s": [2]}), "rows.csv")
+    with pytest.raises(DataError, match="hint: Add the columns with the values of these rows"):
+        model.check_columns(rows[[]], "rows.csv")
 
 
 def test_errors_by_group_come_worst_first() -> None:
