@@ -98,11 +98,14 @@ class Terms:
         By interaction order, then by appearance.
     variables : mapping of str to Variable
     intercept : bool
+    every_level : bool
+        Whether factors have a column for every level wherever they enter, instead of R's contrasts.
     """
 
     terms: tuple[Term, ...]
     variables: Mapping[str, Variable]
     intercept: bool = True
+    every_level: bool = False
 
     @classmethod
     def learn(cls, terms: Iterable[str | Term], frame: Frame, *, intercept: bool = True) -> Terms:
@@ -140,10 +143,28 @@ class Terms:
         """Labels of the terms."""
         return tuple(term.name for term in self.terms)
 
+    def with_every_level(self) -> Terms:
+        """A column for every level wherever a factor enters; what those columns add up to, the constant too, is left out.
+
+        Coefficients that may not be negative then mean the same whichever level is the first.
+        """
+        factors = {name for name, variable in self.variables.items() if variable.is_factor}
+        if not factors:
+            return self
+        keys = [term.key for term in self.terms]
+        kept = tuple(term for term in self.terms if not any(term.key < key and key - term.key <= factors for key in keys))
+        needed = {name: variable for name, variable in self.variables.items() if any(name in term.key for term in kept)}
+        return Terms(kept, needed, self.intercept and not any(key <= factors for key in keys), every_level=True)
+
+    def _codings(self) -> list[Coding]:
+        if self.every_level:
+            return [tuple(self.variables[name].is_factor for name in term.variables) for term in self.terms]
+        return codings(self.terms, self.variables, intercept=self.intercept)
+
     @property
     def column_names(self) -> list[str]:
         """R's names of all columns of the terms."""
-        flags = codings(self.terms, self.variables, intercept=self.intercept)
+        flags = self._codings()
         found = ["(Intercept)"] if self.intercept else []
         for term, coding in zip(self.terms, flags, strict=True):
             found += term_column_names(term, coding, self.variables)
@@ -163,13 +184,14 @@ class Terms:
             name: used_levels(variable, values[name] if rows is None else values[name][rows]) if variable.is_factor else variable
             for name, variable in self.variables.items()
         }
-        return Terms(self.terms, kept, self.intercept)
+        return Terms(self.terms, kept, self.intercept, self.every_level)
 
     def subset(self, terms: Iterable[Term]) -> Terms:
         """A model with some of the terms; factor levels and recurrences stay as learned."""
         chosen = tuple(terms)
         needed = {name for term in chosen for name in term.variables}
-        return Terms(chosen, {name: variable for name, variable in self.variables.items() if name in needed}, self.intercept)
+        kept = {name: variable for name, variable in self.variables.items() if name in needed}
+        return Terms(chosen, kept, self.intercept, self.every_level)
 
     def columns(self, frame: Frame) -> Columns:
         """The model matrix of a frame.
@@ -186,7 +208,7 @@ class Terms:
         """
         values = self.read(frame)
         n_samples = len(next(iter(values.values()))) if values else n_rows(frame)
-        flags = codings(self.terms, self.variables, intercept=self.intercept)
+        flags = self._codings()
         blocks = [np.ones((n_samples, 1))] if self.intercept else []
         assign = [0] if self.intercept else []
         for position, (term, coding) in enumerate(zip(self.terms, flags, strict=True)):
@@ -201,7 +223,7 @@ class Terms:
             "terms": [list(term.variables) for term in self.terms],
             "variables": [variable.to_dict() for variable in self.variables.values()],
             "intercept": self.intercept,
-        }
+        } | ({"every_level": True} if self.every_level else {})
 
     @classmethod
     def from_dict(cls, stored: Any, path: str = "$") -> Terms:
@@ -212,13 +234,15 @@ class Terms:
             items = [Fields({"term": item}, f"{path}.terms[{at}]") for at, item in enumerate(fields.items("terms"))]
             terms = tuple(Term(item.texts("term")) for item in items)
             intercept = fields.boolean("intercept")
+            # Files of earlier releases have contrasts everywhere.
+            every_level = False if fields.missing("every_level") else fields.boolean("every_level")
         for at, term in enumerate(terms):
             unknown = [name for name in term.variables if name not in variables]
             if unknown or not term.variables:
                 raise DataError(f"got {unknown or 'no variable'}, expected names of variables", place=f"{path}.terms[{at}]")
             if len(set(term.variables)) < len(term.variables):
                 raise DataError("got a variable more than once", place=f"{path}.terms[{at}]")
-        return cls(terms, variables, intercept)
+        return cls(terms, variables, intercept, every_level)
 
 
 def n_rows(frame: Frame) -> int:

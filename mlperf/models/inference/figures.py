@@ -16,7 +16,8 @@ class FitIdentity:
 
     ``formula`` of the final model, ``terms`` in it, ``noise`` (absolute or relative), ``criterion``, ``direction`` and penalty
     ``k`` of the selection, ``n_candidates`` models compared; ``n_samples`` in use, ``n_dropped`` for missing values; ``rank``;
-    ``aliased`` columns each with its linear relation; ``saturated_start`` and ``perfect`` flags.
+    ``aliased`` columns each with its linear relation; ``saturated_start`` and ``perfect`` flags; ``baselines``: the level of each
+    factor that the coefficients of its other levels are differences from (``"gpu A100"``), empty in files of earlier releases.
     """
 
     formula: str
@@ -34,6 +35,7 @@ class FitIdentity:
     aliased: tuple[str, ...]
     saturated_start: bool
     perfect: bool
+    baselines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -397,4 +397,4 @@ class FitBlocks(Shown):
 
 
 def _fields(part: Any) -> dict[str, Any]:
-    return {name: plain(getattr(part, name)) for name in part.__slots__}
+    return {name: plain(getattr(part, name)) for name in part.__slots__ if name != "baselines" or part.baselines}

@@ -89,12 +89,15 @@ def _coefficients(report: FitBlocks) -> list[str]:
 
 
 def _coefficient_notes(report: FitBlocks) -> list[str]:
-    clustered = report.clustered
+    clustered, bases = report.clustered, report.identity.baselines
+    told = [f"baseline: {', '.join(bases)}; the coefficient of another label is its difference from the baseline"] if bases else []
     if clustered is None:
         return [
-            "p (naive), 2.5 %, 97.5 %: as if the model had been given; after a selection p is too small and the bounds too narrow"
+            *told,
+            "p (naive), 2.5 %, 97.5 %: as if the model had been given; after a selection p is too small and the bounds too narrow",
         ]
     return [
+        *told,
         "p (naive), 2.5 %, 97.5 %: as if the model had been given and rows were independent; "
         "after a selection p is too small and the bounds too narrow",
         f"(groups): errors may correlate within each of {clustered.n_groups} groups (CR1, t on {clustered.n_groups - 1} df)",

@@ -100,3 +100,16 @@ def test_what_is_no_formula_is_refused(text: str) -> None:
 def test_an_absent_column_names_the_nearest() -> None:
     with pytest.raises(DataError, match="expected one of flops"):
         Terms.learn(["flps"], pd.DataFrame({"flops": [1.0, 2.0]})).columns(pd.DataFrame({"flops": [1.0]}))
+
+
+def test_every_level_has_a_column_and_what_they_add_up_to_has_none() -> None:
+    frame = pd.DataFrame({"m": [1.0, 2.0, 3.0, 4.0], "gpu": list("abab"), "host": list("xxyy")})
+    learned = Terms.learn(["m", "gpu", "host", "m:gpu"], frame)
+    whole = learned.with_every_level()
+    assert whole.column_names == ["gpua", "gpub", "hostx", "hosty", "m:gpua", "m:gpub"]
+    np.testing.assert_array_equal(whole.columns(frame).matrix[:, :2].sum(axis=1), np.ones(4))
+    assert Terms.from_dict(whole.to_dict()) == whole
+    assert "every_level" not in learned.to_dict()
+    numbers = Terms.learn(["m"], frame)
+    assert numbers.with_every_level() is numbers
+    assert Terms.learn(["m:gpu"], frame).with_every_level().column_names == ["(Intercept)", "m:gpua", "m:gpub"]

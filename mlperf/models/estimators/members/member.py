@@ -110,7 +110,7 @@ class LinearMember(TimeRegressor, ABC):
             A term that is not finite on some row, or a missing column.
         """
         rows = training_rows(self, X, y, sample_weight, terms=self.terms)
-        self.terms_ = learn_terms(self.terms, rows.frame, intercept=self.fit_intercept)
+        self.terms_ = self._learnt_terms(rows.frame)
         columns = finite_columns(self.terms_, rows.frame)
         codes = None if groups is None else pd.factorize(np.asarray(groups)[rows.kept], sort=True)[0].astype(np.int64)
         solution = self._solve(columns.matrix, rows, codes)
@@ -120,6 +120,9 @@ class LinearMember(TimeRegressor, ABC):
         self._publish(columns.names)
         self.report_ = self._report(columns.names, columns.matrix, rows, solution)
         return self
+
+    def _learnt_terms(self, frame: pd.DataFrame) -> Terms:
+        return learn_terms(self.terms, frame, intercept=self.fit_intercept)
 
     def _left_out(
         self, design: FloatArray, rows: Rows, groups: IntArray | None, spread: Spread

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import nnls
 
 from mlperf.core.arrays import FloatArray, IntArray
@@ -14,6 +15,7 @@ from mlperf.models.algebra.scaling import powers_of_two
 from mlperf.models.algebra.small_system import SmallSystem, reduce_rows
 from mlperf.models.estimators.members.member import LinearMember, Solution
 from mlperf.models.formula.inputs import Rows
+from mlperf.models.formula.terms import Terms
 from mlperf.models.uncertainty.draws import row_bootstrap
 from mlperf.models.uncertainty.spread import Spread
 
@@ -22,7 +24,7 @@ BOUNDARY_NOTE = "no t tests: they do not hold where a coefficient is held at zer
 
 @dataclass(eq=False, repr=False)
 class NonNegativeOLS(LinearMember):
-    """Non-negative least squares for times.
+    """Non-negative least squares for times; every level of a factor has a coefficient of its own, wherever the factor enters.
 
     Parameters
     ----------
@@ -58,6 +60,10 @@ class NonNegativeOLS(LinearMember):
 
     def _weight(self, y: FloatArray, weight: FloatArray) -> FloatArray:
         return np.asarray(weight / y**2 if self.noise == "relative" else weight)
+
+    def _learnt_terms(self, frame: pd.DataFrame) -> Terms:
+        # Differences from a base level may well be negative; what each level costs may not.
+        return super()._learnt_terms(frame).with_every_level()
 
     def _coefficients(self, design: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
         return nonnegative_coefficients(reduce_rows(design, y, self._weight(y, weight)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.models.estimators.stepwise.problem import Problem, Settings
 from mlperf.models.formula.formula import Term
 from mlperf.models.formula.terms import codings
+from mlperf.models.formula.variables import Variable
 from mlperf.models.inference.diagnostics import variance_inflation
 from mlperf.models.inference.figures import FitFigures
 from mlperf.models.inference.inference import Inference
@@ -139,8 +141,33 @@ def few_rows_warning(n_rows: int, rank: int) -> list[str]:
     ]
 
 
+class Contrasts(NamedTuple):
+    """Where coefficients are differences between levels: numbers of the terms, from 1, and the levels that they differ from."""
+
+    terms: frozenset[int]
+    baselines: tuple[str, ...]
+
+
+def factor_contrasts(terms: Sequence[Term], variables: Mapping[str, Variable], *, intercept: bool) -> Contrasts:
+    """Terms of a model in which a factor is coded by differences from its first level, and these levels: ``"gpu A100"``."""
+    numbers, baselines = set(), {}
+    for number, (term, coding) in enumerate(zip(terms, codings(terms, variables, intercept=intercept), strict=True), 1):
+        factors = [variables[name] for name, full in zip(term.variables, coding, strict=True) if not full]
+        for variable in (each for each in factors if each.is_factor and len(each.levels) > 1):
+            numbers.add(number)
+            if variable.kind == "factor":
+                baselines[variable.name] = f"{variable.name} {variable.levels[0]}"
+    return Contrasts(frozenset(numbers), tuple(baselines.values()))
+
+
 def relation_warnings(
-    fit: LinearFit, figures: FitFigures, inference: Inference, number: float, terms: tuple[str, ...], mape: float | None
+    fit: LinearFit,
+    figures: FitFigures,
+    inference: Inference,
+    number: float,
+    terms: tuple[str, ...],
+    mape: float | None,
+    differences: Collection[int] = (),
 ) -> list[str]:
     """What the reader must not overlook.
 
@@ -153,6 +180,8 @@ def relation_warnings(
     terms : tuple of str
     mape : float or None
         Mean relative error on the fitted rows, where all values are positive.
+    differences : collection of int
+        Numbers of the terms, from 1, whose coefficients are differences between levels of a factor: those have either sign.
     """
     found = []
     per_term = variance_inflation(fit)[1]
@@ -174,10 +203,10 @@ def relation_warnings(
     limit = max(1e-8, 1e-14 * number)
     if np.isfinite(inference.disagreement) and inference.disagreement > limit:
         found.append(f"statsmodels and the refined solution differ by {inference.disagreement:.1e}; the refined one is shown")
-    return found + _sign_warnings(fit)
+    return found + _sign_warnings(fit, differences)
 
 
-def _sign_warnings(fit: LinearFit) -> list[str]:
+def _sign_warnings(fit: LinearFit, differences: Collection[int]) -> list[str]:
     """Where a model of positive values turns negative: fitted values, and coefficients of columns that never are."""
     y = fit.y if fit.offset is None else fit.y + fit.offset
     if not (y > 0).all():
@@ -189,6 +218,7 @@ def _sign_warnings(fit: LinearFit) -> list[str]:
     if fit.offset is None and fit.rank:
         lowest, highest = fit.matrix.min(axis=0), fit.matrix.max(axis=0)
         costs = (lowest >= 0) & ~((lowest == 0) & (highest == 1)) & (fit.assign > 0) & (fit.coef < 0)
+        costs &= ~np.isin(fit.assign, list(differences))
         if costs.any():
             names = ", ".join(name for name, cost in zip(fit.names, costs, strict=True) if cost)
             found.append(f"negative coefficient of a column that is never negative: {names}")

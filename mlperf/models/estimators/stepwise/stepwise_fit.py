@@ -14,6 +14,7 @@ from mlperf.models.algebra.aliasing import Relation
 from mlperf.models.estimators.stepwise.fitted import FittedTerms, SearchOutcome, columns_read
 from mlperf.models.estimators.stepwise.problem import Problem, Settings, make_problem, resolve_direction
 from mlperf.models.estimators.stepwise.selection_extras import (
+    factor_contrasts,
     few_rows_warning,
     relation_warnings,
     selection_extras,
@@ -248,6 +249,7 @@ def _report(
     inference = infer(fit)
     number = condition(fit)[0]
     labels = tuple(term.name for term in space.current)
+    contrasts = factor_contrasts(space.current, problem.workspace.variables, intercept=problem.workspace.intercept)
     identity = FitIdentity(
         searched.last_formula(space.current),
         labels,
@@ -264,9 +266,11 @@ def _report(
         tuple(str(relation) for relation in relations),
         forced,
         bool(fit.rss <= floor),
+        tuple(contrasts.baselines),
     )
     found = few_rows_warning(len(fit.y), fit.rank)
-    found += [*relation_warnings(fit, figures, inference, number, labels, _mape(fit)), *twin_warnings(problem, space.current)]
+    found += relation_warnings(fit, figures, inference, number, labels, _mape(fit), contrasts.terms)
+    found += twin_warnings(problem, space.current)
     if forced:
         found.append("the start had as many parameters as rows: searched forward instead")
     if identity.perfect:

@@ -146,7 +146,10 @@ def _later_blocks(fields: Fields, rank: int, path: str) -> dict[str, Any]:
 
 
 def _record(kind: type[Record], stored: Fields) -> Record:
-    """A record of texts, truth values, whole numbers, numbers (which may not exist) and tuples, each as its field declares it."""
+    """A record of texts, truth values, whole numbers, numbers (which may not exist) and tuples, each as its field declares it.
+
+    A file may lack what has a default.
+    """
     readers: dict[str, Callable[[str], Any]] = {
         "str": stored.text,
         "bool": stored.boolean,
@@ -157,7 +160,8 @@ def _record(kind: type[Record], stored: Fields) -> Record:
         "tuple[int, int]": lambda name: stored.integers(name, 2),
     }
     with stored:
-        return kind(**{each.name: readers[str(each.type)](each.name) for each in dataclasses.fields(kind)})
+        wanted = [each for each in dataclasses.fields(kind) if each.default is dataclasses.MISSING or not stored.missing(each.name)]
+        return kind(**{each.name: readers[str(each.type)](each.name) for each in wanted})
 
 
 def _array(value: Any) -> Any:
