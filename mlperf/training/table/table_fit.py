@@ -18,6 +18,7 @@ from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles
 from mlperf.models.validation.left_out import no_interval
 from mlperf.training.fits.ratio_model import LARGEST_SCALE
 from mlperf.training.table.label_errors import label_errors_from, label_errors_to_dict
+from mlperf.training.table.reach import Reach
 from mlperf.training.table.table_regressor import TableRegressor
 
 
@@ -51,6 +52,8 @@ class TableFit:
         Factor on every prediction; 1 unless totals were asked to be kept.
     label_errors : mapping of str to ResidualQuantiles
         By column, log(measured / predicted) of rows whose label was left out; only where enough labels were measured.
+    reach : Reach or None
+        Up to which distance ``residuals_beyond`` were tested; None where no larger rows were left out, and in earlier files.
     """
 
     chosen: TableRegressor
@@ -61,6 +64,7 @@ class TableFit:
     residuals_beyond: ResidualQuantiles | None
     total_scale: float = 1.0
     label_errors: Mapping[str, ResidualQuantiles] = field(default_factory=dict)
+    reach: Reach | None = None
 
     @property
     def estimator(self) -> Any:
@@ -149,6 +153,10 @@ class TableFit:
             # Beyond the measured sizes no interval is narrower than within them.
             lower = np.where(inside, near.lower, np.minimum(near.lower, far.lower))
             upper = np.where(inside, near.upper, np.maximum(near.upper, far.upper))
+        if self.reach is not None:
+            wider = np.where(inside, 1.0, self.reach.wider(rows, centre))
+            lower = np.minimum(lower, logs + wider * (lower - logs))
+            upper = np.maximum(upper, logs + wider * (upper - logs))
         lower, upper = self._wider_for_labels(rows, logs, inside, Interval(lower, upper, level))
         return Interval(np.exp(lower), np.exp(upper), level)
 
@@ -211,7 +219,9 @@ class TableFit:
             "difficulty": None if self.difficulty is None else self.difficulty.to_dict(),
             "residuals_beyond": None if self.residuals_beyond is None else self.residuals_beyond.to_dict(),
             "total_scale": self.total_scale,
-        } | ({"label_errors": label_errors_to_dict(self.label_errors)} if self.label_errors else {})
+            **({"label_errors": label_errors_to_dict(self.label_errors)} if self.label_errors else {}),
+            **({} if self.reach is None else {"reach": self.reach.to_dict()}),
+        }
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> TableFit:
@@ -231,6 +241,7 @@ class TableFit:
                 residuals_beyond=read("residuals_beyond", ResidualQuantiles),
                 total_scale=fields.number("total_scale", lower=0.0, upper=LARGEST_SCALE),
                 label_errors=label_errors_from(fields, "label_errors"),
+                reach=None if fields.missing("reach") else read("reach", Reach),
             )
 
 

@@ -17,13 +17,14 @@ from mlperf.core.provenance import provenance
 from mlperf.core.suggest import did_you_mean
 from mlperf.core.threads import one_thread
 from mlperf.datasets.joining.join import KEY, Joined, Keys, Table, join_tables
-from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds, leave_one_group_out
+from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds, leave_largest_out, leave_one_group_out
 from mlperf.models.validation.left_out import LeftOutRows
 from mlperf.training.fits.left_out import LEAST_GROUPS, LeftOutError
-from mlperf.training.table.choice import Choice, choose_method, left_out_material
+from mlperf.training.table.choice import SHARES_BEYOND, Choice, choose_method, compared_rows, left_out_material
 from mlperf.training.table.columns import check_magnitudes, explaining_columns
 from mlperf.training.table.label_errors import left_out_labels
 from mlperf.training.table.methods import AUTO, METHODS
+from mlperf.training.table.reach import Reach
 from mlperf.training.table.screening import screened_terms
 from mlperf.training.table.table_fit import TableFit, numbers_of
 from mlperf.training.table.table_model import TableModel, grouped_errors, profile_of
@@ -239,7 +240,17 @@ def _chosen_fit(asked: TableQuestion, choice: Choice, explained: TableRegressor,
     # Found in all rows: what a label adds is asked here, not which terms there are.
     alike = replace(asked, terms=answers.terms_)
     labels = left_out_labels(lambda: alike.regressor(answers.method), asked.frame, asked.times, asked.seed)
-    return TableFit(chosen, beyond, explained, near, difficulty, far, scale, labels)
+    return TableFit(chosen, beyond, explained, near, difficulty, far, scale, labels, _reach(asked, choice, chosen, answers))
+
+
+def _reach(asked: TableQuestion, choice: Choice, *fits: TableRegressor) -> Reach | None:
+    """How far beyond the others the largest rows lay on which methods were compared; None where they were not."""
+    if choice.residuals_beyond is None:
+        return None
+    rows = compared_rows(asked.keys, asked.seed)
+    read = list(dict.fromkeys(name for fit in fits for name in fit.columns_))
+    folds = [leave_largest_out(asked.times[rows], share)[0] for share in SHARES_BEYOND]
+    return Reach.of(asked.frame[read].iloc[rows], asked.times[rows], folds)
 
 
 def _parts(
