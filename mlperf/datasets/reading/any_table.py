@@ -17,7 +17,7 @@ from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.folder import table_name
 from mlperf.datasets.reading.foreign import ForeignTable, open_table
 from mlperf.datasets.reading.grid import Grid, read_grid
-from mlperf.datasets.reading.inference import MISSING_HINT, TypedColumn, number_column, typed_column
+from mlperf.datasets.reading.inference import MISSING_HINT, TypedColumn, has_gaps, number_column, typed_column, with_gaps
 from mlperf.datasets.reading.notes import label_notes, reading_notes, row_notes, set_aside
 from mlperf.datasets.reading.read import ReadTable, read_table, separator_hint
 from mlperf.datasets.reading.repeats import distinct_rows
@@ -26,7 +26,7 @@ from mlperf.datasets.reading.source import Source, check_settled, read_source
 TIME_SUFFIXES = ("_s", "_ms", "_us", "_ns")
 NA_POLICIES = ("error", "drop")
 SIGNED_HINT = "A response that is no time may be zero or negative: positive=False (--noise absolute)."
-OTHERS = ("check", "leave", "aside", "keep")
+OTHERS = ("check", "leave", "aside", "offer", "keep")
 
 
 def read_any_table(
@@ -65,7 +65,9 @@ def read_any_table(
     others : str, optional
         What to do with columns that nobody named: ``"check"`` them as if they were (the default without ``columns``); ``"leave"``
         them unread (the default with it); ``"aside"``: check those that can be used, leave out dates and, unless rows are
-        dropped, columns with missing cells, and name them; ``"keep"`` them as they are, missing cells and all.
+        dropped, columns with missing cells, and name them; ``"offer"``: the same, but columns with missing cells stay in the
+        frame (NaN, None) and ``attrs["gaps"]`` says where each lacks its first value; ``"keep"`` them as they are, missing cells
+        and all.
 
     Returns
     -------
@@ -98,11 +100,15 @@ def read_any_table(
     decimal = table.decimal_mark(telling)
     typed = table.typed(names, categorical, target, decimal)
     aside = {name: why for name, why in table.unnamed.items() if name not in names}
-    if others == "aside":
-        aside |= set_aside(table, {name: typed[name] for name in names if name not in asked}, na)
+    gaps: dict[str, TypedColumn] = {}
+    if others in ("aside", "offer"):
+        own = set_aside(table, {name: typed[name] for name in names if name not in asked}, na)
+        gaps = {name: typed[name] for name in own if others == "offer" and has_gaps(typed[name])}
+        aside |= own
     used = {name: column for name, column in typed.items() if name in asked or (others != "keep" and name not in aside)}
     keep = _checked_rows(table, used, target, na=na, positive=positive)
-    frame = pd.DataFrame({name: column.values for name, column in typed.items() if name not in aside}).loc[keep]
+    shown = {name: with_gaps(column) if name in gaps else column.values for name, column in typed.items()}
+    frame = pd.DataFrame({name: values for name, values in shown.items() if name in gaps or name not in aside}).loc[keep]
     whole = len(frame)
     frame = distinct_rows(frame, table.cells, duplicates)
     check_settled([table.source])
@@ -113,6 +119,8 @@ def read_any_table(
     )
     frame = frame.reset_index(drop=True)
     frame.attrs = _attrs(table.source, table.cells.n_rows, int((~keep).sum()), aside, notes)
+    if others == "offer":
+        frame.attrs["gaps"] = {name: table.cells.where([int(np.argmax(column.missing))]) for name, column in gaps.items()}
     return frame
 
 

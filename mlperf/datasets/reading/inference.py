@@ -95,6 +95,17 @@ def foreign_column(cells: pd.Series[Any], *, is_label: bool, is_target: bool, de
     return replace(column, holds="dates" if are_dates(filled) else "units" if have_units(filled) else "")
 
 
+def has_gaps(column: TypedColumn) -> bool:
+    """Whether some cells of a column that is no mistake and holds no dates are missing, and some are there."""
+    return column.wrong is None and column.holds != "dates" and bool(column.missing.any()) and not bool(column.missing.all())
+
+
+def with_gaps(column: TypedColumn) -> pd.Series[Any]:
+    """The values of a column, NaN or None where a cell is missing."""
+    values = pd.Series(column.values)
+    return values if values.dtype.kind == "f" else values.astype(object).where(~column.missing, None)
+
+
 def number_column(cells: pd.Series[Any]) -> TypedColumn:
     """Type a column that must hold numbers, NaN where a cell is missing."""
     numbers, missing, odd = parsed_numbers(cells)

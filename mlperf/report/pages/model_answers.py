@@ -78,7 +78,8 @@ def table_text(target: str, method: str, error: float, noise_floor: float) -> An
         found = "how far new rows are missed is not known, nothing could be left out"
     else:
         found = f"rows that it had not seen are missed by {percent_text(error)} on average"
-    if not math.isnan(noise_floor):
+    # Nothing is said of repeats that scatter by more than the error: their scatter is no bound of it.
+    if not math.isnan(noise_floor) and not noise_floor > error:
         found = f"{found}, where the true model would miss by {percent_text(noise_floor)} (repeats of one row scatter)"
     return Answer(f"{target} by {method}", found)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +31,8 @@ RATE_CORRELATION = 0.8
 """A rate moves with the time beside the sizes that it was divided by."""
 MANY_LEVELS = 0.2
 """A text column with more levels than this share of the rows tells nothing about a new row."""
+SIZES = re.compile(r"[+-]?\d[\d.,]*(?:[eE][+-]?\d+)? ?[A-Za-zµμ%/]{1,6}|\d+(?:[x×*,;_ ]\d+)+|[\[(]\d+(?:, ?\d+)*,?[\])]")
+"""Texts that are sizes and no names of rows: ``123.4G``, ``80 GB``, ``64x128``, ``(64, 128)``."""
 NO_ZERO = 1e-100
 """What is closer to zero has no reciprocal to count with."""
 
@@ -81,6 +83,48 @@ def explaining_columns(frame: pd.DataFrame, target: str, groups: str | None = No
     aside |= _copies(frame, [name for name in offered if name not in aside])
     kept = tuple(name for name in offered if name not in aside)
     return kept, tuple(SetAside(name, aside[name]) for name in offered if name in aside)
+
+
+def telling_columns(frame: pd.DataFrame, target: str, offered: Sequence[str], groups: str | None = None) -> tuple[str, ...]:
+    """Columns of which equal values are needed for two rows to be repeats of one measurement.
+
+    Parameters
+    ----------
+    frame : DataFrame, shape (n_rows, n_columns)
+        The whole table.
+    target : str
+        The column to predict.
+    offered : sequence of str
+        Columns that may explain it.
+    groups : str, optional
+        The column that says what belongs together.
+
+    Returns
+    -------
+    tuple of str
+        The offered columns and those that nothing can be read of, such as sizes with a suffix or columns with missing cells. What
+        was measured with the target, identifiers of single rows, dates and constants do not count.
+    """
+    others = [str(name) for name in frame if name not in (target, groups, *offered)]
+    return (*offered, *(name for name in others if _tells_apart(frame, name, target)))
+
+
+def _tells_apart(frame: pd.DataFrame, name: str, target: str) -> bool:
+    """Whether a column that is not offered may be why two rows differ."""
+    column = frame[name]
+    if name.lower() in ORDINAL_NAMES:
+        return False
+    if column.isna().any():
+        return bool(column.notna().any()) and (not is_number(column) or would_explain(frame, name, target))
+    if is_number(column) or pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return False
+    return 1 < column.nunique() < len(column) or all(map(SIZES.fullmatch, column.astype(str)))
+
+
+def would_explain(frame: pd.DataFrame, name: str, target: str) -> bool:
+    """Whether a column with missing cells would be offered as an explanation if these rows were left out."""
+    whole = frame[[each for each in frame if each in (name, target) or not frame[each].isna().any()]]
+    return name in explaining_columns(whole[whole[name].notna()].reset_index(drop=True), target)[0]
 
 
 def check_magnitudes(frame: pd.DataFrame, target: str, place: str) -> None:

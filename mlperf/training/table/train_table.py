@@ -21,7 +21,7 @@ from mlperf.models.validation.folds import Fold, configuration_groups, grouped_f
 from mlperf.models.validation.left_out import LeftOutRows
 from mlperf.training.fits.left_out import LEAST_GROUPS, LeftOutError
 from mlperf.training.table.choice import SHARES_BEYOND, Choice, choose_method, compared_rows, left_out_material
-from mlperf.training.table.columns import check_magnitudes, explaining_columns
+from mlperf.training.table.columns import check_magnitudes, explaining_columns, telling_columns
 from mlperf.training.table.label_errors import left_out_labels
 from mlperf.training.table.methods import AUTO, METHODS
 from mlperf.training.table.reach import Reach
@@ -183,14 +183,15 @@ def train_table(
         target, frame, times, labels, labels if groups else None, wanted, {"noise": noise, "report": "auto", **options}, seed
     )
     parts = _fitted(asked, method if formula is None else "ols", n_folds, totals)
+    telling = telling_columns(described, target, list(dict.fromkeys([*read, *offered])), groups)
     parts["notes"] = (*data.frame.attrs.get("notes", ()), *parts["notes"])
     return TableModel(
         target=target,
         **parts,
-        noise_floor=repeats_error(frame, times) if asked.is_positive else float("nan"),
+        noise_floor=repeats_error(data.frame[list(telling)], times) if asked.is_positive else float("nan"),
         groups=groups,
         profile=profile_of(frame[list(parts["fitted"].columns)]),
-        set_aside=tuple(item for item in aside if item.name not in read),
+        set_aside=tuple(item for item in aside if item.name not in (*read, *data.frame.attrs.get("gaps", ()))),
         provenance=provenance(data_sha256=dict(data.data_sha256), seed=seed),
         joined=data.tables,
     )
@@ -370,7 +371,7 @@ def _read(table: Table, target: str, used: Sequence[str], *, na: str, **cells: A
         )
     from mlperf.datasets import read_any_table
 
-    found = read_any_table(table, target, columns=used or None, na=na, others="aside", **cells)
+    found = read_any_table(table, target, columns=used or None, na=na, others="offer", **cells)
     return Joined(found, (), {Path(table).name: found.attrs["sha256"]})
 
 

@@ -59,15 +59,18 @@ def range_sentence(model: TableModel) -> str:
 
 
 def advice(model: TableModel) -> str:
-    """What to try where the error is large; that nothing is left where it is at the noise of repeats; else nothing."""
+    """What to try where the error is large; that nothing is left where it is barely above the noise of repeats; else nothing."""
     if model.errors is None:
         return "Measure at least three different configurations."
     error = model.errors.errors.mape
-    if np.isfinite(model.noise_floor) and error <= NEAR_FLOOR * model.noise_floor:
+    # Repeats that scatter by more than the model errs are none: something in no column tells such rows apart.
+    if model.noise_floor <= error <= NEAR_FLOOR * model.noise_floor:
         return f"Repeats of one row scatter: the true model would miss by {model.noise_floor:.1%}, so nothing is left to find."
+    equal = error < model.noise_floor <= NEAR_FLOOR * error
+    scatter = f"Repeats of one row scatter by as much ({model.noise_floor:.1%})." if equal else ""
     if error <= POOR:
-        return ""
-    return (
+        return scatter
+    return f"{scatter} " * equal + (
         "That is much. Try the cost that you know (--terms 'm*n*k, m*n'), a column that tells the rows apart and is missing, "
         "one model for each device or kind of row, or more rows; --groups leaves out what a new row will be new in."
     )

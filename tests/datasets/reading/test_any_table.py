@@ -172,3 +172,14 @@ def test_columns_that_are_named_are_never_left_out(tmp_path: Path) -> None:
         read_any_table(path, "time_ms", columns=["note"], others="aside")
     with pytest.raises(UsageError, match="others='ignore'"):
         read_any_table(path, "time_ms", others="ignore")
+
+
+def test_columns_with_gaps_may_stay_in_the_frame_with_their_places(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("m,kind,none,time_s\n1,a,,1.5\n2,,,2.5\n,b,,3.5\n", encoding="utf-8")
+    frame = read_any_table(path, "time_s", others="offer")
+    assert frame.attrs["gaps"] == {"m": "line 4", "kind": "line 3"}
+    assert list(frame.attrs["aside"]) == ["m", "kind", "none"]
+    assert frame["m"].tolist()[:2] == [1.0, 2.0]
+    assert frame["m"].isna().tolist() == [False, False, True]
+    assert frame["kind"].tolist() == ["a", None, "b"]

@@ -10,7 +10,7 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import DataError
-from mlperf.training.table.columns import check_magnitudes, correlation_beside, explaining_columns
+from mlperf.training.table.columns import check_magnitudes, correlation_beside, explaining_columns, telling_columns
 
 
 def table(n_rows: int = 60) -> pd.DataFrame:
@@ -106,3 +106,22 @@ def test_the_smallest_and_largest_units_are_taken() -> None:
     check_magnitudes(
         pd.DataFrame({"flop": [0.0, 1e30, -1e-90], "time": [1e-30, 1e3, 0.0], "gpu": ["a", "b", "c"]}), "time", "table"
     )
+
+
+def test_repeats_are_equal_in_what_cannot_be_read_but_not_in_names_of_rows() -> None:
+    frame = table().assign(
+        flops=[f"{10 + i}.5G" for i in range(60)],
+        shape=[f"{i % 50}a" for i in range(60)],
+        kernel=[f"64x{64 + i}" for i in range(60)],
+        batch=[None, *([8.0, 16.0] * 30)][:60],
+        note=[None, *(["x", "y"] * 30)][:60],
+        wall_ms=lambda rows: [np.nan, *(1e3 * rows.time_s)[1:]],
+        gflops=lambda rows: 1e-9 * rows.m * rows.n / rows.time_s,
+        name=[f"run-{i}" for i in range(60)],
+        run_id=range(1000, 1060),
+        day=pd.date_range("2024-01-01", periods=60),
+        host="here",
+    )
+    kept = explaining_columns(frame, "time_s")[0]
+    assert kept == ("m", "n")
+    assert telling_columns(frame, "time_s", kept) == ("m", "n", "flops", "shape", "kernel", "batch", "note")

@@ -126,3 +126,14 @@ def test_the_noise_of_repeats_is_what_the_true_model_errs_by(seed: int) -> None:
     told = repeats_error(pd.DataFrame({"size": sizes}), times)
     np.testing.assert_allclose(told, np.mean(np.abs(truth / times - 1.0)), rtol=0.06)
     assert np.isnan(repeats_error(pd.DataFrame({"size": np.arange(9.0)}), np.ones(9)))
+
+
+@pytest.mark.parametrize("sizes", ["numbers with suffixes", "an empty cell"])
+def test_rows_that_differ_in_a_column_that_was_set_aside_are_no_repeats(sizes: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    size = np.round(10.0 ** rng.uniform(0, 3, 60), 1)
+    rows = pd.DataFrame({"n": rng.choice([1, 2, 4], 60), "size": size})
+    rows["time_s"] = 1e-3 * (size + 5 * rows.n)
+    rows["size"] = [f"{value}G" for value in size] if sizes == "numbers with suffixes" else [None, *size[1:]]
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    assert np.isnan(mlperf.train(tmp_path / "t.csv", target="time_s", method="ols", terms=["n"]).noise_floor)

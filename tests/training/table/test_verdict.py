@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import mlperf
-from mlperf.training.table.verdict import verdict
+from mlperf.training.table.verdict import advice, verdict
 
 pytestmark = pytest.mark.slow
 
@@ -34,4 +36,14 @@ def test_it_says_where_nothing_is_left_to_find() -> None:
     table = pd.concat([rows(0.1)] * 2, ignore_index=True)
     table["time_s"] *= np.exp(0.1 * np.random.default_rng(1).standard_normal(len(table)))
     table["time_s"] = table["size"] * np.exp(0.1 * np.random.default_rng(2).standard_normal(len(table)))
-    assert "nothing is left to find" in verdict(mlperf.train(table, target="time_s", n_folds=2))
+    assert "Repeats of one row scatter" in verdict(mlperf.train(table, target="time_s", n_folds=2))
+
+
+def test_repeats_that_scatter_more_than_the_model_errs_are_no_bound_and_silence_no_advice() -> None:
+    model = mlperf.train(rows(0.9), target="time_s", n_folds=2, method="ols")
+    error = model.errors.errors.mape
+    assert "nothing is left to find" in advice(replace(model, noise_floor=0.9 * error))
+    assert advice(replace(model, noise_floor=2.0 * error)).startswith("That is much.")
+    near = advice(replace(model, noise_floor=1.1 * error))
+    assert near.startswith("Repeats of one row scatter by as much (")
+    assert "That is much." in near
