@@ -12,6 +12,7 @@ import pandas as pd
 from mlperf.core.arrays import LONGEST, SHORTEST, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
+from mlperf.training.table.disguise import OUTCOME_NAME, SEEMS, is_function_of, scatter_about
 from mlperf.training.table.screening import is_number
 
 ORDINAL_NAMES = frozenset(
@@ -23,8 +24,8 @@ TIME_NAME = re.compile(
 )
 RATE_NAME = re.compile(
     r"(g|t|m|p|giga|tera|mega)flop(s|/s|_s|_per_s)\b"
-    r"|(^|[_ (\[])(throughput|bandwidth|speed|fps|rate|efficiency|utili[sz]ation|speedup)([_ )\]]|$)"
-    r"|(per_s|/s)[)\]]?$",
+    r"|(^|[_ (\[])(throughput|bandwidth|speed|fps|qps|ips|rate|efficiency|utili[sz]ation|speedup|[kmgt]?bps)([_ )\]]|$)"
+    r"|(per[_ ]s|per[_ ]sec|per[_ ]second|[kmgt]i?b_s|/ ?s|/ ?sec|/ ?second)[)\]]?$",
     re.I,
 )
 RATE_CORRELATION = 0.8
@@ -53,7 +54,8 @@ def explaining_columns(frame: pd.DataFrame, target: str, groups: str | None = No
     """Columns that may explain the target where nobody said which.
 
     Set aside are columns with missing cells, constants, identifiers and row numbers, texts that differ in nearly every row, other
-    measured times, rates made of the target (``teraflops``), and columns that repeat an earlier one.
+    measured times, rates made of the target (``teraflops``), outcomes that go with it (``energy_j``), exact functions of it
+    (``log_time``) where others remain, and columns that repeat an earlier one.
 
     Parameters
     ----------
@@ -75,6 +77,11 @@ def explaining_columns(frame: pd.DataFrame, target: str, groups: str | None = No
         if name not in aside and is_number(frame[name]) and _is_target(frame[name].to_numpy(float), y):
             aside[name] = f"is {target} in another unit"
     sizes = [name for name in offered if name not in aside and is_number(frame[name]) and not _is_measured(name)]
+    # A size that makes the time alone is all that a table may have; beside other columns an exact function is the target itself.
+    exact = [name for name in sizes if is_function_of(frame[name].to_numpy(float), y)]
+    if any(name not in aside and name not in exact and not _is_measured(name) for name in offered):
+        aside |= dict.fromkeys(exact, f"{SEEMS}: {target} follows from it alone to less than 0.1 % (--terms takes it all the same)")
+        sizes = [name for name in sizes if name not in exact]
     for name in offered:
         if name not in aside and is_number(frame[name]) and name not in sizes:
             reason = _measured_reason(frame, name, y, sizes)
@@ -176,20 +183,25 @@ def _counts_rows(values: FloatArray) -> bool:
 
 
 def _is_measured(name: str) -> bool:
-    return bool(TIME_NAME.search(name) or RATE_NAME.search(name))
+    return bool(TIME_NAME.search(name) or RATE_NAME.search(name) or OUTCOME_NAME.search(name))
 
 
 def _measured_reason(frame: pd.DataFrame, name: str, y: FloatArray, sizes: list[str]) -> str:
-    """Why a column whose name is that of a time or a rate is no explanation; empty where it may be one."""
-    if TIME_NAME.search(name):
+    """Why a column whose name is that of a time, a rate or another outcome is no explanation; empty where it may be one."""
+    is_rate = bool(RATE_NAME.search(name))
+    if TIME_NAME.search(name) and not is_rate:
         return "is a measured time by its name"
     values = frame[name].to_numpy(float)
+    kind = "a rate" if is_rate else "an outcome by its name"
+    scatter = scatter_about(values, y)
+    if np.isfinite(scatter):
+        return f"goes with the target: {kind} that tells it to {scatter:.1%} alone"
     if not (values > 0.0).all() or not (y > 0.0).all():
         return ""
     together = correlation_beside(np.log(values), np.log(y), [frame[size].to_numpy(float) for size in sizes])
-    return (
-        f"is made of the target: a rate (correlation {together:.2f} beside the sizes)" if abs(together) > RATE_CORRELATION else ""
-    )
+    if abs(together) <= RATE_CORRELATION:
+        return ""
+    return f"{'is made of' if is_rate else 'goes with'} the target: {kind} (correlation {together:.2f} beside the sizes)"
 
 
 def correlation_beside(one: FloatArray, other: FloatArray, columns: list[FloatArray]) -> float:

@@ -22,6 +22,7 @@ from mlperf.models.validation.left_out import LeftOutRows
 from mlperf.training.fits.left_out import LEAST_GROUPS, LeftOutError
 from mlperf.training.table.choice import SHARES_BEYOND, Choice, choose_method, compared_rows, left_out_material
 from mlperf.training.table.columns import check_magnitudes, explaining_columns, telling_columns
+from mlperf.training.table.disguise import named_in_terms, near_notes
 from mlperf.training.table.label_errors import left_out_labels
 from mlperf.training.table.methods import AUTO, METHODS
 from mlperf.training.table.reach import Reach
@@ -184,7 +185,8 @@ def train_table(
     )
     parts = _fitted(asked, method if formula is None else "ols", n_folds, totals)
     telling = telling_columns(described, target, list(dict.fromkeys([*read, *offered])), groups)
-    parts["notes"] = (*data.frame.attrs.get("notes", ()), *parts["notes"])
+    suspects = [*named_in_terms(data.frame, target, read), *near_notes(data.frame, target, () if read else offered)]
+    parts["notes"] = (*suspects, *data.frame.attrs.get("notes", ()), *parts["notes"])
     return TableModel(
         target=target,
         **parts,

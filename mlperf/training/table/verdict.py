@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlperf.core.printable import printable
+from mlperf.training.table.disguise import EXACT, SEEMS
 from mlperf.training.table.table_model import TableModel
 
 POOR = 0.3
@@ -24,7 +25,21 @@ def verdict(model: TableModel) -> str:
     str
         Sentences on the error of rows left out, on the range of each column, and on what to try above an error of 30 %.
     """
-    return " ".join(sentence for sentence in (error_sentence(model), range_sentence(model), advice(model)) if sentence)
+    told = (disguise_sentence(model), error_sentence(model), range_sentence(model), advice(model))
+    return " ".join(sentence for sentence in told if sentence)
+
+
+def disguise_sentence(model: TableModel) -> str:
+    """A warning where a column seems to be the target itself, so that the error says nothing of new rows; else nothing."""
+    named = [note for note in model.notes if SEEMS in note]
+    if named:
+        return f"Careful: {printable('; '.join(named))}. Without such columns the error tells how well new rows are predicted."
+    if model.errors is not None and model.errors.errors.mape < EXACT:
+        return (
+            f"Careful: an error below 0.1 % is rarer than a good clock. Unless the table was computed, a column {SEEMS} "
+            f"(read are {printable(', '.join(model.columns))}): remove it if it was measured with {printable(model.target)}."
+        )
+    return ""
 
 
 def error_sentence(model: TableModel) -> str:
