@@ -14,6 +14,8 @@ GROUPED = re.compile(
     r"|(?:\.\d{3}){2,}|(?:\.\d{3})+,\d+)"
 )
 DECIMAL_COMMA = re.compile(r"[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+SUFFIX = re.compile(r"([+-]?\d+(?:\.\d*)?)[ \t]*([kKMGTP])")
+POWERS = {"k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15}
 UNIT_BEHIND = re.compile(r"[ \t]*[+-]?[\d.]+([eE][+-]?\d+)?[ \t]*[A-Za-zµμ%]+[ \t]*")
 
 EMPTY_HINT = (
@@ -49,6 +51,8 @@ def number_hint(text: str) -> str:
         return group_hint(bare)
     if parse_number(bare.replace(",", ".")) is not None:
         return COMMA_HINT
+    if suffix := SUFFIX.fullmatch(bare):
+        return f"Write the bare number: {suffix[1]}e{POWERS[suffix[2]]}, not {bare}."
     return UNIT_HINT if UNIT_BEHIND.fullmatch(bare) else TEXT_HINT
 
 

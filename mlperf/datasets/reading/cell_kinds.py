@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -22,8 +23,11 @@ CALENDAR = "|".join(
     )
 )
 DATE = re.compile(rf"(?:{CALENDAR})(?:[T ]{CLOCK})?|{CLOCK}")
-TIME_UNITS, SIZE_UNITS = "s|sec|ms|us|µs|μs|ns|min|h", "B|[kKMGT]i?B|[kKMGT]bit"
+TIME_UNITS, SIZE_UNITS = "s|sec|ms|us|µs|μs|ns|min|h", "B|[kKMGTP](?:i?B)?|[kKMGT]bit"
 WITH_UNIT = re.compile(rf"[+-]?[\d.,]+(?:[eE][+-]?\d+)? ?(?:{TIME_UNITS}|{SIZE_UNITS}|[kMG]?Hz|%|[mk]?W|m?J|[GT]?FLOPS?|[€$£])")
+PREFIXED = re.compile(r"(?P<number>[+-]?[\d.,]+) ?(?P<prefix>[kKMGTP])(?:(?P<binary>i?)(?P<unit>B))?")
+POWERS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+UNIT, UNIT_END = re.compile(r"^[+-]?[\d.,]+(?:[eE][+-]?\d+)? ?"), re.compile(r" ?[^\d.,]+$")
 POINT_NUMBER = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -33,8 +37,34 @@ def are_dates(cells: pd.Series[Any]) -> bool:
 
 
 def have_units(cells: pd.Series[Any]) -> bool:
-    """Whether every text is a number with a unit behind it: ``"0.1 s"``, ``"16GB"``."""
+    """Whether every text is a number with a unit or a suffix behind it: ``"0.1 s"``, ``"16GB"``, ``"1.5T"``."""
     return all_match(cells, WITH_UNIT)
+
+
+def unit_remedy(cells: Iterable[str], name: str) -> str:
+    """How to write such a column, by its first cell: without the suffix, or with the unit in the name.
+
+    Parameters
+    ----------
+    cells : iterable of str
+        Numbers with units or suffixes.
+    name : str
+        The column's name.
+    """
+    texts = list(cells)
+    first = texts[0]
+    unit = UNIT.sub("", first)
+    named = f"the unit in the name: {f'{name} ({unit})'!r}"
+    prefixed = PREFIXED.fullmatch(first)
+    number = UNIT_END.sub("", first)
+    if len({UNIT.sub("", text) for text in texts}) == 1 and (prefixed is None or prefixed["unit"]):
+        told = "" if unit.lower() in name.lower() else f", and {named}"
+        return f"write {number} for {first!r}{told}"
+    if prefixed is None:
+        return f"write bare numbers in one unit, and {named}"
+    power = POWERS[prefixed["prefix"]]
+    written = f"{number}*1024^{power}, counted out," if prefixed["binary"] else f"{number}e{3 * power}"
+    return f"write {written} for {first!r}"
 
 
 def are_foreign_numbers(cells: pd.Series[Any], decimal: str) -> bool:

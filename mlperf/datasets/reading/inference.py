@@ -149,6 +149,9 @@ def mixed(
         expected = f"a number{mark_words(decimal)}, as in the rest of the column" if numeric.any() else TARGET
         advice = "" if numeric.any() else OTHER_TARGET
         return TypedColumn(cells, missing, row, expected, odd_hint(cells, row, decimal, advice if is_target else mixed_hint(cells)))
+    if have_units(cells[odd].str.strip()):
+        row = int(np.argmax(odd))
+        return TypedColumn(cells, missing, row, f"a number{mark_words(decimal)}", odd_hint(cells, row, decimal, mixed_hint(cells)))
     row = int(np.argmax(numeric))
     return TypedColumn(cells, missing, row, "a label, as in the rest of the column", mixed_hint(cells))
 

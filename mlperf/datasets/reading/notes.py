@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mlperf.datasets.reading.cell_kinds import unit_remedy
 from mlperf.datasets.reading.foreign import ForeignTable
 from mlperf.datasets.reading.grid import MARKS, Grid
 from mlperf.datasets.reading.inference import TypedColumn
@@ -70,8 +71,10 @@ def label_notes(table: ForeignTable, used: Mapping[str, TypedColumn]) -> list[st
         "dates": "holds dates or times of day ({}), read as labels",
         "units": "holds numbers with units ({}), read as labels: remove the units to use the numbers",
     }
+    remedies = {name: unit_remedy(column.values[~column.missing], name) for name, column in used.items() if column.holds == "units"}
     return [
         f"{table.source.path}, column {name}: {words[column.holds].format(_example(column))}"
+        f"{f' ({remedies[name]})' if name in remedies else ''}"
         for name, column in used.items()
         if column.holds
     ]

@@ -12,6 +12,7 @@ import pandas as pd
 from mlperf.core.arrays import LONGEST, SHORTEST, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
+from mlperf.datasets.reading.cell_kinds import have_units, unit_remedy
 from mlperf.training.table.disguise import OUTCOME_NAME, SEEMS, is_function_of, scatter_about
 from mlperf.training.table.screening import is_number
 
@@ -34,6 +35,8 @@ MANY_LEVELS = 0.2
 """A text column with more levels than this share of the rows tells nothing about a new row."""
 SIZES = re.compile(r"[+-]?\d[\d.,]*(?:[eE][+-]?\d+)? ?[A-Za-zµμ%/]{1,6}|\d+(?:[x×*,;_ ]\d+)+|[\[(]\d+(?:, ?\d+)*,?[\])]")
 """Texts that are sizes and no names of rows: ``123.4G``, ``80 GB``, ``64x128``, ``(64, 128)``."""
+UNITS = "holds numbers with units"
+"""Words by which the verdict finds columns of sizes that were set aside."""
 NO_ZERO = 1e-100
 """What is closer to zero has no reciprocal to count with."""
 
@@ -174,6 +177,8 @@ def _by_themselves(frame: pd.DataFrame, names: list[str]) -> Iterator[tuple[str,
                 yield name, "numbers the rows"
         elif pd.api.types.is_datetime64_any_dtype(column.dtype):
             yield name, "is a date"
+        elif n_levels > max(MANY_LEVELS * n_rows, 2) and have_units(column.astype(str)):
+            yield name, f"{UNITS} ({str(column.iloc[0])!r}) and is not used: {unit_remedy(column.astype(str), name)}"
         elif n_levels > max(MANY_LEVELS * n_rows, 2):
             yield name, f"has {n_levels} different texts in {n_rows} rows"
 

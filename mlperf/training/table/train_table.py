@@ -20,7 +20,9 @@ from mlperf.datasets.joining.join import KEY, Joined, Keys, Table, join_tables
 from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds, leave_largest_out, leave_one_group_out
 from mlperf.models.validation.left_out import LeftOutRows
 from mlperf.training.fits.left_out import LEAST_GROUPS, LeftOutError
+from mlperf.training.table.choice import Choice, choose_method, left_out_material
 from mlperf.training.table.choice import SHARES_BEYOND, Choice, choose_method, compared_rows, left_out_material
+from mlperf.training.table.columns import UNITS, check_magnitudes, explaining_columns, telling_columns
 from mlperf.training.table.columns import check_magnitudes, explaining_columns, telling_columns
 from mlperf.training.table.disguise import named_in_terms, near_notes
 from mlperf.training.table.label_errors import left_out_labels
@@ -186,14 +188,17 @@ def train_table(
     parts = _fitted(asked, method if formula is None else "ols", n_folds, totals)
     telling = telling_columns(described, target, list(dict.fromkeys([*read, *offered])), groups)
     suspects = [*named_in_terms(data.frame, target, read), *near_notes(data.frame, target, () if read else offered)]
-    parts["notes"] = (*suspects, *data.frame.attrs.get("notes", ()), *parts["notes"])
+    left = tuple(item for item in aside if item.name not in (*read, *data.frame.attrs.get("gaps", ())))
+    unread = tuple(f"column {item.name}: {UNITS}" for item in left)
+    reading = [note for note in data.frame.attrs.get("notes", ()) if not any(words in note for words in unread)]
+    parts["notes"] = (*suspects, *reading, *parts["notes"])
     return TableModel(
         target=target,
         **parts,
         noise_floor=repeats_error(data.frame[list(telling)], times) if asked.is_positive else float("nan"),
         groups=groups,
         profile=profile_of(frame[list(parts["fitted"].columns)]),
-        set_aside=tuple(item for item in aside if item.name not in (*read, *data.frame.attrs.get("gaps", ()))),
+        set_aside=left,
         provenance=provenance(data_sha256=dict(data.data_sha256), seed=seed),
         joined=data.tables,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlperf.core.printable import printable
+from mlperf.training.table.columns import UNITS
 from mlperf.training.table.disguise import EXACT, SEEMS
 from mlperf.training.table.table_model import TableModel
 
@@ -25,8 +26,14 @@ def verdict(model: TableModel) -> str:
     str
         Sentences on the error of rows left out, on the range of each column, and on what to try above an error of 30 %.
     """
-    told = (disguise_sentence(model), error_sentence(model), range_sentence(model), advice(model))
+    told = (unread_sentence(model), disguise_sentence(model), error_sentence(model), range_sentence(model), advice(model))
     return " ".join(sentence for sentence in told if sentence)
+
+
+def unread_sentence(model: TableModel) -> str:
+    """Columns of sizes that were set aside for how they are written, which may decide the error; else nothing."""
+    unread = [f"column {item.name} {item.reason}" for item in model.set_aside if item.reason.startswith(UNITS)]
+    return f"Mind: {printable('; '.join(unread))}." if unread else ""
 
 
 def disguise_sentence(model: TableModel) -> str:

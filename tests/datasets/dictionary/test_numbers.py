@@ -21,6 +21,7 @@ from mlperf.datasets.dictionary.numbers import number_hint, parse_number
         ("12\u202f345.5", "separators between thousands"),
         ("12'345", "separators between thousands"),
         ("0.1 s", "the unit stands in the column's name"),
+        ("1.5k", "Write the bare number: 1.5e3, not 1.5k."),
         ("OOM", "nothing else"),
     ],
 )

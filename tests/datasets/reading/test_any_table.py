@@ -183,3 +183,16 @@ def test_columns_with_gaps_may_stay_in_the_frame_with_their_places(tmp_path: Pat
     assert frame["m"].tolist()[:2] == [1.0, 2.0]
     assert frame["m"].isna().tolist() == [False, False, True]
     assert frame["kind"].tolist() == ["a", None, "b"]
+
+
+def test_a_bare_number_among_numbers_with_suffixes_blames_the_suffix(tmp_path: Path) -> None:
+    path = write(tmp_path, "size,time_ms\n500,1\n1.5k,2\n2k,3\n")
+    with pytest.raises(DataError, match=r"line 3, column size: got '1.5k', expected a number") as caught:
+        read_any_table(path, "time_ms")
+    assert "Write the bare number: 1.5e3" in str(caught.value.hint)
+
+
+def test_labels_with_suffixes_are_read_as_labels_with_the_remedy(tmp_path: Path) -> None:
+    path = write(tmp_path, "size,time_ms\n500M,1\n1.5G,2\n")
+    note = read_any_table(path, "time_ms").attrs["notes"][0]
+    assert note.endswith("('500M'), read as labels: remove the units to use the numbers (write 500e6 for '500M')")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from mlperf.datasets.reading.cell_kinds import are_dates, are_foreign_numbers, have_units
+from mlperf.datasets.reading.cell_kinds import are_dates, are_foreign_numbers, have_units, unit_remedy
 
 
 def column(text: str) -> pd.Series:
@@ -41,7 +41,9 @@ def test_no_dates(text: str) -> None:
     assert not are_dates(column(text))
 
 
-@pytest.mark.parametrize("text", ["0.1 s", "16GB", "4 KiB", "1.5e-3 ms", "3µs", "12%", "1,5 GHz", "250 W", "3$"])
+@pytest.mark.parametrize(
+    "text", ["0.1 s", "16GB", "4 KiB", "1.5e-3 ms", "3µs", "12%", "1,5 GHz", "250 W", "3$", "123.4G", "165M", "12k", "1.5T"]
+)
 def test_units(text: str) -> None:
     assert have_units(column(text))
 
@@ -78,3 +80,24 @@ def test_numbers_as_other_countries_write_them(text: str, decimal: str, is_numbe
 def test_one_other_text_is_enough_to_be_a_column_of_labels() -> None:
     assert not are_dates(pd.Series(["2024-01-31", "never"], dtype="str"))
     assert not are_dates(pd.Series([], dtype="str"))
+
+
+@pytest.mark.parametrize(
+    ("texts", "remedy"),
+    [
+        (["123.4G", "1.5G"], "write 123.4e9 for '123.4G'"),
+        (["12k", "1.5M"], "write 12e3 for '12k'"),
+        (["165 GB", "80 GB"], "write 165 for '165 GB', and the unit in the name: 'mem (GB)'"),
+        (["165 MB", "80 GB"], "write 165e6 for '165 MB'"),
+        (["64KiB", "2MiB"], "write 64*1024^1, counted out, for '64KiB'"),
+        (["3 ms", "2 s"], "write bare numbers in one unit, and the unit in the name: 'mem (ms)'"),
+        (["1.5e-3 s", "2 s"], "write 1.5e-3 for '1.5e-3 s', and the unit in the name: 'mem (s)'"),
+        (["55%", "7%"], "write 55 for '55%', and the unit in the name: 'mem (%)'"),
+    ],
+)
+def test_the_remedy_is_exact(texts: list[str], remedy: str) -> None:
+    assert unit_remedy(texts, "mem") == remedy
+
+
+def test_a_name_that_has_the_unit_is_left_alone() -> None:
+    assert unit_remedy(["165 GB", "80 GB"], "size_gb") == "write 165 for '165 GB'"

@@ -11,6 +11,7 @@ import pytest
 import mlperf
 from mlperf.core.errors import DataError
 from mlperf.training.table.columns import check_magnitudes, correlation_beside, explaining_columns, telling_columns
+from mlperf.training.table.verdict import verdict
 
 
 def table(n_rows: int = 60) -> pd.DataFrame:
@@ -125,3 +126,10 @@ def test_repeats_are_equal_in_what_cannot_be_read_but_not_in_names_of_rows() -> 
     kept = explaining_columns(frame, "time_s")[0]
     assert kept == ("m", "n")
     assert telling_columns(frame, "time_s", kept) == ("m", "n", "flops", "shape", "kernel", "batch", "note")
+
+
+def test_sizes_with_suffixes_are_told_with_the_remedy() -> None:
+    frame = table().assign(flops=[f"{10 + i}.5G" for i in range(60)])
+    assert aside(frame)["flops"] == "holds numbers with units ('10.5G') and is not used: write 10.5e9 for '10.5G'"
+    model = mlperf.train(frame, target="time_s", method="ols")
+    assert verdict(model).startswith("Mind: column flops holds numbers with units ('10.5G') and is not used: write 10.5e9")
