@@ -12,12 +12,14 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import DataError, FitError, UsageError
+from mlperf.core.errors import UsageError
 from mlperf.core.provenance import provenance
 from mlperf.core.suggest import did_you_mean
 from mlperf.core.threads import one_thread
 from mlperf.datasets.joining.join import KEY, Joined, Keys, Table, join_tables
+from mlperf.datasets.joining.join import KEY, Keys, Table, join_tables
 from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds, leave_largest_out, leave_one_group_out
+from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds, leave_one_group_out
 from mlperf.models.validation.left_out import LeftOutRows
 from mlperf.training.fits.left_out import LEAST_GROUPS, LeftOutError
 from mlperf.training.table.choice import Choice, choose_method, left_out_material
@@ -28,6 +30,7 @@ from mlperf.training.table.disguise import named_in_terms, near_notes
 from mlperf.training.table.label_errors import left_out_labels
 from mlperf.training.table.methods import AUTO, METHODS
 from mlperf.training.table.reach import Reach
+from mlperf.training.table.rows import LEAST_ROWS, check_names, check_target, nothing_to_fit, read_rows
 from mlperf.training.table.screening import screened_terms
 from mlperf.training.table.table_fit import TableFit, numbers_of
 from mlperf.training.table.table_model import TableModel, grouped_errors, profile_of
@@ -39,7 +42,6 @@ MOST_LEFT_OUT = 1000
 MOST_FOLDS = 1000
 TOTALS = ("free", "keep")
 SCALE_BOUNDS = (0.8, 1.25)
-LEAST_ROWS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,13 +174,15 @@ def train_table(
     read = () if wanted is None else read_columns(wanted)
     used = list(dict.fromkeys([*read, *([groups] if groups else []), *categorical]))
     cells: dict[str, Any] = {"duplicates": duplicates, "na": na, "categorical": categorical, "positive": noise == "relative"}
-    data = join_tables(table, join, on, target=target, duplicates=duplicates) if join else _read(table, target, used, **cells)
-    _check_names(data.frame, [target, *used], place)
+    cells["offers"] = wanted is None
+    data = join_tables(table, join, on, target=target, duplicates=duplicates) if join else read_rows(table, target, used, **cells)
+    check_names(data.frame, [target, *used], place)
+    check_target(data.frame, target, place)
     described = data.frame[[*data.features, target]] if data.tables else data.frame
     offered, aside = explaining_columns(described, target, groups)
     frame = data.frame[list(read) if formula is not None else list(dict.fromkeys([*read, *offered]))]
     if frame.shape[1] == 0 or len(frame) < LEAST_ROWS:
-        raise _nothing_to_fit(frame, aside, place)
+        raise nothing_to_fit(frame, aside, place)
     check_magnitudes(frame.assign(**{target: data.frame[target]}), target, place)
     times = data.frame[target].to_numpy(float)
     labels = data.frame[groups].to_numpy() if groups else configuration_groups(frame)
@@ -336,50 +340,12 @@ def _folds(keys: Any, n_folds: int, seed: int) -> list[Fold]:
     return leave_one_group_out(keys)
 
 
-def _nothing_to_fit(frame: pd.DataFrame, aside: Sequence[Any], place: str) -> Exception:
-    if frame.shape[1] == 0 and len(frame) >= LEAST_ROWS:
-        why = "; ".join(f"{item.name} {item.reason}" for item in aside) or "the table has no other column"
-        return DataError(
-            f"got no column that may explain the target ({why}), expected at least one",
-            place=place,
-            hint="Name terms over the columns to use (--terms 'a, b, a*b').",
-        )
-    rows = "1 row" if len(frame) == 1 else f"{len(frame)} rows"
-    return FitError(
-        f"got {rows}, expected at least {LEAST_ROWS}", place=place, hint="Measure more; a model needs several rows for each term."
-    )
-
-
-def _check_names(frame: pd.DataFrame, names: Sequence[str], place: str) -> None:
-    for name in names:
-        if name not in frame:
-            hint = did_you_mean(name, [str(each) for each in frame])
-            raise DataError(f"got no column {name!r}, expected one of {', '.join(map(str, frame.columns))}", place=place, hint=hint)
-
-
 def formula_terms(formula: str, target: str) -> str:
     """The right side of a formula whose left side is ``target``, as StepwiseOLS's ``terms`` takes it: ``"~ a * b"``."""
     left, tilde, right = formula.partition("~")
     if not tilde or left.strip().strip("`") not in {"", target}:
         raise UsageError(f"got formula {formula!r}, expected '{target} ~ ...'", hint="Transform the target in the table itself.")
     return f"~{right}"
-
-
-def _read(table: Table, target: str, used: Sequence[str], *, na: str, **cells: Any) -> Joined:
-    """The rows to fit."""
-    if isinstance(table, pd.DataFrame):
-        missing = table[[name for name in (target, *used) if name in table]].isna().any(axis=1)
-        if na == "drop" or not missing.any():
-            return Joined(table[~missing].reset_index(drop=True), (), {})
-        row = int(np.argmax(missing.to_numpy()))
-        name = next(name for name in (target, *used) if pd.isna(table[name].iloc[row]))
-        raise DataError(
-            "got no value", place=f"table, row {row}, column {name}", hint="Leave such rows out: na='drop' (--na drop)."
-        )
-    from mlperf.datasets import read_any_table
-
-    found = read_any_table(table, target, columns=used or None, na=na, others="offer", **cells)
-    return Joined(found, (), {Path(table).name: found.attrs["sha256"]})
 
 
 def repeats_error(columns: pd.DataFrame, times: FloatArray) -> float:

@@ -1,0 +1,127 @@
+"""The rows of a table that a model is fitted to: read, and refused where nothing can be learnt from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mlperf.core.errors import DataError, FitError
+from mlperf.core.suggest import did_you_mean
+from mlperf.datasets.joining.join import Joined, Table
+from mlperf.datasets.reading.inference import MISSING_HINT
+from mlperf.training.table.columns import would_explain
+from mlperf.training.table.screening import is_number
+
+LEAST_ROWS = 3
+MOST_MISSING = 0.5
+"""Share of missing cells above which a column that nobody named is left out, as the reader has it."""
+
+
+def read_rows(table: Table, target: str, used: Sequence[str], *, na: str, offers: bool, **cells: Any) -> Joined:
+    """The rows to fit.
+
+    Parameters
+    ----------
+    table : DataFrame, str or Path
+        A frame or a file.
+    target : str
+        The column to predict.
+    used : sequence of str
+        Columns that somebody named.
+    na : str
+        ``drop`` leaves out rows with a missing cell in a column that is used; ``error`` refuses them.
+    offers : bool
+        Whether every column that may explain the target is used, since nobody named terms.
+    **cells
+        As `mlperf.datasets.read_any_table` takes them.
+
+    Raises
+    ------
+    DataError
+        As `mlperf.datasets.read_any_table`; a missing cell in a column that is used.
+    """
+    if isinstance(table, pd.DataFrame):
+        named = [name for name in (target, *used) if name in table]
+        missing = table[named].isna().any(axis=1)
+        if na == "error" and missing.any():
+            row = int(np.argmax(missing.to_numpy()))
+            name = next(name for name in named if pd.isna(table[name].iloc[row]))
+            raise DataError(
+                "got no value", place=f"table, row {row}, column {name}", hint="Leave such rows out: na='drop' (--na drop)."
+            )
+        rows = table[~missing].reset_index(drop=True)
+        gaps = _used_gaps(rows, target, used) if offers and target in rows else []
+        if gaps and na == "error":
+            row = int(np.argmax(rows[gaps[0]].isna().to_numpy()))
+            raise _gap(rows[gaps[0]], f"table, row {row}, column {gaps[0]}")
+        return Joined(rows[~rows[gaps].isna().any(axis=1)].reset_index(drop=True), (), {})
+    from mlperf.datasets import read_any_table
+
+    found = read_any_table(table, target, columns=used or None, na=na, others="offer", **cells)
+    gaps = _used_gaps(found, target, used) if offers and na == "error" else []
+    if gaps:
+        raise _gap(found[gaps[0]], f"{table}, {found.attrs['gaps'][gaps[0]]}, column {gaps[0]}")
+    return Joined(found, (), {Path(table).name: found.attrs["sha256"]})
+
+
+def _used_gaps(frame: pd.DataFrame, target: str, named: Sequence[str]) -> list[str]:
+    """Columns of numbers with missing cells that would explain the target without these rows."""
+    shares = {str(name): float(frame[name].isna().mean()) for name in frame if name not in named and is_number(frame[name])}
+    return [name for name, share in shares.items() if 0.0 < share <= MOST_MISSING and would_explain(frame, name, target)]
+
+
+def _gap(column: pd.Series, place: str) -> DataError:
+    hint = f"{MISSING_HINT} Terms that do not read the column need no value in it (--terms)."
+    return DataError(
+        f"got an empty cell, as in {int(column.isna().sum())} of {len(column)} rows, expected a number", place=place, hint=hint
+    )
+
+
+def check_target(frame: pd.DataFrame, target: str, place: str) -> None:
+    """Accept a target that differs between rows.
+
+    Raises
+    ------
+    DataError
+        It has one value in all of several rows.
+    """
+    values = frame[target]
+    if len(values) >= LEAST_ROWS and values.nunique() == 1:
+        raise DataError(
+            f"got {values.iloc[0]} in every row, expected a target that differs between rows",
+            place=f"{place}, column {target}",
+            hint="There is nothing to fit: choose another column (--target), or measure more different rows.",
+        )
+
+
+def nothing_to_fit(frame: pd.DataFrame, aside: Sequence[Any], place: str) -> Exception:
+    """Why no model can be fitted: no column is left, with the reasons, or too few rows."""
+    if frame.shape[1] == 0 and len(frame) >= LEAST_ROWS:
+        why = "; ".join(f"{item.name} {item.reason}" for item in aside) or "the table has no other column"
+        return DataError(
+            f"got no column that may explain the target ({why}), expected at least one",
+            place=place,
+            hint="Name terms over the columns to use (--terms 'a, b, a*b').",
+        )
+    rows = "1 row" if len(frame) == 1 else f"{len(frame)} rows"
+    return FitError(
+        f"got {rows}, expected at least {LEAST_ROWS}", place=place, hint="Measure more; a model needs several rows for each term."
+    )
+
+
+def check_names(frame: pd.DataFrame, names: Sequence[str], place: str) -> None:
+    """Accept names of columns that are there.
+
+    Raises
+    ------
+    DataError
+        Names the first that is not, and a near one.
+    """
+    for name in names:
+        if name not in frame:
+            hint = did_you_mean(name, [str(each) for each in frame])
+            raise DataError(f"got no column {name!r}, expected one of {', '.join(map(str, frame.columns))}", place=place, hint=hint)
