@@ -26,6 +26,7 @@ from mlperf.datasets.reading.source import Source, check_settled, read_source
 TIME_SUFFIXES = ("_s", "_ms", "_us", "_ns")
 NA_POLICIES = ("error", "drop")
 SIGNED_HINT = "A response that is no time may be zero or negative: positive=False (--noise absolute)."
+NO_TIME_HINT = "The name of a target that is no time must not end as that of one: rename the column."
 OTHERS = ("check", "leave", "aside", "offer", "keep")
 
 
@@ -272,5 +273,7 @@ def column_faults(name: str, column: TypedColumn, *, na: str, positive: bool, is
         hint = bound_hint(float(numbers[row]), is_time=True) if positive else NEGATIVE_TIME_HINT
         if positive and not name.endswith(TIME_SUFFIXES) and "time" not in name.lower():
             hint = f"{hint} {SIGNED_HINT}"
+        elif not positive and is_target:
+            hint = f"{hint} {NO_TIME_HINT}"
         faults.append((row, name, expected, hint))
     return faults

@@ -60,7 +60,7 @@ def report_answer(result: ModelReport) -> Answer:
     if result.table is not None:
         table, part = result.table, result.parts[0]
         error = float(part.left_out["mape"].iloc[0]) if len(part.left_out) else math.nan
-        return table_text(table.target, table.method, error, part.noise_floor)
+        return table_text(table.target, table.method, error, part.noise_floor, table.reason)
     warnings = sum(len(part.warnings) for part in result.parts)
     told = [*steps_text(result.accuracy), *runs_text(result.runs), f"{count_text(warnings, 'warning')} on its fits"]
     return Answer(f"model of {count_text(len(result.parts), 'part')}", ", ".join(told), TimesFrom(assumed=result.absent))
@@ -69,12 +69,16 @@ def report_answer(result: ModelReport) -> Answer:
 def table_answer(result: TableModel) -> Answer:
     """Error of rows left out, and what repeats of one row would be missed by."""
     error = math.nan if result.errors is None else result.errors.errors.mape
-    return table_text(result.target, result.method, error, result.noise_floor)
+    return table_text(result.target, result.method, error, result.noise_floor, result.reason)
 
 
-def table_text(target: str, method: str, error: float, noise_floor: float) -> Answer:
+def table_text(target: str, method: str, error: float, noise_floor: float, reason: str) -> Answer:
     """How far a table's model errs."""
-    if math.isnan(error):
+    from mlperf.training.table.table_model import SIGNED
+
+    if math.isnan(error) and SIGNED in reason:
+        found = f"how far new rows are missed is not told in percent, {SIGNED}"
+    elif math.isnan(error):
         found = "how far new rows are missed is not known, nothing could be left out"
     else:
         found = f"rows that it had not seen are missed by {percent_text(error)} on average"

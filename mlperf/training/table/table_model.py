@@ -25,6 +25,8 @@ from mlperf.training.table.screening import is_number
 from mlperf.training.table.table_fit import RowAnswers, TableFit
 
 N_QUANTILES = 21
+SIGNED = "some values of the target are <= 0, where errors in percent mean nothing"
+"""The reason of a model without left-out errors."""
 NOT_FINITE = {"NaN": float("nan"), "Inf": float("inf"), "-Inf": -float("inf")}
 """As JSON writes them."""
 SHOWN_ORDER = ("method", "complexity", "group", "measured", "predicted", "n", "mape", "median", "q3", "loss", "behind", "behind_se")

@@ -33,7 +33,7 @@ from mlperf.training.table.reach import Reach
 from mlperf.training.table.rows import LEAST_ROWS, check_names, check_target, nothing_to_fit, read_rows
 from mlperf.training.table.screening import screened_terms
 from mlperf.training.table.table_fit import TableFit, numbers_of
-from mlperf.training.table.table_model import TableModel, grouped_errors, profile_of
+from mlperf.training.table.table_model import SIGNED, TableModel, grouped_errors, profile_of
 from mlperf.training.table.table_regressor import TableRegressor, read_columns
 
 FOLDS, FOLDS_OF_MANY, MANY_ROWS = 10, 5, 500
@@ -217,9 +217,10 @@ def _fitted(asked: TableQuestion, method: str, n_folds: int | None, totals: str)
             "the terms were found in the same rows, so their tests flatter; left-out errors do not: each fold finds its own"
         )
     if not asked.is_positive or len(pd.unique(pd.Series(asked.keys))) < LEAST_GROUPS:
-        reason = "too few groups to leave any out" if asked.is_positive else "the target may be <= 0"
+        reason = "too few groups to leave any out" if asked.is_positive else SIGNED
+        other = "" if method in (AUTO, "ols") else f", so that {method} is not used"
         return _parts(
-            TableFit(explained, None, explained, None, None, None), "ols", f"Least squares: {reason}.", None, asked, notes
+            TableFit(explained, None, explained, None, None, None), "ols", f"Least squares: {reason}{other}.", None, asked, notes
         )
     wanted = (FOLDS if len(asked.times) <= MANY_ROWS else FOLDS_OF_MANY) if n_folds is None else n_folds
     methods = (method,) if method != AUTO else tuple(METHODS) if asked.is_relative else ("ols",)
@@ -292,15 +293,29 @@ def _reason(choice: Choice, method: str) -> str:
     table = {str(row["method"]): row for row in choice.table.to_dict(orient="records")}
     if method != AUTO:
         return f"{choice.chosen} was asked for."
-    own = table[choice.chosen]
-    told = f"{choice.chosen} predicts: it errs by {own['mape']:.1%} on left-out rows"
+    if len(table) == 1:
+        return "Least squares: no other method is compared where absolute errors are made small (--noise absolute)."
+    told = f"{choice.chosen} predicts: {_nested_error(choice, float(table[choice.chosen]['mape']))}"
     if choice.chosen == "ols":
-        return f"{told}, and no method that explains less errs clearly less."
+        return f"{told}; no method that explains less errs clearly less."
     least = table.get("ols", {})
     if np.isfinite(least.get("mape", np.nan)):
-        fault = f" and predicts {least['nonpositive']:.1%} of them at or below zero" if least["nonpositive"] > 0.0 else ""
-        told += f", least squares (ols) by {least['mape']:.1%}{fault}"
+        fault = f", which predicts {least['nonpositive']:.1%} of them at or below zero" if least["nonpositive"] > 0.0 else ""
+        told += f", by {least['mape']:.1%} with least squares (ols){fault}"
     return f"{told}. The terms and tests below are those of ols, which explains; --method ols makes it predict, too."
+
+
+def _nested_error(choice: Choice, own: float) -> str:
+    """The error of the first line, and where that of the method's row in the table differs, why."""
+    nested = choice.rows.errors.mape
+    told = f"left-out rows are missed by {nested:.1%}"
+    if f"{nested:.1%}" == f"{own:.1%}":
+        return told
+    if len(choice.used) != choice.n_compared:
+        return f"{told}, those that the methods were compared on by {own:.1%}"
+    return (
+        f"{told} where each fold chooses its method without them, by {own:.1%} with {choice.chosen} in every fold (as in the table)"
+    )
 
 
 def sampling_notes(choice: Choice, chosen: TableRegressor, n_rows: int) -> list[str]:

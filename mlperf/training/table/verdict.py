@@ -7,7 +7,7 @@ import numpy as np
 from mlperf.core.printable import printable
 from mlperf.training.table.columns import UNITS
 from mlperf.training.table.disguise import EXACT, SEEMS
-from mlperf.training.table.table_model import TableModel
+from mlperf.training.table.table_model import SIGNED, TableModel
 
 POOR = 0.3
 NEAR_FLOOR = 1.2
@@ -51,6 +51,8 @@ def disguise_sentence(model: TableModel) -> str:
 
 def error_sentence(model: TableModel) -> str:
     """Median error and the error that nine of ten stay below, of rows left out."""
+    if model.errors is None and SIGNED in model.reason:
+        return f"How far {model.target} of a new row is missed is not told in percent: {SIGNED}."
     if model.errors is None:
         return f"How far {model.target} of a new row is missed is not known: nothing could be left out."
     if model.left_out.empty:
@@ -82,6 +84,8 @@ def range_sentence(model: TableModel) -> str:
 
 def advice(model: TableModel) -> str:
     """What to try where the error is large; that nothing is left where it is barely above the noise of repeats; else nothing."""
+    if model.errors is None and SIGNED in model.reason:
+        return ""
     if model.errors is None:
         return "Measure at least three different configurations."
     error = model.errors.errors.mape

@@ -10,7 +10,9 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import DataError, FitError, UsageError
+from mlperf.report.pages.model_answers import table_answer
 from mlperf.training.table.train_table import formula_terms, repeats_error
+from mlperf.training.table.verdict import verdict
 
 pytestmark = pytest.mark.slow
 
@@ -137,3 +139,26 @@ def test_rows_that_differ_in_a_column_that_was_set_aside_are_no_repeats(sizes: s
     rows["size"] = [f"{value}G" for value in size] if sizes == "numbers with suffixes" else [None, *size[1:]]
     rows.to_csv(tmp_path / "t.csv", index=False)
     assert np.isnan(mlperf.train(tmp_path / "t.csv", target="time_s", method="ols", terms=["n"]).noise_floor)
+
+
+def test_the_reason_tells_the_error_of_the_first_line_and_why_the_table_differs() -> None:
+    model = mlperf.train(law(3, 24, 0.3), target="time_s", n_folds=4)
+    nested = f"{model.errors.errors.mape:.1%}"
+    own = f"{float(model.methods.set_index('method').loc[model.method, 'mape']):.1%}"
+    assert nested != own
+    assert f"left-out rows are missed by {nested} where each fold chooses its method without them, by {own} with" in model.reason
+
+
+def test_least_squares_alone_claims_no_comparison() -> None:
+    model = mlperf.train(law(n_rows=40), target="time_s", noise="absolute", terms=["m*n*k"])
+    assert model.reason == "Least squares: no other method is compared where absolute errors are made small (--noise absolute)."
+
+
+def test_a_target_with_negative_values_says_why_no_error_is_told() -> None:
+    rows = law(n_rows=40).assign(change=lambda frame: frame.time_s - frame.time_s.mean()).drop(columns="time_s")
+    model = mlperf.train(rows, target="change", noise="absolute", method="log")
+    assert model.reason.endswith("so that log is not used.")
+    told = verdict(model)
+    assert "is not told in percent: some values of the target are <= 0" in told
+    assert "Measure at least" not in told
+    assert "not told in percent" in str(table_answer(model))
