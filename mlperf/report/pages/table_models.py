@@ -71,6 +71,7 @@ def table_sections(result: ModelReport, *, brief: bool = False) -> tuple[Section
     table, part = told(result), result.parts[0]
     return (
         Section(f"Model of {table.target}: {table.method}", text=f"{table.verdict}\n{table.reason}"),
+        *power_law_sections(table),
         *method_sections(table),
         *fit_sections(f"Terms chosen by AIC for {table.target}", part.fit),
         *(replace(section, is_detail=brief) for section in path_sections(part, table, MOST_LINES)),
@@ -96,6 +97,18 @@ def method_sections(table: TableReport) -> tuple[Section, ...]:
     shown["chosen"] = np.where(shown["chosen"], "predicts", "")
     named = errors_named(shown.rename(columns={"beyond": "log_error_beyond"}))
     return (Section("Methods on left-out rows", named, secondary=LESS_OF_ERRORS),)
+
+
+def power_law_sections(table: TableReport) -> tuple[Section, ...]:
+    """What predicts as a formula, where it is a power law."""
+    law = table.power_law
+    if law is None:
+        return ()
+    lines = [law.formula, f"R (medians): {law.r}"]
+    if law.spreadsheet:
+        cells = ", ".join(f"{letter}2 {name}" for name, letter in law.cells.items())
+        lines.append(f"Spreadsheet{f' ({cells})' if cells else ''}: {law.spreadsheet}")
+    return (Section(f"The power law that predicts {table.target}", text="\n".join(lines)),)
 
 
 def path_sections(part: PartReport, table: TableReport, most_lines: int) -> tuple[Section, ...]:
@@ -186,6 +199,7 @@ def table_page(result: ModelReport) -> tuple[Section | Picture, ...]:
         pictures.append(Picture("Path of the selection", path_figure(part.path), "The criterion after every step: less is better."))
     return (
         *pictures,
+        *power_law_sections(table),
         *method_sections(table),
         *fit_sections(f"Terms chosen by AIC for {table.target}", part.fit),
         *path_sections(part, table, 10**9),

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from mlperf.core.shown import Shown
+from mlperf.models.estimators.stepwise.log_stepwise import LogStepwiseOLS
 from mlperf.models.estimators.stepwise.pasted import PastedFormulas, pasted_formulas
+from mlperf.models.estimators.stepwise.power_law import PowerLaw, power_law
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
 from mlperf.training.table.effects import partial_effects
 from mlperf.training.table.table_fit import TableFit
@@ -41,6 +43,8 @@ class TableReport(Shown):
         What the true model would miss single runs by, a fraction.
     formulas : PastedFormulas or None
         The explainable fit for R, statsmodels and a spreadsheet.
+    power_law : PowerLaw or None
+        What predicts, where that is the method ``log``: exponents and constant as a formula.
     effects : DataFrame
         Partial effects (see `mlperf.training.table.effects.partial_effects`).
     remarks : tuple of str
@@ -58,6 +62,7 @@ class TableReport(Shown):
     left_out: pd.DataFrame
     noise_floor: float
     formulas: PastedFormulas | None
+    power_law: PowerLaw | None
     effects: pd.DataFrame
     remarks: tuple[str, ...]
 
@@ -81,9 +86,18 @@ def table_report(model: TableModel) -> TableReport:
         left_out=model.left_out,
         noise_floor=model.noise_floor,
         formulas=_formulas(model) if isinstance(estimator, StepwiseOLS) else None,
+        power_law=_power_law(model),
         effects=partial_effects(model),
         remarks=(*(f"{item.name} {item.reason}" for item in model.set_aside), *model.notes),
     )
+
+
+def _power_law(model: TableModel) -> PowerLaw | None:
+    """What predicts as a formula, where it is a power law."""
+    fit = model.fitted
+    if not isinstance(fit, TableFit) or not isinstance(fit.chosen.member_, LogStepwiseOLS):
+        return None
+    return power_law(fit.chosen.member_, model.target, fit.total_scale)
 
 
 def _formulas(model: TableModel) -> PastedFormulas:
@@ -93,7 +107,10 @@ def _formulas(model: TableModel) -> PastedFormulas:
     found = pasted_formulas(fit.estimator, model.target, fit.total_scale if own else 1.0)
     notes = [*found.notes]
     if not own:
-        notes.append(f"these are least squares (ols); {model.method} predicts and has no formula as short")
+        law = isinstance(fit, TableFit) and isinstance(fit.chosen.member_, LogStepwiseOLS)
+        notes.append(
+            f"these are least squares (ols); {model.method} predicts and has {'its own formula' if law else 'no formula as short'}"
+        )
     if isinstance(fit, TableFit):
         for name, levels in fit.explained.levels_.columns.items():
             if levels.pooled and name in found.cells:

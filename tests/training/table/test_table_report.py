@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,20 @@ def test_the_formula_predicts_what_the_model_predicts_where_it_is_the_model(tabl
     assert notes is not None
     assert any("log predicts" in note for note in notes.notes)
     assert not any("log predicts" in note for note in formulas.notes)
+    assert table_report(own).power_law is None
+
+
+def test_a_power_law_that_predicts_is_printed_with_its_exponents(table: pd.DataFrame) -> None:
+    model = mlperf.train(table, target="time_s", terms=["m*k"], method="log", report="none")
+    law = table_report(model).power_law
+    assert law is not None
+    names = {f"{letter}2": table[name].iloc[0] for name, letter in law.cells.items()}
+    words = {"EXP": math.exp, "LN": math.log}
+    worked_out = eval(law.spreadsheet.removeprefix("="), words, names)  # noqa: S307 - made from our own terms
+    assert worked_out == pytest.approx(model.predict(table)[0], rel=1e-12)
+    trained, reported = result_text(model), result_text(model_report(model))
+    assert f"The power law that predicts time_s\n{law.formula}" in trained
+    assert law.formula in reported
 
 
 def test_a_model_of_an_earlier_release_reports_what_it_has(table: pd.DataFrame) -> None:

@@ -68,12 +68,12 @@ def pasted_formulas(model: Any, target: str, scale: float = 1.0) -> PastedFormul
     terms: Terms = model._fitted.terms
     relative = model.noise == "relative"
     notes: list[str] = []
-    cells = {name: letters(place) for place, name in enumerate(_columns(terms, model._fitted.offsets))}
+    cells = {name: letters(place) for place, name in enumerate(term_columns(terms, model._fitted.offsets))}
     r = r_call(terms, model._fitted.offsets, target, relative=relative)
     return PastedFormulas(
         r,
         _tried(lambda: statsmodels_call(terms, model._fitted.offsets, target, relative=relative), "statsmodels", notes),
-        _tried(lambda: _sheet(model, cells, scale), "a spreadsheet", notes),
+        _tried(lambda: sheet_formula(model, cells, scale), "a spreadsheet", notes),
         cells,
         tuple(notes),
     )
@@ -87,7 +87,7 @@ def _tried(write: Callable[[], str], program: str, notes: list[str]) -> str:
         return ""
 
 
-def _columns(terms: Terms, offsets: Sequence[Expression]) -> list[str]:
+def term_columns(terms: Terms, offsets: Sequence[Expression]) -> list[str]:
     """Columns that the terms read, in the order in which they appear."""
     trees = [parse(name) for term in terms.terms for name in term.variables]
     return list(dict.fromkeys(name for tree in (*trees, *offsets) for name in names(tree)))
@@ -130,7 +130,7 @@ def statsmodels_call(terms: Terms, offsets: Sequence[Expression], target: str, *
     """
     if offsets:
         raise UsageError("it has an offset; subtract it from the response first")
-    hidden = [name for name in (*_columns(terms, offsets), target) if name in PATSY_NAMES]
+    hidden = [name for name in (*term_columns(terms, offsets), target) if name in PATSY_NAMES]
     if hidden:
         raise UsageError(f"the column {hidden[0]} hides a function of patsy; rename it")
     entries = [":".join(_patsy_variable(terms.variables[name]) for name in term.variables) for term in terms.terms]
@@ -182,11 +182,11 @@ def _nested(function: str, arguments: list[str]) -> str:
     return made
 
 
-def _sheet(model: Any, cells: Mapping[str, str], scale: float) -> str:
+def sheet_formula(model: Any, cells: Mapping[str, str], scale: float) -> str:
     """The prediction as a cell's formula; UsageError: the terms have no words there."""
     fitted = model._fitted
     products = [""] if fitted.terms.intercept else []
-    for term, coding in zip(fitted.terms.terms, _coding(fitted.terms), strict=True):
+    for term, coding in zip(fitted.terms.terms, term_codings(fitted.terms), strict=True):
         found = [""]
         for place, (name, full) in enumerate(zip(term.variables, coding, strict=True)):
             own = _sheet_pieces(fitted.terms.variables[name], cells, full=full)
@@ -204,7 +204,8 @@ def _sheet(model: Any, cells: Mapping[str, str], scale: float) -> str:
     return made
 
 
-def _coding(terms: Terms) -> list[tuple[bool, ...]]:
+def term_codings(terms: Terms) -> list[tuple[bool, ...]]:
+    """Of each term whether its factors have a column for every level."""
     return codings(terms.terms, terms.variables, intercept=terms.intercept)
 
 
