@@ -16,16 +16,12 @@ from mlperf.core.errors import UsageError
 from mlperf.core.provenance import provenance
 from mlperf.core.suggest import did_you_mean
 from mlperf.core.threads import one_thread
-from mlperf.datasets.joining.join import KEY, Joined, Keys, Table, join_tables
 from mlperf.datasets.joining.join import KEY, Keys, Table, join_tables
 from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds, leave_largest_out, leave_one_group_out
-from mlperf.models.validation.folds import Fold, configuration_groups, grouped_folds, leave_one_group_out
 from mlperf.models.validation.left_out import LeftOutRows
 from mlperf.training.fits.left_out import LEAST_GROUPS, LeftOutError
-from mlperf.training.table.choice import Choice, choose_method, left_out_material
 from mlperf.training.table.choice import SHARES_BEYOND, Choice, choose_method, compared_rows, left_out_material
 from mlperf.training.table.columns import UNITS, check_magnitudes, explaining_columns, telling_columns
-from mlperf.training.table.columns import check_magnitudes, explaining_columns, telling_columns
 from mlperf.training.table.disguise import named_in_terms, near_notes
 from mlperf.training.table.label_errors import left_out_labels
 from mlperf.training.table.methods import AUTO, METHODS
