@@ -25,7 +25,28 @@ def left_out(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def test_errors_of_left_out_labels_are_as_large_as_the_labels_differ() -> None:
-    assert np.log(4.0) < left_out(table("ABCD"))["gpu"] < 2.0 * np.log(8.0) + 0.1
+    """By hand: labels are 1, 2, 4, 8 times the first, which stands in for the others and the second for it."""
+    found = left_out_labels(
+        lambda: TableRegressor("ols", TERMS), table("ABCD")[["size", "gpu"]], table("ABCD")["time_s"].to_numpy()
+    )
+    logs = np.log([0.5, 2.0, 4.0, 8.0])
+    half = 3.182446 * np.sqrt(np.mean(logs**2))
+    np.testing.assert_allclose(found["gpu"].bounds(0.95), (-half, half), rtol=1e-3)
+
+
+def test_one_more_label_is_held_as_often_as_the_interval_says() -> None:
+    """Ranks of the rows of four labels held two new labels of three."""
+    rng = np.random.default_rng(3)
+    held = []
+    for _ in range(60):
+        speed = dict(zip("ABCDE", np.exp(0.7 * rng.standard_normal(5)), strict=True))
+        rows = pd.DataFrame({"size": rng.uniform(1.0, 9.0, 40), "gpu": list("ABCD") * 10})
+        times = (1.0 + rows["size"]) * rows["gpu"].map(speed)
+        found = left_out_labels(lambda: TableRegressor("ols", ("size:gpu", "gpu")), rows, times.to_numpy())
+        lower, upper = found["gpu"].bounds(0.95)
+        # The first label is the most frequent one, and stands in for a new one.
+        held.append(lower <= np.log(speed["E"] / speed["A"]) <= upper)
+    assert np.mean(held) >= 0.9
 
 
 def test_fewer_than_three_labels_tell_nothing_of_another() -> None:
