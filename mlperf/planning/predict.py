@@ -11,7 +11,15 @@ import pandas as pd
 
 from mlperf.core.threads import one_thread
 from mlperf.planning.additions import with_elasticities, with_forms, with_intervals, with_simulation
-from mlperf.planning.inputs import Counts, asked_configurations, configuration_inputs, machine_of, networks, of_job
+from mlperf.planning.inputs import (
+    ConfigurationInputs,
+    Counts,
+    asked_configurations,
+    configuration_inputs,
+    machine_of,
+    networks,
+    of_job,
+)
 from mlperf.planning.limits import check_limits
 from mlperf.planning.means import mean_prediction, solve_means
 from mlperf.planning.options import MOST_DETAILED, PredictionOptions
@@ -82,10 +90,14 @@ def predict_configurations(
     model: Model, cnns: Sequence[CnnSpec], machine: MachineSpec, configs: pd.DataFrame, options: PredictionOptions
 ) -> Prediction:
     """Solve the SPRINT equations for each row of ``configs`` (see `mlperf.planning.inputs.ConfigurationInputs`)."""
-    inputs = configuration_inputs(model, cnns, machine, configs, options.optimizer)
+    return predict_inputs(model, configuration_inputs(model, cnns, machine, configs, options.optimizer), options)
+
+
+def predict_inputs(model: Model, inputs: ConfigurationInputs, options: PredictionOptions) -> Prediction:
+    """The same of configurations whose inputs are made already."""
     means = solve_means(model, inputs, options)
     prediction = with_intervals(mean_prediction(model, inputs, means), model, inputs, means)
-    if len(configs) <= MOST_DETAILED:
+    if len(inputs.configs) <= MOST_DETAILED:
         parts = {**prediction.gpu_breakdown_s, **prediction.update_breakdown_s}
         prediction = replace(prediction, outside=outside_table(model, inputs, means.predicted, parts))
     if options.elasticities:

@@ -50,11 +50,12 @@ NOT_RANKED = ("in_window", "feasible")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MachineRanking:
-    """A search and what a ranking over several machines needs of it: its candidates in order, with their draws."""
+    """A search and what a ranking over several machines needs of it: its candidates in order, with their draws and their inputs."""
 
     result: SearchResult
     candidates: pd.DataFrame
     draws: CandidateDraws
+    inputs: ConfigurationInputs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +85,7 @@ def search_once(model: Model, cnn: CnnSpec, machine: MachineSpec, options: Searc
         refuse_outside(problem.predicted, problem.inputs, rows[: options.top])
     candidates = _detailed(problem, table, rows, epoch_interval)
     candidates = candidates.assign(window_probability=draws.window_probability, first_share=first_share(draws))
-    return MachineRanking(_result(problem, solution, table, rows, candidates, draws), candidates, draws)
+    return MachineRanking(_result(problem, solution, table, rows, candidates, draws), candidates, draws, problem.inputs.take(rows))
 
 
 def _problem(model: Model, inputs: ConfigurationInputs, options: SearchOptions) -> _Problem:

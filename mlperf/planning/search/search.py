@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from mlperf.planning.inputs import configurations, machine_of, networks, of_job
 from mlperf.planning.options import PredictionOptions
-from mlperf.planning.predict import predict_configurations
+from mlperf.planning.predict import predict_inputs
 from mlperf.planning.search.objectives import OBJECTIVES
-from mlperf.planning.search.one_machine import SIZES, largest_subbatch, search_once
+from mlperf.planning.search.one_machine import MachineRanking, largest_subbatch, search_once
 from mlperf.planning.search.options import SearchOptions
 from mlperf.planning.search.result import SearchResult
 from mlperf.specs.job import JobSpec
@@ -87,21 +88,19 @@ def search_runs(
     asked = SearchOptions(window_of(job, minibatch), **of_job(job, options))
     sizes = Sizes(n_nodes, n_gpus_per_node, subbatch_size)
     configs = search_configs(cnn, machine, job, sizes, ignore_memory=asked.ignore_memory)
-    result = search_once(model, cnn, machine, asked, configs).result
-    return replace(result, best=with_intervals(model, cnn, machine, asked, result.best, job.dataset_size))
+    found = search_once(model, cnn, machine, asked, configs)
+    return replace(found.result, best=with_intervals(model, found, asked))
 
 
-def with_intervals(
-    model: Model, cnn: CnnSpec, machine: MachineSpec, asked: SearchOptions, best: pd.DataFrame, dataset_size: int
-) -> pd.DataFrame:
+def with_intervals(model: Model, found: MachineRanking, asked: SearchOptions) -> pd.DataFrame:
     """The ranking with 95 % intervals of one run's epoch and mean mini-batch, as `mlperf.predict_epoch` gives them."""
+    best = found.result.best
     if best.empty:
         return best
     options = PredictionOptions(
         method=asked.method, factors=asked.factors, seed=asked.seed, distributions=False, optimizer=asked.optimizer
     )
-    configs = best[list(SIZES)].assign(cnn=0, dataset_size=dataset_size)
-    intervals = predict_configurations(model, [cnn], machine, configs, options).prediction_interval
+    intervals = predict_inputs(model, found.inputs.take(np.arange(len(best))), options).prediction_interval
     epoch, size = intervals["epoch_s"], intervals["mean_minibatch_size"]
     told = best.copy()
     for place, values in (
