@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mlperf.core.documents import file_text
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.models.storage.document import document_from_json, placed
 from mlperf.models.storage.store import KINDS, kind_in, model_from_dict, write_model
 
@@ -61,6 +61,7 @@ MODEL_FILES: Mapping[str, ModelFile] = MappingProxyType(
         ),
     }
 )
+MOST_LETTERS = 40
 BUNDLED = Path(__file__).parent / "data"
 """Models that ship with the package, trained by ``mlperf train NAME`` on the bundled campaign of their name."""
 
@@ -98,7 +99,9 @@ def load_model(path: str | Path, *expected: str) -> Any:
     """
 
     def read() -> Any:
-        document = document_from_json(_text(path))
+        text = _text(path)
+        check_no_table(text, path)
+        document = document_from_json(text)
         kind = kind_in(document, kinds=homes())
         if expected and kind in homes() and kind not in expected:
             found = MODEL_FILES.get(kind, ESTIMATOR)
@@ -107,6 +110,23 @@ def load_model(path: str | Path, *expected: str) -> Any:
         return model_from_dict(document, kinds=homes())
 
     return placed(path, read)
+
+
+def check_no_table(text: str, path: str | Path) -> None:
+    """Refuse a table where a model file is expected.
+
+    Raises
+    ------
+    DataError
+        The text begins as a table does; says how to make a model of it.
+    """
+    first = text.lstrip("\ufeff \t\r\n").partition("\n")[0]
+    if not first or first[0] in "{[" or not any(mark in first for mark in ",;\t|"):
+        return
+    hint = f"Train on the table first: mlperf train {path} --target COLUMN -o model.json, then give model.json."
+    raise DataError(
+        f"got a table that begins with {first[:MOST_LETTERS]!r}, expected a model file (JSON)", place=f"{path}, line 1", hint=hint
+    )
 
 
 def bundled_models() -> tuple[str, ...]:

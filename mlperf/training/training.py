@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from mlperf.core.errors import DataError, UsageError
+from mlperf.core.errors import DataError, MlperfError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.core.threads import one_thread
 from mlperf.datasets.campaigns.trainer_runs import median_runs
+from mlperf.datasets.reading.foreign import open_table
 from mlperf.models import GridLocal
 from mlperf.training.components.component_fit import fit_components
 from mlperf.training.components.component_rows import operation_rows, run_rows
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from mlperf.datasets import Campaign
 
 N_FOLDS = 10
+MOST_NAMES = 20
 NOISES = ("relative", "absolute")
 REPEATS = ("all", "median")
 
@@ -55,7 +57,20 @@ def train(source: Campaign | pd.DataFrame | str | Path, *, target: str | None = 
     """
     if target is not None:
         return train_table(source, target, **options)
+    if isinstance(source, str | Path) and Path(source).is_file():
+        hint = f"For one table say which column to predict: --target COLUMN{_columns_of(source)}."
+        raise DataError("got a file, expected the folder of a campaign", place=str(source), hint=hint)
     return train_campaign(source, **options)
+
+
+def _columns_of(path: str | Path) -> str:
+    """The columns of a file, where it is a table."""
+    try:
+        header = open_table(path).header
+    except MlperfError:
+        return ""
+    more = f" and {len(header) - MOST_NAMES} more" if len(header) > MOST_NAMES else ""
+    return f", one of {', '.join(header[:MOST_NAMES])}{more}"
 
 
 # Of blocks as small as these, more threads spin longer than they work.

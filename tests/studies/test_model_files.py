@@ -108,3 +108,12 @@ def test_a_bundled_model_is_of_the_bundled_measurements(name: str) -> None:
     assert model.provenance["data_sha256"] == {name: load_campaign(name).sha256}
     assert model.measured_on.campaign == name
     assert model.provenance["host"] == {}
+
+
+def test_a_table_in_the_place_of_a_model_file_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "gsp.csv"
+    path.write_text("gpu,time_s\nA,1\n", encoding="utf-8")
+    with pytest.raises(DataError, match="got a table that begins with 'gpu,time_s', expected a model file") as caught:
+        load_model(path)
+    assert caught.value.place == f"{path}, line 1"
+    assert f"mlperf train {path} --target COLUMN" in str(caught.value.hint)

@@ -122,3 +122,15 @@ def test_too_few_networks_are_told_what_is_missing(small_campaign: Path, tmp_pat
     assert "2 of softmax" in caught.value.message
     assert "expected at least 4 of each" in caught.value.message
     assert "mlperf collect" in str(caught.value.hint)
+
+
+def test_a_table_without_a_target_names_its_columns(tmp_path: Path) -> None:
+    path = tmp_path / "k20.csv"
+    path.write_text("m,n,time_s\n1,2,3\n", encoding="utf-8")
+    with pytest.raises(DataError, match="got a file, expected the folder of a campaign") as caught:
+        mlperf.train(path)
+    assert caught.value.hint == "For one table say which column to predict: --target COLUMN, one of m, n, time_s."
+    path.write_bytes(b"")
+    with pytest.raises(DataError) as caught:
+        mlperf.train(path)
+    assert caught.value.hint == "For one table say which column to predict: --target COLUMN."

@@ -27,6 +27,7 @@ TIME_UNITS, SIZE_UNITS = "s|sec|ms|us|µs|μs|ns|min|h", "B|[kKMGTP](?:i?B)?|[kK
 WITH_UNIT = re.compile(rf"[+-]?[\d.,]+(?:[eE][+-]?\d+)? ?(?:{TIME_UNITS}|{SIZE_UNITS}|[kMG]?Hz|%|[mk]?W|m?J|[GT]?FLOPS?|[€$£])")
 PREFIXED = re.compile(r"(?P<number>[+-]?[\d.,]+) ?(?P<prefix>[kKMGTP])(?:(?P<binary>i?)(?P<unit>B))?")
 POWERS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+HEX = re.compile(r"[0-9a-f]{6,}|[0-9A-F]{6,}")
 UNIT, UNIT_END = re.compile(r"^[+-]?[\d.,]+(?:[eE][+-]?\d+)? ?"), re.compile(r" ?[^\d.,]+$")
 POINT_NUMBER = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
@@ -65,6 +66,11 @@ def unit_remedy(cells: Iterable[str], name: str) -> str:
     power = POWERS[prefixed["prefix"]]
     written = f"{number}*1024^{power}, counted out," if prefixed["binary"] else f"{number}e{3 * power}"
     return f"write {written} for {first!r}"
+
+
+def are_hex(cells: pd.Series[Any]) -> bool:
+    """Whether all texts are equally many hexadecimal digits, six or more, as identifiers of commits are."""
+    return all_match(cells.str.strip(), HEX) and cells.str.strip().str.len().nunique() == 1
 
 
 def are_foreign_numbers(cells: pd.Series[Any], decimal: str) -> bool:

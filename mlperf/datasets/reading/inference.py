@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray
 from mlperf.datasets.dictionary.numbers import DECIMAL_COMMA, MISSING_WORDS, NOT_FINITE, TEXT_HINT, number_hint
-from mlperf.datasets.reading.cell_kinds import are_dates, are_foreign_numbers, have_units
+from mlperf.datasets.reading.cell_kinds import are_dates, are_foreign_numbers, are_hex, have_units
 
 DROP_HINT = "leave out rows with missing cells (na='drop', --na drop)"
 MISSING_HINT = f"Fill the cell, or {DROP_HINT}."
@@ -52,7 +52,7 @@ def typed_column(cells: pd.Series[Any], *, is_label: bool, is_target: bool = Fal
     """Infer whether a column holds numbers or labels, and type it.
 
     A column holds numbers where every cell that is not missing is one, labels where none is. A mixture is a mistake unless
-    the caller says that the column holds labels.
+    the caller says that the column holds labels, or hexadecimal digits of one length do, some of which have no letter.
 
     Parameters
     ----------
@@ -69,6 +69,8 @@ def typed_column(cells: pd.Series[Any], *, is_label: bool, is_target: bool = Fal
         return TypedColumn(cells, cells.str.strip().eq("").to_numpy(dtype=bool))
     numbers, missing, odd = parsed_numbers(cells, decimal)
     if (odd | missing).all() and not infinite(cells).any() and not (is_target and odd.any()):
+        return TypedColumn(cells.where(~missing, ""), missing)
+    if odd.any() and not is_target and odd.sum() >= (~(odd | missing)).sum() and are_hex(cells[~missing]):
         return TypedColumn(cells.where(~missing, ""), missing)
     if odd.any():
         return mixed(cells, ~(odd | missing), missing, odd, is_target=is_target, decimal=decimal)

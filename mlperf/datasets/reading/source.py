@@ -144,7 +144,11 @@ def read_bytes(path: Path) -> Source:
 
 def empty(path: Path) -> DataError:
     """The error for a file without content."""
-    return DataError("got an empty file, expected a header and rows", place=f"{path}, line 1", hint="See mlperf data template.")
+    hint = (
+        "What wrote it may have stopped early: write it again, names of columns in its first line. "
+        "Tables of a campaign begin as mlperf data template has them."
+    )
+    return DataError("got an empty file, expected a header and rows", place=f"{path}, line 1", hint=hint)
 
 
 def decompressed(path: Path, raw: bytes) -> bytes:

@@ -12,7 +12,9 @@ import pandas as pd
 from mlperf.core.errors import DataError, FitError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.joining.join import Joined, Table
+from mlperf.datasets.reading.cell_kinds import have_units, unit_remedy
 from mlperf.datasets.reading.inference import MISSING_HINT
+from mlperf.models.formula.expressions import Name, text
 from mlperf.training.table.columns import would_explain
 from mlperf.training.table.screening import is_number
 
@@ -110,6 +112,26 @@ def nothing_to_fit(frame: pd.DataFrame, aside: Sequence[Any], place: str) -> Exc
     rows = "1 row" if len(frame) == 1 else f"{len(frame)} rows"
     return FitError(
         f"got {rows}, expected at least {LEAST_ROWS}", place=place, hint="Measure more; a model needs several rows for each term."
+    )
+
+
+def text_in_terms(error: DataError, frame: pd.DataFrame, place: str) -> DataError:
+    """The error of a term that counts with a column of text, with file, value and remedy; any other error as it is."""
+    name = (error.place or "").removeprefix("column ")
+    if error.place != f"column {name}" or name not in frame or is_number(frame[name]):
+        return error
+    texts = frame[name].astype(str)
+    if have_units(texts):
+        advice = unit_remedy(texts, name)
+        hint = f"{advice[0].upper()}{advice[1:]}."
+    else:
+        quoted = text(Name(name))
+        hint = (
+            f"Labels stand by themselves or before a colon: --terms '{quoted}, {quoted}:I(a*b)'; or in R's language: "
+            f"--formula '... ~ {quoted} * a'. In other terms a column must hold numbers."
+        )
+    return DataError(
+        f"got {texts.iloc[0]!r}, expected numbers: a term counts with this column", place=f"{place}, column {name}", hint=hint
     )
 
 

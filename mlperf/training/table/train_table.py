@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.core.suggest import did_you_mean
 from mlperf.core.threads import one_thread
@@ -27,6 +27,7 @@ from mlperf.training.table.label_errors import left_out_labels
 from mlperf.training.table.methods import AUTO, METHODS
 from mlperf.training.table.reach import Reach
 from mlperf.training.table.rows import LEAST_ROWS, check_names, check_target, nothing_to_fit, read_rows
+from mlperf.training.table.rows import LEAST_ROWS, check_names, check_target, nothing_to_fit, read_rows, text_in_terms
 from mlperf.training.table.screening import screened_terms
 from mlperf.training.table.table_fit import TableFit, numbers_of
 from mlperf.training.table.table_model import SIGNED, TableModel, grouped_errors, profile_of
@@ -185,7 +186,10 @@ def train_table(
     asked = TableQuestion(
         target, frame, times, labels, labels if groups else None, wanted, {"noise": noise, "report": "auto", **options}, seed
     )
-    parts = _fitted(asked, method if formula is None else "ols", n_folds, totals)
+    try:
+        parts = _fitted(asked, method if formula is None else "ols", n_folds, totals)
+    except DataError as error:
+        raise text_in_terms(error, frame, place) from error
     telling = telling_columns(described, target, list(dict.fromkeys([*read, *offered])), groups)
     suspects = [*named_in_terms(data.frame, target, read), *near_notes(data.frame, target, () if read else offered)]
     left = tuple(item for item in aside if item.name not in (*read, *data.frame.attrs.get("gaps", ())))

@@ -196,3 +196,11 @@ def test_labels_with_suffixes_are_read_as_labels_with_the_remedy(tmp_path: Path)
     path = write(tmp_path, "size,time_ms\n500M,1\n1.5G,2\n")
     note = read_any_table(path, "time_ms").attrs["notes"][0]
     assert note.endswith("('500M'), read as labels: remove the units to use the numbers (write 500e6 for '500M')")
+
+
+def test_commits_of_which_some_look_like_numbers_are_labels(tmp_path: Path) -> None:
+    path = write(tmp_path, "sha,time_ms\nd9c2825,1\n4700374,2\n12e4567,3\na30febc,4\n")
+    assert read_any_table(path, "time_ms")["sha"].tolist() == ["d9c2825", "4700374", "12e4567", "a30febc"]
+    for wrong in ("sha,time_ms\nd9c2825,1\n47003,2\na30febc,4\n", "sha,time_ms\nzebra12,1\n4700374,2\na30febc,4\n"):
+        with pytest.raises(DataError, match="expected a label"):
+            read_any_table(write(tmp_path, wrong), "time_ms")

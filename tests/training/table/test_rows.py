@@ -58,3 +58,15 @@ def test_a_constant_target_is_refused() -> None:
     assert caught.value.place == "table, column time_s"
     assert "nothing to fit" in str(caught.value.hint)
     check_target(table(), "time_s", "table")
+
+
+def test_a_term_that_counts_with_text_is_told_with_file_value_and_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    table().assign(gpu=["A100", "H100"] * 20, mem=[f"{1 + i}G" for i in range(40)]).to_csv(path, index=False)
+    with pytest.raises(DataError, match="got 'A100', expected numbers") as caught:
+        mlperf.train(path, target="time_s", terms=["m*n*gpu"])
+    assert caught.value.place == f"{path}, column gpu"
+    assert "--formula" in str(caught.value.hint)
+    with pytest.raises(DataError, match="got '1G', expected numbers") as caught:
+        mlperf.train(path, target="time_s", terms=["m*mem"])
+    assert caught.value.hint == "Write 1e9 for '1G'."
