@@ -13,7 +13,7 @@ from mlperf.core.arrays import LONGEST, SHORTEST, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.datasets.reading.cell_kinds import have_units, unit_remedy
-from mlperf.training.table.disguise import OUTCOME_NAME, SEEMS, is_function_of, scatter_about
+from mlperf.training.table.disguise import EXACT, OUTCOME_NAME, SEEMS, is_function_of, scatter_about
 from mlperf.training.table.screening import is_number
 
 ORDINAL_NAMES = frozenset(
@@ -200,7 +200,8 @@ def _measured_reason(frame: pd.DataFrame, name: str, y: FloatArray, sizes: list[
     kind = "a rate" if is_rate else "an outcome by its name"
     scatter = scatter_about(values, y)
     if np.isfinite(scatter):
-        return f"goes with the target: {kind} that tells it to {scatter:.1%} alone"
+        close = f"{scatter:.1%}" if scatter >= EXACT else "less than 0.1 %"
+        return f"{'is made of' if is_rate else 'goes with'} the target: {kind} that tells it to {close} alone"
     if not (values > 0.0).all() or not (y > 0.0).all():
         return ""
     together = correlation_beside(np.log(values), np.log(y), [frame[size].to_numpy(float) for size in sizes])

@@ -62,7 +62,9 @@ def test_a_setting_with_the_name_of_an_outcome_stays() -> None:
 
 def test_rates_per_second_are_rates_and_no_times() -> None:
     frame = table().assign(samples_per_s=lambda rows: np.tile([32.0, 33.0], 40) / rows.time_s)
-    assert "a rate" in explaining_columns(frame, "time_s")[1][0].reason
+    assert explaining_columns(frame, "time_s")[1][0].reason.startswith("is made of the target: a rate that tells it to 1.")
+    exact = frame.assign(samples_per_s=32.0 / frame.time_s)
+    assert "a rate that tells it to less than 0.1 % alone" in explaining_columns(exact, "time_s")[1][0].reason
 
 
 def test_few_values_whole_numbers_and_noise_are_no_function() -> None:
