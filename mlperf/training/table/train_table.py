@@ -26,7 +26,6 @@ from mlperf.training.table.disguise import named_in_terms, near_notes
 from mlperf.training.table.label_errors import left_out_labels
 from mlperf.training.table.methods import AUTO, METHODS
 from mlperf.training.table.reach import Reach
-from mlperf.training.table.rows import LEAST_ROWS, check_names, check_target, nothing_to_fit, read_rows
 from mlperf.training.table.rows import LEAST_ROWS, check_names, check_target, nothing_to_fit, read_rows, text_in_terms
 from mlperf.training.table.screening import screened_terms
 from mlperf.training.table.table_fit import TableFit, numbers_of
