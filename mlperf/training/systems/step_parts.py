@@ -85,7 +85,10 @@ class ComposedSteps:
     def to_dict(self) -> dict[str, Any]:
         """As JSON types."""
         components = {name: model.to_dict() for name, model in self.components.items()}
-        return {"components": components, "exchange": self.exchange.to_dict(), "excess_s_per_byte": list(self.excess_s_per_byte)}
+        constant, growing = self.excess_s_per_byte
+        # Files of earlier releases have one number, and are written again as they were.
+        excess = [constant, growing] if growing else constant
+        return {"components": components, "exchange": self.exchange.to_dict(), "excess_s_per_byte": excess}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> ComposedSteps:
