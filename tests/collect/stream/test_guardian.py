@@ -19,7 +19,8 @@ WATCHING = """
 import sys, time
 from mlperf.collect.stream.command import WatchedCommand
 with WatchedCommand(["sh", "-c", "sleep 60 & echo $! $$; wait"], {}, ()) as command:
-    print("watched", flush=True)
+    sys.stdout.write("watched\\n")  # one write: print makes two of an unbuffered one
+    sys.stdout.flush()
     time.sleep(60)
 """
 WAIT_S = 30.0
