@@ -10,7 +10,7 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import DataError
-from mlperf.datasets import Campaign, read_campaign
+from mlperf.datasets import Campaign
 from mlperf.report.pages.model_answers import model_answer, report_answer
 from mlperf.report.pages.models import report_sections
 from mlperf.specs import load_cnn
@@ -22,68 +22,58 @@ from mlperf.training.run_report import left_out_runs, run_report
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def campaign() -> Campaign:
-    return read_campaign("asgd-networks")
-
-
-@pytest.fixture(scope="module")
-def model(campaign: Campaign) -> Model:
-    return mlperf.train(campaign)
-
-
-def test_every_cost_is_told_the_gradient_first(model: Model) -> None:
-    found = run_report(model)
+def test_every_cost_is_told_the_gradient_first(runs_model: Model) -> None:
+    found = run_report(runs_model)
     assert found is not None
-    assert model.runs is not None
+    assert runs_model.runs is not None
     names = list(dict.fromkeys(found.forms["component"]))
     assert names[0] == "compute_gradient"
-    assert {name.partition(":")[0] for name in names[1:]} == set(model.runs.fits.costs)
+    assert {name.partition(":")[0] for name in names[1:]} == set(runs_model.runs.fits.costs)
     assert {"allreduce: payload", "allreduce: meeting"} <= set(names)
     assert found.forms.groupby("component")["weight"].sum().between(0.99, 1.0001).all()
 
 
-def test_errors_are_relative_and_those_of_the_first_line(model: Model) -> None:
-    assert model.runs is not None
-    table = left_out_runs(model.runs, model.score.step_residuals("learnt")).set_index("output")
-    errors = np.expm1(-model.runs.residuals["epoch_s"]).abs()
+def test_errors_are_relative_and_those_of_the_first_line(runs_model: Model) -> None:
+    assert runs_model.runs is not None
+    table = left_out_runs(runs_model.runs, runs_model.score.step_residuals("learnt")).set_index("output")
+    errors = np.expm1(-runs_model.runs.residuals["epoch_s"]).abs()
     assert table.loc["epoch_s", "max_error"] == pytest.approx(errors.max())
-    assert table.loc["epoch_s", "mean_error"] == pytest.approx(errors.groupby(model.runs.residuals["cnn"]).mean().mean())
+    assert table.loc["epoch_s", "mean_error"] == pytest.approx(errors.groupby(runs_model.runs.residuals["cnn"]).mean().mean())
     told = f"epochs of 5 networks left out are missed by {100 * table.loc['epoch_s', 'mean_error']:.2f} %"
-    assert told in str(model_answer(model).found)
+    assert told in str(model_answer(runs_model).found)
 
 
-def test_a_stored_model_reports_what_predicts(model: Model) -> None:
-    report = model_report(model)
+def test_a_stored_model_reports_what_predicts(runs_model: Model) -> None:
+    report = model_report(runs_model)
     titles = [section.title for section in report_sections(report)]
     assert "Components in asynchronous runs: forms by Akaike weight" in titles
     assert "Runs of each of 5 networks, predicted from the others" in titles
     assert "epochs of 5 networks left out are missed by" in str(report_answer(report).found)
-    assert model_report(model, ["sum_gradient"]).runs is None
+    assert model_report(runs_model, ["sum_gradient"]).runs is None
 
 
-def test_only_networks_that_ran_count_as_trained_on(campaign: Campaign) -> None:
+def test_only_networks_that_ran_count_as_trained_on(runs_campaign: Campaign) -> None:
     tables: dict[str, Any] = {}
     for name in ("components", "runs", "details"):
-        table = getattr(campaign, name)
+        table = getattr(runs_campaign, name)
         tables[name] = table[table["cnn"] == "cnn00"] if "cnn" in table else table
     runs = set(tables["components"]["run"])
-    tables["details"] = campaign.details[campaign.details["run"].isin(runs)]
-    one = mlperf.train(replace(campaign, **tables))
+    tables["details"] = runs_campaign.details[runs_campaign.details["run"].isin(runs)]
+    one = mlperf.train(replace(runs_campaign, **tables))
     assert one.cnns == ("cnn00",)
 
 
-def test_kinds_of_layers_with_work_of_their_own(campaign: Campaign) -> None:
-    plain = layer_kinds(campaign.cnns.values())
+def test_kinds_of_layers_with_work_of_their_own(runs_campaign: Campaign) -> None:
+    plain = layer_kinds(runs_campaign.cnns.values())
     assert "conv" in plain
     assert "activation" not in plain
     assert "conv in groups" in layer_kinds([load_cnn("mobilenet_v3_large")])
 
 
-def test_runs_of_another_network_and_runs_without_their_components_are_refused(campaign: Campaign) -> None:
-    runs = campaign.runs.copy()
+def test_runs_of_another_network_and_runs_without_their_components_are_refused(runs_campaign: Campaign) -> None:
+    runs = runs_campaign.runs.copy()
     runs.loc[3, "n_params"] = 12
     with pytest.raises(DataError, match=f"got n_params 12 in run {runs.loc[3, 'run']}, expected the"):
-        mlperf.train(replace(campaign, runs=runs))
+        mlperf.train(replace(runs_campaign, runs=runs))
     with pytest.raises(DataError, match=r"neither components\.csv beside it nor kernels\.csv"):
-        mlperf.train(replace(campaign, components=None))
+        mlperf.train(replace(runs_campaign, components=None))

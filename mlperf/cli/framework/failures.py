@@ -94,17 +94,22 @@ def tell_of_fault(error: Exception, settings: Settings) -> int:
 
 def fault_text(error: Exception) -> str:
     """Say that the program failed, and how to see where; of a system of the user's own where it did."""
-    last = traceback.extract_tb(error.__traceback__)[-1:]
-    if last and is_users_own(Path(last[0].filename)):
-        place = f"{last[0].filename}, line {last[0].lineno}"
+    place = users_place(error)
+    if place:
         return f"{place}: {type(error).__name__}: {error}\n  hint: this is in your own code; run again with -v for the traceback"
     return f"mlperf failed: {type(error).__name__}: {error}\n  hint: this is a fault in mlperf; run again with -v for the traceback"
 
 
-def is_users_own(path: Path) -> bool:
-    """Whether a file belongs neither to this package nor to Python and what is installed for it."""
-    homes = (Path(mlperf.__file__).parent, *(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")))
-    return path.is_file() and not any(path.is_relative_to(home) for home in homes)
+def users_place(error: BaseException) -> str:
+    """File and line of the user's own code in which an error came up, or which called the library that it came from; else empty."""
+    homes = [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")]
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        path = Path(frame.filename)
+        if path.is_relative_to(Path(mlperf.__file__).parent):
+            return ""
+        if path.is_file() and not any(path.is_relative_to(home) for home in homes):
+            return f"{path}, line {frame.lineno}"
+    return ""
 
 
 def tell(text: str) -> None:

@@ -7,22 +7,29 @@ from pathlib import Path
 
 import pytest
 
-from mlperf.cli.framework.failures import fault_text, is_users_own
+from mlperf.cli.framework.failures import fault_text, users_place
+from mlperf.core.documents import file_text
 
 
-def test_a_fault_in_a_module_of_the_user_names_its_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "broken_system.py").write_text("def solve():\n    return undefined_name\n", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("line", "error"), [("return undefined_name", NameError), ("import json; return json.loads('{')", ValueError)]
+)
+def test_a_fault_in_a_module_of_the_user_names_its_file_and_line(
+    line: str, error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a library that the module calls raises it."""
+    name = f"broken_{error.__name__.lower()}"
+    (tmp_path / f"{name}.py").write_text(f"def solve():\n    {line}\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(NameError) as caught:
-        importlib.import_module("broken_system").solve()
+    with pytest.raises(error) as caught:
+        importlib.import_module(name).solve()
     text = fault_text(caught.value)
-    assert text.startswith(f"{tmp_path / 'broken_system.py'}, line 2: NameError: name 'undefined_name'")
+    assert text.startswith(f"{tmp_path / f'{name}.py'}, line 2: ")
     assert "your own code" in text
 
 
-def test_a_fault_of_the_package_or_of_what_it_uses_is_its_own() -> None:
-    with pytest.raises(FileNotFoundError) as caught:
-        Path("/nowhere/at/all").read_text(encoding="utf-8")
-    assert fault_text(caught.value).startswith("mlperf failed: FileNotFoundError")
-    assert not is_users_own(Path(pytest.__file__))
-    assert not is_users_own(Path("<string>"))
+def test_a_fault_of_the_package_is_its_own() -> None:
+    with pytest.raises(TypeError) as caught:
+        file_text(None)  # type: ignore[arg-type]
+    assert users_place(caught.value) == ""
+    assert fault_text(caught.value).startswith("mlperf failed: TypeError")
