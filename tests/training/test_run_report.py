@@ -49,6 +49,9 @@ def test_a_stored_model_reports_what_predicts(runs_model: Model) -> None:
     assert "Components in asynchronous runs: forms by Akaike weight" in titles
     assert "Runs of each of 5 networks, predicted from the others" in titles
     assert "epochs of 5 networks left out are missed by" in str(report_answer(report).found)
+    text = report_sections(report)[0].text
+    assert "Largest errors of the terms that explain" in text
+    assert "Runs are predicted by the forms in the table of asynchronous runs." in text
     assert model_report(runs_model, ["sum_gradient"]).runs is None
 
 

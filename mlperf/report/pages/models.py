@@ -162,7 +162,10 @@ def summary_lines(result: ModelReport) -> list[str]:
     worst = table.assign(error=table["predictor_mape"].fillna(table["mape"])).nlargest(MOST_TOLD, "error")
     errors = ", ".join(f"{part} {percent_text(error)}" for part, error in zip(worst["part"], worst["error"], strict=True))
     warned = [part.name for part in result.parts if part.warnings]
-    lines = [f"Parts: {kinds}.", f"Largest errors of what predicts, on networks and settings left out: {errors}."]
+    of_what = "of what predicts" if len(result.accuracy) or not result.runs else "of the terms that explain"
+    lines = [f"Parts: {kinds}.", f"Largest errors {of_what}, on networks and settings left out: {errors}."]
+    if result.runs:
+        lines.append("Runs are predicted by the forms in the table of asynchronous runs.")
     if warned:
         lines.append(f"Warnings on {len(warned)} parts: {listed(warned, MOST_TOLD)}.")
     if result.absent:
