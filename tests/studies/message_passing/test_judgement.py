@@ -22,7 +22,7 @@ NO_LIMIT = 1e3
 """That no machine is too busy for: programs of milliseconds take many times as long beside others."""
 
 SMALL = MessageProtocol(
-    Registration(ranks=4, points=8, seed=1, time_ms=10.0, bytes=20_000, edits=1, repeats=1),
+    Registration(ranks=4, points=8, seed=1, time_ms=30.0, bytes=20_000, edits=1, repeats=1),
     Compositing(ranks=4, side=64, ns_per_pixel=500.0, frames=1, repeats=1),
     Compositing(ranks=2, side=64, ns_per_pixel=10.0, frames=5, repeats=1),
     Overhead(pairs=1),
