@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +18,10 @@ from mlperf.models.validation.scores import ErrorSummary, relative_errors
 from mlperf.planning.inputs import check_kind
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.predict import predict_configurations
-from mlperf.planning.step_prediction import predict_steps, step_calls, step_interval, step_seconds
+from mlperf.planning.step_prediction import predict_steps, step_calls, step_interval
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.sprint.outputs import OUTPUTS
-from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR
+from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR, GradientModel
 from mlperf.training.gradient.gradient_data import gradient_data
 from mlperf.training.measured_on import MeasuredOn
 from mlperf.training.model import Model
@@ -49,6 +49,8 @@ class Comparison(Shown):
         Where the model's times come from; None where its file does not tell.
     other_machine : tuple of str
         How the machine of the measurements differs from that one; nothing is in the domain where it does.
+    unpredictable : mapping of str to str
+        Measured networks without a prediction, which no row stands for: kernels of theirs that the model was not trained on.
     """
 
     table: pd.DataFrame
@@ -56,6 +58,7 @@ class Comparison(Shown):
     coverage: dict[str, float]
     measured_on: MeasuredOn | None = None
     other_machine: tuple[str, ...] = ()
+    unpredictable: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def mape(self) -> float:
@@ -91,6 +94,7 @@ def compare_runs(
     cnns: Sequence[str] | None = None,
     machine: MachineSpec | None = None,
     method: str = PREDICTOR,
+    backend: str | None = None,
     level: float = 0.95,
     seed: int = 0,
 ) -> Comparison:
@@ -108,6 +112,8 @@ def compare_runs(
         Of asynchronous runs; by default as large as they were, with the network that their ``host.json`` says was waited for.
     method : str
         A key of `mlperf.training.gradient.gradient.METHODS`.
+    backend : str, optional
+        Whose training steps, where the campaign calls its engine otherwise than the one that the model was trained on.
     level, seed
         Of the prediction intervals.
 
@@ -123,19 +129,46 @@ def compare_runs(
     check_kind(model)
     found = read_campaign(campaign) if isinstance(campaign, (str, Path)) else campaign
     options = PredictionOptions(method=method, level=level, seed=seed)
+    unpredictable: Mapping[str, str] = {}
     if found.runs is not None:
         table = _runs_table(model, found, machine or machine_of_runs(found), options)
     else:
-        table = _steps_table(model, found, options)
-    if cnns is not None:
-        table = table[table["cnn"].isin(list(cnns))].reset_index(drop=True)
-    if table.empty:
-        raise DataError("got no measured row of those CNNs, expected at least one", place=str(found.path))
+        steps = _only(gradient_data(found, model.gradient.sgemm, backend or model.gradient.backend).steps, cnns)
+        unpredictable = unknown_kernels(model, found, steps["cnn"].unique()) if cnns is None else {}
+        steps = steps[~steps["cnn"].isin(list(unpredictable))].reset_index(drop=True)
+        _check_rows(steps, found, unpredictable)
+        table = _steps_table(model, found, steps, options)
+    table = _only(table, cnns)
+    _check_rows(table, found, unpredictable)
     known = model.measured_on
     differences = () if known is None else known.differences(MeasuredOn.of(found, model.gradient.backend))
     if differences:
         table = table.assign(in_domain=False)
-    return replace(comparison(table), measured_on=known, other_machine=differences)
+    return replace(comparison(table), measured_on=known, other_machine=differences, unpredictable=unpredictable)
+
+
+def unknown_kernels(model: Model, campaign: Campaign, names: Iterable[str]) -> dict[str, str]:
+    """By network: the kernels that its steps run and the model was not trained on; networks without such are not listed."""
+    if not isinstance(model.gradient, GradientModel):
+        return {}
+    calls = model.gradient.calls((campaign.cnns[name], 1) for name in names)
+    unknown = calls[~calls["kernel"].isin(model.gradient.kernels)]
+    return {str(name): ", ".join(rows["kernel"].unique()) for name, rows in unknown.groupby("cnn", sort=False)}
+
+
+def _only(table: pd.DataFrame, cnns: Sequence[str] | None) -> pd.DataFrame:
+    return table if cnns is None else table[table["cnn"].isin(list(cnns))].reset_index(drop=True)
+
+
+def _check_rows(table: pd.DataFrame, campaign: Campaign, unpredictable: Mapping[str, str]) -> None:
+    """Refuse to compare nothing."""
+    if not table.empty:
+        return
+    if unpredictable:
+        name, kernels = next(iter(unpredictable.items()))
+        hint = "Train on a campaign with such layers (mlperf collect kernels steps --cnn)."
+        raise DataError(f"no network can be predicted: {name} runs {kernels}, not trained on", place=str(campaign.path), hint=hint)
+    raise DataError("got no measured row of those CNNs, expected at least one", place=str(campaign.path))
 
 
 def comparison(table: pd.DataFrame) -> Comparison:
@@ -167,20 +200,25 @@ def machine_of_runs(campaign: Campaign) -> MachineSpec:
     )
 
 
-def _steps_table(model: Model, campaign: Campaign, options: PredictionOptions) -> pd.DataFrame:
-    steps = gradient_data(campaign, model.gradient.sgemm, model.gradient.backend).steps
+def _steps_table(model: Model, campaign: Campaign, steps: pd.DataFrame, options: PredictionOptions) -> pd.DataFrame:
     names, position = _positions(steps["cnn"])
     configs = pd.DataFrame({"cnn": position, "subbatch_size": steps["subbatch_size"].astype(int)})
     calls = step_calls(model.gradient, [campaign.cnns[name] for name in names], configs)
-    predicted = predict_steps(model.gradient, calls, options.method)
-    interval = step_interval(model.score, options.method, predicted.step_s, options.level)
-    return beside(
-        steps[["cnn", "subbatch_size"]],
-        ("step_s", steps["step_s"]),
-        {"predicted": predicted.step_s, "explained": step_seconds(model.gradient, calls, EXPLAINED)},
-        interval,
-        in_domain=predicted.in_domain,
-        in_training=steps["cnn"].isin(model.cnns),
+    predicted, explained = (predict_steps(model.gradient, calls, method) for method in (options.method, EXPLAINED))
+    parts = [("", "step_s"), *([("busy_", "busy_s")] if steps["busy_s"].notna().all() else [])]
+    return pd.concat(
+        [
+            beside(
+                steps[["cnn", "subbatch_size"]],
+                (name, steps[name]),
+                {"predicted": getattr(predicted, name), "explained": getattr(explained, name)},
+                step_interval(model.score, options.method, getattr(predicted, name), options.level, part=part),
+                in_domain=predicted.in_domain,
+                in_training=steps["cnn"].isin(model.cnns),
+            )
+            for part, name in parts
+        ],
+        ignore_index=True,
     )
 
 

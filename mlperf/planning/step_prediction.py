@@ -11,7 +11,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.specs.network.cnn import CnnSpec
-from mlperf.training.gradient.gradient import PREDICTOR, GradientModel, step_times, steps_in_domain
+from mlperf.training.gradient.gradient import PREDICTOR, GradientModel, steps_in_domain
 from mlperf.training.gradient.score import GradientScore
 from mlperf.training.gradient.work_model import WorkModel
 
@@ -56,10 +56,13 @@ class PredictedSteps:
         Seconds.
     in_domain : array of bool
         Whether nearly all of it is spent in calls like those that were measured.
+    busy_s : array
+        Seconds of it for which the processor or device works; a device also waits for the host to launch.
     """
 
     step_s: FloatArray
     in_domain: BoolArray
+    busy_s: FloatArray
 
 
 def step_calls(model: GradientModel | WorkModel, cnns: Sequence[CnnSpec], configs: pd.DataFrame) -> StepCalls:
@@ -71,18 +74,19 @@ def step_calls(model: GradientModel | WorkModel, cnns: Sequence[CnnSpec], config
 
 
 def predict_steps(model: GradientModel | WorkModel, steps: StepCalls, method: str = PREDICTOR) -> PredictedSteps:
-    """Sum the predicted kernel times of each step (SPRINT eq. 4), and say how much of it was measured."""
+    """Put together the predicted kernel times of each step (SPRINT eq. 4), and say how much of it was measured."""
     times = model.call_times(steps.calls, method)
     inside = steps_in_domain(steps.calls, times, model.calls_in_domain(steps.calls))
-    return PredictedSteps(step_times(steps.calls, times)[steps.number], inside[steps.number])
+    step_s, busy_s = model.step_times(steps.calls, times), model.busy_times(steps.calls, times)
+    return PredictedSteps(step_s[steps.number], inside[steps.number], busy_s[steps.number])
 
 
 def step_seconds(model: GradientModel | WorkModel, steps: StepCalls, method: str) -> FloatArray:
     """Mean time of each configuration's step, seconds, shape (n_configs,)."""
-    return step_times(steps.calls, model.call_times(steps.calls, method))[steps.number]
+    return model.step_times(steps.calls, model.call_times(steps.calls, method))[steps.number]
 
 
-def step_interval(score: GradientScore, method: str, predicted_s: FloatArray, level: float = 0.95) -> Interval:
+def step_interval(score: GradientScore, method: str, predicted_s: FloatArray, level: float = 0.95, *, part: str = "") -> Interval:
     """Prediction interval of a measured step of a CNN that was not trained on.
 
     Parameters
@@ -95,6 +99,8 @@ def step_interval(score: GradientScore, method: str, predicted_s: FloatArray, le
         Seconds.
     level : float
         In (0, 1).
+    part : str
+        ``"busy_"`` for the time that a device works.
 
     Returns
     -------
@@ -106,7 +112,7 @@ def step_interval(score: GradientScore, method: str, predicted_s: FloatArray, le
     ----------
     Lei et al., Distribution-free predictive inference for regression, 2018 (split conformal, asymmetric).
     """
-    residuals = np.sort(score.log_residuals(method))
+    residuals = np.sort(score.log_residuals(method, part))
     n = len(residuals)
     tail = 0.5 * (1.0 - level)
     low = max(int(np.floor((n + 1) * tail)), 1) - 1

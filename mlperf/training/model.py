@@ -19,6 +19,7 @@ from mlperf.training.components.component_fit import ComponentModel
 from mlperf.training.fits.left_out import left_out_from_dict
 from mlperf.training.fits.ratio_model import fits_from_dict, fits_to_dict, scaled_from_dict, scaled_to_dict
 from mlperf.training.gradient.gradient import EXPLAINED, GradientModel
+from mlperf.training.gradient.launches import Launches
 from mlperf.training.gradient.score import GradientScore
 from mlperf.training.gradient.work_model import WorkModel
 from mlperf.training.measured_on import MeasuredOn
@@ -134,6 +135,7 @@ def _gradient_to_dict(gradient: GradientModel | WorkModel) -> dict[str, Any]:
         "sgemm": None if gradient.sgemm is None else model_to_dict(gradient.sgemm),
         "characteristics": None if gradient.characteristics is None else gradient.characteristics.to_dict(),
         **({"beyond": {kernel: domain.to_dict() for kernel, domain in gradient.beyond.items()}} if gradient.beyond else {}),
+        **({} if gradient.launches is None else {"launches": gradient.launches.to_dict()}),
     }
 
 
@@ -156,6 +158,7 @@ def _gradient_from_fields(fields: Fields) -> GradientModel | WorkModel:
         fields.texts("too_few"),
         _characteristics(fields),
         {kernel: Domain.from_dict(value, f"$.beyond.{kernel}") for kernel, value in beyond.items()},
+        None if _lacks(fields, "launches") else Launches.from_dict(fields.raw("launches")),
     )
 
 

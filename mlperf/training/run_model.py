@@ -17,7 +17,7 @@ from mlperf.models.storage.store import model_from_dict, model_to_dict
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.components.run_fits import RunFits, fit_runs
 from mlperf.training.components.run_settings import run_outputs, run_settings
-from mlperf.training.gradient.gradient import METHODS, PREDICTOR, GradientModel, step_times
+from mlperf.training.gradient.gradient import METHODS, PREDICTOR, GradientModel
 from mlperf.training.gradient.score import GradientScore
 from mlperf.training.gradient.work_model import WorkModel, fit_work
 from mlperf.training.left_out_runs import STEP, LeftOutRuns, StepTimes, measured_steps
@@ -211,7 +211,7 @@ def fit_run_model(
     steps = measured_steps(settings)
     fits = fit_runs(settings, cnns, cache_bytes)
     calls = gradient.calls((cnns[name], int(size)) for name, size in steps[STEP].itertuples(index=False))
-    seconds = {method: step_times(calls, gradient.call_times(calls, method)) for method in METHODS}
+    seconds = {method: gradient.step_times(calls, gradient.call_times(calls, method)) for method in METHODS}
     factors: dict[str, float] = {}
     if isinstance(gradient, WorkModel):
         predict = _by_work(cnns)

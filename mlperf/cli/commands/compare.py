@@ -48,6 +48,7 @@ Examples:
 )
 @machine_option
 @click.option("--method", type=Words(METHODS), help="How kernel times are predicted.  [default: learnt]")
+@click.option("--backend", help="Which engine's steps, where SOURCE names it otherwise than the model.")
 @click.option("--by", metavar="COLUMN", help="Rows of a table: judge those with an equal value together, too.")
 @join_options
 @click.option("--max-error", type=click.FloatRange(min=0.0), help="Exit 1 when the mean relative error is above this fraction.")
@@ -90,7 +91,15 @@ def compare(
 
 
 def campaign_runs(
-    model: Any, source: str, seed: int, *, cnns: tuple[str, ...], machine: Path | str | None, method: str | None, **of_tables: Any
+    model: Any,
+    source: str,
+    seed: int,
+    *,
+    cnns: tuple[str, ...],
+    machine: Path | str | None,
+    method: str | None,
+    backend: str | None,
+    **of_tables: Any,
 ) -> Any:
     """A campaign's steps or runs."""
     import mlperf
@@ -98,7 +107,9 @@ def campaign_runs(
 
     refuse(of_tables, "MODEL is of a campaign")
     found = None if machine is None else find_machine(machine)
-    return mlperf.compare_runs(model, source, cnns=cnns or None, machine=found, method=method or METHODS[0], seed=seed)
+    return mlperf.compare_runs(
+        model, source, cnns=cnns or None, machine=found, method=method or METHODS[0], backend=backend, seed=seed
+    )
 
 
 def system_rows(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 BELOW_ONE = " (below 1: most updates find no finished gradient)"
 MEASURED = {
     "step_s": "training steps",
+    "busy_s": "times that the device works",
     "epoch_s": "epochs",
     "gpu_iteration_s": "T_GPU",
     "update_iteration_s": "T_Update",

@@ -151,7 +151,11 @@ def comparison_sections(result: Comparison) -> tuple[Section, ...]:
         Section(quantity_title(quantity), quantity_rows(quantity, table), secondary=LESS_OF_ROWS)
         for quantity, table in quantities(result)
     ]
-    return (Section("Predicted against measured", summary, secondary=LESS_OF_ERRORS), *rows)
+    left = [f"{name} ({kernels})" for name, kernels in result.unpredictable.items()]
+    untold = (
+        [Section("", text=f"Not predicted, since the model was not trained on such kernels: {'; '.join(left)}.")] if left else []
+    )
+    return (Section("Predicted against measured", summary, secondary=LESS_OF_ERRORS), *untold, *rows)
 
 
 def quantities(result: Comparison) -> list[tuple[str, pd.DataFrame]]:

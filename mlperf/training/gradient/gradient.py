@@ -22,6 +22,7 @@ from mlperf.specs.kernels.kernels import GEMM_KERNELS
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.characteristics.stored import Characteristics
 from mlperf.training.fits.ratio_model import Scaled, TotalKeeping
+from mlperf.training.gradient.launches import Launches
 
 # Settings of the learnt residual, fixed before any campaign was scored.
 RESIDUAL_SETTINGS = {"n_folds": 0, "max_iter": 80, "learning_rate": 0.1, "max_leaf_nodes": 12, "min_samples_leaf": 8}
@@ -120,7 +121,8 @@ class GradientModel:
 
     ``sgemm`` gives the isolated time of a product; a product kernel of the method ``paper`` has no entry of its own. ``too_few``
     are kernels measured on fewer than four sizes, which were not fitted; ``characteristics`` what the terms read beside sizes.
-    ``beyond`` are, by kernel, the sizes of measured calls whose product lies outside the grid of isolated products.
+    ``beyond`` are, by kernel, the sizes of measured calls whose product lies outside the grid of isolated products. ``launches`` is
+    what host and device add on a device; None on a host, whose step is the sum of its calls.
     """
 
     backend: str
@@ -129,6 +131,15 @@ class GradientModel:
     too_few: tuple[str, ...] = ()
     characteristics: Characteristics | None = None
     beyond: Mapping[str, Domain] = field(default_factory=dict)
+    launches: Launches | None = None
+
+    def step_times(self, calls: pd.DataFrame, call_times: FloatArray) -> FloatArray:
+        """Seconds of each ``run`` from the times of its calls (eq. 4), on a device as the host launches them; shape (n_runs,)."""
+        return step_times(calls, call_times) if self.launches is None else self.launches.step_times(calls, call_times)
+
+    def busy_times(self, calls: pd.DataFrame, call_times: FloatArray) -> FloatArray:
+        """Seconds of each ``run`` for which its processor or device works, shape (n_runs,)."""
+        return step_times(calls, call_times) if self.launches is None else self.launches.busy_times(calls, call_times)
 
     def call_times(self, calls: pd.DataFrame, method: str = PREDICTOR) -> FloatArray:
         """Seconds of each kernel call.

@@ -14,7 +14,7 @@ from mlperf.core.children import tied
 from mlperf.core.errors import FitError
 from mlperf.core.progress import tracked
 from mlperf.models.validation.scores import ErrorSummary, relative_errors
-from mlperf.training.gradient.gradient import LEAST_ROWS, METHODS, GradientModel, Method, fit_gradient, step_times
+from mlperf.training.gradient.gradient import LEAST_ROWS, METHODS, GradientModel, Method, fit_gradient
 from mlperf.training.gradient.gradient_data import STEP_KEYS, GradientData
 from mlperf.training.gradient.work_model import WorkModel
 
@@ -30,7 +30,7 @@ def predicted_steps(model: GradientModel | WorkModel, data: GradientData, method
     -------
     DataFrame
         ``cnn, subbatch_size, measured_s`` and one column ``<method>_s`` a method, seconds; pairs that run a kernel the model
-        never saw hold NaN.
+        never saw hold NaN. Where a device's busy time is known also ``measured_busy_s`` and ``<method>_busy_s``.
     """
     steps = data.steps.reset_index(drop=True)
     run = steps.assign(run=np.arange(len(steps)))[[*STEP_KEYS, "run"]]
@@ -38,18 +38,22 @@ def predicted_steps(model: GradientModel | WorkModel, data: GradientData, method
     known = ~calls["run"].isin(calls.loc[~calls["kernel"].isin(model.kernels), "run"].unique())
     calls = calls[known].reset_index(drop=True)
     table = steps[STEP_KEYS].assign(measured_s=steps["step_s"])
+    busy_known = bool(steps["busy_s"].notna().any())
+    if busy_known:
+        table = table.assign(measured_busy_s=steps["busy_s"])
+    present = np.unique(calls["run"])
+
+    def of_all(seconds: FloatArray) -> FloatArray:
+        every = np.full(len(steps), np.nan)
+        every[present] = seconds[present]
+        return every
+
     for method in methods:
-        table[f"{method}_s"] = _steps_of(model, calls, method, len(steps))
+        times = model.call_times(calls, method)
+        table[f"{method}_s"] = of_all(model.step_times(calls, times))
+        if busy_known:
+            table[f"{method}_busy_s"] = of_all(model.busy_times(calls, times))
     return table
-
-
-def _steps_of(model: GradientModel | WorkModel, calls: pd.DataFrame, method: str, n_steps: int) -> FloatArray:
-    seconds = np.full(n_steps, np.nan)
-    if len(calls):
-        sums = step_times(calls, model.call_times(calls, method))
-        present = np.unique(calls["run"])
-        seconds[present] = sums[present]
-    return seconds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +137,8 @@ def fit_without(
     if complete is not None:
         known, unseen = complete(train.calls, test.calls)
         train, test = replace(train, calls=known), replace(test, calls=unseen)
-    return fit_gradient(train.calls, None, data.backend, methods=methods, table=table, seed=seed), train, test
+    model = fit_gradient(train.calls, None, data.backend, methods=methods, table=table, seed=seed)
+    return replace(model, launches=train.launches), train, test
 
 
 def predicted_calls(model: GradientModel, trained: pd.DataFrame, calls: pd.DataFrame, methods: Iterable[str]) -> pd.DataFrame:
@@ -191,7 +196,8 @@ def train_on_one_cnn(
     """The paper's own protocol: fit on one CNN, predict all the others; one block of rows a training CNN."""
 
     def one(name: str) -> pd.DataFrame:
-        model = fit_gradient(data.only([name]).calls, None, data.backend, methods=methods, table=table, seed=seed)
+        own = data.only([name])
+        model = replace(fit_gradient(own.calls, None, data.backend, methods=methods, table=table, seed=seed), launches=own.launches)
         others = [other for other in data.steps["cnn"].unique() if other != name]
         return predicted_steps(model, data.only(others), methods).assign(trained_on=name)
 
@@ -214,7 +220,7 @@ def check_predictable(predictions: pd.DataFrame, calls: pd.DataFrame) -> None:
     FitError
         Every CNN runs a kernel that the others were measured with too rarely; names them.
     """
-    if predictions.filter(regex="_s$").drop(columns="measured_s").notna().to_numpy().any():
+    if predictions.filter(regex="_s$").drop(columns=predictions.filter(regex="^measured_").columns).notna().to_numpy().any():
         return
     lacking = {cnn: few for cnn in predictions["cnn"].unique() if (few := too_few(calls, str(cnn)))}
     words = "; ".join(f"without {cnn} there are {few}" for cnn, few in lacking.items())

@@ -14,6 +14,7 @@ from mlperf.core.errors import DataError, FitError
 from mlperf.features.network.kernels import describe_rows
 from mlperf.models.validation.scores import halves_difference
 from mlperf.training.gradient.gradient import with_isolated
+from mlperf.training.gradient.launches import DEVICE, Launches, fit_launches
 from mlperf.training.gradient.whole_steps import check_whole_steps
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 # Thread CPU time on a host, busy time on a device: what a kernel costs without waiting.
 CLOCK = "cpu_s"
+# Elapsed time, on a device in the free stream with the gaps between launches.
+STREAM = "wall_s"
 STEP_KEYS = ["cnn", "subbatch_size"]
 CALL_KEYS = [*STEP_KEYS, "kernel", "layer"]
 
@@ -37,7 +40,8 @@ class GradientData:
     calls : DataFrame
         One row a (cnn, subbatch_size, kernel, layer): its characteristics, ``isolated_s`` and ``time_s``, seconds.
     steps : DataFrame
-        One row a (cnn, subbatch_size): ``step_s``, the median of whole steps with timers off, seconds, and ``n_rounds``.
+        One row a (cnn, subbatch_size): ``step_s``, the median of whole steps with timers off, on a device in the free stream;
+        ``busy_s``, for how long of it the device works, NaN where that is not known; both seconds; and ``n_rounds``.
     step_cv : float
         Spread of one step around its configuration's median, as a fraction (robust: scaled median absolute deviation).
     noise_floor : float
@@ -53,6 +57,11 @@ class GradientData:
     step_cv: float
     noise_floor: float
     kernel_floor: Mapping[str, float]
+
+    @property
+    def launches(self) -> Launches | None:
+        """What host and device add to the times of single calls; None on a host."""
+        return fit_launches(self.calls, self.steps, keys=STEP_KEYS) if self.backend.startswith(DEVICE) else None
 
     def only(self, cnns: list[str]) -> GradientData:
         """The part that belongs to the CNNs named."""
@@ -86,10 +95,12 @@ def gradient_data(
     # Only a kernel that its layer does not run may have taken no time.
     ran = kernels[kernels[CLOCK] > 0]
     medians = ran.groupby(CALL_KEYS, sort=False)[CLOCK].median().rename("time_s").reset_index()
+    steps = _in_stream(steps, kernels) if backend.startswith(DEVICE) else steps.assign(busy_s=np.nan)
+    by_step = steps.groupby(STEP_KEYS)
     return GradientData(
         backend,
         with_isolated(describe_rows(medians, campaign.cnns), sgemm),
-        steps.groupby(STEP_KEYS)["step_s"].agg(step_s="median", n_rounds="size").reset_index(),
+        by_step["step_s"].agg(step_s="median", n_rounds="size").assign(busy_s=by_step["busy_s"].median()).reset_index(),
         _step_cv(steps),
         halves_difference(steps, STEP_KEYS, "step_s", order="round").mape,
         {
@@ -101,6 +112,12 @@ def gradient_data(
 
 def _rows_of(table: pd.DataFrame, backend: str, leave_out: Sequence[str]) -> pd.DataFrame:
     return table[(table["backend"] == backend) & ~table["cnn"].isin(list(leave_out))]
+
+
+def _in_stream(steps: pd.DataFrame, kernels: pd.DataFrame) -> pd.DataFrame:
+    """Steps of a device: ``step_s`` is what training waits for, ``busy_s`` known where kernels were timed apart from their gaps."""
+    apart = bool((kernels[CLOCK] != kernels[STREAM]).any())
+    return steps.assign(step_s=steps[STREAM], busy_s=steps[CLOCK] if apart else np.nan)
 
 
 def _step_cv(steps: pd.DataFrame) -> float:

@@ -18,7 +18,8 @@ class GradientScore(Shown):
     Attributes
     ----------
     predictions : DataFrame
-        ``cnn, subbatch_size, measured_s`` and ``<method>_s`` of CNNs that were left out, seconds.
+        ``cnn, subbatch_size, measured_s`` and ``<method>_s`` of CNNs that were left out, seconds; of a device also
+        ``measured_busy_s`` and ``<method>_busy_s``.
     accuracy : DataFrame
         One row a method, fractions (see `mlperf.training.gradient.gradient_accuracy.accuracy_table`).
     kernels : DataFrame
@@ -49,7 +50,8 @@ class GradientScore(Shown):
         rows = self.predictions.dropna(subset=[f"{method}_s"])
         return pd.DataFrame({"cnn": rows["cnn"].to_numpy(), "log_residual": self.log_residuals(method)})
 
-    def log_residuals(self, method: str) -> FloatArray:
-        """log(measured / predicted) of the left-out pairs that could be predicted, shape (n_pairs,)."""
-        rows = self.predictions.dropna(subset=[f"{method}_s"])
-        return np.asarray(np.log(rows["measured_s"].to_numpy(float) / rows[f"{method}_s"].to_numpy(float)))
+    def log_residuals(self, method: str, part: str = "") -> FloatArray:
+        """log(measured / predicted) of the left-out pairs that could be predicted, shape (n_pairs,); ``part`` ``"busy_"`` of a device."""
+        measured, predicted = f"measured_{part}s", f"{method}_{part}s"
+        rows = self.predictions.dropna(subset=[measured, predicted])
+        return np.asarray(np.log(rows[measured].to_numpy(float) / rows[predicted].to_numpy(float)))

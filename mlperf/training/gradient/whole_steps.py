@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from mlperf.core.arrays import BoolArray
 from mlperf.core.errors import DataError
 from mlperf.features.network.kernels import form_of
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 STEP = ["cnn", "subbatch_size"]
 CALL = ["cnn", "kernel", "layer"]
+BIAS, SOFTMAX = "activation", "softmax"
 MOST_NAMED = 8
 
 
@@ -65,4 +67,16 @@ def missing_calls(kernels: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> pd.Data
         for name, size in kernels[STEP].drop_duplicates().itertuples(index=False, name=None)
         for call in form.calls(cnns[name], size)
     )
-    return pd.DataFrame([call for call in wanted if call not in measured], columns=[*STEP, "kernel", "layer"])
+    lost = pd.DataFrame([call for call in wanted if call not in measured], columns=[*STEP, "kernel", "layer"])
+    return lost[~in_softmax(lost, kernels, cnns)]
+
+
+def in_softmax(lost: pd.DataFrame, kernels: pd.DataFrame, cnns: Mapping[str, CnnSpec]) -> BoolArray:
+    """Which missing calls add the bias of the last layer, where no network's does so by itself: its softmax adds it then."""
+
+    def on_last(calls: pd.DataFrame) -> BoolArray:
+        last = calls["cnn"].map({name: cnn.layers[-1].name for name, cnn in cnns.items()})
+        return ((calls["kernel"] == BIAS) & (calls["layer"] == last)).to_numpy(bool)
+
+    told = (kernels["kernel"] == SOFTMAX).any() and not on_last(kernels).any()
+    return on_last(lost) & told

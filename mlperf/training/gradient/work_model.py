@@ -13,6 +13,7 @@ from mlperf.features.network.steps import step_columns
 from mlperf.models.estimators.choice.form_average import FormAverage
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.fits.ratio_model import Scaled
+from mlperf.training.gradient.gradient import step_times
 
 STEP = "step"
 FORMS = (
@@ -65,6 +66,12 @@ class WorkModel:
     def call_times(self, calls: pd.DataFrame, method: str = "") -> FloatArray:  # noqa: ARG002 - one method only
         """Seconds of each step."""
         return self.fitted.predict(calls)
+
+    def step_times(self, calls: pd.DataFrame, call_times: FloatArray) -> FloatArray:
+        """Seconds of each ``run``, which is one row."""
+        return step_times(calls, call_times)
+
+    busy_times = step_times
 
     def calls_in_domain(self, calls: pd.DataFrame) -> BoolArray:
         """Whether each step lies inside the work that was measured."""
