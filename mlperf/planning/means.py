@@ -11,6 +11,7 @@ from mlperf.planning.component_times import PredictedTimes, explained_times, pre
 from mlperf.planning.inputs import ConfigurationInputs
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.run_prediction import Prediction
+from mlperf.planning.step_prediction import waiting_share
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.components import BY_NAME
 from mlperf.systems.sprint.equations import State, solve_iterations
@@ -110,6 +111,7 @@ def mean_prediction(model: Model, inputs: ConfigurationInputs, means: SolvedMean
         other_machine=means.predicted.other_machine,
         epochs=options.epochs,
         flags=state.flags,
+        waiting_share=waiting_share(model.gradient, inputs.steps, options.method),
         refine=options.refine,
         recommended=recommended_forms(state),
         minibatch=solved.minibatch,

@@ -61,6 +61,8 @@ class Prediction(Shown):
         Of at most 32 configurations, what lies outside the domain and why (see `mlperf.planning.outside.outside_table`).
     flags : mapping of str to array of bool
         Where the equations are not to be trusted (see `mlperf.systems.sprint.equations.sprint_flags`).
+    waiting_share : array or None
+        Of a device: share of the gradient's time for which it waits for the host to launch its kernels.
     refine : str or None
         ``recursion`` where the closed form was refined by it.
     recommended : tuple of str
@@ -100,6 +102,7 @@ class Prediction(Shown):
     epochs: float = 1.0
     outside: pd.DataFrame | None = None
     flags: Mapping[str, BoolArray]
+    waiting_share: FloatArray | None = None
     refine: str | None = None
     recommended: tuple[str, ...] = ()
     minibatch: tuple[Distribution, ...] | None = None

@@ -81,6 +81,14 @@ def predict_steps(model: GradientModel | WorkModel, steps: StepCalls, method: st
     return PredictedSteps(step_s[steps.number], inside[steps.number], busy_s[steps.number])
 
 
+def waiting_share(model: GradientModel | WorkModel, steps: StepCalls, method: str = PREDICTOR) -> FloatArray | None:
+    """Share of each configuration's step for which its device waits for the host to launch, shape (n_configs,); None on a host."""
+    if not isinstance(model, GradientModel) or model.launches is None:
+        return None
+    predicted = predict_steps(model, steps, method)
+    return np.asarray(1.0 - predicted.busy_s / predicted.step_s)
+
+
 def step_seconds(model: GradientModel | WorkModel, steps: StepCalls, method: str) -> FloatArray:
     """Mean time of each configuration's step, seconds, shape (n_configs,)."""
     return model.step_times(steps.calls, model.call_times(steps.calls, method))[steps.number]

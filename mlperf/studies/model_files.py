@@ -9,10 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mlperf.core.documents import file_text
+from mlperf.core.documents import file_text, read_json
 from mlperf.core.errors import DataError, UsageError
+from mlperf.datasets.campaigns.bundled import bundled_path
 from mlperf.models.storage.document import document_from_json, placed
 from mlperf.models.storage.store import KINDS, kind_in, model_from_dict, write_model
+from mlperf.training.measured_on import same_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ BUNDLED = Path(__file__).parent / "data"
 """Models that ship with the package, trained by ``mlperf train NAME`` on the bundled campaign of their name."""
 
 DEFAULT_MODEL = "cpu-epyc"
+HOST = "host.json"
 ESTIMATOR = ModelFile("", "that is a single estimator", "In Python mlperf.load_model reads it.")
 
 
@@ -132,6 +135,24 @@ def check_no_table(text: str, path: str | Path) -> None:
 def bundled_models() -> tuple[str, ...]:
     """Names of the models that ship with the package; `load_model` reads them."""
     return tuple(sorted(path.name.removesuffix(".json.gz") for path in BUNDLED.glob("*.json.gz")))
+
+
+def model_for(processor: str | None) -> str:
+    """Name of the shipped model whose times were measured on a processor of that name; `DEFAULT_MODEL` where none was.
+
+    Parameters
+    ----------
+    processor : str or None
+        As a machine's specification names it.
+    """
+    names = (name for name in bundled_models() if processor and same_name(processor, _measured(name)))
+    return next(names, DEFAULT_MODEL)
+
+
+def _measured(name: str) -> str:
+    """What ran the steps of a bundled campaign."""
+    host = read_json(bundled_path(name) / HOST, dict).get("host", {})
+    return str((host.get("device") or {}).get("name") or host.get("processor", ""))
 
 
 def _text(path: str | Path) -> str:

@@ -10,6 +10,8 @@ import pandas as pd
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
+from mlperf.training.gradient.gradient import GradientModel
+from mlperf.training.gradient.launches import Launches
 from mlperf.training.model import Model
 from mlperf.training.part_report import PartReport, parts_frame, table_part
 from mlperf.training.run_report import RunReport, run_report
@@ -51,6 +53,8 @@ class ModelReport(Shown):
         What else a table's model says.
     runs : RunReport or None
         How a model of asynchronous runs predicts them; the parts explain.
+    launches : Launches or None
+        What host and device add to a step on a device.
     """
 
     parts: tuple[PartReport, ...]
@@ -58,6 +62,7 @@ class ModelReport(Shown):
     absent: tuple[str, ...]
     table: TableReport | None = None
     runs: RunReport | None = None
+    launches: Launches | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """One row a part: fit quality beside left-out error and scatter of repeats."""
@@ -95,7 +100,8 @@ def model_report(model: Model | TableModel, names: Sequence[str] | None = None) 
         part = table_part(model.target, model.fitted, model.errors, model.noise_floor)
         report = ModelReport((part,), pd.DataFrame(), (), table_report(model))
     else:
-        report = ModelReport(model.parts, model.score.accuracy, model.absent, runs=run_report(model))
+        launches = model.gradient.launches if isinstance(model.gradient, GradientModel) else None
+        report = ModelReport(model.parts, model.score.accuracy, model.absent, runs=run_report(model), launches=launches)
     if names is None:
         return report
-    return replace(report, runs=None, parts=tuple(report.part(name) for name in names))
+    return replace(report, runs=None, launches=None, parts=tuple(report.part(name) for name in names))

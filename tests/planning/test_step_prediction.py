@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.planning.step_prediction import predict_steps, step_calls, step_interval, step_seconds
+from mlperf.planning.step_prediction import predict_steps, step_calls, step_interval, step_seconds, waiting_share
 from mlperf.specs import load_cnn
+from mlperf.training.gradient.launches import Launches
 
 CNNS = ("alexnet", "resnet18")
 CONFIGS = pd.DataFrame({"cnn": [0, 1, 0, 1, 0], "subbatch_size": [2, 1, 2, 4, 1]})
@@ -51,8 +53,21 @@ def test_an_interval_fails_for_at_most_its_share_of_new_errors() -> None:
     outside = []
     for _ in range(2000):
         errors = rng.standard_exponential(100)
-        score = SimpleNamespace(log_residuals=lambda _, known=errors[:-1]: known)
+        score = SimpleNamespace(log_residuals=lambda _method, _part, known=errors[:-1]: known)
         interval = step_interval(score, "learnt", np.ones(1), level=0.9)
         outside.append(not interval.lower[0] <= np.exp(errors[-1]) <= interval.upper[0])
     # 99 errors make the ranks exact: the share is 10 %, four standard errors of 2000 trials are 2.7 %.
     assert np.mean(outside) == pytest.approx(0.1, abs=0.027)
+
+
+def test_a_device_waits_for_the_share_that_its_work_does_not_fill(small_model: Any, networks: list[Any]) -> None:
+    """A host waits for nobody; on a device busy and step time differ by what the launches keep it waiting."""
+    steps = step_calls(small_model.gradient, networks, CONFIGS)
+    assert waiting_share(small_model.gradient, steps) is None
+    slow = replace(small_model.gradient, launches=Launches(call_s=0.0, start_s=100.0, launch_s=0.0))
+    found = predict_steps(slow, steps)
+    assert found.step_s - found.busy_s == pytest.approx(100.0)
+    assert waiting_share(slow, steps) == pytest.approx(100.0 / found.step_s)
+    quick = replace(small_model.gradient, launches=Launches(call_s=0.0))
+    assert waiting_share(quick, steps) == pytest.approx(0.0)
+    assert predict_steps(quick, steps).step_s == pytest.approx(predict_steps(small_model.gradient, steps).step_s)

@@ -101,7 +101,7 @@ Examples:
 @plot_option
 @output_options
 def predict(
-    model_path: Path,
+    model_path: Path | None,
     system: str | None,
     settings: Settings,
     exchange_path: Path | None,
@@ -120,8 +120,10 @@ def predict(
 ) -> None:
     """Predict epoch time and mean mini-batch size of a CNN that was never run, or the rows of any table."""
     from mlperf import load_model
+    from mlperf.studies.model_files import model_for
 
-    model = load_model(model_path, "system", "table", *FITTED)
+    path = model_path or model_for(None if request.machine is None else request.machine.processor)
+    model = load_model(path, "system", "table", *FITTED)
     if is_fitted(model):
         refuse_of_sprint({"--timeline": timeline_path, "--observed": observed, **of_sprint(options)}, "of a table")
         predict_fitted_rows(model, rows, dict(settings), request, output, options, show)
@@ -133,7 +135,7 @@ def predict(
                 hint="Rows have no epochs; mlperf calibrate brings rows to measured ones.",
             )
         asked = {"join": join, "by": by, **({"on": on} if on else {})}
-        predict_table_rows(model, rows, asked, output, (model_path, rows, *join), options, show)
+        predict_table_rows(model, rows, asked, output, (Path(path), rows, *join), options, show)
         return
     if output is not None or by is not None:
         raise UsageError("got -o or --by without --rows, expected the rows of a table", hint="For example --rows new.csv.")

@@ -82,13 +82,13 @@ def search(
 ) -> int:
     """Rank nodes x GPUs x sub-batch where the mini-batch size fits a window, on one or several machines; exit 1 where none does."""
     import mlperf
-    from mlperf.studies.model_files import DEFAULT_MODEL
+    from mlperf.studies.model_files import model_for
 
     cnns = request.needed_cnns()
     if len(cnns) > 1:
         raise UsageError(f"got {len(cnns)} CNNs, expected one", hint="Search them one by one.")
     request.needed_machine()
-    paths = paired(model_paths or (Path(DEFAULT_MODEL),), machines)
+    paths = paired(model_paths or tuple(Path(model_for(machine.processor)) for machine in machines), machines)
     models = {path: mlperf.load_model(path, "system") for path in dict.fromkeys(paths)}
     options |= {
         **request.sizes,

@@ -153,15 +153,8 @@ level_option = click.option(
 strict_option = click.option("--strict", is_flag=True, help="Refuse (exit 5) what lies outside the measured domain.")
 
 
-def default_model() -> str:
-    """Name of the shipped model that answers where none is given."""
-    from mlperf.studies.model_files import DEFAULT_MODEL
-
-    return DEFAULT_MODEL
-
-
 model_argument = click.argument("model_path", metavar="MODEL", type=OLD_MODEL)
-model_or_bundled = click.argument("model_path", metavar="[MODEL]", type=OLD_MODEL, default=default_model)
+model_or_bundled = click.argument("model_path", metavar="[MODEL]", type=OLD_MODEL, required=False)
 models_argument = click.argument("model_paths", metavar="[MODEL]...", nargs=-1, type=OLD_MODEL)
 system_option = click.option(
     "--system",

@@ -29,13 +29,13 @@ from mlperf.planning.component_times import (
 )
 from mlperf.planning.inputs import ConfigurationInputs
 from mlperf.planning.step_prediction import StepCalls
-from mlperf.specs.optimizers import MOMENTUM_SGD, pass_ratio
+from mlperf.specs.optimizers import MOMENTUM_SGD, optimizer, pass_ratio
 from mlperf.systems.base.system import System, SystemComponent
 from mlperf.systems.base.times import ComponentTimes
 from mlperf.systems.sprint.components import FITTED, SHARE_OPERATIONS
 from mlperf.systems.sprint.system import SPREADS
 from mlperf.training.collectives.exchange_model import ExchangeModel
-from mlperf.training.gradient.gradient import PREDICTOR, step_times
+from mlperf.training.gradient.gradient import PREDICTOR, GradientModel, step_times
 from mlperf.training.model import Model
 
 EXCHANGE, MEASURED_EXCHANGE = "exchange", "model of the exchange"
@@ -58,6 +58,9 @@ PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """Component of a system to the measured ones (Tables 3 and 4 of the SPRINT paper) whose times add up to it."""
+
+ON_DEVICE, PASSES_ON_DEVICE = "compute_update_value", 2
+"""What reads and writes one vector in a device's memory: the gradient, multiplied by the learning rate."""
 
 MESSAGES = ("push", "pull")
 """What travels between a worker and its servers: gradients, weights."""
@@ -172,10 +175,10 @@ def system_times(
                 known[part] = component_mean(model, asked, part, method)
         means = [known[part] for part in parts]
         seconds[name] = share_of(component, forward, inputs.configs) * np.sum(
-            [optimizer_ratio(part, inputs.optimizer) * mean.seconds for part, mean in zip(parts, means, strict=True)], axis=0
+            [optimizer_ratio(part, inputs.optimizer, name) * mean.seconds for part, mean in zip(parts, means, strict=True)], axis=0
         )
         in_domain[name] = np.logical_and.reduce([mean.inside for mean in means])
-        source[name] = FITTED_HERE
+        source[name] = ASSUMED if updates_on_device(model, name) else FITTED_HERE
     spread = step_spread(model)
     seconds |= {f"{name}_std": spread * seconds[name] for name in ("compute", "forward", "backward") if name in seconds}
     differences = () if model.measured_on is None else model.measured_on.differs_from(inputs.machine.processor)
@@ -247,7 +250,8 @@ def draw_system_times(
             if part not in drawn:
                 drawn[part] = component_draws(model, asked, part, component_mean(model, asked, part, draws.method).seconds, draws)
         ratio = share_of(components[name], means.forward_share, inputs.configs)
-        total = np.sum([optimizer_ratio(part, inputs.optimizer) * drawn[part] for part in measured_parts(model, name)], axis=0)
+        ratios = {part: optimizer_ratio(part, inputs.optimizer, name) for part in measured_parts(model, name)}
+        total = np.sum([factor * drawn[part] for part, factor in ratios.items()], axis=0)
         found[name] = np.maximum(ratio * total, 0.0) if np.ndim(total) else mean
         if f"{name}_std" in means.seconds:
             found[f"{name}_std"] = means.seconds[f"{name}_std"]
@@ -290,7 +294,15 @@ def _by_name(times: ComponentTimes, system: System) -> dict[str, FloatArray]:
 
 def measured_parts(model: Model, name: str) -> tuple[str, ...]:
     """The parts of a component that a model gives from measurements; of an exchange all or none."""
+    if updates_on_device(model, name):
+        return (ON_DEVICE,)
     return tuple(part for part in PARTS.get(name, ()) if is_measured(model, part))
+
+
+def updates_on_device(model: Model, name: str) -> bool:
+    """Whether a component updates weights in a device's memory, where SPRINT's threads did so on the host that was measured."""
+    on_device = isinstance(model.gradient, GradientModel) and model.gradient.launches is not None
+    return name == "optimizer" and on_device and is_measured(model, ON_DEVICE)
 
 
 def forward_share(model: Model, steps: StepCalls, method: str = PREDICTOR) -> FloatArray:
@@ -330,9 +342,11 @@ def worker_share(name: str, configs: pd.DataFrame) -> FloatArray | float:
     return np.asarray(1.0 / parts)
 
 
-def optimizer_ratio(part: str, optimizer: str) -> float:
-    """Passes over vectors of an optimizer over those that were measured, for the parts that it changes."""
-    return pass_ratio(optimizer) if optimizer != MOMENTUM_SGD and part in SHARE_OPERATIONS else 1.0
+def optimizer_ratio(part: str, name: str, component: str) -> float:
+    """Passes over vectors of the optimizer ``name`` over those that were measured, for the parts that it changes."""
+    if component == "optimizer" and part == ON_DEVICE:
+        return optimizer(name).n_passes / PASSES_ON_DEVICE
+    return pass_ratio(name) if name != MOMENTUM_SGD and part in SHARE_OPERATIONS else 1.0
 
 
 def step_spread(model: Model) -> float:

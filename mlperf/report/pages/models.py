@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mlperf.training.fits.left_out import LeftOutError
+    from mlperf.training.gradient.launches import Launches
     from mlperf.training.model import Model
     from mlperf.training.model_report import ModelReport, StatsmodelsSummaries
     from mlperf.training.part_report import PartReport
@@ -71,8 +72,20 @@ def kernel_sections(model: Model) -> tuple[Section, ...]:
     """Errors of steps left out, and the terms of each kernel."""
     return (
         Section(STEPS_LEFT_OUT, accuracy_table(model), secondary=LESS_OF_ERRORS),
+        *([Section("", text=told)] if (told := launch_text(getattr(model.gradient, "launches", None))) else []),
         Section("Kernels: terms chosen by AIC", kernel_table(model), secondary=LESS_OF_PARTS, is_detail=True),
     )
+
+
+def launch_text(launches: Launches | None) -> str:
+    """What launching costs on a device; empty on a host."""
+    if launches is None:
+        return ""
+    timed = f"Timing a kernel by itself adds {1e6 * launches.call_s:.3g} µs to it, which a step does not pay."
+    if not launches.launch_s:
+        return f"{timed} The rows do not tell the device's time from the host's: times hold the gaps between launches."
+    host = f"the host takes {1e3 * launches.start_s:.3g} ms, and {1e6 * launches.launch_s:.3g} µs for each layer's call"
+    return f"A step ends when its last kernel does; {host}: the device waits for it where its own work is shorter. {timed}"
 
 
 def run_sections(runs: RunReport) -> tuple[Section, ...]:
@@ -142,6 +155,8 @@ def report_sections(result: ModelReport) -> tuple[Section, ...]:
     sections.append(Section("Parts of the model", overview(result), secondary=LESS_OF_PARTS))
     if len(result.accuracy):
         sections.append(Section(STEPS_LEFT_OUT, errors_named(result.accuracy.rename(columns=HALVES)), secondary=LESS_OF_ERRORS))
+    if result.launches:
+        sections.append(Section("", text=launch_text(result.launches)))
     sections += run_sections(result.runs) if result.runs else ()
     sections += [section for part in result.parts for section in part_sections(part)]
     if result.absent:

@@ -8,8 +8,8 @@ import pandas as pd
 
 from mlperf.report.figures.plots import component_bars, measured_predicted
 from mlperf.report.pages.prediction_details import detail_sections, detailed_figure
-from mlperf.report.text.answer import unmeasured_lines
-from mlperf.report.text.numbers import seconds_alike
+from mlperf.report.text.answer import listed, unmeasured_lines
+from mlperf.report.text.numbers import percent_text, seconds_alike
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
 from mlperf.systems.sprint.solved import SIMULATION
@@ -36,6 +36,7 @@ PREDICTED_WORDS = (
     *("gpu iteration", "update iteration", "component", "sub-batch", "mean mini-batch", "staleness"),
     *("assumed", "in domain", "interval of the mean"),
 )
+WORTH_TELLING = 0.05
 TIMES = ("epoch_s", "gpu_iteration_s", "update_iteration_s")
 MINIBATCH = "mean_minibatch_size"
 
@@ -106,12 +107,24 @@ def notes(result: Prediction) -> tuple[Section, ...]:
         f"low and high: {level:g} % interval, of the mean over runs (mean) and of a single run (run); {form_text(result)}.",
         "linear model: kernel times from the terms that AIC chose, the model that `mlperf report` explains.",
     ]
+    lines += waiting_lines(result)
     lines += unmeasured_lines([name for name, source in result.source.items() if source == "assumed"])
     for name, raised in result.flags.items():
         if raised.any():
             lines.append(f"Flag {name}: {int(raised.sum())} of {raised.size} configurations.")
     lines += recommendations(result)
     return (Section("", text="\n".join(lines)),)
+
+
+def waiting_lines(result: Prediction) -> list[str]:
+    """How much of the gradient's time a device waits for the host, where that is worth a change."""
+    shares = result.waiting_share
+    if shares is None or shares.max() < WORTH_TELLING:
+        return []
+    low, high = percent_text(float(shares.min())), percent_text(float(shares.max()))
+    told = high if len(shares) == 1 else f"{low} to {high}"
+    remedy = "larger sub-batches, or captured graphs, fill it"
+    return [f"compute_gradient: the device waits for the host to launch kernels for {told} of it; {remedy}."]
 
 
 def form_text(result: Prediction) -> str:
@@ -151,7 +164,7 @@ def comparison_sections(result: Comparison) -> tuple[Section, ...]:
         Section(quantity_title(quantity), quantity_rows(quantity, table), secondary=LESS_OF_ROWS)
         for quantity, table in quantities(result)
     ]
-    left = [f"{name} ({kernels})" for name, kernels in result.unpredictable.items()]
+    left = [f"{name} ({listed(kernels.split(', '))})" for name, kernels in result.unpredictable.items()]
     untold = (
         [Section("", text=f"Not predicted, since the model was not trained on such kernels: {'; '.join(left)}.")] if left else []
     )

@@ -43,16 +43,17 @@ def predicted_steps(model: GradientModel | WorkModel, data: GradientData, method
         table = table.assign(measured_busy_s=steps["busy_s"])
     present = np.unique(calls["run"])
 
-    def of_all(seconds: FloatArray) -> FloatArray:
+    def of_all(seconds: Callable[[pd.DataFrame, FloatArray], FloatArray], times: FloatArray) -> FloatArray:
         every = np.full(len(steps), np.nan)
-        every[present] = seconds[present]
+        if len(present):
+            every[present] = seconds(calls, times)[present]
         return every
 
     for method in methods:
         times = model.call_times(calls, method)
-        table[f"{method}_s"] = of_all(model.step_times(calls, times))
+        table[f"{method}_s"] = of_all(model.step_times, times)
         if busy_known:
-            table[f"{method}_busy_s"] = of_all(model.busy_times(calls, times))
+            table[f"{method}_busy_s"] = of_all(model.busy_times, times)
     return table
 
 

@@ -51,7 +51,7 @@ class GradientScore(Shown):
         return pd.DataFrame({"cnn": rows["cnn"].to_numpy(), "log_residual": self.log_residuals(method)})
 
     def log_residuals(self, method: str, part: str = "") -> FloatArray:
-        """log(measured / predicted) of the left-out pairs that could be predicted, shape (n_pairs,); ``part`` ``"busy_"`` of a device."""
+        """log(measured / predicted) of left-out pairs that were predicted, shape (n_pairs,); of a device's ``part`` ``busy_``."""
         measured, predicted = f"measured_{part}s", f"{method}_{part}s"
         rows = self.predictions.dropna(subset=[measured, predicted])
         return np.asarray(np.log(rows[measured].to_numpy(float) / rows[predicted].to_numpy(float)))

@@ -56,3 +56,13 @@ def test_a_long_list_is_cut_and_counted() -> None:
 def test_a_sub_batch_that_nobody_measured_is_not_asked_for() -> None:
     rows = rows_of()
     check_whole_steps(rows[rows["subbatch_size"] == 1], CNNS, Path("mine"), "numpy")
+
+
+def test_the_last_bias_may_be_in_softmax() -> None:
+    """Where no network's last layer has an activation of its own, its softmax adds the bias; one network alone lacks a row."""
+    rows = rows_of()
+    last = (rows["kernel"] == "activation") & (rows["layer"] == CNNS["one"].layers[-1].name)
+    assert last.sum() == 4
+    check_whole_steps(rows[~last], CNNS, Path("mine"), "cuda-explicit")
+    assert len(missing_calls(rows[~(last & (rows["cnn"] == "one"))], CNNS)) == 2
+    assert len(missing_calls(rows[~last & (rows["kernel"] != "softmax")], CNNS)) == 8

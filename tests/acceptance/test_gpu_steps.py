@@ -1,0 +1,99 @@
+"""Steps on an H100 as its protocol judges them, through the commands: what is reached, and which limits are missed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import mlperf
+from mlperf.cli.main import cli
+from mlperf.core.errors import DataError
+from mlperf.studies.judgement.gpu_steps import GpuJudgement, judge_gpu_steps, read_gpu_protocol
+
+pytestmark = pytest.mark.slow
+
+HERE = Path(__file__).parent
+JUDGED = HERE.parent / "reference" / "gpu_steps" / "judged.csv"
+MISSED = ["known_networks, busy: mean error", "known_networks, stream: mean error"]
+UNTOLD = ["convnext_tiny", "efficientnet_b0", "mobilenet_v3_large", "mobilenet_v3_small", "vit_b_16"]
+
+
+@pytest.fixture(scope="module")
+def judged() -> GpuJudgement:
+    return judge_gpu_steps(read_gpu_protocol(HERE / "gpu_steps.toml"))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("h100") / "h100.json"
+    assert CliRunner().invoke(cli, ["train", "gpu-h100-layers", "-o", str(path), "-q"]).exit_code == 0
+    return path
+
+
+def test_what_is_missed_is_known(judged: GpuJudgement) -> None:
+    assert judged.missed == [*MISSED, *(f"{name}, stream: inside the interval" for name in ("known_networks", "another_program"))]
+    assert sorted(judged.unpredictable) == UNTOLD
+    last = pd.read_csv(JUDGED).groupby(["set", "quantity"]).last()
+    found = judged.summary().set_index(["set", "quantity"])
+    assert found["n"].to_dict() == last["n"].to_dict()
+    for key, row in last.iterrows():
+        assert found.loc[key, "mape"] == pytest.approx(row["mape"], rel=0.1)
+    for rule in ("constant_rate", "flops_and_layers"):
+        assert (found["mape"] < found[rule]).all()
+
+
+def test_the_commands_say_the_same(judged: GpuJudgement, model: Path) -> None:
+    """`mlperf compare` of the stored model gives the rows that were judged."""
+    for name, further in (("gpu-h100-zoo", []), ("gpu-h100", ["--backend", "cuda-library"])):
+        answer = CliRunner().invoke(cli, ["compare", str(model), name, *further, "--json"])
+        assert answer.exit_code == 0
+        table = json.loads(answer.stdout)["result"]["table"]
+        told = pd.DataFrame(table["rows"], columns=table["columns"])
+        own = judged.rows[judged.rows["set"] == ("known_networks" if name == "gpu-h100-zoo" else "another_program")]
+        assert told["predicted"].tolist() == pytest.approx(own["predicted"].tolist(), rel=1e-9)
+
+
+def test_networks_with_unknown_layers_are_named(model: Path) -> None:
+    shown = CliRunner().invoke(cli, ["compare", str(model), "gpu-h100-zoo"]).stdout
+    assert "Not predicted, since the model was not trained on such kernels: convnext_tiny (layer_norm_forward" in shown
+    assert "busy_s" in shown
+    alone = CliRunner().invoke(cli, ["compare", str(model), "gpu-h100-zoo", "--only", "vit_b_16"])
+    assert isinstance(alone.exception, DataError)
+    assert "which no measurement covers" in str(alone.exception)
+
+
+def test_a_step_that_the_host_launches_too_slowly_is_told(model: Path) -> None:
+    """One image keeps an H100 waiting, 64 images of ResNet-50 do not; the report says what launching costs."""
+    asked = ["predict", str(model), "--cnn", "resnet50", "--machine", "dgx-h100", "--dataset-size", "100000"]
+    one, many = (CliRunner().invoke(cli, [*asked, "--subbatch", size]).stdout for size in ("1", "64"))
+    assert "the device waits for the host to launch kernels for" in one
+    assert "the device waits" not in many
+    shown = CliRunner().invoke(cli, ["report", str(model)]).stdout
+    assert "A step ends when its last kernel does; the host takes" in shown
+    launches = mlperf.load_model(model).gradient.launches
+    assert 5e-5 < launches.launch_s < 1e-4
+    assert launches.call_s == pytest.approx(2e-6, rel=0.1)
+
+
+def test_left_out_steps_are_missed_by_less_than_their_rounds_differ(model: Path) -> None:
+    """Nine per cent, in the stream; the busy time by as much."""
+    score = mlperf.load_model(model).score
+    row = score.accuracy.set_index("method").loc["learnt"]
+    assert row["mape"] < 0.1 < row["noise_floor"]
+    busy = score.predictions["learnt_busy_s"] / score.predictions["measured_busy_s"] - 1.0
+    assert busy.abs().mean() < 0.1
+
+
+def test_kernels_timed_in_the_stream_train_too(tmp_path: Path) -> None:
+    """Both forms of the other program; timing one call adds tens of microseconds there, and launching cannot be told apart."""
+    for backend, most in (("cuda-library", 0.13), ("cuda-explicit", 0.16)):
+        model = mlperf.train("gpu-h100", backend=backend)
+        assert model.score.accuracy.set_index("method").loc["learnt", "mape"] < most
+        assert model.gradient.launches.call_s > 1e-5
+        assert model.gradient.launches.launch_s == 0.0
+    mlperf.save_model(model, tmp_path / "m.json")
+    assert mlperf.load_model(tmp_path / "m.json").gradient.launches == model.gradient.launches
