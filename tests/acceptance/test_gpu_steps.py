@@ -97,3 +97,12 @@ def test_kernels_timed_in_the_stream_train_too(tmp_path: Path) -> None:
         assert model.gradient.launches.launch_s == 0.0
     mlperf.save_model(model, tmp_path / "m.json")
     assert mlperf.load_model(tmp_path / "m.json").gradient.launches == model.gradient.launches
+
+
+def test_without_a_model_the_one_of_the_machine_answers() -> None:
+    """An H100 is predicted from times of an H100, any other processor from those of a CPU, with a word on it."""
+    asked = ["--cnn", "resnet50", "--dataset-size", "100000", "--subbatch", "8", "--nodes", "1", "--machine"]
+    for command in (["predict"], ["predict", "--system", "data-parallel"], ["search", "--minibatch", "1:100000"]):
+        own, other = (CliRunner().invoke(cli, [*command, *asked, machine]).stdout for machine in ("dgx-h100", "kfc"))
+        assert "times: model of gpu-h100-layers (measured on NVIDIA H100 80GB HBM3)" in own
+        assert "times: model of cpu-epyc" in other

@@ -14,7 +14,7 @@ from mlperf import load_model, save_model
 from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets import load_campaign
 from mlperf.models.storage.store import KINDS
-from mlperf.studies.model_files import MODEL_FILES, bundled_models, homes
+from mlperf.studies.model_files import DEFAULT_MODEL, MODEL_FILES, bundled_models, homes, model_for
 
 pytestmark = pytest.mark.slow
 
@@ -117,3 +117,10 @@ def test_a_table_in_the_place_of_a_model_file_says_so(tmp_path: Path) -> None:
         load_model(path)
     assert caught.value.place == f"{path}, line 1"
     assert f"mlperf train {path} --target COLUMN" in str(caught.value.hint)
+
+
+def test_the_model_for_a_machine_is_of_its_processor() -> None:
+    """A shipped model where one was measured on such a processor, whatever marks its name has; else the default."""
+    assert model_for("NVIDIA H100 80GB HBM3") == model_for("nvidia  h100 80GB hbm3") == "gpu-h100-layers"
+    assert model_for(load_model("cpu-epyc").measured_on.processor) == "cpu-epyc"
+    assert model_for("Tesla K20X") == model_for(None) == model_for("") == DEFAULT_MODEL

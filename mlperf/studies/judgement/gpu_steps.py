@@ -71,7 +71,8 @@ class GpuJudgement(Gated):
         """One row a set and quantity: number, mean, largest error, bias, coverage, and mean errors of the rules of thumb."""
         rows = self.rows.assign(error=self.rows["relative_error"].abs(), **{name: self.rows[name].abs() for name in RULES})
         found = rows.groupby(["set", "quantity"], sort=False)
-        table: pd.DataFrame = found["error"].agg(n="size", mape="mean", max_error="max").join(found["relative_error"].mean().rename("bias"))
+        signed = found["relative_error"].mean().rename("bias")
+        table: pd.DataFrame = found["error"].agg(n="size", mape="mean", max_error="max").join(signed)
         means = found[["inside", *RULES]].mean().rename(columns={"inside": "coverage"})
         return table.join(means).reset_index()
 

@@ -12,9 +12,10 @@ import pytest
 from mlperf.core.errors import UsageError
 from mlperf.planning.component_times import Draws, component_mean
 from mlperf.planning.inputs import configuration_inputs, configurations
-from mlperf.planning.systems.times import draw_system_times, forward_share, system_times
+from mlperf.planning.systems.times import draw_system_times, forward_share, of_system, system_times
 from mlperf.specs import load_cnn, load_machine
 from mlperf.systems.base.system import Solution, SystemComponent
+from mlperf.training.gradient.launches import Launches
 
 pytestmark = pytest.mark.slow
 
@@ -89,3 +90,18 @@ def test_what_a_system_wants_of_a_sample_is_the_measured_step_over_its_samples(s
     draws = Draws("run", 20, 0, np.random.default_rng(0))
     drawn = draw_system_times(small_model, inputs, system, found, draws)["forward"]
     np.testing.assert_allclose(np.median(drawn, axis=0), found.seconds["forward"], rtol=0.3)
+
+
+@pytest.mark.parametrize(("optimizer", "passes"), [("momentum_sgd", 5), ("adam", 7), ("sgd", 3)])
+def test_a_device_updates_in_its_own_memory(small_model: Any, inputs: Any, optimizer: str, passes: int) -> None:
+    """As many passes over its vectors as the optimizer makes, where scaling the gradient makes two; a server stays on the host."""
+    device = replace(small_model, gradient=replace(small_model.gradient, launches=Launches(0.0)))
+    asked = replace(inputs, optimizer=optimizer)
+    found, host = (system_times(model, asked, Parts("optimizer", "apply")) for model in (device, small_model))
+    scaling = component_mean(small_model, of_system(asked), "compute_update_value").seconds
+    np.testing.assert_allclose(found.seconds["optimizer"], passes / 2 * scaling, rtol=1e-12)
+    np.testing.assert_allclose(found.seconds["apply"], host.seconds["apply"], rtol=1e-12)
+    assert not np.allclose(host.seconds["optimizer"], found.seconds["optimizer"])
+    assert (found.source["optimizer"], host.source["optimizer"]) == ("assumed", "model")
+    drawn = draw_system_times(device, asked, Parts("optimizer", "apply"), found, Draws("mean", 50, 1, np.random.default_rng(1)))
+    np.testing.assert_allclose(np.median(drawn["optimizer"], axis=0), found.seconds["optimizer"], rtol=0.2)
