@@ -212,6 +212,10 @@ def _row_table(pairs: Pairs, fit: RatioCalibration) -> pd.DataFrame:
 
 def _notes(pairs: Pairs, fit: RatioCalibration) -> tuple[str, ...]:
     told = []
+    if pairs.unit_ratio != 1.0:
+        told.append(
+            f"{pairs.measured_column} was multiplied by {pairs.unit_ratio:g}, to have the unit of {pairs.predicted_column}."
+        )
     if not fit.helps:
         told.append("no factor brings left-out rows nearer: predictions stay as they are, the interval is of their own errors")
     elif fit.factors.depth < len(pairs.by):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.joining.join import Side, Table, read_side
-from mlperf.planning.calibration.pairs import check_positive
+from mlperf.datasets.reading.any_table import TIME_SUFFIXES
+from mlperf.planning.calibration.pairs import check_positive, unit_ratio
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
@@ -67,7 +68,7 @@ def read_observed(
     DataError
         The table has no such column, a network that nobody knows, or a value that is not > 0.
     """
-    side = read_side(observed, "observed", "keep")
+    side = in_seconds(read_side(observed, "observed", "keep"), columns)
     frame, asked = side.frame, asked or {}
     values = [str(name) for name in frame if str(name) in columns]
     known = tuple(dict.fromkeys(("cnn", *SIZES, "dataset_size", *asked, *columns)))
@@ -100,6 +101,18 @@ def read_observed(
     configs = pd.DataFrame({"cnn": number, **{name: named.get(name, given.get(name)) for name in (*given, *named)}})
     measured = {columns[name]: frame[name].to_numpy(float) for name in values}
     return ObservedRows(tuple(nets), configs, measured)
+
+
+def in_seconds(side: Side, columns: Iterable[str]) -> Side:
+    """The same rows with times of another unit, as their names tell, under the names of seconds that are among ``columns``."""
+    frame, wanted = side.frame, set(columns)
+    for name in map(str, side.frame):
+        ending = next((suffix for suffix in TIME_SUFFIXES[1:] if name.endswith(suffix)), "")
+        plain = f"{name.removesuffix(ending)}{TIME_SUFFIXES[0]}"
+        if ending and name not in wanted and plain in wanted and plain not in frame:
+            check_positive(side, name)
+            frame = frame.assign(**{name: unit_ratio(name, plain) * frame[name].to_numpy(float)}).rename(columns={name: plain})
+    return replace(side, frame=frame)
 
 
 def _observed_networks(side: Side, cnns: Sequence[CnnSpec]) -> tuple[list[CnnSpec], IntArray]:

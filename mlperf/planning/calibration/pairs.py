@@ -35,6 +35,8 @@ class Pairs:
         Names of the two values in their files.
     n_unmeasured : int
         Predicted rows that nobody measured.
+    unit_ratio : float
+        What measured values were multiplied by, where their column's name ends in another unit than that of the predictions.
     data_sha256 : mapping
         File to SHA-256.
     """
@@ -45,6 +47,7 @@ class Pairs:
     predicted_column: str
     measured_column: str
     n_unmeasured: int
+    unit_ratio: float
     data_sha256: Mapping[str, str]
 
     @property
@@ -109,7 +112,10 @@ def read_pairs(
         raise UsageError(f"got --by {', '.join(by)}, which holds a value, expected columns of labels")
     for side, name in ((right, values[0]), (left, values[1])):
         check_positive(side, name)
+    ratio = unit_ratio(values[1], values[0])
     left, right = _named(left, values[1], MEASURED), _named(right, values[0], PREDICTED)
+    if ratio != 1.0:
+        left = replace(left, frame=left.frame.assign(**{MEASURED: ratio * left.frame[MEASURED].to_numpy(float)}))
     check_columns(left, right, key)
     check_once(right, key)
     check_matched(left, right, key)
@@ -122,7 +128,15 @@ def read_pairs(
     known_keys = pd.MultiIndex.from_frame(left.frame[list(key)])
     lost = int((~pd.MultiIndex.from_frame(right.frame[list(key)]).isin(known_keys)).sum())
     digests = {side.name: side.sha256 for side in (right, left) if side.sha256}
-    return Pairs(frame, key, tuple(by), *values, lost, digests)
+    return Pairs(frame, key, tuple(by), *values, lost, ratio, digests)
+
+
+def unit_ratio(own: str, other: str) -> float:
+    """Value in the unit of time that the name ``other`` ends in, of 1 in that of ``own``; 1 where either has none."""
+    if not (own.endswith(TIME_SUFFIXES) and other.endswith(TIME_SUFFIXES)):
+        return 1.0
+    first, second = (next(at for at, suffix in enumerate(TIME_SUFFIXES) if name.endswith(suffix)) for name in (own, other))
+    return float(1000.0 ** (second - first))
 
 
 def value_column(own: Side, other: Side, on: Sequence[str], by: Sequence[str], asked: str | None, flag: str) -> str:

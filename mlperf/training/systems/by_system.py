@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.core.provenance import provenance
+from mlperf.datasets.campaigns.bundled import bundled_names
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.training.collectives.exchange_model import ExchangeModel
 from mlperf.training.collectives.train_exchange import train_exchange
@@ -91,6 +92,7 @@ def train_for_system(
         _refuse({name: value for name, value in own.items() if name != "apart"}, "a model of measured parts")
         return train_parts(source, exchange, apart=apart, seed=seed)
     labels = tuple(dict.fromkeys((*factors, *apart, *([groups] if groups else []))))
+    check_file(source, system)
     rows = read_any_table(source, others="keep", columns=list(labels), categorical=list(labels), duplicates="keep")
     if component == EXCHANGE:
         _refuse({"groups": groups, "factors": factors, "apart": apart, "features": features}, "an exchange")
@@ -101,7 +103,28 @@ def train_for_system(
         asked: dict[str, Any] = {"response": target, "groups": apart or None, "features": features, "provenance": told}
         return fit_servers(rows, **asked)
     _refuse({"features": features}, system)
-    return train_system(rows, system, step=target, groups=groups, factors=factors, apart=apart, seed=seed)
+    return train_system(rows, system, step=target, groups=groups, factors=factors, apart=apart, seed=seed, place=str(source))
+
+
+def check_file(source: str | Path, system: str) -> None:
+    """Refuse a folder, or the name of a bundled campaign, where a table is expected.
+
+    Raises
+    ------
+    DataError
+        It is one; says what to do with it.
+    """
+    name, path = str(source), Path(source)
+    bundled = name in bundled_names() and not path.exists()
+    if not path.is_dir() and not bundled:
+        return
+    got = "the name of a bundled campaign" if bundled else "a folder"
+    tables = () if bundled else sorted(each.name for each in path.glob("*.csv*"))
+    table = f"Name one of its tables, such as {path / tables[0]}; or t" if tables else "T"
+    hint = (
+        f"{table}rain on it as a campaign (mlperf train {name} -o model.json) and ask its model: mlperf predict --system {system}."
+    )
+    raise DataError(f"got {got}, expected a table of measured steps", place=name, hint=hint)
 
 
 def _refuse(options: dict[str, Any], what: str) -> None:

@@ -26,6 +26,9 @@ NETWORK = ("n_params", "n_layers", "width", "n_flops")
 COLUMNS = ("n_gpus", "n_nodes", "n_gpus_per_node", "subbatch_size", "minibatch_size", *OPTIONAL, *NETWORK)
 """Every column that terms are made of."""
 
+WHOLE = ("n_gpus", "n_nodes", "n_gpus_per_node", "tensor_parallel", "pipeline_parallel")
+"""Those that count things."""
+
 
 def step_columns(rows: pd.DataFrame, place: str = "rows") -> dict[str, FloatArray]:
     """Columns of `COLUMNS`, those that are left out worked out from the others; shape (n_rows,) each.
@@ -85,6 +88,10 @@ def _numbers(rows: pd.DataFrame, name: str, place: str) -> FloatArray:
             f"got {rows[name].iloc[row]}, expected a number {'of at least' if least == 0.0 else 'above'} 0",
             place=f"{place}, row {row + 1}, column {name}",
         )
+    broken = np.flatnonzero(numbers != np.rint(numbers))
+    if len(broken) and name in WHOLE:
+        row = int(broken[0])
+        raise DataError(f"got {rows[name].iloc[row]}, expected a whole number", place=f"{place}, row {row + 1}, column {name}")
     return numbers
 
 

@@ -27,6 +27,8 @@ MOST_ALONE = 40
 
 SECONDS = dict(zip(TIME_SUFFIXES, (1.0, 1e-3, 1e-6, 1e-9), strict=True))
 LEAST_ROWS = 3
+AGREES = 0.01
+"""Relative difference of two columns of one time that is rounding."""
 STEP_HINT = "Call the column so; mlperf train takes another name, which ends in its unit, as --target NAME."
 LEAST_COUNTS = 3
 PERFECT, CONSTANT, PAPER = "perfect scaling", "constant efficiency", "(a log2 N + b) S of the SPRINT paper"
@@ -57,6 +59,7 @@ def train_system(
     factors: Sequence[str] = (),
     apart: Sequence[str] = (),
     seed: int = 0,
+    place: str = "",
 ) -> SystemFit:
     """Fit the steps of a synchronous system.
 
@@ -80,11 +83,13 @@ def train_system(
         Columns (a network on a machine) whose levels are fitted by themselves.
     seed : int
         Of the folds.
+    place : str
+        What a frame is called in messages; a file is called by its path.
 
     Raises
     ------
     DataError
-        A column is missing, or a number is not above zero.
+        A column is missing, a number is not above zero, or two columns of the time contradict each other.
     UsageError
         No such system.
     FitError
@@ -96,10 +101,10 @@ def train_system(
     """
     if system not in ALL:
         raise UsageError(f"got system {system!r}, expected one of {', '.join(ALL)}", hint=did_you_mean(system, ALL))
-    place = "rows" if isinstance(table, pd.DataFrame) else str(table)
+    place = place or ("rows" if isinstance(table, pd.DataFrame) else str(table))
     rows = table if isinstance(table, pd.DataFrame) else read_rows(table, (*factors, *apart, *([groups] if groups else [])))
     name = step_column(rows, step, place)
-    seconds = SECONDS[next(end for end in TIME_SUFFIXES if name.endswith(end))] * numbers_of(rows, name)
+    seconds = seconds_of(rows, name)
     is_time = np.isfinite(seconds) & (seconds > 0.0)
     if not is_time.all():
         row = int(np.flatnonzero(~is_time)[0])
@@ -127,6 +132,11 @@ def numbers_of(rows: pd.DataFrame, name: str) -> FloatArray:
     return pd.to_numeric(rows[name], errors="coerce").to_numpy(np.float64)
 
 
+def seconds_of(rows: pd.DataFrame, name: str) -> FloatArray:
+    """A column of times in seconds; NaN where a cell is no number."""
+    return np.asarray(SECONDS[next(end for end in TIME_SUFFIXES if name.endswith(end))] * numbers_of(rows, name))
+
+
 def read_rows(path: str | Path, labels: Sequence[str]) -> pd.DataFrame:
     """A table of steps from a file; labels stay text."""
     return read_any_table(path, others="keep", columns=list(labels), categorical=list(labels), duplicates="keep")
@@ -147,6 +157,13 @@ def step_column(rows: pd.DataFrame, step: str | None, place: str) -> str:
         raise DataError(f"has no column {names[0]!r}, expected {expected}", place=place, hint=STEP_HINT)
     if not found[0].endswith(TIME_SUFFIXES):
         raise DataError(f"got the column {found[0]!r}, expected a unit at its end: _s, _ms, _us or _ns", place=place)
+    for other in found[1:]:
+        first, second = (seconds_of(rows, name) for name in (found[0], other))
+        apart = np.flatnonzero(np.abs(second - first) > AGREES * np.abs(first))
+        if len(apart):
+            row = int(apart[0])
+            got = f"got {rows[other].iloc[row]}, but {rows[found[0]].iloc[row]} in column {found[0]}: expected one time of a step"
+            raise DataError(got, place=f"{place}, row {row + 1}, column {other}", hint=f"Name the right one: --target {found[0]}.")
     return found[0]
 
 

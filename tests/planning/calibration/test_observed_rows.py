@@ -71,3 +71,13 @@ def test_components_are_measured_by_themselves_and_outputs_by_their_shares() -> 
     assert_allclose(found.shares, [[0.7, 0.3], [0.6, 0.4], [1.0, 0.0]])
     assert_allclose(found.log_ratio, np.log([2.0, 1.0, 2.0]))
     assert found.column.tolist() == [0, 0, 1]
+
+
+def test_times_of_another_unit_are_taken_in_seconds() -> None:
+    found = read({"step_ms": [1500.0, 2000.0], "compute_us": [2.0e6, 1.0]})
+    assert found.measured["step_s"].tolist() == pytest.approx([1.5, 2.0])
+    assert found.measured["compute"].tolist() == pytest.approx([2.0, 1e-6])
+    with pytest.raises(DataError, match="got column 'step_ms'"):
+        read({"step_ms": [1500.0], "step_s": [1.5]})
+    with pytest.raises(DataError, match=r"column step_ms: got -1\.0, expected a number > 0"):
+        read({"step_ms": [-1.0]})

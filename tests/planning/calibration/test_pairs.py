@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.planning.calibration.pairs import read_pairs
+from mlperf.planning.calibration.pairs import read_pairs, unit_ratio
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +40,8 @@ def test_values_of_different_names_and_named_ones(write) -> None:  # type: ignor
     measured = write("m.csv", "net,nodes,time_ms\na,1,2.2\nb,1,4.4\n")
     found = read_pairs(write("p.csv", PREDICTED), measured)
     assert (found.predicted_column, found.measured_column) == ("step_s", "time_ms")
+    assert found.frame["measured"].tolist() == pytest.approx([2.2e-3, 4.4e-3])
+    assert found.unit_ratio == pytest.approx(1e-3)
     two = write("q.csv", "net,nodes,fast_s,slow_s\na,1,2.0,3.0\nb,1,4.0,5.0\n")
     with pytest.raises(DataError, match=r"fast_s, slow_s\), expected one that[\s\S]*--predicted-column"):
         read_pairs(two, measured, on=("net", "nodes"))
@@ -69,3 +71,10 @@ def test_groups_are_columns_of_labels(write) -> None:  # type: ignore[no-untyped
         read_pairs(*paths, by=("nett",))
     with pytest.raises(UsageError, match="holds a value"):
         read_pairs(*paths, by=("step_s",), predicted_column="step_s", measured_column="step_s")
+
+
+def test_units_of_time_are_told_by_the_names() -> None:
+    """What is measured is brought to the unit of the predictions; names without a unit are left alone."""
+    assert [unit_ratio(own, "step_s") for own in ("a_s", "a_ms", "a_us", "a_ns", "a")] == pytest.approx([1, 1e-3, 1e-6, 1e-9, 1])
+    assert unit_ratio("a_s", "b_us") == pytest.approx(1e6)
+    assert unit_ratio("a_ms", "speed") == 1.0

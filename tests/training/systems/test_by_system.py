@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.training.collectives.exchange_model import ExchangeModel
 from mlperf.training.systems.by_system import train_for_system
 from mlperf.training.systems.server_model import ServerModel
@@ -53,3 +53,23 @@ def test_a_table_trains_what_is_asked_for(table: Path) -> None:
 def test_what_a_system_does_not_know_is_refused(table: Path, system: str, options: dict, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         train_for_system(table, system, **options)
+
+
+def test_a_folder_or_a_bundled_name_is_no_table(table: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="got a folder, expected a table") as caught:
+        train_for_system(table.parent, "data-parallel")
+    assert str(table.parent / sorted(each.name for each in table.parent.glob("*.csv"))[0]) in str(caught.value.hint)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="got a folder") as caught:
+        train_for_system(tmp_path / "empty", "data-parallel")
+    assert str(caught.value.hint).startswith("Train on it as a campaign")
+    with pytest.raises(DataError, match="got the name of a bundled campaign"):
+        train_for_system("cpu-epyc", "pipeline")
+
+
+def test_faults_name_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "steps.csv"
+    path.write_text("n_gpus,subbatch_size,step_s\n1,32,0.1\n2,32,-1\n4,32,0.2\n", encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        train_for_system(path, "data-parallel")
+    assert caught.value.place == f"{path}, row 2, column step_s"

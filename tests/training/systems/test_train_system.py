@@ -41,3 +41,14 @@ def test_bad_tables_are_refused() -> None:
         train_system(rows, "data-paralel")
     with pytest.raises(DataError, match="above 0"):
         train_system(rows.assign(step_s=0.0))
+
+
+def test_two_columns_of_the_time_must_agree() -> None:
+    """Rounding is no contradiction; a column that is named is the one that counts."""
+    rows = pd.DataFrame({"n_gpus": [1, 2, 4, 8], "subbatch_size": 32, "step_s": [0.1, 0.12, 0.2, 0.3]})
+    agreed = train_system(rows.assign(step_ms=[100.2, 120.0, 200.0, 300.0]))
+    assert agreed.errors == train_system(rows).errors
+    wrong = rows.assign(step_ms=[100.0, 120.0, 150.0, 300.0])
+    with pytest.raises(DataError, match=r"row 3, column step_ms: got 150\.0, but 0\.2 in column step_s"):
+        train_system(wrong, place="steps.csv")
+    assert train_system(wrong, step="step_s").errors == agreed.errors
