@@ -70,7 +70,7 @@ def test_one_gpu_exchanges_nothing() -> None:
         ({"subbatch_size": 0}, "column subbatch_size"),
         ({"n_params": "many"}, "column n_params"),
         ({"recomputed": -1}, "of at least 0"),
-        ({"n_gpus": 1.5}, "got 1.5, expected a whole number"),
+        ({"n_nodes": 1.5}, "got 1.5, expected a whole number"),
     ],
 )
 def test_what_is_no_number_is_refused_with_its_place(changes: dict, told: str) -> None:
