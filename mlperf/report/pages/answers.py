@@ -77,7 +77,7 @@ def configuration_text(result: Prediction, index: int) -> str:
 
 def run_text(n_nodes: int, n_gpus_per_node: int, subbatch_size: int, machine: str = "") -> str:
     """Nodes x GPUs of a machine, and sub-batch."""
-    return f"{n_nodes} x {n_gpus_per_node} GPUs{f' of {machine}' if machine else ''}, sub-batch {subbatch_size}"
+    return f"{n_nodes} x {count_text(n_gpus_per_node, 'GPU')}{f' of {machine}' if machine else ''}, sub-batch {subbatch_size}"
 
 
 def sizes_text(row: pd.Series[Any], machine: str = "") -> str:

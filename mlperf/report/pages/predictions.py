@@ -8,7 +8,7 @@ import pandas as pd
 
 from mlperf.report.figures.plots import component_bars, measured_predicted
 from mlperf.report.pages.prediction_details import detail_sections, detailed_figure
-from mlperf.report.text.answer import listed, unmeasured_lines
+from mlperf.report.text.answer import count_text, listed, unmeasured_lines
 from mlperf.report.text.numbers import percent_text, seconds_alike
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
@@ -75,7 +75,7 @@ def one_configuration(result: Prediction) -> tuple[Section, ...]:
     """Heading, outputs with both intervals, and the breakdown of either thread."""
     run = result.run
     title = (
-        f"{result.cnn[0]} on {int(run.n_nodes[0])} nodes x {int(run.n_gpus_per_node[0])} GPUs, "
+        f"{result.cnn[0]} on {count_text(int(run.n_nodes[0]), 'node')} x {count_text(int(run.n_gpus_per_node[0]), 'GPU')}, "
         f"sub-batch {int(run.subbatch_size[0])}, {int(run.dataset_size[0]):,} samples an epoch"
     )
     parts = result.breakdown(0).rename(columns={"seconds": "time_s"})

@@ -89,7 +89,7 @@ def share_drawings(material: FigureInputs) -> list[Drawing]:
     memory = table.loc[~table["is_product"], "kernel"].tolist()[:NAMED_MEMORY]
     figure = new_figure(9.2, 3.9)
     axes = figure.add_subplot()
-    spread = step_spread(material)
+    spread = step_spread(material, busy=True)
     step = spread[(spread["cnn"] == cnn) & (spread["subbatch_size"] == size)].iloc[0]
     stacked_bars(
         axes, bars, part_looks([*products, *memory], hatched=memory), {"measured": step_ends(step, by_kernel["measured_s"])}

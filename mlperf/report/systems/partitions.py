@@ -31,11 +31,11 @@ def plan_sections(plan: PartitionPlan) -> tuple[Section, ...]:
     """Everything of a plan, the layers first."""
     title = f"{plan.network} on {count_text(plan.machines, 'machine')} of {plan.machine}: stripes, copies, threads of every layer"
     weights = pd.DataFrame({"time_of": list(plan.elasticities), "share": list(plan.elasticities.values())})
-    weights["epoch_at_0.9_s"] = plan.epoch_s * 0.9 ** weights["share"]
+    weights["epoch_a_tenth_lower_s"] = plan.epoch_s * 0.9 ** weights["share"]
     sections = [
         Section(title, plan.layers, secondary=SECONDARY),
         Section(f"One period of a replica, {count_text(int(plan.minibatch_size), 'sample')}", plan.period),
-        Section("What an epoch is made of (share of each constant, the plan kept)", weights),
+        Section("What an epoch is made of: share of each constant, and the epoch with it a tenth lower, the plan kept", weights),
         Section("Best shapes", plan.others),
         Section("Best with the same stripes in every layer", plan.uniform),
     ]

@@ -12,17 +12,22 @@ from mlperf.datasets.dictionary.schema import PRODUCTS
 from mlperf.studies.paper.figure_inputs import FigureInputs
 from mlperf.training.gradient.gradient import PREDICTOR, GradientModel
 from mlperf.training.gradient.gradient_accuracy import fit_without, predicted_steps
-from mlperf.training.gradient.gradient_data import STEP_KEYS, GradientData
+from mlperf.training.gradient.gradient_data import STEP_KEYS, GradientData, waited_steps
 
 PAPER = "paper"
 SUBBATCH_OF_PAPER = 4
 
 
-def step_spread(material: FigureInputs) -> pd.DataFrame:
-    """Whole steps over their rounds: ``cnn, subbatch_size, measured_s`` (median), ``min_s``, ``max_s``, ``n_rounds``."""
-    steps = material.campaign.table("steps")
-    own = steps[steps["backend"] == material.gradient.backend]
-    times = own.groupby(STEP_KEYS, sort=True)["step_s"]
+def step_spread(material: FigureInputs, *, busy: bool = False) -> pd.DataFrame:
+    """Whole steps over their rounds: ``cnn, subbatch_size, measured_s`` (median), ``min_s``, ``max_s``, ``n_rounds``.
+
+    With ``busy`` the time that a device works, where it is known: what its kernels add up to.
+    """
+    backend = material.gradient.backend
+    steps, kernels = (table[table["backend"] == backend] for table in map(material.campaign.table, ("steps", "kernels")))
+    waited = waited_steps(steps, kernels, backend)
+    clock = "busy_s" if busy and waited["busy_s"].notna().any() else "step_s"
+    times = waited.groupby(STEP_KEYS, sort=True)[clock]
     table: pd.DataFrame = times.agg(measured_s="median", min_s="min", max_s="max", n_rounds="size").reset_index()
     return table
 

@@ -18,6 +18,8 @@ from mlperf.systems.data_parallel.configuration import check_configuration
 from mlperf.systems.data_parallel.memory import memory_of_run, memory_risk
 
 STEP = "step"
+NEGLIGIBLE = 1e-12
+"""Share of a step's work below which a wait for input is none: the tail of a normal distribution has no end."""
 OUTPUTS = (
     "epoch_s",
     "mean_minibatch_size",
@@ -163,6 +165,7 @@ def solution(question: Asked, step: Step, spread_s: FloatArray | None = None, n_
     load = step.loads * seconds["input"] / run["loader_workers"]
     load_std = np.sqrt(step.loads / run["loader_workers"]) * seconds.get("input_std", np.zeros(()))
     stall = np.where(run["input_overlap"] > 0.0, input_stall(core, load, spread, load_std), load)
+    stall = np.where(stall < NEGLIGIBLE * core, 0.0, stall)
     straggler = straggler_excess(spread, n_workers(run) if n_independent is None else n_independent)
     whole = core + stall + straggler
     parts = {"input": stall, **step.parts_s, "straggler": straggler}

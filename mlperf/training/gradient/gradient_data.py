@@ -95,7 +95,7 @@ def gradient_data(
     # Only a kernel that its layer does not run may have taken no time.
     ran = kernels[kernels[CLOCK] > 0]
     medians = ran.groupby(CALL_KEYS, sort=False)[CLOCK].median().rename("time_s").reset_index()
-    steps = _in_stream(steps, kernels) if backend.startswith(DEVICE) else steps.assign(busy_s=np.nan)
+    steps = waited_steps(steps, kernels, backend)
     by_step = steps.groupby(STEP_KEYS)
     return GradientData(
         backend,
@@ -114,8 +114,13 @@ def _rows_of(table: pd.DataFrame, backend: str, leave_out: Sequence[str]) -> pd.
     return table[(table["backend"] == backend) & ~table["cnn"].isin(list(leave_out))]
 
 
-def _in_stream(steps: pd.DataFrame, kernels: pd.DataFrame) -> pd.DataFrame:
-    """Steps of a device: ``step_s`` is what training waits for, ``busy_s`` known where kernels were timed apart from their gaps."""
+def waited_steps(steps: pd.DataFrame, kernels: pd.DataFrame, backend: str) -> pd.DataFrame:
+    """Measured steps with ``step_s``, what training waits for, and ``busy_s``, for how long of it a device works.
+
+    On a device that is the time in the stream; the busy time is known where kernels were timed apart from the gaps between them.
+    """
+    if not backend.startswith(DEVICE):
+        return steps.assign(busy_s=np.nan)
     apart = bool((kernels[CLOCK] != kernels[STREAM]).any())
     return steps.assign(step_s=steps[STREAM], busy_s=steps[CLOCK] if apart else np.nan)
 

@@ -10,9 +10,12 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+from mlperf.datasets import read_campaign
 from mlperf.planning.compare import compare_runs
 from mlperf.report.paper.gradients import share_drawings, step_drawings
+from mlperf.studies.model_files import load_model
 from mlperf.studies.paper.figure_inputs import FigureInputs
+from mlperf.studies.paper.gradients import gradient_steps, relative_errors_of, step_spread
 
 pytestmark = pytest.mark.slow
 
@@ -77,3 +80,15 @@ def test_the_bars_of_kernels_add_up_to_their_calls(small_material: FigureInputs)
 def test_a_network_of_the_training_set_is_left_out_anew(small_material: FigureInputs) -> None:
     (drawing,) = share_drawings(replace(small_material, cnns=("cnn01",)))
     assert f"fitted on the {len(small_material.campaign.cnns) - 1} other networks" in drawing.caption
+
+
+def test_on_a_device_lines_are_the_stream_and_bars_the_busy_time() -> None:
+    """Steps as training waits for them against predictions of that; kernels add up to what the device works."""
+    material = FigureInputs(read_campaign("gpu-h100-layers"), given=load_model("gpu-h100-layers"))
+    steps = material.campaign.table("steps").groupby(["cnn", "subbatch_size"])[["wall_s", "cpu_s"]].median()
+    waited, busy = (step_spread(material, busy=busy).set_index(["cnn", "subbatch_size"])["measured_s"] for busy in (False, True))
+    assert np.allclose(waited.loc[steps.index], steps["wall_s"])
+    assert np.allclose(busy.loc[steps.index], steps["cpu_s"])
+    table, how = gradient_steps(material)
+    assert "fitted on other networks" in how
+    assert relative_errors_of(table).mean() < 0.1
