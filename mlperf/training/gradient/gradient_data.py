@@ -117,12 +117,14 @@ def _rows_of(table: pd.DataFrame, backend: str, leave_out: Sequence[str]) -> pd.
 def waited_steps(steps: pd.DataFrame, kernels: pd.DataFrame, backend: str) -> pd.DataFrame:
     """Measured steps with ``step_s``, what training waits for, and ``busy_s``, for how long of it a device works.
 
-    On a device that is the time in the stream; the busy time is known where kernels were timed apart from the gaps between them.
+    On a device that is the time in the stream, where it was measured; the busy time is known where kernels were timed apart from
+    the gaps between them.
     """
     if not backend.startswith(DEVICE):
         return steps.assign(busy_s=np.nan)
-    apart = bool((kernels[CLOCK] != kernels[STREAM]).any())
-    return steps.assign(step_s=steps[STREAM], busy_s=steps[CLOCK] if apart else np.nan)
+    known = kernels[kernels[STREAM].notna()]
+    apart = bool((known[CLOCK] != known[STREAM]).any())
+    return steps.assign(step_s=steps[STREAM].fillna(steps["step_s"]), busy_s=steps[CLOCK] if apart else np.nan)
 
 
 def _step_cv(steps: pd.DataFrame) -> float:
