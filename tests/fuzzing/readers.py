@@ -587,6 +587,7 @@ READERS: tuple[Reader, ...] = (
     Reader("communication matrix", one("matrix.txt", recordings.MATRIX), recordings.matrix_and_ring, weight=0.5),
     Reader("protocol of faults", one("protocol.toml", recordings.PROTOCOL), recordings.fault_protocol, weight=0.5),
     Reader("protocol of PyTorch's faults", one("protocol.toml", recordings.TORCH_PROTOCOL), recordings.torch_protocol, weight=0.5),
+    Reader("protocol of steps on a GPU", one("protocol.toml", recordings.GPU_PROTOCOL), recordings.gpu_protocol, weight=0.5),
     Reader("protocol of case studies", one("protocol.toml", recordings.CASE_PROTOCOL), recordings.case_protocol, weight=0.5),
     Reader("processor time of threads", one("tasks.txt", recordings.TASKS), recordings.task_times, weight=0.5),
     Reader("TraceML's summary", one("final_summary.json", recordings.TRACEML), recordings.traceml, weight=0.5),
@@ -642,5 +643,6 @@ READERS: tuple[Reader, ...] = (
       for name in ("table_grouped", "table_chosen")),
     Reader("model of today, quality", one("quality_nodes.json", model_file("quality_nodes", "model_parts")), quality_of_today),
     *(Reader(f"model's {name}", one("part.json", model_file(name, "model_parts")), part(home)) for name, home in PARTS.items()),
+    Reader("model's launches", one("part.json", seeds.LAUNCHES), part("mlperf.training.gradient.launches:Launches"), weight=0.5),
     Reader("model's machine", one("part.json", seeds.MEASURED_ON), part("mlperf.training.measured_on:MeasuredOn"), weight=0.5),
 )  # fmt: skip

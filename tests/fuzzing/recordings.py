@@ -246,6 +246,16 @@ def case_protocol(folder: Path) -> Any:
     return [each.settings(4) for each in found.series.values()]
 
 
+GPU_PROTOCOL = (Path(__file__).parents[1] / "acceptance" / "gpu_steps.toml").read_text(encoding="utf-8")
+
+
+def gpu_protocol(folder: Path) -> Any:
+    """The protocol of steps on a GPU: what is judged."""
+    from mlperf.studies.judgement.gpu_steps import read_gpu_protocol
+
+    return [each.limits for each in read_gpu_protocol(folder / "protocol.toml").sets]
+
+
 def measured_times(folder: Path) -> Any:
     """Times of runs."""
     from mlperf.traces.runs.times_file import read_times

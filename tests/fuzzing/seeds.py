@@ -201,6 +201,7 @@ Disassembly of section .text:
   6b:\te8 00 00 00 00       \tcall   70 <g+0x10>
 """
 MEASURED_ON = b'{"campaign": "c", "processor": "AMD EPYC", "caches": "L1d 48 KiB", "engine": "numpy", "build": "openblas Haswell"}'
+LAUNCHES = b'{"call_s": 2e-06, "start_s": 0.00065, "launch_s": 7e-05}'
 MACHINE = (SHIPPED / "machines" / "kfc.toml").read_bytes()
 JOB = b"dataset_size = 1281167\nn_nodes = 8\nsubbatch_size = 4\nminibatch = [100.0, 172.5]\nepochs = 90\n"
 CONSTANTS = (REFERENCE / "partition" / "cluster.toml").read_bytes()
