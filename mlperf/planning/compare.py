@@ -18,7 +18,7 @@ from mlperf.models.validation.scores import ErrorSummary, relative_errors
 from mlperf.planning.inputs import check_kind
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.predict import predict_configurations
-from mlperf.planning.step_prediction import predict_steps, step_calls, step_interval
+from mlperf.planning.step_prediction import busy_seconds, predict_steps, step_calls, step_interval, step_seconds
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.sprint.outputs import OUTPUTS
 from mlperf.training.gradient.gradient import EXPLAINED, PREDICTOR, GradientModel
@@ -28,6 +28,9 @@ from mlperf.training.model import Model
 
 if TYPE_CHECKING:
     from mlperf.datasets import Campaign
+
+CLOCKS = {"step_s": step_seconds, "busy_s": busy_seconds}
+"""What a step may be compared by: what training waits for, and for how long of it a device works."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -204,14 +207,15 @@ def _steps_table(model: Model, campaign: Campaign, steps: pd.DataFrame, options:
     names, position = _positions(steps["cnn"])
     configs = pd.DataFrame({"cnn": position, "subbatch_size": steps["subbatch_size"].astype(int)})
     calls = step_calls(model.gradient, [campaign.cnns[name] for name in names], configs)
-    predicted, explained = (predict_steps(model.gradient, calls, method) for method in (options.method, EXPLAINED))
+    predicted = predict_steps(model.gradient, calls, options.method)
+    explained = {name: told(model.gradient, calls, EXPLAINED) for name, told in CLOCKS.items()}
     parts = [("", "step_s"), *([("busy_", "busy_s")] if steps["busy_s"].notna().all() else [])]
     return pd.concat(
         [
             beside(
                 steps[["cnn", "subbatch_size"]],
                 (name, steps[name]),
-                {"predicted": getattr(predicted, name), "explained": getattr(explained, name)},
+                {"predicted": getattr(predicted, name), "explained": explained[name]},
                 step_interval(model.score, options.method, getattr(predicted, name), options.level, part=part),
                 in_domain=predicted.in_domain,
                 in_training=steps["cnn"].isin(model.cnns),

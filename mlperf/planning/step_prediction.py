@@ -77,21 +77,26 @@ def predict_steps(model: GradientModel | WorkModel, steps: StepCalls, method: st
     """Put together the predicted kernel times of each step (SPRINT eq. 4), and say how much of it was measured."""
     times = model.call_times(steps.calls, method)
     inside = steps_in_domain(steps.calls, times, model.calls_in_domain(steps.calls))
-    step_s, busy_s = model.step_times(steps.calls, times), model.busy_times(steps.calls, times)
-    return PredictedSteps(step_s[steps.number], inside[steps.number], busy_s[steps.number])
+    return PredictedSteps(
+        model.step_times(steps.calls, times)[steps.number], inside[steps.number], model.busy_times(steps.calls, times)[steps.number]
+    )
 
 
 def waiting_share(model: GradientModel | WorkModel, steps: StepCalls, method: str = PREDICTOR) -> FloatArray | None:
     """Share of each configuration's step for which its device waits for the host to launch, shape (n_configs,); None on a host."""
     if not isinstance(model, GradientModel) or model.launches is None:
         return None
-    predicted = predict_steps(model, steps, method)
-    return np.asarray(1.0 - predicted.busy_s / predicted.step_s)
+    return 1.0 - busy_seconds(model, steps, method) / step_seconds(model, steps, method)
 
 
 def step_seconds(model: GradientModel | WorkModel, steps: StepCalls, method: str) -> FloatArray:
     """Mean time of each configuration's step, seconds, shape (n_configs,)."""
     return model.step_times(steps.calls, model.call_times(steps.calls, method))[steps.number]
+
+
+def busy_seconds(model: GradientModel | WorkModel, steps: StepCalls, method: str) -> FloatArray:
+    """Mean time of each configuration's step for which its processor or device works, seconds, shape (n_configs,)."""
+    return model.busy_times(steps.calls, model.call_times(steps.calls, method))[steps.number]
 
 
 def step_interval(score: GradientScore, method: str, predicted_s: FloatArray, level: float = 0.95, *, part: str = "") -> Interval:

@@ -13,6 +13,7 @@ import mlperf
 from mlperf.cli.main import cli
 from mlperf.core.errors import DataError
 from mlperf.studies.judgement.gpu_steps import GpuJudgement, judge_gpu_steps, read_gpu_protocol
+from mlperf.training.gradient.gradient_data import gradient_data
 
 pytestmark = pytest.mark.slow
 
@@ -23,15 +24,15 @@ UNTOLD = ["convnext_tiny", "efficientnet_b0", "mobilenet_v3_large", "mobilenet_v
 
 
 @pytest.fixture(scope="module")
-def judged() -> GpuJudgement:
-    return judge_gpu_steps(read_gpu_protocol(HERE / "gpu_steps.toml"))
-
-
-@pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("h100") / "h100.json"
     assert CliRunner().invoke(cli, ["train", "gpu-h100-layers", "-o", str(path), "-q"]).exit_code == 0
     return path
+
+
+@pytest.fixture(scope="module")
+def judged(model: Path) -> GpuJudgement:
+    return judge_gpu_steps(read_gpu_protocol(HERE / "gpu_steps.toml"), mlperf.load_model(model))
 
 
 def test_what_is_missed_is_known(judged: GpuJudgement) -> None:
@@ -88,15 +89,15 @@ def test_left_out_steps_are_missed_by_less_than_their_rounds_differ(model: Path)
     assert busy.abs().mean() < 0.1
 
 
-def test_kernels_timed_in_the_stream_train_too(tmp_path: Path) -> None:
-    """Both forms of the other program; timing one call adds tens of microseconds there, and launching cannot be told apart."""
-    for backend, most in (("cuda-library", 0.13), ("cuda-explicit", 0.16)):
-        model = mlperf.train("gpu-h100", backend=backend)
-        assert model.score.accuracy.set_index("method").loc["learnt", "mape"] < most
-        assert model.gradient.launches.call_s > 1e-5
-        assert model.gradient.launches.launch_s == 0.0
-    mlperf.save_model(model, tmp_path / "m.json")
-    assert mlperf.load_model(tmp_path / "m.json").gradient.launches == model.gradient.launches
+def test_kernels_timed_in_the_stream_can_be_trained_on() -> None:
+    """Both forms of the other program are whole; timing one call adds more than 10 us there, and launching cannot be told apart."""
+    campaign = mlperf.read_campaign("gpu-h100")
+    for backend in ("cuda-library", "cuda-explicit"):
+        found = gradient_data(campaign, None, backend)
+        assert len(found.steps) == 360
+        assert found.launches is not None
+        assert found.launches.call_s > 1e-5
+        assert found.launches.launch_s == 0.0
 
 
 def test_without_a_model_the_one_of_the_machine_answers() -> None:

@@ -18,6 +18,7 @@ from mlperf.models import NonNegativeOLS
 from mlperf.planning.compare import Comparison, compare_runs
 from mlperf.studies.trainer.gates import Gate, Gated, gates_table
 from mlperf.training.gradient.gradient_data import gradient_data
+from mlperf.training.model import Model
 from mlperf.training.training import train_campaign
 
 QUANTITIES = {"busy": "busy_s", "stream": "step_s"}
@@ -92,21 +93,27 @@ def _judged_set(name: str, table: Fields) -> JudgedSet:
         return JudgedSet(name, fields.text("campaign"), backend, limits)
 
 
-def judge_gpu_steps(protocol: GpuProtocol, jobs: int = 1) -> GpuJudgement:
+def judge_gpu_steps(protocol: GpuProtocol, model: Model | None = None) -> GpuJudgement:
     """Train on the campaign of the protocol as `mlperf train` does, and compare as `mlperf compare` does.
 
     Parameters
     ----------
     protocol : GpuProtocol
         What to judge.
-    jobs : int
-        Processes.
+    model : Model, optional
+        What the training gave, where it was trained before.
     """
     training = read_campaign(protocol.trained_on)
-    model = train_campaign(training, jobs=jobs)
+    model = train_campaign(training) if model is None else model
     known = _work(training, gradient_data(training, None).steps)
-    found = [(each, compare_runs(model, each.campaign, backend=each.backend)) for each in protocol.sets]
-    rows = pd.concat([_rows(each, compared, known) for each, compared in found], ignore_index=True)
+    campaigns = [read_campaign(each.campaign) for each in protocol.sets]
+    found = [
+        (each, compare_runs(model, campaign, backend=each.backend)) for each, campaign in zip(protocol.sets, campaigns, strict=True)
+    ]
+    rows = pd.concat(
+        [_rows(each.name, compared, campaign, known) for (each, compared), campaign in zip(found, campaigns, strict=True)],
+        ignore_index=True,
+    )
     unpredictable = {name: kernels for _, compared in found for name, kernels in compared.unpredictable.items()}
     return GpuJudgement(gates_table(_gates(protocol, found)), rows, unpredictable)
 
@@ -119,16 +126,16 @@ def _gates(protocol: GpuProtocol, found: list[tuple[JudgedSet, Comparison]]) -> 
         yield Gate(f"{each.name}, stream: inside the interval", coverage, most=1.0, least=protocol.coverage)
 
 
-def _rows(each: JudgedSet, compared: Comparison, known: pd.DataFrame) -> pd.DataFrame:
+def _rows(name: str, compared: Comparison, campaign: Campaign, known: pd.DataFrame) -> pd.DataFrame:
     """Rows of a set with the errors of the rules of thumb, which are fitted for each quantity by itself."""
-    campaign, parts = read_campaign(each.campaign), []
+    parts = []
     for quantity, table in compared.table.groupby("quantity", sort=False):
         asked = _work(campaign, table)
         errors = {
-            name: _predicted(rule, known, str(quantity), asked) / table["measured"].to_numpy(float) - 1.0
-            for name, rule in RULES.items()
+            label: _predicted(rule, known, str(quantity), asked) / table["measured"].to_numpy(float) - 1.0
+            for label, rule in RULES.items()
         }
-        parts.append(table.assign(set=each.name, **errors))
+        parts.append(table.assign(set=name, **errors))
     return pd.concat(parts, ignore_index=True)
 
 
