@@ -22,6 +22,7 @@ Examples:
   mlperf report model.json
   mlperf report model.json --component im2col --component sum_gradient
   mlperf report model.json --html report.html
+  mlperf report gpu-h100-layers --html h100.html
   mlperf report model.json --component im2col --statsmodels
   mlperf report campaign/ --figures figures/
   mlperf report cpu-epyc --figures figures/ --model model.json --machine cpu-cluster --machine kfc --format svg --format csv
@@ -86,11 +87,13 @@ def report(
 def report_model(path: Path, components: tuple[str, ...], html_path: Path | None, show: Show, *, as_statsmodels: bool) -> None:
     """What a model rests on: terms, tests, left-out errors, warnings; or the summaries of statsmodels."""
     import mlperf
+    from mlperf.studies.model_files import bundled_models
     from mlperf.training.model_report import model_report
 
-    if not path.is_file():
+    if not path.is_file() and str(path) not in bundled_models():
         hint = "--figures FOLDER draws figures from a campaign, --timeline FILE the threads of a run."
-        raise UsageError(f"got {str(path)!r}, expected a model's file", hint=hint)
+        got = f"got {str(path)!r}, expected a model's file, or one that ships: {', '.join(bundled_models())}"
+        raise UsageError(got, hint=hint)
     model = mlperf.load_model(path, "system", "table", *FITTED)
     result, verdict = model, None
     if not is_fitted(model):

@@ -97,3 +97,11 @@ def test_statsmodels_summaries_of_a_stored_model_are_printed(tmp_path: Path) -> 
         (document["fit"]["explained"] or document["fit"]["chosen"])["model"]["report"].pop(name, None)
     file.write_text(json.dumps(document), encoding="utf-8")
     assert "train again" in invoke("report", str(file), "--statsmodels").stdout
+
+
+def test_a_model_that_ships_is_reported_by_its_name() -> None:
+    shown = invoke("report", "gpu-h100-layers", "--component", "conv_forward").stdout
+    assert "conv_forward" in shown
+    assert printed("report", "gpu-h100-layers")["launches"]["launch_s"] > 0.0
+    with pytest.raises(MlperfError, match="or one that ships: cpu-epyc, gpu-h100-layers"):
+        invoke("report", "cpu-xeon")
