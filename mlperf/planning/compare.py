@@ -209,7 +209,8 @@ def _steps_table(model: Model, campaign: Campaign, steps: pd.DataFrame, options:
     calls = step_calls(model.gradient, [campaign.cnns[name] for name in names], configs)
     predicted = predict_steps(model.gradient, calls, options.method)
     explained = {name: told(model.gradient, calls, EXPLAINED) for name, told in CLOCKS.items()}
-    parts = [("", "step_s"), *([("busy_", "busy_s")] if steps["busy_s"].notna().all() else [])]
+    knows_busy = "measured_busy_s" in model.score.predictions and bool(steps["busy_s"].notna().all())
+    parts = [("", "step_s"), *([("busy_", "busy_s")] if knows_busy else [])]
     return pd.concat(
         [
             beside(

@@ -14,7 +14,7 @@ from mlperf.core.errors import DataError, UsageError
 from mlperf.datasets.campaigns.bundled import bundled_path
 from mlperf.models.storage.document import document_from_json, placed
 from mlperf.models.storage.store import KINDS, kind_in, model_from_dict, write_model
-from mlperf.training.measured_on import same_name
+from mlperf.training.measured_on import device_of, same_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,8 @@ def model_for(processor: str | None) -> str:
 
 def _measured(name: str) -> str:
     """What ran the steps of a bundled campaign."""
-    host = read_json(bundled_path(name) / HOST, dict).get("host", {})
-    return str((host.get("device") or {}).get("name") or host.get("processor", ""))
+    facts = read_json(bundled_path(name) / HOST, dict)
+    return device_of(facts) or str(facts.get("host", {}).get("processor", ""))
 
 
 def _text(path: str | Path) -> str:

@@ -43,12 +43,11 @@ class MeasuredOn:
     def of(cls, campaign: Campaign, engine: str) -> MeasuredOn:
         """What ``host.json`` of ``campaign`` says of the machine behind the rows of ``engine``."""
         host, versions = (_table(campaign.host, name) for name in ("host", "versions"))
-        device = host.get("device") or _table(campaign.host, "machine").get("device")
-        name = device.get("name", "") if isinstance(device, Mapping) else device
-        on_host = name in (None, "", "cpu")
+        name = device_of(campaign.host)
+        on_host = not name
         return cls(
             campaign.name,
-            str(host.get("processor", "") if on_host else name),
+            name or str(host.get("processor", "")),
             _caches(_table(host, "cache_bytes")) if on_host else "",
             engine,
             _build(str(versions.get(ENGINE_BUILDS.get(engine, "blas"), ""))),
@@ -79,6 +78,13 @@ class MeasuredOn:
         """The inverse of `to_dict`; DataError with the JSON path of what is wrong."""
         with Fields(value, path) as fields:
             return cls(*(fields.text(name) for name in cls.__slots__))
+
+
+def device_of(facts: Mapping[str, Any]) -> str:
+    """Name of the device that ran the steps, from what ``host.json`` holds; empty where the host itself did."""
+    device = _table(facts, "host").get("device") or _table(facts, "machine").get("device")
+    name = device.get("name", "") if isinstance(device, Mapping) else device
+    return "" if name in (None, "", "cpu") else str(name)
 
 
 def same_name(one: str, other: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +72,15 @@ def test_a_file_in_the_place_of_a_campaign_is_refused(small_model: Any, tmp_path
     (tmp_path / "t.csv").write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(DataError, match="got a file, expected the folder of a campaign"):
         mlperf.compare_runs(small_model, tmp_path / "t.csv")
+
+
+@pytest.mark.slow
+def test_a_model_without_busy_times_is_compared_by_steps_alone() -> None:
+    """Kernels that hold their gaps tell none, and the other campaign's steps are predicted all the same."""
+    model = mlperf.load_model("gpu-h100-layers")
+    known = model.score.predictions
+    without = replace(model, score=replace(model.score, predictions=known[[name for name in known if "busy" not in name]]))
+    found = mlperf.compare_runs(without, "gpu-h100-zoo", cnns=["vgg11"])
+    both = mlperf.compare_runs(model, "gpu-h100-zoo", cnns=["vgg11"])
+    assert (set(found.errors), set(both.errors)) == ({"step_s"}, {"step_s", "busy_s"})
+    assert found.errors["step_s"].mape == both.errors["step_s"].mape

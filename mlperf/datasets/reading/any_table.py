@@ -22,9 +22,8 @@ from mlperf.datasets.reading.notes import label_notes, reading_notes, row_notes,
 from mlperf.datasets.reading.read import ReadTable, read_table, separator_hint
 from mlperf.datasets.reading.repeats import distinct_rows
 from mlperf.datasets.reading.source import Source, check_settled, read_source
+from mlperf.datasets.reading.time_units import TIME_SUFFIXES
 
-TIME_SUFFIXES = ("_s", "_ms", "_us", "_ns")
-"""How names of times end, a thousandth each of the one before."""
 NA_POLICIES = ("error", "drop")
 SIGNED_HINT = "A response that is no time may be zero or negative: positive=False (--noise absolute)."
 NO_TIME_HINT = "The name of a target that is no time must not end as that of one: rename the column."

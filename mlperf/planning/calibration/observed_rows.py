@@ -13,8 +13,8 @@ from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.errors import DataError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.joining.join import Side, Table, read_side
-from mlperf.datasets.reading.any_table import TIME_SUFFIXES
-from mlperf.planning.calibration.pairs import check_positive, unit_ratio
+from mlperf.datasets.reading.time_units import TIME_SUFFIXES, unit_ratio
+from mlperf.planning.calibration.pairs import check_positive
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec

@@ -12,7 +12,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.joining.join import Side, Table, check_columns, check_matched, check_once, read_side
-from mlperf.datasets.reading.any_table import TIME_SUFFIXES
+from mlperf.datasets.reading.time_units import TIME_SUFFIXES, unit_ratio
 from mlperf.models.uncertainty.ratio_factors import Labels
 
 PREDICTED, MEASURED = "predicted", "measured"
@@ -129,14 +129,6 @@ def read_pairs(
     lost = int((~pd.MultiIndex.from_frame(right.frame[list(key)]).isin(known_keys)).sum())
     digests = {side.name: side.sha256 for side in (right, left) if side.sha256}
     return Pairs(frame, key, tuple(by), *values, lost, ratio, digests)
-
-
-def unit_ratio(own: str, other: str) -> float:
-    """Value in the unit of time that the name ``other`` ends in, of 1 in that of ``own``; 1 where either has none."""
-    if not (own.endswith(TIME_SUFFIXES) and other.endswith(TIME_SUFFIXES)):
-        return 1.0
-    first, second = (next(at for at, suffix in enumerate(TIME_SUFFIXES) if name.endswith(suffix)) for name in (own, other))
-    return float(1000.0 ** (second - first))
 
 
 def value_column(own: Side, other: Side, on: Sequence[str], by: Sequence[str], asked: str | None, flag: str) -> str:

@@ -24,7 +24,7 @@ from mlperf.training.systems.parts_model import PartsModel
 from mlperf.training.systems.server_fit import updates_per_s
 from mlperf.training.systems.server_model import ServerModel
 from mlperf.training.systems.system_fit import SystemFit
-from mlperf.training.systems.train_system import SECONDS, numbers_of, step_column
+from mlperf.training.systems.train_system import seconds_of, step_column
 
 STEP, UPDATES, PERIOD = "step_s", "updates_per_s", "period_s"
 SECONDS_OF = (STEP, PERIOD)
@@ -212,9 +212,7 @@ def compare_fitted(
     if isinstance(model, ServerModel):
         measured = updates_per_s(frame)
     else:
-        name = step_column(frame, PERIOD if isinstance(model, ConstantsModel) else None, place)
-        unit = next(factor for end, factor in SECONDS.items() if name.endswith(end))
-        measured = unit * numbers_of(frame, name)
+        measured = seconds_of(frame, step_column(frame, PERIOD if isinstance(model, ConstantsModel) else None, place))
     if not (np.isfinite(measured) & (measured > 0.0)).all():
         raise DataError("expected times above 0", place=place)
     keys = frame[[name for name in KEYS if name in frame]].reset_index(drop=True)

@@ -79,6 +79,7 @@ class _Queue:
 
     order: IntArray
     first: IntArray
+    counts: IntArray
     runs: IntArray
     launches: IntArray
     n_runs: int
@@ -89,21 +90,19 @@ class _Queue:
         order = np.argsort(run, kind="stable")
         runs, first, counts = np.unique(run[order], return_index=True, return_counts=True)
         launches = np.arange(len(run)) - np.repeat(first, counts) + 1
-        return cls(order, first, runs, launches, int(runs[-1]) + 1)
+        return cls(order, first, counts, runs, launches, int(runs[-1]) + 1)
 
     def sums(self, device_s: FloatArray) -> FloatArray:
         return self._spread(np.add.reduceat(device_s[self.order], self.first))
 
     def ends(self, device_s: FloatArray, start_s: float, launch_s: float) -> FloatArray:
         own = device_s[self.order]
-        whole = np.add.reduceat(own, self.first)
-        until = np.cumsum(own)
-        before = np.repeat((until - own)[self.first], np.diff(np.append(self.first, len(own))))
-        rest = np.repeat(whole, np.diff(np.append(self.first, len(own)))) - (until - own - before)
+        earlier = np.cumsum(own) - own
+        rest = np.repeat(np.add.reduceat(own, self.first) + earlier[self.first], self.counts) - earlier
         return self._spread(np.maximum.reduceat(start_s + launch_s * self.launches + rest, self.first))
 
     def n_calls(self) -> FloatArray:
-        return self._spread(np.diff(np.append(self.first, len(self.order))).astype(float))
+        return self._spread(self.counts.astype(float))
 
     def _spread(self, by_run: FloatArray) -> FloatArray:
         found = np.zeros(self.n_runs)

@@ -13,7 +13,8 @@ from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError, FitError, UsageError
 from mlperf.core.provenance import provenance
 from mlperf.core.suggest import did_you_mean
-from mlperf.datasets.reading.any_table import TIME_SUFFIXES, read_any_table
+from mlperf.datasets.reading.any_table import read_any_table
+from mlperf.datasets.reading.time_units import TIME_SUFFIXES, seconds_in
 from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.training.systems.step_columns import COLUMNS, derived_columns, step_columns
@@ -25,7 +26,6 @@ N_FOLDS = 10
 MOST_ALONE = 40
 """Rows, or groups, up to which each is left out by itself."""
 
-SECONDS = dict(zip(TIME_SUFFIXES, (1.0, 1e-3, 1e-6, 1e-9), strict=True))
 LEAST_ROWS = 3
 AGREES = 0.01
 """Relative difference of two columns of one time that is rounding."""
@@ -133,8 +133,8 @@ def numbers_of(rows: pd.DataFrame, name: str) -> FloatArray:
 
 
 def seconds_of(rows: pd.DataFrame, name: str) -> FloatArray:
-    """A column of times in seconds; NaN where a cell is no number."""
-    return np.asarray(SECONDS[next(end for end in TIME_SUFFIXES if name.endswith(end))] * numbers_of(rows, name))
+    """A column of times in seconds, as its name tells the unit; NaN where a cell is no number."""
+    return np.asarray((seconds_in(name) or 1.0) * numbers_of(rows, name))
 
 
 def read_rows(path: str | Path, labels: Sequence[str]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from mlperf.core.errors import DataError, UsageError
-from mlperf.planning.calibration.pairs import read_pairs, unit_ratio
+from mlperf.planning.calibration.pairs import read_pairs
 
 pytestmark = pytest.mark.slow
 
@@ -71,10 +71,3 @@ def test_groups_are_columns_of_labels(write) -> None:  # type: ignore[no-untyped
         read_pairs(*paths, by=("nett",))
     with pytest.raises(UsageError, match="holds a value"):
         read_pairs(*paths, by=("step_s",), predicted_column="step_s", measured_column="step_s")
-
-
-def test_units_of_time_are_told_by_the_names() -> None:
-    """What is measured is brought to the unit of the predictions; names without a unit are left alone."""
-    assert [unit_ratio(own, "step_s") for own in ("a_s", "a_ms", "a_us", "a_ns", "a")] == pytest.approx([1, 1e-3, 1e-6, 1e-9, 1])
-    assert unit_ratio("a_s", "b_us") == pytest.approx(1e6)
-    assert unit_ratio("a_ms", "speed") == 1.0
