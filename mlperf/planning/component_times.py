@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import BoolArray, FloatArray, IntArray
+from mlperf.core.arrays import BoolArray, FloatArray, IntArray, distinct_rows
 from mlperf.core.errors import DataError, DomainError
 from mlperf.models.estimators.choice.form_average import FormAverage
 from mlperf.planning.inputs import ConfigurationInputs
@@ -25,6 +25,8 @@ from mlperf.training.run_model import KnownSteps
 
 BYTES_PER_PARAM = 4
 FITTED_HERE, OTHER_MACHINE, ASSUMED, NONE_NEEDED = "model", "model of another machine", "assumed", "not needed"
+MANY = 1000
+"""Configurations from which on it pays to look for those that are alike."""
 GRADIENT, ALLREDUCE = "compute_gradient", "allreduce"
 """The component that is the sum of its kernels, and the one that a single node does not have."""
 
@@ -230,7 +232,16 @@ def component_mean(model: Model, inputs: ConfigurationInputs, name: str, method:
     if name not in model.components:
         return _assumed(name, inputs)
     fitted = model.components[name]
-    return ComponentMean(fitted.predict(inputs.columns), fitted.in_domain(inputs.columns), FITTED_HERE)
+    rows, number = _alike(inputs.columns, fitted.columns)
+    return ComponentMean(fitted.predict(rows)[number], fitted.in_domain(rows)[number], FITTED_HERE)
+
+
+def _alike(columns: pd.DataFrame, read: Sequence[str]) -> tuple[pd.DataFrame, IntArray | slice]:
+    """Rows that differ in what a model reads, and the number of each configuration's: a million have a few sizes of a network."""
+    if len(columns) < MANY:
+        return columns, slice(None)
+    number, first = distinct_rows(*(columns[name].to_numpy(float) for name in read))
+    return columns.iloc[first], number
 
 
 def _other_optimizer(measured: ComponentMean, optimizer: str) -> ComponentMean:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import number_columns, rounded
+from mlperf.core.arrays import distinct_rows, number_columns, rounded
 
 FRAME = pd.DataFrame({"a": [1.5, 2.5], "device": ["x", "y"], "n": [3, 4], "fresh": [True, False], "small": np.float32([0.5, 0.25])})
 
@@ -32,3 +32,17 @@ def test_labels_and_flags_are_no_numbers() -> None:
 
 def test_digits_that_are_kept() -> None:
     assert rounded(np.array([[123.456, -0.00123456]]), 3).tolist() == [[123.0, -0.00123]]
+
+
+def test_rows_alike_have_one_number_in_the_order_of_appearance() -> None:
+    rows = np.random.default_rng(0).integers(0, 4, (3, 500)).astype(float)
+    rows[0, 7] = rows[1, 7] = np.nan
+    number, first = distinct_rows(*rows)
+    assert number[first].tolist() == list(range(len(first)))
+    assert np.array_equal(rows[:, first][:, number], rows, equal_nan=True)
+    assert len(first) == len({tuple(row) for row in rows.T.tolist()})
+
+
+def test_no_rows_have_no_numbers() -> None:
+    number, first = distinct_rows(np.empty(0), np.empty(0))
+    assert len(number) == len(first) == 0

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import FloatArray
+from mlperf.core.arrays import FloatArray, distinct_rows
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.coupling.barrier import barrier_excess
 
@@ -68,7 +68,7 @@ def _of_network(names: pd.Series, cnns: Networks, value: Callable[[CnnSpec], int
 
 
 def _barrier_buffers(configs: pd.DataFrame, p: FloatArray) -> FloatArray:
-    counts = configs[["n_gpus_per_node", "n_nodes"]].to_numpy(float)
-    distinct, number = np.unique(np.column_stack([counts, p]), axis=0, return_inverse=True)
-    excess = [barrier_excess(int(n), np.array([share]), np.array([m]))[0] for n, m, share in distinct]
-    return np.array(excess)[number.ravel()]
+    n, m = (configs[name].to_numpy(float) for name in ("n_gpus_per_node", "n_nodes"))
+    number, first = distinct_rows(n, m, p)
+    excess = [barrier_excess(int(n[i]), p[i : i + 1], m[i : i + 1])[0] for i in first]
+    return np.array(excess)[number]

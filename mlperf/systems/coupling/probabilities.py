@@ -18,11 +18,12 @@ def normal_density(z: FloatArray) -> FloatArray:
 def expected_excess(mean: FloatArray, std: FloatArray) -> FloatArray:
     """E max(Z, 0) of a normal Z with this mean and standard deviation; max(mean, 0) where the deviation is 0."""
     mean, std = np.broadcast_arrays(mean, std)
-    safe = np.where(std > 0.0, std, 1.0)
+    spread = std > 0.0
+    everywhere = bool(spread.all())
     with np.errstate(over="ignore"):
-        z = mean / safe
-        smooth = mean * ndtr(z) + std * normal_density(z)
-    return np.asarray(np.where(std > 0.0, np.maximum(smooth, 0.0), np.maximum(mean, 0.0)))
+        z = mean / (std if everywhere else np.where(spread, std, 1.0))
+        smooth = np.maximum(mean * ndtr(z) + std * normal_density(z), 0.0)
+    return np.asarray(smooth if everywhere else np.where(spread, smooth, np.maximum(mean, 0.0)))
 
 
 def expected_shorter(period_s: FloatArray, std_s: FloatArray, limit_s: FloatArray) -> FloatArray:

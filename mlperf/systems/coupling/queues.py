@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.arrays import FloatArray, IntArray, distinct_rows
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 
 BLOCK = 8192
-"""Configurations that go through the recursion together: their arrays stay in the cache."""
+"""Queues that go through the recursion together: their arrays stay in the cache."""
+
+LEAVE = 16
+"""Steps of the recursion from one look for queues that are full to the next."""
 
 DETERMINISTIC, EXPONENTIAL = 0.0, 1.0
 """Squared coefficients of variation of the service time."""
+
+_Alike = tuple[FloatArray, FloatArray, FloatArray, IntArray, IntArray]
+"""Think time, service time and c^2 of queues, and the queue and number of workers of configurations."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,32 +94,60 @@ def closed_queue(think_s: Any, service_s: Any, n_workers: Any, service_scv: Any 
     """
     think, service, workers, scv = checked_queue(think_s, service_s, n_workers, service_scv)
     shape = workers.shape
-    # From many workers to few, so that those still in the recursion are always the first ones.
-    order = np.argsort(-workers.ravel(), kind="stable")
-    z, s, c2 = (each.ravel()[order] for each in (think, service, scv))
-    counts = workers.ravel()[order].astype(np.int64)
-    response = np.empty(len(order))
-    for start in range(0, len(order), BLOCK):
-        part = slice(start, start + BLOCK)
-        response[order[part]] = _responses(z[part], s[part], c2[part], counts[part])
+    response = np.empty(workers.size)
+    for rows, alike in _blocks(think.ravel(), service.ravel(), scv.ravel(), workers.ravel().astype(np.int64)):
+        response[rows] = _responses(*alike)
     return queue_of(think, service, workers, response.reshape(shape))
 
 
-def _responses(think: FloatArray, service: FloatArray, scv: FloatArray, workers: IntArray) -> FloatArray:
-    """R(n_workers) of configurations in the order of falling numbers of workers."""
-    response = service.copy()
+def _blocks(think: FloatArray, service: FloatArray, scv: FloatArray, workers: IntArray) -> Iterator[tuple[IntArray, _Alike]]:
+    """Configurations, some queues at a time: queues alike but for their number of workers go through the recursion as one."""
+    codes, first = distinct_rows(think, service, scv)
+    most = np.zeros(len(first), dtype=np.int64)
+    np.maximum.at(most, codes, workers)
+    # From many workers to few, so that queues which need as many steps stand together.
+    ranked = np.argsort(-most, kind="stable")
+    place = np.empty_like(ranked)
+    place[ranked] = np.arange(len(ranked))
+    codes, first = place[codes], first[ranked]
+    rows = np.lexsort((workers, codes // BLOCK))
+    ends = np.searchsorted(codes[rows] // BLOCK, np.arange(1 + (len(first) - 1) // BLOCK), side="right")
+    for block, part in enumerate(np.split(rows, ends[:-1])):
+        queues = first[block * BLOCK : (block + 1) * BLOCK]
+        yield part, (think[queues], service[queues], scv[queues], codes[part] - block * BLOCK, workers[part])
+
+
+def _responses(think: FloatArray, service: FloatArray, scv: FloatArray, queue: IntArray, workers: IntArray) -> FloatArray:
+    """R(workers) of configurations of some queues, in the order of rising numbers of workers.
+
+    A server that is full stays so where services vary no more than exponential ones: R(n) = n S - Z from there on, and the queue
+    leaves the recursion.
+    """
+    last = int(workers[-1]) if len(workers) else 0
+    starts = np.searchsorted(workers, np.arange(1, last + 2), side="left")
+    wanted = np.empty(len(workers))
+    full_from = np.full(len(think), last + 1, dtype=np.int64)
+    # What stands where: queue number of each place in the recursion, and place of each queue.
+    live, place = np.arange(len(think)), np.arange(len(think))
+    z, s, response, stays = think, service, service.copy(), scv <= EXPONENTIAL
     # What a service in progress costs less (or more) than a whole one.
     saved = service * service * (0.5 - 0.5 * scv)
-    last = int(workers[0]) if len(workers) else 0
-    # numbers[n - 1] configurations have at least n workers.
-    numbers = np.searchsorted(-workers, -np.arange(1, last + 1), side="right")
-    for n in range(2, last + 1):
-        active = slice(0, int(numbers[n - 1]))
-        cycle, served = think[active] + response[active], service[active]
-        rate = (n - 1) / cycle
-        found = served + rate * (response[active] * served - saved[active])
-        np.maximum(found, n * served - think[active], out=response[active])
-    return response
+    for n in range(1, last + 1):
+        if n > 1:
+            found = s + (n - 1) / (z + response) * (response * s - saved)
+            response = np.maximum(found, n * s - z)
+            if n % LEAVE == 0:
+                full = stays & (found < n * s - z)
+                full_from[live[full]] = n
+                kept = ~full
+                place[live[kept]] = np.arange(np.count_nonzero(kept))
+                place[live[full]] = 0
+                live, z, s, response, stays, saved = (each[kept] for each in (live, z, s, response, stays, saved))
+                if not len(live):
+                    break
+        rows = slice(int(starts[n - 1]), int(starts[n]))
+        wanted[rows] = response[place[queue[rows]]]
+    return np.where(workers < full_from[queue], wanted, workers * service[queue] - think[queue])
 
 
 def queue_of(think: FloatArray, service: FloatArray, workers: FloatArray, response: FloatArray) -> ClosedQueue:

@@ -36,9 +36,10 @@ def mean_staleness(times: ComponentTimes, state: State, run: RunGrid) -> FloatAr
     gpus = np.broadcast_to(run.n_gpus_per_node, shape)
     mean = np.zeros(shape)
     for thread in range(int(gpus.max())):
+        has = thread < gpus
         ages = _ages(times, state, run, thread)
-        of_thread = 1.0 + ages.y - _mean_overwritten_part(ages)
-        mean += np.where(thread < gpus, of_thread / gpus, 0.0)
+        ages = _Ages(ages.y[has], ages.s[has], ages.a[has])
+        mean[has] += (1.0 + ages.y - _mean_overwritten_part(ages)) / gpus[has]
     return mean
 
 
@@ -74,15 +75,17 @@ def _ages(times: ComponentTimes, state: State, run: RunGrid, thread: int) -> _Ag
 
 def _mean_overwritten_part(ages: _Ages) -> FloatArray:
     """E min(a, frac y) of a normal y; y modulo 1 is uniform to 1e-8 when its deviation exceeds 1."""
-    uniform = ages.a - 0.5 * ages.a**2
-    s = np.minimum(ages.s, UNIFORM_STD)
-    middle = np.floor(ages.y)
-    reach = int(np.ceil(REACH * float(s.max(initial=0.0)))) + 1
-    part = np.zeros(ages.y.shape)
-    for step in range(-reach, reach + 1):
-        z = ages.y - (middle + step)
-        part += expected_excess(z, s) - expected_excess(z - ages.a, s) - ages.a * _beyond(z - 1.0, s)
-    return np.asarray(np.where(ages.s > UNIFORM_STD, uniform, part))
+    part = ages.a - 0.5 * ages.a**2
+    normal = ages.s <= UNIFORM_STD
+    y, s, a = ages.y[normal], ages.s[normal], ages.a[normal]
+    past, reach = y - np.floor(y), np.ceil(REACH * s) + 1.0
+    in_part = np.zeros_like(y)
+    for step in range(-int(reach.max(initial=0.0)), int(reach.max(initial=0.0)) + 1):
+        rows = np.flatnonzero(reach >= abs(step))
+        z, s_of, a_of = past[rows] - step, s[rows], a[rows]
+        in_part[rows] += expected_excess(z, s_of) - expected_excess(z - a_of, s_of) - a_of * _beyond(z - 1.0, s_of)
+    part[normal] = in_part
+    return part
 
 
 def _beyond(z: FloatArray, s: FloatArray) -> FloatArray:

@@ -56,6 +56,11 @@ class ComponentModel:
         """A straight line falls below zero where sizes go to zero; a time does not."""
         return LEAST_SHARE * self.least_s
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that the fit reads."""
+        return tuple(self.selected.estimator.feature_names_in_)
+
     def predict(self, inputs: pd.DataFrame) -> FloatArray:
         """Seconds of one occurrence, at least `floor_s`, shape (n_configs,)."""
         return np.maximum(self.selected.predict(inputs), self.floor_s)

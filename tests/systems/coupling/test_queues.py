@@ -78,6 +78,30 @@ def test_littles_law_and_one_pass_for_all() -> None:
     assert found.utilisation == pytest.approx(found.throughput_per_s * service, rel=1e-15)
 
 
+def recursion(think: float, service: float, workers: int, scv: float) -> float:
+    """The response by the recursion as it is written, worker by worker to the last."""
+    response = service
+    for n in range(2, workers + 1):
+        rate = (n - 1) / (think + response)
+        found = service + rate * (response * service - service * service * (0.5 - 0.5 * scv))
+        response = max(found, n * service - think)
+    return response
+
+
+@pytest.mark.parametrize("scv", [0.0, 0.3, 1.0, 2.5])
+def test_queues_alike_and_full_servers_are_those_of_the_plain_recursion(scv: float) -> None:
+    rng = np.random.default_rng(1)
+    think, service = rng.gamma(1.0, 1.0, 30)[:, None], rng.gamma(1.0, 0.1, 30)[:, None]
+    think[0], service[1] = 0.0, 0.0
+    workers = rng.integers(1, 400, (30, 20))
+    found = closed_queue(think, service, workers, scv).response_s
+    plain = [
+        [recursion(float(z), float(s), int(n), scv) for n in row]
+        for z, s, row in zip(think[:, 0], service[:, 0], workers, strict=True)
+    ]
+    assert np.allclose(found, plain, rtol=1e-13, atol=0.0)
+
+
 def test_saturation_point_is_where_the_asymptotes_cross() -> None:
     think, service = np.array([0.9, 3.0]), np.array([0.1, 0.5])
     full = saturation_workers(think, service)
