@@ -142,7 +142,8 @@ def _responses(think: FloatArray, service: FloatArray, scv: FloatArray, queue: I
                 kept = ~full
                 place[live[kept]] = np.arange(np.count_nonzero(kept))
                 place[live[full]] = 0
-                live, z, s, response, stays, saved = (each[kept] for each in (live, z, s, response, stays, saved))
+                z, s, response, saved = (each[kept] for each in (z, s, response, saved))
+                live, stays = live[kept], stays[kept]
                 if not len(live):
                     break
         rows = slice(int(starts[n - 1]), int(starts[n]))
