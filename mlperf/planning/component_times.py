@@ -296,15 +296,18 @@ def _gradient_ratios(model: Model, steps: StepCalls, method: str, kind: str, n_d
 
 
 def _coefficient_ratios(gradient: GradientModel, steps: StepCalls, n_draws: int, rng: np.random.Generator) -> FloatArray:
-    """Step time under drawn coefficients of the linear kernel models over its mean, shape (n_draws, n_steps)."""
-    drawn = np.zeros((n_draws, steps.n_steps))
-    centre = np.zeros(steps.n_steps)
-    for kernel, rows in steps.calls.groupby("kernel", sort=True):
+    """Step time under drawn coefficients of the linear kernel models over its mean, shape (n_draws, n_steps).
+
+    What a device waits for its host no coefficient of a kernel makes uncertain.
+    """
+    calls = steps.calls.reset_index(drop=True)
+    drawn, centre = np.empty((n_draws, len(calls))), np.empty(len(calls))
+    for kernel, rows in calls.groupby("kernel", sort=True):
         fit = gradient.kernels[str(kernel)][EXPLAINED]
-        runs = rows["run"].to_numpy(int)
-        np.add.at(drawn.T, runs, fit.sample(rows, rng, n_draws, "mean").T)
-        np.add.at(centre, runs, fit.predict(rows))
-    return np.maximum(drawn / centre, 0.0)
+        drawn[:, rows.index] = fit.sample(rows, rng, n_draws, "mean")
+        centre[rows.index] = fit.predict(rows)
+    seconds = np.array([gradient.step_times(calls, each) for each in drawn])
+    return np.maximum(seconds / gradient.step_times(calls, centre), 0.0)
 
 
 def _left_out_errors(model: Model, method: str, shape: tuple[int, int], rng: np.random.Generator) -> FloatArray:

@@ -13,6 +13,7 @@ from mlperf.planning.component_times import draw_times, explained_times, predict
 from mlperf.planning.inputs import configuration_inputs, configurations
 from mlperf.specs import load_cnn, load_machine
 from mlperf.systems.base.times import ComponentTimes
+from mlperf.training.gradient.launches import Launches
 
 N_DRAWS = 2000
 
@@ -49,6 +50,21 @@ def test_draws_lie_around_the_means_and_those_of_a_run_farther(small_model: Any,
     # Steps of one sub-batch share their draw whatever the number of nodes; one node has no all-reduce.
     np.testing.assert_array_equal(drawn["run"].compute_gradient_s[:, :2], drawn["run"].compute_gradient_s[:, 2:])
     assert (drawn["run"].allreduce_s[..., :2] == 0.0).all()
+
+
+def test_launches_that_a_device_waits_for_are_not_uncertain_as_its_kernels_are(small_model: Any, inputs: Any) -> None:
+    def relative_spread(start_s: float) -> np.ndarray[Any, Any]:
+        gradient = dataclasses.replace(small_model.gradient, launches=Launches(call_s=0.0, start_s=start_s, launch_s=0.0))
+        model = dataclasses.replace(small_model, gradient=gradient)
+        mean = predict_times(model, inputs)
+        drawn = draw_times(model, inputs, mean, kind="mean", n_draws=200, rng=np.random.default_rng(1)).compute_gradient_s
+        return np.asarray(drawn.std(axis=0) / mean.times.compute_gradient_s)
+
+    kernels_s = predict_times(small_model, inputs).times.compute_gradient_s
+    # As many seconds of waiting as a hundred steps: of the step's relative spread a hundredth is left.
+    of_kernels, with_waits = relative_spread(0.0), relative_spread(100.0 * float(kernels_s.max()))
+    assert (of_kernels > 1e-4).all()
+    assert (with_waits < of_kernels / 80.0).all()
 
 
 def test_the_first_row_outside_is_named_among_those_asked_for(small_model: Any, inputs: Any) -> None:
