@@ -11,6 +11,7 @@ import pandas as pd
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray, distinct_rows
 from mlperf.core.errors import DataError, DomainError
 from mlperf.models.estimators.choice.form_average import FormAverage
+from mlperf.models.uncertainty.residual_quantiles import draw_residuals
 from mlperf.planning.inputs import ConfigurationInputs
 from mlperf.planning.step_prediction import StepCalls, predict_steps, step_seconds
 from mlperf.specs.optimizers import MOMENTUM_SGD, pass_ratio
@@ -312,4 +313,4 @@ def _coefficient_ratios(gradient: GradientModel, steps: StepCalls, n_draws: int,
 
 def _left_out_errors(model: Model, method: str, shape: tuple[int, int], rng: np.random.Generator) -> FloatArray:
     residuals = model.score.log_residuals(method)
-    return rng.choice(residuals, size=shape) + _step_cv(model) * rng.standard_normal(shape)
+    return draw_residuals(residuals, shape, rng) + _step_cv(model) * rng.standard_normal(shape)

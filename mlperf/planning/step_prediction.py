@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.models.uncertainty.intervals import Interval
+from mlperf.models.uncertainty.residual_quantiles import has_ranks, student_bound
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.gradient.gradient import PREDICTOR, GradientModel, steps_in_domain
 from mlperf.training.gradient.score import GradientScore
@@ -119,7 +120,8 @@ def step_interval(score: GradientScore, method: str, predicted_s: FloatArray, le
     -------
     Interval
         Seconds, shape (n_steps,). Distribution free: the (1 - level)/2 tails of the left-out log errors, at the
-        conformal ranks (n + 1) q, so that a new error falls outside with at most that probability.
+        conformal ranks (n + 1) q, so that a new error falls outside with at most that probability. Where there are too few errors
+        for such ranks (39 for 95 %), at least what Student's t makes of them.
 
     References
     ----------
@@ -130,4 +132,8 @@ def step_interval(score: GradientScore, method: str, predicted_s: FloatArray, le
     tail = 0.5 * (1.0 - level)
     low = max(int(np.floor((n + 1) * tail)), 1) - 1
     high = min(int(np.ceil((n + 1) * (1.0 - tail))), n) - 1
-    return Interval(predicted_s * np.exp(residuals[low]), predicted_s * np.exp(residuals[high]), level)
+    lower, upper = residuals[low], residuals[high]
+    if not has_ranks(n, level):
+        half = student_bound(residuals, level)
+        lower, upper = min(lower, -half), max(upper, half)
+    return Interval(predicted_s * np.exp(lower), predicted_s * np.exp(upper), level)

@@ -60,6 +60,18 @@ def test_an_interval_fails_for_at_most_its_share_of_new_errors() -> None:
     assert np.mean(outside) == pytest.approx(0.1, abs=0.027)
 
 
+@pytest.mark.parametrize("n_errors", [4, 12, 38])
+def test_intervals_of_few_left_out_steps_cover_too(n_errors: int) -> None:
+    rng = np.random.default_rng(n_errors)
+    inside = []
+    for _ in range(2000):
+        errors = 0.1 * rng.standard_normal(n_errors + 1)
+        score = SimpleNamespace(log_residuals=lambda _method, _part, known=errors[:-1]: known)
+        interval = step_interval(score, "learnt", np.ones(1))
+        inside.append(interval.lower[0] <= np.exp(errors[-1]) <= interval.upper[0])
+    assert 0.93 <= np.mean(inside) <= 0.99
+
+
 def test_a_device_waits_for_the_share_that_its_work_does_not_fill(small_model: Any, networks: list[Any]) -> None:
     """A host waits for nobody; on a device busy and step time differ by what the launches keep it waiting."""
     steps = step_calls(small_model.gradient, networks, CONFIGS)

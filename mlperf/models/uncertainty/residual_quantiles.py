@@ -18,6 +18,8 @@ DIGITS = 6
 WIDEST_NORMAL = 3.5
 USUAL_LEVEL = 0.95
 """Of the intervals that decide which errors a fit of few rows keeps: 39 residuals have its ranks."""
+LEAST_DF = 3
+"""Of draws, whose mean and spread must exist."""
 LOWEST_FRACTION = -0.99
 """No measured time is below a hundredth of its prediction for other reasons than a wrong prediction."""
 
@@ -123,6 +125,50 @@ def has_ranks(n_samples: int, level: float) -> bool:
     """Whether ranks of so many residuals can leave as little as (1 - level) / 2 on each side; 39 can for 95 %."""
     # Rounding of 1 - level must not ask for one more.
     return (n_samples + 1) * (1.0 - level) >= 2.0 - 1e-9
+
+
+def log_ratio_bound(log_ratios: FloatArray, level: float, n_parameters: int = 1) -> float:
+    """Bound that |log(measured / predicted)| of a new row stays within with probability ``level``; NaN without any row.
+
+    The rank of the absolute values that needs no distribution, from level / (1 - level) rows on: 19 for 95 %. Fewer have no such
+    rank: Student's t with their root mean square, never less than the largest.
+
+    Parameters
+    ----------
+    log_ratios : array, shape (n_rows,)
+        Of rows left out; those that are not finite said nothing and are passed over.
+    level : float
+        In (0, 1).
+    n_parameters : int
+        Fitted to the rows that the ratios are of.
+
+    References
+    ----------
+    Lei, G'Sell, Rinaldo, Tibshirani and Wasserman (2018), Distribution-free predictive inference for regression.
+    """
+    sizes = np.sort(np.abs(log_ratios[np.isfinite(log_ratios)]))
+    n_rows = len(sizes)
+    if not n_rows:
+        return float("nan")
+    # Rounding of the product must not ask for one more.
+    place = int(np.ceil((n_rows + 1) * level - 1e-9)) - 1
+    if place < n_rows:
+        return float(sizes[place])
+    return max(float(sizes[-1]), student_bound(sizes, level, n_parameters))
+
+
+def student_bound(residuals: FloatArray, level: float, n_parameters: int = 1) -> float:
+    """Student's t times the root mean square of residuals about zero, with one degree of freedom fewer for each parameter."""
+    df = max(len(residuals) - n_parameters, 1)
+    return float(stdtrit(df, 0.5 + level / 2.0) * np.sqrt(np.mean(np.square(residuals))))
+
+
+def draw_residuals(residuals: FloatArray, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
+    """Errors of new rows: left-out ones drawn again; of too few for ranks, Student's t with their root mean square."""
+    if has_ranks(len(residuals), USUAL_LEVEL):
+        return np.asarray(rng.choice(residuals, size=shape))
+    df = max(len(residuals) - 1, LEAST_DF)
+    return np.asarray(np.sqrt(np.mean(np.square(residuals))) * rng.standard_t(df, size=shape))
 
 
 def _probabilities(n_samples: int) -> FloatArray:

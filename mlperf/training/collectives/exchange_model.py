@@ -15,6 +15,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import Shown, plain, records_frame
 from mlperf.models.uncertainty.intervals import Interval
+from mlperf.models.uncertainty.residual_quantiles import log_ratio_bound
 from mlperf.training.collectives.exchange_rows import machines_of, terms_frame
 from mlperf.training.collectives.form_choice import FormScore
 from mlperf.training.collectives.form_fit import FittedForm
@@ -96,8 +97,7 @@ class ExchangeModel(Shown):
     ) -> Interval:
         """Bounds of one exchange: the prediction times and over a factor that so many left-out rows stayed within.
 
-        Rows of counts left out make the factor of counts that were not measured. With fewer than level / (1 - level) rows the
-        largest of them is taken and the interval promises less than ``level``.
+        Rows of counts left out make the factor of counts that were not measured; see `log_ratio_bound`, also for few rows.
 
         References
         ----------
@@ -105,7 +105,7 @@ class ExchangeModel(Shown):
         """
         shape, columns = self._columns(n_gpus, size_bytes, n_nodes)
         seconds = self.predict(columns["N"], columns["S"], columns["M"])
-        own, beyond = (conformal_quantile(each, level) for each in (self.log_ratios, self.log_ratios_of_counts))
+        own, beyond = (log_ratio_bound(each, level) for each in (self.log_ratios, self.log_ratios_of_counts))
         factor = np.exp(np.where(self._measured_counts(columns), own, np.fmax(own, beyond)))
         return Interval((seconds / factor).reshape(shape), (seconds * factor).reshape(shape), level)
 
@@ -179,20 +179,3 @@ class ExchangeModel(Shown):
                 got = {"n_gpus": "N", "n_nodes": "M", "size_bytes": "S"}[name]
                 raise DataError(f"got {columns[got][wrong][0]:g} for {name}, expected {expected}", place="exchange model")
         return shape, columns
-
-
-def conformal_quantile(log_ratios: FloatArray, level: float) -> float:
-    """Smallest bound that |log ratio| of a new row stays within with probability ``level``; the largest where rows are too few.
-
-    Parameters
-    ----------
-    log_ratios : array, shape (n_rows,)
-        Of rows left out; those that are not finite (nothing was said) count as the largest finite one. NaN without any.
-    level : float
-        In (0, 1).
-    """
-    finite = np.sort(np.abs(log_ratios[np.isfinite(log_ratios)]))
-    if not len(finite):
-        return float("nan")
-    place = int(np.ceil((len(finite) + 1) * level)) - 1
-    return float(finite[min(place, len(finite) - 1)])

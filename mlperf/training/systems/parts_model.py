@@ -19,7 +19,7 @@ from mlperf.core.shown import Shown, plain
 from mlperf.datasets.dictionary.synchronous_schema import DDP_EXCHANGE, DDP_RUNS
 from mlperf.datasets.reading.read import read_table
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.training.collectives.exchange_model import conformal_quantile
+from mlperf.models.uncertainty.residual_quantiles import log_ratio_bound
 from mlperf.training.systems.step_parts import RUN, SUBBATCH, SYSTEM, ComposedSteps, train_composed
 from mlperf.training.systems.system_fit import StepPredictions, coded, part_labels
 from mlperf.training.table.table_model import TableModel
@@ -89,7 +89,7 @@ class PartsModel(Shown):
             for name in parts:
                 parts[name][here] = found[name].to_numpy(float)
         step_s = parts.pop("step_s")
-        factor = np.exp(conformal_quantile(self.log_ratios[np.isfinite(self.log_ratios)], level))
+        factor = np.exp(log_ratio_bound(self.log_ratios, level))
         n_gpus = frame["n_nodes"].to_numpy(float) * frame["n_gpus_per_node"].to_numpy(float)
         reason = self.reasons(frame, n_gpus)
         return StepPredictions(

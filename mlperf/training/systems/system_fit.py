@@ -14,7 +14,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import Shown, plain
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.training.collectives.exchange_model import conformal_quantile
+from mlperf.models.uncertainty.residual_quantiles import log_ratio_bound
 from mlperf.training.systems.step_columns import COLUMNS, derived_columns, step_columns
 from mlperf.training.systems.step_terms import STEP_TERMS, StepTerm, components
 
@@ -161,9 +161,8 @@ class SystemFit(Shown):
         step_s = seconds.sum(axis=1)
         reason = self.reasons(columns)
         beyond = columns["n_gpus"] > self.bounds["n_gpus"][1]
-        own = conformal_quantile(self.log_ratios[np.isfinite(self.log_ratios)], level)
-        others = self.log_ratios_of_counts[np.isfinite(self.log_ratios_of_counts)]
-        far = conformal_quantile(others, level) if others.size else own
+        own = log_ratio_bound(self.log_ratios, level, int(np.count_nonzero(self.costs)))
+        far = log_ratio_bound(self.log_ratios_of_counts, level)
         factor = np.exp(np.where(beyond, np.fmax(own, far), own))
         return StepPredictions(
             step_s,

@@ -19,7 +19,7 @@ from mlperf.models.estimators.members.nonnegative import NonNegativeOLS
 from mlperf.models.estimators.members.quantile import QuantileOLS
 from mlperf.models.estimators.members.robust import HuberOLS
 from mlperf.models.estimators.stepwise.stepwise import StepwiseOLS
-from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles, has_ranks
+from mlperf.models.uncertainty.residual_quantiles import ResidualQuantiles, draw_residuals, has_ranks, log_ratio_bound
 
 pytestmark = pytest.mark.slow
 
@@ -122,3 +122,39 @@ def test_ranks_are_taken_where_there_are_enough() -> None:
     assert ResidualQuantiles.from_dict(few.to_dict()).bounds(0.95) == few.bounds(0.95)
     old = {key: value for key, value in few.to_dict().items() if key != "n_parameters"}
     assert ResidualQuantiles.from_dict(old).n_parameters == 1
+
+
+def test_the_bound_of_many_log_ratios_is_an_order_statistic() -> None:
+    ratios = np.linspace(-0.19, 0.0, 20)
+    assert log_ratio_bound(ratios, 0.9) == pytest.approx(0.18)
+    assert log_ratio_bound(np.append(ratios, np.nan), 0.9) == pytest.approx(0.18)
+    # 19 rows are the fewest that have a rank of 95 %: the largest.
+    assert log_ratio_bound(ratios[:19], 0.95) == pytest.approx(0.19)
+    assert np.isnan(log_ratio_bound(np.array([np.nan]), 0.9))
+
+
+def test_the_bound_of_few_log_ratios_is_that_of_student() -> None:
+    assert log_ratio_bound(np.array([-0.1]), 0.95) == pytest.approx(0.1 * stats.t.ppf(0.975, 1))
+    few = np.array([0.1, -0.2, 0.1])
+    assert log_ratio_bound(few, 0.95) == pytest.approx(np.sqrt(0.02) * stats.t.ppf(0.975, 2))
+    # Never less than the largest.
+    assert log_ratio_bound(np.array([0.5, *np.zeros(17)]), 0.95) == 0.5
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 5, 10, 18])
+def test_new_normal_errors_stay_within_the_bound_of_few(n_rows: int) -> None:
+    rng = np.random.default_rng(n_rows)
+    drawn = 0.1 * rng.standard_normal((4000, n_rows + 1))
+    inside = [abs(row[-1]) <= log_ratio_bound(row[:-1], 0.95) for row in drawn]
+    # Four standard errors are 1.4 %; two rows have one degree of freedom, and a bound wider than that about a known mean of zero.
+    assert 0.936 <= np.mean(inside) <= (0.98 if n_rows > 2 else 0.998)
+
+
+def test_few_residuals_are_drawn_farther_than_their_largest() -> None:
+    rng = np.random.default_rng(0)
+    few = np.array([0.1, -0.1, 0.05, -0.15, 0.1])
+    drawn = draw_residuals(few, (2000, 3), rng)
+    assert drawn.shape == (2000, 3)
+    assert np.quantile(np.abs(drawn), 0.95) == pytest.approx(np.sqrt(np.mean(few**2)) * stats.t.ppf(0.975, 4), rel=0.1)
+    many = np.tile(few, 8)
+    assert set(draw_residuals(many, (500,), rng)) == set(few)

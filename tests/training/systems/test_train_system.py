@@ -52,3 +52,26 @@ def test_two_columns_of_the_time_must_agree() -> None:
     with pytest.raises(DataError, match=r"row 3, column step_ms: got 150\.0, but 0\.2 in column step_s"):
         train_system(wrong, place="steps.csv")
     assert train_system(wrong, step="step_s").errors == agreed.errors
+
+
+def coverage(n_rows: int, n_tables: int) -> float:
+    """Share of new steps inside their 95 % intervals: counts that were measured, times 5 % noisy."""
+    rng = np.random.default_rng(n_rows)
+    inside = []
+    for _ in range(n_tables):
+        rows = pd.DataFrame(
+            {"n_gpus": rng.choice([1, 2, 4, 8], n_rows + 40), "subbatch_size": rng.choice([8, 16, 32, 64], n_rows + 40)}
+        )
+        clean = 0.002 * rows["subbatch_size"] + 0.01 + 0.02 * (rows["n_gpus"] - 1) / rows["n_gpus"]
+        rows["step_s"] = clean * np.exp(0.05 * rng.standard_normal(len(rows)))
+        found = train_system(rows.iloc[:n_rows], "data-parallel").predict(rows.iloc[n_rows:].reset_index(drop=True))
+        new_s = rows["step_s"].to_numpy()[n_rows:]
+        within = (found.interval.lower <= new_s) & (new_s <= found.interval.upper)
+        inside.append(within[~found.extrapolated].mean())
+    return float(np.nanmean(inside))
+
+
+@pytest.mark.parametrize("n_rows", [4, 8, 16])
+def test_intervals_of_few_measured_steps_cover(n_rows: int) -> None:
+    """The largest of as many left-out errors covers 80, 89 and 94 % at most."""
+    assert 0.92 <= coverage(n_rows, 100) <= 0.99
