@@ -41,6 +41,11 @@ class Messages:
         """Number of messages."""
         return len(self.send)
 
+    def posts(self, calls: Calls) -> IntArray:
+        """Calls that only post an end of one of these messages, shape (n_posts,)."""
+        ends = np.concatenate((self.send_call, self.recv_call))
+        return ends[np.isin(calls.kind[ends], (Kind.ISEND, Kind.IRECV))]
+
 
 def messages_of(table: EventTable, calls: Calls) -> Messages:
     """Messages by the table's `match`.

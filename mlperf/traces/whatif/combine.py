@@ -85,7 +85,10 @@ def _chosen_steps(steps: Steps, edit: Edit) -> IntArray:
 
 
 def retimed(run: Replay, costs: Network) -> Times:
-    """Durations of messages under other costs: what was measured, plus how much the model's time changes, 0 at least."""
+    """Durations of messages under other costs: what was measured, plus how much the model's time changes, 0 at least.
+
+    A call that only posts a message takes the overhead of one.
+    """
     before, times, messages = run.network, run.times, run.program.messages
     send = np.maximum(times.send_ns + costs.send_ns - before.send_ns, 0)
     recv = np.maximum(times.recv_ns + costs.recv_ns - before.recv_ns, 0)
@@ -98,6 +101,8 @@ def retimed(run: Replay, costs: Network) -> Times:
         own[call[blocking]] = 0
     for call, blocking, values in ends:
         np.maximum.at(own, call[blocking], values[blocking])
+    posts = messages.posts(run.program.calls)
+    own[posts] = np.maximum(own[posts] + costs.overhead_ns - before.overhead_ns, 0)
     return times.replace(own_ns=own, send_ns=send, recv_ns=recv, off_ns=costs.off_ns, gap_ns=costs.gap_ns)
 
 

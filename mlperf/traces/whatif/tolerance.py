@@ -119,6 +119,8 @@ def _edge_slopes(run: Replay, name: str, sign: int) -> IntArray:
         longest = (call == done) & (lasts == run.times.own_ns[call])
         np.maximum.at(own, call[longest], sign * values[longest])
     own = np.where(own == unset, 0, sign * own)
+    if name == "overhead_s":
+        own[messages.posts(run.program.calls)] = 1
     compute = np.zeros(len(run.times.compute_ns), dtype=np.int64)
     return edge_weights(run.graph, Times(compute, own, send, recv, off, np.zeros(len(messages), dtype=np.int64)))
 

@@ -14,8 +14,11 @@ from mlperf.traces.events.table import event_table
 from mlperf.traces.replay import replay
 from mlperf.traces.whatif.combine import balanced_change, edited
 from mlperf.traces.whatif.edits import END, Edit, event_number
+from mlperf.traces.whatif.grammar import read_edit
+from mlperf.traces.whatif.load import load_run
 from mlperf.traces.whatif.regions import steps_of
 from mlperf.traces.whatif.sweep import sweep
+from mlperf.traces.whatif.tolerance import changed, slopes
 
 
 class Case:
@@ -168,3 +171,26 @@ def test_what_a_rank_computes_after_its_last_call_can_go() -> None:
     assert (run.rank_end_ns - after.rank_end_ns).tolist() == [0, 900]
     with pytest.raises(UsageError, match="no rank 2, the run has 2"):
         edited(run, [Edit("compute", "compute(2:end)=0", rank=2, index=END)])
+
+
+def test_a_program_of_posted_messages_runs_on_another_network_as_if_it_had_been_read_for_it() -> None:
+    """By hand: post 10 us, 5 us computed, send at 15 us, there at 26 us, received in 10 us."""
+    posted = int(Flag.ASSUMED_TIME)
+    table = event_table(
+        4,
+        start_ns=[0, 5_000, 0, 1],
+        rank=[0, 0, 1, 1],
+        peer=[1, 1, 0, 0],
+        tag=[1, 2, 1, 2],
+        size_bytes=[100] * 4,
+        kind=[Kind.ISEND, Kind.SEND, Kind.RECV, Kind.RECV],
+        match=[2, 3, 0, 1],
+        flags=[posted] * 4,
+    )
+    slow = "protocol(latency=1us, overhead=10us, gap-per-byte=0, eager-limit=1KiB)"
+    run = load_run(table, "protocol(latency=1us, overhead=1us, gap-per-byte=0, eager-limit=1KiB)")
+    after = edited(run, [read_edit(f"network={slow}", run.timing)])
+    assert after.total_ns == load_run(table, slow).total_ns == 36_000
+    by_parameter = edited(run, [read_edit("overhead=10us", run.timing)])
+    assert by_parameter.total_ns == 36_000
+    assert slopes(run, "overhead_s") == ((changed(run, overhead_s=1.001e-6).total_ns - run.total_ns),) * 2
