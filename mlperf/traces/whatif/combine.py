@@ -15,6 +15,7 @@ from mlperf.traces.replay.times import Times, edge_weights, processing
 from mlperf.traces.replay.timing import Network, network
 from mlperf.traces.whatif.bounds import balanced_sizes
 from mlperf.traces.whatif.edits import END, EVERY, Edit, event_number, events_of, rank_of, timing_after
+from mlperf.traces.whatif.pieces import pieces_of
 from mlperf.traces.whatif.regions import Steps, steps_of
 
 
@@ -56,13 +57,16 @@ def _sizes(run: Replay, edits: Sequence[Edit]) -> IntArray:
     """Payloads of all messages after the edits, bytes."""
     messages = run.program.messages
     size = messages.size_bytes.copy()
+    balanced: set[tuple[str, int]] = set()
     for edit in edits:
         if edit.what == "length":
             chosen = _messages_of(run, edit)
             size[chosen] = np.rint(size[chosen] * edit.factor).astype(np.int64)
         elif edit.what == "balance" and "volume" in edit.parts:
             steps = steps_of(run, edit.region or None)
-            step = np.where(np.isin(steps.call_step, _chosen_steps(steps, edit)), steps.call_step, -1)[messages.send_call]
+            new = [step for step in _chosen_steps(steps, edit).tolist() if (steps.region, step) not in balanced]
+            balanced |= {(steps.region, step) for step in new}
+            step = np.where(np.isin(steps.call_step, new), steps.call_step, -1)[messages.send_call]
             size = balanced_sizes(size, run.program.calls.rank[messages.send_call], step, steps.sent_bytes)
     return size
 
@@ -107,19 +111,35 @@ def retimed(run: Replay, costs: Network) -> Times:
 
 
 def _computes(run: Replay, edits: Sequence[Edit]) -> IntArray:
-    """Computations after the edits, nanoseconds, shape (n_calls + n_ranks,)."""
-    compute = run.times.compute_ns.astype(np.float64)
+    """Computations after the edits, nanoseconds, shape (n_calls + n_ranks,).
+
+    Factors multiply, and a step is balanced once, to the mean of what was recorded: the order of edits does not matter.
+    """
+    named = dict.fromkeys(edit.region for edit in edits if _is_of_region(edit))
+    laid = {name: steps_of(run, name or None) for name in named}
+    regions = {steps.region: steps for steps in laid.values()}
+    pieces = pieces_of(run, tuple(regions.values()))
+    number = {name: list(regions).index(steps.region) for name, steps in laid.items()}
+    balanced: set[tuple[str, int]] = set()
     for edit in edits:
         if edit.what == "balance" and "compute" in edit.parts:
-            steps = steps_of(run, edit.region or None)
+            steps = laid[edit.region]
             for step in _chosen_steps(steps, edit).tolist():
-                compute += balanced_change(run, steps, step)
-        elif edit.what == "compute" and edit.region:
-            steps = steps_of(run, edit.region)
-            np.add.at(compute, steps.edge, (edit.factor - 1.0) * steps.overlap_ns)
+                if (steps.region, step) not in balanced:
+                    pieces = pieces.balanced(number[edit.region], step, balanced_change(run, steps, step))
+                    balanced.add((steps.region, step))
+    lasts_ns = pieces.lasts_ns
+    for edit in edits:
+        if edit.what == "compute" and edit.region:
+            lasts_ns[pieces.step[number[edit.region]] >= 0] *= edit.factor
         elif edit.what == "compute":
-            compute[_computations_of(run, edit)] *= edit.factor
-    return np.rint(compute).astype(np.int64)
+            lasts_ns[np.isin(pieces.edge, _computations_of(run, edit))] *= edit.factor
+    return np.rint(np.bincount(pieces.edge, lasts_ns, len(run.times.compute_ns))).astype(np.int64)
+
+
+def _is_of_region(edit: Edit) -> bool:
+    """Whether an edit's computations are told by the passes through a region."""
+    return (edit.what == "balance" and "compute" in edit.parts) or (edit.what == "compute" and edit.region != "")
 
 
 def _computations_of(run: Replay, edit: Edit) -> IntArray:
