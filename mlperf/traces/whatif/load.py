@@ -108,10 +108,13 @@ def _refuse_without_times(program: Program) -> None:
 
 
 def observed_limit(program: Program) -> int:
-    """The largest blocking send that ended before its receive was called, bytes: it certainly was sent without asking; else 0."""
+    """The largest send that ended before its receive was called, bytes: it certainly was sent without asking; else 0.
+
+    A posted one has ended where the call that waits for it has.
+    """
     messages, calls = program.messages, program.calls
-    blocking = messages.send_done == messages.send_call
-    free = blocking & (calls.end_ns[messages.send_call] < calls.start_ns[messages.recv_call])
+    ended = messages.send_done >= 0
+    free = ended & (calls.end_ns[messages.send_done] < calls.start_ns[messages.recv_call])
     return int(messages.size_bytes[free].max(initial=0))
 
 

@@ -45,6 +45,24 @@ def test_the_observed_limit_is_the_largest_send_that_nobody_was_ready_for() -> N
     assert load_run(table).network.eager.tolist() == [True, False]
 
 
+def test_a_posted_send_that_was_waited_for_before_its_receive_was_called_did_not_ask() -> None:
+    """The wait is over after 150 ns, the receive begins at 1000: the unmodified replay is what was recorded."""
+    table = event_table(
+        4,
+        start_ns=[0, 100, 1000, 400],
+        duration_ns=[100, 50, 20, 0],
+        rank=[0, 0, 1, 0],
+        kind=[Kind.ISEND, Kind.WAIT, Kind.RECV, Kind.MARK],
+        peer=[1, -1, 0, -1],
+        size_bytes=[64, 0, 64, 0],
+        corr=[1, 1, -1, -1],
+        match=[2, -1, 0, -1],
+    )
+    assert observed_limit(program_of(table)) == 64
+    run = load_run(table)
+    assert (run.total_ns, validation_of(run).n_negative) == (run.program.measured_ns, 0)
+
+
 def test_a_trace_without_times_needs_a_network() -> None:
     """Program X of the frozen fixtures, under the paper's network."""
     table = table_of_calls(PROGRAM_X, MESSAGES_X)
