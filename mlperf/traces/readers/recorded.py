@@ -261,12 +261,12 @@ def _notes(files: Sequence[RankFile], events: NDArray[Any], n_cancelled: int) ->
     notes = []
     missing = sorted(set(range(files[0].n_ranks)) - {each.rank for each in files})
     if missing:
-        notes.append(f"{len(missing)} of {files[0].n_ranks} ranks left no file: {', '.join(map(str, missing[:8]))}.")
+        notes.append(f"{len(missing)} of {files[0].n_ranks} ranks left no file: {', '.join(map(str, missing[:8]))}")
     torn = [each for each in files if not each.is_whole]
     if torn:
         kept = sum(len(each.events) for each in torn)
         ranks = ", ".join(str(each.rank) for each in torn[:8])
-        notes.append(f"{len(torn)} ranks ended before MPI did ({ranks}); the {kept} events that they had recorded are kept.")
+        notes.append(f"{len(torn)} ranks ended before MPI did ({ranks}); the {kept} events that they had recorded are kept")
     counts = (
         (n_cancelled, "cancelled messages are left out"),
         (int(((events["kind"] == Kind.COLL) & ((events["flags"] & POSTED) > 0)).sum()), POSTED_NOTE),
@@ -277,7 +277,7 @@ def _notes(files: Sequence[RankFile], events: NDArray[Any], n_cancelled: int) ->
         (sum(each.n_wrong_ends for each in files), "ends of regions without a beginning, or beginnings without an end"),
         (int(((events["kind"] == Kind.REGION) & ((events["flags"] & POSTED) > 0)).sum()), "passes of regions were not recorded"),
     )
-    return (*notes, *(f"{number} {text}." for number, text in counts if number))
+    return (*notes, *(f"{number} {text}" for number, text in counts if number))
 
 
 POSTED_NOTE = "non-blocking collective operations are kept as the calls that post them: who waits for whom in them is not known"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -15,10 +16,11 @@ from mlperf.traces.events.kinds import Flag, Kind
 from mlperf.traces.events.table import EventTable
 from mlperf.traces.readers.recorded import read_recorded
 from mlperf.traces.readers.registry import read_trace
+from mlperf.traces.recording.build import compiler
 from mlperf.traces.recording.recorded import Recorded
 from mlperf.traces.recording.run import RecordRequest, library_of, record
 
-from .conftest import MPIEXEC, line_of
+from .conftest import MPIEXEC, PROGRAMS, line_of
 
 pytestmark = pytest.mark.slow
 
@@ -128,6 +130,20 @@ def test_one_clock_for_ranks_of_one_machine(talked: EventTable) -> None:
         rows = barriers[talked.corr[barriers] == operation]
         assert talked.end_ns[rows].min() >= talked.start_ns[rows].max()
     assert talked.attributes["clock_uncertainty_ns"] == dict.fromkeys(range(N_RANKS), 0.0)
+
+
+def test_every_small_send_is_waited_for_by_itself(library: Path, tmp_path: Path) -> None:
+    """Handles that a library gives out more than once do not hide which wait completes which send."""
+    program = tmp_path / "small"
+    subprocess.run([*compiler(), str(PROGRAMS / "small_sends.c"), "-o", str(program)], check=True)
+    record(RecordRequest((MPIEXEC, "-n", "2", str(program)), tmp_path / "run", recorder=library))
+    table = read_trace(tmp_path / "run")
+    assert not any("waited for by no recorded call" in note for note in table.notes)
+    sends, waits = table.of_kind(Kind.ISEND), table.of_kind(Kind.WAIT)
+    for rank in range(2):
+        own = sends.corr[sends.rank == rank]
+        assert len(set(own.tolist())) == len(own) == 8
+        assert set(own.tolist()) < set(waits.corr[waits.rank == rank].tolist())
 
 
 def test_selected_passes_of_a_region_and_their_scale(recorded: Run) -> None:

@@ -26,8 +26,9 @@ void mr_post(MPI_Request request, mr_record *record, int is_receive, int persist
     /* A null record: recorded while nothing was, or only counted; waiting for it is then no event of ours either. */
     if (request == MPI_REQUEST_NULL || !record) return;
     mr_lock();
-    pending **at = place(request);
-    if (!*at) {
+    pending **at = place(request), *found = *at;
+    /* Libraries give sends that are done at once one handle: each is waited for by itself, the last first. */
+    if (!found || (found->record && !found->is_receive && !found->persistent && !is_receive && !persistent)) {
         pending *made = spare;
         if (made) spare = made->next;
         else made = malloc(sizeof *made);
@@ -35,7 +36,7 @@ void mr_post(MPI_Request request, mr_record *record, int is_receive, int persist
             mr_unlock();
             return;
         }
-        made->next = NULL;
+        made->next = found;
         *at = made;
     }
     (*at)->request = request;
