@@ -337,10 +337,9 @@ def factors() -> click.ParamType[Any]:
 
 
 def name_or_file() -> click.ParamType[Any]:
-    from mlperf.cli.framework.options import shipped_cnns
-    from mlperf.cli.framework.values import NameOrFile
+    from mlperf.cli.framework.networks import CnnName
 
-    return NameOrFile("CNN", shipped_cnns)
+    return CnnName()
 
 
 def term_list() -> click.ParamType[Any]:

@@ -197,9 +197,9 @@ VIEW_AND_COMMAND = """
 from pathlib import Path
 import click
 import pandas as pd
-from mlperf.cli.framework.options import output_options, shipped_cnns
+from mlperf.cli.framework.networks import CnnName
+from mlperf.cli.framework.options import output_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NameOrFile
 from mlperf.report.text.views import Section
 from mlperf.specs.kernels.memory import MemoryEstimate
 """

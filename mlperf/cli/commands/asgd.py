@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from mlperf.cli.framework.options import output_options, seed_option, shipped_cnns, shipped_samples
+from mlperf.cli.framework.networks import CnnName
+from mlperf.cli.framework.options import output_options, seed_option, shipped_samples
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.values import FOLDER, Counts, NameList, NameOrFile, Words
 from mlperf.collect.trainer.network import EXCHANGES, Network
@@ -37,8 +38,8 @@ def waited_parts() -> tuple[str, ...]:
 @click.option(
     "--cnn",
     "cnn_named",
-    type=NameOrFile("CNN", shipped_cnns, functions=True),
-    help="TOML or ONNX file, a shipped name, module:function.  [default: a small one]",
+    type=CnnName(functions=True),
+    help="TOML or ONNX file, a shipped name, CAMPAIGN/NAME, module:function.  [default: a small one]",
 )
 @click.option("--data", type=NameOrFile("data set", shipped_samples), help="NumPy file, digits or gratings.  [default: digits]")
 @click.option("--nodes", "n_nodes", type=Counts(), default="2", help="MPI ranks.")

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from mlperf.cli.commands.predict import METHODS
+from mlperf.cli.framework.networks import CnnName
 from mlperf.cli.framework.options import (
     join_options,
     machine_option,
@@ -15,12 +16,11 @@ from mlperf.cli.framework.options import (
     output_options,
     plot_option,
     seed_option,
-    shipped_cnns,
     system_option,
 )
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.systems import FITTED, SPRINT, digests_of, is_fitted
-from mlperf.cli.framework.values import NameOrFile, Words
+from mlperf.cli.framework.values import Words
 from mlperf.core.errors import UsageError
 
 
@@ -42,7 +42,7 @@ Examples:
 @click.option(
     "--cnn",
     "networks",
-    type=NameOrFile("CNN", shipped_cnns),
+    type=CnnName(),
     multiple=True,
     help="Network that rows of plans name; may be repeated.",
 )

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from mlperf.cli.framework.options import output_options, plot_option, shipped_cnns
+from mlperf.cli.framework.networks import CnnName
+from mlperf.cli.framework.options import output_options, plot_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import OLD_FILE, Counts, Duration, NameOrFile, Window
+from mlperf.cli.framework.values import OLD_FILE, Counts, Duration, Window
 
 
 @click.command(
@@ -21,7 +22,7 @@ Examples:
   mlperf optimize vgg16 --constants cluster.toml --machines 20 --minibatch-size 100 --dataset-size 1281167 --budget 6h
 """
 )
-@click.argument("network", metavar="NET", type=NameOrFile("CNN", shipped_cnns, functions=True))
+@click.argument("network", metavar="NET", type=CnnName(functions=True))
 @click.option(
     "--constants",
     "constants_path",

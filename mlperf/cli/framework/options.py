@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from mlperf.cli.framework.group import command_words, record_name
+from mlperf.cli.framework.networks import CnnName
 from mlperf.cli.framework.outputs import CONFIG, check_outputs
 from mlperf.cli.framework.show import Settings, Show
 from mlperf.cli.framework.values import (
@@ -178,13 +179,6 @@ exchange_option = click.option(
 minibatch_option = click.option("--minibatch", type=Window(), help="Window of the mean mini-batch size, samples per update.")
 
 
-def shipped_cnns() -> Sequence[str]:
-    """Names of the CNNs that ship with mlperf."""
-    from mlperf.specs import zoo_names
-
-    return list(zoo_names())
-
-
 def shipped_machines() -> Sequence[str]:
     """Names of the machines that ship with mlperf."""
     from mlperf.specs import machine_names
@@ -202,9 +196,9 @@ def shipped_samples() -> Sequence[str]:
 cnn_option = click.option(
     "--cnn",
     "cnns",
-    type=NameOrFile("CNN", shipped_cnns, functions=True),
+    type=CnnName(functions=True),
     multiple=True,
-    help="CNN: a TOML file or a shipped name; may be repeated.",
+    help="CNN: a TOML file, a shipped name, CAMPAIGN/NAME; may be repeated.",
 )
 machine_option = click.option(
     "--machine", type=NameOrFile("machine", shipped_machines), help="Machine: a TOML file or a shipped name."

@@ -80,10 +80,18 @@ class NameOrFile(click.ParamType):  # type: ignore[type-arg]
         if self.functions and ":" in text and path.suffix != ".toml":
             return text
         if path.suffix or len(path.parts) > 1:
-            self.fail(f"{self.kind} file {text!r} does not exist", param, ctx)
+            self.fail(self.absent(text), param, ctx)
         if text not in self.names():
-            self.fail(f"no {self.kind} is called {text!r} and no such file exists. {did_you_mean(text, self.names())}", param, ctx)
+            self.fail(self.unknown(text), param, ctx)
         return text
+
+    def absent(self, text: str) -> str:
+        """What to say of a file that does not exist."""
+        return f"{self.kind} file {text!r} does not exist"
+
+    def unknown(self, text: str) -> str:
+        """What to say of a name that nothing has."""
+        return f"no {self.kind} is called {text!r} and no such file exists. {did_you_mean(text, self.names())}"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         """Shipped names that begin like this, then files."""
