@@ -175,15 +175,18 @@ def best_inside(best: pd.DataFrame) -> bool | None:
 
 
 def comparison_answer(result: Comparison) -> Answer:
-    """Mean errors of every quantity, what the intervals hold, and how many rows lie inside the domain."""
+    """Mean errors of every quantity, what the intervals hold, and how many measurements lie inside the domain."""
     n_rows = max(errors.n for errors in result.errors.values())
+    rows = result.table["in_domain"].astype(bool).groupby(result.table["quantity"])
+    inside = {name: share_text(int(each.sum()), len(each)) for name, each in rows}
+    is_one = len(set(inside.values())) == 1
     told = [
         f"{MEASURED.get(name, name)} are missed by {percent_text(errors.mape)} on average, the 95 % interval holds "
-        f"{percent_text(result.coverage[name])}"
+        f"{percent_text(result.coverage[name])}{'' if is_one else f', {inside[name]} inside the measured domain'}"
         for name, errors in result.errors.items()
     ]
-    rows = result.table["in_domain"].astype(bool)
-    told.append(f"{share_text(int(rows.sum()), len(rows))} inside the measured domain")
+    if is_one:
+        told.append(f"{next(iter(inside.values()))} inside the measured domain")
     times = TimesFrom.of(result.measured_on, "the machine that was measured", result.other_machine)
     return Answer(f"{n_rows:,} measurements", ", ".join(told), times)
 

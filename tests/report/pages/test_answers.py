@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import mlperf
+from mlperf.planning.compare import comparison
 from mlperf.planning.table_comparison import compare_rows
 from mlperf.planning.table_prediction import predict_rows
 from mlperf.report.pages.answers import (
@@ -118,6 +119,25 @@ def test_a_comparison_tells_error_coverage_and_domain(small_model: Any, small_ca
     n_inside, n_rows = int(result.table["in_domain"].sum()), len(result.table)
     assert f"{ ({0: 'none', n_rows: 'all'}.get(n_inside, n_inside)) } " in text
     assert f"{n_rows} inside the measured domain" in text
+
+
+@pytest.mark.parametrize(
+    ("in_domain", "told"),
+    [
+        ([True, False, True, False], "1 of 2 inside the measured domain"),
+        ([True, True, True, False], "holds 50.0 %, all 2 inside the measured domain, times that the device works"),
+    ],
+)
+def test_a_measurement_by_two_clocks_counts_once(in_domain: list[bool], told: str) -> None:
+    rows = {
+        "quantity": ["step_s", "step_s", "busy_s", "busy_s"],
+        "measured": [1.0, 2.0, 1.0, 2.0],
+        "predicted": [1.1, 2.2, 1.1, 2.2],
+    }
+    keys = {"cnn": ["a", "b"] * 2, "subbatch_size": 1, "relative_error": 0.1, "inside": [True, False] * 2, "in_domain": in_domain}
+    text = comparison_answer(comparison(pd.DataFrame(rows | keys))).text()
+    assert text.startswith("2 measurements: ")
+    assert told in text
 
 
 def test_rows_of_a_table() -> None:
