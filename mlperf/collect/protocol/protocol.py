@@ -112,11 +112,17 @@ class Campaign:
     progress: Progress
     sequence: int = 0
     flushed_s: float = 0.0
+    n_taken: int = 0
 
     @property
     def out_of_time(self) -> bool:
         """Whether the budget is spent."""
         return time.monotonic() >= self.deadline_s
+
+    @property
+    def ends(self) -> bool:
+        """Whether no further visit is made: every call makes one, however much of its budget the preparation took."""
+        return self.n_taken > 0 and self.out_of_time
 
 
 def run_plans(campaign: Campaign, plans: Sequence[Plan]) -> bool:
@@ -168,7 +174,7 @@ def run_all_rounds(
         for plan in plans:
             if number <= plan.rounds:
                 run_round(campaign, plan, number, done[id(plan)].get(number, frozenset()), tables)
-            if campaign.out_of_time:
+            if campaign.ends:
                 return False
     return True
 
@@ -179,7 +185,7 @@ def run_round(campaign: Campaign, plan: Plan, number: int, done: frozenset[Key],
     campaign.progress.start(f"{' and '.join(plan.tables)}, round {number} of {plan.rounds}", len(visits))
     reference = Reference()
     for visit in visits:
-        if campaign.out_of_time:
+        if campaign.ends:
             return
         take(campaign, visit, number, reference, tables)
         campaign.progress.advance()
@@ -207,6 +213,7 @@ def take(campaign: Campaign, visit: Visit, number: int, reference: Reference, ta
         for name, rows in found.items():
             tables[name].add(rows)
         campaign.sequence = first + len(visit.keys)
+        campaign.n_taken += 1
 
 
 def flush(campaign: Campaign, tables: Iterable[GrowingTable]) -> None:

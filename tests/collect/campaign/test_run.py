@@ -204,6 +204,12 @@ def test_budget_ends_between_two_visits(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(read_campaign(tmp_path).steps) == 5
 
 
+def test_a_budget_that_the_preparation_spends_still_brings_a_visit(tmp_path: Path) -> None:
+    for n_rows in (1, 2, 3):
+        assert not collect(request(tmp_path, rounds=20, budget_s=1e-9)).complete
+        assert len(read_campaign(tmp_path).steps) == n_rows
+
+
 def test_a_spent_budget_is_out_of_time(tmp_path: Path) -> None:
     now_s = time.monotonic()
     assert [Campaign(tmp_path, 0, now_s + later_s, Silent()).out_of_time for later_s in (-1.0, 3600.0)] == [True, False]
