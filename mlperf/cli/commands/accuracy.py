@@ -31,6 +31,7 @@ def upper(ctx: click.Context, param: click.Parameter, names: Sequence[str]) -> t
 Examples:
   mlperf accuracy -o accuracy.md --jobs 2
   mlperf accuracy --task A1 --task B1 --limits limits.toml
+  mlperf accuracy --task A1 --device V100
   mlperf accuracy --system fully-sharded
   mlperf accuracy --trainer emulated/ --trainer headline/ --trainer slow-network/ --rounds-from cpu-epyc
 """
@@ -48,6 +49,7 @@ Examples:
 @click.option(
     "--rung", "older_tasks", metavar="NAME", multiple=True, callback=upper, hidden=True, help="The older word for --task."
 )
+@click.option("--device", "devices", metavar="NAME", multiple=True, help="This device of the tasks only; repeatable.")
 @system_option
 @click.option(
     "--limits",
@@ -82,6 +84,7 @@ def accuracy(
     output: Path | None,
     tasks: tuple[str, ...],
     older_tasks: tuple[str, ...],
+    devices: tuple[str, ...],
     system: str | None,
     limits: Path | None,
     trainer: tuple[str, ...],
@@ -97,13 +100,13 @@ def accuracy(
     """
     asked = (*tasks, *older_tasks, *([] if system is None else tasks_of(system)))
     if trainer:
-        if output is not None or asked:
+        if output is not None or asked or devices:
             hint = "--json writes everything that was found."
-            raise UsageError("got --output or --task with --trainer, expected neither", hint=hint)
+            raise UsageError("got --output, --task or --device with --trainer, expected none of them", hint=hint)
         return judge_predictions(trainer, trained_on, rounds_from, forms, limits, n_jobs, show)
     if trained_on or rounds_from or forms:
         raise UsageError("got --trained-on, --rounds-from or --form without --trainer, expected campaigns of the trainer")
-    return score_methods(asked, limits, output, n_jobs, show)
+    return score_methods(asked, devices, limits, output, n_jobs, show)
 
 
 def tasks_of(system: str) -> tuple[str, ...]:
@@ -122,13 +125,15 @@ def tasks_of(system: str) -> tuple[str, ...]:
     return TASKS_OF_SYSTEMS[system]
 
 
-def score_methods(tasks: tuple[str, ...], limits: Path | None, output: Path | None, n_jobs: int, show: Show) -> int:
+def score_methods(
+    tasks: tuple[str, ...], devices: tuple[str, ...], limits: Path | None, output: Path | None, n_jobs: int, show: Show
+) -> int:
     """Score methods on the open measurements, and write the table where a file is named."""
     from mlperf.studies.open_data import check_ending, run_tasks, write_accuracy
 
     if output is not None:
         check_ending(output)
-    found = run_tasks(tasks, jobs=n_jobs, limits=limits)
+    found = run_tasks(tasks, jobs=n_jobs, limits=limits, devices=devices)
     if output is not None:
         write_accuracy(found, output)
         show.note(f"table written to {output}")

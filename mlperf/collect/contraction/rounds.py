@@ -87,7 +87,7 @@ def run_round(visitor: Visitor, units: Sequence[Unit], number: int, rounds: int,
         programs = {place: stack.enter_context(Program(units[place])) for place in sorted({place for place, _ in visits})}
         visitor.chain_hz.append(next(iter(programs.values())).core_hz())
         for chosen in order:
-            if campaign.out_of_time:
+            if campaign.ends:
                 return False
             place, pattern = visits[chosen]
             take(visitor, programs[place], pattern, number)
@@ -117,6 +117,7 @@ def take(visitor: Visitor, program: Program, pattern: str, number: int) -> None:
         ]
     )
     visitor.campaign.sequence += 1
+    visitor.campaign.n_taken += 1
     if time.monotonic() - visitor.campaign.flushed_s > FLUSH_EVERY_S:
         flush(visitor.campaign, [visitor.table])
 

@@ -17,9 +17,16 @@ from mlperf.studies.open_data.limits import Key, Limit, judge, read_limits
 from mlperf.studies.open_data.scoring.result import Finding, OpenAccuracy, TaskResult
 from mlperf.studies.open_data.tasks import TASKS
 
+PARTLY = ("some devices only: findings over all of them are left out",)
+"""Note on a task that some devices were picked of."""
+
 
 def run_tasks(
-    tasks: Sequence[str] = (), folder: Path | str | None = None, jobs: int = 1, limits: Path | str | None = None
+    tasks: Sequence[str] = (),
+    folder: Path | str | None = None,
+    jobs: int = 1,
+    limits: Path | str | None = None,
+    devices: Sequence[str] = (),
 ) -> OpenAccuracy:
     """Score every method of some tasks on open measurements.
 
@@ -32,25 +39,42 @@ def run_tasks(
     jobs : int
         Processes; -1 takes every core. The figures do not depend on it, the times to fit do.
     limits : path, optional
-        TOML file of limits (`read_limits`) to judge the findings by; those of tasks that are not run are left aside.
+        TOML file of limits (`read_limits`) to judge the findings by; those of tasks and devices that are not run are left aside.
+    devices : sequence of str
+        Run on these devices (or sets, as the tables name them) only, without findings that need every device; default all.
 
     Raises
     ------
     UsageError
-        No such task.
+        No such task, or no such device of any of the tasks.
     DataError
         The folder is not known, a table is missing or damaged, or the limits are not as `read_limits` describes them.
     """
     names = [known_word(name, TASKS, "task") for name in dict.fromkeys(tasks)] or list(TASKS)
     known = {} if limits is None else read_limits(limits, TASKS)
     home = None if folder is None else Path(folder)
-    parts = [(name, device) for name in TASKS if name in names for device in TASKS[name].subjects(home)]
+    every = [(name, device) for name in TASKS if name in names for device in TASKS[name].subjects(home)]
+    parts = only(every, devices) if devices else every
     results = Parallel(n_jobs=jobs)(
         delayed(tied(run_part))(name, device, home) for name, device in tracked(parts, "tasks and devices")
     )
-    absent = {name: absent_notes(name, home) for name in names}
-    asked = {key: limit for key, limit in known.items() if key[0] in names}
-    return collected(parts, results, data_sha256(names, home), absent, asked)
+    names = [name for name in names if any(name == task for task, _ in parts)]
+    absent = {name: PARTLY if devices else absent_notes(name, home) for name in names}
+    asked = {key: limit for key, limit in known.items() if key[0] in names and (not devices or key[1] in devices)}
+    return collected(parts, results, data_sha256(names, home), absent, asked, is_whole=not devices)
+
+
+def only(parts: Sequence[tuple[str, str]], devices: Sequence[str]) -> list[tuple[str, str]]:
+    """The (task, device) of some devices.
+
+    Raises
+    ------
+    UsageError
+        None of the tasks is run on one of them.
+    """
+    known = list(dict.fromkeys(device for _, device in parts))
+    chosen = {known_word(device, known, "device") for device in devices}
+    return [part for part in parts if part[1] in chosen]
 
 
 def absent_notes(name: str, folder: Path | None) -> tuple[str, ...]:
@@ -78,8 +102,10 @@ def collected(
     sha256: Mapping[str, str],
     absent: Mapping[str, tuple[str, ...]],
     limits: Mapping[Key, Limit],
+    *,
+    is_whole: bool = True,
 ) -> OpenAccuracy:
-    """The results of all (task, device) in one, with the findings over several devices, and the goals."""
+    """The results of all (task, device) in one, with the findings over all devices where they ran, and the goals."""
     names = list(dict.fromkeys(name for name, _ in parts))
     by_task = {name: [one for (task, _), one in zip(parts, results, strict=True) if task == name] for name in names}
     scores = {name: tuple(one for result, _ in found for one in result.scores) for name, found in by_task.items()}
@@ -87,7 +113,7 @@ def collected(
     findings: list[Finding] = []
     for name, found in by_task.items():
         findings += [one for result, _ in found for one in result.findings]
-        findings += TASKS[name].over_devices(scores[name])
+        findings += TASKS[name].over_devices(scores[name]) if is_whole else ()
     return OpenAccuracy(
         scores=tuple(one for name in names for one in scores[name]),
         findings=tuple(findings),

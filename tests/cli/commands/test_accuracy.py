@@ -91,3 +91,19 @@ def test_file_record_and_limits(
     assert found.code == 1
     assert [goal["met"] for goal in json.loads(found.out)["result"]["goals"]] == [True, False]
     assert "1 of 2 goals met." in page.read_text(encoding="utf-8")
+
+
+def test_some_devices_alone_are_scored_and_judged(
+    run: Callable[..., Ran], shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLPERF_SHARED_DATA", str(shared_data))
+    limits = tmp_path / "limits.toml"
+    limits.write_text('[B2."factor 32: MAPE"]\nat_most = { training = 1.0, inference = 0.0 }\n', encoding="utf-8")
+    found = run("--task", "B2", "--task", "A1", "--device", "training", "--limits", limits, "--json")
+    told = json.loads(found.out)["result"]
+    assert {(score["task"], score["device"]) for score in told["scores"]} == {("B2", "training")}
+    assert {goal["device"] for goal in told["goals"]} == {"training"}
+    wrong = run("--task", "B2", "--device", "trainign")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "Did you mean 'training'?" in wrong.err
+    assert run("--trainer", "asgd-networks", "--device", "training").code == 2
