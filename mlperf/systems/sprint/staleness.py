@@ -53,9 +53,10 @@ def staleness_distribution(times: ComponentTimes, state: State, run: RunGrid, in
     by_thread = [_ages(times, state, run, thread) for thread in range(n)]
     y, s, a = (np.array([getattr(ages, name).flat[index] for ages in by_thread]) for name in ("y", "s", "a"))
     j = np.arange(int(np.ceil(np.max(y + REACH * s))) + 2, dtype=np.float64)
-    cdf = np.mean(_cdf(j[:, None], y, s, a), axis=1)
+    # Differences of large numbers: over a million updates their rounding would add up, were every step down left out by itself.
+    cdf = np.maximum.accumulate(np.mean(_cdf(j[:, None], y, s, a), axis=1))
     cdf[-1] = 1.0
-    return Distribution(j, np.maximum(np.diff(cdf, prepend=0.0), 0.0))
+    return Distribution(j, np.diff(cdf, prepend=0.0))
 
 
 def _cdf(j: FloatArray, y: FloatArray, s: FloatArray, a: FloatArray) -> FloatArray:

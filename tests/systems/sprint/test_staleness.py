@@ -59,3 +59,11 @@ def test_the_naive_value_is_the_limit_without_holds() -> None:
     case = {"n": 1, "gpu_s": 1.7, "update_s": 0.4, "std_s": 0.2, "deposit_s": 0.0, "sum_s": 0.0, "overwrite_s": 0.0}
     mean = mean_staleness(*solved(case | {"p": 0.2, "lock_weights_s": 0.0, "lock_gradient_s": 0.0}))
     assert mean == pytest.approx(1.0 + 1.7 / 0.4, rel=1e-9)
+
+
+def test_gradients_that_a_million_updates_pass_by_have_a_distribution() -> None:
+    """A huge sub-batch of a tiny network. Without holds the mean is 1 + y - (a - a^2 / 2), the deviation that of y."""
+    case = {"n": 1, "gpu_s": 1.4, "update_s": 1e-6, "std_s": 0.1, "deposit_s": 0.0, "sum_s": 0.0, "overwrite_s": 1e-7}
+    distribution = staleness_distribution(*solved(case | {"p": 1e-6, "lock_weights_s": 0.0, "lock_gradient_s": 0.0}))
+    assert distribution.mean == pytest.approx(1.0 + 1.4e6 - 0.095, rel=1e-9)
+    assert distribution.std == pytest.approx(1e5, rel=1e-6)
