@@ -25,6 +25,9 @@ from mlperf.training.model import Model
 from mlperf.training.run_model import KnownSteps
 
 BYTES_PER_PARAM = 4
+LEAST_SHARE = 0.5
+"""Of the predicted time of a step, what the linear model has to say of it for its spread to count over its own mean."""
+
 FITTED_HERE, OTHER_MACHINE, ASSUMED, NONE_NEEDED = "model", "model of another machine", "assumed", "not needed"
 MANY = 1000
 """Configurations from which on it pays to look for those that are alike."""
@@ -74,9 +77,12 @@ def predict_times(model: Model, inputs: ConfigurationInputs, method: str = PREDI
     Raises
     ------
     DataError
-        A component has neither a model nor a figure in the machine's specification, or a kernel was never measured.
+        A component has neither a model nor a figure in the machine's specification, a kernel was never measured, or a linear
+        model predicts a negative time; names the network and the sub-batch.
     """
     means = {component.name: component_mean(model, inputs, component.name, method) for component in FITTED}
+    for name, mean in means.items():
+        refuse_negative(name, mean.seconds, inputs, method)
     alone = (inputs.configs["n_nodes"] == 1).to_numpy(bool)
     payload = means[ALLREDUCE]
     means[ALLREDUCE] = ComponentMean(np.where(alone, 0.0, payload.seconds), payload.inside | alone, payload.source)
@@ -94,10 +100,28 @@ def predict_times(model: Model, inputs: ConfigurationInputs, method: str = PREDI
     )
 
 
-def explained_times(model: Model, inputs: ConfigurationInputs, predicted: PredictedTimes) -> ComponentTimes:
-    """The same component times with kernel times from the explainable linear model."""
+def refuse_negative(name: str, seconds: FloatArray, inputs: ConfigurationInputs, method: str) -> None:
+    """Raise DataError naming the first configuration of which a model says that a component takes less than no time."""
+    negative = np.flatnonzero(seconds < 0.0)
+    if not negative.size:
+        return
+    row = inputs.configs.iloc[int(negative[0])]
+    other = f", or take --method {PREDICTOR}" if name == GRADIENT and method != PREDICTOR else ""
+    raise DataError(
+        f"got {seconds[negative[0]]:.3g} s for component {name!r} from the linear model, expected seconds >= 0",
+        place=f"CNN {inputs.cnns[int(row['cnn'])].name!r}, sub-batch {row['subbatch_size']}",
+        hint=f"It lies so far outside of what was measured that terms that subtract prevail: measure nearer to it{other}.",
+    )
+
+
+def explained_gradient(model: Model, inputs: ConfigurationInputs) -> FloatArray:
+    """Time of the gradient by the explainable linear model, seconds, shape (n_configs,); far outside its terms may go below 0."""
     ratio = _factor(model, EXPLAINED) * _known_steps(model, inputs, EXPLAINED).ratio
-    gradient_s = ratio * step_seconds(model.gradient, inputs.steps, EXPLAINED)
+    return np.asarray(ratio * step_seconds(model.gradient, inputs.steps, EXPLAINED))
+
+
+def with_gradient(model: Model, predicted: PredictedTimes, gradient_s: FloatArray) -> ComponentTimes:
+    """The same component times with another time of the gradient, seconds >= 0."""
     seconds = {component.name: getattr(predicted.times, component.column) for component in FITTED}
     return _times(model, {**seconds, GRADIENT: gradient_s})
 
@@ -290,16 +314,19 @@ def _gradient_ratios(model: Model, steps: StepCalls, method: str, kind: str, n_d
     """Drawn step time over its mean, shape (n_draws, n_configs)."""
     if isinstance(model.gradient, WorkModel):
         return model.gradient.step_ratios(steps.calls, rng, n_draws, kind)[:, steps.number]
-    ratios = _coefficient_ratios(model.gradient, steps, n_draws, rng)
+    ratios = _coefficient_ratios(model.gradient, steps, method, n_draws, rng)
     if kind == "run":
         ratios = ratios * np.exp(_left_out_errors(model, method, (n_draws, steps.n_steps), rng))
     return ratios[:, steps.number]
 
 
-def _coefficient_ratios(gradient: GradientModel, steps: StepCalls, n_draws: int, rng: np.random.Generator) -> FloatArray:
+def _coefficient_ratios(
+    gradient: GradientModel, steps: StepCalls, method: str, n_draws: int, rng: np.random.Generator
+) -> FloatArray:
     """Step time under drawn coefficients of the linear kernel models over its mean, shape (n_draws, n_steps).
 
-    What a device waits for its host no coefficient of a kernel makes uncertain.
+    What a device waits for its host no coefficient of a kernel makes uncertain. Far outside of what was measured the mean may be a
+    small rest of large terms, or below 0: what is drawn around it then counts over `LEAST_SHARE` of the time predicted.
     """
     calls = steps.calls.reset_index(drop=True)
     drawn, centre = np.empty((n_draws, len(calls))), np.empty(len(calls))
@@ -308,7 +335,9 @@ def _coefficient_ratios(gradient: GradientModel, steps: StepCalls, n_draws: int,
         drawn[:, rows.index] = fit.sample(rows, rng, n_draws, "mean")
         centre[rows.index] = fit.predict(rows)
     seconds = np.array([gradient.step_times(calls, each) for each in drawn])
-    return np.maximum(seconds / gradient.step_times(calls, centre), 0.0)
+    mean_s = gradient.step_times(calls, centre)
+    least_s = LEAST_SHARE * gradient.step_times(calls, gradient.call_times(calls, method))
+    return np.maximum(1.0 + (seconds - mean_s) / np.maximum(mean_s, least_s), 0.0)
 
 
 def _left_out_errors(model: Model, method: str, shape: tuple[int, int], rng: np.random.Generator) -> FloatArray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.planning.component_times import PredictedTimes, explained_times, predict_times, refuse_outside
+from mlperf.planning.component_times import PredictedTimes, explained_gradient, predict_times, refuse_outside, with_gradient
 from mlperf.planning.inputs import ConfigurationInputs
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.run_prediction import Prediction
@@ -89,7 +89,6 @@ def solve_predicted(predicted: PredictedTimes, inputs: ConfigurationInputs, opti
 def mean_prediction(model: Model, inputs: ConfigurationInputs, means: SolvedMeans) -> Prediction:
     """The prediction of the means alone: no intervals yet, and none of what the options add."""
     options, solved, state = means.options, means.solved, means.solved.state
-    times = explained_times(model, inputs, means.predicted).scaled(options.factors or {})
     values = output_values(state, means.run)
     return Prediction(
         cnn=tuple(inputs.cnns[position].name for position in inputs.configs["cnn"]),
@@ -99,7 +98,7 @@ def mean_prediction(model: Model, inputs: ConfigurationInputs, means: SolvedMean
         gpu_iteration_s=values["gpu_iteration_s"],
         update_iteration_s=values["update_iteration_s"],
         mean_minibatch_size=values["mean_minibatch_size"],
-        explained=output_values(solve_iterations(times, means.run, options.closed), means.run),
+        explained=explained_values(model, inputs, means),
         minibatch_std=solved.minibatch_std,
         mean_staleness=solved.mean_staleness,
         gpu_breakdown_s=gpu_breakdown(means.times, state),
@@ -117,6 +116,16 @@ def mean_prediction(model: Model, inputs: ConfigurationInputs, means: SolvedMean
         minibatch=solved.minibatch,
         staleness=solved.staleness,
     )
+
+
+def explained_values(model: Model, inputs: ConfigurationInputs, means: SolvedMeans) -> dict[str, FloatArray]:
+    """The four outputs with kernel times from the explainable linear model; NaN where that says less than no time."""
+    gradient_s = explained_gradient(model, inputs)
+    told = gradient_s >= 0.0
+    gradient_s = np.where(told, gradient_s, means.predicted.times.compute_gradient_s)
+    times = with_gradient(model, means.predicted, gradient_s).scaled(means.options.factors or {})
+    values = output_values(solve_iterations(times, means.run, means.options.closed), means.run)
+    return {name: np.where(told, value, np.nan) for name, value in values.items()}
 
 
 def output_values(state: State, run: RunGrid) -> dict[str, FloatArray]:

@@ -36,7 +36,8 @@ class Prediction(Shown):
     mean_minibatch_size : array
         Samples per update.
     explained : mapping of str to array
-        The same four outputs (`OUTPUTS`) with kernel times from the explainable linear model in place of ``method``.
+        The same four outputs (`OUTPUTS`) with kernel times from the explainable linear model in place of ``method``; NaN where that
+        model, far outside of what was measured, says less than no time.
     minibatch_std : array
         Standard deviation of the mini-batch size, samples.
     mean_staleness : array

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mlperf.core.errors import DomainError
-from mlperf.planning.component_times import draw_times, explained_times, predict_times, refuse_outside
+from mlperf.planning.component_times import draw_times, explained_gradient, predict_times, refuse_outside, with_gradient
 from mlperf.planning.inputs import configuration_inputs, configurations
 from mlperf.specs import load_cnn, load_machine
 from mlperf.systems.base.times import ComponentTimes
@@ -32,7 +32,7 @@ def assert_same(one: ComponentTimes, other: ComponentTimes) -> None:
 def test_explained_times_are_those_of_the_linear_method(small_model: Any, inputs: Any) -> None:
     learnt, linear = (predict_times(small_model, inputs, method) for method in ("learnt", "linear"))
     assert (learnt.times.compute_gradient_s != linear.times.compute_gradient_s).any()
-    assert_same(explained_times(small_model, inputs, learnt), linear.times)
+    assert_same(with_gradient(small_model, learnt, explained_gradient(small_model, inputs)), linear.times)
 
 
 def test_draws_lie_around_the_means_and_those_of_a_run_farther(small_model: Any, inputs: Any) -> None:
