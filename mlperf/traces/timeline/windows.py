@@ -77,7 +77,7 @@ def marked_steps(table: EventTable, rank: int, marker: str | None = None, *, on_
     start, end = table.start_ns[rows], table.end_ns[rows].copy()
     if not of_device:
         end[:-1] = start[1:]
-        end[-1] = max(int(end[-1]), _last_launched(table, rank, int(start[-1])))
+        end[-1] = max(int(end[-1]), _last_launched(table, rank, int(start[-1]), int(end[-1])))
     # A device may still work for a step when the next one's first kernel starts on another stream: time is counted once.
     end[:-1] = np.minimum(end[:-1], start[1:])
     return Windows(rank, numbers, start, end, "marks on the device" if of_device else "marks on the host")
@@ -116,9 +116,10 @@ def _numbers(table: EventTable, rows: IntArray, pattern: re.Pattern[str]) -> Int
     return np.arange(len(rows))
 
 
-def _last_launched(table: EventTable, rank: int, since_ns: int) -> int:
-    """Latest end of what a rank launched since a moment; 0 where nothing was."""
+def _last_launched(table: EventTable, rank: int, since_ns: int, until_ns: int) -> int:
+    """Latest end of what a rank launched between two moments; 0 where nothing was. Of a mark without a length, since it."""
     made = np.isin(table.kind, [int(kind) for kind in DEVICE_KINDS]) & (table.rank == rank) & (table.match != UNSET)
     rows = np.flatnonzero(made)
-    rows = rows[table.start_ns[table.match[rows]] >= since_ns]
+    launched_ns = table.start_ns[table.match[rows]]
+    rows = rows[(launched_ns >= since_ns) & ((launched_ns < until_ns) | (until_ns == since_ns))]
     return int(table.end_ns[rows].max(initial=0))

@@ -19,6 +19,15 @@ def test_a_step_on_the_host_lasts_to_the_next_the_last_to_its_work(tmp_path: Pat
     assert (found.number.tolist(), found.start_ns.tolist(), found.end_ns.tolist()) == ([4, 5], [0, 10_000], [10_000, 43_000])
 
 
+def test_what_follows_the_last_step_is_none_of_it(tmp_path: Path) -> None:
+    """An evaluation behind the last mark launches at 40 and works until 90; the step's own work ends at 43."""
+    events = [step(4, 10, 5), step(5, 20, 5), launch(21, 1, 1), kernel(23, 30, 1), launch(40, 1, 2), kernel(60, 40, 2)]
+    table = read_chrome(write(tmp_path / "a.json", events, 0))
+    found = marked_steps(table, 0)
+    assert found is not None
+    assert found.end_ns.tolist() == [10_000, 43_000]
+
+
 def test_marks_on_the_device_bound_what_it_did(tmp_path: Path) -> None:
     events = [step(4, 10, 50), complete("gpu_user_annotation", "ProfilerStep#4", 30, 20, 0, 7, device=0, stream=7)]
     table = read_chrome(write(tmp_path / "a.json", events, 0))
