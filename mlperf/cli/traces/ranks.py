@@ -65,11 +65,13 @@ def ranks(
 ) -> None:
     """Find the straggler among training ranks, and what its removal, balance or a faster network would bring.
 
-    FILES are the ranks of one job as PyTorch's profiler wrote them, or their folder, or one trace that holds them all.
+    FILES are the ranks of one job as PyTorch's profiler wrote them, or their folder, or one trace that holds them all. Clocks that
+    cannot be right are put on one; mlperf trace import --align does so with any.
     """
+    from mlperf.traces.clocks.alignment import align_impossible
     from mlperf.traces.ranks.profiled.analysis import analyse_ranks
 
-    show(analyse_ranks(read_ranks(files, rank_numbers), assume, marker))
+    show(analyse_ranks(align_impossible(read_ranks(files, rank_numbers)), assume, marker))
 
 
 @click.command(epilog="Example: mlperf trace steps rank_0.json.gz --marker 'train_step#(\\d+)'")

@@ -95,7 +95,38 @@ def align(
     uncertainty = report.uncertainty_ns
     by_rank = {int(rank): float(uncertainty[clock[row]]) for rank, row in _first_rows(table.rank) if clock[row] != UNSET}
     attributes = {**table.attributes, "clock_uncertainty_ns": by_rank}
-    return moved.replace(flags=flags, notes=(*table.notes, *report.notes), attributes=attributes), report
+    return moved.replace(
+        flags=flags, notes=(*table.notes, *(note.rstrip(".") for note in report.notes)), attributes=attributes
+    ), report
+
+
+def align_impossible(table: EventTable) -> EventTable:
+    """`align` a table in which a collective operation ends on one rank before it begins on another, if other clocks explain that.
+
+    Where the times as recorded are possible nothing moves: ranks of one machine have one clock, which is known better than the
+    middle of any bounds.
+    """
+    if not _has_torn(table):
+        return table
+    report = clock_report(table)
+    if report.contradiction or report.as_recorded_fits:
+        return table
+    moved, _ = align(table)
+    far = np.abs(report.offset_ns[report.is_bounded]).max(initial=0.0)
+    known = report.uncertainty_ns[report.is_bounded].max(initial=0.0)
+    note = f"the ranks' clocks disagree by up to {far / 1e6:,.1f} ms: put on one clock, known within {known / 1e3:,.1f} us"
+    return moved.replace(notes=(*moved.notes, note))
+
+
+def _has_torn(table: EventTable) -> bool:
+    """Whether any member of a collective operation ends before another begins."""
+    rows = np.flatnonzero((table.kind == Kind.COLL) & (table.corr != UNSET))
+    if not len(rows):
+        return False
+    rows = rows[np.argsort(table.corr[rows], kind="stable")]
+    first = np.flatnonzero(np.concatenate(([True], np.diff(table.corr[rows]) != 0)))
+    earliest, latest = np.minimum.reduceat(table.end_ns[rows], first), np.maximum.reduceat(table.start_ns[rows], first)
+    return bool((earliest < latest).any())
 
 
 def shifted_times(report: ClockReport, clock: IntArray, time_ns: IntArray) -> IntArray:
