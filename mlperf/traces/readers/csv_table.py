@@ -18,10 +18,14 @@ from mlperf.traces.readers.content import read_content
 from mlperf.traces.readers.store import check_numbers
 
 NEEDED = ("start_ns", "duration_ns", "rank", "kind")
+LATEST_NS = 10**15
+"""Eleven days: a first event later than that does not tell when it happened in its run, but what a clock showed."""
 
 
 def read_csv(path: Path | str) -> EventTable:
     """Read a CSV whose header names columns of `EventTable`: start_ns, duration_ns, rank and kind (``SEND``), others as there are.
+
+    Times count from the start of the run; readings of a clock, which begin more than eleven days after 0, from the first event.
 
     Raises
     ------
@@ -43,7 +47,11 @@ def read_csv(path: Path | str) -> EventTable:
     columns: dict[str, Any] = {name: _column(path, name, cells[name], strings) for name in cells.columns}
     table = event_table(len(cells), strings=strings.all(), sources=(f"csv {path.name}",), **columns)
     check_numbers(path, table)
-    return table
+    first_ns = int(table.start_ns.min()) if len(table) else 0
+    if first_ns < LATEST_NS:
+        return table
+    note = f"times are readings of a clock, the first {first_ns} ns: they count from there"
+    return table.replace(start_ns=table.start_ns - first_ns, origin_ns=first_ns, notes=(*table.notes, note))
 
 
 def _column(path: Path, name: str, cells: pd.Series[str], strings: Strings) -> NDArray[Any]:
@@ -67,7 +75,7 @@ def _number(name: str, text: str) -> int | None:
     if name == "kind":
         return int(Kind[text]) if text in Kind.__members__ else None
     digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 19):
         return None
     limits = np.iinfo(COLUMNS[name][0])
     return int(text) if limits.min <= int(text) <= limits.max else None

@@ -51,3 +51,15 @@ def test_names_are_text(tmp_path: Path) -> None:
     found = read_csv(tmp_path / "run.csv")
     assert found.text(found.name) == ["x", ""]
     assert found.peer.tolist() == [1, -1]
+
+
+def test_readings_of_a_clock_count_from_the_first_event(tmp_path: Path) -> None:
+    """Nanoseconds since 1970 have 19 digits; a run that computes an hour before its first message keeps that hour."""
+    epoch, hour = 1_700_000_000_000_000_000, 3_600_000_000_000
+    for first, wanted in ((epoch, 0), (hour, hour)):
+        rows = f"{first + 5},2,0,SEND,1,x\n{first},9,1,RECV,0,x\n"
+        (tmp_path / "run.csv").write_text(HEAD + rows, encoding="utf-8")
+        found = read_csv(tmp_path / "run.csv")
+        assert found.start_ns.tolist() == [wanted + 5, wanted]
+        assert found.origin_ns == (epoch if first == epoch else 0)
+        assert len(found.notes) == (first == epoch)
