@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import DataError
 from mlperf.systems.base.distributions import Distribution, power_of_pmf
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.coupling.barrier import beta_binomial_cdf, buffer_overdispersion
@@ -16,6 +17,8 @@ from mlperf.systems.sprint.equations import State
 
 SECOND_GRADIENT_SHARE = 0.01
 NORMAL_REACH = 6.0
+MOST_GRADIENTS = 100_000
+"""Gradients of one GPU in one update; more are no training, but a network whose figures are in other units."""
 
 
 def gradient_count_variance(state: State) -> FloatArray:
@@ -62,6 +65,13 @@ def minibatch_distribution(times: ComponentTimes, state: State, run: RunGrid, in
 def _tail(state: State) -> FloatArray:
     variation = float(np.max(state.gpu_std_s / state.gpu_iteration_s))
     n_terms = gradient_count_terms(float(np.max(state.ratio)), variation)
+    if n_terms > MOST_GRADIENTS:
+        longest = int(np.argmax(state.ratio))
+        update_s, gpu_s = (float(each.flat[longest]) for each in (state.update_iteration_s, state.gpu_iteration_s))
+        raise DataError(
+            f"got an update of {update_s:.3g} s beside GPU iterations of {gpu_s:.3g} s, expected at most {MOST_GRADIENTS:,} in one",
+            hint="Look at the network's figures: latency_s in seconds, bandwidth_bytes_per_s in bytes a second (25 GB/s is 25e9).",
+        )
     return gradient_count_tail(state.gpu_iteration_s, state.gpu_std_s, state.update_iteration_s, max(n_terms, 2))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from mlperf.core.arrays import FloatArray
+from mlperf.core.errors import DataError
 from mlperf.systems.base.distributions import Distribution
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.coupling.probabilities import expected_excess
@@ -15,6 +16,8 @@ from mlperf.systems.sprint.equations import State
 
 UNIFORM_STD = 1.0
 REACH = 8.5
+MOST_UPDATES = 10_000_000
+"""Updates in one GPU iteration; more are no training, but a sub-batch or a time that nobody meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,14 @@ def staleness_distribution(times: ComponentTimes, state: State, run: RunGrid, in
     n = int(np.broadcast_to(run.n_gpus_per_node, shape).flat[index])
     by_thread = [_ages(times, state, run, thread) for thread in range(n)]
     y, s, a = (np.array([getattr(ages, name).flat[index] for ages in by_thread]) for name in ("y", "s", "a"))
-    j = np.arange(int(np.ceil(np.max(y + REACH * s))) + 2, dtype=np.float64)
+    oldest = float(np.max(y + REACH * s))
+    if oldest > MOST_UPDATES:
+        gpu_s, update_s = (float(each.flat[index]) for each in (state.gpu_iteration_s, state.update_iteration_s))
+        raise DataError(
+            f"got GPU iterations of {gpu_s:.3g} s beside an update of {update_s:.3g} s, expected {MOST_UPDATES:,} at most",
+            hint="Look at the sub-batch (--subbatch) and at the component times, which are in seconds.",
+        )
+    j = np.arange(int(np.ceil(oldest)) + 2, dtype=np.float64)
     # Differences of large numbers: over a million updates their rounding would add up, were every step down left out by itself.
     cdf = np.maximum.accumulate(np.mean(_cdf(j[:, None], y, s, a), axis=1))
     cdf[-1] = 1.0

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from mlperf.core.errors import DataError
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import solve_iterations
 from mlperf.systems.sprint.minibatch import gradient_count_variance, minibatch_distribution, minibatch_std
@@ -62,3 +63,12 @@ def test_spread_and_shape_are_those_of_the_simulation(
     assert minibatch_std(times, state, run).item() == pytest.approx(np.mean([each.std for each in simulated]), rel=0.10)
     distribution = minibatch_distribution(times, state, run)
     assert np.mean([distribution.total_variation(each) for each in simulated]) < 0.16
+
+
+def test_an_update_of_weeks_is_refused_with_the_figures_that_make_it(light: Machine) -> None:
+    """A bandwidth of 25 where 25 GB/s were meant: the distribution of ten million gradients would never end."""
+    times, run = light(0.6, 0.0, nodes=2, gpus=1)
+    state = solve_iterations(times.scaled({"allreduce": 1e9}), run)
+    with pytest.raises(DataError, match="got an update of ") as refused:
+        minibatch_std(times, state, run)
+    assert "25 GB/s is 25e9" in str(refused.value)

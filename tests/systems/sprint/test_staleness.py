@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mlperf.core.errors import DataError
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.equations import State
 from mlperf.systems.sprint.staleness import mean_staleness, staleness_distribution
@@ -67,3 +68,9 @@ def test_gradients_that_a_million_updates_pass_by_have_a_distribution() -> None:
     distribution = staleness_distribution(*solved(case | {"p": 1e-6, "lock_weights_s": 0.0, "lock_gradient_s": 0.0}))
     assert distribution.mean == pytest.approx(1.0 + 1.4e6 - 0.095, rel=1e-9)
     assert distribution.std == pytest.approx(1e5, rel=1e-6)
+
+
+def test_gradients_that_billions_of_updates_pass_by_are_refused_before_memory_is_asked_for() -> None:
+    case = {"n": 1, "gpu_s": 1e4, "update_s": 1e-6, "std_s": 10.0, "deposit_s": 0.0, "sum_s": 0.0, "overwrite_s": 0.0}
+    with pytest.raises(DataError, match=r"GPU iterations of 1e\+04 s beside an update of 1e-06 s"):
+        staleness_distribution(*solved(case | {"p": 1e-10, "lock_weights_s": 0.0, "lock_gradient_s": 0.0}))
