@@ -13,6 +13,9 @@ from mlperf.specs.importers.onnx_nodes import NODES, OnnxNode
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.shape import Shape
 
+WEIGHTS_AT = {"Conv": 1, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1, "Gather": 0}
+"""Which input of an operator holds a matrix of weights."""
+
 
 def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None, name: str | None = None) -> CnnSpec:
     """The layer table of an ONNX graph.
@@ -31,8 +34,8 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
     MissingExtraError
         onnx is not installed.
     DataError
-        Not an ONNX file, an open input size, an operator that has no layer (names the node and the operator), or shapes that
-        do not fit.
+        Not an ONNX file, an open input size, an operator that has no layer (names the node and the operator), weights that
+        several nodes share, or shapes that do not fit.
     """
     path = Path(path)
     graph = _load(path).graph
@@ -40,6 +43,7 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
         constants = _constants(graph)
     imported = Imported(name or path.stem, _input_shape(path, graph, constants, input_shape))
     imported.aliases[_input(path, graph, constants).name] = "input"
+    _check_own_weights(imported.name, graph, constants)
     for proto in graph.node:
         with _as_onnx_says(f"network {imported.name!r}, node {proto.name!r} ({proto.op_type})"):
             _add_node(imported, constants, OnnxNode.read(proto, constants))
@@ -117,6 +121,27 @@ def _add_node(imported: Imported, constants: dict[str, Any], node: OnnxNode) -> 
     rule = NODES.get(node.operator)
     if rule is None or not rule(imported, node):
         raise unknown_operation(imported.name, node.name, f"{node.operator}{node.remark}")
+
+
+def _check_own_weights(network: str, graph: Any, constants: dict[str, Any]) -> None:
+    """Refuse matrices of weights that several nodes read: as layers each would have its own, and all would be counted.
+
+    Vectors may be shared: exporters store equal ones, such as the scales of fresh norms, once.
+    """
+    readers: dict[str, str] = {}
+    for node in graph.node:
+        place = WEIGHTS_AT.get(node.op_type, len(node.input))
+        name = node.input[place] if place < len(node.input) else ""
+        if name not in constants or len(constants[name].dims) < 2:
+            continue
+        called = node.name or node.output[0]
+        if name in readers:
+            raise DataError(
+                f"got the weights {name!r} in the nodes {readers[name]!r} and {called!r}, expected each in one",
+                place=f"network {network!r}",
+                hint="Layers here share nothing: n_params would count them twice. If it may, give each node a copy of its own.",
+            )
+        readers[name] = called
 
 
 def _check_output(path: Path, imported: Imported, outputs: Sequence[str]) -> None:

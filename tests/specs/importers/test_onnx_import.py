@@ -243,6 +243,19 @@ def test_what_has_no_layer_is_named(nodes, initializers, message, tmp_path):
         from_onnx(saved(tmp_path, nodes, initializers, "y"))
 
 
+def test_weights_that_two_nodes_share_are_not_counted_twice(tmp_path):
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["y"], name="first", pads=[1, 1, 1, 1]),
+        helper.make_node("Conv", ["y", "w", "b"], ["z"], name="second", pads=[1, 1, 1, 1]),
+    ]
+    shared = [weights("w", 3, 3, 3, 3), weights("b", 3)]
+    with pytest.raises(DataError, match="got the weights 'w' in the nodes 'first' and 'second'"):
+        from_onnx(saved(tmp_path, nodes, shared, "z"))
+    # A vector may be stored once because its numbers are equal: each layer has its own.
+    nodes[1].input[1] = "v"
+    assert from_onnx(saved(tmp_path, nodes, [*shared, weights("v", 3, 3, 3, 3)], "z")).n_params == 2 * (81 + 3)
+
+
 def test_open_sizes_can_be_given(tmp_path):
     path = saved(tmp_path, [helper.make_node("Conv", ["x", "w"], ["y"])], [W], "y", ("batch", 3, "height", "width"))
     with pytest.raises(DataError, match="input_shape"):
