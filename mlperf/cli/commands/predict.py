@@ -209,7 +209,7 @@ def show_or_whole_run(
     """Show a prediction, or the whole run that it makes where one was asked for."""
     told = {"data_sha256": model.provenance["data_sha256"], "seed": options["seed"]}
     if whole:
-        whole.show(whole.of(result, machine, request.needed_job(), options["level"], options["seed"]), show, **told)
+        whole.show(whole.of(result, machine, request.needed_job(), options["seed"]), show, **told)
         return
     show(result, **told)
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from mlperf.specs.run import RunSpec
 
 LIMIT_PROBABILITY = 0.95
+DRAWN_LEVEL = 0.95
+"""Level of the interval that epochs are drawn from, whatever level is shown: chances and limits do not depend on what is shown."""
+
 FRACTION = click.FloatRange(0.0, 1.0, min_open=True, max_open=True)
 OPTIONS = (
     click.option("--deadline", type=Duration(), help="Whole run: the chance that it ends within so long, as in 12h."),
@@ -48,7 +51,7 @@ FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class WholeRunAsked:
-    """What the flags say of the whole run; ``given`` holds the fields of the run that they override."""
+    """What the flags say of the whole run; ``given`` are fields of the run that they override, ``level`` is of what is shown."""
 
     deadline: float | None
     price: Path | None
@@ -56,6 +59,7 @@ class WholeRunAsked:
     probability: float | None
     run_path: Path | None
     given: dict[str, Any]
+    level: float = DRAWN_LEVEL
 
     def __bool__(self) -> bool:
         """Whether any flag asks for the whole run."""
@@ -65,7 +69,7 @@ class WholeRunAsked:
             or any(each is not None for each in (self.deadline, self.price, self.probability, self.run_path))
         )
 
-    def of(self, prediction: Any, machine: MachineSpec, job: JobSpec, level: float, seed: int) -> WholeRun:
+    def of(self, prediction: Any, machine: MachineSpec, job: JobSpec, seed: int) -> WholeRun:
         """The whole runs of a prediction's configurations."""
         from mlperf.planning.whole_run.epoch_times import EpochTimes
         from mlperf.planning.whole_run.whole_run import WholeRunOptions, whole_run
@@ -79,7 +83,7 @@ class WholeRunAsked:
             epochs=job.epochs,
             deadline_s=self.deadline,
             probability=LIMIT_PROBABILITY if self.probability is None else self.probability,
-            level=level,
+            level=self.level,
             seed=seed,
         )
         prices = None if self.price is None else read_prices(self.price)
@@ -108,6 +112,8 @@ def whole_run_options(function: Callable[..., Any]) -> Callable[..., Any]:
         given = {field: kwargs.pop(flag) for flag, field in FIELDS.items()}
         asked = {name: kwargs.pop(name) for name in ("deadline", "price", "slurm", "probability", "run_path")}
         whole = WholeRunAsked(**asked, given={field: value for field, value in given.items() if value is not None})
+        if whole and "level" in kwargs:
+            whole, kwargs["level"] = replace(whole, level=kwargs["level"]), DRAWN_LEVEL
         return function(*args, whole=whole, **kwargs)
 
     return with_options(*OPTIONS)(command)

@@ -88,6 +88,11 @@ def test_a_deadline_a_price_and_a_time_limit(model_path: str, tmp_path: Path) ->
     assert result["cost"]["median"][0] == pytest.approx(2 * 3 * result["total"]["median"][0] / 3600.0)
     assert result["parts_s"]["startup"] == [600.0]
     assert sum(part[0] for part in result["parts_s"].values()) == pytest.approx(result["mean_s"][0])
+    middle = f"{result['total']['median'][0] * 1.02:.0f}s"
+    shown = [result_of("predict", *words, "--deadline", middle, "--level", level) for level in ("0.5", "0.95", "0.99")]
+    assert 0.5 < shown[0]["on_time_probability"][0] < 1.0
+    assert len({tuple(each["on_time_probability"]) for each in shown}) == 1
+    assert shown[0]["total"]["interval"]["lower"] > shown[1]["total"]["interval"]["lower"]
     text = invoke("predict", *words, "--deadline", "1min", "--slurm").stdout
     assert "P(<= 1.00 min) = 0.00" in text.splitlines()[0]
     assert re.search(r"^#SBATCH --time=(\d+-)?\d\d:\d\d:00$", text, re.MULTILINE)
