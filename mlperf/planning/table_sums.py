@@ -8,7 +8,13 @@ from scipy.special import ndtri
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.models.uncertainty.intervals import Interval
+from mlperf.models.uncertainty.residual_quantiles import USUAL_LEVEL, ResidualQuantiles, has_ranks
+from mlperf.training.table.table_fit import RowAnswers, TableFit
 from mlperf.training.table.table_model import TableModel
+
+N_DRAWN = 512
+"""Quantiles of the errors that make up a row's mean and variance."""
+CHUNK = 4096
 
 
 def group_sums(
@@ -18,7 +24,9 @@ def group_sums(
 
     The error of a row has three parts: what every row of the group shares (errors of the coefficients, and of a new group as the
     left-out ones had), what equal rows share (the form of the model), and the run's own noise. Variances of the last are added, in
-    each of the others standard deviations are. A sum of log-normal values is taken for log-normal.
+    each of the others standard deviations are. Mean and variance of a row are those of the left-out errors, however skewed: a few
+    runs that take twice as long make every sum longer, but the middle of no row's interval. A sum is taken for log-normal, or
+    normal where errors are absolute, and its interval holds the prediction.
 
     Parameters
     ----------
@@ -45,8 +53,10 @@ def group_sums(
     total = _added(codes, np.where(known, predicted, 0.0), len(names))
     covered = _added(codes, np.where(inside, predicted, 0.0), len(names))
     found["n_predicted"] = _added(codes, known.astype(float), len(names)).astype(int)
-    found[f"predicted_{target}"] = np.where(found["n_predicted"] > 0, total, np.nan)
-    bounds = _bounds(model, rows, codes, mean, run, known, len(names))
+    told = np.where(found["n_predicted"].to_numpy() > 0, total, np.nan)
+    found[f"predicted_{target}"] = told
+    bounds = _bounds(model, rows, codes, RowAnswers(predicted, inside, mean, run), known, len(names))
+    bounds = bounds.including(Interval(told, told, run.level))
     found[f"lower_{target}"], found[f"upper_{target}"] = bounds.lower, bounds.upper
     if target in rows:
         values = pd.to_numeric(rows[target], errors="coerce").to_numpy(float)
@@ -59,28 +69,46 @@ def group_sums(
 
 
 def _bounds(
-    model: TableModel, rows: pd.DataFrame, codes: IntArray, mean: Interval, run: Interval, known: BoolArray, n_groups: int
+    model: TableModel, rows: pd.DataFrame, codes: IntArray, answers: RowAnswers, known: BoolArray, n_groups: int
 ) -> Interval:
     """Interval of each group's sum, of the rows that are predicted."""
     part = np.flatnonzero(known)
     read = list(model.columns)
     equal = rows[read].iloc[part].groupby(read, sort=False, dropna=False).ngroup().to_numpy()
-    own_mean, own_run = (Interval(each.lower[part], each.upper[part], each.level) for each in (mean, run))
+    own_mean, own_run = (Interval(each.lower[part], each.upper[part], each.level) for each in (answers.mean, answers.run))
+    residuals = model.fitted.residuals if isinstance(model.fitted, TableFit) else None
+    if isinstance(model.fitted, TableFit) and residuals is None:
+        # The floor under predictions is one under the lower bounds, too: those of normal errors are told by the upper ones.
+        centre = answers.predicted[part]
+        own_mean, own_run = (Interval(2.0 * centre - each.upper, each.upper, each.level) for each in (own_mean, own_run))
+    enough = residuals is not None and has_ranks(residuals.n_samples, USUAL_LEVEL)
     share = 0.0 if model.groups is None else shared_by_groups(model.left_out)
     # The noise floor is the mean of |error|; a normal one's standard deviation is sqrt(pi / 2) times that.
+    noise = float(np.sqrt(np.pi / 2.0)) * model.noise_floor
     return sum_interval(
         codes[part],
         np.asarray(equal, np.int64),
         own_mean,
         own_run,
         share,
-        float(np.sqrt(np.pi / 2.0)) * model.noise_floor,
+        noise,
         n_groups,
+        shape=residuals if enough else None,
+        inside=answers.in_domain[part],
     )
 
 
 def sum_interval(
-    groups: IntArray, equal: IntArray, mean: Interval, run: Interval, group_share: float, noise: float, n_groups: int
+    groups: IntArray,
+    equal: IntArray,
+    mean: Interval,
+    run: Interval,
+    group_share: float,
+    noise: float,
+    n_groups: int,
+    *,
+    shape: ResidualQuantiles | None = None,
+    inside: BoolArray | None = None,
 ) -> Interval:
     """Interval of the sum of one run of every row of each group.
 
@@ -97,6 +125,10 @@ def sum_interval(
     noise : float
         Standard deviation of the logarithm of repeats; NaN where it is not known (equal rows then share all of their error).
     n_groups : int
+    shape : ResidualQuantiles, optional
+        How log errors are distributed between the bounds of ``run``, up to place and width; None: normally.
+    inside : array of bool, shape (n_rows,), optional
+        Rows whose errors have that shape; by default all. Those beyond the measured domain are of another kind.
 
     Returns
     -------
@@ -110,18 +142,40 @@ def sum_interval(
             (np.log(each.lower), np.log(each.upper)) if is_log else (each.lower, each.upper) for each in (run, mean)
         )
         spread = (high - low) / wide
+        centre = np.exp((low + high) / 2.0 + np.square(spread) / 2.0) if is_log else (low + high) / 2.0
+        deviation = centre * np.sqrt(np.expm1(np.square(spread))) if is_log else spread
+        if is_log and shape is not None:
+            shaped = np.ones(len(groups), bool) if inside is None else inside
+            centre[shaped], deviation[shaped], spread[shaped] = _moments(low[shaped], high[shaped], shape, run.level)
         common = np.nan_to_num(np.square((of_mean[1] - of_mean[0]) / wide / spread), nan=0.0)
         rho = np.clip(np.maximum(common, group_share), 0.0, 1.0)
         repeated = 1.0 - np.square(noise / spread) if is_log and np.isfinite(noise) else np.ones(len(groups))
         alike = np.maximum(np.clip(repeated, 0.0, 1.0), rho)
-        centre = np.exp((low + high) / 2.0 + np.square(spread) / 2.0) if is_log else (low + high) / 2.0
-        deviation = centre * np.sqrt(np.expm1(np.square(spread))) if is_log else spread
         total = _added(groups, centre, n_groups)
         variance = _variance(groups, equal, deviation, rho, alike, n_groups)
         lower, upper = _two_moments(total, variance, wide / 2.0, is_log=is_log)
     plain = [_added(groups, ends, n_groups) for ends in (run.lower, run.upper)]
-    told = np.isfinite(lower) & np.isfinite(upper)
+    told = np.isfinite(lower) & np.isfinite(upper) & (np.bincount(groups, minlength=n_groups) > 1)
     return Interval(np.where(told, lower, plain[0]), np.where(told, upper, plain[1]), run.level)
+
+
+def _moments(
+    low: FloatArray, high: FloatArray, shape: ResidualQuantiles, level: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean and standard deviation of each row's value, and that of its log, shape (n_rows,): ``shape`` laid between its bounds."""
+    first, last = shape.bounds(level)
+    if not last > first:
+        return np.exp((low + high) / 2.0), np.zeros_like(low), np.zeros_like(low)
+    drawn = shape.at((np.arange(N_DRAWN) + 0.5) / N_DRAWN)
+    size = (high - low) / (last - first)
+    middle = low - size * first
+    mean, square = np.empty_like(low), np.empty_like(low)
+    for start in range(0, len(low), CHUNK):
+        part = slice(start, start + CHUNK)
+        values = np.exp(np.multiply.outer(size[part], drawn))
+        mean[part], square[part] = values.mean(axis=1), values.var(axis=1)
+    scale = np.exp(middle)
+    return scale * mean, scale * np.sqrt(square), size * float(drawn.std())
 
 
 def _variance(

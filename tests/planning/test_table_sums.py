@@ -57,6 +57,56 @@ def test_shares_are_found_in_left_out_rows() -> None:
     assert shared_by_groups(pd.DataFrame()) == 0.0
 
 
+def stragglers(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    slow = np.where(rng.random(shape) < 0.07, rng.uniform(1.5, 3.0, shape), 1.0)
+    return np.exp(rng.normal(0.0, 0.03, shape)) * slow
+
+
+NOISES = {
+    "stragglers": stragglers,
+    "exponential": lambda rng, shape: 1.0 + 0.3 * rng.standard_exponential(shape),
+    "heavy tails": lambda rng, shape: np.exp(0.1 * rng.standard_t(3, shape)),
+}
+
+
+@pytest.mark.parametrize("noise", list(NOISES))
+def test_sums_of_skewed_or_heavy_noise_are_covered(noise: str) -> None:
+    """A few slow runs make a row's interval long on one side; the middle of it is no run's mean."""
+    rng = np.random.default_rng(15)
+
+    def rows(n_rows: int) -> pd.DataFrame:
+        size = np.exp(rng.uniform(0.0, 3.0, n_rows))
+        return pd.DataFrame({"size": size, "time_s": (2.0 + size) * NOISES[noise](rng, (n_rows,))})
+
+    model = mlperf.train(rows(150), target="time_s", terms=["size"], method="ols", report="none")
+    for n_rows, most in ((2, 2.2), (25, 0.8)):
+        sums = predict_rows(model, rows(400 * n_rows).assign(job=np.repeat(np.arange(400), n_rows)), by="job").sums
+        assert sums is not None
+        lower, upper, measured = sums["lower_time_s"], sums["upper_time_s"], sums["measured_time_s"]
+        assert ((lower <= measured) & (measured <= upper)).mean() >= 0.92
+        assert ((lower <= sums["predicted_time_s"]) & (sums["predicted_time_s"] <= upper)).all()
+        assert ((upper - lower) / measured).median() < most
+
+
+def test_sums_of_absolute_errors_are_no_lognormal_ones() -> None:
+    """Small times with a large error: the floor under a time says nothing of how far a sum may lie below."""
+    rng = np.random.default_rng(16)
+    size = np.linspace(1.0, 40.0, 60)
+    model = mlperf.train(
+        pd.DataFrame({"size": size, "t": np.maximum(size + rng.normal(0.0, 6.0, 60), 0.01)}),
+        target="t",
+        terms=["size"],
+        method="ols",
+        noise="absolute",
+    )
+    new = pd.DataFrame({"size": rng.uniform(5.0, 40.0, 4000), "job": np.arange(4000) // 10})
+    sums = predict_rows(model, new.assign(t=new["size"] + rng.normal(0.0, 6.0, 4000)), by="job").sums
+    assert sums is not None
+    inside = (sums["lower_t"] <= sums["measured_t"]) & (sums["measured_t"] <= sums["upper_t"])
+    assert 0.9 <= inside.mean() <= 0.99
+    np.testing.assert_allclose((sums["lower_t"] + sums["upper_t"]) / 2.0, sums["predicted_t"], rtol=0.02)
+
+
 @pytest.mark.parametrize("scatter", [0.0, 0.15])
 def test_sums_of_networks_never_measured_are_covered(scatter: float) -> None:
     """Layers of new networks, each with a speed of its own: nine of ten sums and more lie inside, no wider than needed."""
