@@ -118,7 +118,8 @@ class TableFit:
             return RowAnswers(
                 centre, inside, self._over_labels(rows, inside, mean, "mean"), self._over_labels(rows, inside, own, "run")
             )
-        run = self._run_interval(rows, centre, inside, level, self.residuals)
+        # Left-out errors are those of the method itself; where totals were asked to be kept, the prediction is no longer its own.
+        run = self._run_interval(rows, centre / self.total_scale, inside, level, self.residuals)
         lower, upper = np.where(inside, mean.lower, np.nan), np.where(inside, mean.upper, np.nan)
         known = Interval(np.where(np.isnan(lower), run.lower, lower), np.where(np.isnan(upper), run.upper, upper), level)
         return RowAnswers(centre, inside, known, Interval(np.fmin(run.lower, lower), np.fmax(run.upper, upper), level))
@@ -141,7 +142,7 @@ class TableFit:
     def _run_interval(
         self, rows: pd.DataFrame, centre: FloatArray, inside: BoolArray, level: float, residuals: ResidualQuantiles
     ) -> Interval:
-        """From the errors on left-out rows."""
+        """From the errors on left-out rows, about what the methods say themselves."""
         size = 1.0 if self.difficulty is None else self.difficulty.at(self._numbers(rows))
         logs = np.log(centre)
         near = conformal_interval(logs, residuals, "log", level, size)
@@ -183,7 +184,7 @@ class TableFit:
                 above[guessed] += max(high, 0.0)
                 continue
             asked = self._relabelled(self._own(rows[guessed], self.answers_beyond), name)
-            each = np.log([self.total_scale * self.answers_beyond.predict(frame) for frame in asked]) - logs[guessed]
+            each = np.log([self.answers_beyond.predict(frame) for frame in asked]) - logs[guessed]
             below[guessed] += np.minimum(each.min(axis=0, initial=0.0), 0.0)
             above[guessed] += np.maximum(each.max(axis=0, initial=0.0), 0.0)
             noise |= guessed

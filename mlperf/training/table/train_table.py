@@ -238,8 +238,12 @@ def _fitted(asked: TableQuestion, method: str, n_folds: int | None, totals: str)
     fit = _chosen_fit(asked, choice, explained, totals)
     notes += sampling_notes(choice, fit.chosen, len(asked.times))
     if fit.total_scale != 1.0:
-        notes.append(f"predictions are multiplied by {fit.total_scale:.4g}, which makes totals of left-out rows truer")
-    return _parts(fit, choice.chosen, _reason(choice, method), choice, asked, notes)
+        notes.append(
+            f"predictions are multiplied by {fit.total_scale:.4g}, which makes totals of left-out rows truer; the left-out error "
+            "of the first line is told with such a factor, that of every method without"
+        )
+    told = choice if fit.total_scale == 1.0 else with_kept_totals(choice)
+    return _parts(fit, choice.chosen, _reason(choice, method), told, asked, notes)
 
 
 def _chosen_fit(asked: TableQuestion, choice: Choice, explained: TableRegressor, totals: str) -> TableFit:
@@ -334,14 +338,28 @@ def sampling_notes(choice: Choice, chosen: TableRegressor, n_rows: int) -> list[
 
 def total_scale(rows: LeftOutRows) -> float:
     """Measured over predicted total of left-out rows, between 0.8 and 1.25; 1 where it makes the folds' totals no truer."""
-    sums = [
-        (float(rows.measured[rows.fold == fold].sum()), float(rows.predicted[rows.fold == fold].sum()))
-        for fold in range(len(rows.fold_names))
-    ]
-    measured, predicted = np.array(sums).T
-    others = np.clip((measured.sum() - measured) / (predicted.sum() - predicted), *SCALE_BOUNDS)
-    truer = np.abs(others * predicted / measured - 1.0).mean() < np.abs(predicted / measured - 1.0).mean()
+    measured, predicted = _fold_totals(rows)
+    truer = np.abs(_factors_of_others(rows) * predicted / measured - 1.0).mean() < np.abs(predicted / measured - 1.0).mean()
     return float(np.clip(measured.sum() / predicted.sum(), *SCALE_BOUNDS)) if truer else 1.0
+
+
+def with_kept_totals(choice: Choice) -> Choice:
+    """The left-out rows as a model predicts them whose totals are kept: those of a fold times the factor of the others."""
+    rows = choice.rows
+    own = np.where(rows.tested, _factors_of_others(rows)[np.maximum(rows.fold, 0)], 1.0)
+    return replace(choice, rows=replace(rows, predicted=rows.predicted * own))
+
+
+def _fold_totals(rows: LeftOutRows) -> FloatArray:
+    """Measured and predicted total of each fold, shape (2, n_folds)."""
+    folds = range(len(rows.fold_names))
+    return np.array([[float(each[rows.fold == fold].sum()) for fold in folds] for each in (rows.measured, rows.predicted)])
+
+
+def _factors_of_others(rows: LeftOutRows) -> FloatArray:
+    """The factor of each fold as the others have it, shape (n_folds,)."""
+    measured, predicted = _fold_totals(rows)
+    return np.asarray(np.clip((measured.sum() - measured) / (predicted.sum() - predicted), *SCALE_BOUNDS))
 
 
 def _folds(keys: Any, n_folds: int, seed: int) -> list[Fold]:

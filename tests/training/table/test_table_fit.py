@@ -64,6 +64,28 @@ def test_totals_are_kept_only_where_asked_and_told() -> None:
     assert (kept.fitted.total_scale == 1.0) == (not any("multiplied by" in note for note in kept.notes))
 
 
+def test_intervals_hold_as_many_rows_where_totals_are_kept() -> None:
+    """The factor moves the prediction, not what a run does: exponential noise, by which sums of costs are too low."""
+    rng = np.random.default_rng(5)
+    tables = [law(rng, 2200) for _ in range(2)]
+    train, new = (each.assign(time_s=each.time_s * (1.0 + 0.4 * rng.standard_exponential(2200))) for each in tables)
+    train = train.iloc[:200]
+    asked = {"target": "time_s", "terms": ["m*n*k"], "method": "ols", "report": "none"}
+    free, kept = (mlperf.train(train, totals=each, **asked) for each in ("free", "keep"))
+    assert kept.fitted.total_scale > 1.03
+    runs = [model.predict_interval(new) for model in (free, kept)]
+    held = [float(((run.lower <= new.time_s) & (new.time_s <= run.upper)).mean()) for run in runs]
+    assert held[0] > 0.92
+    assert held[1] == pytest.approx(held[0], abs=0.01)
+    # The left-out error is that of the predictions with a factor.
+    ratio = (kept.left_out.predicted / free.left_out.predicted).to_numpy()
+    np.testing.assert_allclose(ratio, kept.fitted.total_scale, rtol=0.05)
+    assert ratio.min() > 1.0
+    missed = np.abs(kept.left_out.predicted / kept.left_out.measured - 1.0).mean()
+    assert kept.errors is not None
+    assert kept.errors.errors.mape == pytest.approx(missed)
+
+
 def labelled(n_rows: int, labels: str, seed: int = 4) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     table = pd.DataFrame({"m": 2.0 ** rng.uniform(3, 9, n_rows), "gpu": rng.choice(list(labels), n_rows)})
