@@ -24,6 +24,7 @@ SHEET: Mapping[str, str] = MappingProxyType(
     {"log": "LN({})", "log2": "LOG({},2)", "log10": "LOG10({})", "log1p": "LN(1+{})", "sqrt": "SQRT({})", "exp": "EXP({})"}
     | {"abs": "ABS({})", "min": "MIN({})", "max": "MAX({})", "pmin": "MIN({})", "pmax": "MAX({})"}
 )
+TRUTHS = ("TRUE", "FALSE")
 LONGEST_CELL = 8192
 """Letters that a formula may have in Excel."""
 
@@ -221,7 +222,15 @@ def _sheet_pieces(variable: Variable, cells: Mapping[str, str], *, full: bool) -
     if not isinstance(label, Name):
         raise UsageError(f"{variable.name} is a factor of an expression")
     levels = variable.levels if full or len(variable.levels) == 1 else variable.levels[1:]
-    return [f"IF(EXACT({cells[label.name]}2,{_quoted(level)}),1,0)" for level in levels]
+    return [f"IF({_is_level(f'{cells[label.name]}2', level, variable.levels)},1,0)" for level in levels]
+
+
+def _is_level(cell: str, level: str, levels: Sequence[str]) -> str:
+    """Whether a cell holds a level; ``True`` and ``false`` are no texts any more once a spreadsheet has read them."""
+    alike = [each for each in levels if each.upper() == level.upper()]
+    if level.upper() not in TRUTHS or len(alike) > 1:
+        return f"EXACT({cell},{_quoted(level)})"
+    return f'OR({cell}={level.upper()}(),EXACT(UPPER({cell}),"{level.upper()}"))'
 
 
 def _quoted(level: str) -> str:

@@ -71,6 +71,8 @@ def cell_value(formula: str, cells: Any, row: dict[str, Any]) -> float:
     functions = {
         "IF": lambda true, one, other: one if true else other,
         "EXACT": lambda left, right: str(left) == right,
+        "OR": lambda *each: any(each),
+        "UPPER": lambda value: str(value).upper(),
         "LN": np.log,
         "LOG": lambda value, base: np.log(value) / np.log(base),
         "LOG10": np.log10,
@@ -81,7 +83,23 @@ def cell_value(formula: str, cells: Any, row: dict[str, Any]) -> float:
         "MAX": max,
     }
     text = re.sub(r'"((?:[^"]|"")*)"', lambda found: repr(found[1].replace('""', '"')), formula.removeprefix("="))
+    text = text.replace("=TRUE()", " is True").replace("=FALSE()", " is False")
     return float(eval(text.replace("^", "**"), functions, values))  # noqa: S307 - made from our own terms
+
+
+def test_a_spreadsheet_s_own_truth_values_are_levels(rows: pd.DataFrame) -> None:
+    """A cell ``True`` of a CSV file becomes the value TRUE, whose text is no longer ``True``."""
+    table = rows.assign(flag=np.arange(N_ROWS) % 2 == 0)
+    model, _ = fitted(table, terms=["m", "flag"], lower=["m", "flag"])
+    found = pasted_formulas(model, "y")
+    assert 'IF(OR(B2=TRUE(),EXACT(UPPER(B2),"TRUE")),1,0)' in found.spreadsheet
+    expected = model.predict(table)
+    for place in (0, 1):
+        row = table.iloc[place].to_dict()
+        for cell in (bool(row["flag"]), str(row["flag"]).upper(), str(row["flag"])):
+            assert cell_value(found.spreadsheet, found.cells, row | {"flag": cell}) == pytest.approx(expected[place], rel=1e-12)
+    both, _ = fitted(table.assign(flag=table["flag"].map({True: "true", False: "TRUE"})), terms=["m", "flag"])
+    assert "OR(" not in pasted_formulas(both, "y").spreadsheet
 
 
 def test_r_reads_the_call_that_is_printed(rows: pd.DataFrame) -> None:
