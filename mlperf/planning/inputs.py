@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,10 @@ def asked_configurations(
     cnns: Sequence[CnnSpec], machine: MachineSpec, job: JobSpec, sizes: tuple[Counts | None, Counts | None, Counts | None]
 ) -> pd.DataFrame:
     """Every combination of ``sizes``: nodes, GPUs of one, sub-batch; those that are None are the job's and the machine's."""
+    given: Any = job
+    if not isinstance(given, JobSpec):
+        hint = "mlperf.JobSpec(dataset_size=50_000), or mlperf.load_job(path)."
+        raise UsageError(f"got {type(given).__name__}, expected a JobSpec", place="job", hint=hint)
     if not cnns:
         raise UsageError("got no CNN, expected at least one")
     usual = (job.n_nodes, machine.n_gpus_per_node, job.subbatch_size)
@@ -149,8 +154,9 @@ def asked_configurations(
 def configurations(
     cnns: Iterable[int], n_nodes: Counts, n_gpus_per_node: Counts, subbatch_size: Counts, dataset_size: int
 ) -> pd.DataFrame:
-    """Every combination as the rows that `configuration_inputs` takes; UsageError: more of them than memory takes."""
-    axes = [list(cnns), _several(n_nodes), _several(n_gpus_per_node), _several(subbatch_size)]
+    """Every combination as the rows that `configuration_inputs` takes; UsageError: no counts, or more than memory takes."""
+    sizes = {"n_nodes": n_nodes, "n_gpus_per_node": n_gpus_per_node, "subbatch_size": subbatch_size}
+    axes = [list(cnns), *(_several(name, counts) for name, counts in sizes.items())]
     if (n_configs := prod(map(len, axes))) > MOST_CONFIGURATIONS:
         got = f"got {n_configs:,} configurations, expected at most {MOST_CONFIGURATIONS:,}"
         raise UsageError(got, hint="Name fewer nodes, GPUs and sub-batches, or a step: 1:1024:16.")
@@ -158,5 +164,14 @@ def configurations(
     return pd.MultiIndex.from_product(axes, names=names).to_frame(index=False).assign(dataset_size=dataset_size)
 
 
-def _several(counts: Counts) -> list[int]:
-    return [counts] if isinstance(counts, int) else [int(count) for count in counts]
+def _several(name: str, counts: Any) -> list[int]:
+    """A count, or several, as whole numbers from 1."""
+    try:
+        given: list[Any] = [counts] if isinstance(counts, str) or not isinstance(counts, Iterable) else list(counts)
+        found = [index(count) for count in given]
+    except TypeError:
+        found = []
+    if not found or min(found) < 1:
+        hint = f"As in {name}=8 or {name}=[1, 2, 4]."
+        raise UsageError(f"got {counts!r:.60}, expected a whole number >= 1, or several", place=name, hint=hint)
+    return found

@@ -72,6 +72,8 @@ class PredictionOptions:
         check_method(self.method)
         if self.refine not in (None, RECURSION):
             raise UsageError(f"got refine {self.refine!r}, expected {RECURSION!r}")
+        if not 0.0 < self.level < 1.0:
+            raise UsageError(f"got level {self.level!r}, expected a share between 0 and 1", hint="As in level=0.95.")
 
     @property
     def form(self) -> str:

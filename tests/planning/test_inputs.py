@@ -10,7 +10,8 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import UsageError
-from mlperf.planning.inputs import configuration_inputs, configurations
+from mlperf.planning.inputs import asked_configurations, configuration_inputs, configurations
+from mlperf.planning.options import PredictionOptions
 from mlperf.specs import JobSpec, load_cnn, load_machine
 
 
@@ -49,3 +50,22 @@ def test_the_model_of_a_table_is_told_what_it_can_be_asked() -> None:
         assert "mlperf predict --rows" in str(caught.value.hint)
     with pytest.raises(UsageError, match="got str, expected the model of a campaign"):
         mlperf.compare_runs("model.json", "asgd-emulated")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("counts", [0, [], [1, 0], 2.5, "12", ["1"], None])
+def test_counts_that_are_none_are_named(counts: Any) -> None:
+    with pytest.raises(UsageError, match=r"n_nodes: got .*, expected a whole number >= 1, or several"):
+        configurations([0], counts, 2, [1, 2], 60_000)
+
+
+def test_counts_may_be_of_any_kind() -> None:
+    for counts in (range(1, 3), np.array([1, 2]), (1, np.int64(2)), pd.Series([1, 2])):
+        assert configurations([0], counts, 2, 1, 60_000)["n_nodes"].tolist() == [1, 2]
+    assert configurations([0], np.int64(3), 2, 1, 60_000)["n_nodes"].tolist() == [3]
+
+
+def test_a_job_is_a_job_and_a_level_a_share() -> None:
+    with pytest.raises(UsageError, match="got dict, expected a JobSpec"):
+        asked_configurations([load_cnn("alexnet")], load_machine("kfc"), {"dataset_size": 5}, (1, 1, 1))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="got level 95, expected a share between 0 and 1"):
+        PredictionOptions(level=95)
