@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,15 +139,30 @@ def bundled_models() -> tuple[str, ...]:
 
 
 def model_for(processor: str | None) -> str:
-    """Name of the shipped model whose times were measured on a processor of that name; `DEFAULT_MODEL` where none was.
+    """Name of the shipped model whose times were measured on a processor of that name, else on one whose name has all its words.
+
+    ``H100`` gets the model of the ``NVIDIA H100 80GB HBM3``, and its answers say that this is what was measured.
 
     Parameters
     ----------
     processor : str or None
         As a machine's specification names it.
+
+    Returns
+    -------
+    str
+        `DEFAULT_MODEL` where there is neither.
     """
-    names = (name for name in bundled_models() if processor and same_name(processor, _measured(name)))
-    return next(names, DEFAULT_MODEL)
+    if not processor:
+        return DEFAULT_MODEL
+    measured = {name: _measured(name) for name in bundled_models()}
+    same = [name for name, own in measured.items() if same_name(processor, own)]
+    akin = [name for name, own in measured.items() if _words(processor) and _words(processor) <= _words(own)]
+    return next(iter((*same, *akin)), DEFAULT_MODEL)
+
+
+def _words(name: str) -> set[str]:
+    return set(re.findall(r"\w+", name.casefold()))
 
 
 def _measured(name: str) -> str:

@@ -124,3 +124,5 @@ def test_the_model_for_a_machine_is_of_its_processor() -> None:
     assert model_for("NVIDIA H100 80GB HBM3") == model_for("nvidia  h100 80GB hbm3") == "gpu-h100-layers"
     assert model_for(load_model("cpu-epyc").measured_on.processor) == "cpu-epyc"
     assert model_for("Tesla K20X") == model_for(None) == model_for("") == DEFAULT_MODEL
+    assert model_for("H100") == model_for("NVIDIA H100") == model_for("nvidia-h100") == "gpu-h100-layers"
+    assert model_for("NVIDIA H100 PCIe") == DEFAULT_MODEL
