@@ -46,7 +46,7 @@ def read_csv(path: Path | str) -> EventTable:
     strings = Strings()
     columns: dict[str, Any] = {name: _column(path, name, cells[name], strings) for name in cells.columns}
     table = event_table(len(cells), strings=strings.all(), sources=(f"csv {path.name}",), **columns)
-    check_numbers(path, table)
+    check_numbers(path, table, first_line=2)
     first_ns = int(table.start_ns.min()) if len(table) else 0
     if first_ns < LATEST_NS:
         return table

@@ -19,6 +19,8 @@ VERSION = 1
 DOCUMENT = "trace.json"
 HINT = "Was it written by mlperf trace import, and copied whole?"
 MOST_EVENTS = 2**31
+MOST_NS = 2**61
+"""Beyond all clocks: 73 years."""
 
 
 def read_store(path: Path | str) -> EventTable:
@@ -91,13 +93,21 @@ def with_numbers(value: Any) -> Any:
     return value
 
 
-def check_numbers(path: Path, table: EventTable) -> None:
+def check_numbers(path: Path, table: EventTable, first_line: int | None = None) -> None:
     """Numbers that point to strings, rows and sources must do so, and times must be times.
+
+    Parameters
+    ----------
+    path : Path
+        Named in errors.
+    table : EventTable
+    first_line : int, optional
+        Line of the first row, where rows are lines of a text.
 
     Raises
     ------
     DataError
-        Names the column.
+        Names the column, and where one row is to blame that row and its value.
     """
     n_events = len(table)
     bounds = {
@@ -109,11 +119,14 @@ def check_numbers(path: Path, table: EventTable) -> None:
         values = getattr(table, name)
         if n_events and (int(values.min()) < -1 or int(values.max()) >= most):
             raise DataError(f"points to {int(values.max())} of {most}", place=f"{path}, column {name}")
-    known = np.isin(table.kind, [int(kind) for kind in Kind])
     wrong = (
-        (table.duration_ns < 0) | (np.abs(table.start_ns) > 2**61) | (table.duration_ns > 2**61) | ~known | (table.size_bytes < 0)
+        ("duration_ns", (table.duration_ns < 0) | (table.duration_ns > MOST_NS), f"a duration of 0 to {MOST_NS} ns"),
+        ("start_ns", (table.start_ns > MOST_NS) | (table.start_ns < -MOST_NS), f"a time of at most {MOST_NS} ns"),
+        ("kind", ~np.isin(table.kind, [int(kind) for kind in Kind]), "a kind of event"),
+        ("size_bytes", table.size_bytes < 0, "a size of 0 or more"),
     )
-    if np.any(wrong):
-        raise DataError(
-            "has a negative duration or size, a time beyond all clocks, or an unknown kind", place=f"{path}, row {np.argmax(wrong)}"
-        )
+    for name, is_wrong, expected in wrong:
+        if np.any(is_wrong):
+            row = int(np.argmax(is_wrong))
+            where = f"row {row}" if first_line is None else f"line {first_line + row}"
+            raise DataError(f"got {getattr(table, name)[row]}, expected {expected}", place=f"{path}, {where}, column {name}")

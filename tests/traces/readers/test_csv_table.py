@@ -36,7 +36,9 @@ HEAD = "start_ns,duration_ns,rank,kind,peer,name\n"
         (HEAD + "1,2,0,SEND,1,x\n1,2,0,SENT,1,x\n", "line 3, column kind: got 'SENT', expected a kind such as SEND"),
         (HEAD + "1,2,99999999999,SEND,1,x\n", "line 2, column rank: got '99999999999', expected a whole number of int32"),
         (HEAD + "1.5,2,0,SEND,1,x\n", "line 2, column start_ns: got '1.5'"),
-        (HEAD + "1,-2,0,SEND,1,x\n", "row 0: has a negative duration"),
+        (HEAD + "1,-2,0,SEND,1,x\n", "line 2, column duration_ns: got -2, expected a duration of 0 to"),
+        (HEAD + "1,2,0,SEND,1,x\n9223372036854775807,2,0,SEND,1,x\n", "line 3, column start_ns: got 9223372036854775807, expected"),
+        (HEAD + "-9223372036854775808,2,0,SEND,1,x\n", "line 2, column start_ns: got -9223372036854775808, expected a time"),
         (HEAD + "1,2,0,SEND,1,x,7\n1,2,0,SEND,1,x,7,8\n", "is no CSV table"),
     ],
 )
