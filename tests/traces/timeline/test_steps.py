@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from profiles import training_job
+from profiles import step, training_job, write
 
 from mlperf.core.errors import DataError, UsageError
 from mlperf.traces.readers.chrome.reader import read_chrome
@@ -25,6 +25,14 @@ def test_unmarked_steps_are_found_by_what_repeats(tmp_path: Path) -> None:
     found, notes = steps_of_ranks(table, level=0)
     assert [len(each) for each in found] == [5, 5]
     assert notes[0].startswith("rank 0 marks no steps: 5 times 2 events repeat")
+
+
+def test_a_trace_without_events_says_what_was_left_out(tmp_path: Path) -> None:
+    """Microseconds since 1970 that were taken for milliseconds: no clock shows them."""
+    table = read_chrome(write(tmp_path / "a.json", [step(1, 1.7e22, 5)], 0))
+    with pytest.raises(DataError, match="no event of a rank") as caught:
+        steps_of_ranks(table)
+    assert caught.value.hint == "1 event without a time is left out."
 
 
 def test_wrong_wishes(tmp_path: Path) -> None:
