@@ -18,6 +18,7 @@ from mlperf.datasets.dictionary.schema import TABLES
 from mlperf.datasets.reading.consistency import check_cnns, check_kernels
 from mlperf.datasets.reading.folder import HOST, CampaignFolder, find_campaign, read_host, told
 from mlperf.datasets.reading.read import read_checked
+from mlperf.datasets.reading.run_parts import check_runs
 from mlperf.datasets.reading.source import check_settled
 from mlperf.specs import read_cnn
 
@@ -162,7 +163,8 @@ def read_campaign(path: Path | str, duplicates: str = "error") -> Campaign:
     ------
     DataError
         No such folder, no table in it, or a table or specification is wrong (see ``read_table``), or they contradict one
-        another: a network without specification, a kernel that its network does not run, sizes that are not the layer's.
+        another: a network without specification, a kernel that its network does not run, sizes that are not the layer's, a run
+        whose setting differs between two tables or whose iteration its components contradict.
     """
     folder = find_campaign(campaign_path(path))
     tables = {name: read_checked(file, TABLES[name], duplicates) for name, file in folder.tables.items()}
@@ -171,6 +173,7 @@ def read_campaign(path: Path | str, duplicates: str = "error") -> Campaign:
         check_cnns(table, cnns)
     if "kernels" in tables:
         check_kernels(tables["kernels"], cnns)
+    check_runs(tables)
     host = read_host(folder.path)
     content = {f"{TABLES[name].stem}.csv": table.grid.source.data for name, table in tables.items()}
     sha256 = content_sha256({**folder.documents(), **content})

@@ -29,6 +29,7 @@ from mlperf.datasets.dictionary.synchronous_schema import DDP_RUNS, OWN_TABLES
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.datasets.reading.folder import find_campaign, table_file, table_name
 from mlperf.datasets.reading.read import read_table
+from mlperf.datasets.reading.run_parts import read_steps
 from mlperf.datasets.reading.source import read_source
 from mlperf.specs import read_cnn
 
@@ -119,7 +120,7 @@ def check_file(path: Path, target: str | None, duplicates: str, na: str) -> Data
 
     def read() -> pd.DataFrame:
         if target is None and (schema := own_schema(path)) is not None:
-            return read_table(path, schema, duplicates)
+            return read_own(path, schema, duplicates)
         if name in TABLES and target is None:
             return read_table(path, name, duplicates)
         if name in CONTRACTION_TABLES and target is None and is_contractions(path.parent):
@@ -150,10 +151,15 @@ def check_synchronous(path: Path, duplicates: str) -> DataCheck:
     problems: list[Problem] = []
     cnns = [(f"cnns/{file.name}", partial(read_cnn, file)) for file in sorted((path / "cnns").glob("*.toml"))]
     tables = {name: found for name in OWN_TABLES if (found := table_file(path, name)) is not None}
-    reads = [(name, partial(read_table, file, OWN_TABLES[name], duplicates)) for name, file in tables.items()]
+    reads = [(name, partial(read_own, file, OWN_TABLES[name], duplicates)) for name, file in tables.items()]
     n_rows = rows_of([*cnns, *reads], problems)
     digests = "".join(table_sha256(file) for file in tables.values())
     return DataCheck(path, tuple(problems), n_rows, "" if problems else sha256(digests.encode()).hexdigest())
+
+
+def read_own(file: Path, schema: TableSchema, duplicates: str) -> pd.DataFrame:
+    """A table of synchronous training; of runs, steps go with their parts."""
+    return read_steps(file, duplicates) if schema is DDP_RUNS else read_table(file, schema, duplicates)
 
 
 def is_synchronous(path: Path) -> bool:

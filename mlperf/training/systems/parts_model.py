@@ -16,8 +16,9 @@ from mlperf.core.json_fields import Fields
 from mlperf.core.progress import tracked
 from mlperf.core.provenance import provenance
 from mlperf.core.shown import Shown, plain
-from mlperf.datasets.dictionary.synchronous_schema import DDP_EXCHANGE, DDP_RUNS
+from mlperf.datasets.dictionary.synchronous_schema import DDP_EXCHANGE
 from mlperf.datasets.reading.read import read_table
+from mlperf.datasets.reading.run_parts import check_steps, read_steps
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.residual_quantiles import log_ratio_bound
 from mlperf.training.systems.step_parts import RUN, SUBBATCH, SYSTEM, ComposedSteps, train_composed
@@ -177,12 +178,14 @@ def train_parts(
     Raises
     ------
     DataError
-        Runs of several modes or engines that ``apart`` does not tell apart; none of one process, or none of several.
+        Runs of several modes or engines that ``apart`` does not tell apart; none of one process, or none of several; or a step
+        that is not the sum of its parts.
     """
-    rows = runs if isinstance(runs, pd.DataFrame) else read_table(runs, DDP_RUNS)
+    rows = runs if isinstance(runs, pd.DataFrame) else read_steps(runs)
     alone = exchange if isinstance(exchange, pd.DataFrame) else read_table(exchange, DDP_EXCHANGE)
     place = "runs" if isinstance(runs, pd.DataFrame) else str(runs)
     check_one_kind(rows, apart, place)
+    check_steps(rows, place)
     labels = np.array(part_labels(rows, tuple(apart)), dtype=object)
     levels = tuple(dict.fromkeys(labels))
     parts = [rows[labels == label] for label in levels]
