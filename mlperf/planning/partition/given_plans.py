@@ -34,6 +34,7 @@ NORMAL_OF_MEAN = float(np.sqrt(np.pi / 2.0))
 COLUMNS = {"n_replicas": 1, "n_servers": 0, "exchange": "asynchronous", "minibatch_size": 16, "dataset_size": np.nan}
 """Columns of rows of plans beside ``cnn`` and ``plan``, with what they are where rows do not hold them."""
 
+COUNTED = ("n_replicas", "n_servers")
 EXCHANGES = ("asynchronous", "synchronous")
 
 
@@ -150,8 +151,11 @@ def given_plan(row: Mapping[str, Any], place: str) -> GivenPlan:
             numbers[name] = float(asked[name])
         except (TypeError, ValueError):
             numbers[name] = -1.0
-        if numbers[name] < least or np.isinf(numbers[name]):
-            raise DataError(f"got {asked[name]!r}, expected a number of at least {least}", place=f"{place}, column {name}")
+        number, whole = numbers[name], name in COUNTED
+        no_number = number != number if name != "dataset_size" else False
+        if no_number or number < least or np.isinf(number) or (whole and number % 1.0):
+            expected = f"a {'whole ' if whole else ''}number of at least {least}"
+            raise DataError(f"got {asked[name]!r}, expected {expected}", place=f"{place}, column {name}")
     layers = read_plan(str(row["plan"]), f"{place}, column plan")
     synchronous = asked["exchange"] == EXCHANGES[1]
     sizes = (int(numbers["n_replicas"]), int(numbers["n_servers"]), numbers["minibatch_size"], numbers["dataset_size"])

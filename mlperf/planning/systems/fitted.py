@@ -15,8 +15,10 @@ from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.errors import DataError, DomainError, UsageError
 from mlperf.core.shown import Shown
 from mlperf.datasets.reading.any_table import read_any_table
+from mlperf.datasets.reading.foreign import open_table
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.compare import Comparison, beside, comparison
+from mlperf.planning.partition.given_plans import COLUMNS as USUAL
 from mlperf.planning.partition.given_plans import predict_plans
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.systems.constants_model import ConstantsModel
@@ -144,8 +146,14 @@ def labels_of(model: Fitted) -> tuple[str, ...]:
 
 def read_fitted_rows(model: Fitted, path: str | Path) -> pd.DataFrame:
     """Rows of a file; columns that name things stay text."""
-    labels = list(labels_of(model))
-    return read_any_table(path, others="keep", columns=labels, categorical=labels, duplicates="keep")
+    table = open_table(path)
+    labels = [name for name in labels_of(model) if name in table.header or not has_usual(model, name)]
+    return read_any_table(table, others="keep", columns=labels, categorical=labels, duplicates="keep")
+
+
+def has_usual(model: Fitted, name: str) -> bool:
+    """Whether rows of a model may leave out a column: it has a usual value."""
+    return isinstance(model, ConstantsModel) and name in USUAL
 
 
 def fitted_grid(model: Fitted, sizes: Mapping[str, Sequence[float] | None]) -> pd.DataFrame:

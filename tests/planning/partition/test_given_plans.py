@@ -218,3 +218,14 @@ def test_a_plan_that_cannot_run_names_its_row() -> None:
     with pytest.raises(DataError, match="11 stripes") as caught:
         predict_plans(MODEL, rows, tuple(CNNS.values()))
     assert str(caught.value).startswith("row 2, network")
+
+
+@pytest.mark.parametrize(("column", "value"), [("n_replicas", 2.5), ("n_servers", 1.5), ("n_replicas", float("nan"))])
+def test_a_count_of_a_plan_is_a_whole_number(column: str, value: float) -> None:
+    with pytest.raises(DataError, match=rf"row 1, column {column}: got {value}, expected a whole number"):
+        told(**{"n_replicas": 2, "n_servers": 1, column: value})
+
+
+def test_a_plan_without_a_mini_batch() -> None:
+    with pytest.raises(DataError, match=r"column minibatch_size: got nan, expected a number of at least 1"):
+        told(minibatch_size=float("nan"))

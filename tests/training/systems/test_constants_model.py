@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from mlperf.cli.main import cli
-from mlperf.core.errors import FitError
+from mlperf.core.errors import DataError, FitError
 from mlperf.planning.partition.given_plans import predict_plans
+from mlperf.planning.systems.fitted import predict_fitted
 from mlperf.specs.network.cnn_toml import read_cnn
 from mlperf.studies.model_files import load_model, save_model
 from mlperf.training.systems.constants_model import ConstantsModel, train_constants
@@ -54,3 +55,16 @@ def test_from_measurements_to_plans_through_the_commands(tmp_path: Path) -> None
     asked = ["--constants", model, "--machines", "4", "--minibatch-size", "16", "--dataset-size", "1438", "--top", "1"]
     plan = CliRunner().invoke(cli, ["optimize", cnns[-1], *asked])
     assert plan.exit_code == 0, plan.output
+
+
+def test_rows_of_plans_may_leave_out_what_has_a_usual_value(tmp_path: Path) -> None:
+    """One replica without servers: the exchange has nothing to say."""
+    model, path = train_constants(KEPT / "constants", **NETWORK), tmp_path / "plans.csv"
+    cnns = [read_cnn(path) for path in sorted((KEPT / "runs" / "cnns").glob("*.toml"))]
+    path.write_text("cnn,plan\ndigits-fc,2x1x1/1x1x1/1x1x1\n", encoding="utf-8")
+    found = predict_fitted(model, path, cnns=cnns)
+    wanted = pd.DataFrame([{"cnn": "digits-fc", "plan": "2x1x1/1x1x1/1x1x1", "exchange": "asynchronous", "n_replicas": 1}])
+    np.testing.assert_array_equal(found.predicted, predict_plans(model, wanted, cnns).period_s)
+    path.write_text("cnn,exchange\ndigits-fc,asynchronous\n", encoding="utf-8")
+    with pytest.raises(DataError, match="expected also 'plan'"):
+        predict_fitted(model, path, cnns=cnns)
