@@ -11,7 +11,7 @@ from typing import Any
 
 from mlperf.core.errors import DataError
 from mlperf.core.files import write_bytes_whole
-from mlperf.datasets.dictionary.column import TableSchema
+from mlperf.datasets.dictionary.column import UNKNOWN_WORD, TableSchema
 from mlperf.datasets.dictionary.schema import TABLES
 
 DIGITS = 5
@@ -42,8 +42,15 @@ class GrowingTable:
         self._pending.extend(rows)
 
     def flush(self) -> None:
-        """Append the remembered rows: the old file and the new rows become the new file in one rename."""
+        """Append the remembered rows: the old file and the new rows become the new file in one rename.
+
+        A file of an earlier version that lacks columns gets them, ``unknown`` in its old rows.
+        """
         if not self._pending:
+            return
+        if self._is_older():
+            self.rewrite([*self.rows(), *self._pending])
+            self._pending.clear()
             return
         old = self.path.read_bytes() if self.path.exists() else b""
         text = self._text(self._pending, header=not old)
@@ -60,16 +67,16 @@ class GrowingTable:
         """
         if not self.path.exists():
             return []
-        content = self.path.read_bytes()
-        text = (gzip.decompress(content) if self.path.suffix == ".gz" else content).decode("utf-8")
-        reader = csv.DictReader(io.StringIO(text))
-        if tuple(reader.fieldnames or ()) != self.schema.names:
+        reader = self._reader()
+        header, older = tuple(reader.fieldnames or ()), self._older_names
+        if header not in (self.schema.names, older):
             raise DataError(
-                f"got columns {', '.join(reader.fieldnames or ())}, expected {', '.join(self.schema.names)}",
+                f"got columns {', '.join(header)}, expected {', '.join(self.schema.names)}",
                 place=f"{self.path}, line 1",
                 hint="Collect into a new folder.",
             )
-        return list(reader)
+        untold = {name: UNKNOWN_WORD for name in self.schema.names if name not in header}
+        return [{**row, **untold} for row in reader]
 
     def rewrite(self, rows: Sequence[Row]) -> None:
         """Replace the file by ``rows`` in one stream; an empty table has no file."""
@@ -77,6 +84,18 @@ class GrowingTable:
             write_bytes_whole(self.path, self._encode(self._text(rows, header=True)))
         else:
             self.path.unlink(missing_ok=True)
+
+    @property
+    def _older_names(self) -> tuple[str, ...]:
+        return tuple(name for name in self.schema.names if name not in self.schema.untold)
+
+    def _reader(self) -> csv.DictReader[str]:
+        content = self.path.read_bytes()
+        text = (gzip.decompress(content) if self.path.suffix == ".gz" else content).decode("utf-8")
+        return csv.DictReader(io.StringIO(text))
+
+    def _is_older(self) -> bool:
+        return bool(self.schema.untold) and self.path.exists() and tuple(self._reader().fieldnames or ()) == self._older_names
 
     def _encode(self, text: str) -> bytes:
         content = text.encode("utf-8")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from mlperf import __version__
 from mlperf.collect.campaign.run import store_cnns
 from mlperf.collect.protocol.clocks import load_average, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
@@ -28,6 +29,7 @@ from mlperf.collect.trainer.launch import mpiexec_command, run_ranks
 from mlperf.core.files import replacing
 from mlperf.core.places import make_folder
 from mlperf.core.progress import shown_progress
+from mlperf.datasets.dictionary.column import UNKNOWN_WORD
 from mlperf.datasets.dictionary.server_schema import PS_RUNS, SEGMENTS, SERVER_TABLES
 from mlperf.datasets.reading.read import read_table
 from mlperf.specs.network.cnn_toml import cnn_to_dict
@@ -141,7 +143,7 @@ def run_study(study: Study, *, show_progress: bool) -> ServerRuns:
 def still_to_run(request: ServersRequest) -> tuple[list[tuple[Configuration, int]], int]:
     """Configurations with the number of the repeat, each repeat in a random order of its own, and how many are there already."""
     made = Counter(
-        (row["mode"], row["cnn"], row["n_replicas"], row["n_servers"], row["plan"], row["exchange"], row["minibatch_size"])
+        tuple(row[name] for name in ("mode", "cnn", "n_replicas", "n_servers", "plan", "exchange", "minibatch_size", "code"))
         for row in GrowingTable(request.out, "ps_runs", SERVER_TABLES).rows()
     )
     todo, n_before = [], 0
@@ -150,7 +152,8 @@ def still_to_run(request: ServersRequest) -> tuple[list[tuple[Configuration, int
         for configuration in (request.configurations[index] for index in order.tolist()):
             c = configuration
             names = (c.cnn, str(c.n_replicas), str(c.n_servers), c.plan_text, c.exchange, str(c.minibatch_size))
-            if made[(request.mode, *names)] >= repeat:
+            # Runs of earlier versions do not say what ran their loops.
+            if sum(made[(request.mode, *names, code)] for code in (request.code, UNKNOWN_WORD)) >= repeat:
                 n_before += 1
             else:
                 todo.append((configuration, repeat))
@@ -216,6 +219,8 @@ def row_of(study: Study, run: Run, repeat: int, load: float) -> dict[str, Any]:
         "accuracy_epochs": (told["n_updates"] + n_left) * configuration.minibatch_size / size,
         "cores_per_rank": (os.cpu_count() or 1) / configuration.n_ranks,
         "load": load,
+        "code": request.code,
+        "version": __version__,
     }
 
 

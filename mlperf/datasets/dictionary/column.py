@@ -56,6 +56,8 @@ class Default:
 ZERO = Default("0", lambda n_rows: np.zeros(n_rows, dtype=np.int64))
 ZERO_SECONDS = Default("0", lambda n_rows: np.zeros(n_rows))
 ROW_ORDER = Default("the order of the rows, from 0", lambda n_rows: np.arange(n_rows, dtype=np.int64))
+UNKNOWN_WORD = "unknown"
+UNTOLD = Default(UNKNOWN_WORD, lambda n_rows: np.full(n_rows, UNKNOWN_WORD, dtype=object))
 UNKNOWN = Default("NaN: unknown", lambda n_rows: np.full(n_rows, np.nan))
 
 
@@ -173,6 +175,11 @@ class TableSchema:
     def optional(self) -> dict[str, Default]:
         """Columns that a file may leave out, and what its rows then hold."""
         return {column.name: column.default for column in self.columns if column.default is not None}
+
+    @property
+    def untold(self) -> tuple[str, ...]:
+        """Columns of text that earlier versions did not write; they read ``unknown`` where a file lacks them."""
+        return tuple(column.name for column in self.columns if column.default is UNTOLD)
 
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)

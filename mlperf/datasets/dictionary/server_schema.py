@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mlperf.datasets.dictionary.column import ALWAYS, Column, TableSchema
+from mlperf.datasets.dictionary.column import ALWAYS, UNKNOWN_WORD, UNTOLD, Column, TableSchema
 from mlperf.datasets.dictionary.schema import SAMPLE
 
 PASSES = ("forward", "backward", "product", "update", "error", "add")
@@ -70,8 +70,12 @@ PS_RUNS = TableSchema(
         Column("overshoot_share", "number", "", "usual error of a wait over the mean wait (0: none)", zero_when=ALWAYS),
         Column("cores_per_rank", "number", "", "cores of the machine for each process"),
         Column("load", "number", "", "load average of the machine before the run", zero_when=ALWAYS),
+        Column(
+            "code", "text", "", "what ran the loops, as in canonical.csv", choices=("blas", "scalar", UNKNOWN_WORD), default=UNTOLD
+        ),
+        Column("version", "text", "", "version of mlperf that made the run", default=UNTOLD),
     ),
-    key=("mode", "cnn", "n_replicas", "n_servers", "n_workers", "plan", "exchange", "minibatch_size"),
+    key=("mode", "cnn", "n_replicas", "n_servers", "n_workers", "plan", "exchange", "minibatch_size", "code"),
     groups="cnn",
 )
 

@@ -92,3 +92,15 @@ def test_what_cannot_run_is_refused_before_anything_is_written(tmp_path: Path, r
     with pytest.raises(UsageError, match="waits for the network without"):
         run_tiny(tmp_path / "out", [{"cnn": "tiny-fc", "plan": "1x1x1/1x1x1"}], waits=("network",))
     assert not (tmp_path / "out").exists()
+
+
+def test_runs_in_other_code_are_other_runs(tmp_path: Path, run_tiny: Callable) -> None:
+    """Loops compiled by numba take other times than BLAS: neither counts as made where the other was."""
+    pytest.importorskip("numba")
+    table = {"cnn": "tiny-fc", "plan": ALONE["tiny-fc"]}
+    assert run_tiny(tmp_path, [table], code="blas").n_done_before == 0
+    assert run_tiny(tmp_path, [table], code="scalar").n_done_before == 0
+    rows = read_table(tmp_path / "ps_runs.csv", PS_RUNS, "keep")
+    assert rows["code"].tolist() == ["blas", "scalar"]
+    assert rows["version"].nunique() == 1
+    assert run_tiny(tmp_path, [table], code="blas").n_done_before == 1
