@@ -75,6 +75,13 @@ def _splines() -> tuple[RectBivariateSpline, RectBivariateSpline]:
     return RectBivariateSpline(LOG2_COUNTS, VARIATIONS, means), RectBivariateSpline(LOG2_COUNTS, VARIATIONS, spreads)
 
 
+@cache
+def _gauss() -> tuple[FloatArray, FloatArray]:
+    # Finding 400 nodes takes longer than all that is done with them.
+    nodes, weights = np.polynomial.legendre.leggauss(N_NODES)
+    return nodes, weights
+
+
 def _moments(variation: float) -> tuple[FloatArray, FloatArray]:
     """(E max - 1) / variation and std(max) / variation for every count, by quadrature of the distribution of the largest."""
     shape = variation**-2
@@ -83,7 +90,7 @@ def _moments(variation: float) -> tuple[FloatArray, FloatArray]:
     high = max((1.0 - 1.0 / (9.0 * shape) + float(ndtri(1 - 1e-11)) / (3.0 * np.sqrt(shape))) ** 3, 1.0) + 8.0 * variation
     if variation < 0.1:
         low = max(1.0 - 8.0 * variation, 0.0)
-    nodes, weights = np.polynomial.legendre.leggauss(N_NODES)
+    nodes, weights = _gauss()
     x, w = low + 0.5 * (high - low) * (nodes + 1.0), 0.5 * (high - low) * weights
     below = gammainc(shape, shape * x)[None, :] ** (2.0 ** LOG2_COUNTS[:, None])
     mean = low + (1.0 - below) @ w
