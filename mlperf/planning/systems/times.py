@@ -41,6 +41,14 @@ from mlperf.training.model import Model
 EXCHANGE, MEASURED_EXCHANGE = "exchange", "model of the exchange"
 NORMAL_95 = 1.96
 NOT_MEASURED = "not measured, counted as 0"
+NO_TIME = {
+    ASSUMED: (
+        "the equations work out from the machine's network",
+        "Change latency_s or bandwidth_bytes_per_s in a machine file of your own (--machine FILE).",
+    ),
+    NOT_MEASURED: ("nobody measured: it counts as 0, and so it does a hundred times", "Leave it out."),
+}
+"""Why a component has no time to multiply, and what to do, by its source."""
 LAST_FORWARD = "softmax"
 """The kernel that ends a forward pass in every form of a step."""
 ONE_OF_THREE = 1.0 / 3.0
@@ -108,6 +116,9 @@ class SystemTimes:
         seconds = dict(self.seconds)
         known = [each for each in seconds if not each.endswith("_std")]
         for name, factor in factors.items():
+            if name not in seconds and self.source.get(name) in NO_TIME:
+                why, hint = NO_TIME[self.source[name]]
+                raise UsageError(f"got a factor for component {name!r}, which {why}", hint=hint)
             if name not in seconds:
                 known_word(name, known, "component")
             seconds |= {each: seconds[each] * factor for each in (name, f"{name}_std") if each in seconds}

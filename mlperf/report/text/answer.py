@@ -137,10 +137,14 @@ def plain_time(seconds: float) -> str:
     return time_range_text(seconds, float("nan"), float("nan"), 0.95)
 
 
+NO_INTERVAL = "intervals do not tell how far that is off"
+"""A figure that nobody measured has no error that could be drawn: every interval takes it as exact."""
+
+
 def unmeasured_lines(assumed: Sequence[str], left_out: Sequence[str] = ()) -> list[str]:
     """Sentences that name the components nobody measured: those of the machine's specification, and those that count as 0."""
-    lines = [f"Not measured, taken from the machine's specification: {', '.join(assumed)}."] if assumed else []
-    return [*lines, f"Not measured, counted as 0: {', '.join(left_out)}."] if left_out else lines
+    lines = [f"Not measured, taken from the machine's specification: {', '.join(assumed)}; {NO_INTERVAL}."] if assumed else []
+    return [*lines, f"Not measured, counted as 0: {', '.join(left_out)}; {NO_INTERVAL}."] if left_out else lines
 
 
 def count_text(number: int, one: str, many: str = "") -> str:

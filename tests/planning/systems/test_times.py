@@ -105,3 +105,14 @@ def test_a_device_updates_in_its_own_memory(small_model: Any, inputs: Any, optim
     assert (found.source["optimizer"], host.source["optimizer"]) == ("assumed", "model")
     drawn = draw_system_times(device, asked, Parts("optimizer", "apply"), found, Draws("mean", 50, 1, np.random.default_rng(1)))
     np.testing.assert_allclose(np.median(drawn["optimizer"], axis=0), found.seconds["optimizer"], rtol=0.2)
+
+
+def test_a_factor_for_what_has_no_time_says_why(small_model: Any, inputs: Any) -> None:
+    found = system_times(small_model, inputs, Parts("forward", "telepathy", "exchange"))
+    with pytest.raises(UsageError, match="'exchange', which the equations work out from the machine's network") as caught:
+        found.scaled({"exchange": 2.0})
+    assert "bandwidth_bytes_per_s" in str(caught.value.hint)
+    with pytest.raises(UsageError, match="'telepathy', which nobody measured: it counts as 0"):
+        found.scaled({"telepathy": 2.0})
+    with pytest.raises(UsageError, match="expected one of forward"):
+        found.scaled({"forwards": 2.0})

@@ -60,7 +60,7 @@ def test_one_configuration_is_shown_in_full() -> None:
     text = result_text(predicted(1))
     assert "a1 on 8 nodes x 8 GPUs, sub-batch 4, 1,281,167 samples an epoch" in text
     assert "compute_gradient" in text
-    assert "Not measured, taken from the machine's specification: allreduce." in text
+    assert "Not measured, taken from the machine's specification: allreduce; intervals do not tell how far that is off." in text
     assert "Flag gradient_lock_busy: 1 of 1" in text
     assert "fetch_burst" not in text
 

@@ -77,7 +77,7 @@ def test_the_answer_comes_first_and_names_what_was_not_measured(model_path: str)
     assert "an epoch (95 %: " in first
     assert "mean mini-batch 4.00; compute takes most of it" in first
     assert "exchange, telepathy (counted as 0) assumed, not measured" in first
-    assert "Not measured, counted as 0: telepathy." in shown
+    assert "Not measured, counted as 0: telepathy; intervals do not tell how far that is off." in shown
     assert "One period of the turn" in shown
 
 
