@@ -25,6 +25,7 @@ from mlperf.training.systems.constants_model import ConstantsModel
 from mlperf.training.systems.parts_model import PartsModel
 from mlperf.training.systems.server_fit import updates_per_s
 from mlperf.training.systems.server_model import ServerModel
+from mlperf.training.systems.step_columns import check_batches
 from mlperf.training.systems.system_fit import SystemFit
 from mlperf.training.systems.train_system import seconds_of, step_column
 
@@ -148,7 +149,10 @@ def read_fitted_rows(model: Fitted, path: str | Path) -> pd.DataFrame:
     """Rows of a file; columns that name things stay text."""
     table = open_table(path)
     labels = [name for name in labels_of(model) if name in table.header or not has_usual(model, name)]
-    return read_any_table(table, others="keep", columns=labels, categorical=labels, duplicates="keep")
+    rows = read_any_table(table, others="keep", columns=labels, categorical=labels, duplicates="keep")
+    if isinstance(model, SystemFit):
+        check_batches(rows, str(path))
+    return rows
 
 
 def has_usual(model: Fitted, name: str) -> bool:

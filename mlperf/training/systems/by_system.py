@@ -16,6 +16,7 @@ from mlperf.training.systems.constants_model import ConstantsModel, train_consta
 from mlperf.training.systems.parts_model import PartsModel, train_parts
 from mlperf.training.systems.server_fit import fit_servers
 from mlperf.training.systems.server_model import ServerModel
+from mlperf.training.systems.step_columns import check_batches
 from mlperf.training.systems.step_terms import ALL as SYNCHRONOUS
 from mlperf.training.systems.system_fit import SystemFit
 from mlperf.training.systems.train_system import train_system
@@ -103,6 +104,7 @@ def train_for_system(
         asked: dict[str, Any] = {"response": target, "groups": apart or None, "features": features, "provenance": told}
         return fit_servers(rows, **asked)
     _refuse({"features": features}, system)
+    check_batches(rows, str(source))
     return train_system(rows, system, step=target, groups=groups, factors=factors, apart=apart, seed=seed, place=str(source))
 
 

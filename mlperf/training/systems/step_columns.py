@@ -26,8 +26,11 @@ NETWORK = ("n_params", "n_layers", "width", "n_flops")
 COLUMNS = ("n_gpus", "n_nodes", "n_gpus_per_node", "subbatch_size", "minibatch_size", *OPTIONAL, *NETWORK)
 """Every column that terms are made of."""
 
-WHOLE = ("n_gpus", "n_nodes", "n_gpus_per_node", "tensor_parallel", "pipeline_parallel")
+WHOLE = ("n_gpus", "n_nodes", "n_gpus_per_node", "accumulation", "tensor_parallel", "pipeline_parallel")
 """Those that count things."""
+
+
+LAYOUT_HINT = "n_gpus are all GPUs of the run, subbatch_size is of one GPU, minibatch_size of all. A column may be left out."
 
 
 def step_columns(rows: pd.DataFrame, place: str = "rows") -> dict[str, FloatArray]:
@@ -44,7 +47,7 @@ def step_columns(rows: pd.DataFrame, place: str = "rows") -> dict[str, FloatArra
     Raises
     ------
     DataError
-        Neither GPUs nor batch can be worked out, or a number is not above zero.
+        Neither GPUs nor batch can be worked out, a number is not above zero, or columns contradict one another.
     """
     found = {name: _numbers(rows, name, place) for name in COLUMNS if name in rows}
     ones = np.ones(len(rows))
@@ -61,7 +64,46 @@ def step_columns(rows: pd.DataFrame, place: str = "rows") -> dict[str, FloatArra
         found["subbatch_size"] = found["minibatch_size"] / found["accumulation"] / found["data_parallel"]
     elif "accumulation" not in rows:
         found["accumulation"] = found["minibatch_size"] / found["subbatch_size"] / found["data_parallel"]
+    _check_layout(found, rows, place)
     return found
+
+
+def _check_layout(found: Mapping[str, FloatArray], rows: pd.DataFrame, place: str) -> None:
+    """Refuse rows whose columns contradict one another, or that no layout has; raises DataError with row, column and value."""
+    c = found
+    rules = (
+        ("n_nodes", c["n_nodes"] > c["n_gpus"], "at most n_gpus machines"),
+        ("n_gpus", c["n_gpus"] > c["n_nodes"] * c["n_gpus_per_node"], "at most n_nodes x n_gpus_per_node"),
+        ("n_gpus", c["data_parallel"] % 1.0 != 0.0, "a multiple of tensor_parallel x pipeline_parallel"),
+        ("recomputed", c["recomputed"] > 1.0, "a share from 0 to 1"),
+        ("zero_stage", ~np.isin(c["zero_stage"], (0.0, 1.0, 2.0, 3.0)), "0, 1, 2 or 3"),
+    )
+    for name, wrong, expected in rules:
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            value = rows[name].iloc[row] if name in rows else f"{found[name][row]:g}"
+            raise DataError(f"got {value}, expected {expected}", place=f"{place}, row {row + 1}, column {name}", hint=LAYOUT_HINT)
+
+
+def check_batches(rows: pd.DataFrame, place: str = "rows") -> None:
+    """Check that the samples of one GPU and those of all agree, where rows give both.
+
+    Tables that others published hold rows where they do not; whoever reads a table of a user's own calls this.
+
+    Raises
+    ------
+    DataError
+        Names the first row whose ``minibatch_size`` is another one, and what was expected.
+    """
+    c = step_columns(rows, place)
+    parts = np.maximum(c["accumulation"], 1.0) * c["data_parallel"]
+    # Where a mini-batch cannot be shared evenly, the largest share is less than a sample away from the mean.
+    apart = np.abs(c["minibatch_size"] / parts - c["subbatch_size"]) >= 1.0
+    if apart.any():
+        row = int(np.argmax(apart))
+        samples = "subbatch_size x accumulation x n_gpus / (tensor_parallel x pipeline_parallel), of all GPUs in a step"
+        got = f"got {c['minibatch_size'][row]:g}, expected {(c['subbatch_size'] * parts)[row]:g}: {samples}"
+        raise DataError(got, place=f"{place}, row {row + 1}, column minibatch_size", hint=LAYOUT_HINT)
 
 
 def _complete_gpus(found: dict[str, FloatArray], place: str) -> None:

@@ -17,7 +17,7 @@ from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, seconds_in
 from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
 from mlperf.models.validation.scores import adjusted_r2
-from mlperf.training.systems.step_columns import COLUMNS, derived_columns, step_columns
+from mlperf.training.systems.step_columns import COLUMNS, check_batches, derived_columns, step_columns
 from mlperf.training.systems.step_fit import FULL, METHODS, fit_apart, left_out_ratios, ratio_error, relative_costs
 from mlperf.training.systems.step_terms import ALL, StepTerm, terms_of
 from mlperf.training.systems.system_fit import SystemFit, coded, design_matrix, part_labels
@@ -112,6 +112,8 @@ def train_system(
     if len(rows) < LEAST_ROWS:
         raise FitError(f"got {len(rows)} rows, expected at least {LEAST_ROWS}", hint="Measure more sizes or more GPUs.")
     columns = step_columns(rows, place)
+    if not isinstance(table, pd.DataFrame):
+        check_batches(rows, place)
     derived = derived_columns(columns)
     terms, left = terms_of(system, derived)
     if not terms:

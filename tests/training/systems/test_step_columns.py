@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError
-from mlperf.training.systems.step_columns import derived_columns, step_columns
+from mlperf.training.systems.by_system import train_for_system
+from mlperf.training.systems.step_columns import check_batches, derived_columns, step_columns
+from mlperf.training.systems.train_system import train_system
 
 ROW = {
     "n_nodes": 4,
@@ -87,3 +91,47 @@ def test_gpus_and_batch_must_be_known() -> None:
     with pytest.raises(DataError, match="subbatch_size"):
         step_columns(pd.DataFrame([{"n_gpus": 1}]))
     assert np.isclose(step_columns(pd.DataFrame([{"n_gpus": 8, "subbatch_size": 1}]))["n_nodes"], 1)
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        # One machine of 8 cannot be three; 16 GPUs do not fit one machine of 8.
+        ({"n_gpus": 1, "n_nodes": 3}, "column n_nodes: got 3, expected at most n_gpus"),
+        ({"n_gpus": 16, "n_nodes": 1, "n_gpus_per_node": 8}, "column n_gpus: got 16, expected at most n_nodes x n_gpus_per_node"),
+        ({"n_gpus": 4, "tensor_parallel": 3}, "column n_gpus: got 4, expected a multiple of tensor_parallel x pipeline_parallel"),
+        ({"n_gpus": 4, "accumulation": 2.5}, "column accumulation: got 2.5, expected a whole number"),
+        ({"n_gpus": 4, "recomputed": 7}, "column recomputed: got 7, expected a share from 0 to 1"),
+        ({"n_gpus": 4, "zero_stage": 9}, "column zero_stage: got 9, expected 0, 1, 2 or 3"),
+    ],
+)
+def test_columns_that_contradict_one_another_are_refused(columns: dict, told: str) -> None:
+    with pytest.raises(DataError, match=f"row 1, {told}"):
+        step_columns(pd.DataFrame([{"subbatch_size": 32, **columns}]))
+
+
+# The batch of one GPU written as that of all, with and without accumulation; in a pipeline of 2 there are 2 replicas on 4 GPUs.
+@pytest.mark.parametrize(
+    ("columns", "wanted"),
+    [({}, 128), ({"accumulation": 4}, 512), ({"pipeline_parallel": 2}, 64), ({"tensor_parallel": 2, "accumulation": 2}, 128)],
+)
+def test_batches_of_one_gpu_and_of_all_agree(columns: dict, wanted: int, tmp_path: Path) -> None:
+    row = {"n_gpus": 4, "subbatch_size": 32, **columns}
+    check_batches(pd.DataFrame([{**row, "minibatch_size": wanted}]))
+    wrong = pd.DataFrame([{**row, "minibatch_size": 32, "step_s": 1.0}] * 3)
+    with pytest.raises(DataError, match=f"row 1, column minibatch_size: got 32, expected {wanted}: "):
+        check_batches(wrong)
+    wrong.to_csv(tmp_path / "steps.csv", index=False)
+    for train in (train_system, train_for_system):
+        with pytest.raises(DataError, match=f"steps.csv, row 1, column minibatch_size: got 32, expected {wanted}: "):
+            train(tmp_path / "steps.csv", "data-parallel")
+
+
+def test_a_mini_batch_that_cannot_be_shared_evenly() -> None:
+    """100 samples over 3 GPUs: 34 on the fullest one."""
+    rows = pd.DataFrame({"n_gpus": [3], "minibatch_size": [100], "subbatch_size": [34]})
+    check_batches(rows)
+    found = step_columns(rows)
+    assert found["minibatch_size"][0] == 100.0
+    known = step_columns(pd.DataFrame({"n_gpus": [4], "n_gpus_per_node": [8], "n_nodes": [1], "subbatch_size": [2]}))
+    assert known["minibatch_size"][0] == 8.0
