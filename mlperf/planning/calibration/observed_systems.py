@@ -25,6 +25,7 @@ from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.base.system import EPOCH, Refusing, Solution, System
 from mlperf.systems.registry import find_system
+from mlperf.systems.sprint.components import OF_PASSES
 from mlperf.training.model import Model
 
 NETWORK, NETWORK_STD = "network", 0.35
@@ -145,15 +146,20 @@ class Scaled:
         own = tuple(
             name
             for name, seconds in self.times.seconds.items()
-            if not name.endswith("_std") and np.any(seconds > 0.0) and self.times.source.get(name) != ASSUMED
+            if not name.endswith("_std") and np.any(seconds > 0.0) and name not in self.of_network
         )
-        return (*own, NETWORK) if ASSUMED in self.times.source.values() else own
+        return (*own, NETWORK) if self.of_network else own
+
+    @property
+    def of_network(self) -> tuple[str, ...]:
+        """Components that are worked out of the network's figures."""
+        return tuple(name for name, source in self.times.source.items() if source == ASSUMED and name not in OF_PASSES)
 
     def seconds(self, factors: Mapping[str, float]) -> dict[str, FloatArray]:
         """Component times, multiplied; those that are worked out of the network's figures by its factor."""
         slower = factors.get(NETWORK, 1.0)
         own = {name: factors.get(name, 1.0) for name in self.times.seconds if not name.endswith("_std")}
-        assumed = {name: slower for name in own if self.times.source.get(name) == ASSUMED}
+        assumed = {name: slower for name in own if name in self.of_network}
         return dict(self.times.scaled(own | assumed).seconds)
 
     def solution(self, factors: Mapping[str, float]) -> Solution:

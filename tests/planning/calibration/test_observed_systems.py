@@ -88,3 +88,20 @@ def test_a_slow_step_of_many_nodes_is_laid_to_the_network_that_nobody_measured(s
 def test_what_the_model_does_not_give_cannot_be_calibrated(small_model: Any) -> None:
     with pytest.raises(UsageError, match="has no time of exchange"):
         observed(small_model, "data-parallel", pd.DataFrame({"exchange_s": [1.0]}))
+
+
+def test_a_step_of_one_gpu_says_nothing_of_the_network_though_its_update_is_assumed() -> None:
+    """On a device the update is worked out from one measured pass over a vector: that is no figure of the network."""
+    model, job = mlperf.load_model("gpu-h100-layers"), JobSpec(dataset_size=60_000, optimizer="adam")
+    sizes = {"n_nodes": 8, "n_gpus_per_node": 8, "subbatch_size": 32, **OPTIONS}
+    plain = mlperf.predict_system(model, "data-parallel", "vgg16", "dgx-h100", job, **sizes)
+    rows = pd.DataFrame({"n_nodes": 1, "n_gpus_per_node": 1, "step_s": [0.2, 0.2]})
+    found = predict_system_observed(model, "data-parallel", "vgg16", "dgx-h100", job, rows, **sizes)
+    assert found.observed is not None
+    assert "network" not in set(found.observed["component"])
+    exchange = [each.breakdown(0).set_index("component").loc["exchange", "seconds"] for each in (plain, found)]
+    assert exchange[1] == pytest.approx(exchange[0], rel=1e-9)
+    update_s = 3.0 * float(plain.breakdown(0).set_index("component").loc["optimizer", "seconds"])
+    rows = pd.DataFrame({"optimizer_s": [update_s] * 20})
+    found = predict_system_observed(model, "data-parallel", "vgg16", "dgx-h100", job, rows, **sizes)
+    assert found.breakdown(0).set_index("component").loc["optimizer", "seconds"] == pytest.approx(update_s, rel=0.05)
