@@ -81,7 +81,7 @@ def notes(result: SystemPrediction) -> list[str]:
     """What the reader must know: interval meaning, what was not measured, raised flags, what takes most of the time."""
     level = 100 * next(iter(result.prediction_interval.values())).level
     lines = [f"low and high: {level:g} % interval, of the mean over runs (mean) and of a single run (run)."]
-    lines += unmeasured_lines(result.assumed, result.left_out)
+    lines += unmeasured_lines(result.assumed, result.left_out, is_exact=result.observed is None)
     lines += [f"Flag {name}: {int(up.sum())} of {up.size} configurations." for name, up in result.flags.items() if up.any()]
     best = int(np.argmin(result.epoch_s))
     where = "" if len(result.cnn) == 1 else f" of the fastest, {configuration_text(result, best)}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mlperf.core.printable import printable
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, number_text, percent_text
+from mlperf.systems.sprint.components import OF_PASSES
 from mlperf.training.measured_on import MeasuredOn
 
 MOST_REASONS = 2
@@ -141,9 +142,16 @@ NO_INTERVAL = "intervals do not tell how far that is off"
 """A figure that nobody measured has no error that could be drawn: every interval takes it as exact."""
 
 
-def unmeasured_lines(assumed: Sequence[str], left_out: Sequence[str] = ()) -> list[str]:
-    """Sentences that name the components nobody measured: those of the machine's specification, and those that count as 0."""
-    lines = [f"Not measured, taken from the machine's specification: {', '.join(assumed)}; {NO_INTERVAL}."] if assumed else []
+def unmeasured_lines(assumed: Sequence[str], left_out: Sequence[str] = (), *, is_exact: bool = True) -> list[str]:
+    """Sentences that name the components nobody measured: those of the machine's specification, and those that count as 0.
+
+    ``is_exact``: whether intervals take a specification as exact; after measured steps they do not.
+    """
+    specified = [name for name in assumed if name not in OF_PASSES]
+    passes = [name for name in assumed if name in OF_PASSES]
+    untold = f"; {NO_INTERVAL}" if is_exact else ""
+    lines = [f"Not measured, taken from the machine's specification: {', '.join(specified)}{untold}."] if specified else []
+    lines += [f"Not measured, worked out from measured passes over vectors: {', '.join(passes)}."] if passes else []
     return [*lines, f"Not measured, counted as 0: {', '.join(left_out)}; {NO_INTERVAL}."] if left_out else lines
 
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from mlperf.report.text.answer import Answer, Outside, TimesFrom, count_text, listed, share_text, time_range_text
+from mlperf.report.text.answer import Answer, Outside, TimesFrom, count_text, listed, share_text, time_range_text, unmeasured_lines
 
 
 def test_a_sentence_with_all_of_its_parts() -> None:
@@ -38,6 +38,16 @@ def test_what_is_not_known_is_not_said() -> None:
     assert TimesFrom(measured_on="a Xeon", warning="which is not the machine asked about").text() == (
         "a model (measured on a Xeon), which is not the machine asked about"
     )
+
+
+def test_what_was_not_measured_is_told_by_where_it_comes_from() -> None:
+    specified = "Not measured, taken from the machine's specification: push, pull"
+    passes = "Not measured, worked out from measured passes over vectors: add_momentum, optimizer."
+    every = ("push", "add_momentum", "pull", "optimizer")
+    assert unmeasured_lines(every) == [f"{specified}; intervals do not tell how far that is off.", passes]
+    assert unmeasured_lines(every, is_exact=False) == [f"{specified}.", passes]
+    assert unmeasured_lines(["optimizer"]) == ["Not measured, worked out from measured passes over vectors: optimizer."]
+    assert unmeasured_lines([]) == []
 
 
 def test_hostile_names_stay_on_one_line() -> None:
