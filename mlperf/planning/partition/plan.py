@@ -58,7 +58,7 @@ class PartitionPlan(Shown):
     n_workers, n_replicas, n_servers, n_free : int
         n, A, S, and machines that nothing uses.
     mean_staleness : float
-        A - 1 updates of asynchronous replicas, 0 of synchronous ones.
+        2 A - 1 updates of asynchronous replicas behind servers, 0 of others.
     thread_s, single_s : float
         Epoch on one thread, and on one machine.
     layers : DataFrame

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from mlperf.report.text.answer import Answer, count_text
-from mlperf.report.text.numbers import number_text, percent_text
+from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import Section
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def fit_answer(result: SystemFit) -> Answer:
         better = "which errs less" if best["error"] < result.errors["mape"] else "rejected"
         found += f"; best rule of thumb: {best['rule']}, {percent_text(float(best['error']))}, {better}"
     low, high = result.bounds["n_gpus"]
-    gpus = number_text(low) if low == high else f"{low:g} to {high:g}"
-    return Answer(asked, f"{found}; measured on {gpus} GPUs")
+    gpus = count_text(int(low), "GPU") if low == high else f"{low:g} to {high:g} GPUs"
+    return Answer(asked, f"{found}; measured on {gpus}")
 
 
 def constants_sections(result: ConstantsModel) -> tuple[Section, ...]:

@@ -48,8 +48,9 @@ def test_costs_rules_and_reasons_are_shown() -> None:
 
 
 def test_one_count_of_gpus_is_told_as_such() -> None:
-    one = ROWS.assign(n_gpus=4)[:3]
-    assert "measured on 4.000 GPUs" in fit_answer(train_system(one.assign(step_s=[1.0, 2.0, 8.0]))).text()
+    for n_gpus, told in ((4, "measured on 4 GPUs"), (1, "measured on 1 GPU")):
+        one = ROWS.assign(n_gpus=n_gpus)[:3]
+        assert fit_answer(train_system(one.assign(step_s=[1.0, 2.0, 8.0]))).text().endswith(told)
 
 
 def test_constants_say_where_the_network_comes_from() -> None:
