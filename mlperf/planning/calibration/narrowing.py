@@ -14,6 +14,8 @@ from mlperf.models.uncertainty.log_factors import LogFactors
 
 LEAST_STD = 1e-3
 """Of what a model says that it knows exactly; nobody knows a time better."""
+ROUNDING = 1e-9
+"""Spread of a logarithm below which draws that are all alike differ by nothing but rounding."""
 
 
 def log_std(drawn_s: FloatArray) -> float:
@@ -26,12 +28,16 @@ def log_std(drawn_s: FloatArray) -> float:
 
 
 def output_std(interval: Interval) -> FloatArray:
-    """Standard deviation of an output's logarithm that makes an interval as wide as this one, shape (n_configs,); 0 at 0."""
+    """Standard deviation of an output's logarithm that makes an interval as wide as this one, shape (n_configs,).
+
+    0 at 0, and where the bounds differ by nothing but rounding.
+    """
     there = (interval.upper > 0.0) & np.isfinite(interval.upper)
     upper = np.where(there, interval.upper, 1.0)
     lower = np.where(there, np.maximum(interval.lower, 1e-9 * upper), 1.0)
     reach = 2.0 * float(ndtri(0.5 + interval.level / 2.0))
-    return np.asarray(np.log(upper / lower) / reach)
+    std = np.log(upper / lower) / reach
+    return np.asarray(np.where(std > ROUNDING, std, 0.0))
 
 
 def prior_spread(spread: FloatArray, shares: FloatArray, interval: Interval) -> FloatArray:

@@ -55,6 +55,16 @@ def test_an_output_that_is_zero_keeps_its_interval() -> None:
     assert (found.lower[0], found.upper[0]) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize("rounding", [0.0, 1e-15])
+def test_an_output_that_the_model_takes_as_exact_stays_so(rounding: float) -> None:
+    ratio = np.array([0.1, -0.1])
+    scattered = update_log_factors(("network",), np.array([0.35]), np.ones((2, 1)), ratio, np.zeros(2, np.int64))
+    exact = Interval(VALUE * (1.0 - rounding), VALUE, 0.95)
+    for kind in ("mean", "run"):
+        found = narrowed(exact, VALUE, SHARES, scattered, kind)
+        assert_allclose([found.lower, found.upper], 10.0, rtol=1e-12)
+
+
 def test_a_what_if_multiplies_the_factors() -> None:
     assert combined({"a": 0.5, "c": 0.25}, {"a": 1.2, "b": 1.1, "d": 1.0}) == {"a": 0.6, "b": 1.1, "c": 0.25}
     assert combined(None, {}) == {}
