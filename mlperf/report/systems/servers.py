@@ -44,14 +44,16 @@ def servers_answer(result: ServerModel) -> Answer:
     """Where the servers are full, and the error of worker counts left out."""
     full = [fit.saturation_workers for fit in result.fits]
     asked = f"{count_text(len(full), 'group')} of workers at parameter servers"
-    least, most = min(full), max(full)
+    least, most = min(full), max((each for each in full if np.isfinite(each)), default=np.inf)
     if not np.isfinite(least):
         told = "no server is ever full"
     elif least == most:
         told = f"the server is full from {number_text(least, 2)} workers on"
     else:
-        last = number_text(most, 2) if np.isfinite(most) else "no number"
-        told = f"the server is full from {number_text(least, 2)} to {last} workers on"
+        told = f"the server is full from {number_text(least, 2)} to {number_text(most, 2)} workers on"
+    never = sum(not np.isfinite(each) for each in full)
+    if never and np.isfinite(least):
+        told += f" ({count_text(never, 'group')} without a sign of it)"
     if result.errors is not None:
         told += f", worker counts left out are missed by {percent_text(result.errors.mape)} on average"
     return Answer(asked, told)

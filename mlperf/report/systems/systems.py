@@ -179,11 +179,16 @@ def fitted_sections(result: FittedRows) -> tuple[Section, ...]:
     return (Section(result.system, table.drop(columns=constant), secondary=("reason",)), Section("", text=level))
 
 
+def _size(value: float | str) -> str:
+    """A size; text where it names the group of a row."""
+    return value if isinstance(value, str) else f"{value:g}"
+
+
 def fitted_answer(result: FittedRows) -> Answer:
     """The one row, or the fastest of several."""
     best = result.fastest
     row = result.rows.iloc[best]
-    sizes = [f"{name.replace('_', ' ')} {row[name]:g}" for name in FITTED_SIZES if name in result.rows]
+    sizes = [f"{name.replace('_', ' ')} {_size(row[name])}" for name in FITTED_SIZES if name in result.rows]
     lower, upper = float(result.interval.lower[best]), float(result.interval.upper[best])
     if result.target == "step_s":
         found = time_range_text(float(result.predicted[best]), lower, upper, result.interval.level, "a step")
@@ -197,7 +202,8 @@ def fitted_answer(result: FittedRows) -> Answer:
             "" if lower != lower else f" ({100 * result.interval.level:g} %: {number_text(lower, 3)} to {number_text(upper, 3)})"
         )
         found = f"{number_text(float(result.predicted[best]), 3)} updates a second{bounds}"
-        found += f", the server is full from {number_text(float(result.further['saturation_workers'].iloc[best]), 3)} workers on"
+        full = float(result.further["saturation_workers"].iloc[best])
+        found += f", the server is full from {number_text(full, 3)} workers on" if np.isfinite(full) else ", the server never fills"
     lead = f"fastest is row {best + 1}, " if len(result.rows) > 1 else ""
     asked = (
         f"{result.system}, {count_text(len(result.rows), 'row')}"
