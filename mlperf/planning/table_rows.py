@@ -15,6 +15,7 @@ from mlperf.datasets.joining.join import Keys, Table, join_tables
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.datasets.reading.foreign import ForeignTable, open_table
 from mlperf.datasets.reading.source import STANDARD_INPUT, is_standard_input
+from mlperf.training.table.levels import as_known
 from mlperf.training.table.table_model import TableModel
 
 MOST_NAMED = 3
@@ -94,7 +95,13 @@ def _typed(model: TableModel, asked: AskedRows) -> AskedRows:
     frame, labels = asked.frame, model.levels
     counted = [name for name in labels if pd.api.types.is_numeric_dtype(frame[name])]
     texts = [name for name in model.columns if name not in labels and not pd.api.types.is_numeric_dtype(frame[name])]
-    made = {name: _labels(asked, name) for name in counted} | {name: _numbers(asked, name) for name in texts}
+    made: dict[str, pd.Series] = {name: _labels(asked, name) for name in counted}
+    for name, known in labels.items():
+        given = made.get(name, frame[name])
+        meant = as_known(given, known)
+        if (meant.ne(given.astype(str)) & given.notna()).any():
+            made[name] = meant.where(given.notna(), None)
+    made |= {name: _numbers(asked, name) for name in texts}
     return replace(asked, frame=frame.assign(**made)) if made else asked
 
 

@@ -74,3 +74,16 @@ def test_rows_of_the_standard_input_have_lines_too(model: TableModel, monkeypatc
     asked = asked_rows(model, "-")
     assert asked.frame["code"].tolist() == ["01", "2"]
     assert asked.where([0, 1]) == "<stdin>, lines 2, 3"
+
+
+def test_labels_that_pandas_made_fractions_are_known(model: TableModel, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"code": [2.0, np.nan, 7.0], "size": 3.0})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    expected = model.predict(pd.DataFrame({"code": ["2"], "size": [3.0]}))
+    for rows in (frame, tmp_path / "rows.csv"):
+        asked = asked_rows(model, rows)
+        assert asked.frame["code"].iloc[0] == "2"
+        assert asked.missing("code").tolist() == [False, True, False]
+        assert asked.new_labels("code", model.levels["code"]).tolist()[::2] == [False, True]
+    np.testing.assert_array_equal(model.predict(frame.iloc[[0]]), expected)
+    assert model.in_domain(frame.iloc[[0]]).all()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,8 @@ from mlperf.core.json_fields import Fields
 from mlperf.training.table.screening import is_number
 
 OTHER = "(other)"
+WHOLE = r"^([+-]?[0-9]+)\.0+$"
+"""What pandas makes of the whole numbers of a column with a missing cell."""
 LEAST_ROWS, ENOUGH_ROWS = 3, 30
 """A level in fewer rows than this is rare, in a table of at least so many rows; in a smaller one only a level in one row is."""
 
@@ -123,3 +126,15 @@ def _column_levels(texts: pd.Series) -> ColumnLevels:
 def _few(names: tuple[str, ...], most: int = 5) -> str:
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def as_known(labels: pd.Series, known: Collection[str]) -> pd.Series[str]:
+    """Labels as texts; ``1.0`` is ``1`` (and ``1`` is ``1.0``) where that label is known and this one is not."""
+    texts = labels.astype(str)
+    new = ~texts.isin(known)
+    if not new.any():
+        return texts
+    plain = {re.sub(WHOLE, r"\1", label): label for label in sorted(known)}
+    meant = texts[new].str.replace(WHOLE, r"\1", regex=True).map(plain)
+    texts[meant.index[meant.notna()]] = meant[meant.notna()]
+    return texts

@@ -11,14 +11,19 @@ import pandas as pd
 
 from mlperf.core.errors import DataError, FitError
 from mlperf.core.suggest import did_you_mean
+from mlperf.datasets.dictionary.numbers import NOT_FINITE_HINT, bound_hint
 from mlperf.datasets.joining.join import Joined, Table
 from mlperf.datasets.reading.cell_kinds import have_units, unit_remedy
 from mlperf.datasets.reading.inference import MISSING_HINT
 from mlperf.models.formula.expressions import Name, text
 from mlperf.training.table.columns import would_explain
+from mlperf.training.table.levels import WHOLE
 from mlperf.training.table.screening import is_number
 
 LEAST_ROWS = 3
+NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
+"""Kinds of objects in a column that count as numbers."""
+SIGNED_HINT = "A response that is no time may be zero or negative: noise='absolute'."
 MOST_MISSING = 0.5
 """Share of missing cells above which a column that nobody named is left out, as the reader has it."""
 
@@ -47,6 +52,7 @@ def read_rows(table: Table, target: str, used: Sequence[str], *, na: str, offers
         As `mlperf.datasets.read_any_table`; a missing cell in a column that is used.
     """
     if isinstance(table, pd.DataFrame):
+        table = _typed(table, target, cells.get("categorical", ()), positive=bool(cells.get("positive")))
         named = [name for name in (target, *used) if name in table]
         missing = table[named].isna().any(axis=1)
         if na == "error" and missing.any():
@@ -68,6 +74,63 @@ def read_rows(table: Table, target: str, used: Sequence[str], *, na: str, offers
     if gaps:
         raise _gap(found[gaps[0]], f"{table}, {found.attrs['gaps'][gaps[0]]}, column {gaps[0]}")
     return Joined(found, (), {Path(table).name: found.attrs["sha256"]})
+
+
+def _typed(table: pd.DataFrame, target: str, categorical: Sequence[str], *, positive: bool) -> pd.DataFrame:
+    """A frame as a file would be read: numbers that stand as objects, labels that look like numbers.
+
+    Raises
+    ------
+    DataError
+        Columns whose names are no texts, or equal; a target that is no number, or not > 0 where it must be.
+    """
+    _check_columns(table)
+    made: dict[str, pd.Series] = {}
+    for name in map(str, table):
+        column = table[name]
+        if name in categorical:
+            made[name] = column.astype(str).str.replace(WHOLE, r"\1", regex=True).where(column.notna(), None)
+        elif column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) in NUMBERS:
+            made[name] = pd.to_numeric(column)
+    found = table.assign(**made) if made else table
+    if target in found:
+        _check_responses(found[target], positive=positive)
+    return found
+
+
+def _check_columns(table: pd.DataFrame) -> None:
+    names = list(table)
+    for place, name in enumerate(names):
+        if not isinstance(name, str):
+            raise DataError(
+                f"got a column called {name!r}, expected names that are texts",
+                place="table",
+                hint="table.columns = table.columns.astype(str)",
+            )
+        if name in names[:place]:
+            raise DataError(f"got two columns called {name!r}, expected different names", place="table", hint="Rename one of them.")
+
+
+def _check_responses(column: pd.Series, *, positive: bool) -> None:
+    dated = pd.api.types.is_timedelta64_dtype(column.dtype) or pd.api.types.is_datetime64_any_dtype(column.dtype)
+    nothing = np.full(len(column), np.nan)
+    numbers = nothing if dated else pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
+    no_number = "Write durations as numbers: column.dt.total_seconds()." if dated else "Choose a column of numbers as target."
+    checks = (
+        (np.isnan(numbers) & column.notna().to_numpy(bool), no_number),
+        (np.isinf(numbers), NOT_FINITE_HINT),
+        (positive & (numbers <= 0.0), SIGNED_HINT),
+    )
+    for wrong, hint in checks:
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            shown = repr(str(column.iloc[row])) if np.isnan(numbers[row]) else repr(float(numbers[row]))
+            advice = f"{bound_hint(numbers[row], is_time=True)} {hint}" if hint == SIGNED_HINT else hint
+            raise DataError(
+                f"got {shown}, expected {'a number > 0' if positive else 'a finite number'}",
+                place=f"table, row {row}, column {column.name}",
+                hint=advice,
+            )
 
 
 def _used_gaps(frame: pd.DataFrame, target: str, named: Sequence[str]) -> list[str]:

@@ -20,7 +20,7 @@ from mlperf.models.uncertainty.intervals import Interval
 from mlperf.training.fits.left_out import LeftOutError, left_out_from_dict
 from mlperf.training.fits.ratio_model import LARGEST_SCALE, Scaled
 from mlperf.training.table.columns import SetAside
-from mlperf.training.table.levels import ColumnLevels
+from mlperf.training.table.levels import ColumnLevels, as_known
 from mlperf.training.table.screening import is_number
 from mlperf.training.table.table_fit import RowAnswers, TableFit
 
@@ -118,7 +118,9 @@ class TableModel(Shown):
     def ordered(self, rows: pd.DataFrame) -> pd.DataFrame:
         """The columns that the model reads, in the order of the training, whatever that of ``rows``."""
         self.check_columns(rows, "rows")
-        return rows[list(self.columns)]
+        own = rows[list(self.columns)]
+        counted = {name: known for name, known in self.levels.items() if name in own and is_number(own[name])}
+        return own.assign(**{name: as_known(own[name], known) for name, known in counted.items()}) if counted else own
 
     def predict(self, rows: pd.DataFrame) -> FloatArray:
         """The target of each row, shape (n_rows,), in the table's unit."""

@@ -167,6 +167,7 @@ def train_table(
         )
     place = "table" if isinstance(table, pd.DataFrame) else str(table)
     wanted: Any = formula_terms(formula, target) if formula is not None else (terms,) if isinstance(terms, str) else terms
+    categorical = (categorical,) if isinstance(categorical, str) else tuple(categorical)
     read = () if wanted is None else read_columns(wanted)
     used = list(dict.fromkeys([*read, *([groups] if groups else []), *categorical]))
     cells: dict[str, Any] = {"duplicates": duplicates, "na": na, "categorical": categorical, "positive": noise == "relative"}
@@ -176,6 +177,8 @@ def train_table(
     if method == AUTO:
         # A part of a run may cost the same everywhere; who names its method and terms knows.
         check_target(data.frame, target, place)
+    if len(data.frame) == 0:
+        raise nothing_to_fit(data.frame, (), place)
     described = data.frame[[*data.features, target]] if data.tables else data.frame
     offered, aside = explaining_columns(described, target, groups)
     frame = data.frame[list(read) if formula is not None else list(dict.fromkeys([*read, *offered]))]

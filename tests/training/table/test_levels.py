@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from mlperf.training.table.levels import OTHER, Levels
+from mlperf.training.table.levels import OTHER, Levels, as_known
 
 
 def frame(texts: list[str]) -> pd.DataFrame:
@@ -54,3 +54,13 @@ def test_levels_of_an_earlier_release_do_not_tell_the_rows_of_rare_ones() -> Non
     again = Levels.from_dict(written, "$")
     assert again.columns["gpu"].counts == {}
     assert again.guessed(frame(["A", "B", "C"])).tolist() == [False, True, True]
+
+
+def test_whole_numbers_that_became_fractions_are_the_labels_that_they_were() -> None:
+    """Pandas writes a column of whole numbers with a missing cell as 1.0, 2.0."""
+    known = {"1", "2", "v1.0", "3.0", "01"}
+    asked = pd.Series([1.0, 2.0, None, 3.0, 4.0])
+    assert as_known(asked, known).tolist()[:2] == ["1", "2"]
+    assert as_known(asked, known).tolist()[3:] == ["3.0", "4.0"]
+    assert as_known(pd.Series(["1.00", "v1", "3", "01", "1.5"]), known).tolist() == ["1", "v1", "3.0", "01", "1.5"]
+    assert as_known(pd.Series(["1.0"]), {"1.0", "1"}).tolist() == ["1.0"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 import mlperf
-from mlperf.core.errors import DataError
+from mlperf.core.errors import DataError, FitError
 from mlperf.training.table.rows import check_target
 
 
@@ -70,3 +71,61 @@ def test_a_term_that_counts_with_text_is_told_with_file_value_and_remedy(tmp_pat
     with pytest.raises(DataError, match="got '1G', expected numbers") as caught:
         mlperf.train(path, target="time_s", terms=["m*mem"])
     assert caught.value.hint == "Write 1e9 for '1G'."
+
+
+def generations(n_rows: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(7)
+    table = pd.DataFrame({"m": rng.integers(1, 90, n_rows), "gen": rng.integers(1, 4, n_rows)})
+    return table.assign(time_s=(5.0 + table.m) * table.gen.map({1: 4.0, 2: 1.0, 3: 2.0}) * rng.uniform(0.98, 1.02, n_rows))
+
+
+def test_labels_that_look_like_numbers_are_labels_in_a_frame_too(tmp_path: Path) -> None:
+    frame = generations()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    gaps = frame.assign(gen=frame.gen.astype(float)).reindex([*frame.index, 99])
+    tables = (frame, tmp_path / "t.csv", frame.astype(object), gaps)
+    asked = {"target": "time_s", "terms": ["m", "gen:I(m)", "gen"], "method": "ols", "report": "none", "na": "drop"}
+    fits = [mlperf.train(table, categorical=["gen"], **asked) for table in tables]
+    for fit in fits:
+        assert fit.levels == {"gen": {"1", "2", "3"}}
+        np.testing.assert_allclose(fit.predict(frame), fits[0].predict(frame), rtol=1e-12)
+
+
+def test_numbers_that_stand_as_objects_are_numbers() -> None:
+    frame = generations()
+    plain = mlperf.train(frame, target="time_s", method="ols", report="none")
+    found = mlperf.train(frame.astype({"m": object}), target="time_s", method="ols", report="none")
+    assert found.columns == plain.columns
+    np.testing.assert_array_equal(found.predict(frame.astype({"m": object})), plain.predict(frame))
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0.0, "> 0"), (-2.0, "> 0"), (np.inf, "> 0")])
+def test_a_wrong_time_in_a_frame_is_named(value: float, expected: str) -> None:
+    frame = generations()
+    frame.loc[3, "time_s"] = value
+    with pytest.raises(DataError, match=f"got {value}, expected a number {expected}") as caught:
+        mlperf.train(frame, target="time_s")
+    assert caught.value.place == "table, row 3, column time_s"
+
+
+TARGET = "table, row 0, column time_s"
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "place"),
+    [
+        (lambda table: table.set_axis(["m", "m", "time_s"], axis=1), "two columns called 'm'", "table"),
+        (lambda table: table.set_axis([0, "gen", "time_s"], axis=1), "a column called 0", "table"),
+        (lambda table: table.iloc[:0], "got 0 rows", "table"),
+        (lambda table: table.assign(time_s="x"), "got 'x', expected a number > 0", TARGET),
+        (
+            lambda table: table.assign(time_s=pd.to_timedelta(table.time_s, unit="s")),
+            "expected a number",
+            "table, row 0, column time_s",
+        ),
+    ],
+)
+def test_frames_that_are_no_tables_are_refused(change: Callable[[pd.DataFrame], pd.DataFrame], message: str, place: str) -> None:
+    with pytest.raises((DataError, FitError), match=message) as caught:
+        mlperf.train(change(generations()), target="time_s", method="ols")
+    assert caught.value.place == place
