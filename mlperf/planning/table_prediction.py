@@ -134,7 +134,9 @@ def predict_rows(
         raise DataError("got no row that can be predicted", place=asked.name, hint="; ".join(notes_of(asked, faults)))
     found = _answered(model, asked.frame, possible, level)
     inside = found.in_domain
-    told = remarks(model, asked, faults, inside)
+    told = remarks(model, asked, faults, inside, undefined=possible & ~np.isfinite(found.predicted))
+    if not np.isfinite(found.predicted).any():
+        raise DataError("got no row that can be predicted", place=asked.name, hint=f"The first row: {told[0]}.")
     if strict and not inside.all():
         _refuse(model, asked, inside, faults, told)
     return RowPredictions(
@@ -156,15 +158,28 @@ def _answered(model: TableModel, frame: pd.DataFrame, possible: BoolArray, level
     same = read.groupby(list(model.columns), sort=False).ngroup().to_numpy()
     distinct = read[~pd.Series(same).duplicated().to_numpy()]
     starts = range(0, len(distinct), CHUNK)
-    found = np.hstack([_numbers(model.answers(distinct.iloc[start : start + CHUNK], level)) for start in starts])
+    found = np.hstack([_numbers(model, distinct.iloc[start : start + CHUNK], level) for start in starts])
     numbers = np.full((len(found), len(frame)), np.nan)
     numbers[:, possible] = found[:, same]
     predicted, inside, *ends = numbers
     return RowAnswers(predicted, inside == 1.0, Interval(ends[0], ends[1], level), Interval(ends[2], ends[3], level))
 
 
-def _numbers(said: RowAnswers) -> FloatArray:
-    return np.array([said.predicted, said.in_domain, said.mean.lower, said.mean.upper, said.run.lower, said.run.upper], float)
+def _numbers(model: TableModel, rows: pd.DataFrame, level: float) -> FloatArray:
+    """Prediction, flag and bounds of each row, shape (6, n_rows); NaN where a term has no value."""
+    undefined = np.zeros(len(rows), bool)
+    try:
+        said = model.answers(rows, level)
+    except DataError:
+        undefined = model.undefined(rows)
+        if not undefined.any():
+            raise
+        if undefined.all():
+            return np.full((6, len(rows)), np.nan)
+        said = model.answers(rows[~undefined], level)
+    made = np.full((6, len(rows)), np.nan)
+    made[:, ~undefined] = [said.predicted, said.in_domain, said.mean.lower, said.mean.upper, said.run.lower, said.run.upper]
+    return made
 
 
 def _refuse(model: TableModel, asked: AskedRows, inside: BoolArray, faults: RowFaults, told: Texts) -> None:

@@ -20,6 +20,7 @@ LabelRemark = Callable[[TableModel, str, str], str]
 MOST_COLUMNS = 3
 """Columns of one row that are named; more are counted."""
 COMBINATION = "a combination of sizes unlike those measured"
+UNDEFINED = "a term has no value there: not predicted"
 CUT_OFF = "the method's own time is below a quarter of the shortest measured"
 
 
@@ -47,10 +48,12 @@ def row_faults(model: TableModel, asked: AskedRows) -> RowFaults:
     return RowFaults(*kept)
 
 
-def remarks(model: TableModel, asked: AskedRows, faults: RowFaults, inside: BoolArray) -> Texts:
+def remarks(
+    model: TableModel, asked: AskedRows, faults: RowFaults, inside: BoolArray, *, undefined: BoolArray | None = None
+) -> Texts:
     """Of each row what is missing, what a label is predicted as, and why it lies outside the measured domain; shape (n_rows,).
 
-    ``""`` for a row inside.
+    ``""`` for a row inside; ``undefined`` are rows on which a term has no value.
     """
     told = np.full(len(asked.frame), "", object)
     for name, rows in faults.missing.items():
@@ -61,6 +64,8 @@ def remarks(model: TableModel, asked: AskedRows, faults: RowFaults, inside: Bool
         _add(told, rows, _label_remarks(model, asked, name, rows, _rare_remark))
     outside = ~inside & ~faults.unpredictable(model, len(told))
     _add_sizes(told, model, asked, outside)
+    if undefined is not None:
+        _add(told, undefined, [UNDEFINED] * int(undefined.sum()))
     rest = np.flatnonzero(outside & (told == ""))
     if len(rest):
         told[rest] = np.where(model.is_cut_off(asked.frame.iloc[rest]), CUT_OFF, COMBINATION)

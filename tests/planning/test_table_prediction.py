@@ -131,3 +131,22 @@ def test_what_cannot_be_predicted_is_refused(model: TableModel, tmp_path: Path) 
     assert caught.value.place == f"{tmp_path / 'text.csv'}, line 2, column m"
     with pytest.raises(UsageError, match="campaign"):
         predict_rows(rows, rows)
+
+
+@pytest.mark.parametrize("method", ["ols", "nonnegative", "local", "boosted", "log"])
+def test_a_row_on_which_a_term_has_no_value_keeps_no_other_from_its_prediction(method: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    table = pd.DataFrame({"a": rng.uniform(1.0, 9.0, 60), "b": rng.uniform(1.0, 9.0, 60)})
+    table["time_s"] = (3.0 + np.log2(table["a"]) + 5.0 / table["b"]) * rng.uniform(0.97, 1.03, 60)
+    model = mlperf.train(table, target="time_s", terms=["log2(a)", "1/b"], method=method, n_folds=2, report="none")
+    path = tmp_path / "new.csv"
+    path.write_text("a,b\n0,2\n3,4\n2,0\n", encoding="utf-8")
+    found = predict_rows(model, path)
+    np.testing.assert_array_equal(np.isfinite(found.predicted), [False, True, False])
+    assert found.predicted[1] == model.predict(pd.DataFrame({"a": [3], "b": [4]}))[0]
+    assert found.in_domain.tolist() == [False, True, False]
+    assert found.remark[0].startswith("a = 0 is not positive")
+    assert found.remark[0].endswith("a term has no value there: not predicted")
+    with pytest.raises(DataError, match="no row that can be predicted") as caught:
+        predict_rows(model, pd.DataFrame({"a": [0.0], "b": [2.0]}))
+    assert "a = 0 is not positive" in str(caught.value.hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,9 @@ from mlperf.datasets.dictionary.numbers import NOT_FINITE_HINT, bound_hint
 from mlperf.datasets.joining.join import Joined, Table
 from mlperf.datasets.reading.cell_kinds import have_units, unit_remedy
 from mlperf.datasets.reading.inference import MISSING_HINT
-from mlperf.models.formula.expressions import Name, text
+from mlperf.models.formula.evaluate import evaluate
+from mlperf.models.formula.expressions import Expression, Name, names, parse, text
+from mlperf.models.formula.syntax import Binary, Call, Group, Signed
 from mlperf.training.table.columns import would_explain
 from mlperf.training.table.levels import WHOLE
 from mlperf.training.table.screening import is_number
@@ -23,6 +25,7 @@ from mlperf.training.table.screening import is_number
 LEAST_ROWS = 3
 NUMBERS = ("integer", "floating", "mixed-integer-float", "decimal")
 """Kinds of objects in a column that count as numbers."""
+ARITHMETIC = ("log", "log2", "log10", "log1p", "sqrt", "exp", "I")
 SIGNED_HINT = "A response that is no time may be zero or negative: noise='absolute'."
 MOST_MISSING = 0.5
 """Share of missing cells above which a column that nobody named is left out, as the reader has it."""
@@ -52,6 +55,8 @@ def read_rows(table: Table, target: str, used: Sequence[str], *, na: str, offers
         As `mlperf.datasets.read_any_table`; a missing cell in a column that is used.
     """
     if isinstance(table, pd.DataFrame):
+        if len(table) == 0:
+            raise nothing_to_fit(table, (), "table")
         table = _typed(table, target, cells.get("categorical", ()), positive=bool(cells.get("positive")))
         named = [name for name in (target, *used) if name in table]
         missing = table[named].isna().any(axis=1)
@@ -178,8 +183,12 @@ def nothing_to_fit(frame: pd.DataFrame, aside: Sequence[Any], place: str) -> Exc
     )
 
 
-def text_in_terms(error: DataError, frame: pd.DataFrame, place: str) -> DataError:
-    """The error of a term that counts with a column of text, with file, value and remedy; any other error as it is."""
+def error_in_terms(error: DataError, terms: Sequence[str] | str | None, frame: pd.DataFrame, place: str) -> DataError:
+    """The error of a term with its file, value and remedy: one that counts with text or has no value; any other as it is."""
+    return _no_value(terms, frame, place) or _text_in_terms(error, frame, place)
+
+
+def _text_in_terms(error: DataError, frame: pd.DataFrame, place: str) -> DataError:
     name = (error.place or "").removeprefix("column ")
     if error.place != f"column {name}" or name not in frame or is_number(frame[name]):
         return error
@@ -196,6 +205,46 @@ def text_in_terms(error: DataError, frame: pd.DataFrame, place: str) -> DataErro
     return DataError(
         f"got {texts.iloc[0]!r}, expected numbers: a term counts with this column", place=f"{place}, column {name}", hint=hint
     )
+
+
+def _no_value(terms: Sequence[str] | str | None, frame: pd.DataFrame, place: str) -> DataError | None:
+    """The error of the first row on which a term has no value, with the cell that is why; None where every term has one."""
+    is_formula = isinstance(terms, str)
+    listed = () if terms is None else [terms.lstrip("~ ")] if isinstance(terms, str) else terms
+    for tree in (each for term in listed for each in _calls(parse(term), counts=not is_formula)):
+        read = [name for name in names(tree) if name in frame]
+        if not read or not all(is_number(frame[name]) for name in read):
+            continue
+        with np.errstate(all="ignore"):
+            wrong = ~np.isfinite(np.broadcast_to(evaluate(tree, frame), len(frame)))
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            cells = ", ".join(f"{name} = {float(frame[name].iloc[row]):g}" for name in read)
+            return DataError(
+                f"got {cells} in row {row + 1}, as in {int(wrong.sum())} of {len(frame)} rows, expected a value of {text(tree)}",
+                place=f"{place}, column {read[0]}",
+                hint="Logarithms of zero, 1/0 and roots of negative numbers have none: write log(1 + x) or another term, or leave "
+                "these rows out of the table.",
+            )
+    return None
+
+
+def _calls(tree: Expression, *, counts: bool) -> Iterator[Expression]:
+    """Parts of a term that are arithmetic, the innermost first; outside of functions ``/`` and ``^`` of a formula are not."""
+    if isinstance(tree, Call):
+        for each in tree.arguments:
+            yield from _calls(each, counts=counts or tree.function == "I")
+        if tree.function in ARITHMETIC:
+            yield tree
+    elif isinstance(tree, Binary):
+        yield from _calls(tree.left, counts=counts)
+        yield from _calls(tree.right, counts=counts)
+        if counts and tree.operator in "/^":
+            yield tree
+    elif isinstance(tree, Signed):
+        yield from _calls(tree.operand, counts=counts)
+    elif isinstance(tree, Group):
+        yield from _calls(tree.inner, counts=counts)
 
 
 def check_names(frame: pd.DataFrame, names: Sequence[str], place: str) -> None:

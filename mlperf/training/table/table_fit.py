@@ -95,6 +95,11 @@ class TableFit:
         """Rows for which the chosen method says less than a quarter of the shortest measured time, shape (n_rows,)."""
         return self.chosen.predict(self._own(rows, self.chosen)) <= self.chosen.least_
 
+    def undefined(self, rows: pd.DataFrame) -> BoolArray:
+        """Rows on which a term has no value, as the logarithm of zero has none, so that none is predicted; shape (n_rows,)."""
+        chosen = self.chosen.undefined(self._own(rows, self.chosen))
+        return chosen if self.beyond is None else chosen | self.beyond.undefined(self._own(rows, self.beyond))
+
     def predict(self, rows: pd.DataFrame) -> FloatArray:
         """The target of each row, shape (n_rows,)."""
         return self._located(rows)[0]

@@ -176,6 +176,10 @@ class TableModel(Shown):
         """Rows whose time is held at a quarter of the shortest measured one, shape (n_rows,)."""
         return self.fitted.is_cut_off(self.ordered(rows)) if isinstance(self.fitted, TableFit) else np.zeros(len(rows), bool)
 
+    def undefined(self, rows: pd.DataFrame) -> BoolArray:
+        """Rows on which a term has no value, shape (n_rows,)."""
+        return self.fitted.undefined(self.ordered(rows)) if isinstance(self.fitted, TableFit) else np.zeros(len(rows), bool)
+
     @property
     def takes_new_levels(self) -> bool:
         """Whether a label never seen is taken for the most frequent one; else such a row cannot be predicted."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -17,6 +17,7 @@ from mlperf.models.estimators.choice.selected_terms import SelectedTerms
 from mlperf.models.estimators.time_regressor import TimeRegressor
 from mlperf.models.formula.expressions import Name, names, parse, text
 from mlperf.models.formula.inputs import query_frame, training_rows
+from mlperf.models.formula.terms import Terms
 from mlperf.models.regressor import fit_in_groups
 from mlperf.models.storage.store import model_from_dict, model_to_dict
 from mlperf.models.uncertainty.intervals import Interval
@@ -161,6 +162,14 @@ class TableRegressor(TimeRegressor):
         found: Interval = self.member_.predict_interval(self._rows(X), kind=kind, level=level)
         return Interval(self._floored(found.lower), self._floored(found.upper), level)
 
+    def undefined(self, X: Any) -> BoolArray:
+        """Rows on which a term of the method has no value, as the logarithm of zero has none; shape (n_rows,)."""
+        rows = self._rows(X)
+        found = np.zeros(len(rows), bool)
+        for terms in _terms_within(self.member_):
+            found |= ~np.isfinite(terms.columns(rows).matrix).all(axis=1)
+        return found
+
     def _rows(self, X: Any) -> pd.DataFrame:
         frame = self._read(X)
         return self.levels_.apply(frame)
@@ -202,6 +211,16 @@ class TableRegressor(TimeRegressor):
             made.n_used_ = fields.integer("n_used", lower=1)
             made.member_ = model_from_dict(fields.raw("model"), f"{path}.model")
         return made
+
+
+def _terms_within(estimator: Any) -> Iterator[Terms]:
+    """Terms of a fitted method and of the methods that it is made of."""
+    own = (getattr(estimator, "terms_", None), getattr(estimator, "size_terms_", None))
+    fitted = getattr(getattr(estimator, "_fitted", None), "terms", None)
+    yield from (terms for terms in (*own, fitted) if isinstance(terms, Terms) and terms.terms)
+    for name in ("model_", "base_"):
+        if hasattr(estimator, name):
+            yield from _terms_within(getattr(estimator, name))
 
 
 def read_columns(terms: Sequence[str] | str) -> tuple[str, ...]:

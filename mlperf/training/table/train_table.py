@@ -26,7 +26,7 @@ from mlperf.training.table.disguise import named_in_terms, near_notes
 from mlperf.training.table.label_errors import left_out_labels
 from mlperf.training.table.methods import AUTO, METHODS
 from mlperf.training.table.reach import Reach
-from mlperf.training.table.rows import LEAST_ROWS, check_names, check_target, nothing_to_fit, read_rows, text_in_terms
+from mlperf.training.table.rows import LEAST_ROWS, check_names, check_target, error_in_terms, nothing_to_fit, read_rows
 from mlperf.training.table.screening import screened_terms
 from mlperf.training.table.table_fit import TableFit, numbers_of
 from mlperf.training.table.table_model import SIGNED, TableModel, grouped_errors, profile_of
@@ -177,8 +177,6 @@ def train_table(
     if method == AUTO:
         # A part of a run may cost the same everywhere; who names its method and terms knows.
         check_target(data.frame, target, place)
-    if len(data.frame) == 0:
-        raise nothing_to_fit(data.frame, (), place)
     described = data.frame[[*data.features, target]] if data.tables else data.frame
     offered, aside = explaining_columns(described, target, groups)
     frame = data.frame[list(read) if formula is not None else list(dict.fromkeys([*read, *offered]))]
@@ -193,7 +191,7 @@ def train_table(
     try:
         parts = _fitted(asked, method if formula is None else "ols", n_folds, totals)
     except DataError as error:
-        raise text_in_terms(error, frame, place) from error
+        raise error_in_terms(error, wanted, frame, place) from error
     telling = telling_columns(described, target, list(dict.fromkeys([*read, *offered])), groups)
     suspects = [*named_in_terms(data.frame, target, read), *near_notes(data.frame, target, () if read else offered)]
     left = tuple(item for item in aside if item.name not in (*read, *data.frame.attrs.get("gaps", ())))

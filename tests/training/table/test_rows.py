@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -129,3 +131,21 @@ def test_frames_that_are_no_tables_are_refused(change: Callable[[pd.DataFrame], 
     with pytest.raises((DataError, FitError), match=message) as caught:
         mlperf.train(change(generations()), target="time_s", method="ols")
     assert caught.value.place == place
+
+
+@pytest.mark.parametrize(
+    ("asked", "cells", "term"),
+    [
+        ({"terms": ["m", "log2(free)"]}, "free = 0 in row 1", "log2(free)"),
+        ({"terms": ["m/free"]}, "m = .* free = 0 in row 1", "m/free"),
+        ({"terms": ["m * sqrt(1 - free)"]}, "free = 2 in row 3", r"sqrt(1 - free)"),
+        ({"formula": "time_s ~ (m + free)^2 + I(1/free) + gen"}, "free = 0 in row 1", "1/free"),
+    ],
+)
+def test_a_term_without_a_value_is_told_with_its_cell(asked: dict[str, Any], cells: str, term: str, tmp_path: Path) -> None:
+    table = generations()
+    table.assign(free=table.index % 3).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(DataError, match=f"got {cells}, as in 20 of 60 rows, expected a value of {re.escape(term)}") as caught:
+        mlperf.train(tmp_path / "t.csv", target="time_s", method="ols", **asked)
+    assert str(caught.value.place).startswith(f"{tmp_path / 't.csv'}, column ")
+    assert "log(1 + x)" in str(caught.value.hint)
