@@ -12,6 +12,8 @@ from mlperf.training.table.table_model import SIGNED, TableModel
 POOR = 0.3
 NEAR_FLOOR = 1.2
 MOST_COLUMNS = 6
+WHOLE = 1e9
+"""Whole numbers below are told as they are: who asks for the largest must not find it outside."""
 
 
 def verdict(model: TableModel) -> str:
@@ -68,7 +70,9 @@ def error_sentence(model: TableModel) -> str:
 def range_sentence(model: TableModel) -> str:
     """Between which values of its columns the model was measured."""
     ranges = [
-        f"{name} {values[0]:.4g} to {values[-1]:.4g}" for name, values in model.profile.items() if not isinstance(values[0], str)
+        f"{name} {range_text(float(values[0]), float(values[-1]))}"
+        for name, values in model.profile.items()
+        if not isinstance(values[0], str)
     ]
     levels = [
         f"{name} {', '.join(values[:3])}{' ...' if len(values) > 3 else ''}"
@@ -80,6 +84,15 @@ def range_sentence(model: TableModel) -> str:
         return ""
     more = f" and {len(told) - MOST_COLUMNS} further columns as measured" if len(told) > MOST_COLUMNS else ""
     return f"Believe it for {'; '.join(told[:MOST_COLUMNS])}{more}; rows elsewhere are flagged."
+
+
+def range_text(lower: float, upper: float) -> str:
+    """``"8 to 370728"``: whole numbers as they are, others in four digits, or as many as tell the ends apart."""
+    for digits in (4, 9, 17):
+        ends = [f"{end:.0f}" if end == round(end) and abs(end) < WHOLE else f"{end:.{digits}g}" for end in (lower, upper)]
+        if ends[0] != ends[1] or lower == upper:
+            break
+    return f"{ends[0]} to {ends[1]}"
 
 
 def advice(model: TableModel) -> str:

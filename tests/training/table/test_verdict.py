@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import mlperf
-from mlperf.training.table.verdict import advice, verdict
+from mlperf.training.table.verdict import advice, range_text, verdict
 
 pytestmark = pytest.mark.slow
 
@@ -47,3 +47,11 @@ def test_repeats_that_scatter_more_than_the_model_errs_are_no_bound_and_silence_
     near = advice(replace(model, noise_floor=1.1 * error))
     assert near.startswith("Repeats of one row scatter by as much (")
     assert "That is much." in near
+
+
+def test_the_ends_of_a_range_are_told_apart_and_whole_numbers_as_they_are() -> None:
+    assert range_text(16.0, 370728.0) == "16 to 370728"
+    assert range_text(0.123456, 2.0) == "0.1235 to 2"
+    assert range_text(999999998.2, 1000000002.4) == "999999998 to 1e+09"
+    assert range_text(2.00000001, 2.00000002) == "2.00000001 to 2.00000002"
+    assert range_text(3.0, 3.0) == "3 to 3"
