@@ -84,7 +84,7 @@ def asked_rows(model: TableModel, rows: Table, join: Sequence[Table] = (), on: K
         frame = read_any_table(rows if piped is None else piped, duplicates="keep", others="keep")
         asked = AskedRows(frame, Path(rows), str(rows)) if piped is None else AskedRows(frame, None, str(STANDARD_INPUT), piped)
     if join:
-        joined = join_tables(asked.frame if asked.path is None else asked.path, join, on, duplicates="keep")
+        joined = join_tables(asked.frame if asked.path is None else asked.path, join, on, duplicates="keep", spare=True)
         asked = replace(asked, frame=joined.frame)
     model.check_columns(asked.frame, asked.head)
     return _typed(model, asked)

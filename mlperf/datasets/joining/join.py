@@ -199,6 +199,7 @@ def join_tables(
     *,
     target: str | None = None,
     duplicates: str = "error",
+    spare: bool = False,
 ) -> Joined:
     """Join measurements with one or several feature tables.
 
@@ -214,6 +215,8 @@ def join_tables(
         Column of the measurements that must be numbers > 0.
     duplicates : str
         ``keep``, ``drop`` or ``error`` for fully identical rows of a file of measurements.
+    spare : bool
+        Whether a feature table may have keys that the measurements lack, as one that describes more than is asked.
 
     Raises
     ------
@@ -234,7 +237,8 @@ def join_tables(
         check_names(side, key, owner)
         check_once(side, key)
         check_matched(left, side, key)
-        check_matched(side, left, key)
+        if not spare:
+            check_matched(side, left, key)
         brought = tuple(str(name) for name in side.frame.columns if name not in key)
         owner |= dict.fromkeys(brought, side)
         found.append(JoinedTable(side.name, key, brought))

@@ -12,6 +12,7 @@ import pandas as pd
 from mlperf.core.arrays import LONGEST, SHORTEST, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
+from mlperf.datasets.joining.join import JoinedTable
 from mlperf.datasets.reading.cell_kinds import have_units, unit_remedy
 from mlperf.training.table.disguise import EXACT, OUTCOME_NAME, SEEMS, is_function_of, scatter_about
 from mlperf.training.table.screening import is_number
@@ -37,6 +38,7 @@ SIZES = re.compile(r"[+-]?\d[\d.,]*(?:[eE][+-]?\d+)? ?[A-Za-zµμ%/]{1,6}|\d+(?:
 """Texts that are sizes and no names of rows: ``123.4G``, ``80 GB``, ``64x128``, ``(64, 128)``."""
 UNITS = "holds numbers with units"
 """Words by which the verdict finds columns of sizes that were set aside."""
+BESIDE = "is a column of the measurements: beside feature tables it counts only where a term names it (--terms)"
 NO_ZERO = 1e-100
 """What is closer to zero has no reciprocal to count with."""
 
@@ -117,6 +119,25 @@ def telling_columns(frame: pd.DataFrame, target: str, offered: Sequence[str], gr
     """
     others = [str(name) for name in frame if name not in (target, groups, *offered)]
     return (*offered, *(name for name in others if _tells_apart(frame, name, target)))
+
+
+def columns_beside(frame: pd.DataFrame, target: str, tables: Sequence[JoinedTable], named: Sequence[str]) -> tuple[str, ...]:
+    """Sizes and labels of the measurements, which beside feature tables explain nothing where no term names them.
+
+    Parameters
+    ----------
+    frame : DataFrame, shape (n_rows, n_columns)
+        The joined rows.
+    target : str
+    tables : sequence of JoinedTable
+        What was joined; none: no column stands beside.
+    named : sequence of str
+        Columns that somebody named.
+    """
+    features = {name for table in tables for name in (*table.on, *table.columns)}
+    own = frame[[name for name in frame if name == target or name not in features]]
+    offered = explaining_columns(own, target)[0] if tables and own.shape[1] > 1 else ()
+    return tuple(name for name in offered if name not in named and not (is_number(own[name]) and (own[name] % 1 != 0).any()))
 
 
 def _tells_apart(frame: pd.DataFrame, name: str, target: str) -> bool:

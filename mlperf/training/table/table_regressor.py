@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from mlperf.core.arrays import BoolArray, FloatArray
+from mlperf.core.errors import UsageError
 from mlperf.core.json_fields import Fields
 from mlperf.models.estimators.choice.selected_terms import SelectedTerms
 from mlperf.models.estimators.time_regressor import TimeRegressor
@@ -221,6 +222,14 @@ def _terms_within(estimator: Any) -> Iterator[Terms]:
     for name in ("model_", "base_"):
         if hasattr(estimator, name):
             yield from _terms_within(getattr(estimator, name))
+
+
+def formula_terms(formula: str, target: str) -> str:
+    """The right side of a formula whose left side is ``target``, as StepwiseOLS's ``terms`` takes it: ``"~ a * b"``."""
+    left, tilde, right = formula.partition("~")
+    if not tilde or left.strip().strip("`") not in {"", target}:
+        raise UsageError(f"got formula {formula!r}, expected '{target} ~ ...'", hint="Transform the target in the table itself.")
+    return f"~{right}"
 
 
 def read_columns(terms: Sequence[str] | str) -> tuple[str, ...]:

@@ -21,7 +21,15 @@ from mlperf.models.validation.folds import Fold, configuration_groups, grouped_f
 from mlperf.models.validation.left_out import LeftOutRows
 from mlperf.training.fits.left_out import LEAST_GROUPS, LeftOutError
 from mlperf.training.table.choice import SHARES_BEYOND, Choice, choose_method, compared_rows, left_out_material
-from mlperf.training.table.columns import UNITS, check_magnitudes, explaining_columns, telling_columns
+from mlperf.training.table.columns import (
+    BESIDE,
+    UNITS,
+    SetAside,
+    check_magnitudes,
+    columns_beside,
+    explaining_columns,
+    telling_columns,
+)
 from mlperf.training.table.disguise import named_in_terms, near_notes
 from mlperf.training.table.label_errors import left_out_labels
 from mlperf.training.table.methods import AUTO, METHODS
@@ -30,7 +38,7 @@ from mlperf.training.table.rows import LEAST_ROWS, check_names, check_target, er
 from mlperf.training.table.screening import screened_terms
 from mlperf.training.table.table_fit import TableFit, numbers_of
 from mlperf.training.table.table_model import SIGNED, TableModel, grouped_errors, profile_of
-from mlperf.training.table.table_regressor import TableRegressor, read_columns
+from mlperf.training.table.table_regressor import TableRegressor, formula_terms, read_columns
 
 FOLDS, FOLDS_OF_MANY, MANY_ROWS = 10, 5, 500
 """Folds of the comparison; fewer of a table of more rows, where they differ less."""
@@ -192,7 +200,8 @@ def train_table(
         parts = _fitted(asked, method if formula is None else "ols", n_folds, totals)
     except DataError as error:
         raise error_in_terms(error, wanted, frame, place) from error
-    telling = telling_columns(described, target, list(dict.fromkeys([*read, *offered])), groups)
+    beside = columns_beside(data.frame, target, data.tables, used)
+    telling = (*telling_columns(described, target, list(dict.fromkeys([*read, *offered])), groups), *beside)
     suspects = [*named_in_terms(data.frame, target, read), *near_notes(data.frame, target, () if read else offered)]
     left = tuple(item for item in aside if item.name not in (*read, *data.frame.attrs.get("gaps", ())))
     unread = tuple(f"column {item.name}: {UNITS}" for item in left)
@@ -204,7 +213,7 @@ def train_table(
         noise_floor=repeats_error(data.frame[list(telling)], times) if asked.is_positive else float("nan"),
         groups=groups,
         profile=profile_of(frame[list(parts["fitted"].columns)]),
-        set_aside=left,
+        set_aside=(*left, *(SetAside(name, BESIDE) for name in beside if wanted is None)),
         provenance=provenance(data_sha256=dict(data.data_sha256), seed=seed),
         joined=data.tables,
     )
@@ -373,14 +382,6 @@ def _folds(keys: Any, n_folds: int, seed: int) -> list[Fold]:
             hint="Name a column of fewer groups (--groups), or a number of folds (--folds 10).",
         )
     return leave_one_group_out(keys)
-
-
-def formula_terms(formula: str, target: str) -> str:
-    """The right side of a formula whose left side is ``target``, as StepwiseOLS's ``terms`` takes it: ``"~ a * b"``."""
-    left, tilde, right = formula.partition("~")
-    if not tilde or left.strip().strip("`") not in {"", target}:
-        raise UsageError(f"got formula {formula!r}, expected '{target} ~ ...'", hint="Transform the target in the table itself.")
-    return f"~{right}"
 
 
 def repeats_error(columns: pd.DataFrame, times: FloatArray) -> float:

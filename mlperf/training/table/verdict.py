@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlperf.core.printable import printable
-from mlperf.training.table.columns import UNITS
+from mlperf.training.table.columns import BESIDE, UNITS
 from mlperf.training.table.disguise import EXACT, SEEMS
 from mlperf.training.table.table_model import SIGNED, TableModel
 
@@ -109,7 +109,9 @@ def advice(model: TableModel) -> str:
     scatter = f"Repeats of one row scatter by as much ({model.noise_floor:.1%})." if equal else ""
     if error <= POOR:
         return scatter
+    beside = [item.name for item in model.set_aside if item.reason == BESIDE]
+    unasked = f"Name what the measurements have themselves ({printable(', '.join(beside))}) in --terms. " if beside else ""
     return f"{scatter} " * equal + (
-        "That is much. Try the cost that you know (--terms 'm*n*k, m*n'), a column that tells the rows apart and is missing, "
-        "one model for each device or kind of row, or more rows; --groups leaves out what a new row will be new in."
+        f"That is much. {unasked}Try the cost that you know (--terms 'm*n*k, m*n'), a column that tells the rows apart and is "
+        "missing, one model for each device or kind of row, or more rows; --groups leaves out what a new row will be new in."
     )

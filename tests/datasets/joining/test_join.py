@@ -55,6 +55,13 @@ def test_frames_join_as_files_do(write: Write) -> None:
         join_tables(pd.read_csv(times).query("kernel == 'b'"), pd.read_csv(nests))
 
 
+def test_a_table_that_describes_more_than_is_asked_may_be_joined_where_that_is_said(write: Write) -> None:
+    asked, nests = write("t.csv", "kernel,round\nb,1\n"), write("s.csv", NESTS)
+    assert join_tables(asked, nests, spare=True).frame["misses"].tolist() == [20]
+    with pytest.raises(DataError, match=r"got kernel 'c', expected a key that s\.csv has too"):
+        join_tables(write("u.csv", "kernel,round\nc,1\n"), nests, spare=True)
+
+
 @pytest.mark.parametrize(
     ("times", "nests", "place", "words"),
     [

@@ -10,7 +10,8 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import DataError
-from mlperf.training.table.columns import check_magnitudes, correlation_beside, explaining_columns, telling_columns
+from mlperf.datasets.joining.join import JoinedTable
+from mlperf.training.table.columns import check_magnitudes, columns_beside, correlation_beside, explaining_columns, telling_columns
 from mlperf.training.table.verdict import verdict
 
 
@@ -133,3 +134,14 @@ def test_sizes_with_suffixes_are_told_with_the_remedy() -> None:
     assert aside(frame)["flops"] == "holds numbers with units ('10.5G') and is not used: write 10.5e9 for '10.5G'"
     model = mlperf.train(frame, target="time_s", method="ols")
     assert verdict(model).startswith("Mind: column flops holds numbers with units ('10.5G') and is not used: write 10.5e9")
+
+
+def test_columns_beside_feature_tables() -> None:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"kernel": list("abcd") * 10, "size": rng.integers(1, 90, 40), "device": ["A", "B"] * 20, "round": 1})
+    frame = frame.assign(load=rng.uniform(0.0, 1.0, 40), wall_s=rng.uniform(1.0, 2.0, 40), fma=rng.integers(1, 9, 40))
+    frame["time_s"] = rng.uniform(1.0, 2.0, 40)
+    joined = [JoinedTable("counts.csv", ("kernel",), ("fma",))]
+    assert columns_beside(frame, "time_s", joined, []) == ("size", "device")
+    assert columns_beside(frame, "time_s", joined, ["device"]) == ("size",)
+    assert columns_beside(frame, "time_s", [], []) == ()

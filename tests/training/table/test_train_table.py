@@ -10,8 +10,10 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import DataError, FitError, UsageError
+from mlperf.planning.table_prediction import predict_rows
 from mlperf.report.pages.model_answers import table_answer
-from mlperf.training.table.train_table import formula_terms, repeats_error
+from mlperf.training.table.table_regressor import formula_terms
+from mlperf.training.table.train_table import repeats_error
 from mlperf.training.table.verdict import verdict
 
 pytestmark = pytest.mark.slow
@@ -162,3 +164,23 @@ def test_a_target_with_negative_values_says_why_no_error_is_told() -> None:
     assert "is not told in percent: some values of the target are <= 0" in told
     assert "Measure at least" not in told
     assert "not told in percent" in str(table_answer(model))
+
+
+def test_a_size_of_the_measurements_is_named_beside_feature_tables() -> None:
+    """Rows of one kernel in other sizes are no repeats, though the features are equal."""
+    rng = np.random.default_rng(12)
+    counts = pd.DataFrame({"kernel": [f"k{number}" for number in range(15)], "fma": rng.integers(100, 9000, 15)})
+    times = pd.DataFrame({"kernel": rng.choice(counts.kernel, 70), "size": 2 ** rng.integers(3, 10, 70), "round": 1})
+    times["checksum"] = rng.uniform(0.0, 1.0, 70)
+    work = times["size"] * times.kernel.map(counts.set_index("kernel").fma)
+    times["time_s"] = (1e-6 + 1e-9 * work) * np.exp(0.05 * rng.standard_normal(70))
+    asked = {"target": "time_s", "join": [counts], "method": "ols", "report": "none", "duplicates": "keep"}
+    model = mlperf.train(times, **asked)
+    assert [item.name for item in model.set_aside] == ["size"]
+    assert "(--terms)" in model.set_aside[0].reason
+    assert "Name what the measurements have themselves (size) in --terms." in verdict(model)
+    assert not model.noise_floor > 0.1
+    named = mlperf.train(times, terms=["size*fma"], **asked)
+    assert (named.set_aside, named.errors.errors.mape < 0.1) == ((), True)
+    rows = predict_rows(named, times.iloc[:2], join=[counts])
+    assert np.isfinite(rows.predicted).all()
