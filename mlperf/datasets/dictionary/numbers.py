@@ -22,6 +22,9 @@ EMPTY_HINT = (
     "A cell may be empty only where the data dictionary says so (mlperf data columns): measure the row again, or remove it."
 )
 NOT_FINITE_HINT = "NaN and infinities are no measurements: measure the row again, or remove it."
+BLANK_HINT = (
+    "A blank of another kind (one that does not break, a thin one) stands beside the number: remove it in the whole column."
+)
 COMMA_HINT = "Write a decimal point, not a comma."
 UNIT_HINT = "Write the bare number: the unit stands in the column's name."
 TEXT_HINT = "Write a number with a decimal point and nothing else, or check whether the cells of this row have slipped."
@@ -45,6 +48,8 @@ def number_hint(text: str) -> str:
     bare = text.strip()
     if not bare:
         return EMPTY_HINT
+    if bare != text and parse_number(bare) is not None:
+        return BLANK_HINT
     if bare.lower().lstrip("+-") in NOT_FINITE or NUMBER.fullmatch(bare):
         return NOT_FINITE_HINT
     if GROUPED.fullmatch(bare):

@@ -28,3 +28,9 @@ from mlperf.datasets.dictionary.numbers import number_hint, parse_number
 def test_the_hint_is_the_remedy(text: str, words: str) -> None:
     assert parse_number(text) is None
     assert words in number_hint(text)
+
+
+@pytest.mark.parametrize("text", ["40\u00a0", "\u202f40", "\u200940.5 "])
+def test_a_number_beside_an_unusual_blank_is_no_infinity(text: str) -> None:
+    assert parse_number(text) is None
+    assert number_hint(text).startswith("A blank of another kind")
