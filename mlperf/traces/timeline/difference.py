@@ -142,6 +142,11 @@ def _words(row: object) -> str:
     return ", ".join(told) or "as before"
 
 
+def _counted(number: int, one: str) -> str:
+    """A count with its noun."""
+    return f"{number} {one}{'' if number == 1 else 's'}"
+
+
 def _factor(ratio: float) -> str:
     """A factor in words."""
     return f"{ratio:.3g} x"
@@ -157,10 +162,8 @@ def _notes(pairs: list[tuple[int, int]], *tables: EventTable) -> tuple[str, ...]
     """What makes the two no equals."""
     found = [note for table in tables for note in table.notes]
     if pairs[0] != pairs[1]:
-        (ranks, steps), (other_ranks, other_steps) = pairs
-        found.append(
-            f"the first has {ranks} ranks and {steps} steps, the second {other_ranks} and {other_steps}: counts and times are sums"
-        )
+        first, second = (f"{_counted(ranks, 'rank')} and {_counted(steps, 'step')}" for ranks, steps in pairs)
+        found.append(f"the first has {first}, the second {second}: counts and times are sums")
     devices = [tuple(sorted(set(map(str, dict(table.attributes.get("device_names", {})).values())))) for table in tables]
     if all(devices) and devices[0] != devices[1]:
         found.append(f"devices differ: {', '.join(devices[0])} and {', '.join(devices[1])}")

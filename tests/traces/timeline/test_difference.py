@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from profiles import GEMM, complete, kernel, write
+from profiles import GEMM, complete, kernel, step, write
 
 from mlperf.traces.readers.chrome.reader import read_chrome
 from mlperf.traces.timeline.difference import difference
@@ -24,6 +24,12 @@ def test_what_is_new_gone_more_and_slower_is_named(tmp_path: Path) -> None:
     named = dict(zip(found.names["name"], found.names["difference"], strict=True))
     assert named == {GEMM: "each 3 x as long", "old": "gone", "fresh": "new", "Memcpy DtoD": "20 x as many"}
     assert found.names["name"].iloc[0] == "Memcpy DtoD"
+
+
+def test_numbers_of_ranks_and_steps_agree_with_their_nouns(tmp_path: Path) -> None:
+    first, second = [step(1, 0, 9), kernel(1, 4, 1)], [step(1, 0, 9), step(2, 9, 9), kernel(1, 4, 1)]
+    found = difference(*(read_chrome(write(tmp_path / f"{name}.json", each, 0)) for name, each in (("a", first), ("b", second))))
+    assert "the first has 1 rank and 1 step, the second 1 rank and 2 steps: counts and times are sums" in found.notes
 
 
 def test_a_trace_differs_from_itself_in_nothing(tmp_path: Path) -> None:
