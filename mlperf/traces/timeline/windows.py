@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from mlperf.core.arrays import IntArray
 from mlperf.core.errors import DataError
@@ -43,11 +44,14 @@ class Windows:
         return len(self.number)
 
 
-def marked_steps(table: EventTable, rank: int, marker: str | None = None, *, on_host: bool = False) -> Windows | None:
+def marked_steps(
+    table: EventTable, rank: int, marker: str | None = None, *, on_host: bool = False, own_ends: bool = False
+) -> Windows | None:
     """Steps of a rank by its markers, None where it has none.
 
     Marks on the device (``gpu_user_annotation``) bound what the device did for a step. Marks on the host do not: there a step lasts
-    to the start of the next one, the last one to the end of its own mark or of what was launched in it, whichever is later.
+    to the start of the next one, the last one to the end of its own mark or of what was launched in it, whichever is later. A mark
+    that is listed twice is one; marks of one step on several streams are one, from the first start to the last end.
 
     Parameters
     ----------
@@ -55,9 +59,11 @@ def marked_steps(table: EventTable, rank: int, marker: str | None = None, *, on_
     rank : int
     marker : str, optional
         Regular expression for other names than ``ProfilerStep#n``; its first group, if any, is the step's number.
-
     on_host : bool
         Only marks on the host.
+    own_ends : bool
+        Of marks on the host, steps that end with their own: what a program does between two, an evaluation say, is no part of
+        either.
 
     Raises
     ------
@@ -72,15 +78,20 @@ def marked_steps(table: EventTable, rank: int, marker: str | None = None, *, on_
     rows = rows[on_device == of_device]
     if not len(rows):
         return None
-    rows = rows[np.argsort(table.start_ns[rows], kind="stable")]
-    numbers = _numbers(table, rows, pattern)
+    rows = _once(table, rows)
     start, end = table.start_ns[rows], table.end_ns[rows].copy()
-    if not of_device:
+    if of_device:
+        rows, end = _over_streams(table, rows)
+        start = table.start_ns[rows]
+    elif own_ends:
+        return Windows(rank, _numbers(table, rows, pattern), start, end, "marks of the program")
+    else:
         end[:-1] = start[1:]
         end[-1] = max(int(end[-1]), _last_launched(table, rank, int(start[-1]), int(end[-1])))
     # A device may still work for a step when the next one's first kernel starts on another stream: time is counted once.
     end[:-1] = np.minimum(end[:-1], start[1:])
-    return Windows(rank, numbers, start, end, "marks on the device" if of_device else "marks on the host")
+    origin = f"marks on the {'device' if of_device else 'host'}"
+    return Windows(rank, _numbers(table, rows, pattern), start, end, origin)
 
 
 def whole_recording(table: EventTable, rank: int) -> Windows:
@@ -105,6 +116,25 @@ def _compiled(marker: str | None) -> re.Pattern[str]:
 def _texts(table: EventTable, text: str) -> list[int]:
     """Numbers of a text."""
     return [number for number, each in enumerate(table.strings) if each == text]
+
+
+def _once(table: EventTable, rows: IntArray) -> IntArray:
+    """Rows by start; of those that are the same mark listed again, the first."""
+    keys = (table.duration_ns, table.name, table.tid, table.pid, table.stream, table.device, table.start_ns)
+    rows = rows[np.lexsort(tuple(key[rows] for key in keys))]
+    same = np.all([key[rows[1:]] == key[rows[:-1]] for key in keys], axis=0)
+    kept = rows[np.append(True, ~same)]
+    in_order: IntArray = kept[np.argsort(table.start_ns[kept], kind="stable")]
+    return in_order
+
+
+def _over_streams(table: EventTable, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Of steps whose marks stand on several streams the first mark, and the last end: the same name, as often before there."""
+    marks = pd.DataFrame({"device": table.device[rows], "stream": table.stream[rows], "name": table.name[rows]})
+    marks["before"] = marks.groupby(["device", "stream", "name"]).cumcount()
+    marks["row"], marks["end"] = rows, table.end_ns[rows]
+    steps = marks.groupby(["name", "before"], sort=False).agg({"row": "first", "end": "max"})
+    return steps["row"].to_numpy(), steps["end"].to_numpy(copy=True)
 
 
 def _numbers(table: EventTable, rows: IntArray, pattern: re.Pattern[str]) -> IntArray:

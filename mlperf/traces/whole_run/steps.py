@@ -118,22 +118,15 @@ def _windows(recording: Recording, events: EventTable, marker: str | None, level
     ranks = np.unique(events.rank[events.rank != UNSET]).tolist()
     if level is None:
         for pattern in (marker,) if marker is not None else (STEP_MARK, None):
-            found = [marked_steps(events, rank, pattern, on_host=pattern is not None) for rank in ranks]
-            told = [_own_ends(events, each, pattern) for each in found if each is not None and len(each)]
+            found = [
+                marked_steps(events, rank, pattern, on_host=pattern is not None, own_ends=pattern is not None) for rank in ranks
+            ]
+            told = [each for each in found if each is not None]
             if told:
                 return told, []
     if marker is not None:
         raise DataError(f"no mark fits {marker!r}", place=str(recording.folder), hint=f"Marks: {_mark_names(events)}.")
     return _structural(recording, events, ranks, level)
-
-
-def _own_ends(events: EventTable, windows: Windows, pattern: str | None) -> Windows:
-    """Steps that end with their own mark: what a program does between two, an evaluation say, is no part of either."""
-    if pattern is None:
-        return windows
-    rows = np.flatnonzero((events.kind == Kind.REGION) & (events.rank == windows.rank) & _named(events, pattern)[events.name])
-    rows = rows[np.argsort(events.start_ns[rows], kind="stable")]
-    return Windows(windows.rank, windows.number, events.start_ns[rows], events.end_ns[rows], "marks of the program")
 
 
 def _named(events: EventTable, pattern: str) -> BoolArray:

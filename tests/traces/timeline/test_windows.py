@@ -39,6 +39,36 @@ def test_marks_on_the_device_bound_what_it_did(tmp_path: Path) -> None:
     assert on_host.start_ns.tolist() == [0]
 
 
+def mark(number: int, start: int, duration: int, stream: int) -> dict[str, object]:
+    """Of the profiler, on a stream of device 0."""
+    return complete("gpu_user_annotation", f"ProfilerStep#{number}", start, duration, 0, stream, device=0, stream=stream)
+
+
+def test_a_step_on_several_streams_is_one(tmp_path: Path) -> None:
+    """A stream for computation and one for messages, whose work of step 4 ends when step 5 has begun."""
+    events = [mark(4, 30, 20, 7), mark(4, 35, 30, 20), mark(5, 60, 20, 7), mark(5, 70, 40, 20)]
+    found = marked_steps(read_chrome(write(tmp_path / "a.json", events, 0)), 0)
+    assert found is not None
+    assert found.number.tolist() == [4, 5]
+    assert (found.end_ns - found.start_ns).tolist() == [30_000, 50_000]
+
+
+def test_a_mark_that_is_listed_twice_is_one(tmp_path: Path) -> None:
+    host = [step(4, 10, 5), step(5, 20, 5), launch(21, 1, 1), kernel(23, 30, 1)]
+    for name, events in (("host", host), ("device", [*host, mark(4, 12, 6, 7), mark(5, 23, 30, 7)])):
+        once, twice = (
+            marked_steps(read_chrome(write(tmp_path / f"{name}_{len(each)}.json", each, 0)), 0) for each in (events, events * 2)
+        )
+        assert once is not None
+        assert twice is not None
+        assert len(once) == 2
+        assert (twice.number.tolist(), twice.start_ns.tolist(), twice.end_ns.tolist()) == (
+            once.number.tolist(),
+            once.start_ns.tolist(),
+            once.end_ns.tolist(),
+        )
+
+
 def test_other_marks_and_none(tmp_path: Path) -> None:
     table = read_chrome(training_job(tmp_path / "job", [[10.0, 20.0]])[0])
     assert marked_steps(table, 0, "no such mark") is None
