@@ -29,6 +29,7 @@ NUMBER: Kinds = ((int, float), "a number")
 KINDS: dict[str, Kinds] = {
     "command": (list, "a list of words"),
     "command_exit_code": (int, "a whole number"),
+    "interrupted_ns": (int, "a whole number"),
     "user_s": NUMBER,
     "system_s": NUMBER,
     "host": (dict, "an object"),
@@ -83,10 +84,11 @@ def merged(folder: Path, parts: Sequence[tuple[int, Recording]]) -> Recording:
     counters = counters.replace(time_ns=counters.time_ns + (counters.origin_ns - origin), origin_ns=origin)
     begin = min(part.events.origin_ns + part.start_ns for _, part in parts) - origin
     end = max(part.events.origin_ns + part.end_ns for _, part in parts) - origin
+    cuts = [part.events.origin_ns + part.interrupted_ns - origin for _, part in parts if part.interrupted_ns is not None]
     first = parts[0][1].about
     spent = {name: sum(float(part.about.get(name, 0.0)) for _, part in parts) for name in ("user_s", "system_s")}
     about = {**first, **spent, "ranks": {str(rank): dict(part.about) for rank, part in parts}}
-    return Recording(folder, about, events, counters, begin, end)
+    return Recording(folder, about, events, counters, begin, end, min(cuts, default=None))
 
 
 def _read_one(folder: Path) -> Recording:
@@ -107,7 +109,8 @@ def _read_one(folder: Path) -> Recording:
         start_ns=events.start_ns - start, origin_ns=start + offset, notes=tuple(notes), attributes=attributes
     ).by_time()
     counters = counters.replace(time_ns=counters.time_ns - start, origin_ns=start + offset)
-    return Recording(folder, about, events, counters, 0, end - start)
+    cut = about.get("interrupted_ns")
+    return Recording(folder, about, events, counters, 0, end - start, None if cut is None else cut - start)
 
 
 def read_document(folder: Path) -> dict[str, Any]:

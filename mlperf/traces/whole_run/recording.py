@@ -27,6 +27,8 @@ class Recording:
         All series on the same clock and origin.
     start_ns, end_ns : int
         When the command began and ended, on that clock, nanoseconds since the origin.
+    interrupted_ns : int, optional
+        When Ctrl-C ended it, the first of several; None where nobody did, or nobody knows.
     """
 
     folder: Path
@@ -35,3 +37,4 @@ class Recording:
     counters: CounterTable
     start_ns: int
     end_ns: int
+    interrupted_ns: int | None = None

@@ -51,7 +51,7 @@ def record_run(request: RunRequest, *, stdout: int | IO[Any] | None = None) -> d
     -------
     dict
         The document that the folder keeps as ``recording.json``: command, ``command_exit_code`` (128 + number for a signal),
-        ``interrupted``, begin and end, processor time, host, and a row for each source.
+        ``interrupted`` (and when), begin and end, processor time, host, and a row for each source.
 
     Notes
     -----
@@ -114,7 +114,7 @@ def _run(
     """Start the command behind a gate, let sources attach, open the gate, wait."""
     begun = time.monotonic_ns()
     launched = Launched(request.command, environment, request.out / "gate", stdout)
-    interrupted = False
+    interrupted_ns = None
     try:
         failed.update(_follow(sources, launched.pid))
         write_unfinished(time.monotonic_ns())
@@ -122,14 +122,15 @@ def _run(
         launched.open_gate()
         status, usage = launched.wait()
     except KeyboardInterrupt:
-        interrupted = True
+        interrupted_ns = time.monotonic_ns()
         status, usage = launched.end()
     finally:
         launched.close()
     code = os.waitstatus_to_exitcode(status)
     return {
         "command_exit_code": code if code >= 0 else 128 - code,
-        "interrupted": interrupted,
+        "interrupted": interrupted_ns is not None,
+        **({} if interrupted_ns is None else {"interrupted_ns": interrupted_ns}),
         "start_ns": begun,
         "end_ns": time.monotonic_ns(),
         "user_s": usage[0],

@@ -27,6 +27,9 @@ NS = 1e-9
 WARM_UP = 1
 """First steps of a rank that no mean holds: caches are cold, pools are filled."""
 
+AT_ONCE_NS = 50_000_000
+"""A step that ends less than this, and than half a step, before Ctrl-C was cut by it: samples and signals are no nearer."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RunSteps(Shown, frame="steps"):
@@ -89,6 +92,10 @@ def find_steps(recording: Recording, *, marker: str | None = None, level: int | 
     """
     events = with_ranks(recording.events)
     windows, notes = _windows(recording, events, marker, level)
+    if recording.interrupted_ns is not None:
+        found, windows = windows, [_not_cut(each, recording.interrupted_ns) for each in windows]
+        cut = [each for each, whole in zip(found, windows, strict=True) if len(whole) < len(each)]
+        notes += [f"step {each.number[-1]} of rank {each.rank} was interrupted: it is left out" for each in cut]
     rows: list[dict[str, object]] = []
     phases: dict[str, None] = {}
     for each in windows:
@@ -102,8 +109,18 @@ def find_steps(recording: Recording, *, marker: str | None = None, level: int | 
         steps[name] = steps[name].fillna(0.0)
     first = ["rank", "step", "start_s", "step_s", "is_outlier"]
     steps = steps[[*first, *names, *[name for name in steps.columns if name not in first and name not in names]]]
-    found = RunSteps(str(recording.folder), windows[0].origin, tuple(phases), steps, steps, tuple(windows), tuple(notes))
-    return replace(found, summary=step_means(found.settled, ["rank"]))
+    result = RunSteps(str(recording.folder), windows[0].origin, tuple(phases), steps, steps, tuple(windows), tuple(notes))
+    return replace(result, summary=step_means(result.settled, ["rank"]))
+
+
+def _not_cut(windows: Windows, cut_ns: int) -> Windows:
+    """Steps without a last one that Ctrl-C cut short; the only one stays, and one begun later: that program went on."""
+    if len(windows) < 2:
+        return windows
+    slack_ns = min(AT_ONCE_NS, float(np.median(windows.end_ns - windows.start_ns)) / 2)
+    if not windows.start_ns[-1] <= cut_ns <= windows.end_ns[-1] + slack_ns:
+        return windows
+    return replace(windows, number=windows.number[:-1], start_ns=windows.start_ns[:-1], end_ns=windows.end_ns[:-1])
 
 
 def with_ranks(events: EventTable) -> EventTable:

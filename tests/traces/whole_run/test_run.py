@@ -99,6 +99,8 @@ def test_an_interrupted_run_is_kept(tmp_path: Path) -> None:
     assert document["interrupted"]
     found = read_recording(tmp_path / "out")
     assert found.events.text(found.events.name).count("step") == 5
+    assert found.interrupted_ns is not None
+    assert 0 < found.interrupted_ns <= found.end_ns
 
 
 def test_what_is_preloaded_stays_behind_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,28 @@ def test_marked_steps_and_their_phases(made: Callable[[], Made]) -> None:
     # An evaluation between two steps is no part of either.
     assert found.steps["step_s"].max() == pytest.approx(0.035)
     assert len(found.settled) == 11
+
+
+@pytest.mark.parametrize(
+    ("cut_ms", "n_steps"),
+    [(94, 4), (112, 4), (134, 3), (150, 3), (200, 4)],
+    ids=["in an earlier one: it went on", "between two: it went on", "in the last", "as the last ends", "long after the last"],
+)
+def test_a_step_that_was_interrupted_is_none(made: Callable[[], Made], cut_ms: int, n_steps: int) -> None:
+    whole = marked(made(), 4).recording()
+    found = find_steps(replace(whole, interrupted_ns=cut_ms * MS))
+    assert len(found.steps) == n_steps
+    assert found.notes == (("step 3 of rank 0 was interrupted: it is left out",) if n_steps == 3 else ())
+
+
+def test_steps_that_a_profiler_marks_on_the_device_too_are_those_of_the_program(made: Callable[[], Made]) -> None:
+    """A profiler repeats a program's marks on each stream, from the first kernel launched in it to the last."""
+    maker = marked(made(), 4)
+    for number in range(4):
+        maker.add(Kind.REGION, number * 38 * MS + 20 * MS, 25 * MS, "step", rank=0, device=0, stream=7, name2="gpu_user_annotation")
+    found = find_steps(maker.recording())
+    np.testing.assert_allclose(found.steps["start_s"], [0.0, 0.038, 0.076, 0.114])
+    np.testing.assert_allclose(found.steps["step_s"], 0.035)
 
 
 def test_marks_of_a_thread_beside_are_no_phases(made: Callable[[], Made]) -> None:
