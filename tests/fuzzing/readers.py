@@ -223,6 +223,14 @@ def trainer_runs(folder: Path) -> Any:
     return read_runs([folder]).table
 
 
+def synchronous_runs(folder: Path) -> Any:
+    from mlperf.datasets import check_data
+    from mlperf.datasets.reading.run_parts import read_steps
+
+    check_data(folder / "runs.csv")
+    return read_steps(folder / "runs.csv")
+
+
 def kernel_times(folder: Path) -> Any:
     from mlperf.datasets import read_contractions
     from mlperf.studies.kernels import read_all_kernels
@@ -552,6 +560,7 @@ READERS: tuple[Reader, ...] = (
     Reader("run", one("run.toml", seeds.RUN), run_of_a_job),
     Reader("calibrated tables", lambda: seeds.CALIBRATED, calibrated_pair, weight=0.5, may_be_missing=True, endless=True),
     Reader("steps of a system", one("steps.csv", seeds.STEPS), steps_of_a_system, weight=0.5),
+    Reader("synchronous runs", one("runs.csv", seeds.synchronous_runs), synchronous_runs, weight=0.5),
     Reader("speeds of servers", one("speeds.csv", seeds.SPEEDS), speeds_of_servers, weight=0.5),
     Reader("ONNX network", one("net.onnx", seeds.network_graph), read_onnx, weight=2),
     Reader("recorded messages", seeds.recorded_messages, recorded_messages),

@@ -69,6 +69,11 @@ def trainer_campaign() -> Files:
     return few | {name: (folder / name).read_bytes() for name in ("host.json", "cnns/digits.toml")}
 
 
+def synchronous_runs() -> bytes:
+    """Six rows of runs of synchronous training."""
+    return first_rows(REFERENCE / "parallel" / "third" / "synchronous" / "runs" / "runs.csv", 6)
+
+
 @cache
 def contractions() -> Files:
     """A few kernels of the bundled contractions."""
