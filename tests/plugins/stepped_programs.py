@@ -47,3 +47,28 @@ def binary_swap(work_us: tuple[tuple[int, ...], ...] = UNBALANCED) -> EventTable
     run = as_table(replay(match_messages(table), myrinet()))
     recorded = run.replace(flags=run.flags & ~np.uint16(Flag.ASSUMED_TIME), notes=())
     return match_messages(number_regions(recorded.by_rank()))
+
+
+def exchange(sizes: tuple[int, int]) -> EventTable:
+    """Two ranks that exchange a message each in one call, recorded on the paper's network."""
+    rows = [
+        (
+            0,
+            0,
+            rank,
+            int(kind),
+            0,
+            sizes[rank if kind is Kind.SEND else 1 - rank],
+            1 - rank,
+            0,
+            rank,
+            int(Flag.PAIRED | Flag.ASSUMED_TIME),
+        )
+        for rank in (0, 1)
+        for kind in (Kind.SEND, Kind.RECV)
+    ]
+    names = ("start_ns", "duration_ns", "rank", "kind", "name", "size_bytes", "peer", "tag", "corr", "flags")
+    columns = dict(zip(names, np.array(rows).T, strict=True))
+    table = match_messages(event_table(len(rows), strings=("MPI_Sendrecv",), comm=0, sources=("an exchange",), **columns))
+    run = as_table(replay(table, myrinet()))
+    return match_messages(run.replace(flags=run.flags & ~np.uint16(Flag.ASSUMED_TIME), notes=()).by_rank())

@@ -15,8 +15,9 @@ from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.traces.replay.run import Replay
 from mlperf.traces.replay.timing import network
+from mlperf.traces.whatif.combine import retimed
 from mlperf.traces.whatif.load import Validation, validation_of
-from mlperf.traces.whatif.regions import Steps, steps_of
+from mlperf.traces.whatif.regions import Steps, balanced_sizes, steps_of
 
 ASSUMPTIONS = {
     "A1": "no call waits",
@@ -56,7 +57,7 @@ class Bounds(Shown, frame="table"):
 
 
 def bounds(run: Replay, region: str | None = None, assumptions: Iterable[frozenset[str]] | None = None) -> Bounds:
-    """Bound what any change of a region can bring.
+    """Bound what a region's waits, computation and volume cost the run.
 
     Each rank's time is R + C + M + W: outside of the region, its computation, its communication without waits, its waits; T is the
     longest. A1 makes W = 0, A2 makes C the mean of all ranks, A3 gives every rank's messages the mean volume (their times follow
@@ -140,32 +141,14 @@ def bound_ns(
 
 
 def _balanced_communication(run: Replay, steps: Steps) -> FloatArray:
-    """Communication of every rank in the region if every rank sent the mean volume of each step, shape (n_ranks,)."""
-    program, messages = run.program, run.program.messages
-    step, rank = steps.call_step[messages.send_call], program.calls.rank[messages.send_call]
-    inside = step >= 0
-    size = balanced_sizes(messages.size_bytes, rank, step, steps.sent_bytes)
-    before, after = network(run.timing, messages.size_bytes), network(run.timing, size)
-    change = np.zeros(program.n_ranks)
-    for call, old, new in (
-        (messages.send_call, before.send_ns, after.send_ns),
-        (messages.recv_call, before.recv_ns, after.recv_ns),
-    ):
-        np.add.at(change, program.calls.rank[call[inside]], (new - old)[inside])
-    return np.asarray(np.maximum(steps.communication_ns.sum(axis=1) + change, 0.0))
+    """Communication of every rank in the region if every rank sent the mean volume of each step, shape (n_ranks,).
 
-
-def balanced_sizes(size_bytes: IntArray, rank: IntArray, step: IntArray, sent_bytes: IntArray) -> IntArray:
-    """Messages scaled so that every rank that sends in a step sends the mean of all ranks, bytes; others as they are.
-
-    Parameters
-    ----------
-    size_bytes, rank, step : array, shape (n_messages,)
-        Payload, sender, and step of the send (-1: none).
-    sent_bytes : array, shape (n_ranks, n_steps)
+    A call that sends and receives at once takes as long as the longer of the two; what a posted message takes passes in no call.
     """
-    inside = step >= 0
-    own = sent_bytes[rank, np.maximum(step, 0)]
-    mean = sent_bytes.mean(axis=0)[np.maximum(step, 0)]
-    scaled = np.rint(size_bytes * mean / np.maximum(own, 1)).astype(np.int64)
-    return np.where(inside & (own > 0), scaled, size_bytes)
+    calls, messages = run.program.calls, run.program.messages
+    size = balanced_sizes(
+        messages.size_bytes, calls.rank[messages.send_call], steps.call_step[messages.send_call], steps.sent_bytes
+    )
+    change = retimed(run, network(run.timing, size)).own_ns - run.times.own_ns
+    total = steps.communication_ns.sum(axis=1) + np.bincount(calls.rank, change, run.program.n_ranks)
+    return np.asarray(np.maximum(total, 0.0))

@@ -13,10 +13,9 @@ from mlperf.traces.graph.dag import NEVER, forward
 from mlperf.traces.replay.run import Replay, replay_times
 from mlperf.traces.replay.times import Times, edge_weights, processing
 from mlperf.traces.replay.timing import Network, network
-from mlperf.traces.whatif.bounds import balanced_sizes
 from mlperf.traces.whatif.edits import END, EVERY, Edit, event_number, events_of, rank_of, timing_after
 from mlperf.traces.whatif.pieces import pieces_of
-from mlperf.traces.whatif.regions import Steps, steps_of
+from mlperf.traces.whatif.regions import Steps, balanced_sizes, steps_of
 
 
 def edited(run: Replay, edits: Sequence[Edit]) -> Replay:
@@ -91,16 +90,20 @@ def _chosen_steps(steps: Steps, edit: Edit) -> IntArray:
 def retimed(run: Replay, costs: Network) -> Times:
     """Durations of messages under other costs: what was measured, plus how much the model's time changes, 0 at least.
 
-    A call that only posts a message takes the overhead of one.
+    A call that sends and receives at once was measured as a whole: what changes is the longer of its model's times. A call that
+    only posts a message takes the overhead of one.
     """
     before, times, messages = run.network, run.times, run.program.messages
-    send = np.maximum(times.send_ns + costs.send_ns - before.send_ns, 0)
-    recv = np.maximum(times.recv_ns + costs.recv_ns - before.recv_ns, 0)
     own = times.own_ns.copy()
-    ends = (
-        (messages.send_call, messages.send_done == messages.send_call, send),
-        (messages.recv_call, messages.recv_done == messages.recv_call, recv),
-    )
+    send_blocks, recv_blocks = messages.send_done == messages.send_call, messages.recv_done == messages.recv_call
+    change = _longest_ns(run, costs) - _longest_ns(run, before)
+    measured = ~run.splits.modelled
+    whole_send = send_blocks & measured[messages.send_call] & (times.send_ns == own[messages.send_call])
+    whole_recv = recv_blocks & measured[messages.recv_call] & (times.recv_ns == own[messages.recv_call])
+    send = np.where(whole_send, change[messages.send_call], costs.send_ns - before.send_ns)
+    recv = np.where(whole_recv, change[messages.recv_call], costs.recv_ns - before.recv_ns)
+    send, recv = np.maximum(times.send_ns + send, 0), np.maximum(times.recv_ns + recv, 0)
+    ends = ((messages.send_call, send_blocks, send), (messages.recv_call, recv_blocks, recv))
     for call, blocking, _ in ends:
         own[call[blocking]] = 0
     for call, blocking, values in ends:
@@ -108,6 +111,17 @@ def retimed(run: Replay, costs: Network) -> Times:
     posts = messages.posts(run.program.calls)
     own[posts] = np.maximum(own[posts] + costs.overhead_ns - before.overhead_ns, 0)
     return times.replace(own_ns=own, send_ns=send, recv_ns=recv, off_ns=costs.off_ns, gap_ns=costs.gap_ns)
+
+
+def _longest_ns(run: Replay, costs: Network) -> IntArray:
+    """The longest of the model's times of each call's own ends, shape (n_calls,); 0 where it has none."""
+    messages, longest = run.program.messages, np.zeros(len(run.program.calls), dtype=np.int64)
+    for call, done, end_ns in (
+        (messages.send_call, messages.send_done, costs.send_ns),
+        (messages.recv_call, messages.recv_done, costs.recv_ns),
+    ):
+        np.maximum.at(longest, call[done == call], end_ns[done == call])
+    return longest
 
 
 def _computes(run: Replay, edits: Sequence[Edit]) -> IntArray:

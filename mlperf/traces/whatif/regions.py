@@ -120,6 +120,22 @@ def steps_of(run: Replay, region: str | None = None) -> Steps:
     )
 
 
+def balanced_sizes(size_bytes: IntArray, rank: IntArray, step: IntArray, sent_bytes: IntArray) -> IntArray:
+    """Messages scaled so that every rank that sends in a step sends the mean of all ranks, bytes; others as they are.
+
+    Parameters
+    ----------
+    size_bytes, rank, step : array, shape (n_messages,)
+        Payload, sender, and step of the send (-1: none).
+    sent_bytes : array, shape (n_ranks, n_steps)
+    """
+    inside = step >= 0
+    own = sent_bytes[rank, np.maximum(step, 0)]
+    mean = sent_bytes.mean(axis=0)[np.maximum(step, 0)]
+    scaled = np.rint(size_bytes * mean / np.maximum(own, 1)).astype(np.int64)
+    return np.where(inside & (own > 0), scaled, size_bytes)
+
+
 def _chosen(table: EventTable, region: str | None) -> str:
     """The region that is meant."""
     known = region_names(table)

@@ -9,7 +9,7 @@ from stepped_programs import N_RANKS, N_STEPS, UNBALANCED, binary_swap, myrinet
 from mlperf.core.errors import DataError, UsageError
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.replay import replay
-from mlperf.traces.whatif.regions import WHOLE_RUN, region_names, steps_of
+from mlperf.traces.whatif.regions import WHOLE_RUN, balanced_sizes, region_names, steps_of
 
 
 def test_steps_hold_what_was_computed_in_them() -> None:
@@ -69,3 +69,9 @@ def test_of_several_regions_one_must_be_said() -> None:
     with pytest.raises(UsageError, match="regions first, later; say which"):
         steps_of(replay(table, myrinet()))
     assert steps_of(replay(table, myrinet()), "later").n_steps == 2
+
+
+def test_volume_is_scaled_to_the_mean() -> None:
+    """Ranks 0 and 1 send 30 and 10 bytes in step 0, one message outside of all steps keeps its size."""
+    size, rank, step = np.array([10, 20, 10, 7]), np.array([0, 0, 1, 1]), np.array([0, 0, 0, -1])
+    assert balanced_sizes(size, rank, step, np.array([[30], [10]])).tolist() == [7, 13, 20, 7]
