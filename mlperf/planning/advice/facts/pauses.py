@@ -34,7 +34,8 @@ class PauseFacts:
     excess_s : array, shape (n_steps,)
         By how much that time is longer than its median in each long step; 0 for others.
     period_steps : float
-        Median distance of long steps, NaN where there are fewer than three or the distances differ by more than a quarter.
+        Median distance of long steps, NaN where there are fewer than three, most follow one another (a slow stretch of the run, and
+        no pause), or the distances differ by more than a quarter.
     """
 
     step_s: FloatArray
@@ -59,7 +60,7 @@ def pause_facts(recording: Recording, steps: RunSteps) -> PauseFacts:
     at = np.flatnonzero(excess)
     gaps = np.diff(at)
     period = float(np.median(gaps)) if len(at) >= 3 else float("nan")
-    if len(at) >= 3 and np.median(np.abs(gaps - period)) > period / 4:
+    if len(at) >= 3 and (period < 2 or np.median(np.abs(gaps - period)) > period / 4):
         period = float("nan")
     return PauseFacts(step, means["collected_s"].to_numpy(float), len(at), excess, period)
 

@@ -39,6 +39,16 @@ def test_long_steps_now_and_then_have_no_period(made: Callable[[], Made]) -> Non
     assert np.isnan(pause_facts(maker.recording(), find_steps(maker.recording())).period_steps)
 
 
+def test_a_slow_stretch_is_no_pause(made: Callable[[], Made]) -> None:
+    """A machine that is busy at the begin and the end: long steps follow one another, and come back after 17."""
+    maker, at = made(), 0
+    for number in range(27):
+        at = maker.marks(at, {"forward": (90 if number in (1, 2, 3, 4, 5, 6, 25, 26) else 50) * MS})
+    found = pause_facts(maker.recording(), find_steps(maker.recording()))
+    assert found.long_steps == 8
+    assert np.isnan(found.period_steps)
+
+
 def test_collections_of_any_thread_of_the_rank_count(made: Callable[[], Made]) -> None:
     maker, at = made(), 0
     for _ in range(5):
