@@ -47,7 +47,7 @@ class RunSteps(Shown, frame="steps"):
         One row a rank and step, seconds: ``rank, step, start_s, step_s, is_outlier``; the marks inside it as ``<phase>_s`` and
         ``other_s``, which add up to ``step_s``; ``gpu_kernel_s, gpu_comm_s, gpu_exposed_comm_s, cpu_s`` (of which the first, third
         and fourth add up to ``step_s``: SOFA, figure 5); ``busy_s``, CPU time of the rank's threads by samples, and
-        ``main_busy_s``, of the thread that marks the steps (NaN: no samples).
+        ``main_busy_s``, of the thread that marks the steps (NaN: no samples, or nobody marks).
     summary : DataFrame
         One row a rank: means over its steps after the first, ``n_steps``, ``step_std_s``.
     windows : tuple of Windows
@@ -257,7 +257,7 @@ def _device_work(events: EventTable, rank: int) -> tuple[Intervals, Intervals]:
 
 
 def _cpu_ns(events: EventTable, windows: Windows, thread: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """CPU time by samples in each step: of the rank's process, and of the thread that marks; NaN where there are no samples."""
+    """CPU time by samples in each step: of the rank's process, and of the thread that marks; NaN: no samples, or nobody marks."""
     rows = np.flatnonzero(events.kind == Kind.SAMPLE)
     rows = rows[events.pid[rows] == thread[0]] if thread[0] != UNSET else rows[events.rank[rows] == windows.rank]
     if not len(rows):
@@ -269,4 +269,6 @@ def _cpu_ns(events: EventTable, windows: Windows, thread: tuple[int, int]) -> tu
     weight = events.weight_ns[rows].astype(float)
     on_main = events.tid[rows] == thread[1]
     busy = np.bincount(place, weights=weight, minlength=len(windows))
+    if thread[1] == UNSET:
+        return busy, np.full(len(windows), np.nan)
     return busy, np.bincount(place[on_main], weights=weight[on_main], minlength=len(windows))

@@ -91,6 +91,18 @@ def test_processor_time_of_the_step_and_of_its_thread(made: Callable[[], Made]) 
     np.testing.assert_allclose(found["busy_s"], 0.15)
 
 
+def test_where_nobody_marks_no_thread_is_the_one_that_does(made: Callable[[], Made]) -> None:
+    maker = made()
+    for number in range(8):
+        start = number * 100 * MS
+        maker.stacks(start, start + 60 * MS, ["main", "forward"])
+        maker.stacks(start + 60 * MS, start + 100 * MS, ["main", "update"])
+        maker.samples(start, start + 60 * MS, "gemm")
+    found = find_steps(maker.recording()).steps
+    assert found["main_busy_s"].isna().all()
+    np.testing.assert_allclose(found["busy_s"], 0.06, atol=0.006)
+
+
 def test_devices_and_messages_are_parts_of_the_step(made: Callable[[], Made]) -> None:
     maker = made()
     for number in range(3):
