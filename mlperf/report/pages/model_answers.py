@@ -164,7 +164,9 @@ def watched_answer(result: Watched) -> Answer:
     if not result.n_scored:
         return Answer(asked, result.verdict)
     errors = f"the forecast errs by {percent_text(result.mape)}, expecting no change by {percent_text(result.persistence_mape)}"
-    return Answer(asked, f"{errors}: {result.verdict}")
+    # MASE is of logarithms, in which twice as much errs as half as much does: relative errors may say otherwise.
+    differs = (result.mape - result.persistence_mape) * (result.mase - 1.0) < 0
+    return Answer(asked, f"{errors}: {'by their logarithms, ' if differs else ''}{result.verdict}")
 
 
 def accuracy_answer(result: OpenAccuracy) -> Answer:

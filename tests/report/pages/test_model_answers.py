@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 import mlperf
-from mlperf.report.pages.model_answers import equation_answer, model_answer, report_answer
+from mlperf.report.pages.model_answers import equation_answer, model_answer, report_answer, watched_answer
 from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import result_answer
 from mlperf.studies.kernels import PUBLISHED
@@ -28,6 +31,14 @@ def test_its_report_counts_the_warnings(small_model: Any) -> None:
 
 def test_the_printed_equation_is_told_to_be_no_cost() -> None:
     assert "its coefficients are no costs" in equation_answer(PUBLISHED).text()
+
+
+@pytest.mark.parametrize(("mape", "by_logarithms"), [(0.30, False), (0.42, True)])
+def test_a_verdict_that_relative_errors_do_not_share_says_so(mape: float, by_logarithms: bool) -> None:
+    found: Any = SimpleNamespace(
+        performance="units", horizon_s=1.0, n_scored=9, mape=mape, persistence_mape=0.4, mase=0.99, verdict="the forecast is better"
+    )
+    assert ("by their logarithms, the forecast is better" in watched_answer(found).text()) == by_logarithms
 
 
 def test_results_without_an_answer_have_none() -> None:
