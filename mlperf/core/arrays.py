@@ -31,9 +31,19 @@ def number_columns(frame: Any, names: Sequence[str]) -> FloatArray | None:
 
 
 def distinct_rows(*columns: FloatArray) -> tuple[IntArray, IntArray]:
-    """Number of each row, equal where all its values are, and the first row of each number; both in the order of appearance.
+    """Rows that are alike: by hashing, column after column, several times as fast as `numpy.unique` along an axis, which sorts.
 
-    By hashing, column after column: five times as fast as `numpy.unique` along an axis, which sorts.
+    Parameters
+    ----------
+    *columns : array, shape (n_rows,)
+        At least one; NaN equals NaN.
+
+    Returns
+    -------
+    array of int, shape (n_rows,)
+        Number of each row, equal where all its values are, from 0 in the order of appearance.
+    array of int, shape (n_distinct,)
+        The first row of each number.
     """
     import pandas as pd  # not above: what starts without tables stays light
 

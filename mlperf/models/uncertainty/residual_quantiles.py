@@ -158,13 +158,32 @@ def log_ratio_bound(log_ratios: FloatArray, level: float, n_parameters: int = 1)
 
 
 def student_bound(residuals: FloatArray, level: float, n_parameters: int = 1) -> float:
-    """Student's t times the root mean square of residuals about zero, with one degree of freedom fewer for each parameter."""
+    """Student's t times the root mean square of residuals about zero, with one degree of freedom fewer for each parameter.
+
+    Parameters
+    ----------
+    residuals : array, shape (n_rows,)
+        At least one, finite; the bound is in their unit.
+    level : float
+        In (0, 1).
+    n_parameters : int
+        Fitted to the rows that the residuals are of.
+    """
     df = max(len(residuals) - n_parameters, 1)
     return float(stdtrit(df, 0.5 + level / 2.0) * np.sqrt(np.mean(np.square(residuals))))
 
 
 def draw_residuals(residuals: FloatArray, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
-    """Errors of new rows: left-out ones drawn again; of too few for ranks, Student's t with their root mean square."""
+    """Errors of new rows: left-out ones drawn again; of too few for ranks, Student's t with their root mean square.
+
+    Parameters
+    ----------
+    residuals : array, shape (n_rows,)
+        Of rows left out, at least one; the draws are in their unit.
+    shape : tuple of int
+        Of the draws.
+    rng : Generator
+    """
     if has_ranks(len(residuals), USUAL_LEVEL):
         return np.asarray(rng.choice(residuals, size=shape))
     df = max(len(residuals) - 1, LEAST_DF)

@@ -185,7 +185,8 @@ def train_parts(
     alone = exchange if isinstance(exchange, pd.DataFrame) else read_table(exchange, DDP_EXCHANGE)
     place = "runs" if isinstance(runs, pd.DataFrame) else str(runs)
     check_one_kind(rows, apart, place)
-    check_steps(rows, place)
+    if isinstance(runs, pd.DataFrame):
+        check_steps(rows, place)
     labels = np.array(part_labels(rows, tuple(apart)), dtype=object)
     levels = tuple(dict.fromkeys(labels))
     parts = [rows[labels == label] for label in levels]
