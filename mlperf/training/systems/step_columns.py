@@ -143,19 +143,19 @@ def derived_columns(columns: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     Notes
     -----
     ``tokens`` are samples where there is no sequence. 6 P operations a token forward and backward and 12 L h s of attention
-    (Narayanan et al., 2021); a ring moves 2 (d - 1) / d of a vector, a gather (d - 1) / d (Patarasuk and Yuan, 2009); the bubble of
-    a pipeline is (p - 1) / m of the work (Huang et al., GPipe, 2019).
+    (Narayanan et al., 2021); a ring moves 2 (d - 1) / d of a vector, a gather (d - 1) / d (Patarasuk and Yuan, 2009); the
+    ``bubble`` of a pipeline, which fills and drains, is (p - 1) / m of the passes of its micro-batches (Huang et al., GPipe, 2019).
     """
     c = columns
     t, p, d, m = c["tensor_parallel"], c["pipeline_parallel"], c["data_parallel"], c["accumulation"]
     across, wide = c["n_nodes"] > 1.0, t > c["n_gpus_per_node"]
     tokens = c["minibatch_size"] * c["sequence_length"] / c["n_gpus"]
-    ring, bubble = (d - 1.0) / d, (p - 1.0) / m
+    ring = (d - 1.0) / d
     found = {
         "tokens": tokens,
         "steps": np.ones_like(t),
         "micro_steps": m,
-        "bubble_tokens": tokens * bubble,
+        "bubble": (p - 1.0) / m,
         "gpus_inside": np.log2(np.minimum(c["n_gpus"], c["n_gpus_per_node"])),
         "ring_gpus": (c["n_gpus"] - 1.0) / c["n_gpus"],
         "across": across.astype(float),
@@ -167,7 +167,6 @@ def derived_columns(columns: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         found |= {
             "work": work,
             "work_again": work * c["recomputed"],
-            "bubble_work": work * bubble,
             "sharded_params": m * own * ring,
             "sharded_across": m * own * across,
             "sharded_log2": m * own * np.log2(c["n_gpus"]),
@@ -180,11 +179,11 @@ def derived_columns(columns: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     if "n_flops" in c:
         found |= {"work": c["n_flops"] * tokens, "work_again": c["n_flops"] * tokens * c["recomputed"]}
     if {"n_layers", "width"} <= c.keys():
-        found |= _layered(c, tokens, bubble, wide)
+        found |= _layered(c, tokens, wide)
     return found
 
 
-def _layered(c: Mapping[str, FloatArray], tokens: FloatArray, bubble: FloatArray, wide: BoolArray) -> dict[str, FloatArray]:
+def _layered(c: Mapping[str, FloatArray], tokens: FloatArray, wide: BoolArray) -> dict[str, FloatArray]:
     """What needs layers and width: attention, sums over tensor groups, messages between stages, launches."""
     t, p, m = c["tensor_parallel"], c["pipeline_parallel"], c["accumulation"]
     attention = 12.0 * c["n_layers"] * c["width"] * c["sequence_length"] * tokens
@@ -194,7 +193,6 @@ def _layered(c: Mapping[str, FloatArray], tokens: FloatArray, bubble: FloatArray
     return {
         "attention": attention,
         "attention_again": attention * c["recomputed"],
-        "bubble_attention": attention * bubble,
         "tensor_inside": sums * narrow,
         "tensor_across": sums * wide,
         "tensor_calls_inside": m * c["n_layers"] / p * narrow,
@@ -203,5 +201,4 @@ def _layered(c: Mapping[str, FloatArray], tokens: FloatArray, bubble: FloatArray
         "sends": m * (p > 1.0),
         "activations": tokens * c["width"] * c["n_layers"],
         "launches": m * c["n_layers"] / p,
-        "bubble_launches": c["n_layers"] / p * (p - 1.0),
     }

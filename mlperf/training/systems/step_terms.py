@@ -13,6 +13,12 @@ from mlperf.core.arrays import FloatArray
 ALL = ("data-parallel", "fully-sharded", "pipeline")
 SHARDED, LAYOUT, PLAIN = ("fully-sharded",), ("pipeline",), ("data-parallel",)
 GRADIENTS = ("data-parallel", "pipeline")
+PASS, ONCE = "pass", "step"
+BUBBLE = "bubble"
+"""Component of what passes cost again while a pipeline fills and drains."""
+
+BEFORE_BUBBLE = ("compute", "recomputation")
+"""Components that are told before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,8 @@ class StepTerm:
         That have it.
     unit : str
         What one unit of the column is: the coefficient is seconds a unit.
+    paid : str
+        `PASS`: in every micro-batch's passes, so for as long again as a pipeline takes to fill and drain; or `ONCE` a step.
     instead_of : str
         Column that is left out where this one is there: the same thing, known better.
     """
@@ -39,43 +47,46 @@ class StepTerm:
     column: str
     meaning: str
     systems: tuple[str, ...]
-    unit: str = ""
+    unit: str
+    paid: str
     instead_of: str = ""
+
+    def values(self, columns: Mapping[str, FloatArray]) -> FloatArray:
+        """Units of each row, shape (n_rows,), from its derived columns; those of passes again for the bubble."""
+        own = columns[self.column]
+        return own * (1.0 + columns["bubble"]) if self.paid == PASS else own
 
 
 # fmt: off
 STEP_TERMS = (
-    #        component          column                 meaning                                               systems    unit           instead of
-    StepTerm("compute",         "work",                "operations of all layers, 6 a parameter and token",  ALL,       "operation"),
-    StepTerm("compute",         "attention",           "operations of attention",                            ALL,       "operation"),
-    StepTerm("compute",         "tokens",              "what each sample or token costs beside",             ALL,       "token"),
-    StepTerm("compute",         "activations",         "values that layers read and write",                  LAYOUT,    "value"),
-    StepTerm("recomputation",   "work_again",          "operations of forward passes made again",            ALL,       "operation"),
-    StepTerm("recomputation",   "attention_again",     "the same of attention",                              ALL,       "operation"),
-    StepTerm("bubble",          "bubble_work",         "waiting for the pipeline to fill and drain",         LAYOUT,    "operation"),
-    StepTerm("bubble",          "bubble_attention",    "the same of attention",                              LAYOUT,    "operation"),
-    StepTerm("bubble",          "bubble_launches",     "launches while the pipeline fills",                  LAYOUT,    "layer"),
-    StepTerm("tensor_exchange", "tensor_inside",       "sums of a tensor group inside a machine",            LAYOUT,    "value"),
-    StepTerm("tensor_exchange", "tensor_across",       "the same across machines",                           LAYOUT,    "value"),
-    StepTerm("tensor_exchange", "tensor_calls_inside", "each of those sums, inside",                         LAYOUT,    "call"),
-    StepTerm("tensor_exchange", "tensor_calls_across", "each of those sums, across",                         LAYOUT,    "call"),
-    StepTerm("transfer",        "sent",                "activations sent from stage to stage",               LAYOUT,    "value"),
-    StepTerm("transfer",        "sends",               "each of those messages",                             LAYOUT,    "message"),
-    StepTerm("gather",          "sharded_params",      "gathering and scattering parameters, a ring",        SHARDED,   "parameter"),
-    StepTerm("gather",          "sharded_across",      "the same where it leaves a machine",                 SHARDED,   "parameter"),
-    StepTerm("gather",          "sharded_log2",        "the same, each doubling of the GPUs",                SHARDED,   "parameter"),
-    StepTerm("exchange",        "gradients_inside",    "all-reduce of gradients inside a machine, a ring",   GRADIENTS, "parameter"),
-    StepTerm("exchange",        "gradients_across",    "the same across machines",                           GRADIENTS, "parameter"),
-    StepTerm("exchange",        "gradients_log2",      "the same across machines, each doubling of GPUs",    GRADIENTS, "parameter"),
-    StepTerm("exchange",        "gradients_zero",      "sharding of the optimizer's state",                  LAYOUT,    "parameter"),
-    StepTerm("exchange",        "ring_gpus",           "all-reduce of an unknown vector, a ring",            PLAIN,     "ring", "gradients_inside"),
-    StepTerm("exchange",        "gpus_inside",         "each doubling of the GPUs of a machine",             PLAIN,     "doubling"),
-    StepTerm("exchange",        "across",              "leaving the machine",                                PLAIN,     "step"),
-    StepTerm("exchange",        "log2_nodes",          "each doubling of the machines",                      PLAIN,     "doubling"),
-    StepTerm("optimizer",       "own_params",          "the optimizer's update",                             LAYOUT,    "parameter"),
-    StepTerm("overhead",        "launches",            "launching the layers of a micro-batch",              ALL,       "layer"),
-    StepTerm("overhead",        "micro_steps",         "each micro-batch",                                   ALL,       "micro-batch"),
-    StepTerm("overhead",        "steps",               "each step",                                          ALL,       "step"),
+    #        component          column                 meaning                                               systems    unit           paid  instead of
+    StepTerm("compute",         "work",                "operations of all layers, 6 a parameter and token",  ALL,       "operation",   PASS),
+    StepTerm("compute",         "attention",           "operations of attention",                            ALL,       "operation",   PASS),
+    StepTerm("compute",         "tokens",              "what each sample or token costs beside",             ALL,       "token",       PASS),
+    StepTerm("compute",         "activations",         "values that layers read and write",                  LAYOUT,    "value",       PASS),
+    StepTerm("recomputation",   "work_again",          "operations of forward passes made again",            ALL,       "operation",   PASS),
+    StepTerm("recomputation",   "attention_again",     "the same of attention",                              ALL,       "operation",   PASS),
+    StepTerm("tensor_exchange", "tensor_inside",       "sums of a tensor group inside a machine",            LAYOUT,    "value",       PASS),
+    StepTerm("tensor_exchange", "tensor_across",       "the same across machines",                           LAYOUT,    "value",       PASS),
+    StepTerm("tensor_exchange", "tensor_calls_inside", "each of those sums, inside",                         LAYOUT,    "call",        PASS),
+    StepTerm("tensor_exchange", "tensor_calls_across", "each of those sums, across",                         LAYOUT,    "call",        PASS),
+    StepTerm("transfer",        "sent",                "activations sent from stage to stage",               LAYOUT,    "value",       PASS),
+    StepTerm("transfer",        "sends",               "each of those messages",                             LAYOUT,    "message",     PASS),
+    StepTerm("gather",          "sharded_params",      "gathering and scattering parameters, a ring",        SHARDED,   "parameter",   ONCE),
+    StepTerm("gather",          "sharded_across",      "the same where it leaves a machine",                 SHARDED,   "parameter",   ONCE),
+    StepTerm("gather",          "sharded_log2",        "the same, each doubling of the GPUs",                SHARDED,   "parameter",   ONCE),
+    StepTerm("exchange",        "gradients_inside",    "all-reduce of gradients inside a machine, a ring",   GRADIENTS, "parameter",   ONCE),
+    StepTerm("exchange",        "gradients_across",    "the same across machines",                           GRADIENTS, "parameter",   ONCE),
+    StepTerm("exchange",        "gradients_log2",      "the same across machines, each doubling of GPUs",    GRADIENTS, "parameter",   ONCE),
+    StepTerm("exchange",        "gradients_zero",      "sharding of the optimizer's state",                  LAYOUT,    "parameter",   ONCE),
+    StepTerm("exchange",        "ring_gpus",           "all-reduce of an unknown vector, a ring",            PLAIN,     "ring",        ONCE, "gradients_inside"),
+    StepTerm("exchange",        "gpus_inside",         "each doubling of the GPUs of a machine",             PLAIN,     "doubling",    ONCE),
+    StepTerm("exchange",        "across",              "leaving the machine",                                PLAIN,     "step",        ONCE),
+    StepTerm("exchange",        "log2_nodes",          "each doubling of the machines",                      PLAIN,     "doubling",    ONCE),
+    StepTerm("optimizer",       "own_params",          "the optimizer's update",                             LAYOUT,    "parameter",   ONCE),
+    StepTerm("overhead",        "launches",            "launching the layers of a micro-batch",              ALL,       "layer",       PASS),
+    StepTerm("overhead",        "micro_steps",         "each micro-batch",                                   ALL,       "micro-batch", PASS),
+    StepTerm("overhead",        "steps",               "each step",                                          ALL,       "step",        ONCE),
 )
 # fmt: on
 
@@ -105,11 +116,11 @@ def terms_of(system: str, columns: Mapping[str, FloatArray]) -> tuple[tuple[Step
         if term.column not in columns:
             left[term.column] = "the table has no column that it needs"
             continue
-        values = columns[term.column]
+        values = term.values(columns)
         if not values.any():
             left[term.column] = "0 in every row"
             continue
-        same = next((other.column for other in kept if proportional(columns[other.column], values)), "")
+        same = next((other.column for other in kept if proportional(other.values(columns), values)), "")
         if same:
             left[term.column] = f"proportional to {same}"
             continue
@@ -129,6 +140,9 @@ def proportional(one: FloatArray, other: FloatArray) -> bool:
     return bool((np.abs(ratio - ratio[0]) <= 1e-9 * np.abs(ratio[0])).all())
 
 
-def components(terms: Iterable[StepTerm]) -> tuple[str, ...]:
-    """Components that the terms belong to, in the table's order."""
-    return tuple(dict.fromkeys(term.component for term in terms))
+def components(terms: Iterable[StepTerm], bubble: bool = False) -> tuple[str, ...]:
+    """Components that the terms belong to, in the table's order; with the bubble after what a device computes, if there is one."""
+    found = list(dict.fromkeys(term.component for term in terms))
+    if bubble:
+        found.insert(sum(name in BEFORE_BUBBLE for name in found), BUBBLE)
+    return tuple(found)

@@ -16,7 +16,7 @@ from mlperf.core.shown import Shown, plain
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.residual_quantiles import log_ratio_bound
 from mlperf.training.systems.step_columns import COLUMNS, derived_columns, step_columns
-from mlperf.training.systems.step_terms import STEP_TERMS, StepTerm, components
+from mlperf.training.systems.step_terms import BUBBLE, PASS, STEP_TERMS, StepTerm, components
 
 WORK = ("compute", "recomputation")
 """Components whose costs belong to the device: they differ where ``factors`` do."""
@@ -90,7 +90,7 @@ class SystemFit(Shown):
     costs : array, shape (n_parts, n_columns)
         Seconds a unit of each design column; 0 where a term was not kept.
     method : str
-        Which terms stayed: all, or those that AIC kept.
+        Of `mlperf.training.systems.step_fit.METHODS`: which terms stayed, all or those that AIC kept, and by which loss.
     rules : DataFrame
         What predicts, and the rules of thumb beside it: ``rule, error, error_of_counts, verdict`` of left-out rows and of left-out
         largest counts of GPUs, fractions.
@@ -155,10 +155,8 @@ class SystemFit(Shown):
             raise DataError(f"got rows from which {missing[0]!r} cannot be worked out", place="rows", hint=hint)
         design, of_column = design_matrix(self.step_terms, derived, rows, self.factors, self.levels)
         seconds = design * self.costs[self.part_of(rows)]
-        parts = {
-            name: seconds[:, [each.component == name for each in of_column]].sum(axis=1) for name in components(self.step_terms)
-        }
         step_s = seconds.sum(axis=1)
+        parts = self._parts(seconds, of_column, derived["bubble"])
         reason = self.reasons(columns)
         beyond = columns["n_gpus"] > self.bounds["n_gpus"][1]
         own = log_ratio_bound(self.log_ratios, level, int(np.count_nonzero(self.costs)))
@@ -173,6 +171,17 @@ class SystemFit(Shown):
             beyond,
             columns["minibatch_size"] / step_s,
         )
+
+    def _parts(self, seconds: FloatArray, of_column: Sequence[StepTerm], bubble: FloatArray) -> dict[str, FloatArray]:
+        """Seconds of each component; of what passes take, the share in which the pipeline fills and drains is the bubble's."""
+        in_passes = np.array([term.paid == PASS for term in of_column])
+        again = np.where(in_passes, (bubble / (1.0 + bubble))[:, None], 0.0) * seconds
+        own = seconds - again
+        has_bubble = self.bounds.get("pipeline_parallel", (1.0, 1.0))[1] > 1.0 or bool(bubble.any())
+        return {
+            name: again.sum(axis=1) if name == BUBBLE else own[:, [term.component == name for term in of_column]].sum(axis=1)
+            for name in components(self.step_terms, has_bubble)
+        }
 
     @property
     def step_terms(self) -> tuple[StepTerm, ...]:
@@ -266,7 +275,8 @@ class SystemFit(Shown):
             )
         unknown = [name for name in found.terms if name not in {term.column for term in STEP_TERMS if found.system in term.systems}]
         if unknown:
-            raise DataError(f"got the term {unknown[0]!r}, which {found.system!r} does not have", place=f"{path}.terms")
+            hint = "The model was written by another release: train it again from its table."
+            raise DataError(f"got the term {unknown[0]!r}, which {found.system!r} does not have", place=f"{path}.terms", hint=hint)
         if "n_gpus" not in found.bounds:
             raise DataError("got no bounds of n_gpus", place=f"{path}.bounds")
         without = [name for name in found.factors if not found.levels.get(name)]
@@ -301,9 +311,9 @@ def design_matrix(
     for term in terms:
         split = _levels_of(term, factors, levels)
         for factor, level in split:
-            columns.append(derived[term.column] * (codes[factor] == list(levels[factor]).index(level)))
+            columns.append(term.values(derived) * (codes[factor] == list(levels[factor]).index(level)))
         if not split:
-            columns.append(derived[term.column])
+            columns.append(term.values(derived))
         of_column += [term] * max(len(split), 1)
     return np.column_stack(columns), of_column
 

@@ -18,7 +18,15 @@ from mlperf.datasets.reading.time_units import TIME_SUFFIXES, seconds_in
 from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
 from mlperf.models.validation.scores import adjusted_r2
 from mlperf.training.systems.step_columns import COLUMNS, check_batches, derived_columns, step_columns
-from mlperf.training.systems.step_fit import FULL, METHODS, fit_apart, left_out_ratios, ratio_error, relative_costs
+from mlperf.training.systems.step_fit import (
+    METHODS,
+    chosen_method,
+    fit_apart,
+    left_out_ratios,
+    ratio_error,
+    ratio_errors,
+    relative_costs,
+)
 from mlperf.training.systems.step_terms import ALL, StepTerm, terms_of
 from mlperf.training.systems.system_fit import SystemFit, coded, design_matrix, part_labels
 
@@ -64,7 +72,8 @@ def train_system(
     """Fit the steps of a synchronous system.
 
     Costs of physical terms, never negative, with the least relative errors. All terms that the table tells apart are offered, and
-    share what its rows hardly tell; where fewer, chosen by AIC, err no more on left-out rows, those are taken.
+    share what its rows hardly tell, by least squares; where fewer, chosen by AIC, or a robust loss err less on left-out rows, by
+    more than a standard error, those are taken.
 
     Parameters
     ----------
@@ -200,12 +209,11 @@ def _fitted(
 ) -> SystemFit:
     ratios = {name: left_out_ratios(fit, data.design, data.seconds, data.part, data.folds) for name, fit in METHODS.items()}
     errors = {name: ratio_error(each) for name, each in ratios.items()}
-    known = {name: error for name, error in errors.items() if error == error}
-    method = min(known, key=lambda name: (known[name], name == FULL)) if known else FULL
+    method = chosen_method(ratios)
     costs = fit_apart(METHODS[method], data.design, data.seconds, data.part, len(parts))
     fitted = np.sum(data.design * costs[data.part], axis=1)
     far = left_out_ratios(METHODS[method], data.design, data.seconds, data.part, data.largest)
-    own = np.abs(np.expm1(-ratios[method][np.isfinite(ratios[method])]))
+    own = ratio_errors(ratios[method][np.isfinite(ratios[method])])
     bounded = {name: values for name, values in data.columns.items() if name in COLUMNS}
     notes = () if data.largest else ("fewer than three counts of GPUs: how steps grow with more of them is physics, not measured",)
     return SystemFit(

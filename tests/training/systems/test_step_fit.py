@@ -6,14 +6,20 @@ import itertools
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 
 from mlperf.training.systems.step_fit import (
+    BY_AIC,
+    FULL,
     METHODS,
+    ROBUST,
+    chosen_method,
     costs_by_aic,
     fit_apart,
     left_out_ratios,
     ratio_error,
     relative_costs,
+    robust_costs,
     shared_costs,
 )
 
@@ -91,3 +97,44 @@ def test_rows_left_out_are_predicted_by_the_others_of_their_part() -> None:
     assert np.isnan(ratios[4])
     assert ratio_error(np.array([np.log(2.0), np.nan])) == pytest.approx(0.5)
     assert np.isnan(ratio_error(np.array([np.nan])))
+
+
+def test_robust_costs_are_those_of_statsmodels() -> None:
+    """Positive costs that rows tell well: the prior is of no weight, and Huber's regression of `statsmodels` finds the same."""
+    rng = np.random.default_rng(4)
+    design = rng.random((400, 3)) + np.eye(3)[rng.integers(0, 3, 400)]
+    seconds = design @ [1.0, 2.0, 4.0] * np.exp(0.01 * rng.standard_normal(400))
+    seconds[:40] *= 2.0
+    weighted = design / seconds[:, None]
+    wanted = sm.RLM(np.ones(400), weighted, M=sm.robust.norms.HuberT(t=1.345)).fit(tol=1e-12, maxiter=500).params
+    assert robust_costs(design, seconds) == pytest.approx(wanted, rel=2e-3)
+    assert robust_costs(design, seconds) == pytest.approx([1.0, 2.0, 4.0], rel=0.02)
+    assert np.abs(shared_costs(design, seconds) / [1.0, 2.0, 4.0] - 1.0).max() > 0.02
+
+
+def test_robust_costs_of_rows_without_errors_are_exact() -> None:
+    design = np.random.default_rng(0).random((8, 3))
+    assert robust_costs(design, design @ [1.0, 2.0, 0.0]) == pytest.approx([1.0, 2.0, 0.0], abs=1e-9)
+
+
+def test_weights_of_rows_are_those_of_rows_given_twice() -> None:
+    rng = np.random.default_rng(5)
+    design, seconds = rng.random((9, 2)), 1.0 + rng.random(9)
+    twice = [*range(9), *range(4)]
+    weights = np.repeat([1.0, 0.5], [4, 5])
+    assert relative_costs(design, seconds, weights) == pytest.approx(relative_costs(design[twice], seconds[twice]))
+
+
+@pytest.mark.parametrize(
+    ("errors", "wanted"),
+    [
+        # Less by 0.1 on every row; less by 0.1 in the mean of gains from -0.9 to 1.1; equal; nothing known.
+        ({FULL: [0.3, 0.3, 0.3, 0.3], ROBUST: [0.2, 0.2, 0.2, 0.2]}, ROBUST),
+        ({FULL: [1.2, 0.1, 1.2, 0.1], ROBUST: [0.1, 1.0, 0.1, 1.0]}, FULL),
+        ({FULL: [0.3, 0.2], BY_AIC: [0.3, 0.2]}, FULL),
+        ({FULL: [np.nan], BY_AIC: [0.1]}, BY_AIC),
+        ({FULL: [np.nan], BY_AIC: [np.nan]}, FULL),
+    ],
+)
+def test_another_method_is_chosen_where_its_gain_is_beyond_noise(errors: dict, wanted: str) -> None:
+    assert chosen_method({name: -np.log1p(each) for name, each in errors.items()}) == wanted

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from mlperf.training.systems.step_columns import derived_columns, step_columns
-from mlperf.training.systems.step_terms import ALL, STEP_TERMS, components, proportional, terms_of
+from mlperf.training.systems.step_terms import ALL, ONCE, PASS, STEP_TERMS, components, proportional, terms_of
 
 
 def derived(**columns: object) -> dict:
@@ -45,3 +46,19 @@ def test_proportional_is_exact_however_small_the_numbers() -> None:
     assert proportional(one, 1e30 * one)
     assert not proportional(one, np.array([1.0, 2.001, 0.0]))
     assert not proportional(one, np.array([1.0, 2.0, 1.0]))
+
+
+def test_passes_are_paid_again_while_a_pipeline_fills_and_drains() -> None:
+    """4 stages and 6 micro-batches: 9 slots in place of 6 (GPipe, section 2.3); what is paid once is not."""
+    columns = derived(n_gpus=[4], n_gpus_per_node=4, pipeline_parallel=4, accumulation=6, subbatch_size=2, n_params=12)
+    by_name = {term.column: term for term in STEP_TERMS if "pipeline" in term.systems}
+    assert by_name["work"].values(columns) == pytest.approx(columns["work"] * 9 / 6)
+    assert by_name["micro_steps"].values(columns) == pytest.approx([9.0])
+    assert by_name["own_params"].values(columns) == columns["own_params"]
+    assert {term.paid for term in STEP_TERMS} == {PASS, ONCE}
+
+
+def test_the_bubble_is_told_after_what_a_device_computes() -> None:
+    kept, _ = terms_of("pipeline", derived(n_gpus=[4, 8], pipeline_parallel=[2, 4], accumulation=2, subbatch_size=1, n_params=9))
+    assert components(kept, bubble=True)[:2] == ("compute", "bubble")
+    assert "bubble" not in components(kept)

@@ -85,3 +85,26 @@ def test_intervals_hold_new_runs() -> None:
         interval = model.predict(new, 0.9).interval
         inside.append(((interval.lower <= new["step_s"]) & (new["step_s"] <= interval.upper)).mean())
     assert 0.82 < np.mean(inside) < 0.98
+
+
+def pipelined(stages: list[int], micro_batches: list[int]) -> pd.DataFrame:
+    """(m + p - 1) slots of a stage's micro-batch: its parameters' work and its sums over two GPUs."""
+    names = ["pipeline_parallel", "accumulation", "tensor_parallel", "subbatch_size"]
+    made = pd.DataFrame(list(product(stages, micro_batches, [1, 2], [1, 4])), columns=names)
+    made = made.assign(n_params=1e6, n_layers=8, width=64, sequence_length=32, n_gpus_per_node=32)
+    made["n_gpus"] = made["pipeline_parallel"] * made["tensor_parallel"]
+    tokens = 32 * made["subbatch_size"]
+    work = 6e6 * tokens / made["n_gpus"] * 1e-10
+    sums = 8 / made["pipeline_parallel"] * tokens * 64 * (made["tensor_parallel"] > 1) / 2 * 1e-7
+    return made.assign(step_s=(made["accumulation"] + made["pipeline_parallel"] - 1) * (work + sums))
+
+
+def test_a_pipeline_fills_with_all_that_a_pass_costs() -> None:
+    """Stages and micro-batches that were never measured; the bubble is its p - 1 slots of m + p - 1."""
+    model = train_system(pipelined([1, 2], [2, 4, 8]), "pipeline")
+    asked = pipelined([4], [4, 16])
+    found = model.predict(asked)
+    assert found.step_s == pytest.approx(asked["step_s"].to_numpy(), rel=1e-6)
+    slots = asked["accumulation"].to_numpy() + 3
+    assert found.parts_s["bubble"] == pytest.approx(found.step_s * 3 / slots)
+    assert np.sum(list(found.parts_s.values()), axis=0) == pytest.approx(found.step_s)
