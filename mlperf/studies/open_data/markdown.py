@@ -30,8 +30,8 @@ chooses inside its training rows. A missed goal stays in the table.
 - T1 and T2 run `mlperf train` and `mlperf predict` on their defaults on the tables of other tasks; their coverage is of rows in
   domain. Rounds of boosting, the forms of terms that are tried, which left-out rows make the intervals and what answers beyond few
   rows were set with these rows in view. The best method with terms is that of five: ols, log, ratio, local, boosted.
-- The ratio form, the composed terms of E1, the forms of B1 and the prior of the costs of a step (C2 to C11) were written down with
-  these rows in view: expect a little more elsewhere.
+- The ratio form, the composed terms of E1, the forms of B1 and, of the costs of a step (C2 to C11), their prior, the robust loss
+  and what fills a pipeline were written down with these rows in view: expect a little more elsewhere.
 - covered, width: share of the left-out rows inside their 95 % prediction interval; median half-width over the prediction.
 - fit: CPU seconds of all fits, choices inside the training rows included.
 """
