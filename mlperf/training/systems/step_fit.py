@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import FitError
 
-FULL, BY_AIC, ROBUST = "all terms", "terms by AIC", "all terms, robust"
+FULL, BY_AIC, ROBUST = "all terms", "terms by AIC", "robust loss"
 HUBER = 1.345
 """Standard errors from where on an error counts by its size, not its square: 95 % as exact as squares where errors are normal."""
 
