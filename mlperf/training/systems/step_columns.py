@@ -137,6 +137,20 @@ def _numbers(rows: pd.DataFrame, name: str, place: str) -> FloatArray:
     return numbers
 
 
+def networks_of(columns: Mapping[str, FloatArray]) -> tuple[tuple[float, ...], ...]:
+    """What tells the network of each row, one tuple a row: layers and width, else parameters or operations; empty where none does.
+
+    Parameters of one network differ a little by its input (positions of a sequence), so layers and width come first.
+    """
+    if {"n_layers", "width"} <= columns.keys():
+        names = ["n_layers", "width"]
+    else:
+        names = [name for name in ("n_params", "n_flops") if name in columns][:1]
+    if not names:
+        return ()
+    return tuple(tuple(row) for row in np.column_stack([columns[name] for name in names]).tolist())
+
+
 def derived_columns(columns: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
     """Work and volumes of one GPU and step that terms are made of; only those whose columns there are.
 

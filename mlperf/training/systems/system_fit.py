@@ -15,12 +15,13 @@ from mlperf.core.json_fields import Fields, frame_from_dict
 from mlperf.core.shown import Shown, plain
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.models.uncertainty.residual_quantiles import log_ratio_bound
-from mlperf.training.systems.step_columns import COLUMNS, derived_columns, step_columns
+from mlperf.training.systems.step_columns import COLUMNS, derived_columns, networks_of, step_columns
 from mlperf.training.systems.step_terms import BUBBLE, PASS, STEP_TERMS, StepTerm, components
 
 WORK = ("compute", "recomputation")
 """Components whose costs belong to the device: they differ where ``factors`` do."""
 
+OF_NETWORKS = ("networks", "errors_of_networks")
 STEP = "step_s"
 UNKNOWN = ""
 
@@ -100,6 +101,10 @@ class SystemFit(Shown):
         Of left-out rows: ``mape, median, q3, max``, fractions.
     log_ratios, log_ratios_of_counts : array
         log(measured / predicted) of left-out rows, and of rows with the most GPUs when those are left out.
+    networks : tuple of tuple of float
+        What tells each network of the rows, see `mlperf.training.systems.step_columns.networks_of`; empty where nothing does.
+    errors_of_networks : array
+        Root mean square of log(measured / predicted) of each network when it is left out; empty of fewer than three.
     bounds : mapping of str to (float, float)
         Range of each column of the rows.
     groups : str or None
@@ -127,6 +132,8 @@ class SystemFit(Shown):
     errors: Mapping[str, float]
     log_ratios: FloatArray
     log_ratios_of_counts: FloatArray
+    networks: tuple[tuple[float, ...], ...]
+    errors_of_networks: FloatArray
     bounds: Mapping[str, tuple[float, float]]
     groups: str | None
     left_out: Mapping[str, str]
@@ -159,9 +166,7 @@ class SystemFit(Shown):
         parts = self._parts(seconds, of_column, derived["bubble"])
         reason = self.reasons(columns)
         beyond = columns["n_gpus"] > self.bounds["n_gpus"][1]
-        own = log_ratio_bound(self.log_ratios, level, int(np.count_nonzero(self.costs)))
-        far = log_ratio_bound(self.log_ratios_of_counts, level)
-        factor = np.exp(np.where(beyond, np.fmax(own, far), own))
+        factor = np.exp(self._log_half_width(beyond, networks_of(columns), level))
         return StepPredictions(
             step_s,
             parts,
@@ -171,6 +176,16 @@ class SystemFit(Shown):
             beyond,
             columns["minibatch_size"] / step_s,
         )
+
+    def _log_half_width(self, beyond: BoolArray, networks: Sequence[tuple[float, ...]], level: float) -> FloatArray:
+        """Of each row's interval: as wide as rows left out ask for, and counts or networks left out where it is beyond those."""
+        own = log_ratio_bound(self.log_ratios, level, int(np.count_nonzero(self.costs)))
+        more = np.where(beyond, log_ratio_bound(self.log_ratios_of_counts, level), np.nan)
+        # Rows of one network are missed alike: as many errors as networks, not as rows.
+        known = set(self.networks)
+        unseen = np.array([each not in known for each in networks] or [False] * len(beyond))
+        other = np.where(unseen, log_ratio_bound(self.errors_of_networks, level), np.nan)
+        return np.fmax(own, np.fmax(more, other))
 
     def _parts(self, seconds: FloatArray, of_column: Sequence[StepTerm], bubble: FloatArray) -> dict[str, FloatArray]:
         """Seconds of each component; of what passes take, the share in which the pipeline fills and drains is the bubble's."""
@@ -244,7 +259,9 @@ class SystemFit(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The document that `mlperf.save_model` writes, without its envelope."""
-        return {name: plain(getattr(self, name)) for name in self.__slots__}
+        found = {name: plain(getattr(self, name)) for name in self.__slots__}
+        # Files of earlier releases know of no networks, and are written again as they were.
+        return found if self.networks else {name: value for name, value in found.items() if name not in OF_NETWORKS}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], path: str = "$") -> SystemFit:
@@ -266,6 +283,8 @@ class SystemFit(Shown):
                 errors={str(name): float(value) for name, value in fields.raw("errors").items()},
                 log_ratios=fields.numbers("log_ratios", finite=False),
                 log_ratios_of_counts=fields.numbers("log_ratios_of_counts", finite=False),
+                networks=_networks(fields),
+                errors_of_networks=np.empty(0) if fields.missing("errors_of_networks") else fields.numbers("errors_of_networks"),
                 bounds={str(name): (float(low), float(high)) for name, (low, high) in fields.raw("bounds").items()},
                 groups=None if fields.absent("groups") else fields.text("groups"),
                 left_out={str(name): str(why) for name, why in fields.raw("left_out").items()},
@@ -320,6 +339,12 @@ def design_matrix(
 
 def _levels_of(term: StepTerm, factors: Sequence[str], levels: Mapping[str, Sequence[str]]) -> tuple[tuple[str, str], ...]:
     return tuple((name, level) for name in factors for level in levels[name]) if term.component in WORK else ()
+
+
+def _networks(fields: Fields) -> tuple[tuple[float, ...], ...]:
+    # Files of earlier releases do not know them.
+    found = [] if fields.missing("networks") else fields.raw("networks")
+    return tuple(tuple(float(value) for value in each) for each in found)
 
 
 def part_labels(rows: pd.DataFrame, apart: Sequence[str]) -> list[str]:

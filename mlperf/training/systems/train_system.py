@@ -17,7 +17,7 @@ from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.datasets.reading.time_units import TIME_SUFFIXES, seconds_in
 from mlperf.models.validation.folds import grouped_folds, leave_one_group_out
 from mlperf.models.validation.scores import adjusted_r2
-from mlperf.training.systems.step_columns import COLUMNS, check_batches, derived_columns, step_columns
+from mlperf.training.systems.step_columns import COLUMNS, check_batches, derived_columns, networks_of, step_columns
 from mlperf.training.systems.step_fit import (
     METHODS,
     chosen_method,
@@ -38,14 +38,14 @@ LEAST_ROWS = 3
 AGREES = 0.01
 """Relative difference of two columns of one time that is rounding."""
 STEP_HINT = "Call the column so; mlperf train takes another name, which ends in its unit, as --target NAME."
-LEAST_COUNTS = 3
+LEAST_COUNTS, LEAST_NETWORKS = 3, 3
 PERFECT, CONSTANT, PAPER = "perfect scaling", "constant efficiency", "(a log2 N + b) S of the SPRINT paper"
 WORK_COLUMNS = ("work", "tokens")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepRows:
-    """Rows to train on: seconds, derived columns, design, parts and folds."""
+    """Rows to train on: seconds, derived columns, design, parts and folds; the rows of each network."""
 
     rows: pd.DataFrame
     seconds: FloatArray
@@ -56,6 +56,7 @@ class StepRows:
     part: IntArray
     folds: tuple[BoolArray, ...]
     largest: tuple[BoolArray, ...]
+    networks: Mapping[tuple[float, ...], BoolArray]
 
 
 def train_system(
@@ -132,9 +133,8 @@ def train_system(
     parts = tuple(dict.fromkeys(labels))
     design, _ = design_matrix(terms, derived, rows, factors, levels)
     part = coded(labels, parts, ", ".join(apart))
-    data = StepRows(
-        rows, seconds, columns, derived, terms, design, part, row_folds(rows, groups, seed), largest_counts(columns, part)
-    )
+    folds, largest = row_folds(rows, groups, seed), largest_counts(columns, part)
+    data = StepRows(rows, seconds, columns, derived, terms, design, part, folds, largest, rows_of_networks(columns))
     return _fitted(data, system, parts, levels, tuple(factors), tuple(apart), groups, left)
 
 
@@ -197,6 +197,21 @@ def largest_counts(columns: Mapping[str, FloatArray], part: IntArray) -> tuple[B
     return (out,) if out.any() else ()
 
 
+def rows_of_networks(columns: Mapping[str, FloatArray]) -> dict[tuple[float, ...], BoolArray]:
+    """The rows of each network, by what tells it; empty where nothing does."""
+    found = networks_of(columns)
+    return {name: np.array([each == name for each in found]) for name in dict.fromkeys(found)}
+
+
+def errors_of_networks(data: StepRows, method: str) -> FloatArray:
+    """Root mean square of log(measured / predicted) of each network when it is left out; empty of fewer than three."""
+    if len(data.networks) < LEAST_NETWORKS:
+        return np.empty(0)
+    ratios = left_out_ratios(METHODS[method], data.design, data.seconds, data.part, tuple(data.networks.values()))
+    squares = [np.square(ratios[rows & np.isfinite(ratios)]) for rows in data.networks.values()]
+    return np.array([np.sqrt(each.mean()) for each in squares if each.size])
+
+
 def _fitted(
     data: StepRows,
     system: str,
@@ -215,7 +230,9 @@ def _fitted(
     far = left_out_ratios(METHODS[method], data.design, data.seconds, data.part, data.largest)
     own = ratio_errors(ratios[method][np.isfinite(ratios[method])])
     bounded = {name: values for name, values in data.columns.items() if name in COLUMNS}
-    notes = () if data.largest else ("fewer than three counts of GPUs: how steps grow with more of them is physics, not measured",)
+    notes = [] if data.largest else ["fewer than three counts of GPUs: how steps grow with more of them is physics, not measured"]
+    if 0 < len(data.networks) < LEAST_NETWORKS:
+        notes.append("fewer than three networks: how far another one is missed is not measured, and no interval tells it")
     return SystemFit(
         system=system,
         terms=tuple(term.column for term in data.terms),
@@ -235,11 +252,13 @@ def _fitted(
         },
         log_ratios=ratios[method],
         log_ratios_of_counts=far[np.isfinite(far)],
+        networks=tuple(data.networks),
+        errors_of_networks=errors_of_networks(data, method),
         bounds={name: (float(values.min()), float(values.max())) for name, values in bounded.items()},
         groups=groups,
         left_out=left,
         n_rows=len(data.seconds),
-        notes=notes,
+        notes=tuple(notes),
         provenance=provenance(data_sha256={"rows": data.rows.attrs.get("sha256", "")}),
     )
 

@@ -10,7 +10,7 @@ import pytest
 
 from mlperf.core.errors import DataError
 from mlperf.training.systems.by_system import train_for_system
-from mlperf.training.systems.step_columns import check_batches, derived_columns, step_columns
+from mlperf.training.systems.step_columns import check_batches, derived_columns, networks_of, step_columns
 from mlperf.training.systems.train_system import train_system
 
 ROW = {
@@ -135,3 +135,11 @@ def test_a_mini_batch_that_cannot_be_shared_evenly() -> None:
     assert found["minibatch_size"][0] == 100.0
     known = step_columns(pd.DataFrame({"n_gpus": [4], "n_gpus_per_node": [8], "n_nodes": [1], "subbatch_size": [2]}))
     assert known["minibatch_size"][0] == 8.0
+
+
+def test_a_network_is_told_by_layers_and_width_first() -> None:
+    sizes = {"n_gpus": [1, 2], "subbatch_size": 1}
+    both = step_columns(pd.DataFrame({**sizes, "n_params": [10, 11], "n_layers": 3, "width": 8}))
+    assert networks_of(both) == ((3.0, 8.0), (3.0, 8.0))
+    assert networks_of(step_columns(pd.DataFrame({**sizes, "n_params": [10, 11], "width": 8}))) == ((10.0,), (11.0,))
+    assert networks_of(step_columns(pd.DataFrame(sizes))) == ()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import stdtrit
 
 from mlperf.core.errors import DataError
 from mlperf.training.systems.system_fit import SystemFit
@@ -108,3 +109,37 @@ def test_a_pipeline_fills_with_all_that_a_pass_costs() -> None:
     slots = asked["accumulation"].to_numpy() + 3
     assert found.parts_s["bubble"] == pytest.approx(found.step_s * 3 / slots)
     assert np.sum(list(found.parts_s.values()), axis=0) == pytest.approx(found.step_s)
+
+
+def networks(widths: list[int], seed: int = 0) -> pd.DataFrame:
+    """Networks whose work costs up to half more or less than their parameters tell, by their width; noise of one per cent."""
+    made = pd.DataFrame(list(product(widths, [1, 2, 4, 8], [2, 8])), columns=["width", "n_gpus", "subbatch_size"])
+    made = made.assign(n_layers=4, n_params=48.0 * made["width"] ** 2, n_gpus_per_node=8)
+    factor = made["width"].map({width: np.exp(0.4 * np.sin(9.0 * width)) for width in widths})
+    noise = np.exp(0.01 * np.random.default_rng(seed).standard_normal(len(made)))
+    return made.assign(step_s=(1e-6 * made["n_params"] * made["subbatch_size"] + 1e-7 * made["n_params"]) * factor * noise)
+
+
+def test_the_interval_of_another_network_is_that_of_networks_left_out() -> None:
+    model = train_system(networks([16, 24, 32, 48, 64, 96]))
+    known, other = networks([64], seed=1), networks([40], seed=1)
+    widths = [float(np.ptp(np.log(np.stack([each.lower, each.upper])), axis=0)[0]) for each in (
+        model.predict(rows).interval for rows in (known, other)
+    )]  # fmt: skip
+    assert len(model.networks) == len(model.errors_of_networks) == 6
+    wanted = model.errors_of_networks
+    assert widths[1] == pytest.approx(2.0 * max(stdtrit(5, 0.975) * np.sqrt(np.mean(wanted**2)), wanted.max(), widths[0] / 2.0))
+    assert widths[1] > widths[0]
+    assert (
+        SystemFit.from_dict(json.loads(json.dumps(model.to_dict())))
+        .predict(other)
+        .to_frame()
+        .equals(model.predict(other).to_frame())
+    )
+
+
+def test_of_fewer_than_three_networks_no_interval_of_another_is_told() -> None:
+    model = train_system(networks([16, 24]))
+    assert model.errors_of_networks.size == 0
+    assert any("fewer than three networks" in note for note in model.notes)
+    assert not any("networks" in note for note in train_system(networks([16, 24, 32])).notes)
