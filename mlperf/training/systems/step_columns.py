@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -149,6 +150,14 @@ def networks_of(columns: Mapping[str, FloatArray]) -> tuple[tuple[float, ...], .
     if not names:
         return ()
     return tuple(tuple(row) for row in np.column_stack([columns[name] for name in names]).tolist())
+
+
+@cache
+def needed_for(name: str) -> str:
+    """Columns without which the derived column ``name`` cannot be worked out: ``"n_params"``; empty where every table has them."""
+    plain = {each: np.ones(1) for each in COLUMNS if each not in NETWORK} | {"data_parallel": np.ones(1)}
+    wanted = ((), ("n_params",), ("n_layers", "width"))
+    return next((" and ".join(each) for each in wanted if name in derived_columns(plain | dict.fromkeys(each, np.ones(1)))), "")
 
 
 def derived_columns(columns: Mapping[str, FloatArray]) -> dict[str, FloatArray]:

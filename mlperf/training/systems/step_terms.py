@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlperf.core.arrays import FloatArray
+from mlperf.training.systems.step_columns import needed_for
 
 ALL = ("data-parallel", "fully-sharded", "pipeline")
 SHARDED, LAYOUT, PLAIN = ("fully-sharded",), ("pipeline",), ("data-parallel",)
@@ -114,7 +115,7 @@ def terms_of(system: str, columns: Mapping[str, FloatArray]) -> tuple[tuple[Step
         if system not in term.systems:
             continue
         if term.column not in columns:
-            left[term.column] = "the table has no column that it needs"
+            left[term.column] = f"needs {needed_for(term.column)}"
             continue
         values = term.values(columns)
         if not values.any():

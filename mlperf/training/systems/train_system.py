@@ -230,9 +230,6 @@ def _fitted(
     far = left_out_ratios(METHODS[method], data.design, data.seconds, data.part, data.largest)
     own = ratio_errors(ratios[method][np.isfinite(ratios[method])])
     bounded = {name: values for name, values in data.columns.items() if name in COLUMNS}
-    notes = [] if data.largest else ["fewer than three counts of GPUs: how steps grow with more of them is physics, not measured"]
-    if 0 < len(data.networks) < LEAST_NETWORKS:
-        notes.append("fewer than three networks: how far another one is missed is not measured, and no interval tells it")
     return SystemFit(
         system=system,
         terms=tuple(term.column for term in data.terms),
@@ -258,9 +255,23 @@ def _fitted(
         groups=groups,
         left_out=left,
         n_rows=len(data.seconds),
-        notes=tuple(notes),
+        notes=notes_of(data),
         provenance=provenance(data_sha256={"rows": data.rows.attrs.get("sha256", "")}),
     )
+
+
+def notes_of(data: StepRows) -> tuple[str, ...]:
+    """What the rows leave open."""
+    one_machine = not {"n_nodes", "n_gpus_per_node"} & set(data.rows.columns)
+    notes = (
+        (not data.largest, "fewer than three counts of GPUs: how steps grow with more of them is physics, not measured"),
+        (
+            0 < len(data.networks) < LEAST_NETWORKS,
+            "fewer than three networks: how far another one is missed is not measured, and no interval tells it",
+        ),
+        (one_machine, "no column n_nodes or n_gpus_per_node: all GPUs of a row count as those of one machine"),
+    )
+    return tuple(note for holds, note in notes if holds)
 
 
 def rule_table(data: StepRows, method: str, errors: Mapping[str, float], far: FloatArray) -> pd.DataFrame:

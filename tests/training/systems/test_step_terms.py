@@ -27,7 +27,8 @@ def test_what_is_absent_zero_or_alike_is_named() -> None:
     kept, left = terms_of("data-parallel", derived(n_gpus=[1, 2, 4], n_gpus_per_node=4, subbatch_size=8))
     names = [term.column for term in kept]
     assert names[0] == "tokens"
-    assert left["work"] == "the table has no column that it needs"
+    assert left["work"] == "needs n_params"
+    assert left["attention"] == "needs n_layers and width"
     assert left["across"] == "0 in every row"
     assert left["steps"] == "proportional to tokens"
     assert set(names) & set(left) == set()

@@ -75,3 +75,11 @@ def coverage(n_rows: int, n_tables: int) -> float:
 def test_intervals_of_few_measured_steps_cover(n_rows: int) -> None:
     """The largest of as many left-out errors covers 80, 89 and 94 % at most."""
     assert 0.92 <= coverage(n_rows, 100) <= 0.99
+
+
+def test_what_the_rows_leave_open_is_told() -> None:
+    rows = pd.DataFrame({"n_gpus": [1, 2, 4], "subbatch_size": 8, "step_s": [1.0, 1.1, 1.3]})
+    (note,) = train_system(rows).notes
+    assert note == "no column n_nodes or n_gpus_per_node: all GPUs of a row count as those of one machine"
+    assert train_system(rows.assign(n_gpus_per_node=4)).notes == ()
+    assert train_system(rows.assign(n_gpus_per_node=4, n_gpus=[1, 2, 2])).notes[0].startswith("fewer than three counts of GPUs")
