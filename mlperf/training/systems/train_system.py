@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import DataError, FitError, UsageError
@@ -45,7 +47,7 @@ WORK_COLUMNS = ("work", "tokens")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepRows:
-    """Rows to train on: seconds, derived columns, design, parts and folds; the rows of each network."""
+    """Rows to train on: seconds, columns, design, parts, networks (what tells each, and the number of each row), folds."""
 
     rows: pd.DataFrame
     seconds: FloatArray
@@ -54,9 +56,11 @@ class StepRows:
     terms: tuple[StepTerm, ...]
     design: FloatArray
     part: IntArray
+    networks: tuple[tuple[float, ...], ...]
+    network: IntArray
     folds: tuple[BoolArray, ...]
     largest: tuple[BoolArray, ...]
-    networks: Mapping[tuple[float, ...], BoolArray]
+    network_folds: tuple[BoolArray, ...]
 
 
 def train_system(
@@ -133,8 +137,21 @@ def train_system(
     parts = tuple(dict.fromkeys(labels))
     design, _ = design_matrix(terms, derived, rows, factors, levels)
     part = coded(labels, parts, ", ".join(apart))
-    folds, largest = row_folds(rows, groups, seed), largest_counts(columns, part)
-    data = StepRows(rows, seconds, columns, derived, terms, design, part, folds, largest, rows_of_networks(columns))
+    networks, network = numbered_networks(columns)
+    data = StepRows(
+        rows,
+        seconds,
+        columns,
+        derived,
+        terms,
+        design,
+        part,
+        networks,
+        network,
+        row_folds(rows, groups, seed),
+        largest_counts(columns, part),
+        folds_of(network, seed) if len(networks) >= LEAST_NETWORKS else (),
+    )
     return _fitted(data, system, parts, levels, tuple(factors), tuple(apart), groups, left)
 
 
@@ -180,10 +197,14 @@ def step_column(rows: pd.DataFrame, step: str | None, place: str) -> str:
 
 def row_folds(rows: pd.DataFrame, groups: str | None, seed: int) -> tuple[BoolArray, ...]:
     """Rows that are left out together: groups, or single rows; ten folds of many."""
-    keys = rows[groups].astype(str).to_numpy() if groups else np.arange(len(rows))
+    return folds_of(rows[groups].astype(str).to_numpy() if groups else np.arange(len(rows)), seed)
+
+
+def folds_of(keys: NDArray[Any], seed: int) -> tuple[BoolArray, ...]:
+    """Rows of equal keys, left out together; ten folds of many keys."""
     alone = len(np.unique(keys)) <= MOST_ALONE
     folds = leave_one_group_out(keys) if alone else grouped_folds(keys, N_FOLDS, seed)
-    return tuple(np.isin(np.arange(len(rows)), fold.test) for fold in folds)
+    return tuple(np.isin(np.arange(len(keys)), fold.test) for fold in folds)
 
 
 def largest_counts(columns: Mapping[str, FloatArray], part: IntArray) -> tuple[BoolArray, ...]:
@@ -197,19 +218,23 @@ def largest_counts(columns: Mapping[str, FloatArray], part: IntArray) -> tuple[B
     return (out,) if out.any() else ()
 
 
-def rows_of_networks(columns: Mapping[str, FloatArray]) -> dict[tuple[float, ...], BoolArray]:
-    """The rows of each network, by what tells it; empty where nothing does."""
+def numbered_networks(columns: Mapping[str, FloatArray]) -> tuple[tuple[tuple[float, ...], ...], IntArray]:
+    """What tells each network, and the number of each row's among them; nothing where no column tells networks."""
     found = networks_of(columns)
-    return {name: np.array([each == name for each in found]) for name in dict.fromkeys(found)}
+    places = {name: place for place, name in enumerate(dict.fromkeys(found))}
+    return tuple(places), np.array([places[name] for name in found], int)
 
 
 def errors_of_networks(data: StepRows, method: str) -> FloatArray:
     """Root mean square of log(measured / predicted) of each network when it is left out; empty of fewer than three."""
-    if len(data.networks) < LEAST_NETWORKS:
+    n_networks = len(data.networks)
+    if not data.network_folds:
         return np.empty(0)
-    ratios = left_out_ratios(METHODS[method], data.design, data.seconds, data.part, tuple(data.networks.values()))
-    squares = [np.square(ratios[rows & np.isfinite(ratios)]) for rows in data.networks.values()]
-    return np.array([np.sqrt(each.mean()) for each in squares if each.size])
+    ratios = left_out_ratios(METHODS[method], data.design, data.seconds, data.part, data.network_folds)
+    known = np.isfinite(ratios)
+    count = np.bincount(data.network[known], minlength=n_networks)
+    squares = np.bincount(data.network[known], np.square(ratios[known]), n_networks)
+    return np.sqrt(squares[count > 0] / count[count > 0])
 
 
 def _fitted(
@@ -249,7 +274,7 @@ def _fitted(
         },
         log_ratios=ratios[method],
         log_ratios_of_counts=far[np.isfinite(far)],
-        networks=tuple(data.networks),
+        networks=data.networks,
         errors_of_networks=errors_of_networks(data, method),
         bounds={name: (float(values.min()), float(values.max())) for name, values in bounded.items()},
         groups=groups,

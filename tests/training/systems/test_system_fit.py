@@ -12,6 +12,8 @@ import pytest
 from scipy.special import stdtrit
 
 from mlperf.core.errors import DataError
+from mlperf.training.systems import train_system as train_module
+from mlperf.training.systems.step_fit import left_out_ratios
 from mlperf.training.systems.system_fit import SystemFit
 from mlperf.training.systems.train_system import train_system
 
@@ -143,3 +145,11 @@ def test_of_fewer_than_three_networks_no_interval_of_another_is_told() -> None:
     assert model.errors_of_networks.size == 0
     assert any("fewer than three networks" in note for note in model.notes)
     assert not any("networks" in note for note in train_system(networks([16, 24, 32])).notes)
+
+
+def test_many_networks_are_left_out_ten_times_not_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits = []
+    monkeypatch.setattr(train_module, "left_out_ratios", lambda *given: fits.append(len(given[-1])) or left_out_ratios(*given))
+    model = train_system(networks(list(range(8, 408, 8))))
+    assert len(model.errors_of_networks) == 50
+    assert set(fits) == {1, 10}
