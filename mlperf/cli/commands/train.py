@@ -39,6 +39,7 @@ CAMPAIGN_OPTIONS = ("backend", "leave_out", "characteristics", "counters", "runs
     epilog="""\b
 Examples:
   mlperf train campaign/ -o model.json
+  mlperf train times.csv --target time_ms
   mlperf train cpu-epyc --characteristics swc-s,dwc-b -o model.json
   mlperf train cpu-epyc --runs asgd-emulated --runs asgd-networks -o model.json
   mlperf train times.csv --target time_ms -o model.json
@@ -54,7 +55,7 @@ Examples:
 """
 )
 @click.argument("source", metavar="SOURCE")
-@click.option("-o", "--output", required=True, type=NEW_FILE, help="Model file to write (JSON).")
+@click.option("-o", "--output", type=NEW_FILE, help="Model file to write (JSON).  [default: none, only shown]")
 @click.option("--noise", type=Words(("relative", "absolute")), default="relative", help="Weights 1/t^2, or plain least squares.")
 @click.option(
     "--folds",
@@ -141,7 +142,7 @@ Examples:
 def train(
     show: Show,
     source: str,
-    output: Path,
+    output: Path | None,
     system: str | None,
     target: str | None,
     target_accuracy: float | None,
@@ -165,11 +166,16 @@ def train(
         model = table_model(source, target, options)
     else:
         model = campaign_model(source, n_jobs, options)
-    from mlperf import save_model
+    if output is not None:
+        from mlperf import save_model
 
-    save_model(model, output)
+        save_model(model, output)
     show(model, data_sha256=digests_of(model), seed=options["seed"])
-    show.note(f"model written to {output}; mlperf report {output} shows all that it rests on")
+    show.note(
+        "the model was not kept: -o model.json writes it, for mlperf predict and mlperf report"
+        if output is None
+        else f"model written to {output}; mlperf report {output} shows all that it rests on"
+    )
 
 
 def system_model(source: str, system: str, target: str | None, options: dict[str, Any]) -> Any:

@@ -82,3 +82,12 @@ def test_unmatched_keys_are_bad_data(tables: Path, capsys: pytest.CaptureFixture
 def test_joining_is_for_tables_only(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("train", "cpu-epyc", "--join", tables / "s.csv", "-o", tables / "m.json") == 2
     assert "--join" in capsys.readouterr().err
+
+
+def test_a_model_can_be_looked_at_without_being_kept(tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(tables.iterdir())
+    assert run("train", tables / "times.csv", "--target", "time_s", "--terms", "run", "--method", "ols") == 0
+    told = capsys.readouterr()
+    assert "time_s ~" in told.out
+    assert told.err.strip().endswith("the model was not kept: -o model.json writes it, for mlperf predict and mlperf report")
+    assert sorted(tables.iterdir()) == before
