@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import io
 import socket
 import struct
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from mlperf.core.errors import DataError
-from mlperf.core.extras import require
 from mlperf.traces.events.kinds import Flag, Kind
 from mlperf.traces.events.table import EventTable, Strings, event_table
 from mlperf.traces.readers.content import read_content
+from mlperf.traces.readers.system.pcapng import CUT_OFF, NG, pcapng_packets
 
 ETHERNET, RAW, NULL, LOOP, LINUX_COOKED, IPV4, IPV6, LINUX_COOKED_2 = 1, 101, 0, 108, 113, 228, 229, 276
 RAW_LINKS = (RAW, 12, 14, IPV4, IPV6)
 PROTOCOLS = {6: "tcp", 17: "udp", 1: "icmp", 58: "icmp6", 132: "sctp"}
 EXTENSIONS = (0, 43, 44, 60)
-TAGS = (0x8100, 0x88A8)
+TAGS = (0x8100, 0x88A8, 0x9100)
 IP, IP6 = 0x0800, 0x86DD
-NG = b"\x0a\x0d\x0d\x0a"
 
 
 @dataclass(slots=True)
@@ -51,10 +48,7 @@ def read_pcap(path: Path) -> EventTable:
     ------
     DataError
         It is no capture, or of a link layer that is not known.
-    MissingExtraError
-        ``dpkt`` is absent.
     """
-    require("dpkt", "traces")
     found = _Read()
     content = read_content(path)
     for time_ns, link, frame, size in _packets(path, content, found):
@@ -80,23 +74,17 @@ def read_pcap(path: Path) -> EventTable:
 
 def _packets(path: Path, content: bytes, found: _Read) -> Iterator[tuple[int, int, bytes, int]]:
     """Time in nanoseconds, link layer, bytes captured, length on the wire."""
-    import dpkt
-
-    try:
-        if content[:4] == NG:
-            reader: Any = dpkt.pcapng.Reader(io.BytesIO(content))
-            for at, frame in reader:
-                yield round(float(at) * 1e6) * 1000, int(reader.datalink()), bytes(frame), len(frame)
-            return
+    if content[:4] != NG:
         yield from _classic(path, content, found)
-    except (dpkt.Error, ValueError, struct.error, OverflowError, IndexError, AttributeError, KeyError, TypeError) as error:
-        if isinstance(error, DataError):
-            raise
+        return
+    try:
+        yield from pcapng_packets(content, found.others)
+    except (ValueError, struct.error) as error:
         raise DataError(f"is no packet capture, or a broken one ({error})", place=str(path), hint="tcpdump -w FILE") from None
 
 
 def _classic(path: Path, content: bytes, found: _Read) -> Iterator[tuple[int, int, bytes, int]]:
-    """The classic format, either byte order, microseconds or nanoseconds; dpkt keeps no length on the wire."""
+    """The classic format, either byte order, microseconds or nanoseconds."""
     magics = {
         b"\xd4\xc3\xb2\xa1": ("<", 1000),
         b"\xa1\xb2\xc3\xd4": (">", 1000),
@@ -115,15 +103,13 @@ def _classic(path: Path, content: bytes, found: _Read) -> Iterator[tuple[int, in
         yield seconds * 1_000_000_000 + fraction * unit, link, content[at + 16 : at + 16 + captured], size
         at += 16 + captured
     if at < len(content):
-        found.others["the last one is cut off and left out"] += 1
+        found.others[CUT_OFF] += 1
 
 
 def _network(link: int, frame: bytes, path: Path) -> bytes:
     """What follows the link layer; nothing where that is neither IPv4 nor IPv6."""
     if link == ETHERNET:
         kind, at = _word(frame, 12), 14
-        while kind in TAGS:
-            kind, at = _word(frame, at + 2), at + 4
     elif link == LINUX_COOKED:
         kind, at = _word(frame, 14), 16
     elif link == LINUX_COOKED_2:
@@ -136,6 +122,8 @@ def _network(link: int, frame: bytes, path: Path) -> bytes:
         raise DataError(
             f"got link layer {link}, which is not known", place=str(path), hint="tcpdump -i any, or on an Ethernet interface"
         )
+    while kind in TAGS:
+        kind, at = _word(frame, at + 2), at + 4
     return frame[at:] if kind in (IP, IP6) else b""
 
 

@@ -57,6 +57,9 @@ def test_a_real_capture() -> None:
         (0, b"\x02\0\0\0"),
         (113, bytes(14) + b"\x08\x00"),
         (276, b"\x08\x00" + bytes(18)),
+        (1, bytes(12) + b"\x91\x00\0\x05\x81\x00\0\x06\x08\x00"),
+        (113, bytes(14) + b"\x81\x00\0\x05\x08\x00"),
+        (276, b"\x81\x00" + bytes(18) + b"\0\x05\x08\x00"),
     ],
 )
 def test_every_link_layer(tmp_path: Path, link: int, head: bytes) -> None:
@@ -92,13 +95,13 @@ def test_pieces_others_and_what_is_cut_off(tmp_path: Path) -> None:
 
 
 def test_pcapng_as_dpkt_writes_it(tmp_path: Path) -> None:
-    import dpkt
-
+    dpkt = pytest.importorskip("dpkt")
     path = tmp_path / "file.pcapng"
     with path.open("wb") as file:
         dpkt.pcapng.Writer(file).writepkt(bytes(12) + b"\x08\x00" + ip4(), ts=12.5)
     found = read_pcap(path)
     assert found.text(found.name2) == ["10.0.0.2:8080"]
+    assert found.size_bytes.tolist() == [14 + 40]
     assert found.origin_ns == 12_500_000_000
 
 
