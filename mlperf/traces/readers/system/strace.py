@@ -21,12 +21,15 @@ MOVING = frozenset(
     )
 )
 """Calls whose result is a number of bytes."""
+OWN_WORDS = "strace: "
+"""What strace says of itself among the calls where it has no ``-o``: "Process 5 attached"."""
 HINT = "strace -f -ttt -T -o FILE COMMAND"
 _LINE = re.compile(r"(?:\[pid\s+)?(?:(?P<tid>\d+)\]?\s+)?(?P<s>\d{1,12})\.(?P<fraction>\d{6,9})\s+(?P<rest>.+)")
-_CALL = re.compile(r"(?P<name>[a-z_0-9]+)\(.*?\)?\s+=\s+(?P<result>\?|-?\d+|0x[0-9a-f]+).*?(?:<(?P<took>\d+\.\d+)>)?\s*")
+# The last ") = " is the call's own: what it reads and writes may hold another.
+_CALL = re.compile(r"(?P<name>[a-z_0-9]+)\(.*\)\s+=\s+(?P<result>\?|-?\d+|0x[0-9a-f]+).*?(?:<(?P<took>\d+\.\d+)>)?\s*")
 _BEGUN = re.compile(r"(?P<name>[a-z_0-9]+)\(.*<unfinished \.\.\.>\s*")
 _RESUMED = re.compile(r"<\.\.\.\s+(?P<name>[a-z_0-9]+)\s+resumed>(?P<rest>.*)")
-_RESULT = re.compile(r".*?\)?\s+=\s+(?P<result>\?|-?\d+|0x[0-9a-f]+).*?(?:<(?P<took>\d+\.\d+)>)?\s*")
+_RESULT = re.compile(r".*\)\s+=\s+(?P<result>\?|-?\d+|0x[0-9a-f]+).*?(?:<(?P<took>\d+\.\d+)>)?\s*")
 _NEWS = re.compile(r"(?:---|\+\+\+)\s+(?P<what>.*?)\s+(?:---|\+\+\+)")
 LIMIT = 2**31 - 1
 
@@ -60,7 +63,7 @@ def read_strace(path: Path) -> EventTable:
     """
     found = _Read(path)
     for number, line in enumerate(read_content(path).decode("utf-8", "replace").splitlines(), 1):
-        if line.strip():
+        if line.strip() and not line.startswith(OWN_WORDS):
             _line(found, line, f"{path}, line {number}")
     for (tid, name), start in found.begun.items():
         found.rows.append((start, 0, tid, found.strings.number(name), 0, int(Kind.SYSCALL), int(Flag.TRUNCATED)))

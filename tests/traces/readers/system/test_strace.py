@@ -59,6 +59,22 @@ def test_calls_in_parts_signals_and_ends(tmp_path: Path) -> None:
     assert found.notes == ("1 calls did not return before the file ends", "1 calls say no duration (strace -T)")
 
 
+def test_bytes_that_read_like_a_result_are_none(tmp_path: Path) -> None:
+    found = read(
+        tmp_path,
+        """strace: Process 6 attached
+5 1.000000 write(1, "x = 5\\n", 6) = 6 <0.000050>
+5 2.000000 write(1, "f(a = 3, b) = 77 <0.5> hi", 25) = 25 <0.000060>
+5 3.000000 read(3,  <unfinished ...>
+5 4.000000 <... read resumed>"y = 1 <0.5>", 4096) = 11 <1.000000>
+5 5.000000 ppoll([{fd=3, events=POLLIN}], 1, NULL, NULL, 8)   = 0 (Timeout) <0.000007>
+5 6.000000 <... exit resumed>)             = ?
+""",
+    )
+    assert found.size_bytes.tolist() == [6, 25, 11, 0, 0]
+    assert found.duration_ns[:4].tolist() == [50_000, 60_000, 1_000_000_000, 7_000]
+
+
 def test_a_call_that_began_before_the_file(tmp_path: Path) -> None:
     found = read(tmp_path, "5 1.000000 <... poll resumed>) = 0 <0.5>\n")
     assert found.duration_ns.tolist() == [500_000_000]
