@@ -15,6 +15,8 @@ from mlperf.core.children import ended_with_parent
 READY_S, END_S = 5.0, 10.0
 POLL_S = 0.01
 ERRORS = "stderr.txt"
+PLAIN = {"LC_ALL": "C", "TZ": "UTC0", "S_TIME_FORMAT": "ISO"}
+"""What recorders find in their environment: times of day in UTC, points in numbers and English words, whatever the user's are."""
 
 
 class Child:
@@ -61,6 +63,7 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL if stdout is None else stdout,
                 stderr=errors,
+                env={**os.environ, **PLAIN},
                 start_new_session=True,
                 preexec_fn=ended_with_parent(signal.SIGINT),
             )

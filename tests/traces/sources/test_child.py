@@ -27,6 +27,18 @@ def test_it_is_ready_when_its_file_is(tmp_path: Path) -> None:
     assert "words" in (tmp_path / ERRORS).read_text()
 
 
+def test_it_tells_times_in_utc_and_numbers_with_points(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Readings of vmstat, mpstat and nvidia-smi tell no zone: in Tokyo they would lie nine hours behind the run.
+    for name, value in (("TZ", "Asia/Tokyo"), ("LC_ALL", "de_DE.UTF-8"), ("KEPT", "yes")):
+        monkeypatch.setenv(name, value)
+    child = Child()
+    code = "import os, time; print(time.localtime(0).tm_hour, *map(os.environ.get, ('LC_ALL', 'S_TIME_FORMAT', 'KEPT')))"
+    with (tmp_path / "told").open("wb") as told:
+        child.start([sys.executable, "-c", code], tmp_path, stdout=told)
+        child.wait()
+    assert (tmp_path / "told").read_text().split() == ["0", "C", "ISO", "yes"]
+
+
 def test_one_that_dies_while_it_attaches_says_why(tmp_path: Path) -> None:
     child = Child()
     code = "import sys; print('first', file=sys.stderr); sys.exit('may not attach')"
