@@ -32,7 +32,8 @@ _FRAMES = tuple(
         r"(?P<name>.*?)(?P<offset>)\s+\((?P<file>[^()]*(?: \(deleted\))?)",
     )
 )
-_FREQUENCY = re.compile(r"# cmdline :.*\s(?:-F\s*|--freq[= ])(\d{1,9})\b")
+# The first: what is behind is the command's own, which may have an option of that name.
+_FREQUENCY = re.compile(r"# cmdline :(?:(?! -- ).)*?\s(?:-F\s*|--freq[= ])(\d{1,9})\b")
 LIMIT = 2**31 - 1
 LONGEST_STACK = 127
 LONGEST_NUMBER = 25

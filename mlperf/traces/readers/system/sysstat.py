@@ -43,7 +43,8 @@ MPSTAT = {
     "idle": "idle",
 }
 SECOND = 1_000_000_000
-_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})\s+(\d{2}:\d{2}:\d{2})$")
+HALF_DAY_S = 43_200
+_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})\s+(\d{2}:\d{2}:\d{2})(?:\s+[A-Z]{2,5})?\s*$")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\s+([AP]M))?\s+(.*)")
 Readings = dict[Series, tuple[list[int], list[float]]]
 
@@ -147,9 +148,8 @@ def _of_text(text: str, path: Path) -> Iterator[tuple[int, str, dict[str, float]
             continue
         if len(words) != len(names) + 1:
             raise DataError(f"got {len(words)} columns, expected {len(names) + 1}", place=place)
-        hour = int(timed[1]) % 12 + 12 * (timed[4] == "PM") if timed[4] else int(timed[1])
-        seconds = hour * 3600 + int(timed[2]) * 60 + int(timed[3])
-        days += seconds < before
+        seconds = _of_day(timed)
+        days += _is_next_day(seconds, before)
         before = seconds
         at = _since_1970(f"{day} 00:00:00", place) + (seconds + 86_400 * days) * SECOND
         what = "" if words[0] == "all" else f"cpu{words[0]}"
@@ -160,17 +160,37 @@ def _of_text(text: str, path: Path) -> Iterator[tuple[int, str, dict[str, float]
         )
 
 
+def _of_day(timed: re.Match[str]) -> int:
+    """Seconds since midnight."""
+    hour = int(timed[1]) % 12 + 12 * (timed[4] == "PM") if timed[4] else int(timed[1])
+    return hour * 3600 + int(timed[2]) * 60 + int(timed[3])
+
+
+def _is_next_day(seconds: int, before: int) -> bool:
+    """Whether midnight lies between two readings; a clock that was set back by less than half a day is that, and no day."""
+    return before - seconds > HALF_DAY_S
+
+
 def _of_json(text: str, path: Path) -> Iterator[tuple[int, str, dict[str, float]]]:
     """``sysstat.hosts[].statistics[]`` of sysstat 12."""
     try:
         hosts = json.loads(text)["sysstat"]["hosts"]
         for host in hosts:
             day = str(host["date"])
-            day = day if "-" in day else datetime.strptime(day, "%m/%d/%y").strftime("%Y-%m-%d")
+            if "-" not in day:
+                day = datetime.strptime(day, "%m/%d/%Y" if len(day) > 8 else "%m/%d/%y").strftime("%Y-%m-%d")
+            before, days = 0, 0
             for reading in host["statistics"]:
-                at = _since_1970(f"{day} {reading['timestamp']}", str(path))
+                timed = _CLOCK.fullmatch(f"{reading['timestamp']} ")
+                if timed is None:
+                    raise DataError(f"got time {reading['timestamp']!r}, expected 23:59:59 or 11:59:59 PM", place=str(path))
+                seconds = _of_day(timed)
+                days += _is_next_day(seconds, before)
+                before = seconds
+                at = _since_1970(f"{day} 00:00:00", str(path)) + (seconds + 86_400 * days) * SECOND
                 for load in reading["cpu-load"]:
-                    what = "" if load["cpu"] == "all" else f"cpu{load['cpu']}"
+                    # Before sysstat 12.1.3 all processors together are called -1.
+                    what = "" if load["cpu"] in ("all", "-1") else f"cpu{load['cpu']}"
                     yield at, what, {MPSTAT[name]: _number(str(load[name]), str(path)) for name in MPSTAT if name in load}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, DataError):

@@ -53,12 +53,18 @@ def test_one_line_a_sample_without_stacks(tmp_path: Path) -> None:
     assert found.cpu.tolist() == [-1, -1]
 
 
-def test_other_events_stand_for_one_over_the_frequency(tmp_path: Path) -> None:
-    text = "# cmdline : perf record -F 1000 -- a\na 1/1 [000] 1.000000: 77 cycles: 10 f+0x1 (a)\n"
+@pytest.mark.parametrize("words", ["-F 1000 -- a", "-F 1000 -- a -F 5", "--freq=1000 -g a -F 5", "-F1000 a"])
+def test_other_events_stand_for_one_over_the_frequency(tmp_path: Path, words: str) -> None:
+    text = f"# cmdline : perf record {words}\na 1/1 [000] 1.000000: 77 cycles: 10 f+0x1 (a)\n"
     found = read(tmp_path, text)
     assert found.weight_ns.tolist() == [1_000_000]
     assert found.flags.tolist() == [0]
     assert "1000 a second" in found.notes[0]
+
+
+def test_an_option_of_the_command_is_no_frequency(tmp_path: Path) -> None:
+    found = read(tmp_path, "# cmdline : perf record -- a -F 5\na 1/1 [000] 1.000000: 77 cycles: 10 f+0x1 (a)\n")
+    assert found.flags.tolist() == [Flag.ASSUMED_TIME]
 
 
 def test_without_a_frequency_samples_share_their_distances(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,34 @@ def test_mpstat_after_midnight_goes_on(tmp_path: Path) -> None:
     assert found.value.min() == 0.01
 
 
+def test_a_clock_that_is_set_back_is_no_midnight(tmp_path: Path) -> None:
+    path = tmp_path / "mpstat.txt"
+    rows = "".join(f"{time}  all 1.00 99.00\n" for time in ("12:00:05", "12:00:04", "12:00:05"))
+    path.write_text("Linux 6 (host) 2026-01-01 _x86_64_ (2 CPU)\n\n12:00:04  CPU %usr %idle\n" + rows)
+    assert np.unique(read_mpstat(path).time_ns).tolist() == [-1_000_000_000, 0]
+
+
+def test_json_of_mpstat_goes_on_after_midnight_and_knows_am_and_pm(tmp_path: Path) -> None:
+    path = tmp_path / "mpstat.json"
+    load = [{"cpu": "-1", "usr": 1.0, "idle": 99.0}]
+    for first, then in (("23:59:59", "00:00:00"), ("11:59:59 PM", "12:00:00 AM")):
+        statistics = [{"timestamp": time, "cpu-load": load} for time in (first, then)]
+        path.write_text(json.dumps({"sysstat": {"hosts": [{"date": "11/23/2026", "statistics": statistics}]}}))
+        found = read_mpstat(path)
+        assert np.unique(found.time_ns).tolist() == [0, 1_000_000_000]
+        assert {each.what for each in found.about} == {""}
+        assert found.origin_ns == (20781 * 86_400 - 1) * 1_000_000_000
+
+
+def test_vmstat_may_name_its_zone(tmp_path: Path) -> None:
+    path = tmp_path / "vmstat.txt"
+    lines = "".join(f" 1 0 10 1 2 97 2013-05-10 14:34:{second} EDT\n" for second in ("13", "18", "23"))
+    path.write_text("procs ---timestamp---\n r  b   free us sy id  EDT\n" + lines)
+    found = read_vmstat(path)
+    assert np.unique(found.time_ns).tolist() == [0, 5_000_000_000]
+    assert found.notes == ()
+
+
 @pytest.mark.parametrize(
     ("reader", "text", "place"),
     [
@@ -67,6 +96,7 @@ def test_mpstat_after_midnight_goes_on(tmp_path: Path) -> None:
         (read_mpstat, "12:00:00 CPU %usr\n12:00:01 all\n", "line 2"),
         (read_mpstat, "12:00:00 CPU %usr\n12:00:01 all -1\n", "column user"),
         (read_mpstat, "{}", "mpstat -o JSON"),
+        (read_mpstat, '{"sysstat": {"hosts": [{"date": "2026-01-01", "statistics": [{"timestamp": "noon"}]}]}}', "'noon'"),
         (read_mpstat, "\n", "no readings"),
     ],
 )
