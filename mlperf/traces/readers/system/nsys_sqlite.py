@@ -23,9 +23,14 @@ TABLES = (
     "NVTX_EVENTS",
 )
 
+GRAPHS = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+"""Launches of CUDA graphs as wholes, which nsys records instead of their kernels unless it is told otherwise."""
+
 
 def read_nsys(path: Path) -> EventTable:
     """Read kernels, copies, memory sets, calls and NVTX ranges; tables that the file has not are named in a note.
+
+    A CUDA graph that was recorded as a whole is one KERNEL row a launch, with a note.
 
     Raises
     ------
@@ -35,16 +40,19 @@ def read_nsys(path: Path) -> EventTable:
     if not path.is_file():
         raise DataError("cannot be read (No such file)", place=str(path), hint="Check the path and its permissions.")
     try:
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as base:
+        with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as base:
             base.row_factory = sqlite3.Row
             there = {row[0] for row in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            if not there & set(TABLES):
+            if not there & {*TABLES, GRAPHS}:
                 raise DataError("holds none of the tables of Nsight Systems", place=str(path), hint=HINT)
             strings = {row["id"]: str(row["value"]) for row in _rows(base, there, "StringIds")}
-            rows = [*_activities(base, there, strings, path), *_host(base, there, strings, path)]
+            graphs = [_row(Kind.KERNEL, row, f"CUDA graph {_value(row, 'graphId')}", path) for row in _rows(base, there, GRAPHS)]
+            rows = [*_activities(base, there, strings, path), *graphs, *_host(base, there, strings, path)]
     except sqlite3.Error as error:
         raise DataError(f"cannot be read as SQLite ({error})", place=str(path), hint=HINT) from None
     notes = [f"the file has no table {name}" for name in TABLES if name not in there]
+    if graphs:
+        notes.append(f"{len(graphs)} launches of CUDA graphs are one row each: nsys --cuda-graph-trace=node tells their kernels")
     return device_table(rows, f"nsys: {path.name}", notes)
 
 
@@ -82,7 +90,9 @@ def _row(kind: Kind, row: sqlite3.Row, name: str, path: Path, *, size: int = 0, 
     start, end = _value(row, "start"), _value(row, "end")
     if not 0 <= start <= end < 2**62:
         raise DataError(f"got start {start} and end {end}, expected times that follow each other", place=f"{path}, {name}")
-    whole = _value(row, "globalTid")
+    # Of devices' activities Nsight keeps the process alone.
+    whole, process = _value(row, "globalTid"), _value(row, "globalPid")
+    owner = whole if whole >= 0 else process
     return DeviceRow(
         kind,
         start,
@@ -91,7 +101,7 @@ def _row(kind: Kind, row: sqlite3.Row, name: str, path: Path, *, size: int = 0, 
         device=_value(row, "deviceId"),
         stream=_value(row, "streamId"),
         # Nsight keeps process and thread in one number, 24 bits each.
-        pid=(whole >> 24) & 0xFFFFFF if whole >= 0 else UNSET,
+        pid=(owner >> 24) & 0xFFFFFF if owner >= 0 else UNSET,
         tid=whole & 0xFFFFFF if whole >= 0 else UNSET,
         peer=peer,
         corr=_value(row, "correlationId"),

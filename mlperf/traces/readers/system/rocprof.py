@@ -39,18 +39,18 @@ def _row(row: Row, begin: str, end: str) -> DeviceRow:
         raise DataError(f"got {stop}, expected >= {begin}, {start}", place=f"{row.place}, column {end}")
     name = row.text("KernelName", "Kernel_Name", "Name", "Direction", "Kind")
     direction = row.text("Direction")
+    to_host = "DEVICE_TO_HOST" in direction
     kind = Kind.MEMCPY if direction or "MEMORY_COPY" in row.text("Kind") else kind_of(name)
     label = name
     if kind == Kind.MEMCPY:
-        label = (
-            f"Memcpy {'HtoD' if 'HOST_TO_DEVICE' in direction else 'DtoH' if 'DEVICE_TO_HOST' in direction else direction or name}"
-        )
+        label = f"Memcpy {'HtoD' if 'HOST_TO_DEVICE' in direction else 'DtoH' if to_host else direction or name}"
     return DeviceRow(
         kind,
         start,
         stop - start,
         label.strip(),
-        device=_number(row.text("gpu-id", "Agent_Id", "Destination_Agent_Id")),
+        # Of a copy to the host its source is the device.
+        device=_number(row.text("gpu-id", "Agent_Id", "Source_Agent_Id" if to_host else "Destination_Agent_Id")),
         stream=_number(row.text("queue-id", "Queue_Id", "Stream_Id")),
         pid=_number(row.text("pid", "Process_Id")),
         tid=_number(row.text("tid", "Thread_Id")),

@@ -55,6 +55,23 @@ def test_everything_there_is(tmp_path: Path) -> None:
     assert found.notes == ("the file has no table CUPTI_ACTIVITY_KIND_MEMSET",)
 
 
+def test_graphs_that_were_recorded_as_wholes_are_busy_time_of_their_device(tmp_path: Path) -> None:
+    graphs = """
+    CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER, graphId INTEGER, streamId INTEGER,
+      correlationId INTEGER, globalPid INTEGER);
+    INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (4000, 9000, 1, 3, 7, 20, 83886080), (9500, 9700, 1, 3, 7, 21, 83886080);
+    """
+    # A name that an address of a file would cut off.
+    folder = tmp_path / "run #1 100%?"
+    folder.mkdir()
+    found = read_nsys(base(folder, TABLES + graphs))
+    launches = found.take(found.start_ns >= 3600)
+    assert launches.text(launches.name) == ["CUDA graph 3", "CUDA graph 3"]
+    assert (launches.kind.tolist(), launches.duration_ns.tolist()) == ([Kind.KERNEL] * 2, [5000, 200])
+    assert (launches.device.tolist(), launches.pid.tolist()) == ([1, 1], [5, 5])
+    assert any("2 launches of CUDA graphs" in note for note in found.notes)
+
+
 def test_wrong_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="No such file"):
         read_nsys(tmp_path / "none")

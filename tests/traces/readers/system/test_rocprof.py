@@ -43,7 +43,9 @@ def test_the_new_profilers_kernels_and_copies(tmp_path: Path) -> None:
     copies = read(tmp_path, COPIES)
     assert copies.kind.tolist() == [Kind.MEMCPY]
     assert copies.text(copies.name) == ["Memcpy HtoD"]
-    assert copies.peer.tolist() == [HOST]
+    assert (copies.peer.tolist(), copies.device.tolist()) == ([HOST], [1])
+    back = read(tmp_path, COPIES.replace("HOST_TO_DEVICE", "DEVICE_TO_HOST").replace(",0,1,5", ",1,0,5"))
+    assert (back.text(back.name), back.device.tolist()) == (["Memcpy DtoH"], [1])
 
 
 @pytest.mark.parametrize(
