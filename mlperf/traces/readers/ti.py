@@ -16,7 +16,11 @@ from mlperf.traces.readers.content import line_error, not_negative, read_lines, 
 TYPE_BYTES = {"0": 8, "1": 4, "2": 1, "3": 2, "4": 8, "5": 4, "6": 1}
 """Bytes of SimGrid's numbers of data types: double, int, char, short, long, float, byte."""
 DEFAULT_BYTES = 8
+"""Of counts without a data type, unless the rank's ``init`` stands alone: then these are bytes."""
 COLLECTIVES = ("barrier", "allreduce", "bcast", "reduce", "gather", "allgather", "alltoall", "scatter", "reducescatter", "scan")
+ROOT_PLACES = {"bcast": 1, "reduce": 2, "gather": 2, "scatter": 2}
+TYPE_PLACES = {"bcast": 2, "reduce": 3, "allreduce": 2, "gather": 3, "allgather": 2, "alltoall": 2, "scatter": 3, "scan": 2}
+"""Where root and data type stand behind an action; of reducescatter the type stands behind a count for each rank and the work."""
 NOTHING = ("init", "finalize", "comm_size", "comm_dup")
 NS_PER_FLOP = 1
 """As on a host of one Gflop/s."""
@@ -51,10 +55,12 @@ def read_ti(path: Path | str) -> EventTable:
     strings = Strings(COLLECTIVES)
     rows: list[tuple[int, ...]] = []
     now: dict[int, int] = {}
+    lone = {line.split()[0]: 1 for _, content in files for line in content if line.split()[1:] == ["init"]}
+    n_counts = len({line.split()[0] for _, content in files for line in content if _is_action(line)})
     for file, content in files:
         for number, text in enumerate(content, 1):
-            if text.strip() and not text.lstrip().startswith("#"):
-                row = _action(file, number, text, now)
+            if _is_action(text):
+                row = _action(file, number, text, now, lone.get(text.split()[0], DEFAULT_BYTES), n_counts)
                 rows += [row] if row else []
     n_ranks = max(len(now), 1)
     if sorted(now) != list(range(n_ranks)):
@@ -77,7 +83,12 @@ def read_ti(path: Path | str) -> EventTable:
     )
 
 
-def _action(path: Path, number: int, text: str, now: dict[int, int]) -> tuple[int, ...] | None:
+def _is_action(line: str) -> bool:
+    """Whether a line is neither empty nor a comment."""
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _action(path: Path, number: int, text: str, now: dict[int, int], untyped: int, n_ranks: int) -> tuple[int, ...] | None:
     """The event of one line; computation only moves the rank's time."""
     words = text.split()
     if len(words) < 2:
@@ -94,10 +105,11 @@ def _action(path: Path, number: int, text: str, now: dict[int, int]) -> tuple[in
         if len(rest) < 3:
             raise line_error(path, number, text, f"{action} peer tag count [type]")
         peer, tag = (whole_number(path, number, name, word, least=-1) for name, word in zip(("peer", "tag"), rest, strict=False))
-        size = _count(path, number, rest[2]) * TYPE_BYTES.get(rest[3] if len(rest) > 3 else "", DEFAULT_BYTES)
+        size = _count(path, number, rest[2]) * _type_bytes(rest, 3, untyped)
         return start, 0, rank, int(Kind.SEND if action == "send" else Kind.RECV), size, peer, tag, UNSET
     if action in COLLECTIVES:
-        size = _count(path, number, rest[0]) * TYPE_BYTES.get(rest[-1], DEFAULT_BYTES) if rest else 0
+        counts = rest[:n_ranks] if action == "reducescatter" else rest[:1]
+        size = sum(_count(path, number, word) for word in counts) * _type_bytes(rest, TYPE_PLACES.get(action, n_ranks + 1), untyped)
         root = _root(path, number, action, rest)
         return start, 0, rank, int(Kind.COLL), size, root, UNSET, COLLECTIVES.index(action)
     known = ", ".join(("compute", "send", "recv", *COLLECTIVES, *NOTHING))
@@ -106,10 +118,15 @@ def _action(path: Path, number: int, text: str, now: dict[int, int]) -> tuple[in
 
 def _root(path: Path, number: int, action: str, rest: Sequence[str]) -> int:
     """The root of a rooted operation, rank 0 where the line leaves it out."""
-    place = {"bcast": 1, "reduce": 2, "gather": 2, "scatter": 2}.get(action)
+    place = ROOT_PLACES.get(action)
     if place is None:
         return UNSET
     return whole_number(path, number, "root", rest[place], least=0) if len(rest) > place else 0
+
+
+def _type_bytes(rest: Sequence[str], place: int, untyped: int) -> int:
+    """Bytes of what is counted: of the type at that place, or where none stands there."""
+    return TYPE_BYTES.get(rest[place], DEFAULT_BYTES) if len(rest) > place else untyped
 
 
 def _flops(path: Path, number: int, rest: Sequence[str]) -> int:

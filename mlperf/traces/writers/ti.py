@@ -8,11 +8,14 @@ import numpy as np
 
 from mlperf.core.errors import DataError
 from mlperf.core.files import replacing
-from mlperf.traces.events.kinds import UNSET, Flag, Kind
+from mlperf.traces.events.kinds import Flag, Kind
 from mlperf.traces.events.table import EventTable
-from mlperf.traces.readers.ti import COLLECTIVES, NS_PER_FLOP, TYPE_BYTES
+from mlperf.traces.readers.ti import COLLECTIVES, NS_PER_FLOP, ROOT_PLACES, TYPE_BYTES
 
 BYTE = next(number for number, size in TYPE_BYTES.items() if size == 1 and number == "6")
+
+TWO_TYPES = ("gather", "allgather", "alltoall", "scatter")
+"""Operations that name what is sent and what is received."""
 
 
 def write_ti(table: EventTable, path: Path | str) -> None:
@@ -32,12 +35,12 @@ def write_ti(table: EventTable, path: Path | str) -> None:
     names = [f"{path.stem}_{rank}.txt" for rank in range(table.n_ranks)]
     for rank, name in enumerate(names):
         with replacing(path.parent / name) as stream:
-            stream.write(("\n".join(_lines(table.take(table.rank == rank).by_time(), rank)) + "\n").encode())
+            stream.write(("\n".join(_lines(table.take(table.rank == rank).by_time(), rank, table.n_ranks)) + "\n").encode())
     with replacing(path) as stream:
         stream.write(("\n".join(names) + "\n").encode())
 
 
-def _lines(events: EventTable, rank: int) -> list[str]:
+def _lines(events: EventTable, rank: int, n_ranks: int) -> list[str]:
     """Actions of a rank."""
     lines, now = [f"{rank} init"], 0
     names = events.text(events.name)
@@ -52,21 +55,27 @@ def _lines(events: EventTable, rank: int) -> list[str]:
         if kind in (Kind.SEND, Kind.RECV):
             lines.append(f"{rank} {'send' if kind == Kind.SEND else 'recv'} {peer} {max(tag, 0)} {size} {BYTE}")
         elif kind == Kind.COLL:
-            lines.append(_collective(rank, name, size, peer))
+            lines.append(_collective(rank, name, size, peer, n_ranks))
         now = max(now, start + duration) if kind in (Kind.SEND, Kind.RECV, Kind.COLL) else now
     rest = (int(events.end_ns.max(initial=0)) - now) // NS_PER_FLOP
     return [*lines, *([f"{rank} compute {rest}"] if rest > 0 else []), f"{rank} finalize"]
 
 
-def _collective(rank: int, name: str, size: int, root: int) -> str:
-    """One collective action."""
+def _collective(rank: int, name: str, size: int, root: int, n_ranks: int) -> str:
+    """One collective action: counts, then the root of those that have one, then types."""
     action = name.lower().removeprefix("mpi_").replace("_", "")
     if action not in COLLECTIVES:
         raise DataError(f"the trace has {name}, and time-independent traces have none", hint=f"They have {', '.join(COLLECTIVES)}.")
+    words = [str(rank), action]
     if action == "barrier":
-        return f"{rank} barrier"
-    first = max(root, 0)
-    if root != UNSET and action == "bcast":
-        return f"{rank} bcast {size} {first} {BYTE}"
-    rest = {"allreduce": f"{size} 0 {BYTE}", "reduce": f"{size} 0 {first} {BYTE}"}
-    return f"{rank} {action} {rest.get(action, f'{size} {size} {first} {BYTE} {BYTE}')}"
+        return " ".join(words)
+    if action == "reducescatter":
+        # A count for each rank: what is left over goes to the first.
+        words += [str(size // n_ranks + (size % n_ranks if each == 0 else 0)) for each in range(n_ranks)] + ["0"]
+    else:
+        words += {"bcast": [f"{size}"], "allreduce": [f"{size}", "0"], "reduce": [f"{size}", "0"], "scan": [f"{size}", "0"]}.get(
+            action, [f"{size}", f"{size}"]
+        )
+    if action in ROOT_PLACES:
+        words.append(str(max(root, 0)))
+    return " ".join([*words, BYTE, *([BYTE] if action in TWO_TYPES else [])])

@@ -47,6 +47,29 @@ def test_actions_become_events(tmp_path: Path) -> None:
     assert second.corr.tolist()[-2:] == first.corr.tolist()[-2:]
 
 
+def test_types_stand_where_simgrid_reads_them(tmp_path: Path) -> None:
+    """As the parsers of SimGrid's replay: a root is no type, and a count alone is of bytes after a bare init, else of doubles."""
+    lines = (
+        *(
+            "bcast 10 1",
+            "bcast 10 1 3",
+            "reduce 10 5 2",
+            "reduce 10 5 2 1",
+            "allreduce 10 1",
+            "allreduce 10 1 2",
+            "alltoall 10 10 3 3",
+        ),
+        *("gather 10 10 2", "gather 10 10 2 3 3", "allgather 10 10 1 1", "scatter 10 10 0 1 1", "scan 10 2 3"),
+        *("reducescatter 10 20 30 7", "reducescatter 10 20 30 7 3", "send 1 0 10", "recv 1 0 10 1"),
+    )
+    counts = [10, 20, 10, 40, 10, 10, 20, 10, 20, 40, 40, 20, 60, 120, 10, 40]
+    untyped = {0, 2, 4, 7, 12, 14}
+    for init, each in (("0 init", 1), ("0 init 1", 8)):
+        text = "\n".join((init, "1 init", "2 init", *(f"0 {line}" for line in lines)))
+        found = read(tmp_path, text)
+        assert found.size_bytes.tolist() == [count * (each if place in untyped else 1) for place, count in enumerate(counts)]
+
+
 def test_a_list_names_one_file_a_rank(tmp_path: Path) -> None:
     lines = TEXT.splitlines()
     for rank in "01":

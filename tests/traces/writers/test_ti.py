@@ -9,6 +9,7 @@ import pytest
 from mlperf.core.errors import DataError
 from mlperf.traces.events.kinds import Kind
 from mlperf.traces.events.table import event_table
+from mlperf.traces.readers.ti import read_ti
 from mlperf.traces.writers.ti import write_ti
 
 
@@ -39,3 +40,30 @@ def test_what_the_format_cannot_say_is_refused(tmp_path: Path) -> None:
     named = event_table(1, rank=0, kind=Kind.COLL, name=0, strings=("MPI_Exscan",))
     with pytest.raises(DataError, match="has MPI_Exscan"):
         write_ti(named, tmp_path / "x.ti")
+
+
+def test_every_collective_operation_comes_back_with_its_bytes_and_root(tmp_path: Path) -> None:
+    names = ("Bcast", "Reduce", "Gather", "Scatter", "Allreduce", "Allgather", "Alltoall", "Scan", "Reduce_scatter", "Bcast")
+    n = len(names)
+    peers = [1, 1, 1, 1, -1, -1, -1, -1, -1, -1]
+    table = event_table(
+        2 * n,
+        strings=tuple(f"MPI_{name}" for name in names),
+        name=list(range(n)) * 2,
+        start_ns=list(range(n)) * 2,
+        duration_ns=[0] * (2 * n),
+        rank=[0] * n + [1] * n,
+        kind=[Kind.COLL] * (2 * n),
+        size_bytes=[5] * (2 * n),
+        peer=peers * 2,
+    )
+    write_ti(table, tmp_path / "run.ti")
+    found = read_ti(tmp_path / "run.ti")
+    found = found.take((found.kind == Kind.COLL) & (found.rank == 0))
+    assert found.size_bytes.tolist() == [5] * n
+    # A broadcast that names no root has rank 0's.
+    assert found.peer.tolist() == [*peers[:-1], 0]
+    lines = (tmp_path / "run_0.txt").read_text().splitlines()
+    assert "0 allgather 5 5 6 6" in lines
+    assert "0 reducescatter 3 2 0 6" in lines
+    assert "0 scan 5 0 6" in lines
