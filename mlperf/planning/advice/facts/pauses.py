@@ -17,6 +17,8 @@ COLLECTION = "gc"
 NS = 1e-9
 LONG = 0.1
 """Share of a step that a long one is longer."""
+MOST_OFF = 1 / 3
+"""Share of the distances of long steps that may be off where they are said to come every so often: one more or less among them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +37,7 @@ class PauseFacts:
         By how much that time is longer than its median in each long step; 0 for others.
     period_steps : float
         Median distance of long steps, NaN where there are fewer than three, most follow one another (a slow stretch of the run, and
-        no pause), or the distances differ by more than a quarter.
+        no pause), or more than a third of the distances are off by more than a quarter of it.
     """
 
     step_s: FloatArray
@@ -60,7 +62,7 @@ def pause_facts(recording: Recording, steps: RunSteps) -> PauseFacts:
     at = np.flatnonzero(excess)
     gaps = np.diff(at)
     period = float(np.median(gaps)) if len(at) >= 3 else float("nan")
-    if len(at) >= 3 and (period < 2 or np.median(np.abs(gaps - period)) > period / 4):
+    if len(at) >= 3 and (period < 2 or np.mean(np.abs(gaps - period) > period / 4) > MOST_OFF):
         period = float("nan")
     return PauseFacts(step, means["collected_s"].to_numpy(float), len(at), excess, period)
 

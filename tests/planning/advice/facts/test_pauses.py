@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from made_recordings import MS, Made
 
 from mlperf.planning.advice.facts.pauses import pause_facts
@@ -37,6 +38,25 @@ def test_long_steps_now_and_then_have_no_period(made: Callable[[], Made]) -> Non
     for number in range(40):
         at = maker.marks(at, {"forward": (90 if number in (5, 7, 30, 33) else 50) * MS})
     assert np.isnan(pause_facts(maker.recording(), find_steps(maker.recording())).period_steps)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "period"),
+    [
+        # One long step more among those of a period.
+        ((8, 8, 8, 5, 3, 8), 8),
+        ((8, 8, 8, 8, 2, 25, 20), np.nan),
+        ((8, 8, 3, 20), np.nan),
+    ],
+)
+def test_a_period_is_what_two_distances_of_three_agree_on(made: Callable[[], Made], gaps: tuple[int, ...], period: float) -> None:
+    maker, at = made(), 0
+    long = set(np.cumsum((2, *gaps)).tolist())
+    for number in range(max(long) + 3):
+        at = maker.marks(at, {"forward": (90 if number in long else 50) * MS})
+    found = pause_facts(maker.recording(), find_steps(maker.recording()))
+    assert found.long_steps == len(long)
+    np.testing.assert_equal(found.period_steps, period)
 
 
 def test_a_slow_stretch_is_no_pause(made: Callable[[], Made]) -> None:
