@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -56,16 +57,24 @@ def record_run(request: RunRequest, *, stdout: int | IO[Any] | None = None) -> d
     Notes
     -----
     The folder is complete however the command ends: sources are stopped and the document is written after a crash and after Ctrl-C.
-    A document marked as unfinished stands there before the command runs, for a recorder that is killed itself.
+    A document marked as unfinished stands there before the command runs, for a recorder that is killed itself. Where something
+    ends it before that, a folder that it made is removed.
     """
-    make_folder(request.out, above=True)
-    sources = chosen_sources(request.sources, request.more, request.fewer, request.frequency_hz)
-    probes = probe_sources(sources)
+    is_new = not request.out.exists()
     failed: dict[str, str] = {}
-    environment = _environment([each for each in sources if probes[each.name].status != ABSENT], request.out, failed)
-    taking = [each for each in sources if probes[each.name].status != ABSENT and each.name not in failed]
-    clocks = [read_clocks()]
-    host = host_facts()
+    try:
+        make_folder(request.out, above=True)
+        sources = chosen_sources(request.sources, request.more, request.fewer, request.frequency_hz)
+        probes = probe_sources(sources)
+        environment = _environment([each for each in sources if probes[each.name].status != ABSENT], request.out, failed)
+        taking = [each for each in sources if probes[each.name].status != ABSENT and each.name not in failed]
+        clocks = [read_clocks()]
+        host = host_facts()
+    except BaseException:
+        # Nothing of the command has run: a folder without a document would be neither a recording nor free for the next.
+        if is_new:
+            shutil.rmtree(request.out, ignore_errors=True)
+        raise
 
     def write(ended: Mapping[str, Any], spent: Mapping[str, float]) -> dict[str, Any]:
         rows = [_row(each, probes[each.name], request.out, spent, failed) for each in sources]

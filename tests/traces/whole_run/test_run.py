@@ -103,6 +103,24 @@ def test_an_interrupted_run_is_kept(tmp_path: Path) -> None:
     assert 0 < found.interrupted_ns <= found.end_ns
 
 
+@pytest.mark.parametrize("is_there", [False, True])
+def test_an_interrupt_before_the_command_begins_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mlperf.traces.whole_run.run.host_facts", interrupted)
+    out = tmp_path / "out"
+    if is_there:
+        out.mkdir()
+        (out / "mine").write_text("kept")
+    with pytest.raises(KeyboardInterrupt):
+        record_run(RunRequest((sys.executable, "-c", "pass"), out, SOURCES))
+    # What was there before is nobody else's to remove.
+    assert (out / "mine").exists() if is_there else not out.exists()
+
+
 def test_what_is_preloaded_stays_behind_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = tmp_path / "own"
     own.mkdir()
