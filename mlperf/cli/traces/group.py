@@ -19,7 +19,7 @@ COMMANDS = {
     "whatif": LazyCommand(f"{WHAT_IFS}:whatif", "Predict the run after one change or several, or rank every single change."),
     "domino": LazyCommand(f"{WHAT_IFS}:domino", "Follow domino paths: the few waits whose removal shortens the run most."),
     "balance": LazyCommand(f"{WHAT_IFS}:balance", "Rank parallel steps by what balancing each would bring."),
-    "bounds": LazyCommand(f"{WHAT_IFS}:bounds", "Bound what any change of waits, computation or volume can bring."),
+    "bounds": LazyCommand(f"{WHAT_IFS}:bounds", "Bound what equal computation, equal volume and no waits in a region bring."),
     "tolerance": LazyCommand(f"{WHAT_IFS}:tolerance", "Say how much slower a network may be before the run is."),
     "efficiency": LazyCommand(f"{WHAT_IFS}:efficiency", "Split a run's efficiency into balance, serialisation and transfer."),
     "timeline": LazyCommand(f"{WHAT_IFS}:timeline", "Draw a run before and after a change as a page."),
