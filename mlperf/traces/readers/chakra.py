@@ -67,8 +67,9 @@ def read_chakra(path: Path | str) -> EventTable:
         It is no such trace, a number is none, two nodes have one number, or nodes wait for each other in a circle.
     """
     path = Path(path)
+    content = read_content(path)
     try:
-        document = json.loads(read_content(path), strict=False)
+        document = json.loads(content, strict=False)
     except (ValueError, RecursionError) as error:
         raise DataError(f"is no JSON ({error})", place=str(path), hint=HINT) from None
     if not isinstance(document, dict) or not isinstance(document.get("nodes"), list):

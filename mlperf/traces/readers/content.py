@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -13,6 +13,10 @@ from mlperf.core.durations import number_in
 from mlperf.core.errors import DataError
 
 GZIP_MAGIC = b"\x1f\x8b"
+PACKED = {b"\x28\xb5\x2f\xfd": ("zstd", "zstd -d"), b"\xfd7zXZ\x00": ("xz", "xz -d"), b"BZh91AY&SY": ("bzip2", "bzip2 -d")}
+"""First bytes of files that are packed as none is read, with what packed and what unpacks them."""
+BLOCK_BYTES = 65_536
+"""More than the tables at the begin of a gzip's first block."""
 SHOWN = 60
 """Characters of a wrong line that an error shows."""
 
@@ -29,13 +33,32 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         ) from error
 
 
+def refuse_packed(path: Path, head: bytes) -> None:
+    """DataError where a file begins as one that is packed otherwise than by gzip."""
+    for magic, (name, command) in PACKED.items():
+        if head.startswith(magic):
+            raise DataError(f"is packed by {name}, expected plain or gzip", place=str(path), hint=f"{command} {path.name}")
+
+
+def head_of(path: Path, n_bytes: int) -> bytes:
+    """The first bytes of a file, gunzipped where it begins as gzip does; DataError: it is packed otherwise, or cannot be read."""
+    with opened(path) as stream:
+        head = stream.read(max(n_bytes, BLOCK_BYTES))
+    if head.startswith(GZIP_MAGIC):
+        # What is damaged is told by the reader of the whole.
+        with suppress(zlib.error):
+            head = zlib.decompressobj(wbits=31).decompress(head, n_bytes)
+    refuse_packed(path, head)
+    return head[:n_bytes]
+
+
 def read_content(path: Path) -> bytes:
     """Bytes of a file; gunzipped where it begins as gzip does, whatever it is called.
 
     Raises
     ------
     DataError
-        It is missing, empty, or gzip that ends early.
+        It is missing, empty, packed otherwise than by gzip, or gzip that ends early.
     """
     with opened(path) as stream:
         raw = stream.read()
@@ -46,6 +69,7 @@ def read_content(path: Path) -> bytes:
             raise DataError(
                 f"is not a whole gzip file ({error})", place=str(path), hint="It was cut off: copy it again."
             ) from error
+    refuse_packed(path, raw)
     if not raw:
         raise DataError("got an empty file, expected a trace", place=str(path))
     return raw

@@ -33,8 +33,9 @@ def read_csv(path: Path | str) -> EventTable:
         Names file, line and column of the first wrong cell.
     """
     path = Path(path)
+    content = read_content(path)
     try:
-        cells = pd.read_csv(io.BytesIO(read_content(path)), dtype=str, keep_default_na=False, skip_blank_lines=False)
+        cells = pd.read_csv(io.BytesIO(content), dtype=str, keep_default_na=False, skip_blank_lines=False)
     except (ValueError, pd.errors.ParserError, UnicodeDecodeError) as error:
         raise DataError(f"is no CSV table ({str(error).strip()})", place=str(path)) from error
     unknown = [name for name in cells.columns if name not in COLUMNS]

@@ -12,7 +12,7 @@ from mlperf.core.lazy import imported
 from mlperf.core.suggest import did_you_mean
 from mlperf.traces.events.matching import match_collectives, match_messages
 from mlperf.traces.events.table import EventTable
-from mlperf.traces.readers.content import opened
+from mlperf.traces.readers.content import head_of
 
 HEAD_BYTES = 4096
 
@@ -112,9 +112,7 @@ def format_of(path: Path) -> str:
 
 def _format_of_head(path: Path) -> str:
     """The format of a file of an unknown name."""
-    with opened(path) as stream:
-        head = stream.read(HEAD_BYTES)
-    text = head.decode("utf-8", "replace").lstrip()
+    text = head_of(path, HEAD_BYTES).decode("utf-8", "replace").lstrip()
     if text.startswith("num_ranks"):
         return "goal"
     if text.startswith(("{", "[")):

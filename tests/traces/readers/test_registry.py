@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,11 @@ ALOG = "-3 0 0 2 0 0\n-101 0 0 1 0 5 1 1\n-102 1 0 0 0 9 1 1\n"
 def test_names_and_heads_tell(tmp_path: Path, name: str, content: str, found: str) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
     assert format_of(tmp_path / name) == found
+
+
+def test_the_head_of_a_gzipped_file_tells_too(tmp_path: Path) -> None:
+    (tmp_path / "noname").write_bytes(gzip.compress(b"num_ranks 3\n"))
+    assert format_of(tmp_path / "noname") == "goal"
 
 
 def test_an_unknown_file_is_shown(tmp_path: Path) -> None:

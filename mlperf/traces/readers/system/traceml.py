@@ -72,8 +72,9 @@ def read_traceml(path: Path) -> TraceMLSummary:
     DataError
         It is none, of an earlier schema, holds no steps, or a value is no time; names file and key.
     """
+    content = read_content(path)
     try:
-        found = json.loads(read_content(path))
+        found = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise DataError(f"is not JSON ({error})", place=str(path), hint=HINT) from None
     version = found.get("schema_version") if isinstance(found, dict) else None
