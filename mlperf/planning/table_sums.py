@@ -39,8 +39,9 @@ def group_sums(
     -------
     DataFrame
         One row a group, in order of appearance: its value, ``n_rows``, ``n_predicted``, ``predicted_T``, ``lower_T``, ``upper_T``
-        (an interval of the sum of one run of each row), where the target T is known ``measured_T`` and ``relative_error``, then
-        ``rows_in_domain_share`` and ``total_in_domain_share``: what share of the rows, and of the predicted total, was measured.
+        (an interval of the sum of one run of each row), where the target T is known of every row ``measured_T`` and
+        ``relative_error``, then ``rows_in_domain_share`` and ``total_in_domain_share``: what share of the rows, and of the
+        predicted total, was measured.
 
     References
     ----------
@@ -59,6 +60,9 @@ def group_sums(
     found[f"lower_{target}"], found[f"upper_{target}"] = bounds.lower, bounds.upper
     if target in rows:
         values = pd.to_numeric(rows[target], errors="coerce").to_numpy(float)
+        if model.fitted.estimator.noise == "relative":
+            # A time of zero was not measured: its row would be missing from this sum alone.
+            values = np.where(values > 0.0, values, np.nan)
         measured = _added(codes, np.where(known, values, 0.0), len(names))
         found[f"measured_{target}"] = measured
         found["relative_error"] = np.where(measured > 0.0, total / np.where(measured > 0.0, measured, 1.0) - 1.0, np.nan)

@@ -88,6 +88,25 @@ def test_sums_of_skewed_or_heavy_noise_are_covered(noise: str) -> None:
         assert ((upper - lower) / measured).median() < most
 
 
+@pytest.mark.parametrize("unmeasured", [0.0, -1.0, np.nan])
+def test_the_sum_of_a_group_with_a_row_that_was_not_measured_is_not_known(unmeasured: float) -> None:
+    rows = pd.DataFrame({"size": np.arange(1.0, 41.0), "time_s": 2.0 + np.arange(1.0, 41.0), "job": np.arange(40) // 20})
+    model = mlperf.train(rows, target="time_s", terms=["size"], method="ols", report="none")
+    rows.loc[3, "time_s"] = unmeasured
+    sums = predict_rows(model, rows, by="job").sums
+    assert sums is not None
+    assert sums["measured_time_s"].isna().tolist() == sums["relative_error"].isna().tolist() == [True, False]
+
+
+def test_values_that_may_be_zero_count_in_the_sum() -> None:
+    size = np.arange(-20.0, 20.0)
+    rows = pd.DataFrame({"size": size, "change": size, "job": np.arange(40) // 20})
+    model = mlperf.train(rows, target="change", terms=["size"], method="ols", noise="absolute", report="none")
+    sums = predict_rows(model, rows, by="job").sums
+    assert sums is not None
+    assert sums["measured_change"].tolist() == [-210.0, 190.0]
+
+
 def test_sums_of_absolute_errors_are_no_lognormal_ones() -> None:
     """Small times with a large error: the floor under a time says nothing of how far a sum may lie below."""
     rng = np.random.default_rng(16)

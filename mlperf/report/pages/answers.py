@@ -9,6 +9,7 @@ import numpy as np
 
 from mlperf.report.text.answer import Answer, Outside, TimesFrom, count_text, listed, plain_time, share_text, time_range_text
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, number_text, percent_text
+from mlperf.report.text.tables import is_seconds
 from mlperf.systems.sprint.components import BY_NAME
 from mlperf.systems.sprint.outputs import OUTPUTS
 
@@ -207,7 +208,7 @@ def rows_answer(result: RowPredictions) -> Answer:
     asked = count_text(len(result.rows), "row")
     if not known.size:
         return Answer(asked, f"no {result.target} could be predicted")
-    parts = [f"{result.target} {span_text(known, is_time=result.target.endswith('_s'))}"]
+    parts = [f"{result.target} {span_text(known, is_time=is_seconds(result.target))}"]
     error = result.relative_error
     missed = np.abs(error[np.isfinite(error)]) if error is not None else np.zeros(0)
     if missed.size:

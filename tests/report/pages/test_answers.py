@@ -154,6 +154,12 @@ def test_rows_of_a_table() -> None:
     assert "on average" not in rows_answer(predict_rows(model, rows[["size"]])).text()
 
 
+def test_a_rate_is_no_time() -> None:
+    rows = pd.DataFrame({"size": np.arange(1, 41), "samples_per_s": 1e5 + 2e3 * np.arange(1, 41)})
+    model = mlperf.train(rows, target="samples_per_s", terms=["size"], method="ols", report="none")
+    assert rows_answer(predict_rows(model, rows)).text().startswith("40 rows: samples_per_s 102,000 to 180,000, missed by")
+
+
 def test_a_span_is_in_one_unit() -> None:
     assert span_text(np.array([1e-6, 9e-6, 12e-6]), is_time=True) == "1.00 to 12.0 us"
     assert span_text(np.array([3.0, 3.0]), is_time=False) == "3.00"
