@@ -141,14 +141,19 @@ class _Parser:
 
 
 ONE_LINE = 1_000_000
+R_WORDS = frozenset(
+    ["if", "else", "repeat", "while", "function", "for", "next", "break", "in", "TRUE", "FALSE", "NULL", "Inf", "NaN", "NA"]
+)
+"""What no column may be called in R without backquotes."""
 _SPACED = {"~", "+", "-", "*", "%in%"}
 
 
 class _Writer:
     """R breaks a line after an operator or comma once it holds more than ``cutoff`` characters."""
 
-    def __init__(self, cutoff: int) -> None:
+    def __init__(self, cutoff: int, *, strict: bool) -> None:
         self.cutoff = cutoff
+        self.strict = strict
         self.lines = [""]
 
     def write(self, text: str) -> None:
@@ -164,7 +169,8 @@ class _Writer:
         elif isinstance(tree, Number):
             self.write(number_text(tree.value))
         elif isinstance(tree, Name):
-            self.write(tree.name if _plain_name(tree.name) else f"`{tree.name}`")
+            plain = _plain_name(tree.name) and not (self.strict and _is_taken(tree.name))
+            self.write(tree.name if plain else f"`{tree.name}`")
         elif isinstance(tree, Signed):
             self.write(tree.operator)
             self.expression(tree.operand)
@@ -207,16 +213,21 @@ def _plain_name(name: str) -> bool:
     return name == "." or re.fullmatch(r"(?:[^\W\d]|\.(?!\d))[\w.]*", name) is not None
 
 
-def lines(tree: Expression, cutoff: int = 60) -> list[str]:
-    """The expression as R prints it, broken into lines of about ``cutoff`` characters."""
-    writer = _Writer(cutoff)
+def _is_taken(name: str) -> bool:
+    """Whether R takes a plain name for something else, or for none."""
+    return name.startswith("_") or name in R_WORDS
+
+
+def lines(tree: Expression, cutoff: int = 60, *, strict: bool = False) -> list[str]:
+    """The expression as R prints it, broken into lines of about ``cutoff`` characters; ``strict`` as `text` has it."""
+    writer = _Writer(cutoff, strict=strict)
     writer.expression(tree)
     return writer.lines
 
 
-def text(tree: Expression) -> str:
-    """The expression as R prints it, on one line."""
-    return lines(tree, ONE_LINE)[0]
+def text(tree: Expression, *, strict: bool = False) -> str:
+    """The expression as R prints it, on one line; ``strict``: R's own words and names that R takes for none in backquotes."""
+    return lines(tree, ONE_LINE, strict=strict)[0]
 
 
 def column_term(name: str) -> str:

@@ -104,7 +104,9 @@ def _formulas(model: TableModel) -> PastedFormulas:
     """The explainable fit, and where what predicts differs from it."""
     fit = model.fitted
     own = not isinstance(fit, TableFit) or fit.chosen is fit.explained
-    found = pasted_formulas(fit.estimator, model.target, fit.total_scale if own else 1.0)
+    others = [*(item.name for item in model.set_aside), *([model.groups] if model.groups else [])]
+    others += map(str, getattr(getattr(fit, "explained", None), "feature_names_in_", ()))
+    found = pasted_formulas(fit.estimator, model.target, fit.total_scale if own else 1.0, others)
     notes = [*found.notes]
     if not own:
         law = isinstance(fit, TableFit) and isinstance(fit.chosen.member_, LogStepwiseOLS)

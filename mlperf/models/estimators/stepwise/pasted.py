@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -10,6 +11,7 @@ from typing import Any
 
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
+from mlperf.models.estimators.stepwise.whole_numbers import NUMPY_LARGEST, R_LARGEST, in_fractions
 from mlperf.models.formula.expressions import Expression, Name, names, parse, text
 from mlperf.models.formula.syntax import Binary, Call, Group, Number, Signed
 from mlperf.models.formula.terms import Terms, codings
@@ -25,6 +27,8 @@ SHEET: Mapping[str, str] = MappingProxyType(
     | {"abs": "ABS({})", "min": "MIN({})", "max": "MAX({})", "pmin": "MIN({})", "pmax": "MAX({})"}
 )
 TRUTHS = ("TRUE", "FALSE")
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|0[xX][0-9a-fA-F]+")
+"""Labels that R reads as numbers."""
 LONGEST_CELL = 8192
 """Letters that a formula may have in Excel."""
 
@@ -54,7 +58,7 @@ class PastedFormulas(Shown):
     notes: tuple[str, ...]
 
 
-def pasted_formulas(model: Any, target: str, scale: float = 1.0) -> PastedFormulas:
+def pasted_formulas(model: Any, target: str, scale: float = 1.0, others: Sequence[str] = ()) -> PastedFormulas:
     """Write a fitted `StepwiseOLS` for R, statsmodels and a spreadsheet.
 
     Parameters
@@ -65,15 +69,17 @@ def pasted_formulas(model: Any, target: str, scale: float = 1.0) -> PastedFormul
         Name of the response.
     scale : float
         Factor on predictions, which the spreadsheet applies.
+    others : sequence of str
+        Further columns of the table that the model was not given.
     """
     terms: Terms = model._fitted.terms
     relative = model.noise == "relative"
     notes: list[str] = []
     cells = {name: letters(place) for place, name in enumerate(term_columns(terms, model._fitted.offsets))}
-    r = r_call(terms, model._fitted.offsets, target, relative=relative)
+    beside = (*map(str, getattr(model, "feature_names_in_", ())), *others)
     return PastedFormulas(
-        r,
-        _tried(lambda: statsmodels_call(terms, model._fitted.offsets, target, relative=relative), "statsmodels", notes),
+        r_call(model, target, relative=relative),
+        _tried(lambda: statsmodels_call(model, target, relative=relative, others=beside), "statsmodels", notes),
         _tried(lambda: sheet_formula(model, cells, scale), "a spreadsheet", notes),
         cells,
         tuple(notes),
@@ -99,14 +105,33 @@ def letters(place: int) -> str:
     return (letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
 
 
-def r_call(terms: Terms, offsets: Sequence[Expression], target: str, *, relative: bool) -> str:
+def column_sizes(model: Any) -> dict[str, float]:
+    """Largest magnitude of every column of numbers that the terms of a fitted model read."""
+    domain = model.domain_
+    ends = zip(domain.names[: domain.n_columns], domain.lower.tolist(), domain.upper.tolist(), strict=False)
+    return {name: max(abs(lower), abs(upper)) for name, lower, upper in ends}
+
+
+def r_call(model: Any, target: str, *, relative: bool) -> str:
     """``lm(time_s ~ I(m * n * k), weights = 1/time_s^2, data = data)``."""
-    name = text(Name(target))
-    entries = [":".join(text(_elementwise(parse(each))) for each in term.variables) for term in terms.terms]
-    entries += [f"offset({text(_elementwise(tree))})" for tree in offsets]
+    terms, offsets, sizes = model._fitted.terms, model._fitted.offsets, column_sizes(model)
+
+    def written(tree: Expression) -> str:
+        return text(in_fractions(_elementwise(tree), sizes, R_LARGEST), strict=True)
+
+    name = text(Name(target), strict=True)
+    entries = [":".join(written(_r_variable(terms.variables[each])) for each in term.variables) for term in terms.terms]
+    entries += [f"offset({written(tree)})" for tree in offsets]
     right = (" + ".join(entries) or "1") + ("" if terms.intercept else " - 1")
     weights = f", weights = 1/{name}^2" if relative else ""
     return f"lm({name} ~ {right}{weights}, data = data)"
+
+
+def _r_variable(variable: Variable) -> Expression:
+    """A factor of labels that R would read as numbers is named as one."""
+    tree = parse(variable.name)
+    numbers = variable.kind == "factor" and any(map(NUMBER.fullmatch, variable.levels))
+    return Call("factor", (tree,)) if numbers and isinstance(tree, Name) else tree
 
 
 def _elementwise(tree: Expression) -> Expression:
@@ -121,37 +146,43 @@ def _elementwise(tree: Expression) -> Expression:
     return Group(_elementwise(tree.inner)) if isinstance(tree, Group) else tree
 
 
-def statsmodels_call(terms: Terms, offsets: Sequence[Expression], target: str, *, relative: bool) -> str:
-    """``smf.wls("time_s ~ I(m * n * k)", data=data, weights=1 / data["time_s"] ** 2).fit()``.
+def statsmodels_call(model: Any, target: str, *, relative: bool, others: Sequence[str] = ()) -> str:
+    """``smf.wls("time_s ~ I(m * n * k)", data=data, weights=1 / data["time_s"] ** 2).fit(method="qr")``.
+
+    The usual method of statsmodels drops a column that is 15 orders of magnitude smaller than another, as the constant is beside
+    the FLOPs of a long step.
 
     Raises
     ------
     UsageError
         What patsy has no words for: an orthogonal polynomial, an offset, a column that hides one of its functions.
     """
+    terms, offsets, sizes = model._fitted.terms, model._fitted.offsets, column_sizes(model)
     if offsets:
         raise UsageError("it has an offset; subtract it from the response first")
-    hidden = [name for name in (*term_columns(terms, offsets), target) if name in PATSY_NAMES]
-    if hidden:
-        raise UsageError(f"the column {hidden[0]} hides a function of patsy; rename it")
-    entries = [":".join(_patsy_variable(terms.variables[name]) for name in term.variables) for term in terms.terms]
+    entries = [":".join(_patsy_variable(terms.variables[name], sizes) for name in term.variables) for term in terms.terms]
     right = (" + ".join(entries) or "1") + ("" if terms.intercept else " - 1")
     formula = f"{_patsy(Name(target))} ~ {right}"
+    read = (*term_columns(terms, offsets), target)
+    for name in PATSY_NAMES:
+        # Whatever the table has hides the function of that name from the formula.
+        if name in read or (name in others and re.search(rf"\b{name}[.(]", formula)):
+            raise UsageError(f"the column {name} hides a function of patsy; rename it")
     return (
-        f"smf.wls({formula!r}, data=data, weights=1 / data[{target!r}] ** 2).fit()"
+        f"smf.wls({formula!r}, data=data, weights=1 / data[{target!r}] ** 2).fit(method='qr')"
         if relative
-        else f"smf.ols({formula!r}, data=data).fit()"
+        else f"smf.ols({formula!r}, data=data).fit(method='qr')"
     )
 
 
-def _patsy_variable(variable: Variable) -> str:
+def _patsy_variable(variable: Variable, sizes: Mapping[str, float]) -> str:
     tree = parse(variable.name)
     if variable.kind in ("basis", "ordered"):
         raise UsageError(f"{variable.name} is an orthogonal polynomial")
     if variable.is_factor:
         inner = tree.arguments[0] if isinstance(tree, Call) else tree
         return f"C({_patsy(inner)})"
-    return _patsy(tree)
+    return _patsy(in_fractions(tree, sizes, NUMPY_LARGEST))
 
 
 def _patsy(tree: Expression) -> str:

@@ -60,8 +60,8 @@ def power_law(model: LogStepwiseOLS, target: str, scale: float = 1.0) -> PowerLa
         sheet = f"={repr(factor).upper()}*EXP({sheet_formula(inner, cells, 1.0).removeprefix('=')})"
     except UsageError:
         sheet = ""
-    named = text(Name(target))
-    fitted_again = r_call(terms, inner._fitted.offsets, target, relative=False).replace(f"lm({named} ~", f"lm(log({named}) ~", 1)
+    named = text(Name(target), strict=True)
+    fitted_again = r_call(inner, target, relative=False).replace(f"lm({named} ~", f"lm(log({named}) ~", 1)
     return PowerLaw(_formula(model, target, factor), fitted_again, sheet, cells)
 
 

@@ -112,6 +112,54 @@ def test_r_reads_the_call_that_is_printed(rows: pd.DataFrame) -> None:
     assert pasted_formulas(plain, "y").r == "lm(y ~ m - 1, data = data)"
 
 
+def test_products_beyond_the_whole_numbers_of_a_program_are_fractions_there() -> None:
+    """In R whole numbers end at 2^31, where ``lm`` leaves the row out; NumPy's begin again behind 2^63."""
+    rng = np.random.default_rng(10)
+    rows = pd.DataFrame({name: rng.integers(2**20, top, N_ROWS) for name, top in (("m", 2**21), ("n", 2**31), ("k", 2**31))})
+    product = rows["m"].astype(float) * rows["n"] * rows["k"]
+    table = rows.assign(time_s=(1.0 + 1e-24 * product) * np.exp(0.02 * rng.standard_normal(N_ROWS)))
+    terms = ["m*n*k", "sqrt(m*n*k)", "m^2"]
+    model = mlperf.StepwiseOLS(terms=terms, lower=terms, report="none").fit(rows, table["time_s"])
+    found = pasted_formulas(model, "time_s")
+    assert found.r == "lm(time_s ~ I(1 * m * n * k) + sqrt(1 * m * n * k) + I(m^2), data = data)"
+    assert "I(1.0 * m * n * k) + np.sqrt(1.0 * m * n * k) + I(m ** 2.0)" in found.statsmodels
+    again = eval(found.statsmodels, {"smf": smf, "data": table, "np": np})  # noqa: S307 - a user pastes it into Python
+    np.testing.assert_allclose(again.predict(table), model.predict(rows), rtol=1e-6)
+    small = mlperf.StepwiseOLS(terms=terms, lower=terms, report="none").fit(rows // 2**20, table["time_s"])
+    assert "1 *" not in pasted_formulas(small, "time_s").r
+
+
+def test_statsmodels_keeps_a_constant_beside_the_flops_of_long_steps() -> None:
+    rng = np.random.default_rng(12)
+    rows = pd.DataFrame({"flops": rng.uniform(1e15, 5e17, N_ROWS), "batch": rng.integers(1, 64, N_ROWS)})
+    times = (0.01 + rows["flops"] / 3e17 + 0.002 * rows["batch"]) * np.exp(0.02 * rng.standard_normal(N_ROWS))
+    terms = ["flops", "batch"]
+    model = mlperf.StepwiseOLS(terms=terms, lower=terms, noise="relative", report="none").fit(rows, times)
+    call = pasted_formulas(model, "t").statsmodels
+    again = eval(call, {"smf": smf, "data": rows.assign(t=times), "np": np})  # noqa: S307 - a user pastes it into Python
+    np.testing.assert_allclose(again.params, [model.intercept_, *model.coef_], rtol=1e-6)
+
+
+def test_labels_that_look_like_numbers_are_factors_in_r(rows: pd.DataFrame) -> None:
+    table = rows.assign(sm=np.where(rows["m"] > 30, "80", "90"))
+    model, _ = fitted(table, terms=["k", "sm", "sm:I(k)"], lower=["k", "sm"])
+    assert pasted_formulas(model, "y").r.startswith("lm(y ~ k + factor(sm)")
+
+
+def test_r_s_own_words_and_names_stand_in_backquotes(rows: pd.DataFrame) -> None:
+    table = rows.assign(**{"if": rows["m"], "_k": rows["k"]})
+    model, _ = fitted(table, terms=["`if`*`_k`"], lower=["`if`*`_k`"], noise="relative")
+    assert pasted_formulas(model, "repeat").r == "lm(`repeat` ~ I(`if` * `_k`), weights = 1/`repeat`^2, data = data)"
+
+
+def test_a_column_beside_the_terms_may_hide_a_function_of_patsy(rows: pd.DataFrame) -> None:
+    model, _ = fitted(rows, terms=["m", "gpu"], lower=["m", "gpu"])
+    assert pasted_formulas(model, "y", others=["I"]).statsmodels
+    found = pasted_formulas(model, "y", others=["C"])
+    assert found.statsmodels == ""
+    assert any("the column C hides a function of patsy" in note for note in found.notes)
+
+
 def test_what_a_program_cannot_say_is_said(rows: pd.DataFrame) -> None:
     model, _ = fitted(rows, terms="~ poly(k, 2) + m", lower="~ poly(k, 2) + m")
     found = pasted_formulas(model, "y")
