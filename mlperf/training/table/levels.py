@@ -17,6 +17,7 @@ from mlperf.training.table.screening import is_number
 OTHER = "(other)"
 WHOLE = r"^([+-]?[0-9]+)\.0+$"
 """What pandas makes of the whole numbers of a column with a missing cell."""
+TRUTHS = ("TRUE", "FALSE")
 LEAST_ROWS, ENOUGH_ROWS = 3, 30
 """A level in fewer rows than this is rare, in a table of at least so many rows; in a smaller one only a level in one row is."""
 
@@ -129,12 +130,24 @@ def _few(names: tuple[str, ...], most: int = 5) -> str:
 
 
 def as_known(labels: pd.Series, known: Collection[str]) -> pd.Series[str]:
-    """Labels as texts; ``1.0`` is ``1`` (and ``1`` is ``1.0``) where that label is known and this one is not."""
+    """Labels as texts, a new one as the known one that it is in another spelling.
+
+    ``1.0`` is ``1`` (and ``1`` is ``1.0``), and ``TRUE`` is ``True``, as a spreadsheet writes it, where that label is known and
+    this one is not.
+    """
     texts = labels.astype(str)
     new = ~texts.isin(known)
     if not new.any():
         return texts
-    plain = {re.sub(WHOLE, r"\1", label): label for label in sorted(known)}
-    meant = texts[new].str.replace(WHOLE, r"\1", regex=True).map(plain)
+    spelled = {_plain(label): label for label in sorted(known)}
+    if len({label for label in known if label.upper() in TRUTHS}) > len(spelled.keys() & set(TRUTHS)):
+        # ``true`` and ``True`` are two labels to who has both.
+        spelled = {plain: label for plain, label in spelled.items() if plain not in TRUTHS}
+    meant = texts[new].map(_plain, na_action="ignore").map(spelled)
     texts[meant.index[meant.notna()]] = meant[meant.notna()]
     return texts
+
+
+def _plain(label: str) -> str:
+    """A label in the spelling that those with one meaning share."""
+    return label.upper() if label.upper() in TRUTHS else re.sub(WHOLE, r"\1", label)

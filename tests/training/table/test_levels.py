@@ -64,3 +64,10 @@ def test_whole_numbers_that_became_fractions_are_the_labels_that_they_were() -> 
     assert as_known(asked, known).tolist()[3:] == ["3.0", "4.0"]
     assert as_known(pd.Series(["1.00", "v1", "3", "01", "1.5"]), known).tolist() == ["1", "v1", "3.0", "01", "1.5"]
     assert as_known(pd.Series(["1.0"]), {"1.0", "1"}).tolist() == ["1.0"]
+
+
+def test_truths_are_known_as_a_spreadsheet_writes_them() -> None:
+    asked = pd.Series(["TRUE", "false", "True", "yes", "1"])
+    assert as_known(asked, {"True", "False"}).tolist() == ["True", "False", "True", "yes", "1"]
+    assert as_known(asked, {"TRUE", "FALSE", "maybe"}).tolist() == ["TRUE", "FALSE", "TRUE", "yes", "1"]
+    assert as_known(asked, {"true", "True"}).tolist() == ["TRUE", "false", "True", "yes", "1"]
