@@ -14,7 +14,7 @@ from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.joining.join import KEY, Keys, Table
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.planning.table_remarks import RowFaults, Texts, notes_of, remarks, row_faults, sizes_outside
+from mlperf.planning.table_remarks import RowFaults, Texts, constant_notes, notes_of, remarks, row_faults, sizes_outside
 from mlperf.planning.table_rows import AskedRows, asked_rows
 from mlperf.planning.table_sums import group_sums
 from mlperf.training.table.table_fit import RowAnswers
@@ -42,7 +42,8 @@ class RowPredictions(Shown):
     remark : array of str
         Which cell is missing, what a new or rare label is predicted as, which size lies outside its measured range; empty inside.
     notes : tuple of str
-        Missing cells and labels without a coefficient of their own in sentences, with file and line.
+        Missing cells, labels without a coefficient of their own, and columns that did not vary in training and have another value
+        here, in sentences with file and line.
     sums : DataFrame or None
         One row a group, where sums were asked for (see `mlperf.planning.table_sums.group_sums`).
     """
@@ -147,7 +148,7 @@ def predict_rows(
         found.run,
         inside,
         told,
-        notes_of(asked, faults),
+        (*notes_of(asked, faults), *constant_notes(model, asked)),
         None if by is None else group_sums(model, asked.frame, by, found.predicted, found.mean, found.run, inside),
     )
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
 from mlperf.core.suggest import nearest
 from mlperf.planning.table_rows import AskedRows
+from mlperf.training.table.columns import constants
 from mlperf.training.table.levels import OTHER, ColumnLevels
 from mlperf.training.table.table_model import TableModel
 
@@ -105,6 +108,28 @@ def notes_of(asked: AskedRows, faults: RowFaults) -> tuple[str, ...]:
             f"measured domain: {_where(asked, rows)}"
         )
     return tuple(told)
+
+
+def constant_notes(model: TableModel, asked: AskedRows) -> tuple[str, ...]:
+    """A sentence for each column that had one value wherever the model learnt and has another one in some rows here."""
+    told = []
+    for name, value in constants(model.set_aside).items():
+        if name not in asked.frame:
+            continue
+        rows = ~asked.missing(name) & ~_equal(asked.frame[name], value)
+        if rows.any():
+            told.append(
+                f"column {name} was {value} in every row that the model learnt from, so that it knows nothing of other values "
+                f"({_labels(asked, name, rows)}), nor do the intervals and the measured domain: {_where(asked, rows)}"
+            )
+    return tuple(told)
+
+
+def _equal(column: pd.Series[Any], value: str) -> BoolArray:
+    """Rows with a value, as text or as number; shape (n_rows,)."""
+    alike = column.astype(str).str.strip().eq(value.strip()).to_numpy(bool)
+    number = pd.to_numeric(pd.Series([value]), errors="coerce").iloc[0]
+    return np.asarray(alike | pd.to_numeric(column, errors="coerce").eq(number).to_numpy(bool))
 
 
 def _where(asked: AskedRows, rows: BoolArray) -> str:

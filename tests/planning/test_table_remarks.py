@@ -62,6 +62,23 @@ def test_a_new_label_says_what_it_is_predicted_as_and_which_label_may_be_meant(m
     assert remark(model, gpu="TPU") == f"gpu TPU is new: predicted as {usual}, the most frequent"
 
 
+def test_a_column_that_did_not_vary_in_training_is_named_where_it_is_another(tmp_path: Path) -> None:
+    """No interval knows what a second GPU costs where there was one in every row."""
+    table = measured().assign(gpus=8, link="nvlink", run=1, step_s=2.0)
+    model = mlperf.train(table, target="time_s", terms=TERMS, method="ols", report="none")
+    path = tmp_path / "new.csv"
+    new = pd.concat([rows(gpus=8, link="nvlink"), rows(gpus=16, link=""), rows(gpus=8, link="pcie")]).assign(run=2, step_s=3.0)
+    new.to_csv(path, index=False)
+    found = predict_rows(model, path)
+    words = "in every row that the model learnt from, so that it knows nothing of other values"
+    beyond = "nor do the intervals and the measured domain"
+    assert found.notes == (
+        f"column gpus was 8 {words} ('16'), {beyond}: {path}, line 3",
+        f"column link was nvlink {words} ('pcie'), {beyond}: {path}, line 4",
+    )
+    assert predict_rows(model, table.assign(gpus=8.0)[table["gpu"] != "V100"]).notes == ()
+
+
 def test_a_size_outside_is_named_with_the_measured_range(model: TableModel) -> None:
     assert remark(model, m=900) == "m = 900 is outside the measured 1 to 60"
     assert remark(model, m=-5) == "m = -5 is not positive (measured: 1 to 60)"

@@ -39,6 +39,8 @@ SIZES = re.compile(r"[+-]?\d[\d.,]*(?:[eE][+-]?\d+)? ?[A-Za-zµμ%/]{1,6}|\d+(?:
 UNITS = "holds numbers with units"
 """Words by which the verdict finds columns of sizes that were set aside."""
 BESIDE = "is a column of the measurements: beside feature tables it counts only where a term names it (--terms)"
+CONSTANT = re.compile(r"is (.*) in every row", re.DOTALL)
+"""The reason of a column that has one value."""
 NO_ZERO = 1e-100
 """What is closer to zero has no reciprocal to count with."""
 
@@ -95,6 +97,13 @@ def explaining_columns(frame: pd.DataFrame, target: str, groups: str | None = No
     aside |= _copies(frame, [name for name in offered if name not in aside])
     kept = tuple(name for name in offered if name not in aside)
     return kept, tuple(SetAside(name, aside[name]) for name in offered if name in aside)
+
+
+def constants(aside: Sequence[SetAside]) -> dict[str, str]:
+    """Value of each column that was set aside since it has only one; none of identifiers, and of what goes with the target."""
+    found = {item.name: CONSTANT.fullmatch(item.reason) for item in aside}
+    own = {name: each[1] for name, each in found.items() if each is not None}
+    return {name: value for name, value in own.items() if name.lower() not in ORDINAL_NAMES and not _is_measured(name)}
 
 
 def telling_columns(frame: pd.DataFrame, target: str, offered: Sequence[str], groups: str | None = None) -> tuple[str, ...]:
