@@ -580,6 +580,7 @@ READERS: tuple[Reader, ...] = (
             ("calls.strace", recordings.STRACE, "strace:read_strace"),
             ("run.wprof", recordings.WPROF, "wprof:read_wprof"),
             ("file.pcap", recordings.capture, "pcap:read_pcap"),
+            ("file.pcapng", recordings.capture_in_blocks, "pcap:read_pcap"),
             ("vmstat.txt", recordings.VMSTAT, "sysstat:read_vmstat"),
             ("mpstat.txt", recordings.MPSTAT, "sysstat:read_mpstat"),
             ("mpstat.json", recordings.MPSTAT_JSON, "sysstat:read_mpstat"),

@@ -136,14 +136,32 @@ DOCUMENT = json.dumps(
 )
 
 
-def capture() -> bytes:
+def _frames() -> tuple[bytes, ...]:
     """Two packets, IPv4 and IPv6, over Ethernet."""
-    content = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
     ip4 = struct.pack(">BBHHHBBH", 0x45, 0, 40, 1, 0, 64, 6, 0) + bytes([10, 0, 0, 1, 10, 0, 0, 2]) + b"\0P\x1f\x90" + bytes(16)
     ip6 = struct.pack(">IHBB", 6 << 28, 8, 17, 64) + bytes(32) + b"\0\x35\x04\0" + bytes(4)
-    for number, (kind, packet) in enumerate(((b"\x08\x00", ip4), (b"\x86\xdd", ip6))):
-        frame = bytes(12) + kind + packet
+    return tuple(bytes(12) + kind + packet for kind, packet in ((b"\x08\x00", ip4), (b"\x86\xdd", ip6)))
+
+
+def capture() -> bytes:
+    """A capture of the classic format."""
+    content = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    for number, frame in enumerate(_frames()):
         content += struct.pack("<IIII", 100 + number, 5, len(frame), len(frame)) + frame
+    return content
+
+
+def capture_in_blocks() -> bytes:
+    """The same as pcapng, in nanoseconds."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        body += bytes(-len(body) % 4)
+        return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+
+    content = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    content += block(1, struct.pack("<HHIHHI", 1, 0, 96, 9, 1, 9) + bytes(4))
+    for number, frame in enumerate(_frames()):
+        content += block(6, struct.pack("<5I", 0, 0, 100 + number, len(frame), len(frame)) + frame)
     return content
 
 
