@@ -11,6 +11,6 @@ __getattr__, __dir__, __all__ = exports(
         "Model": "mlperf.training.model",
         "TableModel": "mlperf.training.table.table_model",
         "GradientModel": "mlperf.training.gradient.gradient",
-        "model_report": "mlperf.training.model_report",
+        "model_report": "mlperf.training.reported_model",
     },
 )

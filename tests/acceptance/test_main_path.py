@@ -120,7 +120,7 @@ def test_search_prints_what_search_runs_returns_and_answers_scripts(trained: Any
 
 
 def test_report_prints_what_model_report_returns(trained: Any, model_path: str) -> None:
-    from mlperf.training.model_report import model_report
+    from mlperf.training.reported_model import model_report
 
     assert printed("report", model_path) == returned(model_report(trained))
 

@@ -78,6 +78,7 @@ NOT_FED = {
     "studies/message_passing/protocol.py:read_message_protocol": "reads by read_toml what is part of the repository",
     "studies/parallel/protocol.py:read_protocol": "reads by read_toml what is part of the repository",
     "studies/parallel/synchronous_judgement.py:read_protocol": "reads by read_toml what is part of the repository",
+    "traces/readers/chrome/reader.py:read_process_files": "reads each file as read_chrome does",
     "traces/recording/profile.py:read_profile": "reads by read_rank_files, as a recording",
     "systems/base/distributions.py:Distribution.from_counts": "takes an array",
     "systems/base/distributions.py:Distribution.from_sample": "takes an array",

@@ -55,6 +55,18 @@ def test_every_public_name_exists_and_is_documented(name: str) -> None:
     assert (getattr(mlperf, name).__doc__ or "").strip()
 
 
+def test_no_public_name_is_that_of_a_module_beside_it() -> None:
+    """Python puts a module that was imported in place of the name: whoever asks for it would get the module."""
+    pattern = re.compile(r'^\s+"(\w+)": "mlperf\.[\w.:]+",$', flags=re.MULTILINE)
+    hidden = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sorted((ROOT / "mlperf").rglob("__init__.py"))
+        for name in pattern.findall(path.read_text(encoding="utf-8"))
+        if (path.parent / f"{name}.py").exists() or (path.parent / name).is_dir()
+    ]
+    assert hidden == []
+
+
 def test_an_unknown_public_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         mlperf.no_such_name  # noqa: B018 - the access is the test

@@ -10,7 +10,7 @@ import pytest
 
 import mlperf
 from mlperf.core.errors import UsageError
-from mlperf.training.model_report import model_report
+from mlperf.training.reported_model import model_report
 
 pytestmark = pytest.mark.slow
 

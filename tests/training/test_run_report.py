@@ -15,7 +15,7 @@ from mlperf.report.pages.model_answers import model_answer, report_answer
 from mlperf.report.pages.models import report_sections
 from mlperf.specs import load_cnn
 from mlperf.training.model import Model
-from mlperf.training.model_report import model_report
+from mlperf.training.reported_model import model_report
 from mlperf.training.run_model import layer_kinds
 from mlperf.training.run_report import left_out_runs, run_report
 

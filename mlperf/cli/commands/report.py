@@ -88,7 +88,7 @@ def report_model(path: Path, components: tuple[str, ...], html_path: Path | None
     """What a model rests on: terms, tests, left-out errors, warnings; or the summaries of statsmodels."""
     import mlperf
     from mlperf.studies.model_files import bundled_models
-    from mlperf.training.model_report import model_report
+    from mlperf.training.reported_model import model_report
 
     if not path.is_file() and str(path) not in bundled_models():
         hint = "--figures FOLDER draws figures from a campaign, --timeline FILE the threads of a run."

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from mlperf.studies.kernels.study import KernelStudy
     from mlperf.studies.open_data.scoring.result import OpenAccuracy
     from mlperf.training.model import Model
-    from mlperf.training.model_report import ModelReport
     from mlperf.training.quality import QualityModel
+    from mlperf.training.reported_model import ModelReport
     from mlperf.training.run_report import RunReport
     from mlperf.training.table.table_model import TableModel
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from mlperf.training.fits.left_out import LeftOutError
     from mlperf.training.gradient.launches import Launches
     from mlperf.training.model import Model
-    from mlperf.training.model_report import ModelReport, StatsmodelsSummaries
     from mlperf.training.part_report import PartReport
+    from mlperf.training.reported_model import ModelReport, StatsmodelsSummaries
     from mlperf.training.run_report import RunReport
 
 METHODS = {

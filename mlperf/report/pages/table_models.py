@@ -27,8 +27,8 @@ from mlperf.report.text.words import words_section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mlperf.training.model_report import ModelReport
     from mlperf.training.part_report import PartReport
+    from mlperf.training.reported_model import ModelReport
     from mlperf.training.table.table_model import TableModel
     from mlperf.training.table.table_report import TableReport
 
@@ -51,7 +51,7 @@ MOST_LINES = 60
 
 def model_sections(model: TableModel) -> tuple[Section, ...]:
     """The sections of its report, the long ones as details."""
-    from mlperf.training.model_report import model_report
+    from mlperf.training.reported_model import model_report
 
     return table_sections(model_report(model), brief=True)
 

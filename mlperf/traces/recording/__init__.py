@@ -14,6 +14,6 @@ __getattr__, __dir__, __all__ = exports(
         "read_profile": "mlperf.traces.recording.profile",
         "wrap": "mlperf.traces.recording.mpi_proxy",
         "region": "mlperf.traces.recording.regions",
-        "torch_profile": "mlperf.traces.recording.torch_profile",
+        "torch_profile": "mlperf.traces.recording.torch_traces",
     },
 )

@@ -39,4 +39,14 @@ def torch_profile(**options: Any) -> Iterator[Any]:
 
     with profile(**options) as profiler:
         yield profiler
-    profiler.export_chrome_trace(str(Path(folder) / f"trace-{os.getpid()}.json"))
+    profiler.export_chrome_trace(str(_free_file(Path(folder))))
+
+
+def _free_file(folder: Path) -> Path:
+    """A file for this part of this process; a program may profile several parts."""
+    own, number = f"trace-{os.getpid()}", 1
+    path = folder / f"{own}.json"
+    while path.exists():
+        number += 1
+        path = folder / f"{own}-{number}.json"
+    return path

@@ -12,7 +12,7 @@ from mlperf.report.pages.model_answers import equation_answer, model_answer, rep
 from mlperf.report.text.numbers import percent_text
 from mlperf.report.text.views import result_answer
 from mlperf.studies.kernels import PUBLISHED
-from mlperf.training.model_report import model_report
+from mlperf.training.reported_model import model_report
 
 
 def test_a_model_tells_its_error_on_networks_left_out(small_model: Any) -> None:

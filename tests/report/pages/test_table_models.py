@@ -16,7 +16,7 @@ from mlperf.core.errors import UsageError
 from mlperf.report.figures.html import html_page
 from mlperf.report.pages.table_models import path_sections, table_sections
 from mlperf.report.text.views import result_figure, result_page
-from mlperf.training.model_report import ModelReport, model_report
+from mlperf.training.reported_model import ModelReport, model_report
 from mlperf.training.table.table_model import TableModel
 
 pytestmark = pytest.mark.slow

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from mlperf.traces.recording.torch_profile import VARIABLE, torch_profile
+from mlperf.traces.recording.torch_traces import VARIABLE, torch_profile
 
 
 class Profile:
@@ -41,6 +43,22 @@ def test_a_trace_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     with torch_profile(record_shapes=True) as profiler:
         assert profiler.options == {"record_shapes": True}
     assert [path.read_text() for path in tmp_path.glob("trace-*.json")] == ["{}"]
+
+
+@pytest.mark.usefixtures("torch")
+def test_every_part_that_is_profiled_has_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    for _ in range(3):
+        with torch_profile():
+            pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"trace-{os.getpid()}{part}.json" for part in ("-2", "-3", "")]
+
+
+def test_programs_get_it_from_the_package() -> None:
+    """As the example of a whole run does, in a process that has imported nothing before."""
+    code = "from mlperf.traces.recording import torch_profile\nwith torch_profile() as profiler:\n    print(profiler)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("None", "")
 
 
 @pytest.mark.parametrize("folder", ["", "no-such-folder"])

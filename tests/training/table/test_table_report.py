@@ -12,7 +12,7 @@ import pytest
 import mlperf
 from mlperf.models.storage.store import model_to_dict
 from mlperf.report.text.views import result_text
-from mlperf.training.model_report import model_report
+from mlperf.training.reported_model import model_report
 from mlperf.training.table.table_model import TableModel
 from mlperf.training.table.table_report import table_report
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import tarfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +28,7 @@ from mlperf.traces.readers.content import opened
 
 SUFFIXES = (".json", ".json.gz")
 ARCHIVES = (".zip", ".tar")
+NO_RANK = "the file tells no rank: it is taken as rank 0"
 RANK_IN_NAME = re.compile(r"(?:^|[^a-z])(?:rank|worker)[_\-.]?(\d+)", re.IGNORECASE)
 
 
@@ -80,6 +82,38 @@ def read_rank_files(paths: Sequence[Path | str], ranks: Sequence[int] | None = N
             asked = None if ranks is None else ranks[place]
             tables.append(_read_one(stream, str(path), asked, is_only=len(paths) == 1))
     return _joined(tables)
+
+
+def read_process_files(processes: Mapping[str, Sequence[Path]]) -> EventTable:
+    """Read what the processes of one command wrote: of each a file or several, one for each part of it that was profiled.
+
+    A process has the rank that its first file tells; those that tell none get the numbers that are left, in their order. Processes
+    may tell one rank, as those do that run one after the other.
+
+    Raises
+    ------
+    DataError
+        As `read_chrome`.
+    """
+    first = {name: _read_file(paths[0], None) for name, paths in processes.items()}
+    told = {name: int(table.rank[0]) for name, table in first.items() if len(table) and NO_RANK not in table.notes}
+    left = (number for number in count() if number not in told.values())
+    if len(first) == 1 and all(len(paths) == 1 for paths in processes.values()):
+        return _joined(list(first.values()))
+    tables, n_numbered = [], len(processes) - len(told)
+    for name, paths in processes.items():
+        rank = told[name] if name in told else next(left)
+        kept = [first[name]] if name in told else []
+        tables += kept + [_read_file(path, rank) for path in paths[len(kept) :]]
+    found = _joined(tables, shared=True)
+    note = f"{n_numbered} of {len(processes)} processes tell no rank: they are numbered in the order of their files"
+    return found.replace(notes=(*found.notes, note)) if n_numbered else found
+
+
+def _read_file(path: Path, rank: int | None) -> EventTable:
+    """The table of one file."""
+    with opened(path) as stream:
+        return _read_one(stream, str(path), rank, is_only=True)
 
 
 def _read_archive(path: Path) -> EventTable:
@@ -156,7 +190,7 @@ def _rank(document: Document, place: str, asked: int | None, *, is_only: bool) -
     if named and len(named[1]) < 10:
         return int(named[1]), f"{place} tells no rank: it is {int(named[1])} by its name"
     if is_only:
-        return 0, "the file tells no rank: it is taken as rank 0"
+        return 0, NO_RANK
     raise DataError(
         "tells no rank, neither in distributedInfo nor in its name",
         place=place,
@@ -164,14 +198,14 @@ def _rank(document: Document, place: str, asked: int | None, *, is_only: bool) -
     )
 
 
-def _joined(tables: list[EventTable]) -> EventTable:
-    """One table of all ranks."""
+def _joined(tables: list[EventTable], *, shared: bool = False) -> EventTable:
+    """One table of all ranks; a rank may have several only where that is said."""
     if all("own_rows" in table.attributes for table in tables):
         return joined_own(tables)
     seen: dict[int, str] = {}
     for table in tables:
         rank = int(table.rank[0]) if len(table) else -1
-        if rank in seen and len(table):
+        if rank in seen and len(table) and not shared:
             raise DataError(f"is of rank {rank}, as {seen[rank]}", place=table.sources[0], hint="Give --rank once for each file.")
         seen[rank] = table.sources[0]
     tables = [
