@@ -13,6 +13,7 @@ GROUPED = re.compile(
     r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3})+(?:\.\d+)?|(?:[ \u00a0\u2009\u202f]\d{3})+(?:[.,]\d+)?|(?:['’]\d{3})+(?:[.,]\d+)?"
     r"|(?:\.\d{3}){2,}|(?:\.\d{3})+,\d+)"
 )
+UNDERSCORED = re.compile(r"[+-]?[1-9]\d{0,2}(?:_\d{3})+(?:\.\d+)?")
 DECIMAL_COMMA = re.compile(r"[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 SUFFIX = re.compile(r"([+-]?\d+(?:\.\d*)?)[ \t]*([kKMGTP])")
 POWERS = {"k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "P": 15}
@@ -52,7 +53,7 @@ def number_hint(text: str) -> str:
         return BLANK_HINT
     if bare.lower().lstrip("+-") in NOT_FINITE or NUMBER.fullmatch(bare):
         return NOT_FINITE_HINT
-    if GROUPED.fullmatch(bare):
+    if GROUPED.fullmatch(bare) or UNDERSCORED.fullmatch(bare):
         return group_hint(bare)
     if parse_number(bare.replace(",", ".")) is not None:
         return COMMA_HINT

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pandas as pd
 
-from mlperf.datasets.dictionary.numbers import DECIMAL_COMMA, GROUPED
+from mlperf.datasets.dictionary.numbers import DECIMAL_COMMA, GROUPED, UNDERSCORED
 
 DAY, MONTH, YEAR = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])", r"(?:19|20)\d\d"
 CLOCK = r"[0-2]?\d:[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"
@@ -29,6 +29,19 @@ PREFIXED = re.compile(r"(?P<number>[+-]?[\d.,]+) ?(?P<prefix>[kKMGTP])(?:(?P<bin
 POWERS = {"k": 1, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
 HEX = re.compile(r"[0-9a-f]{6,}|[0-9A-F]{6,}")
 UNIT, UNIT_END = re.compile(r"^[+-]?[\d.,]+(?:[eE][+-]?\d+)? ?"), re.compile(r" ?[^\d.,]+$")
+BARE = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+AROUND = re.compile(
+    rf"(?P<before>[A-Za-z_][\w.]*\(|[^\w\s.+-]* ?)(?P<number>{BARE})(?P<behind>[dDfFlLxX]?[^\w]*| [A-Za-z]+|[:±].*)"
+)
+SPELLED: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
+    (re.compile(r"0[xX][\da-fA-F]+"), lambda text: str(int(text, 16))),
+    (re.compile(r"[+-]?[1-9]\d{0,2}(?:_\d{3})+"), lambda text: text.replace("_", "")),
+    (re.compile(r"[+-]?\d+\.?\d*[dD][+-]?\d+"), lambda text: text.replace("D", "e").replace("d", "e")),
+    (re.compile(rf"−?(?:{BARE})"), lambda text: text.replace("−", "-")),
+    (re.compile(r"\d+/[1-9]\d*"), lambda text: f"{int(text.split('/')[0]) / int(text.split('/')[1]):.9g}"),
+)
+"""Numbers as other programs write them, each with the way to write one here."""
+SEVERAL = re.compile(r"\d+(?:[x×*,;]\d+)+|[\[(]\d+(?:, ?\d+)+,?[\])]")
 POINT_NUMBER = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -68,9 +81,40 @@ def unit_remedy(cells: Iterable[str], name: str) -> str:
     return f"write {written} for {first!r}"
 
 
+def spelling_remedy(cells: Iterable[str]) -> str:
+    """How to write numbers that stand in a spelling that no reader of tables knows, by the first one; empty for other texts.
+
+    Parameters
+    ----------
+    cells : iterable of str
+        As ``0xfa0``, ``4_000``, ``4.0D+03``, ``1/2``, ``$4000``, ``tensor(4000)`` or ``4000 samples``: what stands around the
+        number must be the same in every cell.
+    """
+    texts = [text.strip() for text in cells]
+    if all(re.fullmatch(BARE, text) for text in texts):
+        return ""
+    for pattern, written in SPELLED:
+        if all(map(pattern.fullmatch, texts)):
+            return f"write {written(texts[0])} for {texts[0]!r}"
+    around = [AROUND.fullmatch(text) for text in texts]
+    if not texts or len({each and (each["before"], each["behind"]) for each in around}) > 1 or around[0] is None:
+        return ""
+    return f"write {around[0]['number']} for {texts[0]!r}"
+
+
+def have_several(cells: pd.Series[Any]) -> bool:
+    """Whether every text is two or more whole numbers: ``"64x128"``, ``"(64, 128)"``."""
+    return all_match(cells, SEVERAL)
+
+
 def are_hex(cells: pd.Series[Any]) -> bool:
     """Whether all texts are equally many hexadecimal digits, six or more, as identifiers of commits are."""
     return all_match(cells.str.strip(), HEX) and cells.str.strip().str.len().nunique() == 1
+
+
+def are_grouped(cells: pd.Series[Any]) -> bool:
+    """Whether every text is a number with thousands apart: ``"4,000"``, ``"4_000"``."""
+    return all_match(cells, re.compile(f"{GROUPED.pattern}|{UNDERSCORED.pattern}"))
 
 
 def are_foreign_numbers(cells: pd.Series[Any], decimal: str) -> bool:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from mlperf.core.arrays import BoolArray
 from mlperf.datasets.dictionary.numbers import DECIMAL_COMMA, MISSING_WORDS, NOT_FINITE, TEXT_HINT, number_hint
-from mlperf.datasets.reading.cell_kinds import are_dates, are_foreign_numbers, are_hex, have_units
+from mlperf.datasets.reading.cell_kinds import are_dates, are_foreign_numbers, are_grouped, are_hex, have_units
 
 DROP_HINT = "leave out rows with missing cells (na='drop', --na drop)"
 MISSING_HINT = f"Fill the cell, or {DROP_HINT}."
@@ -151,7 +151,7 @@ def mixed(
         expected = f"a number{mark_words(decimal)}, as in the rest of the column" if numeric.any() else TARGET
         advice = "" if numeric.any() else OTHER_TARGET
         return TypedColumn(cells, missing, row, expected, odd_hint(cells, row, decimal, advice if is_target else mixed_hint(cells)))
-    if have_units(cells[odd].str.strip()):
+    if have_units(cells[odd].str.strip()) or are_grouped(cells[odd].str.strip()):
         row = int(np.argmax(odd))
         return TypedColumn(cells, missing, row, f"a number{mark_words(decimal)}", odd_hint(cells, row, decimal, mixed_hint(cells)))
     row = int(np.argmax(numeric))

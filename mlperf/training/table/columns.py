@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from mlperf.core.arrays import LONGEST, SHORTEST, FloatArray
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
 from mlperf.datasets.joining.join import JoinedTable
-from mlperf.datasets.reading.cell_kinds import have_units, unit_remedy
+from mlperf.datasets.reading.cell_kinds import have_several, have_units, spelling_remedy, unit_remedy
 from mlperf.training.table.disguise import EXACT, OUTCOME_NAME, SEEMS, is_function_of, scatter_about
 from mlperf.training.table.screening import is_number
 
@@ -37,6 +38,7 @@ MANY_LEVELS = 0.2
 SIZES = re.compile(r"[+-]?\d[\d.,]*(?:[eE][+-]?\d+)? ?[A-Za-zµμ%/]{1,6}|\d+(?:[x×*,;_ ]\d+)+|[\[(]\d+(?:, ?\d+)*,?[\])]")
 """Texts that are sizes and no names of rows: ``123.4G``, ``80 GB``, ``64x128``, ``(64, 128)``."""
 UNITS = "holds numbers with units"
+UNREAD = (UNITS, "holds numbers in an unusual spelling", "holds several numbers in each cell")
 """Words by which the verdict finds columns of sizes that were set aside."""
 BESIDE = "is a column of the measurements: beside feature tables it counts only where a term names it (--terms)"
 CONSTANT = re.compile(r"is (.*) in every row", re.DOTALL)
@@ -207,10 +209,19 @@ def _by_themselves(frame: pd.DataFrame, names: list[str]) -> Iterator[tuple[str,
                 yield name, "numbers the rows"
         elif pd.api.types.is_datetime64_any_dtype(column.dtype):
             yield name, "is a date"
-        elif n_levels > max(MANY_LEVELS * n_rows, 2) and have_units(column.astype(str)):
-            yield name, f"{UNITS} ({str(column.iloc[0])!r}) and is not used: {unit_remedy(column.astype(str), name)}"
         elif n_levels > max(MANY_LEVELS * n_rows, 2):
-            yield name, f"has {n_levels} different texts in {n_rows} rows"
+            yield name, _unread_reason(column.astype(str), name) or f"has {n_levels} different texts in {n_rows} rows"
+
+
+def _unread_reason(texts: pd.Series[Any], name: str) -> str:
+    """What texts hold that are sizes, and how to write them; empty for names and the like."""
+    with_units, spelled, several = UNREAD
+    shown = repr(str(texts.iloc[0]))
+    if have_units(texts):
+        return f"{with_units} ({shown}) and is not used: {unit_remedy(texts, name)}"
+    if remedy := spelling_remedy(texts):
+        return f"{spelled} ({shown}) and is not used: {remedy}"
+    return f"{several} ({shown}) and is not used: write each number in a column of its own" if have_several(texts) else ""
 
 
 def _counts_rows(values: FloatArray) -> bool:

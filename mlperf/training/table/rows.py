@@ -13,7 +13,7 @@ from mlperf.core.errors import DataError, FitError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.numbers import NOT_FINITE_HINT, bound_hint
 from mlperf.datasets.joining.join import Joined, Table
-from mlperf.datasets.reading.cell_kinds import have_units, unit_remedy
+from mlperf.datasets.reading.cell_kinds import have_units, spelling_remedy, unit_remedy
 from mlperf.datasets.reading.inference import MISSING_HINT
 from mlperf.models.formula.evaluate import evaluate
 from mlperf.models.formula.expressions import Expression, Name, names, parse, text
@@ -193,8 +193,8 @@ def _text_in_terms(error: DataError, frame: pd.DataFrame, place: str) -> DataErr
     if error.place != f"column {name}" or name not in frame or is_number(frame[name]):
         return error
     texts = frame[name].astype(str)
-    if have_units(texts):
-        advice = unit_remedy(texts, name)
+    advice = unit_remedy(texts, name) if have_units(texts) else spelling_remedy(texts)
+    if advice:
         hint = f"{advice[0].upper()}{advice[1:]}."
     else:
         quoted = text(Name(name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mlperf.core.printable import printable
-from mlperf.training.table.columns import BESIDE, UNITS
+from mlperf.training.table.columns import BESIDE, UNREAD
 from mlperf.training.table.disguise import EXACT, SEEMS
 from mlperf.training.table.table_model import SIGNED, TableModel
 
@@ -34,7 +34,7 @@ def verdict(model: TableModel) -> str:
 
 def unread_sentence(model: TableModel) -> str:
     """Columns of sizes that were set aside for how they are written, which may decide the error; else nothing."""
-    unread = [f"column {item.name} {item.reason}" for item in model.set_aside if item.reason.startswith(UNITS)]
+    unread = [f"column {item.name} {item.reason}" for item in model.set_aside if item.reason.startswith(UNREAD)]
     return f"Mind: {printable('; '.join(unread))}." if unread else ""
 
 

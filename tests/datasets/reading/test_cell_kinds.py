@@ -5,7 +5,14 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from mlperf.datasets.reading.cell_kinds import are_dates, are_foreign_numbers, have_units, unit_remedy
+from mlperf.datasets.reading.cell_kinds import (
+    are_dates,
+    are_foreign_numbers,
+    have_several,
+    have_units,
+    spelling_remedy,
+    unit_remedy,
+)
 
 
 def column(text: str) -> pd.Series:
@@ -101,3 +108,54 @@ def test_the_remedy_is_exact(texts: list[str], remedy: str) -> None:
 
 def test_a_name_that_has_the_unit_is_left_alone() -> None:
     assert unit_remedy(["165 GB", "80 GB"], "size_gb") == "write 165 for '165 GB'"
+
+
+@pytest.mark.parametrize(
+    ("texts", "written"),
+    [
+        (["0xfa0", "0x10"], "4000"),
+        (["4_000", "1_200_000"], "4000"),
+        (["4.000D+03", "1d2"], "4.000e+03"),
+        (["−4", "5.5"], "-4"),
+        (["3/4", "1/2"], "0.75"),
+        (["$4000", "$1.5"], "4000"),
+        (["~ 40", "~ 7"], "40"),
+        (['="40"', '="7"'], "40"),
+        (["np.float64(4.5)", "np.float64(1e-3)"], "4.5"),
+        (["tensor(40)", "tensor(7)"], "40"),
+        (["[40]", "[7]"], "40"),
+        (["40L", "7L"], "40"),
+        (["40 samples", "7 samples"], "40"),
+        (["40:1", "7:1"], "40"),
+    ],
+)
+def test_numbers_in_an_unusual_spelling_are_told_with_the_usual_one(texts: list[str], written: str) -> None:
+    assert spelling_remedy(texts) == f"write {written} for {texts[0]!r}"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [],
+        ["40", "7"],
+        ["layer1", "layer2"],
+        ["a_1", "a_2"],
+        ["run-1", "run-2"],
+        ["17_conv", "18_conv"],
+        ["40 samples", "7 rows"],
+        ["3a", "4a"],
+        ["v1.0", "v2.0"],
+        ["RTX 3090", "RTX 4090"],
+        ["1/0", "1/2"],
+        ["64x128", "32x32"],
+    ],
+)
+def test_names_with_a_number_are_no_numbers(texts: list[str]) -> None:
+    assert spelling_remedy(texts) == ""
+
+
+def test_several_numbers_in_a_cell() -> None:
+    for text in ("64x128", "3×3×64", "64*128", "64,128", "1;2", "(64, 128)", "[64,128,3]"):
+        assert have_several(column(text))
+    for text in ("64", "(64)", "x64", "64x", "2-3", "1.5x2"):
+        assert not have_several(column(text))

@@ -48,6 +48,9 @@ def test_labels_lose_blanks_and_say_what_they_hold() -> None:
         (("2.5", "3.5"), ",", 0, "decimal commas: write one here too"),
         (("1", "2", "OOM"), ".", 2, "--na drop"),
         (("A", "B", "3"), ".", 2, "--categorical x"),
+        (("500", "4,000", "16,000"), ".", 1, "remove the comma in the whole column: 4000"),
+        (("500", "4'000", "16'000"), ".", 1, "Remove the separators between thousands"),
+        (("500", "4_000", "16_000"), ".", 1, "Remove the separators between thousands"),
     ],
 )
 def test_what_is_neither_is_named_with_the_remedy(texts: tuple[str, ...], decimal: str, row: int, hint: str) -> None:

@@ -136,6 +136,20 @@ def test_sizes_with_suffixes_are_told_with_the_remedy() -> None:
     assert verdict(model).startswith("Mind: column flops holds numbers with units ('10.5G') and is not used: write 10.5e9")
 
 
+@pytest.mark.parametrize(
+    ("cell", "reason"),
+    [
+        ("{}L", "holds numbers in an unusual spelling ('10L') and is not used: write 10 for '10L'"),
+        ("0x{}", "holds numbers in an unusual spelling ('0x10') and is not used: write 16 for '0x10'"),
+        ("{}x64", "holds several numbers in each cell ('10x64') and is not used: write each number in a column of its own"),
+    ],
+)
+def test_sizes_that_cannot_be_read_are_told_in_the_verdict(cell: str, reason: str) -> None:
+    frame = table().assign(flops=[cell.format(10 + i) for i in range(60)])
+    assert aside(frame)["flops"] == reason
+    assert verdict(mlperf.train(frame, target="time_s", method="ols")).startswith(f"Mind: column flops {reason}.")
+
+
 def test_columns_beside_feature_tables() -> None:
     rng = np.random.default_rng(2)
     frame = pd.DataFrame({"kernel": list("abcd") * 10, "size": rng.integers(1, 90, 40), "device": ["A", "B"] * 20, "round": 1})
