@@ -8,10 +8,11 @@ from operator import index
 from typing import Any
 
 from mlperf.core.errors import DataError
+from mlperf.specs.importers.padding import Borders, equal_padding
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.layer import NETWORK_INPUT, Layer
 from mlperf.specs.network.output_shape import output_shape
-from mlperf.specs.network.shape import Shape, Size, window_extent
+from mlperf.specs.network.shape import Shape, Size
 
 MAPS_FIRST, FLAT = "bchw", "bc"
 MAPS_LAST = ("bhwc", "btc")
@@ -72,6 +73,8 @@ class Imported:
         are not named have `MAPS_FIRST`.
     constants : dict
         Shapes of learnt tensors that no layer writes, by foreign name.
+    padded : dict
+        Foreign tensors that are another one with rows and columns of a constant around it; only windows can read them.
     """
 
     name: str
@@ -81,6 +84,7 @@ class Imported:
     aliases: dict[str, str] = field(default_factory=dict)
     layouts: dict[str, str] = field(default_factory=dict)
     constants: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    padded: dict[str, tuple[str, Borders]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.shapes[NETWORK_INPUT] = self.input_shape
@@ -94,10 +98,41 @@ class Imported:
         self.aliases[tensor] = layer.name
         self.layouts[tensor] = _LAYOUTS.get(kind, self.layout(sources[0]))
 
+    def joined(self, tensor: str, kind: str, sources: Sequence[str]) -> None:
+        """A sum or concatenation; of one tensor alone it is that tensor."""
+        if len(sources) == 1:
+            self.same(tensor, sources[0])
+        else:
+            self.add(tensor, kind, sources)
+
     def same(self, tensor: str, source: str, layout: str = "") -> None:
         """``tensor`` holds the same numbers as ``source``, perhaps in another order: no layer."""
         self.aliases[tensor] = self._writer(source)
         self.layouts[tensor] = layout or self.layout(source)
+
+    def number(self, tensor: str, source: str) -> bool:
+        """One number added to every element of ``source``, or multiplied with it: a pass over the elements."""
+        self.add(tensor, "activation", [source], function="identity")
+        return True
+
+    def pad(self, tensor: str, source: str, borders: Borders) -> bool:
+        """``tensor`` is ``source`` with rows and columns around it, for the window that reads it; False for a negative number."""
+        source, before = self.unpadded(source)
+        top, left, bottom, right = (old + new for old, new in zip(before, borders, strict=True))
+        if min(borders) < 0 or self.layout(source) != MAPS_FIRST:
+            return False
+        self.padded[tensor] = (source, (top, left, bottom, right))
+        return True
+
+    def unpadded(self, tensor: str) -> tuple[str, Borders]:
+        """The tensor without what `pad` put around it, and that."""
+        return self.padded.get(tensor, (tensor, (0, 0, 0, 0)))
+
+    def padding(self, tensor: str, window: Sequence[Size], own: Borders, place: str, *, ceil_mode: bool = False) -> Size:
+        """Rows and columns on either side of what `unpadded` gives: those of the window itself and those that stand before it."""
+        source, before = self.unpadded(tensor)
+        top, left, bottom, right = (one + other for one, other in zip(own, before, strict=True))
+        return equal_padding(self.shape(source), window, (top, left, bottom, right), place, ceil_mode=ceil_mode)
 
     def layout(self, tensor: str) -> str:
         """Order of a foreign tensor's dimensions."""
@@ -188,6 +223,10 @@ class Imported:
         return CnnSpec(self.name, shape.n_maps, (shape.height, shape.width), tuple(layers))
 
     def _writer(self, tensor: str) -> str:
+        if tensor in self.padded:
+            hint = "Rows and columns around maps are part of the convolution or pool that reads them: only these may."
+            got = f"got padding {list(self.padded[tensor][1])} read by another kind of layer, expected a convolution or pool"
+            raise DataError(got, place=f"network {self.name!r}, {tensor!r}", hint=hint)
         if tensor not in self.aliases:
             hint = "Sizes, constants and outputs beyond the first cannot be inputs of layers."
             raise DataError(f"got {tensor!r}, expected the output of a layer", place=f"network {self.name!r}", hint=hint)
@@ -198,24 +237,6 @@ class Imported:
         while name in self.shapes:
             name += "_"
         return name
-
-
-def same_padding(shape: Shape, filter_size: Size, stride: Size, dilation: Size, place: str) -> Size:
-    """Rows and columns to add on either side so that the output has ceil(input / stride) elements.
-
-    Raises
-    ------
-    DataError
-        An odd number of rows or columns would have to be added, more on one side than on the other.
-    """
-    numbers = zip((shape.height, shape.width), filter_size, stride, dilation, strict=True)
-    totals = [max((-(-size // step) - 1) * step + window_extent(window, gap) - size, 0) for size, window, step, gap in numbers]
-    if any(total % 2 for total in totals):
-        hint = "Only equal padding on both sides is supported: use an odd filter, stride 1, or explicit padding."
-        raise DataError(
-            f"got 'same' padding of {totals[0]} rows and {totals[1]} columns, expected even numbers", place=place, hint=hint
-        )
-    return (totals[0] // 2, totals[1] // 2)
 
 
 def unknown_operation(network: str, node: str, operation: str) -> DataError:

@@ -9,7 +9,9 @@ from typing import Any
 
 from mlperf.core.errors import DataError, MissingExtraError
 from mlperf.specs.importers.imported import Imported, sample_shape, unknown_operation
-from mlperf.specs.importers.onnx_nodes import NODES, OnnxNode
+from mlperf.specs.importers.onnx_constants import computed_tensors, known_tensors, own_tensor, size_tensor
+from mlperf.specs.importers.onnx_node import OnnxNode
+from mlperf.specs.importers.onnx_nodes import NODES
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.shape import Shape
 
@@ -38,15 +40,16 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
         several nodes share, or shapes that do not fit.
     """
     path = Path(path)
-    graph = _load(path).graph
+    model = _load(path)
+    graph = model.graph
     with _as_onnx_says(str(path)):
-        constants = _constants(graph)
+        constants = known_tensors(graph)
     imported = Imported(name or path.stem, _input_shape(path, graph, constants, input_shape))
     imported.aliases[_input(path, graph, constants).name] = "input"
     _check_own_weights(imported.name, graph, constants)
     for proto in graph.node:
         with _as_onnx_says(f"network {imported.name!r}, node {proto.name!r} ({proto.op_type})"):
-            _add_node(imported, constants, OnnxNode.read(proto, constants))
+            _add_node(imported, constants, proto, model.opset_import)
     _check_output(path, imported, [output.name for output in graph.output])
     return imported.finish()
 
@@ -64,7 +67,7 @@ def _as_onnx_says(place: str) -> Iterator[None]:
         yield
     except DataError:
         raise
-    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError) as error:
         words = f"is not what ONNX says of such a node: {type(error).__name__}: {error}"
         raise DataError(words, place=place, hint="onnx.checker.check_model tells more; export the network again.") from error
 
@@ -81,16 +84,6 @@ def _load(path: Path) -> Any:
         raise DataError(error.strerror or "cannot be read", place=str(path), hint="Check the path and its permissions.") from error
     except DecodeError as error:
         raise DataError("not an ONNX file", place=str(path), hint="Export the network again.") from error
-
-
-def _constants(graph: Any) -> dict[str, Any]:
-    """Tensors known from the file: initializers, and the outputs of Constant nodes."""
-    known = {tensor.name: tensor for tensor in graph.initializer}
-    for node in graph.node:
-        for attribute in node.attribute if node.op_type == "Constant" else ():
-            if attribute.name == "value":
-                known[node.output[0]] = attribute.t
-    return known
 
 
 def _input(path: Path, graph: Any, constants: dict[str, Any]) -> Any:
@@ -112,15 +105,30 @@ def _input_shape(path: Path, graph: Any, constants: dict[str, Any], given: tuple
     return Shape(*dims[1:])
 
 
-def _add_node(imported: Imported, constants: dict[str, Any], node: OnnxNode) -> None:
-    if node.operator == "Constant":
+def _add_node(imported: Imported, constants: dict[str, Any], proto: Any, opsets: Sequence[Any]) -> None:
+    if proto.op_type == "Constant":
         return
-    if node.operator == "Identity" and node.inputs[0] in constants:
-        constants[node.output] = constants[node.inputs[0]]
+    if proto.op_type == "Shape" and proto.input[0] not in constants:
+        constants[proto.output[0]] = size_tensor(_sizes(imported, proto))
         return
+    computed = dict(computed_tensors(proto, constants, opsets))
+    constants.update(computed)
+    if computed:
+        return
+    node = OnnxNode.read(proto, constants)
     rule = NODES.get(node.operator)
     if rule is None or not rule(imported, node):
         raise unknown_operation(imported.name, node.name, f"{node.operator}{node.remark}")
+
+
+def _sizes(imported: Imported, proto: Any) -> list[int]:
+    """Sizes of a tensor that a layer writes, for one sample."""
+    from onnx.helper import get_attribute_value
+
+    ours, attributes = imported.shape(proto.input[0]), {each.name: get_attribute_value(each) for each in proto.attribute}
+    sizes = {"b": 1, "c": ours.n_maps, "h": ours.height, "w": ours.width, "t": ours.height}
+    found = [sizes[letter] for letter in imported.layout(proto.input[0])]
+    return found[attributes.get("start", 0) : attributes.get("end")]
 
 
 def _check_own_weights(network: str, graph: Any, constants: dict[str, Any]) -> None:
@@ -131,7 +139,7 @@ def _check_own_weights(network: str, graph: Any, constants: dict[str, Any]) -> N
     readers: dict[str, str] = {}
     for node in graph.node:
         place = WEIGHTS_AT.get(node.op_type, len(node.input))
-        name = node.input[place] if place < len(node.input) else ""
+        name = own_tensor(node.input[place], graph, constants) if place < len(node.input) else ""
         if name not in constants or len(constants[name].dims) < 2:
             continue
         called = node.name or node.output[0]

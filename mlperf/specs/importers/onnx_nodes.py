@@ -3,83 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from mlperf.core.errors import DataError
-from mlperf.specs.importers.imported import MAPS_FIRST, Imported, same_padding
-from mlperf.specs.network.shape import Size
-
-
-@dataclass(frozen=True, slots=True)
-class OnnxNode:
-    """A node with its attributes as plain values and the constants among its inputs.
-
-    Attributes
-    ----------
-    name : str
-        The node's name, or that of its output where it has none.
-    operator : str
-        ``Conv``, ``Gemm``, ...
-    inputs : tuple of str
-        Tensor names; an omitted optional input is the empty string.
-    output : str
-        First output.
-    attributes : Mapping
-        By name.
-    constants : Mapping
-        Shapes (and, through `values`, contents) of the inputs known from the file.
-    """
-
-    name: str
-    operator: str
-    inputs: tuple[str, ...]
-    output: str
-    attributes: Mapping[str, Any]
-    constants: Mapping[str, Any]
-
-    @classmethod
-    def read(cls, proto: Any, constants: Mapping[str, Any]) -> OnnxNode:
-        """Read the attribute from the file's own form."""
-        from onnx.helper import get_attribute_value
-
-        attributes = {each.name: get_attribute_value(each) for each in proto.attribute}
-        known = {name: constants[name] for name in proto.input if name in constants}
-        return cls(proto.name or proto.output[0], proto.op_type, tuple(proto.input), proto.output[0], attributes, known)
-
-    @property
-    def tensors(self) -> tuple[str, ...]:
-        """Inputs that are computed, not constant."""
-        return tuple(name for name in self.inputs if name and name not in self.constants)
-
-    @property
-    def remark(self) -> str:
-        """What distinguishes this use of the operator."""
-        return f" with {dict(self.attributes)}" if self.attributes else ""
-
-    def has_input(self, place: int) -> bool:
-        """Whether the optional input at that place is given."""
-        return len(self.inputs) > place and bool(self.inputs[place])
-
-    def dims(self, place: int) -> tuple[int, ...]:
-        """Shape of a constant input; empty where it is not constant."""
-        tensor = self.constants.get(self.inputs[place]) if self.has_input(place) else None
-        return tuple(tensor.dims) if tensor is not None else ()
-
-    def values(self, place: int) -> list[float]:
-        """Numbers of a constant input; empty where it is absent or not constant."""
-        tensor = self.constants.get(self.inputs[place]) if self.has_input(place) else None
-        if tensor is None or tensor.data_location:  # what lies in files beside the model is not read
-            return []
-        from onnx.numpy_helper import to_array
-
-        return [float(value) for value in to_array(tensor).ravel()]
-
-
-Rule = Callable[[Imported, OnnxNode], bool]
-"""Adds the layer of a node; False where this use of the operator has no layer."""
+from mlperf.specs.importers.imported import MAPS_FIRST, Imported
+from mlperf.specs.importers.onnx_node import OnnxNode, Rule
+from mlperf.specs.importers.onnx_windows import conv, pad, pool, resize, transposed_conv
 
 
 def _plain(imported: Imported, node: OnnxNode, *, kind: str, **numbers: Any) -> bool:
@@ -90,50 +20,6 @@ def _plain(imported: Imported, node: OnnxNode, *, kind: str, **numbers: Any) -> 
 def _same(imported: Imported, node: OnnxNode) -> bool:
     imported.same(node.output, node.inputs[0])
     return True
-
-
-def _conv(imported: Imported, node: OnnxNode) -> bool:
-    weights, groups = node.dims(1), node.attributes.get("group", 1)
-    if len(weights) != 4:
-        return False
-    imported.check_width(node.output, "maps", weights[1] * groups, imported.shape(node.inputs[0]).n_maps)
-    window = _window(imported, node, (weights[2], weights[3]))
-    imported.add(node.output, "conv", node.inputs[:1], n_maps=weights[0], groups=groups, bias=node.has_input(2), **window)
-    return True
-
-
-def _pool(imported: Imported, node: OnnxNode, *, mode: str) -> bool:
-    filter_size = tuple(node.attributes["kernel_shape"])
-    if len(filter_size) != 2:
-        return False
-    window = _window(imported, node, filter_size)
-    imported.add(node.output, "pool", node.inputs[:1], mode=mode, ceil_mode=bool(node.attributes.get("ceil_mode", 0)), **window)
-    return True
-
-
-def _window(imported: Imported, node: OnnxNode, filter_size: Size) -> dict[str, Size]:
-    """Filter, stride, padding and dilation; ONNX steps by 1 unless told, pools too."""
-    stride = tuple(node.attributes.get("strides", (1, 1)))
-    dilation = tuple(node.attributes.get("dilations", (1, 1)))
-    return {
-        "filter_size": filter_size,
-        "stride": stride,
-        "padding": _padding(imported, node, filter_size, stride, dilation),
-        "dilation": dilation,
-    }
-
-
-def _padding(imported: Imported, node: OnnxNode, filter_size: Size, stride: Size, dilation: Size) -> Size:
-    place = f"network {imported.name!r}, node {node.name!r}"
-    if node.attributes.get("auto_pad", b"NOTSET") in (b"SAME_UPPER", b"SAME_LOWER"):
-        return same_padding(imported.shape(node.inputs[0]), filter_size, stride, dilation, place)
-    top, left, bottom, right = node.attributes.get("pads", (0, 0, 0, 0))
-    if (top, left) != (bottom, right):
-        hint = "Only equal padding on both sides is supported."
-        raise DataError(
-            f"got pads {[top, left, bottom, right]}, expected the same at the start and the end", place=place, hint=hint
-        )
-    return (top, left)
 
 
 def _gemm(imported: Imported, node: OnnxNode) -> bool:
@@ -156,9 +42,9 @@ def _fc(imported: Imported, node: OnnxNode, *, is_transposed: bool, bias: bool) 
 
 
 def _add(imported: Imported, node: OnnxNode) -> bool:
-    """A sum of tensors; with a constant the bias of the layer before, or a position embedding."""
+    """A sum of tensors; with a constant the bias of the layer before, one number, or a position embedding."""
     if len(node.tensors) == len(node.inputs):
-        imported.add(node.output, "add", node.inputs)
+        imported.joined(node.output, "add", node.inputs)
         return True
     if len(node.tensors) != 1:
         return False
@@ -166,31 +52,34 @@ def _add(imported: Imported, node: OnnxNode) -> bool:
     dims, source = node.dims(constant), node.tensors[0]
     if math.prod(dims) == imported.shape(source).n_maps and imported.add_bias(node.output, source):
         return True
+    if math.prod(dims) == 1:
+        return imported.number(node.output, source)
     return imported.with_constant(node.output, "position_embedding", source, dims)
 
 
 def _multiply(imported: Imported, node: OnnxNode) -> bool:
-    """A product of tensors, or layer scale where one operand is a constant."""
+    """A product of tensors, or with one number, or layer scale where one operand is another constant."""
     if len(node.tensors) == len(node.inputs):
         imported.add(node.output, "multiply", sorted(node.inputs, key=lambda name: -imported.shape(name).size))
         return True
     if len(node.tensors) != 1:
         return False
     constant = next(place for place, name in enumerate(node.inputs) if name in node.constants)
+    if math.prod(node.dims(constant)) == 1:
+        return imported.number(node.output, node.tensors[0])
     return imported.with_constant(node.output, "layer_scale", node.tensors[0], node.dims(constant))
 
 
-def _transposed_conv(imported: Imported, node: OnnxNode) -> bool:
-    weights, groups = node.dims(1), node.attributes.get("group", 1)
-    if len(weights) != 4 or "output_shape" in node.attributes or node.attributes.get("auto_pad", b"NOTSET") != b"NOTSET":
+def _number(imported: Imported, node: OnnxNode) -> bool:
+    """A difference or quotient with one number, or with one for each map, as pictures are normalised at the entry."""
+    if len(node.tensors) != 1 or len(node.inputs) != 2:
         return False
-    imported.check_width(node.output, "maps", weights[0], imported.shape(node.inputs[0]).n_maps)
-    window = _window(imported, node, (weights[2], weights[3]))
-    window["output_padding"] = tuple(node.attributes.get("output_padding", (0, 0)))
-    imported.add(
-        node.output, "transposed_conv", node.inputs[:1], n_maps=weights[1] * groups, groups=groups, bias=node.has_input(2), **window
-    )
-    return True
+    constant = next(place for place, name in enumerate(node.inputs) if name in node.constants)
+    layout, dims, shape = imported.layout(node.tensors[0]), node.dims(constant), imported.shape(node.tensors[0])
+    varies = [letter for letter, size in zip(reversed(layout), reversed(dims), strict=False) if size > 1]
+    if math.prod(dims) != 1 and (varies != ["c"] or math.prod(dims) != shape.n_maps):
+        return False
+    return imported.number(node.output, node.tensors[0])
 
 
 def _transpose(imported: Imported, node: OnnxNode) -> bool:
@@ -208,6 +97,11 @@ def _group_norm(imported: Imported, node: OnnxNode) -> bool:
     return _plain(imported, node, kind="group_norm", groups=node.attributes["num_groups"])
 
 
+def _instance_norm(imported: Imported, node: OnnxNode) -> bool:
+    """Every map is a group of its own."""
+    return _plain(imported, node, kind="group_norm", groups=imported.shape(node.inputs[0]).n_maps)
+
+
 def _gather(imported: Imported, node: OnnxNode) -> bool:
     """Rows of a table of embeddings, or the first token."""
     axis, table = node.attributes.get("axis", 0), node.dims(0)
@@ -216,18 +110,6 @@ def _gather(imported: Imported, node: OnnxNode) -> bool:
         return True
     is_first = axis == 1 and node.values(1) == [0.0] and not node.dims(1)
     return is_first and imported.layout(node.inputs[0]) == "btc" and _plain(imported, node, kind="select_token")
-
-
-def _resize(imported: Imported, node: OnnxNode) -> bool:
-    """Sizes where they are given, else scales; both name all four dimensions."""
-    mode = {b"nearest": "nearest", b"linear": "bilinear"}.get(node.attributes.get("mode", b"nearest"), "")
-    shape = imported.shape(node.inputs[0])
-    sizes = node.values(3)[2:] or [
-        side * scale for side, scale in zip((shape.height, shape.width), node.values(2)[2:], strict=False)
-    ]
-    if not mode or len(sizes) != 2:
-        return False
-    return _plain(imported, node, kind="resize", mode=mode, output_size=(int(sizes[0]), int(sizes[1])))
 
 
 def _concat(imported: Imported, node: OnnxNode) -> bool:
@@ -240,7 +122,7 @@ def _concat(imported: Imported, node: OnnxNode) -> bool:
         return True
     if along != "c" or len(node.tensors) != len(node.inputs):
         return False
-    imported.add(node.output, "concat", node.inputs)
+    imported.joined(node.output, "concat", node.inputs)
     return True
 
 
@@ -274,9 +156,12 @@ def _axes(node: OnnxNode) -> set[int]:
 
 
 def _clip(imported: Imported, node: OnnxNode) -> bool:
-    low = node.values(1) or [node.attributes.get("min", -1.0)]
-    high = node.values(2) or [node.attributes.get("max", -1.0)]
-    return (low, high) == ([0.0], [6.0]) and _plain(imported, node, kind="activation", function="relu6")
+    """Between 0 and 6, or not below 0."""
+    low = node.values(1) or [node.attributes.get("min", -math.inf)]
+    high = node.values(2) or [node.attributes.get("max", math.inf)]
+    function = {(0.0, 6.0): "relu6", (0.0, math.inf): "relu"}.get((low[0], high[0]), "")
+    unknown = any(node.has_input(place) and not node.values(place) for place in (1, 2))
+    return bool(function) and not unknown and _plain(imported, node, kind="activation", function=function)
 
 
 _ACTIVATIONS = {
@@ -293,21 +178,26 @@ _ACTIVATIONS = {
 }
 
 NODES: Mapping[str, Rule] = {
-    "Conv": _conv,
+    "Conv": conv,
     "Gemm": _gemm,
     "MatMul": _matmul,
-    "MaxPool": partial(_pool, mode="max"),
-    "AveragePool": partial(_pool, mode="average"),
+    "MaxPool": partial(pool, mode="max"),
+    "AveragePool": partial(pool, mode="average"),
     "GlobalMaxPool": partial(_plain, kind="pool", mode="max", output_size=(1, 1)),
     "GlobalAveragePool": partial(_plain, kind="pool", mode="average", output_size=(1, 1)),
     "ReduceMean": _reduce_mean,
-    "ConvTranspose": _transposed_conv,
+    "ConvTranspose": transposed_conv,
     "Transpose": _transpose,
     "LayerNormalization": _layer_norm,
     "GroupNormalization": _group_norm,
+    "InstanceNormalization": _instance_norm,
     "Gather": _gather,
-    "Resize": _resize,
+    "Resize": resize,
+    "Upsample": resize,
+    "Pad": pad,
     "Mul": _multiply,
+    "Div": _number,
+    "Sub": _number,
     "BatchNormalization": partial(_plain, kind="batch_norm"),
     "Dropout": partial(_plain, kind="dropout"),
     "Softmax": partial(_plain, kind="softmax"),

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from mlperf.core.errors import DataError
-from mlperf.specs.importers.imported import MAPS_FIRST, Imported, same_padding, unknown_operation
+from mlperf.specs.importers.imported import MAPS_FIRST, Imported, unknown_operation
+from mlperf.specs.importers.padding import same_padding
 from mlperf.specs.network.layer import RESIZE_MODES
 from mlperf.specs.network.shape import Size, pair
 

@@ -232,6 +232,12 @@ W = weights("w", 4, 3, 3, 3)
         ),
         ([helper.make_node("MatMul", ["w", "x"], ["y"])], [weights("w", 3, 3)], "node 'y': got the operation MatMul"),
         ([helper.make_node("Conv", ["x", "w"], ["y"], pads=[0, 0, 1, 1])], [W], r"got pads \[0, 0, 1, 1\], expected the same"),
+        (
+            [helper.make_node("Pad", ["x", "pads"], ["p"]), helper.make_node("Relu", ["p"], ["y"])],
+            [constant("pads", [0, 0, 1, 1, 0, 0, 1, 1])],
+            r"got padding \[1, 1, 1, 1\] read by another kind of layer, expected a convolution or pool",
+        ),
+        ([helper.make_node("Pad", ["x", "pads"], ["y"])], [constant("pads", [0, 1, 0, 0, 0, 0, 0, 0])], "got the operation Pad"),
         ([helper.make_node("Conv", ["x", "w"], ["y"])], [weights("w", 4, 2, 3, 3)], "got 3 maps, expected 2 as the weights say"),
         ([helper.make_node("Conv", ["x", "w"], ["y"])], [weights("w", 4, 3, 3)], "node 'y': got the operation Conv"),
         ([helper.make_node("Gemm", ["x", "w"], ["y"])], [weights("w", 9, 5)], "got 192 elements, expected 9"),
@@ -316,3 +322,74 @@ def test_a_node_that_breaks_the_format_s_promise_is_named(node, known, tmp_path)
     with pytest.raises(DataError, match=rf"network 'net', node .*\({node.op_type}\): is not what ONNX says") as caught:
         from_onnx(saved(tmp_path, [CONV, node], [W, *known], "y"))
     assert "onnx.checker" in caught.value.hint
+
+
+def test_numbers_that_meet_every_element_are_passes(tmp_path):
+    """The entry and the hard-swish of files that tf2onnx writes: what is learnt stays what it was."""
+    node = helper.make_node
+    nodes = [
+        node("Mul", ["x", "per_grey"], ["a"]),
+        node("Sub", ["a", "mean"], ["b"]),
+        node("Div", ["b", "deviation"], ["c"]),
+        node("Conv", ["c", "w"], ["d"]),
+        node("Add", ["d", "three"], ["e"]),
+        node("Clip", ["e", "low", "high"], ["f"]),
+        node("Mul", ["sixth", "f"], ["g"]),
+        node("Mul", ["d", "g"], ["h"]),
+        node("Clip", ["h", "low"], ["y"]),
+    ]
+    numbers = {
+        "per_grey": 1 / 255,
+        "mean": np.ones((1, 3, 1, 1)),
+        "deviation": np.ones((3, 1, 1)),
+        "three": [3.0],
+        "sixth": [1 / 6],
+    }
+    known = [constant(name, values, np.float32) for name, values in (numbers | {"low": 0.0, "high": 6.0}).items()]
+    found = from_onnx(saved(tmp_path, nodes, [W, *known], "y"))
+    functions = [layer.function if layer.kind == "activation" else layer.kind for layer in found.layers]
+    entry = ["identity"] * 3
+    assert functions == [*entry, "conv", "identity", "relu6", "identity", "multiply", "relu"]
+    assert found.n_params == 4 * 27
+
+
+def test_one_tensor_joined_is_that_tensor(tmp_path):
+    """As the first layer of every dense block of DenseNet writes it."""
+    found = from_onnx(saved(tmp_path, [helper.make_node("Concat", ["x"], ["c"], axis=1), CONV_OF_C], [W], "y"))
+    assert [(layer.name, layer.inputs) for layer in found.layers] == [("y", ())]
+
+
+CONV_OF_C = helper.make_node("Conv", ["c", "w"], ["y"])
+
+
+def test_sizes_that_the_graph_computes_are_followed(tmp_path):
+    """``x.view(x.size(0), -1)`` of a file whose batch is open, and a linear layer whose weights are transposed in the graph."""
+    node = helper.make_node
+    nodes = [
+        node("Shape", ["x"], ["sizes"]),
+        node("Constant", [], ["zero"], value_int=0),
+        node("Gather", ["sizes", "zero"], ["batch"], axis=0),
+        node("Constant", [], ["axes"], value_ints=[0]),
+        node("Unsqueeze", ["batch", "axes"], ["one"]),
+        node("Constant", [], ["rest"], value_ints=[-1]),
+        node("Concat", ["one", "rest"], ["target"], axis=0),
+        node("Reshape", ["x", "target"], ["flat"]),
+        node("Transpose", ["w"], ["v"], perm=[1, 0]),
+        node("MatMul", ["flat", "v"], ["product"]),
+        node("Add", ["b", "product"], ["y"]),
+    ]
+    found = from_onnx(saved(tmp_path, nodes, [weights("w", 5, 192), weights("b", 5)], "y"))
+    assert [layer.kind for layer in found.layers] == ["flatten", "fc"]
+    assert found.n_params == 5 * 193
+
+
+def test_weights_shared_behind_a_transpose_are_noticed(tmp_path):
+    node = helper.make_node
+    nodes = [
+        node("Flatten", ["x"], ["a"]),
+        node("Gemm", ["a", "w"], ["b"], name="first", transB=1),
+        node("Transpose", ["w"], ["v"], perm=[1, 0]),
+        node("MatMul", ["b", "v"], ["y"], name="second"),
+    ]
+    with pytest.raises(DataError, match="got the weights 'w' in the nodes 'first' and 'second'"):
+        from_onnx(saved(tmp_path, nodes, [weights("w", 192, 192)], "y"))

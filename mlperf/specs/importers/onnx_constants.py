@@ -1,0 +1,126 @@
+"""Tensors of an ONNX graph that depend on no sample: from the file, computed from such, or sizes of what layers write."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+MOST_ELEMENTS = 4096
+"""Larger tensors are weights: only their shape is followed."""
+
+VIEWS = ("Identity", "Transpose", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
+"""Operators that hand on the same numbers in another shape, order or format."""
+
+
+def known_tensors(graph: Any) -> dict[str, Any]:
+    """Tensors known from the file: initializers, and the outputs of Constant nodes."""
+    from onnx import numpy_helper
+    from onnx.helper import get_attribute_value
+
+    known = {tensor.name: tensor for tensor in graph.initializer}
+    for node in graph.node:
+        for attribute in node.attribute if node.op_type == "Constant" else ():
+            if attribute.name == "value":
+                known[node.output[0]] = attribute.t
+            elif attribute.name in ("value_int", "value_ints", "value_float", "value_floats"):
+                dtype = np.int64 if "int" in attribute.name else np.float32
+                known[node.output[0]] = numpy_helper.from_array(np.asarray(get_attribute_value(attribute), dtype=dtype))
+    return known
+
+
+def own_tensor(name: str, graph: Any, constants: Mapping[str, Any]) -> str:
+    """The tensor of the file of which ``name`` is only another view; ``name`` itself where it is none."""
+    views = {node.output[0]: node.input[0] for node in graph.node if node.op_type in VIEWS and node.input and node.output}
+    for _ in range(len(views)):
+        if name in constants or name not in views:
+            break
+        name = views[name]
+    return name
+
+
+def size_tensor(sizes: Sequence[int]) -> Any:
+    """A vector of sizes as a tensor, as the operator Shape writes it."""
+    from onnx import numpy_helper
+
+    return numpy_helper.from_array(np.asarray(sizes, dtype=np.int64))
+
+
+def computed_tensors(proto: Any, constants: Mapping[str, Any], opsets: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Outputs of a node all of whose inputs are constant, by name; of large ones the shape alone, nothing where that is unknown.
+
+    Raises
+    ------
+    ValueError
+        The operator does not take such inputs.
+    """
+    inputs = [name for name in dict.fromkeys(proto.input) if name]
+    if not inputs or any(name not in constants for name in inputs):
+        return
+    if any(attribute.HasField("g") or attribute.graphs for attribute in proto.attribute):
+        return
+    from onnx.shape_inference import InferenceError
+
+    given = {name: constants[name] for name in inputs}
+    try:
+        shapes = _shapes(proto, given, opsets)
+    except InferenceError as error:
+        raise ValueError(str(error)) from error
+    if shapes and all(map(_is_inline, given.values())) and all(map(_is_small, shapes.values())):
+        yield from _values(proto, given, opsets)
+    else:
+        yield from shapes.items()
+
+
+def _is_small(tensor: Any) -> bool:
+    return bool(math.prod(tensor.dims) <= MOST_ELEMENTS)
+
+
+def _is_inline(tensor: Any) -> bool:
+    return _is_small(tensor) and not tensor.data_location
+
+
+def _graph(proto: Any, given: Mapping[str, Any], opsets: Sequence[Any], *, with_small: bool) -> Any:
+    """The node alone in a graph; small tensors as initializers where ``with_small``, others as inputs."""
+    from onnx import TensorProto, helper
+
+    small, inputs = [], []
+    for name, tensor in given.items():
+        if with_small and _is_inline(tensor):
+            copy = TensorProto()
+            copy.CopyFrom(tensor)
+            copy.name = name
+            small.append(copy)
+        else:
+            inputs.append(helper.make_tensor_value_info(name, tensor.data_type, tuple(tensor.dims)))
+    outputs = [helper.make_tensor_value_info(name, TensorProto.UNDEFINED, None) for name in proto.output if name]
+    for output in outputs:
+        output.ClearField("type")
+    graph = helper.make_graph([proto], "constant", inputs, outputs, small)
+    return helper.make_model(graph, opset_imports=opsets)
+
+
+def _values(proto: Any, given: Mapping[str, Any], opsets: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    from onnx import numpy_helper
+    from onnx.reference import ReferenceEvaluator
+
+    numbers = {name: numpy_helper.to_array(tensor) for name, tensor in given.items()}
+    found = ReferenceEvaluator(_graph(proto, given, opsets, with_small=False)).run(None, numbers)
+    for name, value in zip((name for name in proto.output if name), found, strict=False):
+        yield name, numpy_helper.from_array(np.asarray(value))
+
+
+def _shapes(proto: Any, given: Mapping[str, Any], opsets: Sequence[Any]) -> dict[str, Any]:
+    from onnx import TensorProto, shape_inference
+
+    model, found = shape_inference.infer_shapes(_graph(proto, given, opsets, with_small=True), data_prop=True), {}
+    for output in model.graph.output:
+        tensor = output.type.tensor_type
+        dims = [dim.dim_value for dim in tensor.shape.dim]
+        if tensor.HasField("shape") and all(dim > 0 for dim in dims):
+            found[output.name] = TensorProto(
+                name=output.name, data_type=tensor.elem_type, dims=dims, data_location=TensorProto.EXTERNAL
+            )
+    return found

@@ -1,0 +1,78 @@
+"""A node of an ONNX graph as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlperf.specs.importers.imported import Imported
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxNode:
+    """A node with its attributes as plain values and the constants among its inputs.
+
+    Attributes
+    ----------
+    name : str
+        The node's name, or that of its output where it has none.
+    operator : str
+        ``Conv``, ``Gemm``, ...
+    inputs : tuple of str
+        Tensor names; an omitted optional input is the empty string.
+    output : str
+        First output.
+    attributes : Mapping
+        By name.
+    constants : Mapping
+        Shapes (and, through `values`, contents) of the inputs known from the file.
+    """
+
+    name: str
+    operator: str
+    inputs: tuple[str, ...]
+    output: str
+    attributes: Mapping[str, Any]
+    constants: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, proto: Any, constants: Mapping[str, Any]) -> OnnxNode:
+        """Read the attribute from the file's own form."""
+        from onnx.helper import get_attribute_value
+
+        attributes = {each.name: get_attribute_value(each) for each in proto.attribute}
+        known = {name: constants[name] for name in proto.input if name in constants}
+        return cls(proto.name or proto.output[0], proto.op_type, tuple(proto.input), proto.output[0], attributes, known)
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """Inputs that are computed, not constant."""
+        return tuple(name for name in self.inputs if name and name not in self.constants)
+
+    @property
+    def remark(self) -> str:
+        """What distinguishes this use of the operator."""
+        return f" with {dict(self.attributes)}" if self.attributes else ""
+
+    def has_input(self, place: int) -> bool:
+        """Whether the optional input at that place is given."""
+        return len(self.inputs) > place and bool(self.inputs[place])
+
+    def dims(self, place: int) -> tuple[int, ...]:
+        """Shape of a constant input; empty where it is not constant."""
+        tensor = self.constants.get(self.inputs[place]) if self.has_input(place) else None
+        return tuple(tensor.dims) if tensor is not None else ()
+
+    def values(self, place: int) -> list[float]:
+        """Numbers of a constant input; empty where it is absent or not constant."""
+        tensor = self.constants.get(self.inputs[place]) if self.has_input(place) else None
+        if tensor is None or tensor.data_location:  # what lies in files beside the model is not read
+            return []
+        from onnx.numpy_helper import to_array
+
+        return [float(value) for value in to_array(tensor).ravel()]
+
+
+Rule = Callable[[Imported, OnnxNode], bool]
+"""Adds the layer of a node; False where this use of the operator has no layer."""
