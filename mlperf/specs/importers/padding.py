@@ -23,7 +23,12 @@ def same_padding(shape: Shape, filter_size: Size, stride: Size, dilation: Size, 
     totals = [max((-(-size // step) - 1) * step + window_extent(window, gap) - size, 0) for size, window, step, gap in numbers]
     before = (totals[0] // 2, totals[1] // 2)
     borders = (*before, totals[0] - before[0], totals[1] - before[1])
-    return equal_padding(shape, (filter_size, stride, dilation), borders, place)
+    try:
+        return equal_padding(shape, (filter_size, stride, dilation), borders, place)
+    except DataError as error:
+        got = f"got 'same' padding of {totals[0]} rows and {totals[1]} columns, expected even numbers where stride is 1"
+        hint = "Only equal padding on both sides is supported there: use an odd filter, or explicit padding."
+        raise DataError(got, place=place, hint=hint) from error
 
 
 def equal_padding(shape: Shape, window: Sequence[Size], borders: Borders, place: str, *, ceil_mode: bool = False) -> Size:

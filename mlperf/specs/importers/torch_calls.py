@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,42 @@ from mlperf.specs.importers.imported import MAPS_FIRST, Imported
 from mlperf.specs.importers.torch_modules import adaptive_size, layer_norm, resize
 from mlperf.specs.network.shape import pair
 
-Rule = Callable[[Imported, Any], bool]
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A traced call, with the sizes that it was given as numbers.
+
+    Attributes
+    ----------
+    name : str
+        Of the tensor that it makes.
+    args : tuple
+        Tensors as traced nodes; sizes, and what follows from them, as numbers.
+    kwargs : Mapping
+        Likewise, by name.
+    all_input_nodes : tuple
+        The tensors among the arguments.
+    users : Mapping
+        The calls that read the result.
+    """
+
+    name: str
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    all_input_nodes: tuple[Any, ...]
+    users: Mapping[Any, Any]
+
+    @classmethod
+    def of(cls, node: Any, sizes: Mapping[str, Any]) -> Call:
+        """The call of a traced node; ``sizes`` are the numbers known so far, by the node that gave them."""
+        from torch import fx
+
+        args, kwargs = fx.map_arg((node.args, node.kwargs), lambda each: sizes.get(each.name, each))
+        tensors = tuple(each for each in node.all_input_nodes if each.name not in sizes)
+        return cls(node.name, args, kwargs, tensors, node.users)
+
+
+Rule = Callable[[Imported, Call], bool]
 """Adds the layer of a traced node; False where the call's arguments have no layer."""
 
 SCALARS = ("size", "getattr", "dim")
@@ -49,14 +85,30 @@ def _operands(imported: Imported, given: Any) -> tuple[list[str], list[str]]:
 
 
 def _joined(imported: Imported, node: Any, *, kind: str, with_learnt: str) -> bool:
-    """Two computed tensors, or a computed and a learnt one."""
+    """Two computed tensors, a computed and a learnt one, or a computed one and a number."""
     computed, learnt = _operands(imported, node.args[:2])
     if len(computed) == 2:
         imported.add(
             node.name, kind, sorted(computed, key=lambda name: -imported.shape(name).size) if kind == "multiply" else computed
         )
         return True
+    if computed and any(isinstance(argument, (int, float)) for argument in node.args[:2]):
+        return imported.number(node.name, computed[0])
     return bool(computed and learnt) and imported.with_constant(node.name, with_learnt, computed[0], imported.constants[learnt[0]])
+
+
+def _number(imported: Imported, node: Any) -> bool:
+    """A difference or quotient of a tensor and a number."""
+    has_number = any(isinstance(argument, (int, float)) for argument in node.args[:2])
+    return has_number and len(node.all_input_nodes) == 1 and imported.number(node.name, _source(node))
+
+
+def _clamp(imported: Imported, node: Any) -> bool:
+    """Between 0 and 6, or not below 0."""
+    given = _arguments(node, ("min", "max"))
+    bounds = (given.get("min"), given.get("max"))
+    function = "relu6" if bounds == (0, 6) else "relu" if bounds == (0, None) else ""
+    return bool(function) and _plain(imported, node, kind="activation", function=function)
 
 
 def _cat(imported: Imported, node: Any) -> bool:
@@ -74,7 +126,7 @@ def _cat(imported: Imported, node: Any) -> bool:
         return True
     if along != "c" or learnt:
         return False
-    imported.add(node.name, "concat", computed)
+    imported.joined(node.name, "concat", computed)
     return True
 
 
@@ -117,12 +169,17 @@ def _transpose(imported: Imported, node: Any) -> bool:
 def _getitem(imported: Imported, node: Any) -> bool:
     """The first or the last token, or the first of the two results of attention and recurrent layers."""
     source, place = _source(node), node.args[1]
-    if not node.users:
+    if _is_unread(node):
         return True
     if place in ((_ALL, 0), (_ALL, -1)) and imported.layout(source) == "btc":
         imported.add(node.name, "select_token", [source])
         return True
     return place == 0 and imported.layers[-1].kind in ("attention", "recurrent") and _same(imported, node)
+
+
+def _is_unread(node: Any) -> bool:
+    """Whether nothing is made of a part of a result: ``h`` and ``c`` of ``y, (h, c) = lstm(x)``."""
+    return all(getattr(user.target, "__name__", "") == "getitem" and _is_unread(user) for user in node.users)
 
 
 def _layer_norm(imported: Imported, node: Any) -> bool:
@@ -168,6 +225,8 @@ _ACTIVATIONS = ("relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "hardswish
 CALLS: Mapping[str, Rule] = {
     **dict.fromkeys(("add", "iadd"), partial(_joined, kind="add", with_learnt="position_embedding")),
     **dict.fromkeys(("mul", "imul", "multiply"), partial(_joined, kind="multiply", with_learnt="layer_scale")),
+    **dict.fromkeys(("sub", "isub", "div", "truediv", "itruediv", "divide", "subtract"), _number),
+    "clamp": _clamp,
     "cat": _cat,
     "concat": _cat,
     "flatten": _flatten,

@@ -7,7 +7,7 @@ from typing import Any
 
 from mlperf.core.errors import DataError, MissingExtraError
 from mlperf.specs.importers.imported import FLAT, MAPS_FIRST, Imported, sample_shape, unknown_operation
-from mlperf.specs.importers.torch_calls import CALLS, SAME_CONSTANT, SCALARS
+from mlperf.specs.importers.torch_calls import CALLS, SAME_CONSTANT, SCALARS, Call
 from mlperf.specs.importers.torch_modules import MODULES, READS_MAPS_FIRST
 from mlperf.specs.network.cnn import CnnSpec
 
@@ -34,7 +34,7 @@ def from_torch(module: Any, input_shape: Any, name: str | None = None) -> CnnSpe
         torch is not installed.
     DataError
         No module, or one that cannot be traced; ``input_shape`` is no shape; an operation has no layer (names the node and the
-        operation), or shapes do not fit.
+        operation), weights that several operations share, or shapes that do not fit.
     """
     try:
         from torch import fx
@@ -53,13 +53,14 @@ def from_torch(module: Any, input_shape: Any, name: str | None = None) -> CnnSpe
         hint = "Control flow must not depend on data: remove it, or write the network as a TOML file."
         raise DataError(f"cannot be traced: {error}", place=f"network {called!r}", hint=hint) from error
     imported = Imported(called, shape)
-    scalars: set[str] = set()
+    _check_own_weights(called, module, graph)
+    scalars: dict[str, Any] = {}
     for node in graph.nodes:
         _add_node(imported, scalars, module, node)
     return imported.finish()
 
 
-def _add_node(imported: Imported, scalars: set[str], module: Any, node: Any) -> None:
+def _add_node(imported: Imported, scalars: dict[str, Any], module: Any, node: Any) -> None:
     if node.op == "placeholder":
         _add_input(imported, node)
     elif node.op == "call_module":
@@ -72,6 +73,54 @@ def _add_node(imported: Imported, scalars: set[str], module: Any, node: Any) -> 
         _check_output(imported, node)
     else:
         raise unknown_operation(imported.name, node.name, f"{node.op} {node.target}")
+
+
+def _check_own_weights(network: str, module: Any, graph: Any) -> None:
+    """Refuse parameters that several operations read: as layers each would have its own, and all would be counted.
+
+    Raises
+    ------
+    DataError
+        Names the two operations.
+    """
+    from torch import nn
+
+    readers: dict[int, str] = {}
+    for node in graph.nodes:
+        owners = {"call_module": module.get_submodule, "get_attr": lambda path: attrgetter(path)(module)}
+        if node.op not in owners:
+            continue
+        owner = owners[node.op](node.target)
+        learnt = [*owner.parameters()] if hasattr(owner, "parameters") else [owner]
+        for parameter in {id(each) for each in learnt if isinstance(each, nn.Parameter)}:
+            if readers.setdefault(parameter, node.name) != node.name:
+                raise DataError(
+                    f"got the same weights in {readers[parameter]!r} and {node.name!r}, expected each in one",
+                    place=f"network {network!r}",
+                    hint="Layers here share nothing: n_params would count them twice. If it may, give each a module of its own.",
+                )
+
+
+def _size(imported: Imported, scalars: dict[str, Any], node: Any) -> Any:
+    """What a call that gives sizes gives for one sample; None where that is unknown."""
+    from torch import fx
+
+    operation = node.target if node.op == "call_method" else getattr(node.target, "__name__", "")
+    source = node.args[0] if node.args else None
+    tensor = getattr(source, "name", "")
+    if tensor in imported.aliases and operation in SCALARS:
+        ours, layout = imported.shape(tensor), imported.layout(tensor)
+        places = {"b": 1, "c": ours.n_maps, "h": ours.height, "w": ours.width, "t": ours.height}
+        sizes = tuple(places[letter] for letter in layout)
+        asked = [*node.args[1:], *node.kwargs.values()]
+        if operation == "dim" or asked == ["ndim"]:
+            return len(sizes)
+        return sizes if asked in ([], ["shape"]) else sizes[asked[0]] if isinstance(asked[0], int) else None
+    try:
+        args, kwargs = fx.map_arg((node.args, node.kwargs), lambda each: scalars[each.name])
+        return node.target(*args, **kwargs) if node.op == "call_function" else getattr(args[0], node.target)(*args[1:], **kwargs)
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError):
+        return None
 
 
 def _add_input(imported: Imported, node: Any) -> None:
@@ -99,15 +148,15 @@ def _add_module(imported: Imported, node: Any, layer: Any) -> None:
     rule(imported, node.name, sources[0], layer)
 
 
-def _add_call(imported: Imported, scalars: set[str], node: Any) -> None:
+def _add_call(imported: Imported, scalars: dict[str, Any], node: Any) -> None:
     operation = node.target if node.op == "call_method" else getattr(node.target, "__name__", str(node.target))
     operands = [argument.name for argument in node.all_input_nodes]
-    if operation in SCALARS or (operands and scalars.issuperset(operands)):
-        scalars.add(node.name)
+    if operation in SCALARS or (operands and scalars.keys() >= set(operands)):
+        scalars[node.name] = _size(imported, scalars, node)
         return
     if operands and operands[0] in imported.constants and operation in SAME_CONSTANT:
         imported.constants[node.name] = imported.constants[operands[0]]
         return
     rule = CALLS.get(operation.strip("_"))
-    if rule is None or not operands or not rule(imported, node):
+    if rule is None or not operands or not rule(imported, Call.of(node, scalars)):
         raise unknown_operation(imported.name, node.name, operation)
