@@ -12,6 +12,7 @@ from mlperf.specs.importers.imported import Imported, sample_shape, unknown_oper
 from mlperf.specs.importers.onnx_constants import computed_tensors, known_tensors, own_tensor, size_tensor
 from mlperf.specs.importers.onnx_node import OnnxNode
 from mlperf.specs.importers.onnx_nodes import NODES
+from mlperf.specs.importers.onnx_patterns import whole_activations
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.shape import Shape
 
@@ -47,7 +48,9 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
     imported = Imported(name or path.stem, _input_shape(path, graph, constants, input_shape))
     imported.aliases[_input(path, graph, constants).name] = "input"
     _check_own_weights(imported.name, graph, constants)
-    for proto in graph.node:
+    with _as_onnx_says(str(path)):
+        nodes = whole_activations(graph, constants)
+    for proto in nodes:
         with _as_onnx_says(f"network {imported.name!r}, node {proto.name!r} ({proto.op_type})"):
             _add_node(imported, constants, proto, model.opset_import)
     _check_output(path, imported, [output.name for output in graph.output])
