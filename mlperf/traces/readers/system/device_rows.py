@@ -69,7 +69,8 @@ def device_table(rows: Sequence[DeviceRow], source: str, notes: Sequence[str]) -
 def kind_of(name: str) -> Kind:
     """Whether a device's activity copies, sets memory, communicates or computes, by its name."""
     lower = name.lower()
-    if "memcpy" in lower or lower.startswith(("copyhost", "copydevice")) or "[cuda memcpy" in lower:
+    # Page faults of unified memory move data, and compute nothing.
+    if "memcpy" in lower or lower.startswith(("[unified memory", "copyhost", "copydevice")):
         return Kind.MEMCPY
     if "memset" in lower or lower.startswith("fillbuffer"):
         return Kind.MEMSET

@@ -13,6 +13,7 @@ from mlperf.traces.readers.system.device_rows import DeviceRow, device_table, ki
     [
         ("[CUDA memcpy HtoD]", Kind.MEMCPY),
         ("CopyHostToDevice", Kind.MEMCPY),
+        ("[Unified Memory GPU page faults]", Kind.MEMCPY),
         ("[CUDA memset]", Kind.MEMSET),
         ("FillBuffer", Kind.MEMSET),
         ("ncclDevKernel_AllReduce_Sum_f32", Kind.COLL),
