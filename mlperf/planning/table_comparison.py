@@ -10,6 +10,7 @@ import pandas as pd
 
 from mlperf.core.errors import DataError
 from mlperf.core.shown import Shown
+from mlperf.core.suggest import nearest
 from mlperf.datasets.joining.join import KEY, Keys, Table
 from mlperf.models.validation.scores import ErrorSummary, coverage, relative_errors
 from mlperf.planning.table_prediction import predict_rows
@@ -91,7 +92,13 @@ def compare_rows(
     place = "rows" if isinstance(rows, pd.DataFrame) else str(rows)
     error = found.relative_error
     if error is None:
-        raise DataError(f"has no column {model.target!r}, expected measurements to compare with", place=place)
+        near = nearest(model.target, [str(name) for name in found.rows if name not in model.columns])
+        asked = "" if near is None else f"If {near!r} holds them, bring it to that unit and rename it. "
+        raise DataError(
+            f"has no column {model.target!r}, expected measurements to compare with",
+            place=place,
+            hint=f"{asked}Measured values stand under the name, and in the unit, of the column that the model was trained on.",
+        )
     known = np.isfinite(error)
     if not known.any():
         raise DataError(f"got no row with a prediction and {model.target} > 0, expected at least one", place=place)

@@ -58,6 +58,13 @@ def test_nothing_to_compare_with_is_an_error(model: TableModel) -> None:
         compare_rows(model, measured(5, 4).assign(time_s=0.0))
 
 
+def test_measurements_in_another_unit_are_named(model: TableModel) -> None:
+    with pytest.raises(DataError, match="no column 'time_s'") as error:
+        compare_rows(model, measured(20, 3).rename(columns={"time_s": "time_ms"}))
+    assert error.value.hint is not None
+    assert error.value.hint.startswith("If 'time_ms' holds them, bring it to that unit and rename it.")
+
+
 def test_groups_of_the_training_are_judged_without_being_asked() -> None:
     model = mlperf.train(measured(200, 1), target="time_s", terms=["size"], method="ols", report="none", groups="device")
     assert list(compare_rows(model, measured(40, 5)).by_group["device"]) in (["a", "b"], ["b", "a"])
