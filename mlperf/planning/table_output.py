@@ -52,6 +52,14 @@ class RowsWritten(Shown):
     sums: pd.DataFrame | None
 
 
+def write_frame(frame: pd.DataFrame, path: Path | str, inputs: Sequence[Path | str] = ()) -> None:
+    """Write a table as CSV, whole or not at all, gzipped where its name ends in ``.gz``; refuse to write over one of the inputs."""
+    check_not_input(Path(path), inputs)
+    with writing_whole(Path(path)) as stream:
+        for start in range(0, max(len(frame), 1), CHUNK):
+            frame.iloc[start : start + CHUNK].to_csv(stream, index=False, header=start == 0, lineterminator="\n")
+
+
 def write_rows(found: RowPredictions, path: Path | str, inputs: Sequence[Path | str] = ()) -> RowsWritten:
     """Write the rows with their predictions as CSV (see `RowPredictions.to_frame`), numbers with all their digits.
 
@@ -68,11 +76,8 @@ def write_rows(found: RowPredictions, path: Path | str, inputs: Sequence[Path | 
     UsageError
         ``path`` is one of the inputs.
     """
-    check_not_input(Path(path), inputs)
     frame = whole_numbers(found.to_frame())
-    with writing_whole(Path(path)) as stream:
-        for start in range(0, len(frame), CHUNK):
-            frame.iloc[start : start + CHUNK].to_csv(stream, index=False, header=start == 0, lineterminator="\n")
+    write_frame(frame, path, inputs)
     errors, share = error_summary(found)
     predicted = int(np.isfinite(found.predicted).sum())
     inside = int(found.in_domain.sum())

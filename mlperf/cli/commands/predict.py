@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from mlperf.cli.framework.given import refuse_idle
 from mlperf.cli.framework.options import (
     counter_options,
     exchange_option,
@@ -39,6 +40,12 @@ CLOSED_FORMS = ("phases", "convolution", "second_moment", "paper")
 REFINEMENTS = ("recursion",)
 METHODS = ("learnt", "linear", "ols", "paper")
 N_ITERATIONS = 5000
+NETWORK = ("cnns", "machine", "job", "n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size", "system", "counters_from")
+WHOLE = ("deadline", "price", "slurm", "probability", "run_path", "startup", "validation", "checkpoint", "checkpoint_every", "mtbf")
+OF_SYSTEMS = (*NETWORK, *WHOLE, "settings", "exchange_path", "method", "factors", "observed")
+OF_TABLE = "MODEL is of a system's own table"
+GRID = ("n_nodes", "n_gpus_per_node", "subbatch_size", "settings")
+"""Options that count for a network, for its whole run, for another system than SPRINT, for sizes of a fitted system."""
 
 
 @click.command(
@@ -125,7 +132,7 @@ def predict(
     path = model_path or model_for(None if request.machine is None else request.machine.processor)
     model = load_model(path, "system", "table", *FITTED)
     if is_fitted(model):
-        refuse_of_sprint({"--timeline": timeline_path, "--observed": observed, **of_sprint(options)}, "of a table")
+        refuse_of_fitted(model, system, rows)
         predict_fitted_rows(model, rows, dict(settings), request, output, options, show)
         return
     if rows is not None:
@@ -134,6 +141,7 @@ def predict(
                 "got --observed or an option of the whole run with --rows, expected networks",
                 hint="Rows have no epochs; mlperf calibrate brings rows to measured ones.",
             )
+        refuse_idle(("rows", "output", "by", "join", "on"), "rows of a table are predicted")
         asked = {"join": join, "by": by, **({"on": on} if on else {})}
         predict_table_rows(model, rows, asked, output, (Path(path), rows, *join), options, show)
         return
@@ -141,11 +149,26 @@ def predict(
         raise UsageError("got -o or --by without --rows, expected the rows of a table", hint="For example --rows new.csv.")
     if system not in (None, SPRINT):
         refuse_of_sprint({"--timeline": timeline_path, **of_sprint(options)}, str(system))
+        refuse_idle(OF_SYSTEMS, f"--system {system} has no such thing, or it needs --rows")
         options |= {"exchange": read_exchange(exchange_path), "observed": observed}
         predict_systems(counted(model, request, counters_from, show), str(system), settings, request, options, whole, show)
         return
     refuse_of_systems(settings, exchange_path)
     predict_networks(model, request, counters_from, timeline_path, {**options, "observed": observed}, whole, show)
+
+
+def refuse_of_fitted(model: Any, system: str | None, rows: Path | None) -> None:
+    """Refuse what the model of a system's own table cannot obey."""
+    from mlperf.training.systems.constants_model import ConstantsModel
+
+    own = {"cnns"} if isinstance(model, ConstantsModel) else set[str]()
+    if rows is None:
+        refuse_idle({"output", "system", *GRID, *own}, f"{OF_TABLE}, asked for sizes")
+    else:
+        refuse_idle({"rows", "output", "system", *own}, f"{OF_TABLE}, asked for the rows of a file")
+    known = getattr(model, "system", None)
+    if system is not None and known is not None and system != known:
+        raise UsageError(f"got --system {system}, but MODEL is of the system {known}", hint="Leave --system out.")
 
 
 def predict_fitted_rows(
@@ -158,8 +181,8 @@ def predict_fitted_rows(
     show: Show,
 ) -> None:
     """Rows, or a grid of sizes, of a system that was fitted to a table of its own."""
-    from mlperf.core.files import write_text_whole
     from mlperf.planning.systems.fitted import fitted_grid, predict_fitted
+    from mlperf.planning.table_output import write_frame
 
     if rows is None:
         asked: Any = fitted_grid(model, {**request.sizes, **settings})
@@ -167,7 +190,7 @@ def predict_fitted_rows(
         asked = rows
     found = predict_fitted(model, asked, options["level"], strict=options["strict"], cnns=request.cnns)
     if output is not None:
-        write_text_whole(output, found.to_frame().to_csv(index=False))
+        write_frame(found.to_frame(), output, () if rows is None else (rows,))
         show.note(f"{len(found.rows):,} rows written to {output}")
     show(found, data_sha256=digests_of(model), seed=options["seed"])
 

@@ -30,7 +30,7 @@ SEARCH_WORDS = ("window", "sub-batch", "mean mini-batch", "staleness", "in domai
 LESS_OF_OUTPUTS = (("mean_low", "mean_high"),)
 LESS_OF_ROWS = ("energy_j", ("rank_low", "rank_high"), "first_share", "cost", ("epoch_low_s", "epoch_high_s"))
 FITTED_SIZES = ("n_nodes", "n_gpus", "n_gpus_per_node", "n_workers", "subbatch_size", "minibatch_size")
-MOST_BARS = 8
+MOST_BARS, MOST_ROWS = 8, 40
 NEGLIGIBLE = 1e-15
 """Part of an epoch below which a time is nothing but the tail of a distribution."""
 
@@ -175,8 +175,13 @@ def fitted_sections(result: FittedRows) -> tuple[Section, ...]:
     if not any(result.reason):
         table = table.drop(columns="reason")
     constant = [name for name in table if len(table) > 1 and name in result.rows and table[name].nunique(dropna=False) == 1]
-    level = f"low and high: {100 * result.interval.level:g} % interval of a single run."
-    return (Section(result.system, table.drop(columns=constant), secondary=("reason",)), Section("", text=level))
+    shown = Section(result.system, table.drop(columns=constant).head(MOST_ROWS), secondary=("reason",))
+    more = [f"{len(table) - MOST_ROWS:,} further rows: -o FILE writes all of them as CSV."] if len(table) > MOST_ROWS else []
+    told = [*more, f"low and high: {100 * result.interval.level:g} % interval of a single run."]
+    outside = int((~result.in_domain).sum())
+    if more and outside:
+        told.append(f"{outside:,} of {len(table):,} rows lie outside the measured domain.")
+    return (shown, Section("", text="\n".join(told)))
 
 
 def _size(value: float | str) -> str:

@@ -124,7 +124,8 @@ def train_system(
         row = int(np.flatnonzero(~is_time)[0])
         raise DataError(f"got {rows[name].iloc[row]}, expected a time above 0", place=f"{place}, row {row + 1}, column {name}")
     if len(rows) < LEAST_ROWS:
-        raise FitError(f"got {len(rows)} rows, expected at least {LEAST_ROWS}", hint="Measure more sizes or more GPUs.")
+        got = f"got {len(rows)} rows, expected at least {LEAST_ROWS}"
+        raise FitError(got, place=place, hint="Measure more sizes or more GPUs.")
     columns = step_columns(rows, place)
     if not isinstance(table, pd.DataFrame):
         check_batches(rows, place)
