@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from operator import index
+
 from mlperf.core.printable import printable, printable_lines
 
 
@@ -66,3 +69,42 @@ class InterruptedRun(MlperfError):  # noqa: N818 - not a fault: the user asked f
     """The user stopped a run; what was measured is kept."""
 
     exit_code = 130
+
+
+PATH = (str, os.PathLike)
+"""What names a file."""
+
+
+def check_count(value: object, place: str, least: int = 1) -> None:
+    """Refuse an argument that is no whole number from ``least`` on; UsageError names it and the value."""
+    try:
+        found = least - 1 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
+    except TypeError:
+        found = least - 1
+    if found < least:
+        raise UsageError(f"got {value!r:.60}, expected a whole number >= {least}", place=place)
+
+
+def check_type(value: object, kinds: type | tuple[type, ...], place: str, expected: str, hint: str | None = None) -> None:
+    """Refuse an argument of another type than a function takes.
+
+    Parameters
+    ----------
+    value : object
+        What was given.
+    kinds : type or tuple of type
+        What is right.
+    place : str
+        Name of the argument.
+    expected : str
+        The same in words: ``"a JobSpec"``.
+    hint : str, optional
+        How to get one.
+
+    Raises
+    ------
+    UsageError
+        Names the argument and the type that was given.
+    """
+    if not isinstance(value, kinds):
+        raise UsageError(f"got {type(value).__name__}, expected {expected}", place=place, hint=hint)

@@ -33,7 +33,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The nearest known word to an unknown one, upper and lower case equal; None where none is near."""
     spelled = {name.lower(): name for name in known}
-    near = get_close_matches(word.lower(), spelled, n=1)
+    near = get_close_matches(str(word).lower(), spelled, n=1)
     return spelled[near[0]] if near else None
 
 
@@ -60,7 +60,7 @@ def known_word(
     MlperfError
         Of that type, where the word is none of them.
     """
-    if word not in known:
+    if not isinstance(word, str) or word not in known:
         got = f"got {what} {word!r}" if what else f"got {word!r}"
         raise error(f"{got}, expected one of {', '.join(known)}", place=place, hint=did_you_mean(str(word), known))
     return word

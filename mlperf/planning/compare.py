@@ -127,10 +127,10 @@ def compare_runs(
     UsageError
         Unknown method, or a model of a table.
     """
-    from mlperf.datasets import read_campaign
+    from mlperf.datasets import Campaign, read_campaign
 
     check_kind(model)
-    found = read_campaign(campaign) if isinstance(campaign, (str, Path)) else campaign
+    found = campaign if isinstance(campaign, Campaign) else read_campaign(campaign)
     options = PredictionOptions(method=method, level=level, seed=seed)
     unpredictable: Mapping[str, str] = {}
     if found.runs is not None:

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from mlperf.core.arrays import IntArray
-from mlperf.core.errors import DataError, UsageError
+from mlperf.core.errors import PATH, DataError, UsageError, check_type
 from mlperf.features.network.components import component_columns
 from mlperf.planning.step_prediction import StepCalls, step_calls
 from mlperf.specs.data_types import SINGLE
@@ -116,6 +116,7 @@ def of_job(job: JobSpec, options: Mapping[str, Any]) -> dict[str, Any]:
     DataError
         The job's data type is not the one that campaigns measure.
     """
+    check_job(job)
     if job.data_type != SINGLE:
         raise DataError(
             f"got {job.data_type!r}, expected {SINGLE!r}: times were measured in single precision",
@@ -127,8 +128,22 @@ def of_job(job: JobSpec, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def networks(cnn: CnnSpec | str | Path | Iterable[CnnSpec | str | Path]) -> list[CnnSpec]:
     """The networks asked about: specifications as they are, names and files as `mlperf.specs.find_cnn` finds them."""
-    several = [cnn] if isinstance(cnn, (CnnSpec, str, Path)) else list(cnn)
+    single = isinstance(cnn, (CnnSpec, *PATH)) or not isinstance(cnn, Iterable)
+    several: list[Any] = [cnn] if single else list(cnn)  # type: ignore[arg-type]
     return [each if isinstance(each, CnnSpec) else find_cnn(each) for each in several]
+
+
+def one_network(cnn: CnnSpec | str | Path) -> CnnSpec:
+    """The one network asked about; UsageError: none, or several."""
+    found = networks(cnn)
+    if len(found) != 1:
+        raise UsageError(f"got {len(found)} networks, expected one", place="cnn", hint="Search one after the other.")
+    return found[0]
+
+
+def check_job(job: object) -> None:
+    """Raise UsageError for anything but a job."""
+    check_type(job, JobSpec, "job", "a JobSpec", "mlperf.JobSpec(dataset_size=50_000), or mlperf.load_job(path).")
 
 
 def machine_of(machine: MachineSpec | str | Path) -> MachineSpec:
@@ -140,10 +155,7 @@ def asked_configurations(
     cnns: Sequence[CnnSpec], machine: MachineSpec, job: JobSpec, sizes: tuple[Counts | None, Counts | None, Counts | None]
 ) -> pd.DataFrame:
     """Every combination of ``sizes``: nodes, GPUs of one, sub-batch; those that are None are the job's and the machine's."""
-    given: Any = job
-    if not isinstance(given, JobSpec):
-        hint = "mlperf.JobSpec(dataset_size=50_000), or mlperf.load_job(path)."
-        raise UsageError(f"got {type(given).__name__}, expected a JobSpec", place="job", hint=hint)
+    check_job(job)
     if not cnns:
         raise UsageError("got no CNN, expected at least one")
     usual = (job.n_nodes, machine.n_gpus_per_node, job.subbatch_size)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import UsageError, check_count, check_type
 from mlperf.core.suggest import known_word
 from mlperf.specs.optimizers import MOMENTUM_SGD
 from mlperf.systems.sprint.iterations import DEFAULT_FORM
@@ -72,8 +73,11 @@ class PredictionOptions:
         check_method(self.method)
         if self.refine not in (None, RECURSION):
             raise UsageError(f"got refine {self.refine!r}, expected {RECURSION!r}")
-        if not 0.0 < self.level < 1.0:
-            raise UsageError(f"got level {self.level!r}, expected a share between 0 and 1", hint="As in level=0.95.")
+        check_level(self.level)
+        check_factors(self.factors)
+        check_count(self.seed, "seed", least=0)
+        if self.simulate is not None:
+            check_count(self.simulate, "simulate")
 
     @property
     def form(self) -> str:
@@ -83,6 +87,18 @@ class PredictionOptions:
     def with_distributions(self, n_configs: int) -> bool:
         """Whether so many configurations get their distributions."""
         return n_configs <= MOST_DETAILED if self.distributions is None else self.distributions
+
+
+def check_level(level: object) -> None:
+    """Raise UsageError for a level of intervals that is no share."""
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0.0 < float(level) < 1.0:
+        raise UsageError(f"got level {level!r:.60}, expected a share between 0 and 1", hint="As in level=0.95.")
+
+
+def check_factors(factors: object) -> None:
+    """Raise UsageError for factors that are no mapping."""
+    if factors is not None:
+        check_type(factors, Mapping, "factors", "a mapping", 'As in factors={"sum_gradient": 0.25}.')
 
 
 def check_method(method: str) -> None:

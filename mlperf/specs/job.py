@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from mlperf.core.errors import DataError
+from mlperf.core.errors import PATH, DataError, check_type
 from mlperf.core.files import write_text_whole
 from mlperf.specs.data_types import SINGLE, data_type
 from mlperf.specs.network.fields import Figure, check_figures, check_keys, placed, plain_fields, read_spec
@@ -82,7 +82,10 @@ def read_job(path: str | Path) -> JobSpec:
     ------
     DataError
         Names the file, the key and what was expected.
+    UsageError
+        Neither text nor path.
     """
+    check_type(path, PATH, "path", "the TOML file of a job", "mlperf.JobSpec(dataset_size=50_000) makes a job without one.")
     return read_spec(path, job_from_dict)
 
 

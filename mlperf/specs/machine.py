@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from mlperf.core.errors import DataError
+from mlperf.core.errors import PATH, DataError, check_type
 from mlperf.core.files import write_text_whole
 from mlperf.core.suggest import known_word
 from mlperf.specs.network.fields import Figure, check_figures, check_keys, check_texts, plain_fields, read_spec
@@ -155,6 +155,7 @@ def load_machine(name: str) -> MachineSpec:
 
 def find_machine(name_or_path: str | Path) -> MachineSpec:
     """A machine by its file (``*.toml``) or by the name under which it comes with the package."""
+    check_type(name_or_path, PATH, "machine", "a MachineSpec, a file or a name", 'As in "dgx-h100" or "mine.toml".')
     path = Path(name_or_path)
     return read_machine(path) if path.suffix == ".toml" or path.is_file() else load_machine(str(name_or_path))
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mlperf.core.documents import file_text, read_json
-from mlperf.core.errors import DataError, UsageError
+from mlperf.core.errors import PATH, DataError, UsageError, check_type
 from mlperf.datasets.campaigns.bundled import bundled_path
 from mlperf.models.storage.document import document_from_json, placed
 from mlperf.models.storage.store import KINDS, kind_in, model_from_dict, write_model
@@ -79,8 +79,9 @@ def save_model(model: Any, path: str | Path) -> None:
     Raises
     ------
     UsageError
-        Models of this class cannot be stored.
+        Models of this class cannot be stored, or the path is none.
     """
+    check_type(path, PATH, "path", "the path of a file", "As in save_model(model, 'model.json').")
     write_model(model, path, homes())
 
 
@@ -99,8 +100,9 @@ def load_model(path: str | Path, *expected: str) -> Any:
     DataError
         Not such a file; the place is ``file: $.json.path``.
     UsageError
-        A model of another kind than was expected.
+        A model of another kind than was expected, or the path is none.
     """
+    check_type(path, PATH, "path", "a file or the name of a model that ships")
 
     def read() -> Any:
         text = _text(path)

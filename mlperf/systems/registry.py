@@ -52,6 +52,18 @@ def find_system(name: str) -> System:
     return found
 
 
+def system_of(system: System | str) -> System:
+    """A system by its name (see `find_system`), or as it is; UsageError: neither."""
+    if isinstance(system, str):
+        return find_system(system)
+    wanted = (
+        "a name of mlperf.systems.registry.SYSTEMS, module:OBJECT, or an object with name, title, components, settings, outputs"
+    )
+    if not isinstance(system, System):
+        raise UsageError(f"got {type(system).__name__}, expected {wanted} and solve", place="system")
+    return system
+
+
 def _imported(module: str, name: str) -> object:
     # A user's own module lies in the folder they work in; console scripts do not look there.
     here = str(Path.cwd())

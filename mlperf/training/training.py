@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from mlperf.core.errors import DataError, MlperfError, UsageError
+from mlperf.core.errors import PATH, DataError, MlperfError, UsageError, check_type
 from mlperf.core.provenance import provenance
 from mlperf.core.threads import one_thread
 from mlperf.datasets.campaigns.trainer_runs import median_runs
@@ -56,6 +56,7 @@ def train(source: Campaign | pd.DataFrame | str | Path, *, target: str | None = 
         As those do.
     """
     if target is not None:
+        check_type(target, str, "target", "the name of a column")
         return train_table(source, target, **options)
     if isinstance(source, str | Path) and Path(source).is_file():
         hint = f"For one table say which column to predict: --target COLUMN{_columns_of(source)}."
@@ -271,9 +272,13 @@ def _score(left_out: LeftOut, data: GradientData) -> GradientScore:
 
 
 def _campaign(campaign: Campaign | str | Path, duplicates: str) -> Campaign:
-    from mlperf.datasets import read_campaign
+    from mlperf.datasets import Campaign, read_campaign
 
-    return read_campaign(campaign, duplicates=duplicates) if isinstance(campaign, (str, Path)) else campaign
+    if isinstance(campaign, PATH):
+        return read_campaign(campaign, duplicates=duplicates)
+    hint = "For a table say which column to predict: target=COLUMN." if isinstance(campaign, pd.DataFrame) else None
+    check_type(campaign, Campaign, "campaign", "a campaign, its folder or its name", hint)
+    return campaign
 
 
 def _check_names(campaign: Campaign, others: Sequence[Campaign], names: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from mlperf.core.errors import DataError
+from mlperf.core.errors import PATH, DataError, check_type
 from mlperf.core.json_fields import Fields
 from mlperf.core.shown import Shown
 from mlperf.datasets.campaigns.bundled import bundled_names, bundled_path, folder_meant
@@ -166,6 +166,7 @@ def read_campaign(path: Path | str, duplicates: str = "error") -> Campaign:
         another: a network without specification, a kernel that its network does not run, sizes that are not the layer's, a run
         whose setting differs between two tables or whose iteration its components contradict.
     """
+    check_type(path, PATH, "path", "the folder or the name of a campaign")
     folder = find_campaign(campaign_path(path))
     tables = {name: read_checked(file, TABLES[name], duplicates) for name, file in folder.tables.items()}
     cnns = _read_cnns(folder)

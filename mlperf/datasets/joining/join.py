@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mlperf.core.errors import DataError, UsageError
+from mlperf.core.errors import PATH, DataError, UsageError, check_type
 from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.reading.any_table import read_any_table
@@ -20,6 +20,7 @@ from mlperf.datasets.reading.foreign import open_table
 from mlperf.datasets.reading.source import STANDARD_INPUT, is_standard_input
 
 Table = pd.DataFrame | str | Path
+FRAME_OR_FILE = "a DataFrame or a file"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +49,7 @@ def read_side(table: Table, name: str, duplicates: str, target: str | None = Non
     """A table of a join, read strictly where it is a file."""
     if isinstance(table, pd.DataFrame):
         return Side(name, table.reset_index(drop=True))
+    check_type(table, PATH, name, FRAME_OR_FILE)
     path = Path(table)
     frame = read_any_table(path, target=target, duplicates=duplicates)
     # The standard input cannot be read again for the line of an error.
@@ -226,7 +228,8 @@ def join_tables(
     UsageError
         No feature table, or not one ``on`` for each.
     """
-    tables = [features] if isinstance(features, (str, Path, pd.DataFrame)) else list(features)
+    check_type(features, (*PATH, pd.DataFrame, Iterable), "features", FRAME_OR_FILE + ", or several")
+    tables = [features] if isinstance(features, (*PATH, pd.DataFrame)) else list(features)
     keys = _keys_of_each(on, len(tables))
     left = read_side(measurements, "measurements", duplicates, target)
     sides = [read_side(table, f"feature table {number}", "keep") for number, table in enumerate(tables, 1)]

@@ -24,7 +24,7 @@ from mlperf.planning.systems.times import SystemTimes, draw_system_times, system
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.systems.base.system import EPOCH, Refusing, Solution, System
-from mlperf.systems.registry import find_system
+from mlperf.systems.registry import system_of
 from mlperf.systems.sprint.components import OF_PASSES
 from mlperf.training.model import Model
 
@@ -69,7 +69,7 @@ def predict_system_observed(
     UsageError
         The model gives no component of the system.
     """
-    found = find_system(system) if isinstance(system, str) else system
+    found = system_of(system)
     nets, where = networks(cnn), machine_of(machine)
     known = {setting.name: setting.default for setting in found.settings} | network_settings(found, nets) | dict(settings or {})
     asked = {name: options.get(name) for name in SIZES} | known

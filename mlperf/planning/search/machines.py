@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -13,7 +13,7 @@ import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.core.shown import Shown
-from mlperf.planning.inputs import machine_of, networks, of_job
+from mlperf.planning.inputs import machine_of, of_job, one_network
 from mlperf.planning.search.draws import CandidateDraws, RankStability, first_share, rank_bounds, rank_stability
 from mlperf.planning.search.objectives import objective_column
 from mlperf.planning.search.one_machine import N_CANDIDATES, MachineRanking, in_order, search_once
@@ -87,7 +87,7 @@ def search_machines(
     ----------
     Oyama et al. (SPRINT), Table 10.
     """
-    (cnn,), pairs = networks(cnn), [(model, machine_of(machine)) for model, machine in models]
+    cnn, pairs = one_network(cnn), [(model, machine_of(machine)) for model, machine in _pairs(models)]
     names = [machine.name for _, machine in pairs]
     if not names or len(set(names)) < len(names):
         raise UsageError(f"got machines {', '.join(names) or 'none'}, expected at least one, each once")
@@ -98,6 +98,15 @@ def search_machines(
         for model, machine in pairs
     ]
     return _merged(found, asked)
+
+
+def _pairs(models: Any) -> list[tuple[Any, Any]]:
+    """The pairs of a model and its machine; UsageError: something else."""
+    pairs = list(models) if isinstance(models, Iterable) and not isinstance(models, (str, bytes, Mapping)) else None
+    if pairs is None or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        hint = 'As in [(model, "dgx-h100"), (other, "cpu-cluster")].'
+        raise UsageError(f"got {models!r:.60}, expected pairs of a model and a machine", place="models", hint=hint)
+    return pairs
 
 
 def _merged(found: Sequence[MachineRanking], options: SearchOptions) -> MachineSearch:

@@ -32,7 +32,7 @@ def objective_of(name: str, machine: MachineSpec) -> Objective | None:
     DataError
         The machine lacks the figure that it needs.
     """
-    if name not in OBJECTIVES:
+    if not isinstance(name, str) or name not in OBJECTIVES:
         raise UsageError(f"got objective {name!r}, expected one of {', '.join(OBJECTIVES)}")
     needed = FIGURES.get(name)
     if needed is None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mlperf.planning.options import check_method
+from mlperf.core.errors import check_count, check_type
+from mlperf.planning.options import check_factors, check_method
 from mlperf.planning.search.windows import MEAN, QUANTILE, STALENESS, Window
 from mlperf.specs.optimizers import MOMENTUM_SGD
 from mlperf.training.gradient.gradient import PREDICTOR
@@ -68,6 +69,11 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         check_method(self.method)
+        check_factors(self.factors)
+        check_count(self.top, "top")
+        check_count(self.seed, "seed", least=0)
+        if self.quality is not None:
+            check_type(self.quality, QualityModel, "quality", "a QualityModel", "mlperf.load_model(path) reads one.")
 
     @property
     def mean_window(self) -> tuple[float, float]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from mlperf.planning.inputs import configurations, machine_of, networks, of_job
+from mlperf.core.errors import UsageError
+from mlperf.planning.inputs import check_job, configurations, machine_of, of_job, one_network
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.predict import predict_inputs
 from mlperf.planning.search.objectives import OBJECTIVES
@@ -84,7 +86,7 @@ def search_runs(
     ----------
     Oyama et al. (SPRINT), section 4.3.
     """
-    (cnn,), machine = networks(cnn), machine_of(machine)
+    cnn, machine = one_network(cnn), machine_of(machine)
     asked = SearchOptions(window_of(job, minibatch), **of_job(job, options))
     sizes = Sizes(n_nodes, n_gpus_per_node, subbatch_size)
     configs = search_configs(cnn, machine, job, sizes, ignore_memory=asked.ignore_memory)
@@ -113,8 +115,16 @@ def with_intervals(model: Model, found: MachineRanking, asked: SearchOptions) ->
 
 
 def window_of(job: JobSpec, minibatch: tuple[float, float] | None) -> tuple[float, float]:
-    """The window that was given, else the job's, else an endless one."""
-    return minibatch or job.minibatch or (0.0, float("inf"))
+    """The window that was given, else the job's, else an endless one; UsageError: not two numbers."""
+    check_job(job)
+    given: Any = minibatch
+    if given is not None:
+        ends = list(given) if isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping)) else []
+        if len(ends) != 2 or not all(isinstance(end, Real) for end in ends):
+            hint = "As in minibatch=(64, 256); math.inf where one end is open."
+            raise UsageError(f"got {given!r:.60}, expected a smallest and a largest size", place="minibatch", hint=hint)
+        return (float(ends[0]), float(ends[1]))
+    return job.minibatch or (0.0, float("inf"))
 
 
 def search_configs(cnn: CnnSpec, machine: MachineSpec, job: JobSpec, sizes: Sizes, *, ignore_memory: bool) -> pd.DataFrame:

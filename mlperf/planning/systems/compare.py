@@ -16,7 +16,7 @@ from mlperf.planning.systems.predict import SystemOptions, predict_system_config
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.zoo.zoo import find_cnn
 from mlperf.systems.base.system import System
-from mlperf.systems.registry import find_system
+from mlperf.systems.registry import system_of
 from mlperf.training.model import Model
 
 KEYS = ("cnn", "n_nodes", "n_gpus_per_node", "subbatch_size")
@@ -46,7 +46,7 @@ def compare_system(
     DataError
         A column is missing, or no output was measured.
     """
-    found = find_system(system) if isinstance(system, str) else system
+    found = system_of(system)
     place = "rows" if isinstance(rows, pd.DataFrame) else str(rows)
     frame = rows if isinstance(rows, pd.DataFrame) else read_any_table(rows, others="keep", columns=KEYS, categorical=("cnn",))
     missing = [name for name in KEYS if name not in frame]

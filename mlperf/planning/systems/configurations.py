@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import UsageError, check_type
 from mlperf.core.suggest import did_you_mean
 from mlperf.planning.component_times import BYTES_PER_PARAM
 from mlperf.planning.inputs import MOST_CONFIGURATIONS, ConfigurationInputs
@@ -113,6 +113,12 @@ def network_settings(system: System, cnns: Sequence[CnnSpec]) -> dict[str, Seque
     if "n_layers" not in names or len(cnns) != 1:
         return {}
     return {"n_layers": [float((cnns[0].layer_table()["n_params"] > 0).sum())]}
+
+
+def check_settings(settings: object) -> None:
+    """Raise UsageError for settings that are no mapping."""
+    if settings is not None:
+        check_type(settings, Mapping, "settings", "a mapping", 'As in settings={"accumulation": 4}.')
 
 
 def _several(value: float | Sequence[float]) -> list[float]:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.core.errors import DataError, DomainError
+from mlperf.core.errors import DataError, DomainError, check_count
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.component_times import Draws
 from mlperf.planning.inputs import (
@@ -24,8 +24,8 @@ from mlperf.planning.inputs import (
     of_job,
 )
 from mlperf.planning.limits import check_limits
-from mlperf.planning.options import N_DRAWS, check_method
-from mlperf.planning.systems.configurations import Settings, network_settings, run_of, with_settings
+from mlperf.planning.options import N_DRAWS, check_factors, check_level, check_method
+from mlperf.planning.systems.configurations import Settings, check_settings, network_settings, run_of, with_settings
 from mlperf.planning.systems.prediction import SystemPrediction
 from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
 from mlperf.specs.job import JobSpec
@@ -33,7 +33,7 @@ from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.optimizers import MOMENTUM_SGD
 from mlperf.systems.base.system import Refusing, Solution, System, refusals
-from mlperf.systems.registry import find_system
+from mlperf.systems.registry import system_of
 from mlperf.training.collectives.exchange_model import ExchangeModel
 from mlperf.training.gradient.gradient import PREDICTOR
 from mlperf.training.model import Model
@@ -73,6 +73,9 @@ class SystemOptions:
 
     def __post_init__(self) -> None:
         check_method(self.method)
+        check_level(self.level)
+        check_factors(self.factors)
+        check_count(self.seed, "seed", least=0)
 
 
 def predict_system(
@@ -112,7 +115,8 @@ def predict_system(
     DomainError
         With ``strict=True``, outside the measured domain.
     """
-    found = find_system(system) if isinstance(system, str) else system
+    found = system_of(system)
+    check_settings(settings)
     cnns, machine = networks(cnn), machine_of(machine)
     configs = asked_configurations(cnns, machine, job, (n_nodes, n_gpus_per_node, subbatch_size))
     configs = with_settings(configs, found, {**network_settings(found, cnns), **(settings or {})})

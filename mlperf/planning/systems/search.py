@@ -11,16 +11,17 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray, IntArray
+from mlperf.core.errors import check_count
 from mlperf.core.shown import Shown, plain
 from mlperf.planning.component_times import ASSUMED, Draws
-from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, networks, of_job
+from mlperf.planning.inputs import ConfigurationInputs, configuration_inputs, machine_of, of_job, one_network
 from mlperf.planning.search.draws import CandidateDraws, RankStability, first_share, rank_bounds, rank_stability
 from mlperf.planning.search.objectives import objective_of, priced
 from mlperf.planning.search.one_machine import LEVEL, N_CANDIDATES, NEAREST_MISSES
 from mlperf.planning.search.one_machine import N_DRAWS as N_RANKING_DRAWS
 from mlperf.planning.search.search import Sizes, search_configs, window_of
 from mlperf.planning.search.search_grid import pareto_front
-from mlperf.planning.systems.configurations import Settings, network_settings, run_of, with_settings
+from mlperf.planning.systems.configurations import Settings, check_settings, network_settings, run_of, with_settings
 from mlperf.planning.systems.grid import SearchAsked, solved_grid
 from mlperf.planning.systems.predict import SystemOptions, refuse_outside, solved
 from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
@@ -28,7 +29,7 @@ from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.base.system import EPOCH, Refusing, Screened, System, refusals
-from mlperf.systems.registry import find_system
+from mlperf.systems.registry import system_of
 from mlperf.training.measured_on import MeasuredOn
 from mlperf.training.model import Model
 
@@ -135,8 +136,9 @@ def search_system(
     DataError, UsageError, DomainError
         As `predict_system`; also an unknown objective, or a figure that the machine lacks.
     """
-    found = find_system(system) if isinstance(system, str) else system
-    (cnn,), machine = networks(cnn), machine_of(machine)
+    found = system_of(system)
+    check_settings(settings)
+    cnn, machine = one_network(cnn), machine_of(machine)
     asked = SearchAsked(
         window_of(job, minibatch),
         objective,
@@ -146,6 +148,7 @@ def search_system(
         tuple(settings or {}),
         SystemOptions(**of_job(job, options)),
     )
+    check_count(top, "top")
     objective_of(objective, machine)
     sizes = Sizes(n_nodes, n_gpus_per_node, subbatch_size)
     # A system that refuses what does not fit knows more of its memory than that every device holds all.

@@ -47,6 +47,9 @@ def draw_paper_figures(
     MissingExtraError
         matplotlib is not installed.
     """
+    if not hasattr(material, "campaign"):
+        hint = "mlperf.studies.paper.figure_inputs.FigureInputs holds a campaign and a model."
+        raise UsageError(f"got {type(material).__name__}, expected FigureInputs", place="material", hint=hint)
     kinds = chosen_kinds(numbers)
     for name in formats:
         if name not in FORMATS:

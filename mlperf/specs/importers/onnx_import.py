@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mlperf.core.errors import DataError, MissingExtraError
+from mlperf.core.errors import PATH, DataError, MissingExtraError, check_type
 from mlperf.specs.importers.imported import Imported, sample_shape, unknown_operation
 from mlperf.specs.importers.onnx_constants import computed_tensors, known_tensors, own_tensor, size_tensor
 from mlperf.specs.importers.onnx_node import OnnxNode
@@ -40,6 +40,7 @@ def from_onnx(path: str | Path, input_shape: tuple[int, int, int] | None = None,
         Not an ONNX file, an open input size, an operator that has no layer (names the node and the operator), weights that
         several nodes share, or shapes that do not fit.
     """
+    check_type(path, PATH, "path", "an .onnx file")
     path = Path(path)
     model = _load(path)
     graph = model.graph

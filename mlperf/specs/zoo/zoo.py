@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from mlperf.core.errors import DataError
+from mlperf.core.errors import PATH, DataError, check_type
 from mlperf.core.suggest import did_you_mean
 from mlperf.specs.importers.onnx_import import from_onnx
 from mlperf.specs.importers.torch_function import from_function
@@ -93,7 +93,12 @@ def find_cnn(name_or_path: str | Path) -> CnnSpec:
     ------
     DataError
         The file, the function or the network is not what it should be; an unknown name.
+    UsageError
+        Neither text nor path.
     """
+    check_type(
+        name_or_path, PATH, "cnn", "a CnnSpec, a file or a name", 'As in "resnet50" or "net.toml"; from_torch reads a module.'
+    )
     path = Path(name_or_path)
     if path.suffix == ".onnx":
         return from_onnx(path)

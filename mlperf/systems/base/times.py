@@ -238,6 +238,8 @@ def _check_seconds(name: str, seconds: FloatArray) -> None:
 
 
 def _check_counts(name: str, counts: Any) -> None:
+    if np.asarray(counts).dtype.kind not in "iuf":
+        raise DataError(f"got {name} = {counts!r:.60}, expected an integer >= 1, or several", hint="Check the grid of the run.")
     bad = ~((counts >= 1) & (counts == np.floor(counts)))
     if bad.any():
         value = counts[bad].flat[0].item()

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import UsageError, check_type
 from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.systems.base.times import ComponentTimes, RunGrid
@@ -96,6 +96,7 @@ def solve(
     >>> round(float(found.epoch_s[0]))
     5000
     """
+    check_type(times, Mapping, "times", "a mapping", 'As in solve({"compute_gradient": 0.1}, dataset_size=50_000).')
     known = [field.name for field in fields(ComponentTimes)]
     given: dict[str, Any] = {}
     for name, seconds in times.items():

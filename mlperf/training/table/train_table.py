@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.core.arrays import FloatArray
-from mlperf.core.errors import DataError, UsageError
+from mlperf.core.errors import PATH, DataError, UsageError, check_type
 from mlperf.core.provenance import provenance
 from mlperf.core.suggest import did_you_mean
 from mlperf.core.threads import one_thread
@@ -162,6 +162,8 @@ def train_table(
     FitError
         Nothing can be fitted.
     """
+    check_type(table, (*PATH, pd.DataFrame), "table", "a DataFrame or a CSV file")
+    check_type(target, str, "target", "the name of a column")
     if terms is not None and formula is not None:
         raise UsageError("got both terms and a formula, expected one of them")
     if method not in (AUTO, *METHODS):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mlperf.core.arrays import BoolArray, FloatArray
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import UsageError, check_type
 from mlperf.models.algebra.fixed_order import evaluate_fixed_order
 from mlperf.models.estimators.stepwise.fitted import FittedTerms, SearchOutcome
 from mlperf.models.estimators.stepwise.problem import Scope, Settings, scope_terms
@@ -228,6 +228,8 @@ class StepwiseOLS(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _formula(self, columns: Sequence[str]) -> Formula:
         if isinstance(self.terms, str):
             return parse_formula(self.terms, columns)
+        if self.terms is not None:
+            check_type(self.terms, Iterable, "terms", "a formula, or several terms", 'As in terms=["m*n*k", "m*n"].')
         if self.terms is None and self.upper is not None:
             return Formula(None, scope_terms(self.upper, columns), self.fit_intercept, (), parse("1"))
         entries = (
