@@ -9,7 +9,7 @@ import click
 
 from mlperf.cli.framework.options import KeyColumns, output_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_FILE, OLD_FILE
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NumberRange
 from mlperf.core.errors import UsageError
 
 
@@ -27,7 +27,7 @@ Examples:
 @click.option("--predicted-column", metavar="COLUMN", help="The predictions.  [default: the one column of numbers]")
 @click.option("--measured-column", metavar="COLUMN", help="The measurements.  [default: the one column of numbers]")
 @click.option("--apply", "applied", metavar="FILE", type=OLD_FILE, help="A stored calibration, for the predictions in NEW.")
-@click.option("--level", type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True), help="Level of intervals.  [default: 0.95]")
+@click.option("--level", type=NumberRange(0.0, 1.0, min_open=True, max_open=True), help="Level of intervals.  [default: 0.95]")
 @click.option("-o", "--output", type=NEW_FILE, help="Write the calibration as JSON; with --apply the calibrated rows as CSV.")
 @output_options
 def calibrate(

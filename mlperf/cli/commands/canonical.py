@@ -9,7 +9,7 @@ import click
 
 from mlperf.cli.framework.options import output_options, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import FOLDER, NEW_FILE, Words
+from mlperf.cli.framework.values import FOLDER, NEW_FILE, NumberRange, Words
 
 CODES = ("blas", "scalar")
 
@@ -74,7 +74,7 @@ def canonical(
 @click.option("--quick", is_flag=True, help="Two rounds.")
 @click.option("--rounds", type=click.IntRange(min=1), help="Launches of every number of pairs.  [default: 5]")
 @click.option("--pairs", "most_pairs", type=click.IntRange(min=1), help="Pairs at once.  [default: half the cores]")
-@click.option("--nominal", "nominal_bytes_per_s", type=click.FloatRange(min=0), default=0.0, metavar="BYTES/S", help="Of the NIC.")
+@click.option("--nominal", "nominal_bytes_per_s", type=NumberRange(min=0), default=0.0, metavar="BYTES/S", help="Of the NIC.")
 @click.option("--mpiexec", metavar="COMMAND", help="Launcher with its options.  [default: mpiexec]")
 @output_options
 def network(out: Path, show: Show, **options: Any) -> None:

@@ -10,7 +10,7 @@ import click
 from mlperf.cli.framework.group import DefaultCommand, DefaultGroup, LazyCommand
 from mlperf.cli.framework.options import cnn_option, output_options, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import FOLDER, Counts, Words
+from mlperf.cli.framework.values import FOLDER, Counts, NumberRange, Words
 
 COMMANDS = {
     "asgd": LazyCommand("mlperf.cli.commands.asgd:asgd", "Train asynchronously for real and measure every component."),
@@ -77,10 +77,10 @@ command and counts what it does; they have options of their own: mlperf collect 
 )
 @click.option("--generate-residual", "n_residual", type=click.IntRange(min=0), help="How many residual ones, besides the others.")
 @click.option("--quick", is_flag=True, help="30 networks, two rounds, a coarser grid: under three minutes.")
-@click.option("--max-macs", type=click.FloatRange(min=0, min_open=True), help="Leave out steps of more multiply-accumulates.")
+@click.option("--max-macs", type=NumberRange(min=0, min_open=True), help="Leave out steps of more multiply-accumulates.")
 @click.option("--subbatch", "subbatch_sizes", type=Counts(), help="Samples in a training step.  [default: 1,2,4,8]")
 @click.option("--rounds", type=click.IntRange(min=1), help="Visits of each configuration.  [default: 10; sgemm 5]")
-@click.option("--budget", "budget_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop after this time.")
+@click.option("--budget", "budget_s", type=NumberRange(min=0, min_open=True), metavar="SECONDS", help="Stop after this time.")
 @click.option("--step", type=Words(("half", "full")), help="Grid of sgemm: powers of sqrt(2) (half), or of 2.  [default: half]")
 @click.option("--backend", type=Words(("numpy", "torch", "cuda")), default="numpy", help="What runs products and training steps.")
 @seed_option

@@ -20,7 +20,7 @@ from mlperf.cli.framework.options import (
 )
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.systems import FITTED, SPRINT, digests_of, is_fitted
-from mlperf.cli.framework.values import Words
+from mlperf.cli.framework.values import NumberRange, Words
 from mlperf.core.errors import UsageError
 
 
@@ -51,7 +51,7 @@ Examples:
 @click.option("--backend", help="Which engine's steps, where SOURCE names it otherwise than the model.")
 @click.option("--by", metavar="COLUMN", help="Rows of a table: judge those with an equal value together, too.")
 @join_options
-@click.option("--max-error", type=click.FloatRange(min=0.0), help="Exit 1 when the mean relative error is above this fraction.")
+@click.option("--max-error", type=NumberRange(min=0.0), help="Exit 1 when the mean relative error is above this fraction.")
 @seed_option
 @plot_option
 @output_options

@@ -10,7 +10,7 @@ import click
 
 from mlperf.cli.framework.options import output_options, seed_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import FOLDER, Counts, Words
+from mlperf.cli.framework.values import FOLDER, Counts, NumberRange, Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ class Offsets(Ranks):
 @click.option("--subset", type=click.IntRange(min=1), help="So many of the patterns, drawn by --seed.")
 @click.option("--rounds", type=click.IntRange(min=0), default=10, help="Visits of each kernel; 0 only generates and compiles.")
 @click.option("--offset", "offsets", type=Offsets(), default="0", help="Bytes of each array behind a 64-byte boundary.")
-@click.option("--least", "least_s", type=click.FloatRange(min=0), default=0.0005, metavar="SECONDS", help="CPU time of a visit.")
-@click.option("--budget", "budget_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop after this time.")
+@click.option("--least", "least_s", type=NumberRange(min=0), default=0.0005, metavar="SECONDS", help="CPU time of a visit.")
+@click.option("--budget", "budget_s", type=NumberRange(min=0, min_open=True), metavar="SECONDS", help="Stop after this time.")
 @click.option("--jobs", "n_jobs", type=click.IntRange(min=1), help="Compilers at a time.  [default: every core]")
 @click.option("--keep", is_flag=True, help="Keep objects and programs.")
 @click.option("--cachegrind", is_flag=True, help="Also simulate cache misses of every kernel (needs valgrind).")

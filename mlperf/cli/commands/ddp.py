@@ -9,7 +9,7 @@ import click
 
 from mlperf.cli.framework.options import cnn_option, output_options, seed_option, shipped_samples
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import FOLDER, Counts, NameOrFile, Words
+from mlperf.cli.framework.values import FOLDER, Counts, NameOrFile, NumberRange, Words
 
 EPILOG = """\b
 Examples:
@@ -38,7 +38,7 @@ QUICK: dict[str, Any] = {
 @click.option("--processes", "n_processes", type=Counts(), help="Processes, each with a replica.  [default: 1,2,4]")
 @click.option("--subbatch", "subbatch_sizes", type=Counts(), help="Samples of a process in a step.  [default: 8,16,32]")
 @click.option("--repeats", type=click.IntRange(min=1), help="Runs of each setting.  [default: 3]")
-@click.option("--seconds", "run_s", type=click.FloatRange(min=0, min_open=True), help="Timed steps of a run.  [default: 1.5]")
+@click.option("--seconds", "run_s", type=NumberRange(min=0, min_open=True), help="Timed steps of a run.  [default: 1.5]")
 @click.option("--quick", is_flag=True, help="Short runs of one and two processes: well under a minute.")
 @click.option("--engine", type=Words(("numpy", "torch")), default="numpy", help="NumPy and MPI, or torch and gloo.")
 @click.option("--wait", type=Words(("auto", "never", "always")), default="auto", help="Wait instead of computing.")

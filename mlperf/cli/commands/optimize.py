@@ -10,7 +10,7 @@ import click
 from mlperf.cli.framework.networks import CnnName
 from mlperf.cli.framework.options import output_options, plot_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import OLD_FILE, Counts, Duration, Window
+from mlperf.cli.framework.values import OLD_FILE, Counts, Duration, NumberRange, Window
 
 
 @click.command(
@@ -35,13 +35,13 @@ Examples:
 @click.option("--dataset-size", type=click.IntRange(min=1), required=True, help="Samples per epoch.")
 @click.option("--synchronous", is_flag=True, help="Replicas wait for the exchange with the servers.")
 @click.option("--cores", type=click.IntRange(min=1), help="Most threads of a machine.  [default: those of the constants]")
-@click.option("--memory-bytes", type=click.FloatRange(min=0.0, min_open=True), help="Most bytes a worker holds of all layers.")
+@click.option("--memory-bytes", type=NumberRange(min=0.0, min_open=True), help="Most bytes a worker holds of all layers.")
 @click.option("--max-replicas", type=click.IntRange(min=1), help="Most replicas.")
-@click.option("--max-staleness", type=click.FloatRange(min=0.0), help="Largest mean staleness of asynchronous replicas, updates.")
+@click.option("--max-staleness", type=NumberRange(min=0.0), help="Largest mean staleness of asynchronous replicas, updates.")
 @click.option("--minibatch", type=Window(), help="Window of replicas times mini-batch, samples.")
 @click.option("--scaling", type=Counts(), default=(), help="Numbers of machines of a scaling curve: 1,2,4 or 1:64.")
 @click.option("--what-if", "what_ifs", multiple=True, help="Other hardware, such as rdma; may be repeated; all for every one.")
-@click.option("--price", type=click.FloatRange(min=0.0), help="Of a machine for an hour: adds the cost of an epoch to the curve.")
+@click.option("--price", type=NumberRange(min=0.0), help="Of a machine for an hour: adds the cost of an epoch to the curve.")
 @click.option("--budget", type=Duration(), help="Time there is, such as 6h: how many epochs the plan completes.")
 @click.option("--top", type=click.IntRange(min=1), default=10, help="Shapes (workers, replicas, servers) to rank.")
 @plot_option

@@ -32,7 +32,7 @@ from mlperf.cli.framework.systems import (
     refuse_of_sprint,
     refuse_of_systems,
 )
-from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, OLD_OR_INPUT, Factors, Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, OLD_OR_INPUT, Factors, NumberRange, Words
 from mlperf.cli.framework.whole_run import WholeRunAsked, whole_run_options
 from mlperf.core.errors import UsageError
 
@@ -101,7 +101,7 @@ Examples:
     "--what-if", "factors", type=Factors(), multiple=True, help="Scale a component or wait: sum_gradient=0.25; may be repeated."
 )
 @click.option("--observed", type=OLD_FILE, help="Measured steps or components (CSV) that the prediction is calibrated on.")
-@click.option("--level", type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True), default=0.95, help="Level of intervals.")
+@click.option("--level", type=NumberRange(0.0, 1.0, min_open=True, max_open=True), default=0.95, help="Level of intervals.")
 @whole_run_options
 @strict_option
 @seed_option

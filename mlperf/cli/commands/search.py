@@ -22,14 +22,14 @@ from mlperf.cli.framework.options import (
 from mlperf.cli.framework.request import Request, machines_request_options
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.systems import SPRINT, Settings, read_exchange, refuse_of_sprint, refuse_of_systems
-from mlperf.cli.framework.values import OLD_FILE, Factors, Words
+from mlperf.cli.framework.values import OLD_FILE, Factors, NumberRange, Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
     from mlperf.specs import MachineSpec
 
 OBJECTIVES = ("epoch_s", "cost", "energy_j", "time_to_target")
-FRACTION = click.FloatRange(0.0, 1.0, min_open=True, max_open=True)
+FRACTION = NumberRange(0.0, 1.0, min_open=True, max_open=True)
 
 
 @click.command(
@@ -50,10 +50,10 @@ Examples:
 @machines_request_options
 @minibatch_option
 @click.option("--window-quantile", type=FRACTION, help="The window bounds this quantile of the mini-batch size, not its mean.")
-@click.option("--max-staleness", type=click.FloatRange(min=0.0), help="Largest mean staleness, updates.")
+@click.option("--max-staleness", type=NumberRange(min=0.0), help="Largest mean staleness, updates.")
 @click.option(
     "--min-probability",
-    type=click.FloatRange(0.0, 1.0),
+    type=NumberRange(0.0, 1.0),
     default=0.0,
     help="Rank only rows whose windows hold with this probability, given the models' uncertainty.",
 )

@@ -11,7 +11,7 @@ import click
 from mlperf.cli.framework.options import jobs_option, join_options, output_options, seed_option, system_option
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.systems import SPRINT, digests_of
-from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NameList, TermList, Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NameList, NumberRange, TermList, Words
 from mlperf.core.errors import UsageError
 
 TABLE_OPTIONS = ("terms", "formula", "groups", "join", "on", "method", "totals", "direction", "criterion", "k", "na", "categorical")
@@ -91,7 +91,7 @@ Examples:
 @click.option("--target", metavar="COLUMN", help="Column to predict: SOURCE is one CSV table.")
 @click.option(
     "--target-accuracy",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=NumberRange(0, 1, min_open=True, max_open=True),
     help="Epochs to this accuracy over mini-batch and staleness: SOURCE are runs of `mlperf collect asgd`.",
 )
 @click.option("--data-set", metavar="NAME", help="With --target-accuracy: the data set, where SOURCE has runs on several.")
@@ -109,9 +109,7 @@ Examples:
 )
 @click.option("--direction", type=Words(("backward", "forward", "both")), help="Of the selection of terms.  [default: backward]")
 @click.option("--criterion", type=Words(CRITERIA), help="Of the selection of terms.  [default: aic]")
-@click.option(
-    "--k", type=click.FloatRange(min=0.0), help="Penalty for each parameter in the criterion.  [default: 2, of bic log n]"
-)
+@click.option("--k", type=NumberRange(min=0.0), help="Penalty for each parameter in the criterion.  [default: 2, of bic log n]")
 @click.option("--na", type=Words(("error", "drop")), help="Rows with a missing cell in a column that is used.  [default: error]")
 @click.option("--categorical", multiple=True, metavar="COLUMN", help="Column of labels that look like numbers; may be repeated.")
 @click.option("--groups", "--group", "groups", metavar="COLUMN", help="Rows with an equal value stay in one fold.")

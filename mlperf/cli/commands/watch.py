@@ -11,7 +11,7 @@ import click
 
 from mlperf.cli.framework.options import output_options, plot_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, Words
+from mlperf.cli.framework.values import NEW_FILE, OLD_FILE, NumberRange, Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 @click.option("--horizon", "horizon_s", type=float, metavar="SECONDS", help="How far ahead.  [default: 1; replay: as recorded]")
 @click.option("--performance", type=Words(WORDS), default="auto", help="Whose rate is forecast.")
 @click.option("--progress-file", type=NEW_FILE, help="File in which the program reports progress.")
-@click.option("--level", type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True), default=0.9, help="Coverage of intervals.")
+@click.option("--level", type=NumberRange(0.0, 1.0, min_open=True, max_open=True), default=0.9, help="Coverage of intervals.")
 @click.option("--record", type=NEW_FILE, help="CSV to write the stream to, line by line.")
 @click.option("--replay", "replayed", type=OLD_FILE, help="Recorded stream in place of a program.")
 @plot_option

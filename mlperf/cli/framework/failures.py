@@ -56,9 +56,12 @@ def exit_code(settings: Settings, requests: EndRequests) -> Iterator[Outcome]:
         error.show(said)
         tell(said.getvalue().rstrip("\n"))
         outcome.code = error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        tell("interrupted")
-        outcome.code = InterruptedRun.exit_code
+    except (KeyboardInterrupt, click.Abort) as error:
+        if isinstance(error.__cause__, EOFError):  # click takes the end of any file for a user who goes
+            outcome.code = tell_of_fault(error.__cause__, settings)
+        else:
+            tell("interrupted")
+            outcome.code = InterruptedRun.exit_code
     except (BrokenPipeError, ReaderGoneError):
         mute_stdout()
         outcome.code = BROKEN_PIPE

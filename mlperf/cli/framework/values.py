@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,17 @@ FOLDER = OutputFolder()
 
 MOST_COUNTS = 100_000
 LARGEST_COUNT = 10**12
+
+
+class NumberRange(click.FloatRange):
+    """A number between bounds; one that is no number, which lies within any, is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is no number, expected one in the range {self._describe_range()}.", param, ctx)
+        return number
 
 
 class Words(click.Choice[str]):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mlperf.cli.framework.options import with_options
-from mlperf.cli.framework.values import OLD_FILE, Duration
+from mlperf.cli.framework.values import OLD_FILE, Duration, NumberRange
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ LIMIT_PROBABILITY = 0.95
 DRAWN_LEVEL = 0.95
 """Level of the interval that epochs are drawn from, whatever level is shown: chances and limits do not depend on what is shown."""
 
-FRACTION = click.FloatRange(0.0, 1.0, min_open=True, max_open=True)
+FRACTION = NumberRange(0.0, 1.0, min_open=True, max_open=True)
 OPTIONS = (
     click.option("--deadline", type=Duration(), help="Whole run: the chance that it ends within so long, as in 12h."),
     click.option("--price", type=OLD_FILE, help="Whole run: TOML file with the prices of machines and energy."),
@@ -32,9 +32,7 @@ OPTIONS = (
     click.option("--probability", type=FRACTION, help=f"Of a run to end within the time limit.  [default: {LIMIT_PROBABILITY}]"),
     click.option("--run", "run_path", type=OLD_FILE, help="Whole run: TOML file with start-up, validation, checkpoints, failures."),
     click.option("--startup", type=Duration(), help="Whole run: time to the first step; overrides the file's, as do those below."),
-    click.option(
-        "--validation", type=click.FloatRange(min=0.0), help="Samples validated each epoch, as a fraction of the data set."
-    ),
+    click.option("--validation", type=NumberRange(min=0.0), help="Samples validated each epoch, as a fraction of the data set."),
     click.option("--checkpoint", type=Duration(), help="Time that one checkpoint stops the training."),
     click.option("--checkpoint-every", type=Duration("optimal"), help="Training time between checkpoints, or optimal."),
     click.option("--mtbf", type=Duration(), help="Mean time between failures of one node."),

@@ -8,7 +8,7 @@ import click
 
 from mlperf.cli.framework.options import output_options, plot_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Counts
+from mlperf.cli.framework.values import Counts, NumberRange
 from mlperf.cli.recordings.links import links_option
 from mlperf.cli.recordings.steps import recording_argument, step_options
 from mlperf.core.errors import UsageError
@@ -62,10 +62,8 @@ workers and training share full cores, a recording of the same program on synthe
 @click.option("--cores", type=Counts(), default=(), help="Cores of the machine.  [default: as recorded]")
 @click.option("--batch", "batch_size", type=click.IntRange(min=1), help="Samples of a step, for samples a second.")
 @click.option("--devices", "n_devices", type=click.IntRange(min=1), help="Devices that wait.  [default: one a rank]")
-@click.option(
-    "--storage", type=click.FloatRange(min=0.0, min_open=True), help="Bytes a second that storage gives; needs --batch-bytes."
-)
-@click.option("--batch-bytes", type=click.FloatRange(min=0.0), help="Bytes read for a rank's batch.")
+@click.option("--storage", type=NumberRange(min=0.0, min_open=True), help="Bytes a second that storage gives; needs --batch-bytes.")
+@click.option("--batch-bytes", type=NumberRange(min=0.0), help="Bytes read for a rank's batch.")
 @click.option("--ahead", type=click.IntRange(min=1), help="Batches that may be ready.  [default: one a worker]")
 @click.option("--synthetic", metavar="DIR", type=click.Path(path_type=Path), help="Recording of the program on synthetic input.")
 @step_options

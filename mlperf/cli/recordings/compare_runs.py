@@ -10,7 +10,7 @@ import click
 
 from mlperf.cli.framework.options import output_options, plot_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import Duration, Words
+from mlperf.cli.framework.values import Duration, NumberRange, Words
 from mlperf.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ margin); 1: inconclusive, with how many more blocks would decide.
 @click.option("--higher-is-better", is_flag=True, help="Numbers compared are rates.")
 @click.option("--statistic", type=Words(("mean", "median")), default="mean", help="The median takes little note of disturbed runs.")
 @click.option(
-    "--margin", type=click.FloatRange(0.0, 1.0, max_open=True), default=0.01, help="Differences up to this share do not matter."
+    "--margin", type=NumberRange(0.0, 1.0, max_open=True), default=0.01, help="Differences up to this share do not matter."
 )
-@click.option("--level", type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True), default=0.95, help="Coverage of intervals.")
+@click.option("--level", type=NumberRange(0.0, 1.0, min_open=True, max_open=True), default=0.95, help="Coverage of intervals.")
 @click.option("--column", metavar="NAME", help="Column or key of files of times.")
 @click.option("--marker", metavar="REGEX", help="Marks of recordings that are a step each.")
 @click.option("--seed", type=int, default=0, help="Of the order of runs.")

@@ -9,7 +9,7 @@ import click
 
 from mlperf.cli.framework.options import output_options, plot_option
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import OLD_FILE
+from mlperf.cli.framework.values import OLD_FILE, NumberRange
 
 if TYPE_CHECKING:
     from mlperf.traces.links.matrix import CommMatrix
@@ -65,7 +65,7 @@ A table with a place HOST has a place for each rank, in their order.
 @given_argument
 @links_option
 @click.option("--only-links", is_flag=True, help="The file given is links, no traffic.")
-@click.option("--size-bytes", type=click.FloatRange(min=0), help="What is summed over the devices.")
+@click.option("--size-bytes", type=NumberRange(min=0), help="What is summed over the devices.")
 @output_options
 def ring(given: Path, links_file: Path | None, only_links: bool, size_bytes: float | None, show: Show) -> None:
     """Name the ring that a run used, its weakest link, and the best ring that the links allow."""

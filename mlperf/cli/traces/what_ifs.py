@@ -10,7 +10,7 @@ import click
 
 from mlperf.cli.framework.options import output_options, plot_option, with_options
 from mlperf.cli.framework.show import Show
-from mlperf.cli.framework.values import NEW_FILE, Words
+from mlperf.cli.framework.values import NEW_FILE, NumberRange, Words
 from mlperf.cli.traces.files import drop_option, format_option, trace_argument
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ run_options = with_options(
     format_option,
     drop_option,
     click.option("--network", metavar="NAME|FILE", help="Preset, or file of mlperf collect loggps.  [default: as observed]"),
-    click.option("--latency", "latency_us", type=click.FloatRange(min=0.0), help="L in microseconds, for presets that need it."),
+    click.option("--latency", "latency_us", type=NumberRange(min=0.0), help="L in microseconds, for presets that need it."),
     click.option("--eager-times", type=Words(("measured", "model")), default="measured", help="Times of eager messages."),
 )
 """Options that say which trace is replayed how."""
@@ -176,10 +176,8 @@ def bounds(region: str | None, show: Show, **options: Any) -> None:
 
 @click.command(epilog="Example: mlperf trace tolerance run.alog --network network.toml --share 0.01")
 @run_options
-@click.option("--share", type=click.FloatRange(min=1e-6, max=100.0), default=0.01, help="Growth of the run that is tolerated.")
-@click.option(
-    "--shared-link", type=click.FloatRange(min=0.0, min_open=True), help="Bytes per second of a link that messages share."
-)
+@click.option("--share", type=NumberRange(min=1e-6, max=100.0), default=0.01, help="Growth of the run that is tolerated.")
+@click.option("--shared-link", type=NumberRange(min=0.0, min_open=True), help="Bytes per second of a link that messages share.")
 @output_options
 def tolerance(share: float, shared_link: float | None, show: Show, **options: Any) -> None:
     """Say how many L, o and G are on the critical path, and how much each may grow; or what sharing links would cost."""

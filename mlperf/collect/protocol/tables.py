@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from mlperf.core.errors import DataError
 from mlperf.core.files import write_bytes_whole
 from mlperf.datasets.dictionary.column import UNKNOWN_WORD, TableSchema
 from mlperf.datasets.dictionary.schema import TABLES
+from mlperf.datasets.reading.source import read_source
 
 DIGITS = 5
 COMPRESSED = ("sgemm", "kernels", "rounds")
@@ -63,7 +64,7 @@ class GrowingTable:
         Raises
         ------
         DataError
-            The file's header is not the data dictionary's.
+            The file is cut off or no text, its header is not the data dictionary's, or a row has not a cell for every column.
         """
         if not self.path.exists():
             return []
@@ -76,7 +77,22 @@ class GrowingTable:
                 hint="Collect into a new folder.",
             )
         untold = {name: UNKNOWN_WORD for name in self.schema.names if name not in header}
-        return [{**row, **untold} for row in reader]
+        return [{**row, **untold} for row in self._whole(reader)]
+
+    def _whole(self, reader: csv.DictReader[str]) -> Iterator[dict[str, str]]:
+        """Rows with a cell for every column, and with numbers of rounds that can be gone on from."""
+        names = reader.fieldnames or ()
+        for row in reader:
+            n_cells = sum(1 for name in names if row[name] is not None) + len(row.get(None, ()))
+            place = f"{self.path}, line {reader.line_num}"
+            if n_cells != len(names):
+                hint = "The file was cut off or edited: remove this row, and the same command measures it again."
+                raise DataError(f"got {n_cells} cells, expected {len(names)} as in the header", place=place, hint=hint)
+            for name in ("round", "sequence"):
+                if name in row and not row[name].isdecimal():
+                    hint = "The file was edited: remove this row, and the same command measures it again."
+                    raise DataError(f"got {row[name]!r}, expected a whole number", place=f"{place}, column {name}", hint=hint)
+            yield row
 
     def rewrite(self, rows: Sequence[Row]) -> None:
         """Replace the file by ``rows`` in one stream; an empty table has no file."""
@@ -90,9 +106,7 @@ class GrowingTable:
         return tuple(name for name in self.schema.names if name not in self.schema.untold)
 
     def _reader(self) -> csv.DictReader[str]:
-        content = self.path.read_bytes()
-        text = (gzip.decompress(content) if self.path.suffix == ".gz" else content).decode("utf-8")
-        return csv.DictReader(io.StringIO(text))
+        return csv.DictReader(io.StringIO(read_source(self.path).text))
 
     def _is_older(self) -> bool:
         return bool(self.schema.untold) and self.path.exists() and tuple(self._reader().fieldnames or ()) == self._older_names

@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
+import click
 import pytest
 
-from mlperf.cli.framework.failures import fault_text, users_place
+from mlperf.cli.framework.failures import exit_code, fault_text, users_place
+from mlperf.cli.framework.process import EndRequests
+from mlperf.cli.framework.show import Settings
 from mlperf.core.documents import file_text
 
 
@@ -33,3 +36,12 @@ def test_a_fault_of_the_package_is_its_own() -> None:
         file_text(None)  # type: ignore[arg-type]
     assert users_place(caught.value) == ""
     assert fault_text(caught.value).startswith("mlperf failed: TypeError")
+
+
+@pytest.mark.parametrize(("cause", "code"), [(EOFError("Compressed file ended"), 70), (KeyboardInterrupt(), 130)])
+def test_the_end_of_a_file_is_no_wish_of_the_user(cause: BaseException, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Click takes both for a user who goes."""
+    with exit_code(Settings(), EndRequests()) as outcome:
+        raise click.Abort from cause
+    assert outcome.code == code
+    assert ("EOFError: Compressed file ended" in capsys.readouterr().err) == (code == 70)

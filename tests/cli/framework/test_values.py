@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from mlperf.cli.framework.values import Counts, NameOrFile, Window, Words
+from mlperf.cli.framework.values import Counts, NameOrFile, NumberRange, Window, Words
 
 
 def value(kind: click.ParamType, text: str) -> object:
@@ -40,6 +40,14 @@ def test_window(text: str, window: tuple[float, float]) -> None:
 def test_wrong_windows_are_refused(text: str) -> None:
     with pytest.raises(click.BadParameter):
         value(Window(), text)
+
+
+def test_what_is_no_number_is_in_no_range() -> None:
+    """No comparison with it holds, so it is neither too small nor too large."""
+    assert value(NumberRange(min=0, min_open=True), "0.5") == 0.5
+    for text in ("nan", "0", "-1"):
+        with pytest.raises(click.BadParameter, match="range x>0"):
+            value(NumberRange(min=0, min_open=True), text)
 
 
 def test_name_or_file(tmp_path: Path) -> None:
