@@ -12,7 +12,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-from mlperf.core.errors import UsageError
+from mlperf.core.errors import DataError, UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.core.provenance import host_facts, installed_versions
 from mlperf.datasets.reading.folder import read_host, told
@@ -81,13 +81,19 @@ def check_same(path: Path, record: Mapping[str, Any]) -> None:
     ------
     UsageError
         Names the first difference. What one of the two runs had no word on is none: torch may be installed in between.
+    DataError
+        The file of the earlier run is of a later format, or holds something else than objects.
     """
     if not path.exists():
         return
     known = read_host(path.parent)
+    form = known.get("format", FORMAT)
+    if form != FORMAT:
+        hint = "A later version of mlperf began this campaign: continue with that one, or name another folder."
+        raise DataError(f"got {form!r:.60}, expected {FORMAT}", place=f"{path}, format", hint=hint)
     for section, names in (("host", SAME_HOST), ("versions", SAME_VERSIONS), ("protocol", SAME_PROTOCOL)):
         for name in names:
-            before, now = known.get(section, {}).get(name), record[section].get(name)
+            before, now = told(known, path.parent, section).get(name), record[section].get(name)
             if before != now and None not in (before, now):
                 raise UsageError(
                     f"got {now!r}, expected {before!r} as in the campaign's first run",
