@@ -53,7 +53,7 @@ def check_cnns(table: ReadTable, cnns: Mapping[str, CnnSpec]) -> None:
     if len(unknown):
         name = str(table.frame.at[unknown[0], "cnn"])
         folder = table.grid.source.path.parent / "cnns"
-        hint = f"Write {folder / name}.toml. {did_you_mean(name, cnns)}"
+        hint = f"Write {folder / name}.toml. {did_you_mean(name, cnns)}".rstrip()
         raise table.grid.error(int(unknown[0]), "cnn", "a network with a specification in cnns/", hint)
 
 

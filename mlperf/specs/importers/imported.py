@@ -121,6 +121,9 @@ class Imported:
         top, left, bottom, right = (old + new for old, new in zip(before, borders, strict=True))
         if min(borders) < 0 or self.layout(source) != MAPS_FIRST:
             return False
+        if not any((top, left, bottom, right)):
+            self.same(tensor, source)
+            return True
         self.padded[tensor] = (source, (top, left, bottom, right))
         return True
 

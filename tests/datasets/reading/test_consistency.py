@@ -26,8 +26,9 @@ def test_network_without_specification(table: str, edited: Edit) -> None:
 
 def test_without_any_specification(campaign: Path) -> None:
     (campaign / "cnns" / "tiny.toml").unlink()
-    with pytest.raises(DataError, match=r"kernels.csv, line 2, column cnn: got 'tiny'"):
+    with pytest.raises(DataError, match=r"kernels.csv, line 2, column cnn: got 'tiny'") as caught:
         read_campaign(campaign)
+    assert str(caught.value.hint).endswith("tiny.toml.")
 
 
 def test_layer_that_the_network_does_not_have(edited: Edit) -> None:

@@ -83,6 +83,13 @@ def test_padding_before_a_window_is_part_of_it(tmp_path):
     assert found == inferred
 
 
+def test_padding_by_nothing_is_nothing(tmp_path):
+    """Exporters write it before average pools; what reads it need not be a window."""
+    nodes = [node("Pad", ["x", "pads"], ["p"]), node("Relu", ["p"], ["y"])]
+    found, inferred = found_and_inferred(tmp_path, nodes, [numbers("pads", [0] * 8)])
+    assert found == inferred
+
+
 @pytest.mark.parametrize(
     ("inputs", "attributes", "opset"),
     [
