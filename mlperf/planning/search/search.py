@@ -13,6 +13,7 @@ import pandas as pd
 
 from mlperf.core.errors import UsageError
 from mlperf.planning.inputs import check_job, configurations, machine_of, of_job, one_network
+from mlperf.planning.limits import check_limits
 from mlperf.planning.options import PredictionOptions
 from mlperf.planning.predict import predict_inputs
 from mlperf.planning.search.objectives import OBJECTIVES
@@ -128,12 +129,14 @@ def window_of(job: JobSpec, minibatch: tuple[float, float] | None) -> tuple[floa
 
 
 def search_configs(cnn: CnnSpec, machine: MachineSpec, job: JobSpec, sizes: Sizes, *, ignore_memory: bool) -> pd.DataFrame:
-    """Rows to search; what was not given is the machine's, and sub-batches that fit its devices."""
+    """Rows to search; what was not given is the machine's, and sub-batches that fit its devices; DataError: more than it has."""
     largest = largest_subbatch(cnn, machine, ignore_memory=ignore_memory)
-    return configurations(
+    rows = configurations(
         [0],
         range(1, machine.max_nodes + 1) if sizes.n_nodes is None else sizes.n_nodes,
         machine.n_gpus_per_node if sizes.n_gpus_per_node is None else sizes.n_gpus_per_node,
         range(1, min(largest, LARGEST_SUBBATCH) + 1) if sizes.subbatch_size is None else sizes.subbatch_size,
         job.dataset_size,
     )
+    check_limits(machine, [cnn], rows, memory=False)
+    return rows

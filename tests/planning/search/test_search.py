@@ -90,3 +90,12 @@ def test_every_ranked_row_has_the_interval_of_one_run_as_predicted(small_model: 
     ):
         assert [best[name] for name in names] == pytest.approx([told[output].lower[0], told[output].upper[0]], rel=0.1)
     assert ((found.best["epoch_low_s"] < found.best["epoch_s"]) & (found.best["epoch_s"] < found.best["epoch_high_s"])).all()
+
+
+@pytest.mark.parametrize("sizes", [{"n_nodes": [1, 65]}, {"n_gpus_per_node": [1, 4]}])
+def test_no_search_goes_beyond_what_the_machine_has(small_model: Any, sizes: dict[str, list[int]]) -> None:
+    job = JobSpec(dataset_size=60_000, subbatch_size=2)
+    with pytest.raises(DataError, match=r"machine 'cpu-cluster': got \d+ .*expected at most"):
+        mlperf.search_runs(small_model, "alexnet", "cpu-cluster", job, subbatch_size=[2], **sizes)
+    with pytest.raises(DataError, match=r"machine 'cpu-cluster': got \d+ .*expected at most"):
+        mlperf.search_system(small_model, "data-parallel", "alexnet", "cpu-cluster", job, subbatch_size=[2], **sizes)
