@@ -36,7 +36,7 @@ FRACTION = NumberRange(0.0, 1.0, min_open=True, max_open=True)
     epilog="""\b
 Examples:
   mlperf search model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --minibatch 103.5:172.5
-  mlperf search model.json --cnn mine.toml --machine cluster.toml --job imagenet.toml --gpus-per-node 1:4 --plot map.svg
+  mlperf search model.json --cnn mine.toml --machine cluster.toml --job imagenet.toml --gpus-per-node 1:2 --plot map.svg
   mlperf search model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --minibatch :256 --window-quantile 0.9
   mlperf search model.json --cnn vgg16 --machine kfc --dataset-size 1281167 --max-staleness 3
   mlperf search model.json --cnn mine.toml --machine kfc --dataset-size 1500 --objective time_to_target --quality quality.json
