@@ -80,10 +80,15 @@ def shared_costs(design: FloatArray, seconds: FloatArray, weights: FloatArray | 
 
 
 def robust_costs(design: FloatArray, seconds: FloatArray) -> FloatArray:
-    """Costs >= 0 as `shared_costs`, by Huber's loss of relative errors, shape (n_terms,).
+    """Costs >= 0 as `shared_costs`, by Huber's loss of relative errors, shape (n_terms,): seconds a unit of each term.
 
-    A few steps that took twice as long (memory that was nearly full, another job) then pull no cost towards them. Rows that
-    most terms meet exactly have no scale of errors and keep the costs of `shared_costs`.
+    A few steps that took twice as long (memory that was nearly full, another job) then pull no cost towards them. Where most
+    rows are met exactly, errors have no scale, and the costs are those of `shared_costs`.
+
+    Parameters
+    ----------
+    design, seconds : array
+        As of `shared_costs`.
 
     Raises
     ------
@@ -160,7 +165,13 @@ def chosen_method(log_ratios: Mapping[str, FloatArray]) -> str:
     Parameters
     ----------
     log_ratios : mapping of str to array, shape (n_rows,)
-        log(measured / predicted) of left-out rows by method of `METHODS`; NaN where nothing was predicted.
+        log(measured / predicted) of left-out rows by method of `METHODS`; NaN where nothing was predicted. Rows count as
+        independent, those of one group too.
+
+    Returns
+    -------
+    str
+        A name of `METHODS`.
     """
     errors = {name: ratio_error(each) for name, each in log_ratios.items()}
     known = {name: error for name, error in errors.items() if np.isfinite(error)}

@@ -10,21 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from invoked import invoke
 from jsonschema import Draft202012Validator
 
-from mlperf.cli.main import cli
 from mlperf.core.errors import MlperfError, UsageError
 from mlperf.report.text.results import command_schema
 
 pytestmark = pytest.mark.slow
-
-
-def invoke(*words: str) -> Any:
-    done = CliRunner().invoke(cli, list(words), standalone_mode=False)
-    if done.exception is not None:
-        raise done.exception
-    return done
 
 
 def result_of(command: str, *words: str) -> Any:

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from invoked import invoke
 from jsonschema import Draft202012Validator
 
-from mlperf.cli.main import cli
 from mlperf.core.errors import UsageError
 from mlperf.report.text.results import command_schema
 from mlperf.systems.sprint.solved import FORMS
@@ -18,13 +17,6 @@ from mlperf.systems.sprint.solved import FORMS
 pytestmark = pytest.mark.slow
 
 RUN = ("--cnn", "alexnet", "--machine", "cpu-cluster", "--dataset-size", "60000", "--nodes", "2", "--subbatch", "2")
-
-
-def invoke(*words: str) -> Any:
-    done = CliRunner().invoke(cli, list(words), standalone_mode=False)
-    if done.exception is not None:
-        raise done.exception
-    return done
 
 
 @pytest.fixture(scope="module")

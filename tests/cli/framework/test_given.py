@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from invoked import invoke
 
 from mlperf.cli.framework.given import refuse_idle
-from mlperf.cli.main import cli
 from mlperf.core.errors import UsageError
 from mlperf.studies.model_files import save_model
 from mlperf.training.systems.train_system import train_system
 from mlperf.training.table.train_table import train_table
-
-
-def invoke(*words: str) -> Any:
-    done = CliRunner().invoke(cli, list(words), standalone_mode=False)
-    if done.exception is not None:
-        raise done.exception
-    return done
 
 
 @pytest.fixture(scope="module")
