@@ -73,7 +73,7 @@ def machine_columns(machine: MachineSpec, n_configs: int) -> dict[str, FloatArra
     known = {name: getattr(machine, name) for name in (*LINKS, *LOCAL_LINKS.values(), "device_memory_bytes")}
     for name, local in LOCAL_LINKS.items():
         known[local] = known[name] if known[local] is None else known[local]
-    return {name: np.full(n_configs, float(value)) for name, value in known.items() if value is not None}
+    return {name: np.broadcast_to(float(value), n_configs) for name, value in known.items() if value is not None}
 
 
 def memory_columns(inputs: ConfigurationInputs) -> dict[str, FloatArray]:
@@ -87,7 +87,7 @@ def memory_columns(inputs: ConfigurationInputs) -> dict[str, FloatArray]:
     sample = np.array([two.total_bytes - one.total_bytes for one, two in estimates], float)[which]
     weights = np.array([float(one.weights_bytes) for one, _ in estimates])[which]
     boundary = np.array([BYTES_PER_PARAM * mean_output_size(cnn) for cnn in inputs.cnns])[which]
-    each = np.full(len(configs), float(BYTES_PER_PARAM))
+    each = np.broadcast_to(float(BYTES_PER_PARAM), len(configs))
     vectors = float(optimizer(inputs.optimizer).n_state)
     return {
         "parameter_bytes": weights,

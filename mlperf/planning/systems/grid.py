@@ -46,6 +46,11 @@ class SearchAsked:
     settings: tuple[str, ...] = ()
     predict: SystemOptions = field(default_factory=SystemOptions)
 
+    @property
+    def read(self) -> tuple[str, ...]:
+        """Outputs that tell which configurations are in the windows, and their order."""
+        return (EPOCH, MINIBATCH) if self.max_staleness is None else (EPOCH, MINIBATCH, STALENESS)
+
 
 @dataclass(slots=True, eq=False)
 class SolvedGrid:
@@ -56,7 +61,7 @@ class SolvedGrid:
     system : System
         Whose equations the exact rows are solved by.
     outputs : mapping of str to array
-        By output of the system; NaN where a configuration cannot run.
+        By output of the system; NaN where a configuration cannot run, and where cheaper equations leave out what no window asks.
     can_run, is_exact : array of bool
         Rows that are solved, and of these the ones by the system's own equations.
     bias : float
@@ -132,8 +137,8 @@ class SolvedGrid:
             part = rows[start : start + CHUNK]
             seconds = {name: value[part] if np.ndim(value) else value for name, value in self.means.seconds.items()}
             found = solved(system, seconds, {name: value[part] for name, value in run.items()}).outputs
-            for name, values in self.outputs.items():
-                values[part] = found[name]
+            for name in system.outputs:
+                self.outputs[name][part] = found[name]
 
     def solve_again(self, rows: IntArray) -> None:
         """Outputs of ``rows`` by the system's own equations, and what that adds to the objective."""
@@ -161,7 +166,7 @@ def solved_grid(
     """
     n_configs, rows = len(inputs.configs), np.flatnonzero(can_run)
     outputs = {name: np.full(n_configs, np.nan) for name in system.outputs}
-    screen = system.screen if isinstance(system, Screened) and len(rows) > MOST_EXACT else system
+    screen = system.screen(asked.read) if isinstance(system, Screened) and len(rows) > MOST_EXACT else system
     grid = SolvedGrid(system, inputs, means, asked, can_run, outputs, np.full(n_configs, screen is system))
     grid.solve(screen, rows)
     for _ in range(MOST_ROUNDS):

@@ -237,5 +237,5 @@ def _drawn_epochs_s(
     run, shape = run_of(inputs, system), (N_RANKING_DRAWS, len(epoch_s))
     if not isinstance(system, Screened):
         return np.array(np.broadcast_to(solved(system, drawn, run).outputs[EPOCH], shape))
-    moved, centre = (solved(system.screen, seconds, run).outputs[EPOCH] for seconds in (drawn, means.seconds))
+    moved, centre = (solved(system.screen((EPOCH,)), seconds, run).outputs[EPOCH] for seconds in (drawn, means.seconds))
     return np.array(np.broadcast_to(epoch_s * moved / centre, shape))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -167,9 +167,8 @@ class Refusing(Protocol):
 class Screened(Protocol):
     """A system with cheaper equations of its own, near enough to tell which of many configurations are worth the dear ones."""
 
-    @property
-    def screen(self) -> System:
-        """The same components, settings and outputs by the cheaper equations."""
+    def screen(self, outputs: Sequence[str]) -> System:
+        """The same components and settings by the cheaper equations; of the outputs, these only."""
         ...
 
 

@@ -8,6 +8,8 @@ from scipy.special import ndtr
 from mlperf.core.arrays import FloatArray
 
 INV_SQRT_2PI = 0.3989422804014327
+SURE = 8.5
+"""Deviations above 0 from which on the part below it is lost in rounding."""
 
 
 def normal_density(z: FloatArray) -> FloatArray:
@@ -18,6 +20,8 @@ def normal_density(z: FloatArray) -> FloatArray:
 def expected_excess(mean: FloatArray, std: FloatArray) -> FloatArray:
     """E max(Z, 0) of a normal Z with this mean and standard deviation; max(mean, 0) where the deviation is 0."""
     mean, std = np.broadcast_arrays(mean, std)
+    if np.all(mean >= SURE * std) and np.all(mean > 0.0):
+        return np.array(mean)
     spread = std > 0.0
     everywhere = bool(spread.all())
     with np.errstate(over="ignore"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,10 +51,9 @@ class SprintServer(SynchronousRules):
         """SPRINT's and the exchange."""
         return (*self.inside.outputs, "exchange_s")
 
-    @property
-    def screen(self) -> SprintServer:
+    def screen(self, outputs: Sequence[str]) -> SprintServer:
         """By the cheaper equations of the system inside; itself where that has none."""
-        return replace(self, inside=self.inside.screen) if isinstance(self.inside, Screened) else self
+        return replace(self, inside=self.inside.screen(outputs)) if isinstance(self.inside, Screened) else self
 
     def solve(self, times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
         """SPRINT's equations; the run has ``gradient_bytes, latency_s, bandwidth_bytes_per_s``, too.
@@ -102,10 +101,9 @@ class ReplicaThreads(SynchronousRules):
         """Of the system inside."""
         return self.inside.outputs
 
-    @property
-    def screen(self) -> ReplicaThreads:
+    def screen(self, outputs: Sequence[str]) -> ReplicaThreads:
         """By the cheaper equations of the system inside; itself where that has none."""
-        return replace(self, inside=self.inside.screen) if isinstance(self.inside, Screened) else self
+        return replace(self, inside=self.inside.screen(outputs)) if isinstance(self.inside, Screened) else self
 
     def solve(self, times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
         """The equations inside with replicas for GPUs; see `mlperf.systems.base.system.System.solve`.

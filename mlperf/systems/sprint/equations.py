@@ -18,6 +18,7 @@ from mlperf.systems.coupling.roots import decreasing_root
 from mlperf.systems.sprint.iterations import (
     CLOSED_FORMS,
     DEFAULT_FORM,
+    EXACT,
     ClosedForm,
     CoupledThreads,
     Periods,
@@ -114,7 +115,9 @@ class State(Shown):
         return np.asarray(self.update_iteration_s / self.gpu_iteration_s)
 
 
-def solve_iterations(times: ComponentTimes, run: RunGrid, closed: str = DEFAULT_FORM, *, check_unique: bool = False) -> State:
+def solve_iterations(
+    times: ComponentTimes, run: RunGrid, closed: str = DEFAULT_FORM, *, check_unique: bool = False, tolerance: float = EXACT
+) -> State:
     """Solve the coupled iterations of every configuration.
 
     Parameters
@@ -130,6 +133,8 @@ def solve_iterations(times: ComponentTimes, run: RunGrid, closed: str = DEFAULT_
         barrier a wait for a buffer tells that it is fresh.
     check_unique : bool
         Scan 33 ratios for further roots and flag configurations that have them.
+    tolerance : float
+        Relative precision of both periods.
 
     Raises
     ------
@@ -148,7 +153,7 @@ def solve_iterations(times: ComponentTimes, run: RunGrid, closed: str = DEFAULT_
         raise UsageError(f"got closed form {closed!r}, expected one of {', '.join(CLOSED_FORMS)}")
     threads = coupled_threads(times, run)
     _check_own_work(threads)
-    form = CLOSED_FORMS[closed]
+    form = replace(CLOSED_FORMS[closed], tolerance=tolerance)
     solved = _by_chunk(threads, lambda part: _solve_chunk(part, form))
     state = state_at(threads, solved, closed)
     if check_unique:
@@ -226,7 +231,8 @@ def _solve_chunk(threads: CoupledThreads, form: ClosedForm) -> Periods:
     def mismatch(log_ratio: FloatArray, rows: IntArray) -> FloatArray:
         return log_mismatch(threads if rows.size == n_configs else threads.take(rows), form, log_ratio)
 
-    return periods_at(threads, form, decreasing_root(mismatch, log_ratio_guess(threads)))
+    tolerances = {"x_tolerance": 0.1 * form.tolerance, "f_tolerance": 0.01 * form.tolerance}
+    return periods_at(threads, form, decreasing_root(mismatch, log_ratio_guess(threads), **tolerances))
 
 
 def _count_roots(threads: CoupledThreads, form: ClosedForm, reach: float) -> IntArray:

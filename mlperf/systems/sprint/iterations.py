@@ -17,7 +17,9 @@ from mlperf.systems.coupling.barrier_wait import FreshBuffer, barrier_wait, fres
 from mlperf.systems.coupling.locks import hold_second_moment, lock_wait, overlap_second_moment
 from mlperf.systems.coupling.probabilities import expected_shorter
 
-MOST_INNER_STEPS, SETTLED = 60, 1e-13
+MOST_INNER_STEPS = 60
+EXACT, ROUGH = 1e-13, 1e-9
+"""Relative precision of the periods: as far as rounding lets, and what tells the better of two configurations."""
 LEAST_SECANT = 1e-10
 """Relative step below which a secant tells rounding errors and no slope."""
 SLOPES = (-4.0, 0.8)
@@ -135,13 +137,14 @@ class ClosedForm:
 
     ``hold_power``: 1 uses second moments of the holds, 2 squares of their means (the paper). ``jitter``: whether p and q know
     the deviation of T_GPU. ``phases``: whether two threads that have just met are known to meet again a period later only.
-    ``barrier``: (threads, p, G, U) to seconds.
+    ``barrier``: (threads, p, G, U) to seconds. ``tolerance``: relative precision of T_GPU and of the ratio.
     """
 
     hold_power: int
     jitter: bool
     phases: bool
     barrier: Barrier
+    tolerance: float = EXACT
 
 
 def periods_at(threads: CoupledThreads, form: ClosedForm, log_ratio: FloatArray) -> Periods:
@@ -184,7 +187,7 @@ def gpu_period_at(threads: CoupledThreads, form: ClosedForm, update_s: FloatArra
         ratio = update_s / gpu_s
         return _gpu_period(threads, form, ratio, _ready(threads, ratio, gpu_s), gpu_s)
 
-    gpu_s = _settled(next_s, threads.gpu_free_s)
+    gpu_s = _settled(next_s, threads.gpu_free_s, form.tolerance)
     ratio = update_s / gpu_s
     p = _ready(threads, ratio, gpu_s)
     return Periods(gpu_s, update_s, p, np.minimum(p / ratio, 1.0), np.zeros_like(gpu_s))
@@ -196,7 +199,7 @@ def _with_jitter(threads: CoupledThreads, form: ClosedForm, ratio: FloatArray, g
     def next_s(gpu_s: FloatArray) -> FloatArray:
         return _gpu_period(threads, form, ratio, _ready(threads, ratio, gpu_s), gpu_s)
 
-    gpu_s = _settled(next_s, gpu_s)
+    gpu_s = _settled(next_s, gpu_s, form.tolerance)
     return _ready(threads, ratio, gpu_s), gpu_s
 
 
@@ -205,7 +208,7 @@ def _ready(threads: CoupledThreads, ratio: FloatArray, gpu_s: FloatArray) -> Flo
     return np.minimum(threads.shorter_s(gpu_s, ratio * gpu_s, np.minimum(ratio, 1.0)) / gpu_s, 1.0)
 
 
-def _settled(next_s: Callable[[FloatArray], FloatArray], start_s: FloatArray) -> FloatArray:
+def _settled(next_s: Callable[[FloatArray], FloatArray], start_s: FloatArray, tolerance: float) -> FloatArray:
     """The fixed point of a map that is bounded above 0, row by row, by secants."""
     at_s = start_s
     beyond_s = next_s(at_s) - at_s
@@ -213,7 +216,7 @@ def _settled(next_s: Callable[[FloatArray], FloatArray], start_s: FloatArray) ->
     for _ in range(MOST_INNER_STEPS):
         step_s = beyond_s / (1.0 - slope)
         at_s = at_s + step_s
-        if np.all(np.abs(step_s) <= SETTLED * at_s):
+        if np.all(np.abs(step_s) <= tolerance * at_s):
             break
         before_s, beyond_s = beyond_s, next_s(at_s) - at_s
         told = np.abs(step_s) > LEAST_SECANT * at_s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,10 +12,12 @@ from mlperf.systems.base.system import Setting, Solution, SystemComponent, check
 from mlperf.systems.base.times import ComponentTimes, RunGrid
 from mlperf.systems.sprint.components import COMPONENTS
 from mlperf.systems.sprint.equations import solve_iterations
-from mlperf.systems.sprint.iterations import DEFAULT_FORM, GRID_FORM
-from mlperf.systems.sprint.outputs import epoch_outputs
+from mlperf.systems.sprint.iterations import DEFAULT_FORM, EXACT, GRID_FORM, ROUGH
+from mlperf.systems.sprint.outputs import epoch_time, gpu_breakdown, mean_minibatch_size, update_breakdown
+from mlperf.systems.sprint.staleness import mean_staleness
 
-OUTPUTS = ("epoch_s", "mean_minibatch_size", "gpu_iteration_s", "update_iteration_s", "mean_staleness")
+STALENESS = "mean_staleness"
+OUTPUTS = ("epoch_s", "mean_minibatch_size", "gpu_iteration_s", "update_iteration_s", STALENESS)
 SPREADS = {"gpu_work": "gpu_work_std_s"} | {
     name: f"{name}_std_s" for name in ("fetch_weights", "update_gradient", "sum_gradient", "update_weights", "update_work")
 }
@@ -33,9 +35,12 @@ class SprintSystem:
     ----------
     closed : str
         Closed form of waits and barrier.
+    tolerance : float
+        Relative precision of both periods.
     """
 
     closed: str = DEFAULT_FORM
+    tolerance: float = EXACT
     name: str = "sprint"
     title: str = "SPRINT: asynchronous SGD, an all-reduce between nodes"
     settings: tuple[Setting, ...] = ()
@@ -56,10 +61,10 @@ class SprintSystem:
         )
         return rows + EXTRA
 
-    @property
-    def screen(self) -> SprintSystem:
-        """By the form that searches solve whole grids with."""
-        return replace(self, closed=GRID_FORM)
+    def screen(self, outputs: Sequence[str]) -> SprintSystem:
+        """By the form that searches solve whole grids with; the staleness, a quarter of the time, is left out unless asked for."""
+        kept = tuple(name for name in self.outputs if name in outputs)
+        return replace(self, closed=GRID_FORM, tolerance=ROUGH, outputs=kept)
 
     def solve(self, times: Mapping[str, FloatArray], run: Mapping[str, FloatArray]) -> Solution:
         """The SPRINT equations; see `mlperf.systems.base.system.System.solve`."""
@@ -68,16 +73,17 @@ class SprintSystem:
         fields = {f"{each.name}_s": seconds[each.name] for each in COMPONENTS if each.kind != "coupling"}
         components = ComponentTimes(**fields, **({"gpu_work_std_s": np.zeros(())} | spreads))
         grid = RunGrid(*(sizes[name].astype(int) for name in ("n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size")))
-        state = solve_iterations(components, grid, self.closed)
-        found = epoch_outputs(components, state, grid)
+        state = solve_iterations(components, grid, self.closed, tolerance=self.tolerance)
         outputs = {
-            "epoch_s": found.epoch_s,
-            "mean_minibatch_size": found.mean_minibatch_size,
+            "epoch_s": epoch_time(state.gpu_iteration_s, grid),
+            "mean_minibatch_size": mean_minibatch_size(state.gpu_iteration_s, state.update_iteration_s, grid),
             "gpu_iteration_s": state.gpu_iteration_s,
             "update_iteration_s": state.update_iteration_s,
-            "mean_staleness": found.mean_staleness,
         }
-        return Solution(outputs, {"gpu": found.gpu_breakdown_s, "update": found.update_breakdown_s}, state.flags)
+        if STALENESS in self.outputs:
+            outputs[STALENESS] = mean_staleness(components, state, grid)
+        breakdown = {"gpu": gpu_breakdown(components, state), "update": update_breakdown(components, state, grid)}
+        return Solution(outputs, breakdown, state.flags)
 
 
 SPRINT = SprintSystem()

@@ -51,6 +51,14 @@ def test_tiny_jitter_is_no_jitter() -> None:
         assert expected_excess(np.array([-0.3, 0.0, 0.3]), np.full(3, std)) == pytest.approx([0.0, 0.0, 0.3], abs=1e-12)
 
 
+def test_a_mean_far_above_0_is_its_own_excess() -> None:
+    """What a normal's tail adds there is lost in rounding: the short way gives the same bits as the formula."""
+    mean, std = np.linspace(1.0, 9.0, 400), np.linspace(1.0, 9.0, 400) / np.linspace(8.5, 40.0, 400)
+    mixed = expected_excess(np.append(mean, 0.0), np.append(std, 1.0))
+    assert (expected_excess(mean, std) == mixed[:-1]).all()
+    assert mixed[-1] == pytest.approx(1.0 / np.sqrt(2.0 * np.pi))
+
+
 def test_gradients_per_update_match_sampled_renewals(reference: Any) -> None:
     for case in reference("sprint_monte_carlo.json")["gradients_per_update"]:
         tail = gradient_count_tail(*(np.array(case[name]) for name in ("gpu_s", "std_s", "update_s")), 4)
