@@ -12,7 +12,7 @@ from mlperf.report.figures.plots import component_bars
 from mlperf.report.pages.answers import asked_text, objective_text, sizes_text, total_text
 from mlperf.report.pages.predictions import observed_section
 from mlperf.report.pages.searches import stability_lines, windows_text_of
-from mlperf.report.text.answer import Answer, Outside, TimesFrom, count_text, time_range_text, unmeasured_lines
+from mlperf.report.text.answer import Answer, TimesFrom, time_range_text, unmeasured_lines
 from mlperf.report.text.numbers import number_text, percent_text, seconds_alike
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
@@ -20,7 +20,6 @@ from mlperf.report.text.words import words_section
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mlperf.planning.systems.fitted import FittedRows
     from mlperf.planning.systems.prediction import SystemPrediction
     from mlperf.planning.systems.search import SystemSearch
 
@@ -29,8 +28,7 @@ WORDS = ("component", "sub-batch", "mean mini-batch", "staleness", "assumed", "i
 SEARCH_WORDS = ("window", "sub-batch", "mean mini-batch", "staleness", "in domain", "Pareto front")
 LESS_OF_OUTPUTS = (("mean_low", "mean_high"),)
 LESS_OF_ROWS = ("energy_j", ("rank_low", "rank_high"), "first_share", "cost", ("epoch_low_s", "epoch_high_s"))
-FITTED_SIZES = ("n_nodes", "n_gpus", "n_gpus_per_node", "n_workers", "subbatch_size", "minibatch_size")
-MOST_BARS, MOST_ROWS = 8, 40
+MOST_BARS = 8
 NEGLIGIBLE = 1e-15
 """Part of an epoch below which a time is nothing but the tail of a distribution."""
 
@@ -167,55 +165,3 @@ def search_answer(result: SystemSearch) -> Answer:
     size = number_text(float(row["mean_minibatch_size"]), 3)
     found = f"best is {sizes}, {epoch}{total}, mean mini-batch {size}"
     return Answer(asked, found, times, inside=bool(row["in_domain"]))
-
-
-def fitted_sections(result: FittedRows) -> tuple[Section, ...]:
-    """The rows with their predictions."""
-    table = result.to_frame()
-    if not any(result.reason):
-        table = table.drop(columns="reason")
-    constant = [name for name in table if len(table) > 1 and name in result.rows and table[name].nunique(dropna=False) == 1]
-    shown = Section(result.system, table.drop(columns=constant).head(MOST_ROWS), secondary=("reason",))
-    more = [f"{len(table) - MOST_ROWS:,} further rows: -o FILE writes all of them as CSV."] if len(table) > MOST_ROWS else []
-    told = [*more, f"low and high: {100 * result.interval.level:g} % interval of a single run."]
-    outside = int((~result.in_domain).sum())
-    if more and outside:
-        told.append(f"{outside:,} of {len(table):,} rows lie outside the measured domain.")
-    return (shown, Section("", text="\n".join(told)))
-
-
-def _size(value: float | str) -> str:
-    """A size; text where it names the group of a row."""
-    return value if isinstance(value, str) else f"{value:g}"
-
-
-def fitted_answer(result: FittedRows) -> Answer:
-    """The one row, or the fastest of several."""
-    best = result.fastest
-    row = result.rows.iloc[best]
-    sizes = [f"{name.replace('_', ' ')} {_size(row[name])}" for name in FITTED_SIZES if name in result.rows]
-    lower, upper = float(result.interval.lower[best]), float(result.interval.upper[best])
-    if result.target == "step_s":
-        found = time_range_text(float(result.predicted[best]), lower, upper, result.interval.level, "a step")
-        found += f", {number_text(float(result.further['samples_per_s'].iloc[best]), 3)} samples a second"
-    elif result.target == "period_s":
-        found = time_range_text(float(result.predicted[best]), lower, upper, result.interval.level, "a mini-batch")
-        found += f", {number_text(float(result.further['samples_per_s'].iloc[best]), 3)} samples a second"
-        sizes = [f"{row['cnn']}, {row['plan']}", *sizes]
-    else:
-        bounds = (
-            "" if lower != lower else f" ({100 * result.interval.level:g} %: {number_text(lower, 3)} to {number_text(upper, 3)})"
-        )
-        found = f"{number_text(float(result.predicted[best]), 3)} updates a second{bounds}"
-        full = float(result.further["saturation_workers"].iloc[best])
-        found += f", the server is full from {number_text(full, 3)} workers on" if np.isfinite(full) else ", the server never fills"
-    lead = f"fastest is row {best + 1}, " if len(result.rows) > 1 else ""
-    asked = (
-        f"{result.system}, {count_text(len(result.rows), 'row')}"
-        if len(result.rows) > 1
-        else f"{result.system}, {', '.join(sizes)}"
-    )
-    outside = (Outside(result.reason[best]),) if result.reason[best] else ()
-    return Answer(
-        asked, f"{lead}{', '.join(sizes) + ': ' if lead else ''}{found}", inside=bool(result.in_domain[best]), outside=outside
-    )

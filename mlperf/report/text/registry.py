@@ -77,7 +77,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("predict", "planning.run_prediction:Prediction", "pages.predictions:prediction", "sections figure", "pages.answers:epoch"),
     ("predict", "planning.systems.prediction:SystemPrediction", "systems.systems:prediction", "sections figure answer"),
     ("predict", "planning.whole_run.result:WholeRun", "systems.whole_runs:whole_run", "sections answer"),
-    ("predict", "planning.systems.fitted:FittedRows", "systems.systems:fitted", "sections answer"),
+    ("predict", "planning.systems.fitted:FittedRows", "systems.fitted:fitted", "sections figure answer"),
     ("predict", "planning.table_prediction:RowPredictions", "pages.table_rows:row", "sections", "pages.answers:rows"),
     ("predict", "planning.table_output:RowsWritten", "pages.table_rows:written", "sections", "pages.answers:written"),
     ("compare", "planning.compare:Comparison", "pages.predictions:comparison", "sections figure", "pages.answers:comparison"),

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from mlperf.planning.systems.fitted import predict_fitted
+from mlperf.report.systems.fitted import fitted_answer
 from mlperf.report.systems.servers import servers_answer, servers_sections, speeds_sections
-from mlperf.report.systems.systems import fitted_answer
 from mlperf.systems.coupling.queues import closed_queue
 from mlperf.training.systems.server_fit import fit_servers
 from mlperf.training.systems.server_model import ServerModel
