@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from mlperf.report.figures.figures import PALETTE, new_figure, style
+from mlperf.report.pages.answers import sizes_text
 from mlperf.report.text.answer import Answer, count_text, plain_time, time_range_text
-from mlperf.report.text.numbers import Seconds, number_text
+from mlperf.report.text.numbers import TIME_UNITS_S, Seconds, best_unit, number_text
 from mlperf.report.text.views import Section
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from mlperf.planning.whole_run.result import Spent, WholeRun
 
-MOST_ROWS = 40
+MOST_ROWS, MOST_BARS = 40, 12
 WORDS = {
     "startup": "start-up",
     "epochs": "epochs",
@@ -33,12 +37,15 @@ def whole_run_answer(result: WholeRun) -> Answer:
     where = f"{named}{row['n_nodes']} x {row['n_gpus_per_node']} GPUs of {result.machine}, sub-batch {row['subbatch_size']}"
     several = len(result.configs) > 1
     asked = f"{count_text(len(result.configs), 'configuration')}" if several else where
-    epochs = f"{result.epochs:g} epoch{'' if result.epochs == 1.0 else 's'} in "
-    told = [f"{f'fastest is {where}, ' if several else ''}{epochs}{time_text(result.total, best)}"]
+    told = [f"{f'fastest is {where}, ' if several else ''}{_epochs_text(result)} in {time_text(result.total, best)}"]
     if result.on_time_probability is not None and result.deadline_s is not None:
         told.append(f"P(<= {plain_time(result.deadline_s)}) = {result.on_time_probability[best]:.2f}")
     told += [spent_text(spent, best) for spent in (result.cost, result.energy) if spent is not None]
     return Answer(asked, "; ".join(told), inside=bool(result.in_domain[best]))
+
+
+def _epochs_text(result: WholeRun) -> str:
+    return f"{result.epochs:g} epoch{'' if result.epochs == 1.0 else 's'}"
 
 
 def time_text(total: Spent, index: int) -> str:
@@ -89,3 +96,40 @@ def sentences(result: WholeRun, index: int) -> list[str]:
     if result.power_source:
         told.append(f"Power: {result.power_source}.")
     return [*told, *(f"- {note}" for note in result.notes)]
+
+
+def whole_run_figure(result: WholeRun) -> Figure:
+    """What each run's mean time is spent on, its interval, and the deadline; the fastest twelve configurations."""
+    shown = np.sort(np.argsort(result.total.median, kind="stable")[:MOST_BARS])
+    whole = result.total.interval
+    unit = best_unit(result.total.median[shown].tolist(), TIME_UNITS_S, "s")
+    scale = TIME_UNITS_S[unit]
+    with style():
+        figure = new_figure(8.4, 1.8 + 0.45 * len(shown))
+        axes = figure.add_subplot()
+        left, places = np.zeros(len(shown)), np.arange(len(shown))
+        for color, (name, seconds) in zip(PALETTE, result.parts_s.items(), strict=False):
+            if seconds[shown].any():
+                axes.barh(places, seconds[shown] / scale, left=left, color=color, height=0.55, label=WORDS[name])
+                left += seconds[shown] / scale
+        ends = np.array([result.mean_s - whole.lower, whole.upper - result.mean_s])[:, shown] / scale
+        label = f"{100 * whole.level:g} % interval of one run"
+        axes.errorbar(left, places, xerr=np.maximum(ends, 0.0), color="black", linestyle="none", capsize=3, label=label)
+        names = [_bar_name(result, int(row)) for row in shown]
+        if result.deadline_s is not None and result.deadline_s <= 2.0 * float(whole.upper[shown].max()):
+            axes.axvline(result.deadline_s / scale, color=PALETTE[3], linestyle="--", label="deadline")
+        axes.set_yticks(places, names)
+        axes.set_ylim(-0.75, len(shown) - 0.25)
+        axes.invert_yaxis()
+        axes.grid(visible=False, axis="y")
+        axes.set(xlabel=f"mean time of a run ({unit})", title=f"{_epochs_text(result)} on {result.machine}", xlim=(0, None))
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.4)
+    return figure
+
+
+def _bar_name(result: WholeRun, index: int) -> str:
+    """Sizes of a configuration, and its chance to end by the deadline."""
+    row = result.configs.iloc[index]
+    several = "cnn" in row and result.configs["cnn"].nunique() > 1
+    name = f"{row['cnn']}, {sizes_text(row)}" if several else sizes_text(row)
+    return name if result.on_time_probability is None else f"{name}\nP(on time) = {result.on_time_probability[index]:.2f}"

@@ -76,7 +76,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("report", "traces.timeline.lanes:TimelineSummary", "pages.timelines:timeline"),
     ("predict", "planning.run_prediction:Prediction", "pages.predictions:prediction", "sections figure", "pages.answers:epoch"),
     ("predict", "planning.systems.prediction:SystemPrediction", "systems.systems:prediction", "sections figure answer"),
-    ("predict", "planning.whole_run.result:WholeRun", "systems.whole_runs:whole_run", "sections answer"),
+    ("predict", "planning.whole_run.result:WholeRun", "systems.whole_runs:whole_run", "sections figure answer"),
     ("predict", "planning.systems.fitted:FittedRows", "systems.fitted:fitted", "sections figure answer"),
     ("predict", "planning.table_prediction:RowPredictions", "pages.table_rows:row", "sections", "pages.answers:rows"),
     ("predict", "planning.table_output:RowsWritten", "pages.table_rows:written", "sections", "pages.answers:written"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.whole_run.epoch_times import EpochTimes
 from mlperf.planning.whole_run.result import WholeRun
 from mlperf.planning.whole_run.whole_run import WholeRunOptions, whole_run
-from mlperf.report.systems.whole_runs import parts_frame, whole_run_answer, whole_run_sections
+from mlperf.report.systems.whole_runs import parts_frame, whole_run_answer, whole_run_figure, whole_run_sections
 from mlperf.report.text.views import result_sections
 from mlperf.specs.machine import MachineSpec
 from mlperf.specs.prices import MachinePrice, PriceSpec
@@ -50,3 +51,26 @@ def test_parts_that_take_no_time_are_left_out_and_the_others_sum_up() -> None:
     assert frame["part"].tolist() == ["start-up", "epochs", "together"]
     assert frame["share"].tolist() == [0.04, 0.96, 1.0]
     assert whole_run_sections(run_of(1))[-1].text == "#SBATCH --time=12:30:00"
+
+
+def test_bars_are_the_parts_and_the_deadline_a_line() -> None:
+    pytest.importorskip("matplotlib")
+    found = run_of(1, 2, 4)
+    axes = whole_run_figure(found).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "1 x 4 GPUs, sub-batch 8\nP(on time) = 0.00",
+        "2 x 4 GPUs, sub-batch 8\nP(on time) = 1.00",
+        "4 x 4 GPUs, sub-batch 8\nP(on time) = 1.00",
+    ]
+    startup, epochs = axes.containers[:2]
+    assert [bar.get_width() for bar in startup] == pytest.approx([0.5] * 3)
+    assert [bar.get_x() + bar.get_width() for bar in epochs] == pytest.approx(found.mean_s / 3600.0)
+    assert "deadline" in axes.get_legend_handles_labels()[1]
+    assert axes.get_xlabel() == "mean time of a run (h)"
+
+
+def test_of_many_runs_the_fastest_are_drawn() -> None:
+    pytest.importorskip("matplotlib")
+    labels = [label.get_text() for label in whole_run_figure(run_of(*range(1, 20))).axes[0].get_yticklabels()]
+    assert len(labels) == 12
+    assert labels[0].startswith("8 x 4 GPUs")
