@@ -40,7 +40,18 @@ CLOSED_FORMS = ("phases", "convolution", "second_moment", "paper")
 REFINEMENTS = ("recursion",)
 METHODS = ("learnt", "linear", "ols", "paper")
 N_ITERATIONS = 5000
-NETWORK = ("cnns", "machine", "job", "n_nodes", "n_gpus_per_node", "subbatch_size", "dataset_size", "system", "counters_from")
+NETWORK = (
+    "cnns",
+    "machine",
+    "job",
+    "n_nodes",
+    "n_gpus_per_node",
+    "subbatch_size",
+    "dataset_size",
+    "epochs",
+    "system",
+    "counters_from",
+)
 WHOLE = ("deadline", "price", "slurm", "probability", "run_path", "startup", "validation", "checkpoint", "checkpoint_every", "mtbf")
 OF_SYSTEMS = (*NETWORK, *WHOLE, "settings", "exchange_path", "method", "factors", "observed")
 OF_TABLE = "MODEL is of a system's own table"

@@ -20,6 +20,7 @@ from mlperf.cli.framework.values import (
     Counts,
     NameList,
     NameOrFile,
+    NumberRange,
     SettingValues,
     SystemName,
     TermList,
@@ -217,6 +218,9 @@ gpus_option = click.option(
 )
 subbatch_option = click.option("--subbatch", "subbatch_size", type=Counts(), help="Samples per GPU iteration; overrides the job.")
 dataset_option = click.option("--dataset-size", type=click.IntRange(min=1), help="Samples per epoch; overrides the job.")
+epochs_option = click.option(
+    "--epochs", type=NumberRange(min=0.0, min_open=True), help="Passes over the data set; overrides the job."
+)
 SPECIFICATION_OPTIONS = (
     cnn_option,
     machine_option,
@@ -225,6 +229,7 @@ SPECIFICATION_OPTIONS = (
     gpus_option,
     subbatch_option,
     dataset_option,
+    epochs_option,
 )
 
 

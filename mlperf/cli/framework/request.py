@@ -88,14 +88,16 @@ def _with_request(machine: MachineSpec | None, given: dict[str, Any]) -> dict[st
 
     sizes = {name: given.pop(name) for name in SIZES}
     cnns = tuple(find_cnn(name) for name in given.pop("cnns"))
-    request = Request(cnns, machine, _job(given.pop("job"), given.pop("dataset_size")), **sizes)
+    job = _job(given.pop("job"), **{name: given.pop(name) for name in ("dataset_size", "epochs")})
+    request = Request(cnns, machine, job, **sizes)
     return {**given, "request": request}
 
 
-def _job(path: Path | None, dataset_size: int | None) -> JobSpec | None:
+def _job(path: Path | None, **flags: float | None) -> JobSpec | None:
+    """The job of a file with what the flags override; without a file one of the flags, where these tell the data set."""
     from mlperf.specs.job import JobSpec, read_job
 
+    given: dict[str, Any] = {name: value for name, value in flags.items() if value is not None}
     if path is not None:
-        job = read_job(path)
-        return job if dataset_size is None else replace(job, dataset_size=dataset_size)
-    return None if dataset_size is None else JobSpec(dataset_size=dataset_size)
+        return replace(read_job(path), **given)
+    return JobSpec(**given) if "dataset_size" in given else None
