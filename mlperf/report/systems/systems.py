@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from mlperf.core.errors import UsageError
+from mlperf.core.extras import require
+from mlperf.report.figures.figures import PALETTE, single_axes
 from mlperf.report.figures.plots import component_bars
 from mlperf.report.pages.answers import asked_text, objective_text, sizes_text, total_text
 from mlperf.report.pages.predictions import observed_section
 from mlperf.report.pages.searches import stability_lines, windows_text_of
 from mlperf.report.text.answer import Answer, TimesFrom, time_range_text, unmeasured_lines
-from mlperf.report.text.numbers import number_text, percent_text, seconds_alike
+from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, number_text, percent_text, seconds_alike
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
 
@@ -149,6 +152,38 @@ def _ranking(title: str, table: pd.DataFrame) -> Section:
         if len(table) > 1 and name not in (*SIZES, "epoch_s", "in_domain") and table[name].nunique(dropna=False) == 1
     ]
     return Section(title, table.drop(columns=constant).dropna(axis="columns", how="all"), secondary=LESS_OF_ROWS)
+
+
+def search_figure(result: SystemSearch) -> Figure:
+    """Epoch time over GPUs: the best for each number of them, and the ranking with intervals of a run.
+
+    Raises
+    ------
+    UsageError
+        Nothing lies in the window.
+    """
+    if not len(result.best):
+        raise UsageError("no configuration that can run lies in the window: there is nothing to draw", hint="Widen --minibatch.")
+    best, front = result.best, result.pareto
+    epochs = [best["epoch_high_s"].max(), front["epoch_s"].min()]
+    unit = best_unit(epochs, TIME_UNITS_S, "s")
+    scale = TIME_UNITS_S[unit]
+    with single_axes(6.8, 4.2) as (figure, axes):
+        gpus, epoch = front["n_nodes"] * front["n_gpus_per_node"], front["epoch_s"] / scale
+        axes.plot(gpus, epoch, color=PALETTE[0], marker=".", label="best for each number of GPUs")
+        gpus, epoch = best["n_nodes"] * best["n_gpus_per_node"], best["epoch_s"] / scale
+        ends = [epoch - best["epoch_low_s"] / scale, best["epoch_high_s"] / scale - epoch]
+        label = f"the {len(best)} ranked, 95 % interval of a run"
+        axes.errorbar(
+            gpus, epoch, yerr=np.maximum(ends, 0.0), color=PALETTE[3], linestyle="none", marker="o", capsize=3, label=label
+        )
+        title = f"{result.cnn} on {result.machine}, {result.system}"
+        axes.set(xscale="log", yscale="log", xlabel="GPUs", ylabel=f"epoch ({unit})", title=title)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(require("matplotlib.ticker", "report").LogFormatter())
+            axis.set_minor_formatter(require("matplotlib.ticker", "report").LogFormatter(minor_thresholds=(2, 0.7)))
+        axes.legend()
+    return figure
 
 
 def search_answer(result: SystemSearch) -> Answer:

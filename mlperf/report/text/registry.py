@@ -91,7 +91,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("calibrate", "planning.calibration.foreign:Calibration", "systems.calibrations:calibration", "sections answer"),
     ("calibrate", "planning.calibration.foreign:CalibratedRows", "systems.calibrations:calibrated", "sections answer"),
     ("search", "planning.search.result:SearchResult", "pages.searches:search", "sections figure", "pages.answers:search"),
-    ("search", "planning.systems.search:SystemSearch", "systems.systems:search", "sections answer"),
+    ("search", "planning.systems.search:SystemSearch", "systems.systems:search", "sections figure answer"),
     ("search", "planning.search.machines:MachineSearch", "pages.searches:machines", "sections figure", "pages.answers:machines"),
     ("optimize", "planning.partition.plan:PartitionPlan", "systems.partitions:plan", "sections figure answer"),
     (

@@ -109,6 +109,17 @@ def test_a_figure_is_drawn(model_path: str) -> None:
     assert "telepathy" not in drawn
 
 
+def test_a_search_is_drawn_over_gpus(model_path: str) -> None:
+    """The best for each number of GPUs and the ranking; nothing where nothing lies in the window."""
+    invoke("search", model_path, *RUN, "--nodes", "1:4", "--plot", "search.svg")
+    drawn = Path("search.svg").read_text(encoding="utf-8")
+    assert "best for each number of GPUs" in drawn
+    assert "the 4 ranked, 95 % interval of a run" in drawn
+    words = ["search", model_path, *RUN, "--nodes", "1:4", "--minibatch", "900:1000", "--plot", "none.svg"]
+    assert "there is nothing to draw" in str(CliRunner().invoke(cli, words).exception)
+    assert not Path("none.svg").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
