@@ -37,6 +37,8 @@ PREDICTED_WORDS = (
     *("assumed", "in domain", "interval of the mean"),
 )
 WORTH_TELLING = 0.05
+NEGLIGIBLE = 1e-15
+"""Part of an epoch below which a time is nothing but the tail of a distribution."""
 TIMES = ("epoch_s", "gpu_iteration_s", "update_iteration_s")
 MINIBATCH = "mean_minibatch_size"
 
@@ -79,6 +81,7 @@ def one_configuration(result: Prediction) -> tuple[Section, ...]:
         f"sub-batch {int(run.subbatch_size[0])}, {int(run.dataset_size[0]):,} samples an epoch"
     )
     parts = result.breakdown(0).rename(columns={"seconds": "time_s"})
+    parts["time_s"] = parts["time_s"].where(parts["time_s"] >= NEGLIGIBLE * float(result.epoch_s[0]), 0.0)
     threads = [
         Section(f"{label} iteration", parts[parts["activity"] == activity].drop(columns="activity"))
         for activity, label in (("gpu", "GPU thread, one"), ("update", "Update thread, one"))

@@ -13,7 +13,7 @@ from mlperf.core.extras import require
 from mlperf.report.figures.figures import PALETTE, single_axes
 from mlperf.report.figures.plots import component_bars
 from mlperf.report.pages.answers import asked_text, objective_text, sizes_text, total_text
-from mlperf.report.pages.predictions import observed_section
+from mlperf.report.pages.predictions import NEGLIGIBLE, observed_section
 from mlperf.report.pages.searches import stability_lines, windows_text_of
 from mlperf.report.text.answer import Answer, TimesFrom, time_range_text, unmeasured_lines
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, number_text, percent_text, seconds_alike
@@ -32,8 +32,6 @@ SEARCH_WORDS = ("window", "sub-batch", "mean mini-batch", "staleness", "in domai
 LESS_OF_OUTPUTS = (("mean_low", "mean_high"),)
 LESS_OF_ROWS = ("energy_j", ("rank_low", "rank_high"), "first_share", "cost", ("epoch_low_s", "epoch_high_s"))
 MOST_BARS = 8
-NEGLIGIBLE = 1e-15
-"""Part of an epoch below which a time is nothing but the tail of a distribution."""
 
 
 def prediction_sections(result: SystemPrediction) -> tuple[Section, ...]:

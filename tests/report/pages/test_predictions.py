@@ -65,6 +65,14 @@ def test_one_configuration_is_shown_in_full() -> None:
     assert "fetch_burst" not in text
 
 
+def test_a_time_that_is_but_a_tail_is_shown_as_none() -> None:
+    result = predicted(1)
+    result.gpu_breakdown_s["lock_gradient_gpu"][0] = 6e-25
+    thread = prediction_sections(result)[1].frame
+    assert thread is not None
+    assert thread.set_index("component").loc["lock_gradient_gpu", "time_s"] == 0.0
+
+
 def test_outputs_carry_both_intervals_in_their_order() -> None:
     outputs = prediction_sections(predicted(1))[0].frame
     epoch = outputs.set_index("output").loc["epoch"]
