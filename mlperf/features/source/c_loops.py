@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain, count
 from typing import Any
 
 from mlperf.core.errors import DataError
-from mlperf.features.source.c_statements import STEPS, Touches, c_text, place_of, polynomial_of, walk
+from mlperf.features.source.c_pointers import set_pointer
+from mlperf.features.source.c_recurrence import fresh_names, ordered_targets
+from mlperf.features.source.c_statements import STEPS, Touches, c_text, declare, place_of, polynomial_of, walk
 from mlperf.features.source.c_types import Scope, declared_array
-from mlperf.features.source.nest import Loop, Statement
+from mlperf.features.source.nest import Array, Loop, Statement
 from mlperf.features.source.polynomial import Polynomial
 
 ONE = Polynomial.number(1)
@@ -26,7 +29,9 @@ class FunctionLoops:
     path: str
     scope: Scope
     n_assignments: Counter[str]
+    initialised: Counter[str]
     names: set[str] = field(default_factory=set)
+    ordered: frozenset[str] = frozenset()
 
     def items(self, node: Any, around: tuple[str, ...], private: frozenset[str]) -> list[Loop | Statement]:
         """Loops and statements that a statement of C stands for."""
@@ -62,31 +67,63 @@ class FunctionLoops:
         """Take in a local variable or array."""
         array = declared_array(node, self.scope, lambda extent: polynomial_of(extent, self.scope))
         if array is not None:
-            self.scope.arrays[node.name] = array
-            self.scope.values.pop(node.name, None)
+            return self.local_array(node, array, around)
+        if node.name is None:
+            declare(node, self.scope)
             return []
+        self.scope.arrays.pop(node.name, None)
         self.scope.values[node.name] = None
         if node.init is None:
             return []
-        self.learn(node.name, node.init)
+        self.learn(node.name, node.init, declared=True)
         return self.touched(node.init, around, private | {node.name})
 
-    def learn(self, name: str, value: Any) -> None:
+    def local_array(self, node: Any, array: Array, around: tuple[str, ...]) -> list[Loop | Statement]:
+        """Take in a local array or pointer, and what it begins with."""
+        self.scope.arrays[node.name] = array
+        self.scope.values.pop(node.name, None)
+        self.scope.places.pop(node.name, None)
+        if type(node.init).__name__ == "InitList" and around:
+            touches = self.touches(around, frozenset())
+            touches.fill(node.name, node.init)
+            return [touches.statement()]
+        if type(node.type).__name__ == "PtrDecl":
+            if not self.set_once(node.name, declared=True):
+                self.scope.places[node.name] = None
+            elif node.init is not None:
+                set_pointer(node.name, node.init, self.scope, frozenset(around))
+        return []
+
+    def learn(self, name: str, value: Any, *, declared: bool = False) -> None:
         """Remember what a variable that is set only once stands for."""
-        once = self.n_assignments[name] == 1
-        self.scope.values[name] = polynomial_of(value, self.scope) if once else None
+        self.scope.values[name] = polynomial_of(value, self.scope) if self.set_once(name, declared=declared) else None
+
+    def set_once(self, name: str, *, declared: bool) -> bool:
+        """Whether the declaration at hand, or else the assignment, is all that ever sets a variable."""
+        return not self.n_assignments[name] if declared else self.n_assignments[name] == 1 and not self.initialised[name]
+
+    def touches(self, around: tuple[str, ...], private: frozenset[str]) -> Touches:
+        """What collects the references of a statement inside some loops."""
+        return Touches(self.path, self.scope, frozenset(around), private, frozenset(self.names).difference(around), self.ordered)
 
     def expression(self, node: Any, around: tuple[str, ...], private: frozenset[str]) -> list[Loop | Statement]:
         """Read one plain statement."""
         if type(node).__name__ == "Assignment" and type(node.lvalue).__name__ == "ID" and node.op == "=":
-            self.learn(node.lvalue.name, node.rvalue)
+            name = node.lvalue.name
+            if name in self.scope.arrays:
+                if self.set_once(name, declared=False):
+                    if not around:
+                        self.scope.places.pop(name, None)  # a = a + n, before every loop: a stood at its first element
+                    set_pointer(name, node.rvalue, self.scope, frozenset(around))
+                return []
+            self.learn(name, node.rvalue)
         return self.touched(node, around, private)
 
     def touched(self, node: Any, around: tuple[str, ...], private: frozenset[str]) -> list[Loop | Statement]:
         """The statement of an expression inside a loop; nothing where it does nothing, or stands outside every loop."""
         if not around:
             return []
-        touches = Touches(self.path, self.scope, frozenset(around), private)
+        touches = self.touches(around, private)
         touches.read(node)
         statement = touches.statement()
         does_something = statement.references or statement.n_operations or statement.n_calls
@@ -101,14 +138,16 @@ class FunctionLoops:
             Start, bound or step is not of the plain form; names line and column.
         """
         index, start = self.start(node)
-        name = index if index not in self.names else f"{index}_{sum(known.partition('_')[0] == index for known in self.names) + 1}"
+        names = chain([index], (f"{index}_{number}" for number in count(2)))
+        name = next(name for name in names if name not in self.names)
         self.names.add(name)
         step = self.step(node, index)
         stop = self.stop(node, index, step)
         outside = self.scope.values.get(index)
         self.scope.values[index] = Polynomial.name(name)
-        body = self.items(node.stmt, (*around, name), frozenset())
-        self.scope.values[index] = outside
+        outer, self.ordered = self.ordered, ordered_targets(node.stmt)
+        body = self.items(node.stmt, (*around, name), fresh_names(node.stmt))
+        self.scope.values[index], self.ordered = outside, outer
         return Loop(name, start, stop, step, tuple(body))
 
     def start(self, node: Any) -> tuple[str, Polynomial]:

@@ -14,9 +14,9 @@ from mlperf.core.extras import require
 from mlperf.core.suggest import did_you_mean
 from mlperf.features.source.c_loops import FunctionLoops
 from mlperf.features.source.c_source import STANDARD_TYPES, preprocess
-from mlperf.features.source.c_statements import STEPS, polynomial_of, walk
+from mlperf.features.source.c_statements import STEPS, declare, polynomial_of, walk
 from mlperf.features.source.c_types import Scope, declared_array
-from mlperf.features.source.nest import Array, Loop, Nest, Statement
+from mlperf.features.source.nest import Loop, Nest
 
 _COORDINATES = re.compile(r":(\d+):(\d+): (.*)", re.DOTALL)
 
@@ -85,16 +85,6 @@ def parsed(text: str, path: str) -> tuple[Any, Scope]:
     return tree, Scope(values=dict(source.constants))
 
 
-def declare(node: Any, scope: Scope) -> None:
-    """Take in a declaration outside functions."""
-    if type(node).__name__ == "Typedef":
-        scope.typedefs[node.name] = node.type
-    elif type(node).__name__ == "Decl" and node.name:
-        array = declared_array(node, scope, lambda extent: polynomial_of(extent, scope))
-        if array is not None:
-            scope.arrays[node.name] = array
-
-
 def function_nest(function: Any, scope: Scope, path: str) -> Nest:
     """Loops of one function and the arrays they touch."""
     parameters = function.decl.type.args.params if function.decl.type.args else ()
@@ -104,14 +94,16 @@ def function_nest(function: Any, scope: Scope, path: str) -> Nest:
             scope.arrays[parameter.name] = array
     assigned = assignments(function)
     scope.values.update({parameter.name: None for parameter in parameters if assigned[getattr(parameter, "name", None) or ""]})
-    reader = FunctionLoops(path, scope, assigned)
+    scope.places.update({name: None for name in scope.arrays if assigned[name]})
+    initialised = Counter(node.name for node in walk(function.body) if type(node).__name__ == "Decl" and node.init is not None)
+    reader = FunctionLoops(path, scope, assigned, initialised)
     loops = tuple(item for item in reader.items(function.body, (), frozenset()) if isinstance(item, Loop))
     source = f"{path}, function {function.decl.name}, line {function.coord.line}"
-    return Nest(function.decl.name, touched_arrays(loops, scope), loops, source)
+    return Nest(function.decl.name, tuple(scope.touched.values()), loops, source)
 
 
 def assignments(function: Any) -> Counter[str]:
-    """How often each variable is set in a function, its declaration included."""
+    """How often each variable is set in a function, after its declaration."""
     found: Counter[str] = Counter()
     for node in walk(function.body):
         kind = type(node).__name__
@@ -119,19 +111,4 @@ def assignments(function: Any) -> Counter[str]:
             found[getattr(node.lvalue, "name", "") if type(node.lvalue).__name__ == "ID" else ""] += 1
         elif kind == "UnaryOp" and node.op in STEPS:
             found[getattr(node.expr, "name", "") if type(node.expr).__name__ == "ID" else ""] += 1
-        elif kind == "Decl" and node.init is not None:
-            found[node.name] += 1
     return found
-
-
-def touched_arrays(loops: tuple[Loop, ...], scope: Scope) -> tuple[Array, ...]:
-    """Arrays that loops refer to, in the order of their first reference."""
-    names = dict.fromkeys(
-        reference.array
-        for outer in loops
-        for loop in outer.loops()
-        for item in loop.body
-        if isinstance(item, Statement)
-        for reference in item.references
-    )
-    return tuple(scope.arrays[name] for name in names)

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlperf.core.errors import DataError
 from mlperf.core.extras import require
-from mlperf.features.source.c_types import Scope
+from mlperf.features.source.c_types import Place, Scope, declared_array
 from mlperf.features.source.nest import Reference, Statement
 from mlperf.features.source.polynomial import Polynomial
 
@@ -33,8 +33,7 @@ def polynomial_of(node: Any, scope: Scope) -> Polynomial | None:
     """The polynomial that an expression of whole numbers stands for; None for every other expression."""
     kind = type(node).__name__
     if kind == "Constant":
-        digits = node.value.rstrip("uUlL")
-        return Polynomial.number(int(digits, 0)) if node.type.endswith("int") else None
+        return Polynomial.number(_whole(node.value.rstrip("uUlL"))) if node.type.endswith("int") else None
     if kind == "ID":
         return None if node.name in scope.arrays else scope.values.get(node.name, Polynomial.name(node.name))
     if kind == "Cast":
@@ -47,6 +46,11 @@ def polynomial_of(node: Any, scope: Scope) -> Polynomial | None:
     return None
 
 
+def _whole(digits: str) -> int:
+    """The number that C digits spell: octal behind a leading 0."""
+    return int(digits, 8 if digits.isdigit() and digits[0] == "0" else 0)
+
+
 def _combined(operator: str, left: Polynomial | None, right: Polynomial | None) -> Polynomial | None:
     if left is None or right is None:
         return None
@@ -54,8 +58,37 @@ def _combined(operator: str, left: Polynomial | None, right: Polynomial | None) 
         return ARITHMETIC[operator](left, right)
     dividend, divisor = left.constant, right.constant
     if operator == "/" and dividend is not None and divisor:
-        return Polynomial.number(int(dividend / divisor))
+        return Polynomial.number(abs(dividend) // abs(divisor) * (1 if (dividend < 0) == (divisor < 0) else -1))
     return None
+
+
+def declare(node: Any, scope: Scope) -> None:
+    """Take in a declaration that stands for the same everywhere: types, arrays, constants."""
+    if type(node).__name__ == "Typedef":
+        scope.typedefs[node.name] = node.type
+        _number_names(node.type.type, scope)
+    elif type(node).__name__ == "Decl":
+        array = declared_array(node, scope, lambda extent: polynomial_of(extent, scope))
+        if array is not None:
+            scope.arrays[node.name] = array
+        elif type(node.type).__name__ == "TypeDecl" and "const" in node.quals and node.init is not None:
+            number = polynomial_of(node.init, scope)
+            if number is not None:
+                scope.values[node.name] = number
+        _number_names(node.type, scope)
+
+
+def _number_names(kind: Any, scope: Scope) -> None:
+    """Take in the names of ``enum { N = 50 }``; each without a number is one more than that before it."""
+    if type(kind).__name__ == "TypeDecl":
+        kind = kind.type
+    if type(kind).__name__ != "Enum" or kind.values is None:
+        return
+    number: Polynomial | None = Polynomial()
+    for each in kind.values.enumerators:
+        number = number if each.value is None else polynomial_of(each.value, scope)
+        scope.values[each.name] = number
+        number = None if number is None else number + Polynomial.number(1)
 
 
 @dataclass(slots=True)
@@ -66,16 +99,19 @@ class Touches:
     scope: Scope
     indices: frozenset[str]
     private: frozenset[str]
+    ended: frozenset[str] = frozenset()
+    ordered: frozenset[str] = frozenset()
     found: dict[tuple[str, tuple[Polynomial, ...]], str] = field(default_factory=dict)
     n_operations: int = 0
     n_multiplies: int = 0
     n_calls: int = 0
     reduces_scalar: bool = False
+    in_order: bool = False
 
     def statement(self) -> Statement:
         """What was collected."""
         references = tuple(Reference(array, subscripts, access) for (array, subscripts), access in self.found.items())
-        return Statement(references, self.n_operations, self.n_multiplies, self.n_calls, self.reduces_scalar)
+        return Statement(references, self.n_operations, self.n_multiplies, self.n_calls, self.reduces_scalar, self.in_order)
 
     def read(self, node: Any) -> None:
         """Take in an expression whose value is used."""
@@ -114,7 +150,27 @@ class Touches:
                 f"got {len(parts)} subscripts in {c_text(node)}, expected {len(array.shape)}", place=place_of(base, self.path),
                 hint="One subscript for each dimension of the declaration.",
             )  # fmt: skip
-        return array.name, tuple(self.subscript(part, node) for part in reversed(parts))
+        first = Place(array.name, (Polynomial(),) * len(parts))
+        place = self.scope.places.get(array.name, first)
+        whole = self.scope.arrays.get(place.array) if place else None
+        if place is None or whole is None:
+            raise DataError(
+                f"cannot tell where the pointer {array.name} stands in {c_text(node)}", place=place_of(base, self.path),
+                hint="Set it once, as in float *row = a + i*n, or write the address out, as in a[i*n + j].",
+            )  # fmt: skip
+        for number, part in enumerate(reversed(parts)):
+            place = place.moved(self.subscript(part, node))
+            place = place.inner if number + 1 < len(parts) else place
+        if self.scope.touched.setdefault(place.array, whole) != whole:
+            raise DataError(
+                f"got another array {place.array} than before", place=place_of(base, self.path), hint="Give each a name of its own."
+            )
+        if any(subscript.names & self.ended for subscript in place.subscripts):
+            raise DataError(
+                f"{c_text(node)} depends on a loop that is over", place=place_of(base, self.path),
+                hint="Which trip was the last is not followed: write the number out.",
+            )  # fmt: skip
+        return place.array, place.subscripts
 
     def subscript(self, part: Any, whole: Any) -> Polynomial:
         """One subscript, affine in the loop indices."""
@@ -123,6 +179,26 @@ class Touches:
             raise DataError(f"subscript is not affine: {c_text(whole)}", place=place_of(part, self.path), hint=HINT)
         return polynomial
 
+    def fill(self, array: str, node: Any, prefix: tuple[Polynomial, ...] = ()) -> None:
+        """Take in the list ``{x, y}`` that a local array begins with: what is read, and the elements written."""
+        for number, value in enumerate(node.exprs):
+            subscripts = (*prefix, Polynomial.number(number))
+            if type(value).__name__ == "InitList":
+                self.fill(array, value, subscripts)
+                continue
+            self.read(value)
+            if len(subscripts) == len(self.scope.arrays[array].shape):
+                self.found[array, subscripts] = "write"
+                self.scope.touched.setdefault(array, self.scope.arrays[array])
+
+    def name(self, node: Any) -> None:
+        """Take in a variable: its value; DataError: it is an address, which may lead anywhere."""
+        if node.name in self.scope.arrays:
+            raise DataError(
+                f"cannot follow the address {node.name}", place=place_of(node, self.path),
+                hint=f"Use its elements, as in {node.name}[i]; what a called function touches is not known here.",
+            )  # fmt: skip
+
     def assign(self, node: Any) -> None:
         """Take in an assignment of any form."""
         self.read(node.rvalue)
@@ -130,19 +206,29 @@ class Touches:
         if node.op != "=":
             self.count(node.op[:-1])
         elif type(node.lvalue).__name__ == "ID" and node.lvalue.name in names_in(node.rvalue):
-            self.reduces_scalar |= node.lvalue.name not in self.private
+            self.accumulate(node.lvalue.name)
+        elif type(node.lvalue).__name__ == "ArrayRef":
+            self.in_order |= bool(self.ordered) and c_text(node.lvalue) in self.ordered
 
     def store(self, target: Any, reads_too: bool) -> None:
         """Take in the left side of an assignment."""
         kind = type(target).__name__
         if kind == "ArrayRef":
             self.add(target, "update" if reads_too else "write")
+            self.in_order |= reads_too and c_text(target) in self.ordered
         elif kind == "ID":
-            self.reduces_scalar |= reads_too and target.name not in self.private
+            if reads_too:
+                self.accumulate(target.name)
         else:
             raise DataError(
                 f"cannot write to {c_text(target)!r}", place=place_of(target, self.path), hint="Write to a[i][j] or a variable."
             )
+
+    def accumulate(self, name: str) -> None:
+        """Take in that a variable's new value is made of its old one."""
+        if name not in self.private:
+            self.reduces_scalar = True
+            self.in_order |= name in self.ordered
 
     def count(self, operator: str) -> None:
         """Count an operation on values."""
@@ -196,7 +282,7 @@ def _several(touches: Touches, node: Any) -> None:
 
 VISITS: Mapping[str, Callable[[Touches, Any], None]] = {
     "Constant": _nothing,
-    "ID": _nothing,
+    "ID": Touches.name,
     "ArrayRef": lambda touches, node: touches.add(node, "read"),
     "Assignment": Touches.assign,
     "UnaryOp": Touches.unary,
@@ -208,13 +294,15 @@ VISITS: Mapping[str, Callable[[Touches, Any], None]] = {
 }
 
 
-def names_in(node: Any) -> frozenset[str]:
-    """Names of variables in an expression."""
-    return frozenset(found.name for found in walk(node) if type(found).__name__ == "ID")
+def names_in(node: Any, *, measured: bool = True) -> frozenset[str]:
+    """Names of variables in an expression; ``measured``: also those of which ``sizeof`` asks only how large they are."""
+    return frozenset(found.name for found in walk(node, measured=measured) if type(found).__name__ == "ID")
 
 
-def walk(node: Any) -> Iterator[Any]:
-    """A node and everything below it."""
+def walk(node: Any, *, measured: bool = True) -> Iterator[Any]:
+    """A node and everything below it; without what ``sizeof`` measures where ``measured`` is False."""
     yield node
+    if not measured and getattr(node, "op", "") == "sizeof":
+        return
     for _, child in node.children():
-        yield from walk(child)
+        yield from walk(child, measured=measured)

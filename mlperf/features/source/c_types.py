@@ -16,6 +16,8 @@ SIZES: tuple[tuple[tuple[str, ...], int, bool], ...] = (
     (("double",), 8, True),
     (("float",), 4, True),
     (("_Float16",), 2, True),
+    (("__fp16",), 2, True),
+    (("__bf16",), 2, True),
     (("char",), 1, False),
     (("_Bool",), 1, False),
     (("short",), 2, False),
@@ -24,6 +26,26 @@ SIZES: tuple[tuple[tuple[str, ...], int, bool], ...] = (
     (("unsigned",), 4, False),
     (("signed",), 4, False),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in an array: a subscript of each dimension, and the dimension along which ``+ 1`` moves."""
+
+    array: str
+    subscripts: tuple[Polynomial, ...]
+    dimension: int = 0
+
+    def moved(self, steps: Polynomial) -> Place:
+        """The place ``steps`` further along its dimension."""
+        here = self.dimension
+        subscripts = (*self.subscripts[:here], self.subscripts[here] + steps, *self.subscripts[here + 1 :])
+        return Place(self.array, subscripts, here)
+
+    @property
+    def inner(self) -> Place:
+        """The same place, moving along the next dimension: ``*place``."""
+        return Place(self.array, self.subscripts, self.dimension + 1)
 
 
 @dataclass(slots=True)
@@ -38,15 +60,21 @@ class Scope:
         Array or pointer by name.
     values : dict
         Whole number variable to the polynomial it stands for; None where it changes. Other names are open sizes.
+    places : dict
+        Where in an array a pointer stands; None where it moves. Other pointers are arrays of their own.
+    touched : dict
+        Arrays that loops refer to, in the order of their first reference.
     """
 
     typedefs: dict[str, Any] = field(default_factory=dict)
     arrays: dict[str, Array] = field(default_factory=dict)
     values: dict[str, Polynomial | None] = field(default_factory=dict)
+    places: dict[str, Place | None] = field(default_factory=dict)
+    touched: dict[str, Array] = field(default_factory=dict)
 
     def inner(self) -> Scope:
         """A copy that may change."""
-        return Scope(dict(self.typedefs), dict(self.arrays), dict(self.values))
+        return Scope(dict(self.typedefs), dict(self.arrays), dict(self.values), dict(self.places))
 
 
 def element_type(declaration: Any, typedefs: Mapping[str, Any]) -> tuple[int, bool] | None:
@@ -57,9 +85,11 @@ def element_type(declaration: Any, typedefs: Mapping[str, Any]) -> tuple[int, bo
     if kind != "IdentifierType":
         return (4, False) if kind == "Enum" else None
     names = declaration.names
-    if len(names) == 1 and names[0] in typedefs:
+    parts = 2 if "_Complex" in names else 1
+    known = next(((parts * size, floating) for words, size, floating in SIZES if all(word in names for word in words)), None)
+    if known is None and len(names) == 1 and names[0] in typedefs:
         return element_type(typedefs[names[0]], typedefs)
-    return next(((size, floating) for words, size, floating in SIZES if all(word in names for word in words)), None)
+    return known
 
 
 def declared_array(

@@ -65,6 +65,8 @@ class Statement:
         Function calls.
     reduces_scalar : bool
         It accumulates into a variable outside every array, as in ``t += a[i]``.
+    in_order : bool
+        What it accumulates into needs the trips one after the other, as in ``t = t*x + a[i]``, or is used on the way.
     """
 
     references: tuple[Reference, ...]
@@ -72,6 +74,7 @@ class Statement:
     n_multiplies: int = 0
     n_calls: int = 0
     reduces_scalar: bool = False
+    in_order: bool = False
 
 
 @dataclass(frozen=True, slots=True)

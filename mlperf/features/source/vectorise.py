@@ -87,6 +87,8 @@ def obstacle(works: list[Work], loop: str, addresses: Addresses, order_matters: 
     accesses = [access for work in works for access in work.accesses]
     if any(work.statement.n_calls for work in works):
         return "calls a function"
+    if any(work.statement.in_order and (work.statement.reduces_scalar or stands_still(work, loop)) for work in works):
+        return "a trip needs what the trip before computed"
     if order_matters and any(addresses.arrays[access.array].floating for access in accesses):
         return "sums floating-point numbers, whose order may not change"
     if any(abs(access.strides[loop]) > 1 for access in accesses):
@@ -95,6 +97,11 @@ def obstacle(works: list[Work], loop: str, addresses: Addresses, order_matters: 
         return "writes the same element on every trip"
     carried = next((access.array for access in accesses if is_carried(access, accesses, loop)), None)
     return f"a trip needs what an earlier trip wrote to {carried}" if carried else ""
+
+
+def stands_still(work: Work, loop: str) -> bool:
+    """Whether a statement updates an element that the loop does not move."""
+    return any(access.access == "update" and access.strides[loop] == 0 for access in work.accesses)
 
 
 def is_carried(write: Access, accesses: list[Access], loop: str) -> bool:

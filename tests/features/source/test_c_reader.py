@@ -195,6 +195,24 @@ def test_loops_side_by_side_over_one_index_are_told_apart() -> None:
     assert [loop.name for loop in nest.all_loops()] == ["i", "j", "j_2"]
 
 
+def test_loops_side_by_side_whose_index_has_an_underscore_are_told_apart() -> None:
+    loop = "for (int my_i = 0; my_i < {}; my_i++) t[my_i] = 0;"
+    nest = one(f"float t[90];\nvoid f(void) {{ {loop.format(5)} {loop.format(6)} {loop.format(90)} }}")
+    assert [loop.name for loop in nest.all_loops()] == ["my_i", "my_i_2", "my_i_3"]
+
+
+def test_what_a_local_array_begins_with_is_read_and_written() -> None:
+    (level,) = nest_addresses(one(body("{ float t[2] = {a[i], 2*b[i]}; a[i] = t[0]*t[1]; }"))).levels
+    first, second = level.works()
+    assert [(access.array, access.access) for access in first.accesses] == [
+        ("a", "read"),
+        ("t", "write"),
+        ("b", "read"),
+        ("t", "write"),
+    ]
+    assert (first.statement.n_operations, second.statement.n_operations) == (1, 1)
+
+
 def test_operations_and_reductions_are_counted() -> None:
     text = body("{ float t = a[i] * 2; s += t * b[i] - 1; a[i] = a[i] + t; }", "float a[10], b[10]; float s;")
     (level,) = nest_addresses(one(text)).levels
