@@ -93,7 +93,8 @@ def touched_by(nest: Nest, caches: tuple[CacheLevel, ...]) -> KernelFootprint:
 @lru_cache(maxsize=8192)
 def _touched_by(nest: Nest, caches: tuple[CacheLevel, ...]) -> KernelFootprint:
     addresses = nest_addresses(nest)
-    known = NestFootprints(addresses)
+    # The columns that models are fitted to count loops that walk an array in turn each for itself.
+    known = NestFootprints(addresses, in_turn=False)
     by_line = {cache.line_bytes: nest_lines(addresses, cache.line_bytes, known) for cache in caches}
     smallest = min(by_line)
     return KernelFootprint(

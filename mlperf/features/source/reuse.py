@@ -11,6 +11,7 @@ from mlperf.core.arrays import FloatArray
 from mlperf.features.source.caches import CacheLevel
 from mlperf.features.source.footprint import Footprint, Runs, Walk, array_footprint, joined_walks, walks_of
 from mlperf.features.source.nest import Array
+from mlperf.features.source.repeats import without_repeats
 from mlperf.features.source.strides import Access, Addresses, Level, Work
 
 Items = tuple[Level | Work, ...]
@@ -73,9 +74,12 @@ class NestFootprints:
     ----------
     addresses : Addresses
         The nest with numbers for its sizes.
+    in_turn : bool
+        Whether loops that walk an array in turn share its elements; else each of them counts as if alone.
     """
 
-    def __init__(self, addresses: Addresses) -> None:
+    def __init__(self, addresses: Addresses, *, in_turn: bool = True) -> None:
+        self.in_turn = in_turn
         self._sizes = array_sizes(addresses)
         self._parts: dict[int, Part] = {}
         self._runs: dict[tuple[int, ...], dict[str, list[Runs]]] = {}
@@ -88,7 +92,7 @@ class NestFootprints:
         key = items_key, line_bytes, n_sets
         if key not in self._known:
             if items_key not in self._runs:
-                self._runs[items_key] = runs_of(part_of(items, self._parts))
+                self._runs[items_key] = runs_of(part_of(items, self._parts), in_turn=self.in_turn)
             self._known[key] = Touched.of(self._runs[items_key], self._sizes, line_bytes, n_sets)
         return self._known[key]
 
@@ -117,7 +121,10 @@ def cache_misses(addresses: Addresses, cache: CacheLevel, known: NestFootprints 
         Array name to fetched lines. The cache is empty at the start.
     """
     sets = CacheSets(cache.line_bytes, cache.n_sets, cache.set_size)
-    return dict(_misses_of_sequence(addresses.levels, known or NestFootprints(addresses), sets))
+    known = known or NestFootprints(addresses)
+    if len(addresses.levels) > 1 and known.in_turn:
+        return dict(_misses(Level("", 1, addresses.levels), known, sets))
+    return dict(_misses_of_sequence(addresses.levels, known, sets))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +208,12 @@ def inner_lines(level: Level, addresses: Addresses, line_bytes: int) -> float:
     return sum(Touched.of(runs_of(part_of((level,))), array_sizes(addresses), line_bytes).lines.values())
 
 
-def runs_of(part: Part) -> dict[str, list[Runs]]:
+def runs_of(part: Part, *, in_turn: bool = True) -> dict[str, list[Runs]]:
     """What each array's references touch while the loops of a part run and those around it stand still."""
-    return {name: [Runs.of(walk, part.trips) for walk in walks] for name, walks in part.walks.items()}
+    return {
+        name: [Runs.of(walk, part.trips) for walk in (without_repeats(walks, part.trips) if in_turn else walks)]
+        for name, walks in part.walks.items()
+    }
 
 
 def array_sizes(addresses: Addresses) -> dict[str, int | None]:
