@@ -80,6 +80,8 @@ def section_tables(elf: Any, relocations: Any, code: int, bases: set[int]) -> It
         yield table
 
 
+# First bytes of vector instructions with these prefixes, in 64-bit code.
+EVEX, VEX_3, VEX_2 = 0x62, 0xC4, 0xC5
 EXECUTABLE = 0x4
 # ELF machine: our dialect, capstone's architecture (two names: it was renamed) and mode.
 MACHINES: Mapping[str, tuple[Dialect, tuple[str, ...], str]] = {
@@ -179,6 +181,8 @@ class FunctionReader:
         begin = start - self.section.start
         for address, length, mnemonic, operands in self.engine.disasm_lite(self.section.code[begin : begin + size], start):
             code = self.code(mnemonic, operands)
+            if mnemonic == ".byte":
+                self.check_is_data(self.section.code[address - self.section.start :][:3], f"{path}, {name} at {address:#x}")
             if code == NOTHING or any(low <= address < high for low, high in self.section.data):
                 continue
             codes.append(code)
@@ -198,6 +202,15 @@ class FunctionReader:
             )
         return function_counts(path, name, self.dialect.architecture, numbers, exits, self.vocabulary)
 
+    def check_is_data(self, code: bytes, place: str) -> None:
+        """Accept bytes that were not decoded; DataError: they are an instruction, after which others would be read askew."""
+        if self.dialect.architecture == "x86-64" and is_unknown_instruction(code):
+            raise DataError(
+                f"got an instruction that capstone does not know, bytes {code.hex(' ')}, expected those of its version",
+                place=place,
+                hint="Give a listing in place of the file, objdump -d FILE > listing.txt, or name other functions.",
+            )
+
     def code(self, mnemonic: str, operands: str) -> int:
         """Number of an instruction as capstone prints it."""
         known = self.memo.get((mnemonic, operands))
@@ -215,6 +228,14 @@ class FunctionReader:
             return dict(zip(jumps, own, strict=True))
         every = [target for targets in own for target in targets]
         return dict.fromkeys(jumps, every)
+
+
+def is_unknown_instruction(code: bytes) -> bool:
+    """Whether bytes that are not decoded begin a vector instruction of x86-64 (EVEX, VEX), after which others are read askew."""
+    begin = code.ljust(3, b"\0")
+    if begin[0] == EVEX:
+        return not begin[1] & 0x08 and begin[1] & 0x07 in (1, 2, 3, 5, 6) and bool(begin[2] & 0x04)
+    return begin[0] == VEX_2 or (begin[0] == VEX_3 and 1 <= begin[1] & 0x1F <= 7)
 
 
 def jump_target(operands: str) -> int | None:

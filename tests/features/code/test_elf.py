@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import platform
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import pytest
 
 from mlperf.core.errors import DataError, MissingExtraError
 from mlperf.features.code import count_instructions
-from mlperf.features.code.elf import read_elf
+from mlperf.features.code.elf import is_unknown_instruction, read_elf
 
 OBJECT = Path(__file__).parents[2] / "reference" / "assembly" / "gcc12_O2" / "misc_a.o"
 
@@ -60,3 +63,27 @@ def test_offsets_and_sizes_that_lead_anywhere_are_bad_data() -> None:
         except DataError as error:
             refused += "not an ELF file, or a damaged one" in error.message or "function symbols" in error.message
     assert refused > 20
+
+
+def test_an_instruction_that_the_disassembler_does_not_know_is_named(tmp_path: Path) -> None:
+    compiler = shutil.which("gcc")
+    if compiler is None or platform.machine() != "x86_64":
+        pytest.skip("needs gcc for x86-64")
+    # vaddph of AVX512-FP16 by its bytes: capstone 5 would read what stands behind the first one as others.
+    source = tmp_path / "k.s"
+    source.write_text(".text\n.globl f\n.type f,@function\nf:\n.byte 0x62,0xf5,0x74,0x48,0x58,0xc2\nret\n.size f,.-f\n")
+    subprocess.run([compiler, "-c", str(source), "-o", str(tmp_path / "k.o")], check=True)
+    with pytest.raises(DataError, match="got an instruction that capstone does not know, bytes 62 f5 74") as caught:
+        count_instructions(tmp_path / "k.o")
+    assert "objdump -d FILE" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("code", "is_unknown"),
+    [
+        (b"\x62\xf5\x74", True), (b"\x62\xf6\x7d", True), (b"\xc5\xf8\x77", True), (b"\xc4\xe2\x78", True),
+        (b"\x62\xf8\x74", False), (b"\x62\xf5\x70", False), (b"\xc4\xe0\x78", False), (b"\x62", False), (b"\x06\x00\x00", False),
+    ],
+)  # fmt: skip
+def test_first_bytes_of_vector_instructions(code: bytes, is_unknown: bool) -> None:
+    assert is_unknown_instruction(code) == is_unknown

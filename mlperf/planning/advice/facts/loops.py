@@ -147,4 +147,4 @@ def _read(file: Path, functions: Sequence[str]) -> _File:
         return _File(found)
     except MlperfError as error:
         why = f"{error.message} ({error.hint})" if error.hint else str(error.message)
-        return _File({}, why, isinstance(error, MissingExtraError))
+        return _File(found, why, isinstance(error, MissingExtraError))
