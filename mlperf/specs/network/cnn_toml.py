@@ -11,7 +11,7 @@ from mlperf.core.files import write_text_whole
 from mlperf.core.places import make_folder
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.fields import check_keys, read_spec
-from mlperf.specs.network.layer import DEFAULTS, KIND_FIELDS, Layer
+from mlperf.specs.network.layer import DEFAULTS, KIND_FIELDS, Layer, layer_error
 from mlperf.specs.network.toml import toml_text
 
 _LAYER_KEYS = tuple(DEFAULTS)
@@ -88,6 +88,9 @@ def _from_sprint(table: Mapping[str, Any]) -> CnnSpec:
 def _layer(row: Mapping[str, Any], number: int) -> Layer:
     check_keys(row, _LAYER_KEYS, ("name", "kind"), f"layer {row.get('name', number)!r}")
     fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    if "stride" in row and fields["stride"] in (0, (0, 0)):
+        hint = "Leave stride out for its default: 1, and the window itself for a pool."
+        raise layer_error(str(row["name"]), "stride", row["stride"], "an integer or [height, width], each >= 1", hint)
     return Layer(**fields)
 
 

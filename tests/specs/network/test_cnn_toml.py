@@ -84,3 +84,11 @@ def test_mistakes_name_file_and_layer(text, place, message, hint, tmp_path):
     assert caught.value.place == f"{path}, {place}"
     assert message in caught.value.message
     assert hint in caught.value.hint
+
+
+@pytest.mark.parametrize("stride", [0, [0, 0]])
+def test_a_stride_of_nothing_is_refused_where_a_file_says_it(stride: object) -> None:
+    row = {"name": "c", "kind": "conv", "n_maps": 2, "filter_size": 3, "stride": stride}
+    with pytest.raises(DataError, match="expected an integer or") as caught:
+        cnn_from_dict({"name": "n", "input_maps": 1, "input_size": 8, "layers": [row]})
+    assert caught.value.place == "layer 'c', stride"
