@@ -7,12 +7,14 @@ from typing import Any
 
 import click
 
+from mlperf.cli.framework.given import refuse_idle
 from mlperf.cli.framework.options import jobs_option, machines_option, minibatch_option, output_options, plot_option, seed_option
 from mlperf.cli.framework.show import Show
 from mlperf.cli.framework.systems import FITTED, digests_of, is_fitted
 from mlperf.cli.framework.values import FOLDER, NEW_FILE, OLD_FILE, Counts, Window, Words
 from mlperf.core.errors import UsageError
 
+OF_MODELS = ("components", "html_path", "as_statsmodels", "n_jobs")
 FORMATS = ("svg", "png", "pdf", "csv")
 
 
@@ -77,10 +79,13 @@ def report(
     if figures_path is not None and timeline_path is not None:
         raise UsageError("got --figures and --timeline, expected one of them")
     if figures_path is not None:
+        refuse_idle(("figures_path", *drawing), "--figures draws a campaign")
         report_figures(source, figures_path, seed, show, **drawing)
     elif timeline_path is not None:
+        refuse_idle(("timeline_path", "window", "n_jobs"), "--timeline draws the threads of a run")
         report_timeline(Path(source), timeline_path, window, show)
     else:
+        refuse_idle(OF_MODELS, "what a model rests on is asked", "Campaigns take --figures FOLDER, runs --timeline FILE.")
         report_model(Path(source), components, html_path, show, as_statsmodels=as_statsmodels)
 
 
@@ -96,7 +101,9 @@ def report_model(path: Path, components: tuple[str, ...], html_path: Path | None
         raise UsageError(got, hint=hint)
     model = mlperf.load_model(path, "system", "table", *FITTED)
     result, verdict = model, None
-    if not is_fitted(model):
+    if is_fitted(model):
+        refuse_idle(("html_path", "n_jobs"), f"{path} holds the costs of a system, fitted together")
+    else:
         whole = model_report(model, components or None)
         result = whole.statsmodels() if as_statsmodels else whole
         verdict = None if whole.table is None else f"{whole.table.verdict} {whole.table.reason}"

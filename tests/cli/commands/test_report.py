@@ -105,3 +105,28 @@ def test_a_model_that_ships_is_reported_by_its_name() -> None:
     assert printed("report", "gpu-h100-layers")["launches"]["launch_s"] > 0.0
     with pytest.raises(MlperfError, match="or one that ships: cpu-epyc, gpu-h100-layers"):
         invoke("report", "cpu-xeon")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("gpu-h100-layers", "--window", "1:2"), "got --window, which counts for nothing here: what a model rests on is asked"),
+        (("gpu-h100-layers", "--only", "7"), "got --only, which counts for nothing here"),
+        (("cpu-epyc", "--figures", "a", "--statsmodels"), "got --statsmodels, which counts for nothing here: --figures draws"),
+        (("run-0001", "--timeline", "a.svg", "--html", "a.html"), "got --html, which counts for nothing here: --timeline draws"),
+    ],
+)
+def test_a_flag_that_has_no_part_in_the_answer_is_refused(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(MlperfError, match=message):
+        invoke("report", *words)
+
+
+def test_a_model_of_steps_has_no_summaries_of_statsmodels(tmp_path: Path) -> None:
+    rows = [(gpus, size, 8, 30 + 2.0 * size + 40 * (gpus > 8)) for gpus in (1, 2, 4, 8, 16, 32) for size in (16, 32, 64)]
+    steps, file = tmp_path / "steps.csv", tmp_path / "model.json"
+    pd.DataFrame(rows, columns=["n_gpus", "subbatch_size", "n_gpus_per_node", "step_ms"]).to_csv(steps, index=False)
+    invoke("train", str(steps), "--system", "data-parallel", "-o", str(file))
+    assert "What each term costs" in invoke("report", str(file)).stdout
+    for words in (("--statsmodels",), ("--component", "compute")):
+        with pytest.raises(MlperfError, match=f"got {words[0]}, which counts for nothing here: .*model.json holds the costs"):
+            invoke("report", str(file), *words)
