@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlperf.features.source.c_statements import names_in, polynomial_of
+from mlperf.features.source.c_statements import names_in, polynomial_of, walk
 from mlperf.features.source.c_types import Place, Scope, element_type
 from mlperf.features.source.nest import Array
 from mlperf.features.source.polynomial import Polynomial
@@ -38,7 +38,8 @@ def set_pointer(name: str, value: Any, scope: Scope, indices: frozenset[str]) ->
         known = names_in(value, measured=False)
         moves = known & set(scope.arrays) or any(names_of(scope, each) & indices for each in known)
         scope.places.pop(name, None)
-        if moves:
+        # (float[2]){x, y} is written anew on every trip.
+        if moves or (indices and any(type(part).__name__ == "CompoundLiteral" for part in walk(value))):
             scope.places[name] = None
         return
     target = scope.arrays.get(place.array, pointer)

@@ -66,6 +66,7 @@ def test_memory_of_its_own_and_pointers_set_before_the_loops_are_read() -> None:
         ("for (int i = 0; i < n; i++) { float *p = h(a); p[i] = 0; }", "cannot tell where the pointer p stands"),
         ("for (int i = 0; i < n; i++) { float *p = n > 3 ? a : g; p[i] = 0; }", "cannot tell where the pointer p stands"),
         ("for (int i = 0; i < n; i++) { char *p = (char *)a; p[i] = 0; }", "cannot tell where the pointer p stands"),
+        ("for (int i = 0; i < n; i++) { float *p = (float[2]){a[i], 2}; a[i] = p[1]; }", "cannot tell where the pointer p stands"),
         ("float *p; for (int i = 0; i < n; i++) { p[i] = 0; p = a + i; }", "cannot tell where the pointer p stands"),
         ("float *p; for (int i = 0; i < n; i++) p = a + i; for (int i = 0; i < n; i++) p[i] = 0;", "a loop that is over"),
         ("for (int i = 0; i < n; i++) h(a + i);", "cannot follow the address a"),
