@@ -87,7 +87,10 @@ def parsed(text: str, path: str) -> tuple[Any, Scope]:
 
 def function_nest(function: Any, scope: Scope, path: str) -> Nest:
     """Loops of one function and the arrays they touch."""
-    parameters = function.decl.type.args.params if function.decl.type.args else ()
+    arguments = getattr(function.decl.type, "args", None)
+    # Before C89 parameters were declared behind the brackets: f(a, n) float *a; int n; { ... }
+    written = function.param_decls or (arguments.params if arguments else ())
+    parameters = [each for each in written if type(each).__name__ in ("Decl", "Typename")]
     for parameter in parameters:
         array = declared_array(parameter, scope, lambda extent: polynomial_of(extent, scope), is_parameter=True)
         if array is not None:

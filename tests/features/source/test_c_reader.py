@@ -263,3 +263,10 @@ def test_brackets_without_end_are_an_error_of_the_text(tmp_path: Path) -> None:
     path.write_text(body(f"a[i] = {'(' * 3000}b[i]{')' * 3000};"))
     with pytest.raises(DataError, match=r"k\.c: is nested too deeply to be read"):
         read_c(path)
+
+
+def test_parameters_declared_behind_the_brackets() -> None:
+    nest = one("void f(a, n) float *a; int n; { int i; for (i = 0; i < n; i++) a[i] = 0; }")
+    assert strides(nest, n=5) == {"a": {"i": 1}}
+    with pytest.raises(DataError, match="not an element of an array declared here"):
+        one("void f(a, n) { int i; for (i = 0; i < n; i++) a[i] = 0; }")
