@@ -91,4 +91,4 @@ def test_the_interval_of_a_row_is_that_of_one_run_as_predicted(small_model: Any)
     told = mlperf.predict_system(small_model, "data-parallel", "alexnet", "cpu-cluster", job, **sizes).prediction_interval[
         "epoch_s"
     ]
-    assert (row["epoch_low_s"], row["epoch_high_s"]) == pytest.approx((told.lower[0], told.upper[0]), rel=0.1)
+    assert (row["epoch_low_s"], row["epoch_high_s"]) == pytest.approx((told.lower[0], told.upper[0]), rel=1e-9)
