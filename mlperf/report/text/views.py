@@ -12,7 +12,7 @@ from mlperf.core.errors import UsageError
 from mlperf.core.printable import printable_lines
 from mlperf.report.text.layout import lay_out, places_of, renderables, wrapped
 from mlperf.report.text.numbers import AUTO
-from mlperf.report.text.registry import VIEWS, view_of
+from mlperf.report.text.registry import RESULTS, VIEWS, view_of
 from mlperf.report.text.tables import frame_columns
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ def result_figure(result: Shown) -> Figure:
     """
     view = view_of(result)
     if not view.figure:
-        raise UsageError(f"a {type(result).__name__} has no figure", hint=f"figures exist for {', '.join(with_figure())}")
+        hint = f"Leave out --plot. Commands whose answers have figures: {', '.join(drawn_commands())}."
+        raise UsageError(f"this answer, a {type(result).__name__}, has no figure", hint=hint)
     figure: Figure = load(view.figure)(result)
     load("mlperf.report.figures.figures:take_literally")(figure)
     return figure
@@ -123,6 +124,11 @@ def plot(result: Shown) -> Any:
 def with_figure() -> list[str]:
     """Result classes that can be drawn."""
     return [home.partition(":")[2] for home, view in VIEWS.items() if view.figure]
+
+
+def drawn_commands() -> list[str]:
+    """Commands some of whose results can be drawn."""
+    return [command for command, classes in RESULTS.items() if any(view.figure for view in classes.values())]
 
 
 def load(target: str) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ import pytest
 from mlperf.cli.recordings.group import COMMANDS
 from mlperf.core.shown import Shown
 from mlperf.report.text.registry import RESULTS, VIEWS, View, view_at, view_of
-from mlperf.report.text.views import load, with_figure
+from mlperf.report.text.views import drawn_commands, load, with_figure
 
 
 @pytest.mark.parametrize("home", VIEWS)
@@ -36,6 +36,13 @@ def test_a_class_of_the_same_name_elsewhere_has_no_view() -> None:
 
 def test_figures_are_named_by_class() -> None:
     assert {"Prediction", "SearchResult", "KernelStudy"} <= set(with_figure())
+
+
+def test_commands_with_figures_are_named_once() -> None:
+    commands = drawn_commands()
+    assert {"predict", "search", "compare", "optimize"} <= set(commands)
+    assert "calibrate" not in commands
+    assert len(commands) == len(set(commands))
 
 
 def test_a_view_that_says_nothing_is_empty_everywhere() -> None:
