@@ -18,12 +18,17 @@ def pool_kernels(layer: Layer) -> tuple[str, str]:
     return _KERNELS[layer.mode, layer.output_size == (1, 1)]
 
 
+def adaptive_extents(whole: int, parts: int) -> list[int]:
+    """Rows of each window of an adaptive pool, from floor(i whole / parts) to ceil((i + 1) whole / parts), as torch has it."""
+    return [-(-(part + 1) * whole // parts) - part * whole // parts for part in range(parts)]
+
+
 def pool_window(layer: Layer, source: Shape) -> int:
     """Elements of one window; of the largest one where an adaptive pool's windows differ."""
     if not layer.is_adaptive:
         return layer.window
     height, width = layer.output_size
-    return -(-source.height // height) * -(-source.width // width)
+    return max(adaptive_extents(source.height, height)) * max(adaptive_extents(source.width, width))
 
 
 def pool_access(layer: Layer, source: Shape, target: Shape) -> int:
@@ -31,4 +36,7 @@ def pool_access(layer: Layer, source: Shape, target: Shape) -> int:
 
     Equals x'^2 m for windows that tile the input.
     """
-    return max(source.size, target.size * pool_window(layer, source)) if not layer.is_adaptive else source.size
+    if not layer.is_adaptive:
+        return max(source.size, target.size * pool_window(layer, source))
+    rows, columns = (sum(adaptive_extents(*each)) for each in ((source.height, target.height), (source.width, target.width)))
+    return rows * columns * source.n_maps
