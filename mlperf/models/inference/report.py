@@ -174,7 +174,8 @@ def _group_lines(report: FitBlocks) -> list[str]:
 def _extra_lines(report: FitBlocks) -> list[str]:
     lines = []
     nested = report.nested_cv
-    left_out = "cross-validated with the selection inside each fold" + (", whole groups left out" if report.clustered else "")
+    groups = ", whole groups left out" if report.clustered else ""
+    left_out = f"cross-validated anew, in folds of its own with the selection inside each{groups}"
     if nested is not None and nested.errors is not None:
         lines.append(
             f"{left_out}: MAPE {100 * nested.errors.mape:.1f} % "
