@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from mlperf.planning.search.search import Sizes, search_configs, window_of
 from mlperf.planning.search.search_grid import pareto_front
 from mlperf.planning.systems.configurations import Settings, check_settings, network_settings, run_of, with_settings
 from mlperf.planning.systems.grid import SearchAsked, solved_grid
-from mlperf.planning.systems.predict import SystemOptions, output_intervals, refuse_outside, solved
+from mlperf.planning.systems.predict import SystemOptions, refuse_outside, solved
 from mlperf.planning.systems.times import NOT_MEASURED, SystemTimes, draw_system_times, system_times
 from mlperf.specs.job import JobSpec
 from mlperf.specs.machine import MachineSpec
@@ -199,10 +199,7 @@ def search_configurations(
 def _ranked(
     model: Model, system: System, inputs: ConfigurationInputs, table: pd.DataFrame, rows: IntArray, asked: SearchAsked
 ) -> tuple[pd.DataFrame, RankStability | None]:
-    """The candidates with the share of draws in which each is the first and bounds of its rank; the interval of a run's epoch.
-
-    The interval, of those that are shown, is that of `predict_system`.
-    """
+    """The candidates with the share of draws in which each is first and bounds of its rank; those shown with a run's interval."""
     if not len(rows):
         return table.iloc[:0], None
     options, asked_of = asked.predict, inputs.take(rows)
@@ -211,40 +208,46 @@ def _ranked(
         refuse_outside(means, asked_of)
     epoch_s = table[EPOCH].to_numpy(float)[rows]
     # What all rows miss alike does not change their order: draws of the mean tell it.
-    seconds = _drawn_epochs_s(model, system, asked_of, means, epoch_s, options)
+    seconds = _drawn_epochs_s(model, system, asked_of, means, epoch_s, options, "mean", N_RANKING_DRAWS)
     cost = priced(seconds, asked_of.configs["n_nodes"].to_numpy(int), asked_of.machine).get(asked.objective, seconds)
     found = CandidateDraws(cost, np.ones(seconds.shape, bool))
     rank_low, rank_high = rank_bounds(found)
     chosen = table.iloc[rows].reset_index(drop=True)
     chosen.insert(0, "rank", np.arange(1, len(rows) + 1))
-    of_run = _interval_of_run(model, system, inputs.take(rows[: asked.top]), options)
-    unknown = np.full(len(rows) - len(of_run.lower), np.nan)
     chosen = chosen.assign(
-        epoch_low_s=np.append(of_run.lower, unknown),
-        epoch_high_s=np.append(of_run.upper, unknown),
-        first_share=first_share(found),
-        rank_low=rank_low,
-        rank_high=rank_high,
+        epoch_low_s=np.nan, epoch_high_s=np.nan, first_share=first_share(found), rank_low=rank_low, rank_high=rank_high
     )
+    of_run = _interval_of_run(model, system, inputs.take(rows[: asked.top]), epoch_s[: asked.top], options)
+    chosen.loc[: asked.top - 1, ["epoch_low_s", "epoch_high_s"]] = np.column_stack((of_run.lower, of_run.upper))
     return chosen, rank_stability(found, chosen[asked.objective].to_numpy(float))
 
 
-def _interval_of_run(model: Model, system: System, inputs: ConfigurationInputs, options: SystemOptions) -> Interval:
-    """Of each configuration's epoch."""
+def _interval_of_run(
+    model: Model, system: System, inputs: ConfigurationInputs, epoch_s: FloatArray, options: SystemOptions
+) -> Interval:
+    """Of each configuration's epoch, from as many draws as `predict_system` takes."""
     means = system_times(model, inputs, system, options.method, options.exchange).scaled(options.factors)
-    solution = solved(system, means.seconds, run_of(inputs, system))
-    return output_intervals(model, inputs, system, means, solution, replace(options, level=LEVEL), "run")[EPOCH]
+    drawn = _drawn_epochs_s(model, system, inputs, means, epoch_s, options, "run", options.n_draws)
+    low, high = np.quantile(drawn, (0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)), axis=0)
+    return Interval(np.minimum(low, epoch_s), np.maximum(high, epoch_s), LEVEL)
 
 
 def _drawn_epochs_s(
-    model: Model, system: System, inputs: ConfigurationInputs, means: SystemTimes, epoch_s: FloatArray, options: SystemOptions
+    model: Model,
+    system: System,
+    inputs: ConfigurationInputs,
+    means: SystemTimes,
+    epoch_s: FloatArray,
+    options: SystemOptions,
+    kind: str,
+    n_draws: int,
 ) -> FloatArray:
-    """Epochs of drawn means, shape (n_draws, n_configs); of cheaper equations only the ratio to their own centre counts."""
+    """Epochs of drawn times, shape (n_draws, n_configs); of cheaper equations only the ratio to their own centre counts."""
     rng = np.random.default_rng(options.seed)
-    draws = Draws("mean", N_RANKING_DRAWS, int(rng.integers(2**63)), rng, options.method)
+    draws = Draws(kind, n_draws, int(rng.integers(2**63)), rng, options.method)
     drawn = draw_system_times(model, inputs, system, means, draws, options.exchange)
     drawn = {name: seconds * options.factors.get(name, 1.0) for name, seconds in drawn.items()}
-    run, shape = run_of(inputs, system), (N_RANKING_DRAWS, len(epoch_s))
+    run, shape = run_of(inputs, system), (n_draws, len(epoch_s))
     if not isinstance(system, Screened):
         return np.array(np.broadcast_to(solved(system, drawn, run).outputs[EPOCH], shape))
     moved, centre = (solved(system.screen((EPOCH,)), seconds, run).outputs[EPOCH] for seconds in (drawn, means.seconds))
