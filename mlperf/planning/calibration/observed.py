@@ -37,7 +37,8 @@ TIMES = {
     "epoch_s": "epoch_s",
 }
 """Columns that hold a sum of components, and the output that it is."""
-PASSED = ("method", "level", "n_draws", "seed", "closed", "factors")
+PASSED = ("method", "level", "n_draws", "seed", "closed")
+"""Options of the predictions that measurements are set beside: no what-if, which the measured machine has not seen."""
 N_STEPS = 4
 """Gauss-Newton steps; sums of a few components need no more."""
 WIDEST = "gpu_iteration_s"
@@ -50,7 +51,8 @@ def predict_observed(
     """Predict epochs as `mlperf.predict_epoch` does, after a few measurements on the machine asked about.
 
     Every component has one factor between 1 and what was measured, by how much the model knows of it and how much the measurements
-    scatter. Times are predicted with the factors; intervals are as much narrower as the factors are known better.
+    scatter. Times are predicted with the factors, those of a what-if on top of them; intervals are as much narrower as the factors
+    are known better.
 
     Parameters
     ----------
@@ -88,16 +90,18 @@ def predict_observed(
 
 
 def observed_factors(model: Model, rows: ObservedRows, machine: MachineSpec, options: PredictionOptions) -> LogFactors:
-    """Factors of the components after the measurements; sums are taken as linear in logarithms about the factors found so far."""
+    """Factors of the components after the measurements; sums are taken as linear in logarithms about the factors found so far.
+
+    A what-if among ``options`` counts for nothing: what was measured is the machine as it is.
+    """
     inputs = configuration_inputs(model, rows.cnns, machine, rows.configs, options.optimizer)
-    options = replace(options, distributions=False)
+    options = replace(options, distributions=False, factors={})
     prediction = predict_configurations(model, rows.cnns, machine, rows.configs, options)
     predicted = predict_times(model, inputs, options.method)
     prior = prior_of(model, inputs, predicted, prediction, options)
     found = update_log_factors(COMPONENTS, prior, np.empty((0, len(COMPONENTS))), np.empty(0), np.empty(0, np.int64))
     for _ in range(N_STEPS):
-        factors = combined(options.factors, found.factors)
-        means = solve_predicted(predicted, inputs, replace(options, factors=factors))
+        means = solve_predicted(predicted, inputs, replace(options, factors=combined(None, found.factors)))
         told = ratios_of(rows, mean_prediction(model, inputs, means), means.times)
         found = update_log_factors(COMPONENTS, prior, told.shares, told.log_ratio + found.log_shift(told.shares), told.column)
     return found

@@ -89,11 +89,14 @@ def predict_system_observed(
 def system_factors(model: Model, system: System, rows: ObservedRows, machine: MachineSpec, options: SystemOptions) -> LogFactors:
     """Factors of a system's components after the measurements, linear in logarithms about the factors found so far.
 
+    A what-if among ``options`` counts for nothing: what was measured is the machine as it is.
+
     Raises
     ------
     UsageError
         The model gives no time of the system's components, or none of what was measured.
     """
+    options = replace(options, factors={})
     inputs = configuration_inputs(model, rows.cnns, machine, rows.configs, options.optimizer)
     refuse_impossible(system, run_of(inputs, system), inputs)
     plain = Scaled.of(model, system, inputs, options)

@@ -84,3 +84,13 @@ def test_a_what_if_stays_on_top_of_the_factors(small_model: Any, plain: Predicti
     alone = mlperf.predict_epoch(small_model, "alexnet", "cpu-cluster", JOB, **asked)
     found = predict_observed(small_model, "alexnet", "cpu-cluster", JOB, rows, **asked)
     assert found.update_breakdown_s["sum_gradient"][0] == pytest.approx(alone.update_breakdown_s["sum_gradient"][0], rel=0.05)
+
+
+def test_steps_that_the_model_predicts_leave_a_what_if_as_it_is(small_model: Any, plain: Prediction) -> None:
+    """The machine was measured without the what-if: twenty such updates must not undo it."""
+    rows = pd.DataFrame({**{name: [size] * 20 for name, size in SIZES.items()}, "update_iteration_s": plain.update_iteration_s[0]})
+    asked = {**OPTIONS, "factors": {"allreduce": 0.25}}
+    alone = mlperf.predict_epoch(small_model, "alexnet", "cpu-cluster", JOB, **asked)
+    found = predict_observed(small_model, "alexnet", "cpu-cluster", JOB, rows, **asked)
+    assert alone.update_iteration_s[0] < 0.95 * plain.update_iteration_s[0]
+    assert_allclose(found.update_iteration_s, alone.update_iteration_s, rtol=1e-6)

@@ -105,3 +105,16 @@ def test_a_step_of_one_gpu_says_nothing_of_the_network_though_its_update_is_assu
     rows = pd.DataFrame({"optimizer_s": [update_s] * 20})
     found = predict_system_observed(model, "data-parallel", "vgg16", "dgx-h100", job, rows, **sizes)
     assert found.breakdown(0).set_index("component").loc["optimizer", "seconds"] == pytest.approx(update_s, rel=0.05)
+
+
+def test_steps_that_the_model_predicts_leave_a_what_if_as_it_is(small_model: Any) -> None:
+    """The machine was measured without the what-if: twenty such steps must not undo it."""
+    sizes: dict[str, Any] = {"n_nodes": 1, "n_gpus_per_node": 1}
+    before, alone = (
+        mlperf.predict_system(small_model, "data-parallel", "alexnet", "cpu-cluster", JOB, **sizes, **OPTIONS, factors=factors)
+        for factors in ({}, {"backward": 0.5})
+    )
+    rows = pd.DataFrame({"step_s": np.repeat(before.outputs["step_s"], 20)})
+    found = observed(small_model, "data-parallel", rows, **sizes, factors={"backward": 0.5})
+    assert alone.epoch_s[0] < 0.95 * before.epoch_s[0]
+    assert found.epoch_s[0] == pytest.approx(alone.epoch_s[0], rel=1e-6)
