@@ -37,7 +37,7 @@ class EpochTimes:
     Raises
     ------
     DataError
-        Shapes differ, a time is not > 0, or the interval does not hold it.
+        Shapes differ, a time is not > 0, or the interval does not hold it or has no end.
     """
 
     configs: pd.DataFrame
@@ -58,8 +58,8 @@ class EpochTimes:
             raise DataError(
                 f"got arrays of shapes {sorted(shapes)}, expected one value of each a configuration", place="epoch times"
             )
-        if not ((self.epoch_s > 0.0) & np.isfinite(self.epoch_s) & (lower <= self.epoch_s) & (self.epoch_s <= upper)).all():
-            raise DataError("expected epochs > 0 s inside their intervals", place="epoch times")
+        if not ((self.epoch_s > 0.0) & np.isfinite(upper) & (lower <= self.epoch_s) & (self.epoch_s <= upper)).all():
+            raise DataError("expected epochs > 0 s inside their intervals, all finite", place="epoch times")
 
     @classmethod
     def of(cls, prediction: Any) -> EpochTimes:

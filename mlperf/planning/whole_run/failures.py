@@ -10,6 +10,10 @@ from mlperf.core.arrays import FloatArray
 
 MOST_DRAWN = 2_000_000
 """Lost pieces of time that are drawn one by one; sums of more are drawn as normal."""
+LONGEST_TRY = 30.0
+"""Length of a try over the mean time between failures beyond which it counts as this long: it practically never ends."""
+MOST_TRIES = 1e15
+"""Failed tries beyond which their mean is taken for their number."""
 FIRST_ORDER = 1e-10
 """Below this cost over mean time between failures the best interval is Young's to ten digits."""
 
@@ -83,26 +87,24 @@ def _failed_tries(
     """Failed tries of (how many must succeed, how long one takes), and the time that they lose, each of shape (n,)."""
     failed, lost = np.zeros(len(mtbf_s)), np.zeros(len(mtbf_s))
     for needed, length in tries:
-        survival = np.exp(-length / mtbf_s)
-        number = np.zeros(len(mtbf_s))
-        some = (needed > 0.0) & (survival < 1.0)
+        survival = np.exp(-np.minimum(length / mtbf_s, LONGEST_TRY))
+        number = needed * (1.0 / survival - 1.0)
+        some = (needed > 0.0) & (survival < 1.0) & (number < MOST_TRIES)
         number[some] = rng.negative_binomial(needed[some], survival[some])
         failed += number
-        lost += _lost_times(number.astype(np.int64), length, mtbf_s, rng)
+        lost += _lost_times(number, length, mtbf_s, rng)
     return failed, lost
 
 
-def _lost_times(
-    number: np.ndarray[tuple[int], np.dtype[np.int64]], length: FloatArray, mtbf_s: FloatArray, rng: np.random.Generator
-) -> FloatArray:
+def _lost_times(number: FloatArray, length: FloatArray, mtbf_s: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Sums of so many exponential times that are shorter than ``length``, shape (n,)."""
-    total = int(number.sum())
-    if total == 0:
+    total = float(number.sum())
+    if total == 0.0:
         return np.zeros(len(number))
     if total <= MOST_DRAWN:
-        of = np.repeat(np.arange(len(number)), number)
+        of = np.repeat(np.arange(len(number)), number.astype(np.int64))
         below = -np.expm1(-length / mtbf_s)[of]
-        drawn = -mtbf_s[of] * np.log1p(-rng.random(total) * below)
+        drawn = -mtbf_s[of] * np.log1p(-rng.random(len(of)) * below)
         return np.asarray(np.bincount(of, drawn, minlength=len(number)), dtype=np.float64)
     mean, variance = truncated_moments(length, mtbf_s)
     noise = np.sqrt(number * variance) * rng.standard_normal(len(number))
@@ -111,7 +113,7 @@ def _lost_times(
 
 def truncated_moments(length: FloatArray, mtbf_s: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean and variance of an exponential time of mean ``mtbf_s`` that is shorter than ``length``; 0 where nothing fails."""
-    share = np.where(np.isfinite(mtbf_s), length / mtbf_s, 0.0)
+    share = np.where(np.isfinite(mtbf_s), np.minimum(length / mtbf_s, 300.0), 0.0)
     odds = np.divide(share, np.expm1(share), out=np.ones_like(share), where=share > 0.0)
     # Short of the mean time between failures a failure strikes anywhere alike.
     mean = np.where(share > 1e-4, mtbf_s * (1.0 - odds), length / 2.0)

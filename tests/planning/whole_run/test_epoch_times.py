@@ -55,10 +55,12 @@ def test_a_prediction_of_any_system_gives_its_epochs() -> None:
         EpochTimes.of(SimpleNamespace(prediction_interval={}))
 
 
-@pytest.mark.parametrize(("value", "lower"), [(0.0, 0.0), (100.0, 101.0), (float("nan"), 1.0)])
-def test_what_is_no_epoch_is_refused(value: float, lower: float) -> None:
+@pytest.mark.parametrize(
+    ("value", "lower", "upper"), [(0.0, 0.0, 130.0), (100.0, 101.0, 130.0), (float("nan"), 1.0, 130.0), (100.0, 90.0, float("inf"))]
+)
+def test_what_is_no_epoch_is_refused(value: float, lower: float, upper: float) -> None:
     with pytest.raises(DataError, match="inside their intervals"):
-        epochs(value, lower)
+        epochs(value, lower, upper)
     with pytest.raises(DataError, match="shapes"):
         EpochTimes(
             pd.DataFrame({"n_nodes": [1, 2]}),

@@ -81,6 +81,15 @@ def test_many_lost_pieces_are_summed_as_normal_with_the_same_moments(monkeypatch
     assert summed.lost_s.std() == pytest.approx(one_by_one.lost_s.std(), rel=0.06)
 
 
+def test_runs_that_practically_never_end_take_practically_for_ever() -> None:
+    """A hundred and a million intervals of 25, 40 and 800 times the mean time between failures."""
+    mtbf = 1000.0 / np.array([25.0, 40.0, 800.0])
+    for number in (100.0, 1e6):
+        found = draw_failures(np.full(3, 1000.0 * number), np.array(1000.0), 0.0, 0.0, 0.0, mtbf, np.random.default_rng(0))
+        assert_allclose(found.n_failures, number * np.exp([25.0, 30.0, 30.0]), rtol=0.5)
+        assert_allclose(found.lost_s, found.n_failures * mtbf, rtol=0.01)
+
+
 def test_moments_of_a_failure_before_the_end() -> None:
     rng = np.random.default_rng(0)
     for length, mtbf in ((3.0, 1.0), (1.0, 1.0), (0.02, 1.0), (1e-3, 1.0)):

@@ -148,8 +148,19 @@ def test_what_cannot_be_known_is_an_error() -> None:
         whole_run(epochs(), MACHINE, prices=PriceSpec("EUR", {"kfc": MachinePrice(1.0)}))
     with pytest.raises(DataError, match="never ends"):
         whole_run(epochs(), MACHINE, RunSpec(node_mtbf_s=500.0), options=WholeRunOptions(epochs=90))
+    # The middle run ends after 25 failures on average, a slow one never does.
+    with pytest.raises(DataError, match="never ends"):
+        whole_run(epochs(log_std=0.3), MACHINE, RunSpec(node_mtbf_s=320.0))
     with pytest.raises(UsageError, match="got probability 1"):
         WholeRunOptions(probability=1.0)
+
+
+def test_a_few_draws_that_never_end_are_no_fault() -> None:
+    options = WholeRunOptions(deadline_s=3000.0, probability=0.5)
+    found = whole_run(epochs(log_std=0.7), MACHINE, RunSpec(node_mtbf_s=8000.0 / 4.0), options=options)
+    assert found.on_time_probability is not None
+    assert 0.0 < found.on_time_probability[0] < 0.5 < found.n_failures[0]
+    assert np.isfinite(found.mean_s).all()
 
 
 def test_the_same_seed_gives_the_same_run() -> None:
