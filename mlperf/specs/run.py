@@ -40,9 +40,9 @@ class RunSpec:
     validation_every_epochs : float
         Epochs between two passes.
     validation_cost : float
-        Time of a validated sample over that of a trained one; a forward pass is about a third of a step.
+        Time of computing a validated sample over that of a trained one; a forward pass is about a third of a step.
     input_samples_per_s : float, optional
-        What a node's storage and decoding can deliver; an epoch is no faster than its input.
+        What a node's storage and decoding can deliver; an epoch and a validation pass are no faster than their input.
     checkpoint_s : float
         Seconds that a checkpoint stops the training.
     checkpoint_every_s : float or "optimal", optional

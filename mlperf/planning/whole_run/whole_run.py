@@ -99,7 +99,8 @@ def whole_run(
     epoch = times.draw(n_draws, rng)
     fed = fed_epoch_s(epoch, times, run)
     n_passes = np.floor(options.epochs / run.validation_every_epochs + 1e-9)
-    validation = n_passes * run.validation_fraction * run.validation_cost * fed
+    # A validated sample is read as a trained one is: a pass is no faster than its input.
+    validation = n_passes * run.validation_fraction * fed_epoch_s(run.validation_cost * epoch, times, run)
     work = options.epochs * fed + validation
     mtbf = np.full(len(times.configs), np.inf) if run.node_mtbf_s is None else run.node_mtbf_s / times.n_nodes
     every = checkpoint_interval_s(run, mtbf)
@@ -119,7 +120,7 @@ def whole_run(
 
 
 def fed_epoch_s(epoch_s: FloatArray, times: EpochTimes, run: RunSpec) -> FloatArray:
-    """Draws of an epoch that is no faster than its input, max(computing, loading), shape of ``epoch_s``."""
+    """Draws of a pass over the data that is no faster than its input, max(computing, loading), shape of ``epoch_s``."""
     if run.input_samples_per_s is None:
         return epoch_s
     return np.maximum(epoch_s, times.dataset_size / (run.input_samples_per_s * times.n_nodes))

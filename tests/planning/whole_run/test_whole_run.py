@@ -68,6 +68,17 @@ def test_an_epoch_is_no_faster_than_its_input() -> None:
     assert found.parts_s["input_wait"][0] > 50.0
 
 
+def test_a_validation_is_no_faster_than_its_input_either() -> None:
+    """2,500 samples of a pass over 8 nodes of 2 a second take 156.25 s to read, 83.3 s to compute; an epoch takes 1,000 s."""
+    reading = RunSpec(validation_fraction=0.25, input_samples_per_s=2.0)
+    found = whole_run(epochs(), MACHINE, reading, options=WholeRunOptions(epochs=4))
+    parts = {name: float(part[0]) for name, part in found.parts_s.items() if part[0]}
+    assert parts == pytest.approx({"epochs": 4000.0, "validation": 4 * 156.25})
+    # Where training waits for its input, too, a sample takes as long in both.
+    slower = whole_run(epochs(), MACHINE, RunSpec(validation_fraction=0.25, input_samples_per_s=0.5)).parts_s
+    assert float(slower["validation"][0]) == pytest.approx(0.25 * (slower["epochs"][0] + slower["input_wait"][0]))
+
+
 def walked_total_s(run: RunSpec, epoch_s: float, n_epochs: int, n_nodes: int, rng: np.random.Generator) -> float:
     """One run event by event, each node with its own next failure."""
     assert run.node_mtbf_s is not None
