@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,8 @@ def search_machines(
     Parameters
     ----------
     models : sequence of (Model, MachineSpec or name or file)
-        A model and the machine it was measured on; prices must be in one currency.
+        A model and the machine it was measured on; prices must be in one currency. Models are drawn independently of one another;
+        one that serves several machines errs alike on all of them.
     cnn, job, n_nodes, n_gpus_per_node, subbatch_size, minibatch
         As in `mlperf.search_runs`; sizes that are not given are each machine's.
     **options
@@ -93,8 +94,16 @@ def search_machines(
         raise UsageError(f"got machines {', '.join(names) or 'none'}, expected at least one, each once")
     asked = SearchOptions(window_of(job, minibatch), **of_job(job, options))
     sizes = Sizes(n_nodes, n_gpus_per_node, subbatch_size)
+    distinct = list({id(model): None for model, _ in pairs})
     found = [
-        search_once(model, cnn, machine, asked, search_configs(cnn, machine, job, sizes, ignore_memory=asked.ignore_memory))
+        search_once(
+            model,
+            cnn,
+            machine,
+            # Two models that were drawn from one stream of chance would err together.
+            replace(asked, seed=asked.seed + distinct.index(id(model))),
+            search_configs(cnn, machine, job, sizes, ignore_memory=asked.ignore_memory),
+        )
         for model, machine in pairs
     ]
     return _merged(found, asked)

@@ -106,3 +106,20 @@ def test_several_machines_are_one_ranking(small_model: Any) -> None:
     nothing = search_machines([(small_model, slow), (small_model, fast)], cnn, JOB, minibatch=(1e7, 1e8), **SIZES)
     assert nothing.best.empty
     assert set(nothing.to_frame()["machine"]) == {"cpu-cluster", "fast"}
+
+
+def test_models_are_drawn_independently_and_one_model_errs_alike_everywhere(small_model: Any) -> None:
+    """Twin machines: under one model both cost the same in every draw; under two the better one is a matter of chance."""
+    machine = load_machine("cpu-cluster")
+    twins = [replace(machine, name=name) for name in ("left", "right")]
+    sizes = {"n_nodes": [1], "n_gpus_per_node": [1], "subbatch_size": [2]}
+
+    def stability(models: tuple[Any, Any]) -> Any:
+        found = search_machines(list(zip(models, twins, strict=True)), load_cnn("alexnet"), JOB, **sizes)
+        assert len(found.best) == 2
+        return found.stability
+
+    alike, apart = stability((small_model, small_model)), stability((small_model, replace(small_model)))
+    assert (alike.first_stays, alike.regret) == (1.0, 0.0)
+    assert 0.3 < apart.first_stays < 0.7
+    assert apart.regret > 0.0
