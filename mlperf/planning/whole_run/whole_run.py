@@ -22,6 +22,8 @@ MOST_NUMBERS = 20_000_000
 SECONDS_PER_HOUR = 3600.0
 MOST_FAILURES = 30.0
 """Mean failures in one interval between checkpoints beyond which a run practically never ends (e^30 tries)."""
+FEWEST_BEYOND = 10
+"""Runs drawn beyond a time limit, below which its place is chance."""
 SLOW_RUN = 0.975
 """Share of runs that must end: one in forty may be as slow as it is."""
 
@@ -184,8 +186,15 @@ def _result(
         in_domain=times.in_domain,
         n_draws=len(total_s),
         seed=options.seed,
-        notes=("time in a queue is not counted",),
+        notes=("time in a queue is not counted", *_few_beyond(len(total_s), options.probability)),
     )
+
+
+def _few_beyond(n_draws: int, probability: float) -> tuple[str, ...]:
+    """What to say of a limit that next to no run drawn lies beyond."""
+    if (1.0 - probability) * n_draws >= FEWEST_BEYOND - 1e-6:
+        return ()
+    return (f"a limit of probability {probability:g} is not sure: fewer than {FEWEST_BEYOND} of {n_draws:,} runs drawn are slower",)
 
 
 def _cost(prices: PriceSpec, machine: MachineSpec, times: EpochTimes, hours: FloatArray, kwh: FloatArray | None) -> FloatArray:

@@ -174,6 +174,12 @@ def test_a_few_draws_that_never_end_are_no_fault() -> None:
     assert np.isfinite(found.mean_s).all()
 
 
+def test_a_limit_that_next_to_no_draw_lies_beyond_is_told() -> None:
+    notes = [whole_run(epochs(), MACHINE, options=WholeRunOptions(probability=share)).notes for share in (0.999, 0.9995, 0.9999)]
+    assert [len(told) for told in notes] == [1, 1, 2]
+    assert notes[2][1] == "a limit of probability 0.9999 is not sure: fewer than 10 of 20,000 runs drawn are slower"
+
+
 def test_the_same_seed_gives_the_same_run() -> None:
     run = RunSpec(node_mtbf_s=1e5, checkpoint_s=10.0, checkpoint_every_s="optimal")
     first, again, other = (
