@@ -115,6 +115,7 @@ class _Search:
     limits: Limits
     states: list[LayerStates]
     found: dict[tuple[int, int, int], Found] = field(default_factory=dict)
+    paths: dict[int, Path] = field(default_factory=dict)
     programmes: int = 0
     states_kept: int = 0
     gap: float = 0.0
@@ -177,7 +178,7 @@ def optimise(table: LayerTable, constants: Constants, job: PartitionJob, limits:
             place = f"network {table.name!r}, layer {table.layers[layer]!r}"
             raise DataError(f"no stripe of it fits {limits.memory_bytes:.3g} bytes on {limits.machines} machines", place=place)
     search = _Search(table, machine, job, limits, states, shapes=shapes)
-    candidates = {n: replicas_of(n, job, limits) for n in worker_counts(limits)}
+    candidates = {n: replicas_of(n, job, limits) for n in worker_counts(limits, every=shapes > 1)}
     candidates = {n: counts for n, counts in candidates.items() if len(counts)}
     if not candidates:
         low, high = limits.minibatch
@@ -207,9 +208,12 @@ def with_cores(constants: Constants, cores: int) -> Constants:
     return replace(constants, interference=constants.interference[:cores], latency_s=constants.latency_s[:cores])
 
 
-def worker_counts(limits: Limits) -> list[int]:
-    """Numbers of workers a replica worth trying: all machines for one replica, at most half of them for several."""
-    several = range(1, (limits.machines - 1) // 2 + 1)
+def worker_counts(limits: Limits, *, every: bool = False) -> list[int]:
+    """Numbers of workers a replica worth trying: all machines for one replica, at most half of them for several.
+
+    With ``every`` those of one replica between half and all machines, too: never the best, but among the next.
+    """
+    several = range(1, limits.machines if every else (limits.machines - 1) // 2 + 1)
     return sorted({*several, limits.machines})
 
 
@@ -253,7 +257,8 @@ def _best_first(search: _Search, candidates: Mapping[int, IntArray], bounds: dic
     left = dict(candidates)
     while left:
         promise = {n: float(epochs_of(bounds[n], n, counts, search)[1].min()) for n, counts in left.items()}
-        n_workers = min(promise, key=lambda n: (promise[n], n))
+        # Of equals the fewest workers where one plan is asked for; else the most, which bound all that are fewer.
+        n_workers = min(promise, key=lambda n: (promise[n], n if search.shapes == 1 else -n))
         if promise[n_workers] >= search.to_beat_s:
             break
         counts = left.pop(n_workers)
@@ -261,7 +266,12 @@ def _best_first(search: _Search, candidates: Mapping[int, IntArray], bounds: dic
         path = _solve(search, n_workers, limit)
         reached = path.sample_s if path is not None else np.inf if np.isfinite(search.limits.memory_bytes) else limit
         if path is not None:
+            search.paths[n_workers] = path
             _record(search, path, n_workers, counts)
+            # A plan that leaves workers idle is the cheapest of every number down to those that it uses.
+            for n in range(n_used(path), n_workers):
+                if n in left:
+                    _record(search, path, n, left.pop(n))
         # tau cannot rise with more workers: fewer cannot do better than this.
         for n in left:
             if n < n_workers:
@@ -270,8 +280,8 @@ def _best_first(search: _Search, candidates: Mapping[int, IntArray], bounds: dic
 
 
 def _useful_tau(search: _Search, n_workers: int, counts: IntArray) -> float:
-    """The largest tau that is of use: of a known plan on so many workers, or one that would beat the best."""
-    known = min(_uniform_taus(search, n_workers), default=np.inf)
+    """The largest tau that is of use: of a known plan on so many workers, or one that would beat those asked for."""
+    known = min(_known_taus(search, n_workers))
     to_beat = search.to_beat_s
     if not np.isfinite(to_beat) or np.isfinite(search.limits.memory_bytes):
         return float(known)
@@ -282,14 +292,20 @@ def _useful_tau(search: _Search, n_workers: int, counts: IntArray) -> float:
     return float(min(known, useful.max()))
 
 
-def _uniform_taus(search: _Search, n_workers: int) -> Iterator[float]:
-    """Tau of plans that treat every layer alike: one segment, all stripes, all copies."""
+def _known_taus(search: _Search, n_workers: int) -> Iterator[float]:
+    """Tau of plans that treat every layer alike, and of what fewer workers leave of the cheapest plan on the next more."""
     rows = search.table.rows
-    for stripes, copies in (
+    plans = [
         ([1] * len(rows), [1] * len(rows)),
         ([min(n_workers, int(each)) for each in rows], [1] * len(rows)),
         ([1] * len(rows), [n_workers] * len(rows)),
-    ):
+    ]
+    more = min((n for n in search.paths if n > n_workers), default=0)
+    if more:
+        stripes = [min(each, n_workers) for each in search.paths[more].stripes]
+        copies = [min(r, n_workers // p) for p, r in zip(stripes, search.paths[more].copies, strict=True)]
+        plans.append((stripes, copies))
+    for stripes, copies in plans:
         yield sample_times(search.table, search.constants, stripes, copies, search.job.minibatch_size).sample_s * (1.0 + 1e-9)
 
 
@@ -335,6 +351,11 @@ def _path(search: _Search, n_workers: int, limit: float, charge_s: float = 0.0) 
     return path
 
 
+def n_used(path: Path) -> int:
+    """Workers that a plan uses: the most that any layer is spread over."""
+    return max(stripes * copies for stripes, copies in zip(path.stripes, path.copies, strict=True))
+
+
 def held_bytes(search: _Search, path: Path) -> float:
     """What a worker holds of all layers."""
     total = 0.0
@@ -347,7 +368,7 @@ def held_bytes(search: _Search, path: Path) -> float:
 def _record(search: _Search, path: Path, n_workers: int, counts: IntArray) -> None:
     """The best numbers of replicas for a plan, a few of them for the table of runners-up."""
     periods, epochs = epochs_of(path.sample_s, n_workers, counts, search)
-    used = max(stripes * copies for stripes, copies in zip(path.stripes, path.copies, strict=True))
+    used = n_used(path)
     for at in np.argsort(epochs, kind="stable")[: max(3, search.shapes)]:
         replicas, period = int(counts[at]), float(periods[at])
         # A single replica may leave machines unused; several share them with the servers as they were counted.

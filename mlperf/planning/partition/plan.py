@@ -23,12 +23,12 @@ from mlperf.planning.partition.optimize import (
     worker_counts,
 )
 from mlperf.planning.partition.uncertainty import UNKNOWN, PlanUncertainty, plan_uncertainty
-from mlperf.planning.partition.what_ifs import elasticities, what_if_table
+from mlperf.planning.partition.what_ifs import elasticities, tenths_lower_s, what_if_table
 from mlperf.specs.constants import MachineConstants
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.systems.model_parallel.constants import Constants
 from mlperf.systems.model_parallel.epoch import SampleTimes, epoch_s, overlapped_staleness, sample_times
-from mlperf.systems.model_parallel.layers import LayerTable, segment_params, share
+from mlperf.systems.model_parallel.layers import LayerTable, working_set_bytes
 from mlperf.systems.model_parallel.server_exchange import server_exchange, shard_bytes
 
 ALL_UNIFORM = 64
@@ -69,6 +69,8 @@ class PartitionPlan(Shown):
         The constant with the largest elasticity.
     elasticities : mapping of str to float
         Per cent of the epoch for each per cent of a constant, the plan kept.
+    tenths_lower_s : mapping of str to float
+        Epoch with each constant a tenth lower, the plan kept.
     others : DataFrame
         The best (n, A, S), the plan's own first.
     uniform : DataFrame
@@ -110,6 +112,7 @@ class PartitionPlan(Shown):
     period: pd.DataFrame
     bottleneck: str
     elasticities: dict[str, float]
+    tenths_lower_s: dict[str, float]
     others: pd.DataFrame
     uniform: pd.DataFrame
     scaling: pd.DataFrame
@@ -207,6 +210,7 @@ def plan_partition(
         period_rows(table, constants, job, best),
         max(weights, key=lambda name: weights[name]),
         weights,
+        tenths_lower_s(table, constants, job, best, threads),
         other_rows(optimum, top),
         uniform_row(table, constants, job, limits, best.epoch_s),
         scaling_rows(table, constants, job, limits, scaling, price_per_machine_hour),
@@ -221,14 +225,15 @@ def plan_partition(
     )
 
 
+def held_of(table: LayerTable, constants: Constants, stripes: Sequence[int]) -> list[float]:
+    """Bytes that a worker holds of each layer: parameters and outputs of the largest stripe."""
+    return [float(working_set_bytes(table, at, np.array(count), constants.value_bytes)) for at, count in enumerate(stripes)]
+
+
 def layer_rows(table: LayerTable, constants: Constants, plan: Found, times: SampleTimes) -> pd.DataFrame:
     """One row a layer of a plan."""
     stripes, copies = np.array(plan.stripes), np.array(plan.copies)
-    held = [
-        constants.value_bytes
-        * float(segment_params(table, at, stripes[at]) + table.n_neurons[at] * share(table.rows[at], stripes[at]))
-        for at in range(table.n_layers)
-    ]
+    held = held_of(table, constants, plan.stripes)
     frame = pd.DataFrame(
         {
             "layer": table.layers,
@@ -269,16 +274,18 @@ def other_rows(optimum: Optimum, top: int) -> pd.DataFrame:
 
 
 def uniform_row(table: LayerTable, constants: Constants, job: PartitionJob, limits: Limits, best_s: float) -> pd.DataFrame:
-    """The best of the plans that cut every layer into the same number of stripes, without copies."""
+    """The best of the plans with the same number of stripes in every layer and no copies; no row where none fits the memory."""
     columns = [*SHAPE, "epoch_s", "times_best"]
     rows = []
     last = 0.0
-    for n in worker_counts(limits):
-        counts = replicas_of(n, job, limits)
-        if not len(counts) or (n > ALL_UNIFORM and n < 1.1 * last and n != limits.machines):
+    allowed = {n: counts for n in worker_counts(limits, every=True) if len(counts := replicas_of(n, job, limits))}
+    for n, counts in allowed.items():
+        if n > ALL_UNIFORM and n < 1.1 * last and n != max(allowed):
             continue
         last = float(n)
         stripes = [min(n, int(rows_)) for rows_ in table.rows]
+        if sum(held_of(table, constants, stripes)) > limits.memory_bytes:
+            continue
         tau = sample_times(table, constants, stripes, [1] * table.n_layers, job.minibatch_size).sample_s
         servers = np.where(counts == 1, 0, limits.machines - counts * n)
         exchange = server_exchange(table.all_params, n, counts, servers, constants)

@@ -31,7 +31,7 @@ def plan_sections(plan: PartitionPlan) -> tuple[Section, ...]:
     """Everything of a plan, the layers first."""
     title = f"{plan.network} on {count_text(plan.machines, 'machine')} of {plan.machine}: stripes, copies, threads of every layer"
     weights = pd.DataFrame({"time_of": list(plan.elasticities), "share": list(plan.elasticities.values())})
-    weights["epoch_a_tenth_lower_s"] = plan.epoch_s * 0.9 ** weights["share"]
+    weights["epoch_a_tenth_lower_s"] = list(plan.tenths_lower_s.values())
     sections = [
         Section(title, plan.layers, secondary=SECONDARY),
         Section(f"One period of a replica, {count_text(int(plan.minibatch_size), 'sample')}", plan.period),

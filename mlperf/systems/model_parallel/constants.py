@@ -109,7 +109,8 @@ class Constants(Shown):
         if self.add_of_bytes is None:
             return np.full(np.shape(working_set), self.add_s)
         sizes, add_s = self.add_of_bytes
-        return np.asarray(np.interp(np.log(np.asarray(working_set, dtype=np.float64)), np.log(sizes), add_s))
+        held = np.maximum(np.asarray(working_set, dtype=np.float64), 1e-300)
+        return np.asarray(np.interp(np.log(held), np.log(sizes), add_s))
 
     def muladd_of(self, working_set: FloatArray, kind: str = "", direction: str = "") -> FloatArray:
         """C_muladd of working sets in bytes, seconds; of a pass, or a kind of layer, where that has its own."""

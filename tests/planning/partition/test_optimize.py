@@ -151,6 +151,16 @@ def test_runners_up_are_the_next_best(seed: int) -> None:
     assert all(any(math.isclose(low, one, rel_tol=1e-12) for one in epochs) or low >= epochs[3] for low in each_count)
 
 
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_runners_up_of_one_replica_may_use_most_machines(replicas: int) -> None:
+    """The next best of one replica on M machines has M - 1 workers, not (M - 1) / 2."""
+    found = optimise(IMAGENET, CLUSTER, JOB, Limits(10, replicas=replicas), shapes=6)
+    alone = {each.n_workers: each.epoch_s for each in (found.best, *found.others) if each.n_replicas == 1}
+    assert {10, 9, 8} <= alone.keys()
+    for n in (9, 8):
+        assert alone[n] == pytest.approx(optimise(IMAGENET, CLUSTER, JOB, Limits(n, replicas=1)).best.epoch_s, rel=1e-12)
+
+
 EXAMPLES = [
     (IMAGENET, 5, 40.384179, (5, 1, 0)),
     (IMAGENET, 10, 21.299947, (10, 1, 0)),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from partition_networks import CLUSTER, IMAGENET
+from partition_networks import CLUSTER, IMAGENET, MNIST
 
 from mlperf.core.errors import DataError
 from mlperf.planning.partition.optimize import Limits, PartitionJob, optimise
-from mlperf.planning.partition.plan import PartitionPlan, plan_partition
+from mlperf.planning.partition.plan import PartitionPlan, held_of, plan_partition
 from mlperf.specs.constants import read_constants
 from mlperf.specs.network.cnn_toml import read_cnn
 
@@ -57,6 +58,18 @@ def test_runners_up_and_the_uniform_plan_are_slower() -> None:
     assert plan.others["epoch_s"].iloc[0] == plan.epoch_s
     assert float(plan.uniform["times_best"].iloc[0]) > 1.0
     assert plan.n_free + plan.n_workers * plan.n_replicas + plan.n_servers == 100
+
+
+def test_the_uniform_plan_fits_the_memory_and_may_leave_machines_idle() -> None:
+    """Cut into two, a network without work to share is slower than whole; beyond the memory no plan counts."""
+    cnn, machine = read_cnn(HERE / "mnist.toml"), read_constants(HERE / "cluster.toml")
+    plan = plan_partition(cnn, machine, JOB, Limits(20, memory_bytes=4e6))
+    stripes = [min(int(plan.uniform["n_workers"].iloc[0]), rows) for rows in (2000, 1500, 1000, 10)]
+    assert sum(held_of(MNIST, CLUSTER, stripes)) <= 4e6
+    assert float(plan.uniform["times_best"].iloc[0]) >= 1.0
+    slow = replace(machine, latency_s=tuple(1.0 for _ in machine.latency_s))
+    alone = plan_partition(cnn, slow, JOB, Limits(2)).uniform
+    assert (int(alone["n_workers"].iloc[0]), alone["epoch_s"].iloc[0]) == (1, pytest.approx(10_000 * 0.000304, rel=1e-2))
 
 
 def test_the_scaling_curve_is_the_optimum_of_every_size() -> None:

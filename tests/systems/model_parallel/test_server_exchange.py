@@ -84,3 +84,5 @@ def test_a_server_with_a_small_part_adds_as_fast_as_its_cache() -> None:
     assert float(few.received_s - few.answered_s) == pytest.approx(4 * par * 3e-10)
     assert float(many.received_s - many.answered_s) == pytest.approx(4 * par * 1e-10 / 100)
     assert math.isclose(float(held.add_of(np.asarray(1e6))), 2e-10)
+    with np.errstate(all="raise"):
+        assert float(held.add_of(np.asarray(0.0))) == 1e-10  # a network without weights
