@@ -92,12 +92,14 @@ def check_configuration(configuration: Configuration, net: Net, n_cores: int, *,
             c.n_replicas < 1 or c.n_servers < 0 or c.minibatch_size < 1,
             "expected at least one replica, no server or some, one sample",
         ),
-        (c.n_replicas > 1 and c.n_servers == 0, f"got {c.n_replicas} replicas without a server, expected at least one"),
         (c.n_servers > net.n_params, "got more servers than parameters"),
     )
     for broken, message in rules:
         if broken:
             raise UsageError(message, place=PLACE, hint=HINT)
+    if c.n_replicas > 1 and c.n_servers == 0:
+        got = f"got {c.n_replicas} replicas without a server, expected at least one"
+        raise UsageError(got, place=PLACE, hint="Add --servers 1, or n_servers = 1 in a file of plans.")
     for layer, plan in zip(net.layers, c.plan, strict=True):
         if plan.n_stripes > layer.rows:
             raise UsageError(f"got {plan.n_stripes} stripes of {layer.name}, expected at most its {layer.rows} rows", place=PLACE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 
 from mlperf.collect.canonical.build import check_code
@@ -124,8 +125,14 @@ def check_request(request: ServersRequest) -> None:
         (len(set(request.configurations)) < len(request.configurations), "got a configuration twice, expected --repeats for that"),
         (request.repeats < 1 or request.epochs < 0, "expected one repeat or more, and no epoch or more"),
         (request.minibatches <= WARM_MINIBATCHES, f"expected more than {WARM_MINIBATCHES} mini-batches: the first are not counted"),
-        (request.learning_rate <= 0 or request.time_scale <= 0 or request.limit_s <= 0, "expected rate, scale and limit above 0"),
-        (min(net.latency_s, net.latency_per_thread_s) < 0 or net.bytes_per_s <= 0, "expected latency >= 0 and bandwidth > 0"),
+        (
+            not all(0 < each < inf for each in (request.learning_rate, request.time_scale, request.limit_s)),
+            "expected rate, scale and limit above 0, and finite",
+        ),
+        (
+            not all(0 <= each < inf for each in (net.latency_s, net.latency_per_thread_s)) or not 0 < net.bytes_per_s < inf,
+            "expected latency >= 0 and bandwidth > 0, both finite",
+        ),
     )
     for broken, message in rules:
         if broken:

@@ -147,12 +147,19 @@ def check_same_network(folder: Path, network: Network) -> None:
     UsageError
         Says both. A record without the name of an exchange means the default.
     """
-    record = told(read_host(folder), folder, "protocol", FOLDER)
-    before = Network(**record["network"]) if "network" in record.get("waits", ()) else network
+    known = network_waited(folder)
+    before = Network(**known) if known else network
     if before != network:
         raise UsageError(
             f"got {network}, expected {before} as in the campaign's first run", place=str(folder), hint="Name another folder."
         )
+
+
+def network_waited(folder: Path) -> dict[str, Any]:
+    """The network that runs of a campaign waited for, also where later ones waited for none; empty before the first."""
+    record = told(read_host(folder), folder, "protocol", FOLDER)
+    last = record.get("network") if "network" in record.get("waits", ()) else None
+    return dict(record.get("network_waited") or last or {})
 
 
 def settings_to_run(request: AsgdRequest, cnn: CnnSpec) -> tuple[list[Setting], int]:
@@ -297,4 +304,5 @@ def protocol(study: Study) -> dict[str, Any]:
         "data": study.samples.name if study.samples else f"rounds of {study.rounds.name}" if study.rounds else "",
         "waits": {part: list(WAITED[part]) for part in request.waits},
         "network": asdict(request.network),
+        "network_waited": asdict(request.network) if "network" in request.waits else network_waited(request.out),
     }

@@ -12,6 +12,7 @@ from mlperf.collect.servers.data import digits_for
 from mlperf.collect.servers.job import read_job
 from mlperf.collect.servers.learning import replay
 from mlperf.collect.servers.net import Net
+from mlperf.collect.servers.request import EmulatedNetwork
 from mlperf.collect.servers.rows import final_weights
 from mlperf.core.errors import UsageError
 from mlperf.datasets.dictionary.server_schema import PS_RUNS
@@ -76,6 +77,17 @@ def test_waits_are_marked_and_last_as_long_as_their_rounds(tmp_path: Path, run_t
     assert 0.95 < row["period_s"] / (16 * 200.0 * segments) < 2.0
     assert run_tiny(tmp_path, [table], **emulated).n_done_before == 1
     assert len(read_table(tmp_path / "ps_runs.csv", PS_RUNS, "keep")) == 1
+
+
+def test_a_folder_waits_for_one_network(tmp_path: Path, run_tiny: Callable) -> None:
+    """Rows do not say for which network they waited: another one would find them made. Real runs in between change nothing."""
+    table = {"cnn": "tiny-fc", "plan": ALONE["tiny-fc"]}
+    emulated = {"waits": ("compute", "network"), "time_scale": 2.0, "minibatches": 2}
+    assert run_tiny(tmp_path, [table], network=EmulatedNetwork(1e-6), **emulated).n_done_before == 0
+    assert run_tiny(tmp_path, [table]).n_done_before == 0
+    with pytest.raises(UsageError, match=r"got EmulatedNetwork\(latency_s=0.01.*expected EmulatedNetwork\(latency_s=1e-06"):
+        run_tiny(tmp_path, [table], network=EmulatedNetwork(1e-2), **emulated)
+    assert run_tiny(tmp_path, [table], network=EmulatedNetwork(1e-6), **emulated).n_done_before == 1
 
 
 def read_segments(folder: Path) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,10 @@ def test_the_mode_says_what_was_waited_for_and_the_link_is_slowed_down() -> None
         ({"time_scale": 0.0}, "expected rate, scale and limit above 0"),
         ({"cnns": {}}, "got the network 'digits-fc'"),
         ({"network": EmulatedNetwork(-1.0)}, "expected latency >= 0"),
+        ({"network": EmulatedNetwork(math.nan)}, "expected latency >= 0 and bandwidth > 0, both finite"),
+        ({"network": EmulatedNetwork(bytes_per_s=math.inf)}, "both finite"),
+        ({"learning_rate": math.nan}, "above 0, and finite"),
+        ({"time_scale": math.inf}, "above 0, and finite"),
     ],
 )
 def test_contradictions_are_named(changed: dict[str, Any], words: str) -> None:

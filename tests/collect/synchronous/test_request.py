@@ -34,6 +34,8 @@ def test_more_processes_than_cores_wait_unless_told_otherwise() -> None:
         ({"exchange_bytes": (6,)}, "multiples of 4"),
         ({"cnns": (digits_cnn(), digits_cnn())}, "two networks of one name"),
         ({"run_s": 0.0}, "seconds above 0"),
+        ({"run_s": float("inf")}, "seconds above 0, and finite"),
+        ({"learning_rate": float("nan")}, "learning rate > 0"),
     ],
 )
 def test_what_cannot_be_run_is_refused(change: dict, word: str) -> None:

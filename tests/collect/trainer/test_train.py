@@ -14,6 +14,7 @@ from mlperf.collect.protocol.host import cache_bytes
 from mlperf.collect.trainer import AsgdRequest, digits_cnn, train_asynchronously
 from mlperf.collect.trainer.network import Network
 from mlperf.collect.trainer.records import warm_up
+from mlperf.collect.trainer.request import check_request
 from mlperf.collect.trainer.train import Study, check_same_network, machine_record
 from mlperf.core.errors import UsageError
 from mlperf.datasets import read_campaign
@@ -135,6 +136,17 @@ def test_a_campaign_waits_for_one_network(tmp_path: Path) -> None:
     check_same_network(tmp_path, Network())
     with pytest.raises(UsageError, match=r"exchange='tree'.*exchange='halving-doubling'"):
         check_same_network(tmp_path, Network(exchange="tree"))
+    # Real runs after it leave the name of the network that was waited for.
+    real = machine_record(Study(AsgdRequest(tmp_path), NET, None, None, []))
+    (tmp_path / "host.json").write_text(json.dumps(real), encoding="utf-8")
+    with pytest.raises(UsageError, match="tree"):
+        check_same_network(tmp_path, Network(exchange="tree"))
+
+
+@pytest.mark.parametrize("changed", [{"learning_rate": np.nan}, {"shift": np.inf}, {"time_scale": np.nan}, {"limit_s": np.inf}])
+def test_numbers_that_are_none_are_refused_before_a_rank_starts(tmp_path: Path, changed: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match="finite"):
+        check_request(AsgdRequest(tmp_path, NET, **changed))
 
 
 def test_waits_of_the_gradient_alone_leave_memory_and_network_real(tmp_path, measured) -> None:
