@@ -34,6 +34,9 @@ NORMAL_OF_MEAN = float(np.sqrt(np.pi / 2.0))
 COLUMNS = {"n_replicas": 1, "n_servers": 0, "exchange": "asynchronous", "minibatch_size": 16, "dataset_size": np.nan}
 """Columns of rows of plans beside ``cnn`` and ``plan``, with what they are where rows do not hold them."""
 
+SLOWED = r"^emulated .* x([0-9.e+-]+)$"
+"""A ``mode`` of ps_runs.csv: what was waited for, and how many times longer than it takes."""
+
 COUNTED = ("n_replicas", "n_servers")
 EXCHANGES = ("asynchronous", "synchronous")
 
@@ -129,6 +132,14 @@ def predict_plans(
     sigma = np.hypot(np.array(spread), NORMAL_OF_MEAN * model.misfit)
     factor = np.exp(_normal_quantile(level) * sigma)
     return PlanPredictions(period_s, Interval(period_s / factor, period_s * factor, level), table_of)
+
+
+def slowdowns_of(rows: pd.DataFrame) -> FloatArray:
+    """How many times slower than the constants say the waits of each row were: the number at the end of its ``mode``, else 1."""
+    if "mode" not in rows:
+        return np.ones(len(rows))
+    found = rows["mode"].astype(str).str.extract(SLOWED, expand=False).astype(np.float64)
+    return np.asarray(found.fillna(1.0), np.float64)
 
 
 def given_plan(row: Mapping[str, Any], place: str) -> GivenPlan:

@@ -19,7 +19,7 @@ from mlperf.datasets.reading.foreign import open_table
 from mlperf.models.uncertainty.intervals import Interval
 from mlperf.planning.compare import Comparison, beside, comparison
 from mlperf.planning.partition.given_plans import COLUMNS as USUAL
-from mlperf.planning.partition.given_plans import predict_plans
+from mlperf.planning.partition.given_plans import predict_plans, slowdowns_of
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.training.systems.constants_model import ConstantsModel
 from mlperf.training.systems.parts_model import PartsModel
@@ -211,7 +211,7 @@ def derived_from(known: Mapping[str, Sequence[float]]) -> frozenset[str]:
 def compare_fitted(
     model: Fitted, rows: pd.DataFrame | str | Path, level: float = 0.95, *, cnns: Sequence[CnnSpec] = ()
 ) -> Comparison:
-    """Set predictions beside the measured steps, periods or speeds of rows.
+    """Set predictions beside the measured steps, periods or speeds of rows; periods of slowed waits count as if not slowed.
 
     Raises
     ------
@@ -225,6 +225,8 @@ def compare_fitted(
         measured = updates_per_s(frame)
     else:
         measured = seconds_of(frame, step_column(frame, PERIOD if isinstance(model, ConstantsModel) else None, place))
+    if isinstance(model, ConstantsModel):
+        measured = measured / slowdowns_of(frame)
     if not (np.isfinite(measured) & (measured > 0.0)).all():
         raise DataError("expected times above 0", place=place)
     keys = frame[[name for name in KEYS if name in frame]].reset_index(drop=True)

@@ -16,7 +16,7 @@ from planted_constants import ACT_S, ADD_S, ERR_S, MULADD_S, planted_model
 from mlperf.collect.servers.net import net_of, shipped_nets
 from mlperf.core.errors import DataError, UsageError
 from mlperf.features.network.partition import layer_table
-from mlperf.planning.partition.given_plans import predict_plans
+from mlperf.planning.partition.given_plans import predict_plans, slowdowns_of
 from mlperf.specs.zoo.zoo import find_cnn
 
 pytestmark = pytest.mark.slow
@@ -229,3 +229,11 @@ def test_a_count_of_a_plan_is_a_whole_number(column: str, value: float) -> None:
 def test_a_plan_without_a_mini_batch() -> None:
     with pytest.raises(DataError, match=r"column minibatch_size: got nan, expected a number of at least 1"):
         told(minibatch_size=float("nan"))
+
+
+def test_waits_that_were_slowed_down_are_compared_as_if_they_were_not() -> None:
+    """As `mlperf.collect.servers.request.ServersRequest.mode` writes it."""
+    modes = ["real", "emulated compute+network x20", "emulated compute x0.5", "emulated compute x1e+06", "x3"]
+    rows = pd.DataFrame({"mode": modes})
+    assert slowdowns_of(rows).tolist() == [1.0, 20.0, 0.5, 1e6, 1.0]
+    assert slowdowns_of(rows.drop(columns="mode")).tolist() == [1.0] * 5

@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from planted_constants import planted_model
 
 from mlperf.cli.main import cli
+from mlperf.collect.servers.net import shipped_nets
 from mlperf.core.errors import DataError, DomainError, UsageError
 from mlperf.planning.systems.fitted import compare_fitted, fitted_grid, predict_fitted
 from mlperf.systems.coupling.queues import closed_queue
@@ -111,3 +113,12 @@ def test_what_no_table_trains_is_refused(steps: Path, tmp_path: Path) -> None:
         invoke("train", steps, "--system", "data-parallel", "--terms", "n_nodes", "-o", tmp_path / "x.json")
     with pytest.raises(UsageError, match="got features"):
         invoke("train", steps, "--system", "data-parallel", "--feature", "n_nodes", "-o", tmp_path / "x.json")
+
+
+def test_runs_of_slowed_waits_are_judged_in_the_seconds_of_the_constants() -> None:
+    model = planted_model()
+    rows = pd.DataFrame({"cnn": "digits-fc", "plan": "1x1x1/1x1x1/1x1x1", "mode": ["real", "emulated compute x20"]})
+    cnns = tuple(shipped_nets().values())
+    period = predict_fitted(model, rows, cnns=cnns).predicted[0]
+    measured = rows.assign(period_s=[period, 20.0 * period])
+    assert compare_fitted(model, measured, cnns=cnns).errors["period_s"].mape < 1e-9
