@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import nnls
 
 from mlperf.core.arrays import BoolArray, FloatArray, IntArray
 from mlperf.core.errors import FitError
+from mlperf.models.algebra.triangle import triangle
 
 FULL, BY_AIC, ROBUST = "all terms", "terms by AIC", "robust loss"
 HUBER = 1.345
@@ -19,7 +21,62 @@ STD_OF_MEDIAN = 1.4826
 
 MOST_ROUNDS, SETTLED = 50, 1e-6
 """Rounds of weights at most; relative change of all costs that is none."""
+
+MANY_ROWS = 2000
+"""Rows from where on a fit is one of their triangle: the same costs to rounding, of as many rows as terms."""
 Fit = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Squares:
+    """The squared relative errors of any costs, as ``|matrix costs - target|^2``: of the rows, or of the triangle of many rows.
+
+    ``size`` of each term is the largest, ``share`` the mean of its shares of a step, a unit of it taken as a second.
+    """
+
+    matrix: FloatArray
+    target: FloatArray
+    size: FloatArray
+    share: FloatArray
+    n_rows: int
+
+    @classmethod
+    def of(cls, relative: FloatArray, weights: FloatArray | None = None) -> _Squares:
+        """Of terms over the time of their step, shape (n_rows, n_terms), and weights, shape (n_rows,)."""
+        if not np.isfinite(relative).all():
+            raise FitError(
+                "some columns are too large to be added up", hint="Give them in a larger unit, or check how the file was made."
+            )
+        n_rows = len(relative)
+        size = np.abs(relative).max(axis=0, initial=0.0)
+        share = relative.mean(axis=0) if n_rows else size
+        if n_rows > MANY_ROWS:
+            made = triangle(relative, np.ones(n_rows), weights, intercept=False, path="qr")
+            small = made.r * made.scale
+            return cls(small[:, :-1], small[:, -1], size, share, n_rows)
+        root = np.ones(n_rows) if weights is None else np.sqrt(weights)
+        return cls(root[:, None] * relative, root, size, share, n_rows)
+
+    def error(self, costs: FloatArray) -> float:
+        """Weighted sum of the squared relative errors of costs."""
+        errors = self.matrix @ costs - self.target
+        return float(errors @ errors)
+
+    def costs(self, kept: IntArray | slice = slice(None)) -> FloatArray:
+        """Costs >= 0 of the kept terms with the least error, 0 of the others, shape (n_terms,)."""
+        found = np.zeros(self.matrix.shape[1])
+        found[kept] = _non_negative(self.matrix[:, kept], self.target, self.size[kept])
+        return found
+
+    def shared_costs(self) -> FloatArray:
+        """Costs as of `shared_costs`."""
+        costs = self.costs()
+        n_left = self.n_rows - np.count_nonzero(costs)
+        if n_left <= 0:
+            return costs
+        size = np.where(self.share > 0.0, self.share, 1.0)
+        prior = np.sqrt(self.error(costs) / n_left) * np.diag(size)
+        return _non_negative(np.vstack([self.matrix, prior]), np.concatenate([self.target, np.zeros(len(size))]), size)
 
 
 def relative_costs(design: FloatArray, seconds: FloatArray, weights: FloatArray | None = None) -> FloatArray:
@@ -30,13 +87,7 @@ def relative_costs(design: FloatArray, seconds: FloatArray, weights: FloatArray 
     FitError
         Values of the design are beyond numbers, or the active set did not settle.
     """
-    weighted = design / seconds[:, None]
-    if not np.isfinite(weighted).all():
-        raise FitError(
-            "some columns are too large to be added up", hint="Give them in a larger unit, or check how the file was made."
-        )
-    root = np.ones(len(seconds)) if weights is None else np.sqrt(weights)
-    return _non_negative(root[:, None] * weighted, root, np.abs(weighted).max(axis=0, initial=0.0))
+    return _Squares.of(design / seconds[:, None], weights).costs()
 
 
 def shared_costs(design: FloatArray, seconds: FloatArray, weights: FloatArray | None = None) -> FloatArray:
@@ -64,19 +115,7 @@ def shared_costs(design: FloatArray, seconds: FloatArray, weights: FloatArray | 
     ----------
     Hoerl and Kennard (1970), Ridge Regression.
     """
-    root = np.ones(len(seconds)) if weights is None else np.sqrt(weights)
-    costs = relative_costs(design, seconds, weights)
-    n_rows, n_terms = design.shape
-    n_left = n_rows - np.count_nonzero(costs)
-    if n_left <= 0:
-        return costs
-    relative = design / seconds[:, None]
-    weighted = root[:, None] * relative
-    errors = weighted @ costs - root
-    share = relative.mean(axis=0)
-    size = np.where(share > 0.0, share, 1.0)
-    prior = np.sqrt(float(errors @ errors) / n_left) * np.diag(size)
-    return _non_negative(np.vstack([weighted, prior]), np.concatenate([root, np.zeros(n_terms)]), size)
+    return _Squares.of(design / seconds[:, None], weights).shared_costs()
 
 
 def robust_costs(design: FloatArray, seconds: FloatArray) -> FloatArray:
@@ -99,13 +138,14 @@ def robust_costs(design: FloatArray, seconds: FloatArray) -> FloatArray:
     ----------
     Huber (1981), Robust Statistics, chapter 7: iteratively reweighted least squares.
     """
-    costs = shared_costs(design, seconds)
+    relative = design / seconds[:, None]
+    costs = _Squares.of(relative).shared_costs()
     for _ in range(MOST_ROUNDS):
         errors = np.abs(design @ costs / seconds - 1.0)
         most = HUBER * STD_OF_MEDIAN * float(np.median(errors))
         if most < SETTLED:
             return costs
-        found = shared_costs(design, seconds, most / np.maximum(errors, most))
+        found = _Squares.of(relative, most / np.maximum(errors, most)).shared_costs()
         if np.allclose(found, costs, rtol=SETTLED, atol=0.0):
             return found
         costs = found
@@ -127,15 +167,15 @@ def costs_by_aic(design: FloatArray, seconds: FloatArray) -> FloatArray:
     From all terms with a cost, one after the other goes as long as n log(RSS / n) + 2 k falls; with so few rows that nothing is
     left to judge by, all stay.
     """
-    costs = relative_costs(design, seconds)
-    n_rows = len(seconds)
+    squares = _Squares.of(design / seconds[:, None])
+    costs = squares.costs()
     kept = np.flatnonzero(costs > 0.0)
-    if n_rows <= len(kept) + 1:
+    if squares.n_rows <= len(kept) + 1:
         return costs
-    best = _aic(design, seconds, costs)
+    best = _aic(squares, costs)
     while len(kept) > 1:
-        without = [_of(design, seconds, np.delete(kept, place)) for place in range(len(kept))]
-        values = [_aic(design, seconds, each) for each in without]
+        without = [squares.costs(np.delete(kept, place)) for place in range(len(kept))]
+        values = [_aic(squares, each) for each in without]
         place = int(np.argmin(values))
         if values[place] >= best:
             break
@@ -144,16 +184,9 @@ def costs_by_aic(design: FloatArray, seconds: FloatArray) -> FloatArray:
     return costs
 
 
-def _of(design: FloatArray, seconds: FloatArray, kept: IntArray) -> FloatArray:
-    costs = np.zeros(design.shape[1])
-    costs[kept] = relative_costs(design[:, kept], seconds)
-    return costs
-
-
-def _aic(design: FloatArray, seconds: FloatArray, costs: FloatArray) -> float:
-    errors = design @ costs / seconds - 1.0
-    n_rows = len(seconds)
-    return float(n_rows * np.log(max(float(errors @ errors) / n_rows, float(np.finfo(float).tiny))) + 2.0 * np.count_nonzero(costs))
+def _aic(squares: _Squares, costs: FloatArray) -> float:
+    mean = max(squares.error(costs) / squares.n_rows, float(np.finfo(float).tiny))
+    return float(squares.n_rows * np.log(mean) + 2.0 * np.count_nonzero(costs))
 
 
 METHODS: dict[str, Fit] = {FULL: shared_costs, BY_AIC: costs_by_aic, ROBUST: robust_costs}

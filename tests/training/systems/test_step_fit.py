@@ -6,8 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy.optimize
 import statsmodels.api as sm
 
+from mlperf.training.systems import step_fit
 from mlperf.training.systems.step_fit import (
     BY_AIC,
     FULL,
@@ -138,3 +140,25 @@ def test_weights_of_rows_are_those_of_rows_given_twice() -> None:
 )
 def test_another_method_is_chosen_where_its_gain_is_beyond_noise(errors: dict, wanted: str) -> None:
     assert chosen_method({name: -np.log1p(each) for name, each in errors.items()}) == wanted
+
+
+@pytest.mark.parametrize("method", [FULL, BY_AIC, ROBUST])
+def test_many_rows_are_reduced_before_costs_are_sought(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A triangle as long as the terms goes to the solver, and gives the costs of all rows: two terms are alike."""
+    rng = np.random.default_rng(6)
+    n_rows = 2 * step_fit.MANY_ROWS
+    design = rng.random((n_rows, 6)) * [1.0, 1e9, 1e-6, 1.0, 1.0, 1e3]
+    design[:, 4] = design[:, 3] * (1.0 + 1e-3 * rng.standard_normal(n_rows))
+    seconds = design @ [1.0, 2e-9, 3e6, 1.0, 1.0, 0.0] * np.exp(0.2 * rng.standard_normal(n_rows))
+    shapes = []
+
+    def nnls(rows: np.ndarray, target: np.ndarray, **options: int) -> tuple[np.ndarray, float]:
+        shapes.append(len(rows))
+        return scipy.optimize.nnls(rows, target, **options)
+
+    monkeypatch.setattr(step_fit, "nnls", nnls)
+    found = METHODS[method](design, seconds)
+    assert max(shapes) < 20
+    monkeypatch.setattr(step_fit, "MANY_ROWS", n_rows)
+    assert found == pytest.approx(METHODS[method](design, seconds), rel=1e-9, abs=0.0)
+    assert max(shapes) >= n_rows
