@@ -14,7 +14,18 @@ from mlperf.core.shown import Shown
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.joining.join import KEY, Keys, Table
 from mlperf.models.uncertainty.intervals import Interval
-from mlperf.planning.table_remarks import RowFaults, Texts, constant_notes, notes_of, remarks, row_faults, sizes_outside
+from mlperf.planning.table_remarks import (
+    Faults,
+    RowFaults,
+    Texts,
+    constant_notes,
+    constants_elsewhere,
+    notes_of,
+    remarks,
+    row_faults,
+    sizes_outside,
+    with_constants,
+)
 from mlperf.planning.table_rows import AskedRows, asked_rows
 from mlperf.planning.table_sums import group_sums
 from mlperf.training.table.table_fit import RowAnswers
@@ -39,8 +50,10 @@ class RowPredictions(Shown):
     confidence_interval, prediction_interval : Interval
         Of the mean, and of a run.
     in_domain : array of bool
+        False, too, where a column that had one value wherever the model learnt has another one.
     remark : array of str
-        Which cell is missing, what a new or rare label is predicted as, which size lies outside its measured range; empty inside.
+        Which cell is missing, what a new or rare label is predicted as, which size lies outside its measured range, which value is
+        not the only one that was measured; empty inside.
     notes : tuple of str
         Missing cells, labels without a coefficient of their own, and columns that did not vary in training and have another value
         here, in sentences with file and line.
@@ -134,12 +147,14 @@ def predict_rows(
     if not possible.any():
         raise DataError("got no row that can be predicted", place=asked.name, hint="; ".join(notes_of(asked, faults)))
     found = _answered(model, asked.frame, possible, level)
-    inside = found.in_domain
-    told = remarks(model, asked, faults, inside, undefined=possible & ~np.isfinite(found.predicted))
+    told = remarks(model, asked, faults, found.in_domain, undefined=possible & ~np.isfinite(found.predicted))
     if not np.isfinite(found.predicted).any():
         raise DataError("got no row that can be predicted", place=asked.name, hint=f"The first row: {told[0]}.")
+    elsewhere = constants_elsewhere(model, asked)
+    told = with_constants(told, model, asked, elsewhere)
+    inside = ~np.logical_or.reduce([~found.in_domain, *elsewhere.values()])
     if strict and not inside.all():
-        _refuse(model, asked, inside, faults, told)
+        _refuse(model, asked, inside, faults, elsewhere, told)
     return RowPredictions(
         model.target,
         asked.frame,
@@ -148,8 +163,8 @@ def predict_rows(
         found.run,
         inside,
         told,
-        (*notes_of(asked, faults), *constant_notes(model, asked)),
-        None if by is None else group_sums(model, asked.frame, by, found.predicted, found.mean, found.run, inside),
+        (*notes_of(asked, faults), *constant_notes(model, asked, elsewhere)),
+        None if by is None else group_sums(model, asked.frame, by, found, inside),
     )
 
 
@@ -183,7 +198,7 @@ def _numbers(model: TableModel, rows: pd.DataFrame, level: float) -> FloatArray:
     return made
 
 
-def _refuse(model: TableModel, asked: AskedRows, inside: BoolArray, faults: RowFaults, told: Texts) -> None:
+def _refuse(model: TableModel, asked: AskedRows, inside: BoolArray, faults: RowFaults, elsewhere: Faults, told: Texts) -> None:
     """Raise the error for the first row that `strict` does not allow: which cell, which range, and how many rows like it."""
     row = int(np.argmin(inside))
     place = asked.where([row])
@@ -194,7 +209,7 @@ def _refuse(model: TableModel, asked: AskedRows, inside: BoolArray, faults: RowF
         )
     labels = [name for each in (faults.new, faults.rare) for name, rows in each.items() if rows[row]]
     sizes = [name for name, (rows, _) in sizes_outside(model, asked, ~inside).items() if rows[row]]
-    column = next(iter(labels + sizes), None)
+    column = next(iter([*labels, *sizes, *(name for name, rows in elsewhere.items() if rows[row])]), None)
     n_outside = int((~np.logical_or.reduce([inside, *faults.missing.values()])).sum())
     count = f"{n_outside:,} of {len(inside):,} rows {'lies' if n_outside == 1 else 'lie'} outside"
     raise DomainError(

@@ -110,19 +110,41 @@ def notes_of(asked: AskedRows, faults: RowFaults) -> tuple[str, ...]:
     return tuple(told)
 
 
-def constant_notes(model: TableModel, asked: AskedRows) -> tuple[str, ...]:
-    """A sentence for each column that had one value wherever the model learnt and has another one in some rows here."""
-    told = []
+def constants_elsewhere(model: TableModel, asked: AskedRows) -> Faults:
+    """By column that had one value wherever the model learnt, the rows with another one here; columns with such rows only."""
+    found = {}
     for name, value in constants(model.set_aside).items():
-        if name not in asked.frame:
+        # A date says nothing about other rows, varied or not.
+        if name not in asked.frame or pd.api.types.is_datetime64_any_dtype(asked.frame[name].dtype):
             continue
         rows = ~asked.missing(name) & ~_equal(asked.frame[name], value)
         if rows.any():
-            told.append(
-                f"column {name} was {value} in every row that the model learnt from, so that it knows nothing of other values "
-                f"({_labels(asked, name, rows)}), nor do the intervals and the measured domain: {_where(asked, rows)}"
-            )
-    return tuple(told)
+            found[name] = rows
+    return found
+
+
+def with_constants(told: Texts, model: TableModel, asked: AskedRows, elsewhere: Faults) -> Texts:
+    """The remarks with what `constants_elsewhere` found: ``"gpus = 16 (measured: 8 only)"``; shape (n_rows,)."""
+    told, values = told.copy(), constants(model.set_aside)
+    named = np.zeros(len(told), int)
+    for name, rows in elsewhere.items():
+        shown = rows & (named < MOST_COLUMNS)
+        labels = asked.frame.loc[shown, name].astype(str)
+        _add(told, shown, [f"{name} = {label} (measured: {values[name]} only)" for label in labels])
+        named += rows
+    more = named > MOST_COLUMNS
+    _add(told, more, [f"and in {count} more of the columns of one measured value" for count in named[more] - MOST_COLUMNS])
+    return told
+
+
+def constant_notes(model: TableModel, asked: AskedRows, elsewhere: Faults) -> tuple[str, ...]:
+    """A sentence for each column that had one value wherever the model learnt and has another one in some rows here."""
+    values = constants(model.set_aside)
+    return tuple(
+        f"column {name} was {values[name]} in every row that the model learnt from, so that it knows nothing of other values "
+        f"({_labels(asked, name, rows)}), nor do the intervals and the measured domain: {_where(asked, rows)}"
+        for name, rows in elsewhere.items()
+    )
 
 
 def _equal(column: pd.Series[Any], value: str) -> BoolArray:

@@ -16,9 +16,7 @@ N_DRAWN = 512
 """Quantiles of the errors that make up a row's mean and variance, and rows above which a curve tells them."""
 
 
-def group_sums(
-    model: TableModel, rows: pd.DataFrame, by: str, predicted: FloatArray, mean: Interval, run: Interval, inside: BoolArray
-) -> pd.DataFrame:
+def group_sums(model: TableModel, rows: pd.DataFrame, by: str, answers: RowAnswers, inside: BoolArray) -> pd.DataFrame:
     """Sum the predictions of rows with an equal value of a column.
 
     The error of a row has three parts: what every row of the group shares (errors of the coefficients, and of a new group as the
@@ -32,8 +30,10 @@ def group_sums(
     model : TableModel
     rows : DataFrame, shape (n_rows, ...)
     by : str
-    predicted, mean, run, inside
+    answers : RowAnswers
         Of every row, NaN where one is not predicted.
+    inside : array of bool, shape (n_rows,)
+        Rows that count as measured in the shares; the intervals are those of ``answers``.
 
     Returns
     -------
@@ -48,6 +48,7 @@ def group_sums(
     Fenton (1960), The sum of log-normal probability distributions in scatter transmission systems.
     """
     codes, names = pd.factorize(rows[by], use_na_sentinel=False)
+    predicted = answers.predicted
     target, known = model.target, np.isfinite(predicted)
     found = pd.DataFrame({by: names, "n_rows": np.bincount(codes, minlength=len(names))})
     total = _added(codes, np.where(known, predicted, 0.0), len(names))
@@ -55,8 +56,8 @@ def group_sums(
     found["n_predicted"] = _added(codes, known.astype(float), len(names)).astype(int)
     told = np.where(found["n_predicted"].to_numpy() > 0, total, np.nan)
     found[f"predicted_{target}"] = told
-    bounds = _bounds(model, rows, codes, RowAnswers(predicted, inside, mean, run), known, len(names))
-    bounds = bounds.including(Interval(told, told, run.level))
+    bounds = _bounds(model, rows, codes, answers, known, len(names))
+    bounds = bounds.including(Interval(told, told, answers.run.level))
     found[f"lower_{target}"], found[f"upper_{target}"] = bounds.lower, bounds.upper
     if target in rows:
         values = pd.to_numeric(rows[target], errors="coerce").to_numpy(float)

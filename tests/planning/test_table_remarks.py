@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import mlperf
+from mlperf.core.errors import DomainError
 from mlperf.planning.table_prediction import predict_rows
 from mlperf.planning.table_remarks import COMBINATION, size_remark
 from mlperf.report.text.views import result_text
@@ -76,7 +77,32 @@ def test_a_column_that_did_not_vary_in_training_is_named_where_it_is_another(tmp
         f"column gpus was 8 {words} ('16'), {beyond}: {path}, line 3",
         f"column link was nvlink {words} ('pcie'), {beyond}: {path}, line 4",
     )
+    assert found.in_domain.tolist() == [True, False, False]
+    assert found.remark.tolist() == ["", "gpus = 16 (measured: 8 only)", "link = pcie (measured: nvlink only)"]
     assert predict_rows(model, table.assign(gpus=8.0)[table["gpu"] != "V100"]).notes == ()
+    with pytest.raises(DomainError, match=r"gpus = 16 \(measured: 8 only\); 2 of 3 rows lie outside") as caught:
+        predict_rows(model, path, strict=True)
+    assert caught.value.place == f"{path}, line 3, column gpus"
+
+
+def test_a_row_outside_says_its_size_before_a_value_that_was_not_measured() -> None:
+    """Such columns are counted beyond the third; sums count the row as outside, and keep the bounds that its interval gives."""
+    constants = {"gpus": 8, "link": "nvlink", "driver": "550", "nodes": 1}
+    table = measured(rare=()).assign(**constants)
+    model = mlperf.train(table, target="time_s", terms=TERMS, method="ols", report="none")
+    other = rows(gpus=16, link="pcie", driver="560", nodes=2)
+    new = pd.concat([rows(**constants), other, rows(**constants | {"m": 900, "gpus": 4})])
+    found = predict_rows(model, new.assign(job="a"), by="job")
+    assert found.remark[1].endswith("; driver = 560 (measured: 550 only); and in 1 more of the columns of one measured value")
+    assert found.remark[2] == "m = 900 is outside the measured 1 to 60; gpus = 4 (measured: 8 only)"
+    assert found.sums is not None
+    assert found.sums["rows_in_domain_share"].tolist() == [pytest.approx(1.0 / 3.0)]
+    same = predict_rows(model, new.assign(job="a")[["m", "k", "gpu", "job"]], by="job").sums
+    assert same is not None
+    assert same[["lower_time_s", "upper_time_s"]].equals(found.sums[["lower_time_s", "upper_time_s"]])
+    dated = measured(rare=()).assign(day=pd.Timestamp("2024-01-03"))
+    model = mlperf.train(dated, target="time_s", terms=TERMS, method="ols", report="none")
+    assert predict_rows(model, dated.assign(day=pd.Timestamp("2024-02-01"))).remark[0] == ""
 
 
 def test_a_size_outside_is_named_with_the_measured_range(model: TableModel) -> None:
