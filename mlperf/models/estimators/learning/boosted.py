@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 LOWEST, HIGHEST = 0.25, 4.0
 """A prediction outside a quarter of the smallest and four times the largest training time is outside the domain."""
 
+FEWEST_BINS, MOST_BINS = 2, 255
+"""Of scikit-learn; a column of no more values has a bin for each, however many bins there may be, and time goes by the most."""
+
 
 @dataclass(eq=False, repr=False)
 class BoostedResidual(ResidualIntervals):
@@ -129,6 +132,7 @@ class BoostedResidual(ResidualIntervals):
             monotonic_cst=[int(label in self.monotone) for label in labels] if self.monotone else None,
             early_stopping=False,
             random_state=self.random_state,
+            max_bins=int(np.clip(max(len(np.unique(column)) for column in features.T), FEWEST_BINS, MOST_BINS)),
         )
         # Small tables: threads cost more than they bring, and the bytes must not depend on how many there are.
         with one_thread():

@@ -126,3 +126,24 @@ def test_intervals_cover_rows_of_new_groups(products: Any) -> None:
     assert 0.90 <= np.mean((interval.lower <= y[~train]) & (y[~train] <= interval.upper)) <= 0.99
     with pytest.raises(FitError, match="n_folds"):
         BoostedResidual(BASE, COLUMNS, max_iter=5).fit(frame, y).predict_interval(frame)
+
+
+@pytest.mark.parametrize(("n_values", "n_bins"), [(1, 2), (12, 12), (400, 255)])
+def test_trees_of_few_values_have_few_bins_and_are_the_same(n_values: int, n_bins: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit for bit those of scikit-learn's default of 255 bins."""
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame(
+        np.column_stack([1 + rng.permutation(500) % n_values, rng.integers(1, 1 + min(n_values, 5), 500)]), columns=["a", "b"]
+    )
+    y = (1.0 + frame["a"] * frame["b"]) * rng.lognormal(0, 0.2, 500)
+    found = BoostedResidual(max_iter=20).fit(frame, y)
+    made = []
+
+    class Default(HistGradientBoostingRegressor):
+        def __init__(self, **options: Any) -> None:
+            made.append(options.pop("max_bins", 255))
+            super().__init__(**options)
+
+    monkeypatch.setattr("sklearn.ensemble.HistGradientBoostingRegressor", Default)
+    assert found.trees_.to_dict() == BoostedResidual(max_iter=20).fit(frame, y).trees_.to_dict()
+    assert made == [n_bins]
