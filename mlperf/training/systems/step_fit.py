@@ -192,14 +192,15 @@ def _aic(squares: _Squares, costs: FloatArray) -> float:
 METHODS: dict[str, Fit] = {FULL: shared_costs, BY_AIC: costs_by_aic, ROBUST: robust_costs}
 
 
-def chosen_method(log_ratios: Mapping[str, FloatArray]) -> str:
+def chosen_method(log_ratios: Mapping[str, FloatArray], groups: IntArray | None = None) -> str:
     """The method whose left-out rows err least; all terms by least squares unless another's gain exceeds its standard error.
 
     Parameters
     ----------
     log_ratios : mapping of str to array, shape (n_rows,)
-        log(measured / predicted) of left-out rows by method of `METHODS`; NaN where nothing was predicted. Rows count as
-        independent, those of one group too.
+        log(measured / predicted) of left-out rows by method of `METHODS`; NaN where nothing was predicted.
+    groups : array of int, shape (n_rows,), optional
+        Number of each row's group, whose rows err alike: the standard error is that of as many groups. By default each row is one.
 
     Returns
     -------
@@ -214,9 +215,22 @@ def chosen_method(log_ratios: Mapping[str, FloatArray]) -> str:
     if best == FULL or FULL not in known:
         return best
     gains = ratio_errors(log_ratios[FULL]) - ratio_errors(log_ratios[best])
-    gains = gains[np.isfinite(gains)]
-    is_beyond_noise = len(gains) > 1 and float(gains.mean()) > float(gains.std(ddof=1)) / np.sqrt(len(gains))
-    return best if is_beyond_noise else FULL
+    known_rows = np.isfinite(gains)
+    own = np.arange(len(gains)) if groups is None else groups
+    gain, error = _mean_of_groups(gains[known_rows], own[known_rows])
+    return best if gain > error else FULL
+
+
+def _mean_of_groups(values: FloatArray, groups: IntArray) -> tuple[float, float]:
+    """Mean of values and its standard error, those of a group taken for one draw; the error of one group is infinite."""
+    if not len(values):
+        return float("nan"), float("inf")
+    mean = float(values.mean())
+    sums = np.bincount(np.unique(groups, return_inverse=True)[1], values - mean)
+    n_groups = len(sums)
+    if n_groups < 2:
+        return mean, float("inf")
+    return mean, float(np.sqrt(n_groups / (n_groups - 1.0) * float(sums @ sums)) / len(values))
 
 
 def fit_apart(fit: Fit, design: FloatArray, seconds: FloatArray, part: IntArray, n_parts: int) -> FloatArray:

@@ -90,7 +90,8 @@ def train_system(
     step : str, optional
         Column of the time, where it has another name; its ending gives the unit.
     groups : str, optional
-        Column whose equal values are left out together; by default rows are left out by themselves, ten folds of more than 40.
+        Column whose equal values are left out together and count as one in the standard error; by default rows are left out by
+        themselves, ten folds of more than 40.
     factors : sequence of str
         Columns (a device) whose levels have own costs of work; levels of several add.
     apart : sequence of str
@@ -250,7 +251,7 @@ def _fitted(
 ) -> SystemFit:
     ratios = {name: left_out_ratios(fit, data.design, data.seconds, data.part, data.folds) for name, fit in METHODS.items()}
     errors = {name: ratio_error(each) for name, each in ratios.items()}
-    method = chosen_method(ratios)
+    method = chosen_method(ratios, pd.factorize(data.rows[groups].astype(str))[0] if groups else None)
     costs = fit_apart(METHODS[method], data.design, data.seconds, data.part, len(parts))
     fitted = np.sum(data.design * costs[data.part], axis=1)
     far = left_out_ratios(METHODS[method], data.design, data.seconds, data.part, data.largest)

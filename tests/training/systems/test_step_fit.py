@@ -162,3 +162,23 @@ def test_many_rows_are_reduced_before_costs_are_sought(method: str, monkeypatch:
     monkeypatch.setattr(step_fit, "MANY_ROWS", n_rows)
     assert found == pytest.approx(METHODS[method](design, seconds), rel=1e-9, abs=0.0)
     assert max(shapes) >= n_rows
+
+
+def test_the_gain_of_rows_that_err_alike_is_that_of_their_groups() -> None:
+    """Two groups of eight rows, gains of 0.1 and -0.04: beyond the error of 16 rows, not of 2 (by hand, and by `statsmodels`)."""
+    gains, groups = np.repeat([0.1, -0.04], 8), np.repeat([0, 1], 8)
+    ratios = {FULL: -np.log1p(np.full(16, 0.2)), ROBUST: -np.log1p(0.2 - gains)}
+    assert chosen_method(ratios) == ROBUST
+    assert chosen_method(ratios, groups) == FULL
+    fit = sm.OLS(gains, np.ones(16)).fit(cov_type="cluster", cov_kwds={"groups": groups, "use_correction": True})
+    assert gains.mean() == pytest.approx(0.03)
+    rows, clusters = np.std(gains, ddof=1) / 4.0, np.sqrt(2.0 / 1.0 * 2.0 * 0.56**2) / 16.0
+    assert rows < gains.mean() < clusters == pytest.approx(0.07)
+    assert float(fit.bse[0]) == pytest.approx(clusters)
+
+
+def test_groups_of_one_row_are_rows() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        ratios = {FULL: rng.normal(0.0, 0.3, 9), BY_AIC: rng.normal(0.0, 0.25, 9)}
+        assert chosen_method(ratios) == chosen_method(ratios, rng.permutation(9))

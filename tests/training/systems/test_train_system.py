@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from mlperf.core.errors import DataError, UsageError
+from mlperf.training.systems.step_fit import chosen_method
 from mlperf.training.systems.system_fit import SystemFit
 from mlperf.training.systems.train_system import CONSTANT, PERFECT, train_system
 
@@ -83,3 +84,18 @@ def test_what_the_rows_leave_open_is_told() -> None:
     assert note == "no column n_nodes or n_gpus_per_node: all GPUs of a row count as those of one machine"
     assert train_system(rows.assign(n_gpus_per_node=4)).notes == ()
     assert train_system(rows.assign(n_gpus_per_node=4, n_gpus=[1, 2, 2])).notes[0].startswith("fewer than three counts of GPUs")
+
+
+def test_the_choice_of_a_method_counts_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = pd.concat([rows_of((1, 2, 4, 16)).assign(session=name) for name in ("b", "a", "c")], ignore_index=True)
+    told = []
+
+    def chosen(ratios: dict[str, np.ndarray], groups: np.ndarray | None = None) -> str:
+        told.append(groups)
+        return chosen_method(ratios, groups)
+
+    monkeypatch.setattr("mlperf.training.systems.train_system.chosen_method", chosen)
+    train_system(rows)
+    train_system(rows, groups="session")
+    assert told[0] is None
+    assert told[1].tolist() == np.repeat([0, 1, 2], 12).tolist()
