@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mlperf.core.arrays import BoolArray
+from mlperf.core.arrays import LONGEST, BoolArray
 from mlperf.core.errors import DataError
 from mlperf.datasets.joining.join import Keys, Table, join_tables
 from mlperf.datasets.reading.any_table import read_any_table
 from mlperf.datasets.reading.foreign import ForeignTable, open_table
 from mlperf.datasets.reading.source import STANDARD_INPUT, is_standard_input
+from mlperf.training.table.columns import NO_ZERO
 from mlperf.training.table.levels import as_known
 from mlperf.training.table.table_model import TableModel
 
@@ -75,7 +76,8 @@ def asked_rows(model: TableModel, rows: Table, join: Sequence[Table] = (), on: K
     Raises
     ------
     DataError
-        A column that the model reads is missing, a key has no partner, or a cell is no number where the model needs one.
+        A column that the model reads is missing, a key has no partner, or a cell is no number where the model needs one, or one
+        with which one cannot count.
     """
     if isinstance(rows, pd.DataFrame):
         asked = AskedRows(rows.reset_index(drop=True), None, "rows")
@@ -87,7 +89,22 @@ def asked_rows(model: TableModel, rows: Table, join: Sequence[Table] = (), on: K
         joined = join_tables(asked.frame if asked.path is None else asked.path, join, on, duplicates="keep", spare=True)
         asked = replace(asked, frame=joined.frame)
     model.check_columns(asked.frame, asked.head)
-    return _typed(model, asked)
+    typed = _typed(model, asked)
+    _check_magnitudes(model, typed)
+    return typed
+
+
+def _check_magnitudes(model: TableModel, asked: AskedRows) -> None:
+    """Refuse numbers as no model was trained on, so that no term is beyond numbers."""
+    for name in (each for each in model.columns if each not in model.levels):
+        sizes = np.abs(asked.frame[name].to_numpy(float))
+        wrong = np.flatnonzero((sizes > LONGEST) | ((sizes > 0.0) & (sizes < NO_ZERO)))
+        if len(wrong):
+            raise DataError(
+                f"got {float(asked.frame[name].iloc[wrong[0]]):g}, expected numbers between {NO_ZERO:g} and {LONGEST:g}",
+                place=f"{asked.where(wrong[:1].tolist())}, column {name}",
+                hint="No table with such numbers is trained on, and terms multiply them: check the unit, or leave the cell empty.",
+            )
 
 
 def _typed(model: TableModel, asked: AskedRows) -> AskedRows:

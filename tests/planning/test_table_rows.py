@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -87,3 +88,15 @@ def test_labels_that_pandas_made_fractions_are_known(model: TableModel, tmp_path
         assert asked.new_labels("code", model.levels["code"]).tolist()[::2] == [False, True]
     np.testing.assert_array_equal(model.predict(frame.iloc[[0]]), expected)
     assert model.in_domain(frame.iloc[[0]]).all()
+
+
+@pytest.mark.parametrize("size", ["1e60", "-1e31", "1e-200"])
+def test_numbers_with_which_one_cannot_count_are_refused_by_line(model: TableModel, tmp_path: Path, size: str) -> None:
+    """As training refuses them; a column that the model does not read may hold anything."""
+    path = tmp_path / "rows.csv"
+    path.write_text(f"code,size,other\n01,0,1e60\n2,{size},1\n", encoding="utf-8")
+    with pytest.raises(DataError, match=re.escape(f"got {float(size):g}, expected numbers between 1e-100 and 1e+30")) as caught:
+        asked_rows(model, path)
+    assert caught.value.place == f"{path}, line 3, column size"
+    path.write_text("code,size,other\n01,0,1e60\n2,1e30,1\n", encoding="utf-8")
+    assert len(asked_rows(model, path).frame) == 2
