@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ class PlanPredictions(Shown):
 
 
 def predict_plans(
-    model: ConstantsModel, rows: pd.DataFrame, cnns: Sequence[CnnSpec] = (), level: float = 0.95, seed: int = 0
+    model: ConstantsModel, rows: pd.DataFrame, cnns: Sequence[CnnSpec] = (), level: float = 0.95, seed: int = 0, *, place: str = ""
 ) -> PlanPredictions:
     """Predict rows of plans from the constants of a machine.
 
@@ -99,11 +100,13 @@ def predict_plans(
         Of the interval.
     seed : int
         Of the draws behind it.
+    place : str
+        File of the rows, for messages.
 
     Raises
     ------
     DataError
-        A column is missing, or a plan cannot run: says why.
+        A column is missing, a network is not known, or a plan cannot run: says why.
     UsageError
         A text is no plan.
 
@@ -113,19 +116,20 @@ def predict_plans(
     """
     missing = [name for name in ("cnn", "plan") if name not in rows]
     if missing:
-        raise DataError(f"has no column {missing[0]!r}, expected it", place="rows", hint="As in ps_runs.csv of mlperf collect ps.")
-    known = {cnn.name: cnn for cnn in cnns}
-    tables = {name: layer_table(known.get(name) or find_cnn(name)) for name in map(str, rows["cnn"].unique())}
+        got, hint = f"has no column {missing[0]!r}, expected it", "As in ps_runs.csv of mlperf collect ps."
+        raise DataError(got, place=place or "rows", hint=hint)
+    file = f"{place}, " if place else ""
+    tables = _layer_tables(rows, {cnn.name: cnn for cnn in cnns}, place)
     constants, rng = equation_constants(model.constants), np.random.default_rng(seed)
     drawn = [_drawn(constants, model.constants.relative_std_errors, rng) for _ in range(N_DRAWS)]
     found, spread = [], []
     for number, row in enumerate(rows.to_dict("records"), start=1):
-        table, place = tables[str(row["cnn"])], f"row {number}"
-        plan = given_plan({str(name): value for name, value in row.items()}, place)
+        table, where = tables[str(row["cnn"])], f"{file}row {number}"
+        plan = given_plan({str(name): value for name, value in row.items()}, where)
         try:
             found.append(plan_row(table, plan, constants))
         except DataError as error:
-            raise DataError(error.message, place=f"{place}, {error.place}" if error.place else place, hint=error.hint) from None
+            raise DataError(error.message, place=f"{where}, {error.place}" if error.place else where, hint=error.hint) from None
         spread.append(np.std([np.log(plan_row(table, plan, each)["period_s"]) for each in drawn]))
     table_of = pd.DataFrame(found)
     period_s = table_of.pop("period_s").to_numpy(float)
@@ -140,6 +144,23 @@ def slowdowns_of(rows: pd.DataFrame) -> FloatArray:
         return np.ones(len(rows))
     found = rows["mode"].astype(str).str.extract(SLOWED, expand=False).astype(np.float64)
     return np.asarray(found.fillna(1.0), np.float64)
+
+
+def _layer_tables(rows: pd.DataFrame, known: Mapping[str, CnnSpec], place: str) -> dict[str, LayerTable]:
+    """Layers of each network of the rows; an unknown one is named with its row, and with the file of it beside the rows."""
+    found: dict[str, LayerTable] = {}
+    for number, name in enumerate(map(str, rows["cnn"]), start=1):
+        if name in found:
+            continue
+        try:
+            cnn = known.get(name) or find_cnn(name)
+        except DataError as error:
+            file = Path(place).parent / "cnns" / f"{name}.toml"
+            hint = f"The campaign has it: --cnn {file}." if place and file.is_file() else f"Name its file with --cnn. {error.hint}"
+            where = f"{place}, row {number}" if place else f"row {number}"
+            raise DataError(error.message, place=f"{where}, column cnn", hint=hint) from None
+        found[name] = layer_table(cnn)
+    return found
 
 
 def given_plan(row: Mapping[str, Any], place: str) -> GivenPlan:

@@ -106,9 +106,19 @@ def predict_fitted(
     DomainError
         With ``strict``, a row outside of what was measured.
     """
-    frame = rows if isinstance(rows, pd.DataFrame) else read_fitted_rows(model, rows)
+    frame, file = (rows, "") if isinstance(rows, pd.DataFrame) else (read_fitted_rows(model, rows), str(rows))
+    found = _predicted(model, frame, level, cnns, file)
+    if strict and not found.in_domain.all():
+        row = int(np.flatnonzero(~found.in_domain)[0])
+        place = f"{file}, row {row + 1}" if file else f"row {row + 1}"
+        raise DomainError(f"lies outside the measured domain: {found.reason[row]}", place=place, hint="Or drop --strict.")
+    return found
+
+
+def _predicted(model: Fitted, frame: pd.DataFrame, level: float, cnns: Sequence[CnnSpec], place: str) -> FittedRows:
+    """Rows predicted; ``place`` is their file, empty where they come from none."""
     if isinstance(model, ConstantsModel):
-        found = _plans(model, frame, cnns, level)
+        found = _plans(model, frame, cnns, level, place)
     elif isinstance(model, ServerModel):
         speeds = model.predict(frame, level)
         names = ("step_s", "mean_staleness", "wait_s", "utilisation", "saturation_workers")
@@ -121,15 +131,11 @@ def predict_fitted(
         steps = model.predict(frame, level)
         further = pd.DataFrame({f"{name}_s": part for name, part in steps.parts_s.items()} | {"samples_per_s": steps.samples_per_s})
         found = FittedRows(model.system, STEP, frame, steps.step_s, steps.interval, further, steps.in_domain, steps.reason)
-    if strict and not found.in_domain.all():
-        row = int(np.flatnonzero(~found.in_domain)[0])
-        place = f"row {row + 1}" if isinstance(rows, pd.DataFrame) else f"{rows}, row {row + 1}"
-        raise DomainError(f"lies outside the measured domain: {found.reason[row]}", place=place, hint="Or drop --strict.")
     return found
 
 
-def _plans(model: ConstantsModel, frame: pd.DataFrame, cnns: Sequence[CnnSpec], level: float) -> FittedRows:
-    found = predict_plans(model, frame, cnns, level)
+def _plans(model: ConstantsModel, frame: pd.DataFrame, cnns: Sequence[CnnSpec], level: float, place: str) -> FittedRows:
+    found = predict_plans(model, frame, cnns, level, place=place)
     single = (found.further["n_workers"] == 1) & (found.further["sync_s"] == 0.0)
     known = single.to_numpy() | (model.constants.source == "measured")
     reason = tuple("" if inside else f"the network is {model.constants.source}, not measured" for inside in known)
@@ -220,7 +226,7 @@ def compare_fitted(
     """
     frame = rows if isinstance(rows, pd.DataFrame) else read_fitted_rows(model, rows)
     place = "rows" if isinstance(rows, pd.DataFrame) else str(rows)
-    found = predict_fitted(model, frame, level, cnns=cnns)
+    found = _predicted(model, frame, level, cnns, "" if isinstance(rows, pd.DataFrame) else place)
     if isinstance(model, ServerModel):
         measured = updates_per_s(frame)
     else:

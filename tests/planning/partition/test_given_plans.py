@@ -6,6 +6,7 @@ import heapq
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -237,3 +238,22 @@ def test_waits_that_were_slowed_down_are_compared_as_if_they_were_not() -> None:
     rows = pd.DataFrame({"mode": modes})
     assert slowdowns_of(rows).tolist() == [1.0, 20.0, 0.5, 1e6, 1.0]
     assert slowdowns_of(rows.drop(columns="mode")).tolist() == [1.0] * 5
+
+
+def test_a_row_is_named_with_its_file_and_an_unknown_network_with_that_of_the_campaign(tmp_path: Path) -> None:
+    path = tmp_path / "ps_runs.csv"
+    path.write_text(f"cnn,plan\nvgg16,\nmine,{ALONE}\n", encoding="utf-8")
+    with pytest.raises(DataError, match="got 'mine', expected one of") as unknown:
+        predict_plans(MODEL, pd.read_csv(path), place=str(path))
+    assert unknown.value.place == f"{path}, row 2, column cnn"
+    assert "--cnn" in str(unknown.value.hint)
+    (tmp_path / "cnns").mkdir()
+    (tmp_path / "cnns" / "mine.toml").touch()
+    with pytest.raises(DataError) as beside:
+        predict_plans(MODEL, pd.read_csv(path), place=str(path))
+    assert beside.value.hint == f"The campaign has it: --cnn {tmp_path / 'cnns' / 'mine.toml'}."
+    for row, column in (({"plan": "1x1x1"}, "network 'digits-fc'"), ({"n_replicas": 1.5}, "column n_replicas")):
+        rows = pd.DataFrame([{"cnn": "digits-fc", "plan": ALONE, **row}])
+        with pytest.raises(DataError) as refused:
+            predict_plans(MODEL, rows, tuple(CNNS.values()), place="plans.csv")
+        assert refused.value.place == f"plans.csv, row 1, {column}"
