@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from mlperf.report.figures.plots import component_bars, measured_predicted
 from mlperf.report.pages.prediction_details import detail_sections, detailed_figure
-from mlperf.report.text.answer import count_text, listed, unmeasured_lines
+from mlperf.report.text.answer import count_text, listed, short_epoch_lines, unmeasured_lines
 from mlperf.report.text.numbers import percent_text, seconds_alike
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
@@ -111,6 +112,9 @@ def notes(result: Prediction) -> tuple[Section, ...]:
         "linear model: kernel times from the terms that AIC chose, the model that `mlperf report` explains.",
     ]
     lines += waiting_lines(result)
+    run = result.run
+    at_once = run.n_nodes * run.n_gpus_per_node * run.subbatch_size
+    lines += short_epoch_lines(run.dataset_size, np.maximum(at_once, result.mean_minibatch_size))
     lines += unmeasured_lines([name for name, source in result.source.items() if source == "assumed"])
     for name, raised in result.flags.items():
         if raised.any():

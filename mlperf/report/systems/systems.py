@@ -15,7 +15,7 @@ from mlperf.report.figures.plots import component_bars
 from mlperf.report.pages.answers import asked_text, objective_text, sizes_text, total_text
 from mlperf.report.pages.predictions import NEGLIGIBLE, observed_section
 from mlperf.report.pages.searches import stability_lines, windows_text_of
-from mlperf.report.text.answer import Answer, TimesFrom, time_range_text, unmeasured_lines
+from mlperf.report.text.answer import Answer, TimesFrom, short_epoch_lines, time_range_text, unmeasured_lines
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, number_text, percent_text, seconds_alike
 from mlperf.report.text.views import Section
 from mlperf.report.text.words import words_section
@@ -80,6 +80,7 @@ def notes(result: SystemPrediction) -> list[str]:
     """What the reader must know: interval meaning, what was not measured, raised flags, what takes most of the time."""
     level = 100 * next(iter(result.prediction_interval.values())).level
     lines = [f"low and high: {level:g} % interval, of the mean over runs (mean) and of a single run (run)."]
+    lines += short_epoch_lines(result.run.dataset_size, result.mean_minibatch_size)
     lines += unmeasured_lines(result.assumed, result.left_out, is_exact=result.observed is None)
     lines += [f"Flag {name}: {int(up.sum())} of {up.size} configurations." for name, up in result.flags.items() if up.any()]
     best = int(np.argmin(result.epoch_s))

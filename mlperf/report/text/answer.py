@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from mlperf.core.arrays import FloatArray, IntArray
 from mlperf.core.printable import printable
 from mlperf.report.text.numbers import TIME_UNITS_S, best_unit, number_text, percent_text
 from mlperf.systems.sprint.components import OF_PASSES
@@ -140,6 +143,19 @@ def plain_time(seconds: float) -> str:
 
 NO_INTERVAL = "intervals do not tell how far that is off"
 """A figure that nobody measured has no error that could be drawn: every interval takes it as exact."""
+
+
+def short_epoch_lines(dataset_size: IntArray, samples_of_step: FloatArray) -> list[str]:
+    """That a data set has fewer samples than one step takes, shape (n_configs,) each; nothing where none has."""
+    short = dataset_size < samples_of_step
+    if not short.any():
+        return []
+    row = int(np.argmax(short))
+    which = "" if len(short) == 1 else f" in {int(short.sum())} of {len(short)} configurations"
+    return [
+        f"The data set of {int(dataset_size[row]):,} samples is less than one step takes{which} "
+        f"({number_text(float(samples_of_step[row]), 3)}): the epoch is that share of a step, and no run is as short."
+    ]
 
 
 def unmeasured_lines(assumed: Sequence[str], left_out: Sequence[str] = (), *, is_exact: bool = True) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,6 +73,16 @@ def test_a_time_that_is_but_a_tail_is_shown_as_none() -> None:
     thread = prediction_sections(result)[1].frame
     assert thread is not None
     assert thread.set_index("component").loc["lock_gradient_gpu", "time_s"] == 0.0
+
+
+def test_a_data_set_that_no_step_can_be_taken_of_is_told() -> None:
+    """64 GPUs take 256 samples at once: 255 are less, 256 are not."""
+    result = predicted(1)
+    told = {}
+    for size in (255, 256):
+        told[size] = result_text(replace(result, run=replace(result.run, dataset_size=np.array([size]))))
+    assert "The data set of 255 samples is less than one step takes (256)" in told[255]
+    assert "less than one step" not in told[256]
 
 
 def test_outputs_carry_both_intervals_in_their_order() -> None:

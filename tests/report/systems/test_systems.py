@@ -91,6 +91,17 @@ def test_several_configurations_are_one_table_and_one_document(model_path: str) 
     assert len(document["result"]["outputs"]["turn_s"]) == 6
 
 
+def test_a_data_set_smaller_than_a_step_is_told(model_path: str) -> None:
+    """The mini-batch of the system is nodes times sub-batch: 2, 4 and 8 samples."""
+    words = [model_path, *RUN]
+    words[words.index("60000")] = "3"
+    told = (
+        "The data set of 3 samples is less than one step takes in 2 of 3 configurations (4.00): the epoch is that share of a step"
+    )
+    assert told in invoke("predict", *words, "--nodes", "1,2,4")
+    assert "less than one step" not in invoke("predict", *words, "--nodes", "1")
+
+
 def test_a_search_is_shown_and_stored(model_path: str) -> None:
     words = (model_path, *RUN, "--nodes", "1:4", "--minibatch", "3:9")
     first = invoke("search", *words).splitlines()[0]
