@@ -8,6 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from mlperf.core.durations import duration_s
+from mlperf.core.errors import DataError
 from mlperf.datasets.dictionary.numbers import DECIMAL_COMMA, GROUPED, UNDERSCORED
 
 DAY, MONTH, YEAR = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])", r"(?:19|20)\d\d"
@@ -41,6 +43,10 @@ SPELLED: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
     (re.compile(r"\d+/[1-9]\d*"), lambda text: f"{int(text.split('/')[0]) / int(text.split('/')[1]):.9g}"),
 )
 """Numbers as other programs write them, each with the way to write one here."""
+CLOCKED = re.compile(
+    r"(?:(?P<days>\d+)(?:-| days? |d ))?(?:(?P<first>\d+):)?(?P<second>\d+):(?P<last>[0-5]?\d(?:\.\d+)?)(?: ?(?P<half>[AaPp][Mm]))?"
+)
+"""Durations as clocks show them: hours, minutes and seconds, or minutes and seconds; days before them, as Slurm and pandas do."""
 SEVERAL = re.compile(r"\d+(?:[x×*,;]\d+)+|[\[(]\d+(?:, ?\d+)+,?[\])]")
 POINT_NUMBER = re.compile(r"[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
@@ -100,6 +106,38 @@ def spelling_remedy(cells: Iterable[str]) -> str:
     if not texts or len({each and (each["before"], each["behind"]) for each in around}) > 1 or around[0] is None:
         return ""
     return f"write {around[0]['number']} for {texts[0]!r}"
+
+
+def clock_remedy(text: str) -> str:
+    """How to write a duration that stands as on a clock, or as a person says it, in seconds; of a date, that it is none.
+
+    Parameters
+    ----------
+    text : str
+        As ``00:12:34``, ``12:34.5``, ``1-02:03:04``, ``1 days 02:03:04``, ``12m34s`` or ``2024-01-03 00:12:34``.
+
+    Returns
+    -------
+    str
+        A sentence; empty for other texts.
+    """
+    shown = CLOCKED.fullmatch(text)
+    if shown and not shown["half"]:
+        days, hours, minutes, last = (float(shown[part] or 0) for part in ("days", "first", "second", "last"))
+        seconds = ((days * 24.0 + hours) * 60.0 + minutes) * 60.0 + last
+        if shown["first"] or "." in shown["last"]:
+            return f"Write durations in seconds, in the whole column: {seconds:.9g} for {text!r}."
+        of_hours = (days * 24.0 + minutes) * 3600.0 + last * 60.0
+        meant = f"{seconds:.9g} for {text!r} where minutes and seconds are meant, {of_hours:.9g} where hours and minutes are"
+        return f"Write durations in seconds, in the whole column: {meant}."
+    if DATE.fullmatch(text):
+        return "A date, or a time of day, is no duration: write the seconds from start to end, a difference of two of them."
+    if re.search(r"[a-z] ?\d", text):
+        try:
+            return f"Write durations in seconds, in the whole column: {duration_s(text):.9g} for {text!r}."
+        except DataError:
+            return ""
+    return ""
 
 
 def have_several(cells: pd.Series[Any]) -> bool:

@@ -13,8 +13,8 @@ from mlperf.core.errors import DataError, FitError
 from mlperf.core.suggest import did_you_mean
 from mlperf.datasets.dictionary.numbers import NOT_FINITE_HINT, bound_hint
 from mlperf.datasets.joining.join import Joined, Table
-from mlperf.datasets.reading.cell_kinds import have_units, spelling_remedy, unit_remedy
-from mlperf.datasets.reading.inference import MISSING_HINT
+from mlperf.datasets.reading.cell_kinds import clock_remedy, have_units, spelling_remedy, unit_remedy
+from mlperf.datasets.reading.inference import MISSING_HINT, OTHER_TARGET
 from mlperf.models.formula.evaluate import evaluate
 from mlperf.models.formula.expressions import Expression, Name, names, parse, text
 from mlperf.models.formula.syntax import Binary, Call, Group, Signed
@@ -120,7 +120,7 @@ def _check_responses(column: pd.Series, *, positive: bool) -> None:
     dated = pd.api.types.is_timedelta64_dtype(column.dtype) or pd.api.types.is_datetime64_any_dtype(column.dtype)
     nothing = np.full(len(column), np.nan)
     numbers = nothing if dated else pd.to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
-    no_number = "Write durations as numbers: column.dt.total_seconds()." if dated else "Choose a column of numbers as target."
+    no_number = "Write durations as numbers: column.dt.total_seconds()." if dated else OTHER_TARGET
     checks = (
         (np.isnan(numbers) & column.notna().to_numpy(bool), no_number),
         (np.isinf(numbers), NOT_FINITE_HINT),
@@ -130,6 +130,7 @@ def _check_responses(column: pd.Series, *, positive: bool) -> None:
         if wrong.any():
             row = int(np.argmax(wrong))
             shown = repr(str(column.iloc[row])) if np.isnan(numbers[row]) else repr(float(numbers[row]))
+            hint = (clock_remedy(str(column.iloc[row])) or hint) if hint == OTHER_TARGET else hint
             advice = f"{bound_hint(numbers[row], is_time=True)} {hint}" if hint == SIGNED_HINT else hint
             raise DataError(
                 f"got {shown}, expected {'a number > 0' if positive else 'a finite number'}",

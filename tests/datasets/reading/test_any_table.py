@@ -74,6 +74,14 @@ def test_target_of_labels_is_an_error(tmp_path: Path) -> None:
         read_any_table(write(tmp_path, TABLE), "device")
 
 
+def test_a_target_of_clock_times_says_how_to_write_seconds(tmp_path: Path) -> None:
+    path = tmp_path / "times.csv"
+    path.write_text("m,took\n1,00:12:34\n2,00:14:00\n", encoding="utf-8")
+    with pytest.raises(DataError, match="line 2, column took: got '00:12:34', expected a number") as caught:
+        read_any_table(path, "took")
+    assert caught.value.hint == "Write durations in seconds, in the whole column: 754 for '00:12:34'."
+
+
 def test_zero_and_negative_targets_on_request(tmp_path: Path) -> None:
     path = write(tmp_path, "y,x\n0,1\n-2,2\n")
     assert read_any_table(path, "y", positive=False)["y"].tolist() == [0, -2]

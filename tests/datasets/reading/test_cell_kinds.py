@@ -8,6 +8,7 @@ import pytest
 from mlperf.datasets.reading.cell_kinds import (
     are_dates,
     are_foreign_numbers,
+    clock_remedy,
     have_several,
     have_units,
     spelling_remedy,
@@ -159,3 +160,29 @@ def test_several_numbers_in_a_cell() -> None:
         assert have_several(column(text))
     for text in ("64", "(64)", "x64", "64x", "2-3", "1.5x2"):
         assert not have_several(column(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("00:12:34", "754"),
+        ("100:00:00.25", "360000.25"),
+        ("12:34.5", "754.5"),
+        ("1-02:03:04", "93784"),
+        ("1 days 02:03:04", "93784"),
+        ("0 days 00:00:35.500000", "35.5"),
+        ("12m34s", "754"),
+        ("1h 30min", "5400"),
+        ("12:34", "754 for '12:34' where minutes and seconds are meant, 45240 where hours and minutes are"),
+    ],
+)
+def test_durations_are_told_in_seconds(text: str, seconds: str) -> None:
+    told = seconds if "for" in seconds else f"{seconds} for {text!r}"
+    assert clock_remedy(text) == f"Write durations in seconds, in the whole column: {told}."
+
+
+def test_dates_are_no_durations_and_other_texts_nothing() -> None:
+    for text in ("2024-01-03", "3 Jan 2024", "2024-01-03T00:12:34Z", "2024-01-03 00:12:34", "2:05 PM"):
+        assert clock_remedy(text).startswith("A date, or a time of day, is no duration")
+    for text in ("", "A100", "16:9:4:3", "0.1 s", "12 ms", "a1b2", "ratio 3:4", "12:75"):
+        assert clock_remedy(text) == ""

@@ -149,3 +149,9 @@ def test_a_term_without_a_value_is_told_with_its_cell(asked: dict[str, Any], cel
         mlperf.train(tmp_path / "t.csv", target="time_s", method="ols", **asked)
     assert str(caught.value.place).startswith(f"{tmp_path / 't.csv'}, column ")
     assert "log(1 + x)" in str(caught.value.hint)
+
+
+def test_a_frame_of_clock_times_says_how_to_write_seconds() -> None:
+    with pytest.raises(DataError, match="got '00:12:34', expected a number > 0") as caught:
+        mlperf.train(table().assign(time_s="00:12:34"), target="time_s")
+    assert caught.value.hint == "Write durations in seconds, in the whole column: 754 for '00:12:34'."
