@@ -27,6 +27,8 @@ class OnnxNode:
         By name.
     constants : Mapping
         Shapes (and, through `values`, contents) of the inputs known from the file.
+    n_outputs : int
+        Tensors that it writes.
     """
 
     name: str
@@ -35,6 +37,7 @@ class OnnxNode:
     output: str
     attributes: Mapping[str, Any]
     constants: Mapping[str, Any]
+    n_outputs: int = 1
 
     @classmethod
     def read(cls, proto: Any, constants: Mapping[str, Any]) -> OnnxNode:
@@ -43,7 +46,8 @@ class OnnxNode:
 
         attributes = {each.name: get_attribute_value(each) for each in proto.attribute}
         known = {name: constants[name] for name in proto.input if name in constants}
-        return cls(proto.name or proto.output[0], proto.op_type, tuple(proto.input), proto.output[0], attributes, known)
+        name, outputs = proto.name or proto.output[0], len(proto.output)
+        return cls(name, proto.op_type, tuple(proto.input), proto.output[0], attributes, known, outputs)
 
     @property
     def tensors(self) -> tuple[str, ...]:

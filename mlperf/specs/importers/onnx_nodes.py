@@ -11,6 +11,9 @@ from mlperf.specs.importers.imported import MAPS_FIRST, Imported
 from mlperf.specs.importers.onnx_node import OnnxNode, Rule
 from mlperf.specs.importers.onnx_windows import conv, pad, pool, resize, transposed_conv
 
+BATCH_END = 2**31 - 1
+"""What exporters write for an end behind everything, at least."""
+
 
 def _plain(imported: Imported, node: OnnxNode, *, kind: str, **numbers: Any) -> bool:
     imported.add(node.output, kind, node.inputs[:1], **numbers)
@@ -155,12 +158,36 @@ def _axes(node: OnnxNode) -> set[int]:
     return {int(axis) % 4 for axis in axes}
 
 
+def _slice(imported: Imported, node: OnnxNode) -> bool:
+    """All of a tensor; a part of it has no layer."""
+    given = [node.values(place) for place in range(1, len(node.inputs))]
+    old = [[float(end) for end in node.attributes.get(name, ())] for name in ("starts", "ends", "axes")]
+    starts, ends, axes, steps = [*(given or old), [], [], [], []][:4]
+    if not starts or len(starts) != len(ends) or any(node.has_input(place) and not node.values(place) for place in range(1, 5)):
+        return False
+    shape, layout = imported.shape(node.inputs[0]), imported.layout(node.inputs[0])
+    sizes = {"c": shape.n_maps, "h": shape.height, "w": shape.width, "t": shape.height}
+    # How many samples there are is open: only an end that no batch reaches is behind all.
+    lengths = [sizes.get(layout[int(axis)], BATCH_END) for axis in axes or range(len(starts))]
+    is_all = all(
+        (start == 0.0 or start <= -length) and end >= length for start, end, length in zip(starts, ends, lengths, strict=True)
+    )
+    return is_all and all(step == 1.0 for step in steps) and _same(imported, node)
+
+
+def _split(imported: Imported, node: OnnxNode) -> bool:
+    """Into one part; several have no layer."""
+    return node.n_outputs == 1 and _same(imported, node)
+
+
 def _clip(imported: Imported, node: OnnxNode) -> bool:
-    """Between 0 and 6, or not below 0."""
+    """Between 0 and 6, or not below 0; without bounds nothing at all."""
     low = node.values(1) or [node.attributes.get("min", -math.inf)]
     high = node.values(2) or [node.attributes.get("max", math.inf)]
     function = {(0.0, 6.0): "relu6", (0.0, math.inf): "relu"}.get((low[0], high[0]), "")
     unknown = any(node.has_input(place) and not node.values(place) for place in (1, 2))
+    if (low[0], high[0]) == (-math.inf, math.inf) and not unknown:
+        return _same(imported, node)
     return bool(function) and not unknown and _plain(imported, node, kind="activation", function=function)
 
 
@@ -210,5 +237,7 @@ NODES: Mapping[str, Rule] = {
     "Sum": _add,
     "Concat": _concat,
     "Clip": _clip,
+    "Slice": _slice,
+    "Split": _split,
     **{operator: partial(_plain, kind="activation", function=function) for operator, function in _ACTIVATIONS.items()},
 }
