@@ -37,7 +37,8 @@ def run_settings(campaigns: Sequence[Campaign]) -> tuple[pd.DataFrame, dict[str,
     Raises
     ------
     DataError
-        Two campaigns name different networks alike, or workers read old weights on purpose (``--delay``).
+        Two campaigns name different networks alike, workers read old weights on purpose (``--delay``), or the runs of a campaign
+        are of several modes.
     """
     cnns: dict[str, CnnSpec] = {}
     for campaign in campaigns:
@@ -87,6 +88,13 @@ def _table(campaign: Campaign) -> pd.DataFrame:
             f"got {int(old.sum())} runs of the mode {table.loc[old, 'mode'].iloc[0]!r}, expected runs that read the latest weights",
             place=f"{campaign.path}, components",
             hint="Such runs tell how learning depends on staleness (--target-accuracy), not how long anything takes.",
+        )
+    modes = list(dict.fromkeys(table["mode"].astype(str)))
+    if len(modes) > 1:
+        raise DataError(
+            f"got runs of the modes {', '.join(map(repr, modes))}, expected one of them",
+            place=f"{campaign.path}, components",
+            hint="Waits, slowed waits, real work and lockstep take different times: keep the runs of each in a folder of its own.",
         )
     if campaign.runs is not None:
         table = table.merge(campaign.runs_of("runs")[["run", *OUTPUTS]], on="run", validate="one_to_one")

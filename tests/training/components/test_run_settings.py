@@ -66,3 +66,11 @@ def test_two_networks_of_one_name_are_refused(campaign: Campaign) -> None:
     other = replace(campaign, cnns={**campaign.cnns, "cnn00": load_cnn("alexnet")})
     with pytest.raises(DataError, match="two different networks called 'cnn00'"):
         run_settings([campaign, other])
+
+
+def test_runs_of_several_modes_are_not_averaged(campaign: Campaign) -> None:
+    """Real runs beside waits that were five times slower would be one setting."""
+    components = campaign.table("components")
+    mixed = components.assign(mode=components["mode"].where(components["run"] > 3, "real"))
+    with pytest.raises(DataError, match="got runs of the modes 'real', 'emulated gradient"):
+        run_settings([replace(campaign, components=mixed)])
