@@ -10,10 +10,10 @@ import pytest
 
 from mlperf.traces.sources.child import ERRORS, Child
 
-WRITES = "import sys, time; open(sys.argv[1], 'w').write('x'); sys.stderr.write('words'); sys.stderr.flush(); time.sleep(60)"
-STUBBORN = (
-    "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); open(sys.argv[1], 'w').write('x'); time.sleep(60)"
-)
+READY = "part = sys.argv[1] + '.part'; open(part, 'w').write('x'); os.replace(part, sys.argv[1]); time.sleep(60)"
+"""The file is there only when all before it is done and what it holds is written."""
+WRITES = f"import os, sys, time; sys.stderr.write('words'); sys.stderr.flush(); {READY}"
+STUBBORN = f"import os, signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); {READY}"
 
 
 def test_it_is_ready_when_its_file_is(tmp_path: Path) -> None:
