@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from mlperf.core.errors import DataError, UsageError
 from mlperf.models import StepwiseOLS
 from mlperf.models.uncertainty.domain import Domain
-from mlperf.models.uncertainty.hull import Hull, facets, gauge
+from mlperf.models.uncertainty.hull import Hull, facets, gauge, membership
 from mlperf.models.uncertainty.leverage import Leverage
 
 pytestmark = pytest.mark.slow
@@ -198,7 +198,7 @@ def test_the_estimator_flags_what_leaves_any_measured_column(name: str) -> None:
 
 
 @pytest.mark.parametrize("dimensions", [2, 5, 8])
-def test_walking_decides_as_the_gauge_does(dimensions: int) -> None:
+def test_least_squares_decide_as_the_gauge_does(dimensions: int) -> None:
     rng = np.random.default_rng(dimensions)
     hull = Hull.fit(rng.lognormal(0.0, 1.0, (300, dimensions)))
     assert hull is not None
@@ -207,6 +207,17 @@ def test_walking_decides_as_the_gauge_does(dimensions: int) -> None:
     assert 0.02 < hull.contains(queries).mean() < 1.0
     again = Hull.from_dict(hull.to_dict())
     np.testing.assert_array_equal(again.contains(queries), hull.contains(queries))
+
+
+@pytest.mark.parametrize("dimensions", [5, 8])
+def test_only_rows_at_the_limit_are_left_to_the_linear_program(dimensions: int) -> None:
+    rng = np.random.default_rng(dimensions)
+    hull = Hull.fit(rng.uniform(1.0, 2.0, (300, dimensions)))
+    assert hull is not None
+    towards = rng.standard_normal((200, dimensions))
+    at_limit = towards * (hull.limit / gauge(hull.points, towards, None))[:, None]
+    for share, verdict in ((0.2, 1), (0.999, 1), (1.0, 0), (1.001, -1), (5.0, -1)):
+        np.testing.assert_array_equal(membership(hull.points, share * at_limit, hull.limit, hull.reach), verdict)
 
 
 def test_rows_are_left_out_for_the_limit_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
