@@ -15,24 +15,23 @@ from mlperf import __version__
 from mlperf.collect.campaign.run import store_cnns
 from mlperf.collect.protocol.clocks import load_average, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
+from mlperf.collect.protocol.network import NETWORK, check_same_network, network_waited
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.collect.servers.configuration import Configuration, check_configuration
 from mlperf.collect.servers.data import Images, digits_for
 from mlperf.collect.servers.job import DATA, Run, write_job
 from mlperf.collect.servers.learning import accuracy, go_on
 from mlperf.collect.servers.net import Net, net_of
-from mlperf.collect.servers.request import NETWORK, EmulatedNetwork, ServersRequest, check_request
+from mlperf.collect.servers.request import ServersRequest, check_request
 from mlperf.collect.servers.rows import delay_of, final_weights, measured, setting_of, updates_left
 from mlperf.collect.servers.summary import ServerRuns
 from mlperf.collect.servers.waits import measure_segments, waits_of, wanted
 from mlperf.collect.trainer.launch import mpiexec_command, run_ranks
-from mlperf.core.errors import UsageError
 from mlperf.core.files import replacing
 from mlperf.core.places import make_folder
 from mlperf.core.progress import shown_progress
 from mlperf.datasets.dictionary.column import UNKNOWN_WORD
 from mlperf.datasets.dictionary.server_schema import PS_RUNS, SEGMENTS, SERVER_TABLES
-from mlperf.datasets.reading.folder import read_host, told
 from mlperf.datasets.reading.read import read_table
 from mlperf.specs.network.cnn_toml import cnn_to_dict
 
@@ -114,7 +113,7 @@ def run_servers(request: ServersRequest, *, show_progress: bool = False) -> Serv
     record = host_record({"seed": request.seed, "ps": protocol(request)}, {})
     check_same(request.out / FILE_NAME, record)
     if NETWORK in request.waits:
-        check_same_network(request.out, request.network)
+        check_same_network(request.out, RECORDS, request.network)
     store_cnns(request.out / "cnns", [request.cnns[name] for name in names])
     write_host(request.out / FILE_NAME, record)
     segments = None
@@ -123,27 +122,6 @@ def run_servers(request: ServersRequest, *, show_progress: bool = False) -> Serv
         segments = read_table(request.out / "segments.csv", SEGMENTS, "keep")
     study = Study(request, nets, images, launcher, segments)
     return run_study(study, show_progress=show_progress)
-
-
-def network_waited(folder: Path) -> dict[str, Any]:
-    """The network that runs of a folder waited for, also where later ones waited for none; empty before the first."""
-    record = told(read_host(folder), folder, "protocol", RECORDS)
-    last = record.get("network") if NETWORK in record.get("waits", ()) else None
-    return dict(record.get("network_waited") or last or {})
-
-
-def check_same_network(folder: Path, network: EmulatedNetwork) -> None:
-    """Refuse to wait for another network in a folder than before: rows do not say for which, and count as made.
-
-    Raises
-    ------
-    UsageError
-        Says both.
-    """
-    known = network_waited(folder)
-    before = EmulatedNetwork(**known) if known else network
-    if before != network:
-        raise UsageError(f"got {network}, expected {before} as in the first runs", place=str(folder), hint="Name another folder.")
 
 
 def run_study(study: Study, *, show_progress: bool) -> ServerRuns:
@@ -257,7 +235,7 @@ def protocol(request: ServersRequest) -> dict[str, Any]:
         "code": f"{request.code}, one sample a call",
         "time_scale": request.time_scale if request.waits else 1.0,
         "network": asdict(request.network) if request.waits else {},
-        "network_waited": asdict(request.network) if NETWORK in request.waits else network_waited(request.out),
+        "network_waited": asdict(request.network) if NETWORK in request.waits else network_waited(request.out, RECORDS),
         "waits": list(request.waits),
         "minibatches": request.minibatches,
         "learning_rate": request.learning_rate,

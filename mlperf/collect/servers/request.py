@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf
 from pathlib import Path
 
 from mlperf.collect.canonical.build import check_code
+from mlperf.collect.protocol.network import NETWORK
+from mlperf.collect.protocol.rules import above_zero, link, refuse_broken
 from mlperf.collect.servers.configuration import Configuration
 from mlperf.collect.servers.net import PLACE, shipped_nets
 from mlperf.core.errors import UsageError
 from mlperf.core.places import take_path
 from mlperf.specs.network.cnn import CnnSpec
 
-COMPUTE, NETWORK = WAITED = ("compute", "network")
+COMPUTE = "compute"
+WAITED = (COMPUTE, NETWORK)
 WARM_MINIBATCHES = 1
 """Of every replica: not counted, as nothing was under way before the first."""
 
@@ -125,18 +127,10 @@ def check_request(request: ServersRequest) -> None:
         (len(set(request.configurations)) < len(request.configurations), "got a configuration twice, expected --repeats for that"),
         (request.repeats < 1 or request.epochs < 0, "expected one repeat or more, and no epoch or more"),
         (request.minibatches <= WARM_MINIBATCHES, f"expected more than {WARM_MINIBATCHES} mini-batches: the first are not counted"),
-        (
-            not all(0 < each < inf for each in (request.learning_rate, request.time_scale, request.limit_s)),
-            "expected rate, scale and limit above 0, and finite",
-        ),
-        (
-            not all(0 <= each < inf for each in (net.latency_s, net.latency_per_thread_s)) or not 0 < net.bytes_per_s < inf,
-            "expected latency >= 0 and bandwidth > 0, both finite",
-        ),
+        above_zero({"learning rate": request.learning_rate, "time scale": request.time_scale, "limit": request.limit_s}),
+        link(net.bytes_per_s, net.latency_s, net.latency_per_thread_s),
     )
-    for broken, message in rules:
-        if broken:
-            raise UsageError(message, place=PLACE, hint="See mlperf collect ps --help.")
+    refuse_broken(rules, PLACE)
     for configuration in request.configurations:
         if configuration.cnn not in request.cnns:
             got = f"got the network {configuration.cnn!r}, expected one of {', '.join(request.cnns)}"

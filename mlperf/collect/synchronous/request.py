@@ -6,10 +6,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import inf
 from pathlib import Path
 
-from mlperf.core.errors import UsageError
+from mlperf.collect.protocol.rules import above_zero, learning, refuse_broken
 from mlperf.core.places import take_path
 from mlperf.specs.network.cnn import CnnSpec
 
@@ -122,14 +121,9 @@ def check_request(request: DdpRequest) -> None:
         (request.engine not in ENGINES, f"got engine {request.engine!r}, expected one of {', '.join(ENGINES)}"),
         (request.wait not in WAITS, f"got wait {request.wait!r}, expected one of {', '.join(WAITS)}"),
         (min((*request.n_processes, *request.subbatch_sizes, request.repeats), default=0) < 1, "expected counts of at least 1"),
-        (not all(0 < each < inf for each in (request.run_s, request.limit_s)), "expected seconds above 0, and finite"),
-        (
-            not 0 < request.learning_rate < inf or not 0 <= request.momentum < 1,
-            "expected learning rate > 0 and 0 <= momentum < 1, both finite",
-        ),
+        above_zero({"seconds of a run": request.run_s, "limit": request.limit_s}),
+        learning(request.learning_rate, request.momentum),
         (any(size < 4 or size % 4 for size in request.exchange_bytes or ()), "expected sizes of exchanges in multiples of 4 bytes"),
         (len(set(names)) != len(names), "got two networks of one name, expected different names"),
     )
-    for broken, message in rules:
-        if broken:
-            raise UsageError(message, place=PLACE, hint="See mlperf collect ddp --help.")
+    refuse_broken(rules, PLACE)

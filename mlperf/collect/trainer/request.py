@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 
+from mlperf.collect.protocol.rules import above_zero, learning, link, refuse_broken
 from mlperf.collect.trainer.network import EXCHANGES, Network
 from mlperf.core.errors import UsageError
 from mlperf.core.places import take_path
@@ -127,23 +128,12 @@ def check_request(request: AsgdRequest) -> None:
         (request.waits and not request.max_updates, "got waits and no number of updates"),
         (not request.waits and isinstance(request.data, Path) and request.cnn is None, "got a data set and no network for it"),
         (not (request.epochs or request.max_updates), "got neither epochs nor updates, expected an end"),
-        (
-            not 0 < request.learning_rate < inf or not 0 <= request.momentum < 1,
-            "expected learning rate > 0 and 0 <= momentum < 1, both finite",
-        ),
+        learning(request.learning_rate, request.momentum),
         (not 0 <= request.shift < inf or not 0 <= request.scale < 1, "expected shift >= 0 and 0 <= scale < 1, both finite"),
         (request.delay < 0, "expected a delay of at least 0 updates"),
         (request.waits and request.delay, "got waits and a delay of the weights, expected one of them: what waits learns nothing"),
-        (
-            not all(0 < each < inf for each in (request.time_scale, request.limit_s, request.repeats)),
-            "expected time scale, limit and repeats above 0, and finite",
-        ),
-        (
-            not 0 <= request.network.latency_s < inf or not 0 < request.network.bytes_per_s < inf,
-            "expected latency >= 0 and bandwidth > 0, both finite",
-        ),
+        above_zero({"time scale": request.time_scale, "limit": request.limit_s, "repeats": request.repeats}),
+        link(request.network.bytes_per_s, request.network.latency_s),
         (request.network.exchange not in EXCHANGES, f"expected an exchange out of {', '.join(EXCHANGES)}"),
     )
-    for broken, message in rules:
-        if broken:
-            raise UsageError(message, place=PLACE, hint="See mlperf collect asgd --help.")
+    refuse_broken(rules, PLACE)

@@ -16,11 +16,11 @@ import pandas as pd
 from mlperf.collect.campaign.run import store_cnns
 from mlperf.collect.protocol.clocks import load_average, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
+from mlperf.collect.protocol.network import NETWORK, check_same_network, network_waited
 from mlperf.collect.protocol.tables import GrowingTable
 from mlperf.collect.trainer.accuracy import epoch_table
 from mlperf.collect.trainer.job import Job, write_job
 from mlperf.collect.trainer.launch import mpiexec_command, run_ranks
-from mlperf.collect.trainer.network import Network
 from mlperf.collect.trainer.records import RULE, Records, read_records, store_records
 from mlperf.collect.trainer.request import WAITED, AsgdRequest, check_request
 from mlperf.collect.trainer.rounds import gradient_rounds, memory_rounds
@@ -35,14 +35,13 @@ from mlperf.collect.trainer.rows import (
 from mlperf.collect.trainer.samples import Samples, check_fits, digits_cnn, find_samples
 from mlperf.collect.trainer.shards import write_shards
 from mlperf.collect.trainer.summary import RunSummary, Trained
-from mlperf.core.errors import InterruptedRun, UsageError
+from mlperf.core.errors import InterruptedRun
 from mlperf.core.files import write_text_whole
 from mlperf.core.places import make_folder
 from mlperf.core.progress import shown_progress
 from mlperf.datasets.campaigns.campaign import Campaign, read_campaign
 from mlperf.datasets.campaigns.write import write_table
 from mlperf.datasets.dictionary.trainer_schema import FOLDER, TRAINER_TABLES
-from mlperf.datasets.reading.folder import read_host, told
 from mlperf.datasets.reading.read import read_table
 from mlperf.specs.network.cnn import CnnSpec
 from mlperf.specs.network.cnn_toml import cnn_to_dict
@@ -115,8 +114,8 @@ def train_asynchronously(request: AsgdRequest, *, show_progress: bool = False) -
     todo, n_before = settings_to_run(request, study.cnn)
     record = machine_record(study)
     check_same(request.out / FILE_NAME, record)
-    if "network" in request.waits:
-        check_same_network(request.out, request.network)
+    if NETWORK in request.waits:
+        check_same_network(request.out, FOLDER, request.network)
     store_cnns(request.out / "cnns", [study.cnn])
     write_host(request.out / FILE_NAME, record)
     with shown_progress(show_progress) as progress:
@@ -137,29 +136,6 @@ def prepare(request: AsgdRequest) -> Study:
     samples = find_samples(request.data or "digits", request.seed)
     check_fits(samples, cnn, max(request.n_nodes))
     return Study(request, cnn, samples, None, launcher)
-
-
-def check_same_network(folder: Path, network: Network) -> None:
-    """Refuse to wait for another network in a campaign than before: its host.json has room for one.
-
-    Raises
-    ------
-    UsageError
-        Says both. A record without the name of an exchange means the default.
-    """
-    known = network_waited(folder)
-    before = Network(**known) if known else network
-    if before != network:
-        raise UsageError(
-            f"got {network}, expected {before} as in the campaign's first run", place=str(folder), hint="Name another folder."
-        )
-
-
-def network_waited(folder: Path) -> dict[str, Any]:
-    """The network that runs of a campaign waited for, also where later ones waited for none; empty before the first."""
-    record = told(read_host(folder), folder, "protocol", FOLDER)
-    last = record.get("network") if "network" in record.get("waits", ()) else None
-    return dict(record.get("network_waited") or last or {})
 
 
 def settings_to_run(request: AsgdRequest, cnn: CnnSpec) -> tuple[list[Setting], int]:
@@ -228,7 +204,7 @@ def make_job(study: Study, setting: Setting, run: int) -> Job:
         waits={name: [each * request.time_scale for each in rounds] for name, rounds in rounds_of(study, setting).items()},
         shards="" if study.samples is None else f"../shards/{study.cnn.name}-{n_nodes}",
         limit_s=request.limit_s,
-        exchange=request.network.exchange if "network" in request.waits else "",
+        exchange=request.network.exchange if NETWORK in request.waits else "",
     )
 
 
@@ -243,7 +219,7 @@ def rounds_of(study: Study, setting: Setting) -> dict[str, list[float]]:
         found |= gradient_rounds(campaign, study.cnn, subbatch_size, request.backend)
     if "memory" in request.waits:
         found |= memory_rounds(campaign, n_params, n_nodes)
-    if "network" in request.waits:
+    if NETWORK in request.waits:
         found["allreduce"] = [request.network.allreduce_s(n_params, n_nodes)]
     return found
 
@@ -304,5 +280,5 @@ def protocol(study: Study) -> dict[str, Any]:
         "data": study.samples.name if study.samples else f"rounds of {study.rounds.name}" if study.rounds else "",
         "waits": {part: list(WAITED[part]) for part in request.waits},
         "network": asdict(request.network),
-        "network_waited": asdict(request.network) if "network" in request.waits else network_waited(request.out),
+        "network_waited": asdict(request.network) if NETWORK in request.waits else network_waited(request.out, FOLDER),
     }

@@ -30,7 +30,7 @@ def test_the_mode_says_what_was_waited_for_and_the_link_is_slowed_down() -> None
         ({"configurations": ()}, "got no configuration"),
         ({"configurations": ONE * 2}, "got a configuration twice"),
         ({"minibatches": 1}, "expected more than 1 mini-batches"),
-        ({"time_scale": 0.0}, "expected rate, scale and limit above 0"),
+        ({"time_scale": 0.0}, "got time scale 0, expected numbers above 0"),
         ({"cnns": {}}, "got the network 'digits-fc'"),
         ({"network": EmulatedNetwork(-1.0)}, "expected latency >= 0"),
         ({"network": EmulatedNetwork(math.nan)}, "expected latency >= 0 and bandwidth > 0, both finite"),

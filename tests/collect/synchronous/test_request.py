@@ -33,8 +33,8 @@ def test_more_processes_than_cores_wait_unless_told_otherwise() -> None:
         ({"momentum": 1.0}, "momentum"),
         ({"exchange_bytes": (6,)}, "multiples of 4"),
         ({"cnns": (digits_cnn(), digits_cnn())}, "two networks of one name"),
-        ({"run_s": 0.0}, "seconds above 0"),
-        ({"run_s": float("inf")}, "seconds above 0, and finite"),
+        ({"run_s": 0.0}, "got seconds of a run 0, expected numbers above 0"),
+        ({"run_s": float("inf")}, "got seconds of a run inf, expected numbers above 0, and finite"),
         ({"learning_rate": float("nan")}, "learning rate > 0"),
     ],
 )

@@ -11,11 +11,12 @@ import pandas as pd
 import pytest
 
 from mlperf.collect.protocol.host import cache_bytes
+from mlperf.collect.protocol.network import check_same_network
 from mlperf.collect.trainer import AsgdRequest, digits_cnn, train_asynchronously
 from mlperf.collect.trainer.network import Network
 from mlperf.collect.trainer.records import warm_up
 from mlperf.collect.trainer.request import check_request
-from mlperf.collect.trainer.train import Study, check_same_network, machine_record
+from mlperf.collect.trainer.train import Study, machine_record
 from mlperf.core.errors import UsageError
 from mlperf.datasets import read_campaign
 from mlperf.datasets.dictionary.schema import COMPONENT_NAMES
@@ -122,25 +123,13 @@ def test_waited_memory_operations_have_the_caches_they_were_measured_with(tmp_pa
     assert machine_record(real)["host"]["cache_bytes"] == cache_bytes()
 
 
-def test_a_campaign_waits_for_one_network(tmp_path: Path) -> None:
-    """A record of the time when there was one form of exchange means that one; a real network is none that is waited for."""
-
-    def write(waits: dict[str, list[str]], **network: float) -> None:
-        said = {"protocol": {"asgd": {"waits": waits, "network": network}}}
-        (tmp_path / "host.json").write_text(json.dumps(said), encoding="utf-8")
-
-    check_same_network(tmp_path, Network(exchange="tree"))
-    write({"gradient": []}, latency_s=1.0, bytes_per_s=1.0)
-    check_same_network(tmp_path, Network(exchange="tree"))
-    write({"network": ["allreduce"]}, latency_s=5e-6, bytes_per_s=3e9)
-    check_same_network(tmp_path, Network())
-    with pytest.raises(UsageError, match=r"exchange='tree'.*exchange='halving-doubling'"):
-        check_same_network(tmp_path, Network(exchange="tree"))
-    # Real runs after it leave the name of the network that was waited for.
+def test_real_runs_leave_the_network_that_earlier_ones_waited_for(tmp_path: Path) -> None:
+    said = {"waits": {"network": ["allreduce"]}, "network": {"latency_s": 5e-6, "bytes_per_s": 3e9}}
+    (tmp_path / "host.json").write_text(json.dumps({"protocol": {"asgd": said}}), encoding="utf-8")
     real = machine_record(Study(AsgdRequest(tmp_path), NET, None, None, []))
     (tmp_path / "host.json").write_text(json.dumps(real), encoding="utf-8")
-    with pytest.raises(UsageError, match="tree"):
-        check_same_network(tmp_path, Network(exchange="tree"))
+    with pytest.raises(UsageError, match=r"exchange='tree'.*exchange='halving-doubling'"):
+        check_same_network(tmp_path, "asgd", Network(exchange="tree"))
 
 
 @pytest.mark.parametrize("changed", [{"learning_rate": np.nan}, {"shift": np.inf}, {"time_scale": np.nan}, {"limit_s": np.inf}])
