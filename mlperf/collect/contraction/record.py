@@ -95,7 +95,8 @@ def begin_record(request: ContractionRequest, builds: Sequence[Build], n_pattern
         "sizes": list(request.sizes),
         "n_patterns": n_patterns,
     }
-    check_same(path, record)
+    # host.json comes with the clock at the end: a campaign that was killed has rounds without it.
+    check_same(path, record, ())
     if path.is_file():
         known = read_host(path.parent)
         _check_family(path, known, record)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info
 from mlperf.core.errors import DataError, UsageError
 from mlperf.core.files import write_text_whole
 from mlperf.core.provenance import host_facts, installed_versions
-from mlperf.datasets.reading.folder import read_host, told
+from mlperf.datasets.reading.folder import SUFFIXES, read_host, told
 
 FILE_NAME = "host.json"
 FORMAT = 1
@@ -74,8 +74,17 @@ def blas_name() -> str:
     return f"{library['internal_api']} {library.get('version')} {library.get('architecture', '')}, {library['num_threads']} thread"
 
 
-def check_same(path: Path, record: Mapping[str, Any]) -> None:
-    """Refuse to add to a campaign that another machine, device, version or seed began.
+def check_same(path: Path, record: Mapping[str, Any], tables: Iterable[str]) -> None:
+    """Refuse to add to a campaign that another machine, device, version or seed began, or whose beginning nothing tells of.
+
+    Parameters
+    ----------
+    path : Path
+        The campaign's ``host.json``.
+    record : Mapping
+        What `host_record` says of this run.
+    tables : iterable of str
+        Tables that are added to.
 
     Raises
     ------
@@ -85,6 +94,13 @@ def check_same(path: Path, record: Mapping[str, Any]) -> None:
         The file of the earlier run is of a later format, or holds something else than objects.
     """
     if not path.exists():
+        begun = [name for name in tables if any((path.parent / f"{name}{suffix}").exists() for suffix in SUFFIXES)]
+        if begun:
+            raise UsageError(
+                f"is not there, but {begun[0]}.csv is: expected the machine, versions and seed of the rows in it",
+                place=str(path),
+                hint="Copy it back from where the rows were made, or name another folder.",
+            )
         return
     known = read_host(path.parent)
     form = known.get("format", FORMAT)

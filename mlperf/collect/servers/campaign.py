@@ -13,6 +13,7 @@ import pandas as pd
 
 from mlperf import __version__
 from mlperf.collect.campaign.run import store_cnns
+from mlperf.collect.protocol.asked import ASKED, same_asked
 from mlperf.collect.protocol.clocks import load_average, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
 from mlperf.collect.protocol.network import NETWORK, check_same_network, network_waited
@@ -37,6 +38,7 @@ from mlperf.specs.network.cnn_toml import cnn_to_dict
 
 MODULE = "mlperf.collect.servers.rank"
 RECORDS = "ps"
+KEY = ("mode", "cnn", "n_replicas", "n_servers", "plan", "exchange", "minibatch_size", "code")
 RUNS_OF_A_LAUNCH = 6
 """Ranks are started once for so many runs: starting a dozen takes longer than many a run."""
 
@@ -110,8 +112,9 @@ def run_servers(request: ServersRequest, *, show_progress: bool = False) -> Serv
     images = {name: digits_for(net, request.seed) for name, net in nets.items()}
     make_folder(request.out, above=True)
     make_folder(request.out / RECORDS)
-    record = host_record({"seed": request.seed, "ps": protocol(request)}, {})
-    check_same(request.out / FILE_NAME, record)
+    record = host_record({"seed": request.seed, RECORDS: protocol(request)}, {})
+    check_same(request.out / FILE_NAME, record, ("ps_runs",))
+    record["protocol"][RECORDS][ASKED] = asked_of(request)
     if NETWORK in request.waits:
         check_same_network(request.out, RECORDS, request.network)
     store_cnns(request.out / "cnns", [request.cnns[name] for name in names])
@@ -122,6 +125,13 @@ def run_servers(request: ServersRequest, *, show_progress: bool = False) -> Serv
         segments = read_table(request.out / "segments.csv", SEGMENTS, "keep")
     study = Study(request, nets, images, launcher, segments)
     return run_study(study, show_progress=show_progress)
+
+
+def asked_of(request: ServersRequest) -> dict[str, Any]:
+    """With which options runs of each setting are made, those of earlier calls included; other options are refused."""
+    options = {"--minibatches": request.minibatches, "--epochs": request.epochs, "--learning-rate": request.learning_rate}
+    own = [" ".join(key_of(request, configuration, request.code)) for configuration in request.configurations]
+    return same_asked(request.out, RECORDS, dict.fromkeys(own, options), {" ".join(key) for key in runs_made(request)})
 
 
 def run_study(study: Study, *, show_progress: bool) -> ServerRuns:
@@ -145,22 +155,28 @@ def run_study(study: Study, *, show_progress: bool) -> ServerRuns:
 
 def still_to_run(request: ServersRequest) -> tuple[list[tuple[Configuration, int]], int]:
     """Configurations with the number of the repeat, each repeat in a random order of its own, and how many are there already."""
-    made = Counter(
-        tuple(row[name] for name in ("mode", "cnn", "n_replicas", "n_servers", "plan", "exchange", "minibatch_size", "code"))
-        for row in GrowingTable(request.out, "ps_runs", SERVER_TABLES).rows()
-    )
+    made = runs_made(request)
     todo, n_before = [], 0
     for repeat in range(1, request.repeats + 1):
         order = np.random.default_rng((request.seed, repeat)).permutation(len(request.configurations))
         for configuration in (request.configurations[index] for index in order.tolist()):
-            c = configuration
-            names = (c.cnn, str(c.n_replicas), str(c.n_servers), c.plan_text, c.exchange, str(c.minibatch_size))
             # Runs of earlier versions do not say what ran their loops.
-            if sum(made[(request.mode, *names, code)] for code in (request.code, UNKNOWN_WORD)) >= repeat:
+            if sum(made[key_of(request, configuration, code)] for code in (request.code, UNKNOWN_WORD)) >= repeat:
                 n_before += 1
             else:
                 todo.append((configuration, repeat))
     return todo, n_before
+
+
+def key_of(request: ServersRequest, configuration: Configuration, code: str) -> tuple[str, ...]:
+    """What tells runs of one setting from others, as the columns `KEY` of their rows."""
+    c = configuration
+    return (request.mode, c.cnn, str(c.n_replicas), str(c.n_servers), c.plan_text, c.exchange, str(c.minibatch_size), code)
+
+
+def runs_made(request: ServersRequest) -> Counter[tuple[str, ...]]:
+    """How many runs of each setting the folder holds."""
+    return Counter(tuple(row[name] for name in KEY) for row in GrowingTable(request.out, "ps_runs", SERVER_TABLES).rows())
 
 
 def run_launch(study: Study, launch: list[tuple[Configuration, int]]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pandas as pd
 from mlperf.collect.backends.backends import numpy_backend
 from mlperf.collect.campaign.machine import store_machine
 from mlperf.collect.campaign.run import store_cnns
+from mlperf.collect.protocol.asked import ASKED, same_asked
 from mlperf.collect.protocol.clocks import load_average, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
 from mlperf.collect.protocol.tables import GrowingTable
@@ -37,7 +39,7 @@ from mlperf.collect.synchronous.summary import SynchronousRuns
 from mlperf.collect.synchronous.waited import WAITED
 from mlperf.collect.trainer.job import write_job
 from mlperf.collect.trainer.launch import mpiexec_command, run_ranks
-from mlperf.collect.trainer.samples import digits_cnn
+from mlperf.collect.trainer.samples import Samples, digits_cnn
 from mlperf.core.errors import InterruptedRun, UsageError
 from mlperf.core.extras import require
 from mlperf.core.files import replacing
@@ -126,8 +128,9 @@ def prepare(request: DdpRequest) -> Study:
         require("torch", "torch")
     cnns = request.cnns or (digits_cnn(),)
     out, record = request.out, host_record({"seed": request.seed, FOLDER: protocol(request)}, {})
-    check_same(out / FILE_NAME, record)
+    check_same(out / FILE_NAME, record, OWN_TABLES)
     samples = {cnn.name: samples_of(cnn, request.data, request.seed) for cnn in cnns}
+    record["protocol"][FOLDER][ASKED] = asked_of(request, samples)
     store_cnns(out / "cnns", cnns)
     write_host(out / FILE_NAME, record)
     with numpy_backend() as backend:
@@ -139,6 +142,23 @@ def prepare(request: DdpRequest) -> Study:
     runs, exchanges = (GrowingTable(out, name, OWN_TABLES) for name in ("runs", "exchange"))
     sizes = {name: each.size for name, each in samples.items()}
     return Study(request, {cnn.name: cnn for cnn in cnns}, sizes, launcher, runs, exchanges)
+
+
+def asked_of(request: DdpRequest, samples: Mapping[str, Samples]) -> dict[str, Any]:
+    """With which options runs of each setting are made, those of earlier calls included; other options are refused."""
+    options = {"--seconds": request.run_s, "--learning-rate": request.learning_rate, "--momentum": request.momentum}
+    own = {
+        setting_words(request.mode(count), request.engine_name, cnn, count, size): options | {"--data": each.name}
+        for (cnn, each), count, size in product(samples.items(), request.n_processes, request.subbatch_sizes)
+    }
+    names = ("mode", "engine", "cnn", "n_gpus_per_node", "subbatch_size")
+    made = {setting_words(*(row[name] for name in names)) for row in GrowingTable(request.out, "runs", OWN_TABLES).rows()}
+    return same_asked(request.out, FOLDER, own, made)
+
+
+def setting_words(mode: str, engine: str, cnn: str, n_processes: int | str, subbatch_size: int | str) -> str:
+    """A setting as host.json names it."""
+    return f"{mode}, {engine}, {cnn} on {n_processes} at sub-batch {subbatch_size}"
 
 
 def protocol(request: DdpRequest) -> dict[str, Any]:

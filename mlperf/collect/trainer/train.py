@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from mlperf.collect.campaign.run import store_cnns
+from mlperf.collect.protocol.asked import ASKED, same_asked
 from mlperf.collect.protocol.clocks import load_average, require_clocks
 from mlperf.collect.protocol.host import FILE_NAME, check_same, host_record, write_host
 from mlperf.collect.protocol.network import NETWORK, check_same_network, network_waited
@@ -113,7 +114,8 @@ def train_asynchronously(request: AsgdRequest, *, show_progress: bool = False) -
     study = prepare(request)
     todo, n_before = settings_to_run(request, study.cnn)
     record = machine_record(study)
-    check_same(request.out / FILE_NAME, record)
+    check_same(request.out / FILE_NAME, record, ("components", "runs"))
+    record["protocol"][FOLDER][ASKED] = asked_of(study)
     if NETWORK in request.waits:
         check_same_network(request.out, FOLDER, request.network)
     store_cnns(request.out / "cnns", [study.cnn])
@@ -138,9 +140,35 @@ def prepare(request: AsgdRequest) -> Study:
     return Study(request, cnn, samples, None, launcher)
 
 
+def asked_of(study: Study) -> dict[str, Any]:
+    """With which options runs of each setting are made, those of earlier calls included; other options are refused."""
+    request = study.request
+    options = {"--epochs": request.epochs, "--updates": request.max_updates}
+    if study.samples is None:
+        rounds = "" if study.rounds is None else study.rounds.name
+        options |= {"--dataset-size": request.dataset_size, "--rounds-from": rounds, "--backend": request.backend}
+    else:
+        options |= {"--data": study.samples.name, "--learning-rate": request.learning_rate, "--momentum": request.momentum}
+        options |= {"--shift": request.shift, "--scale": request.scale}
+    own = [setting_words(request.mode, study.cnn.name, *map(str, setting)) for setting in settings_of(request)]
+    names = ("mode", "cnn", "n_nodes", "n_gpus_per_node", "subbatch_size")
+    made = {setting_words(*(row[name] for name in names)) for row in GrowingTable(request.out, "runs").rows()}
+    return same_asked(request.out, FOLDER, dict.fromkeys(own, options), made)
+
+
+def setting_words(mode: str, cnn: str, n_nodes: str, n_gpus_per_node: str, subbatch_size: str) -> str:
+    """A setting as host.json names it."""
+    return f"{mode}, {cnn} on {n_nodes} x {n_gpus_per_node} at sub-batch {subbatch_size}"
+
+
+def settings_of(request: AsgdRequest) -> list[Setting]:
+    """Every combination that is asked for."""
+    return list(product(request.n_nodes, request.n_gpus_per_node, request.subbatch_sizes))
+
+
 def settings_to_run(request: AsgdRequest, cnn: CnnSpec) -> tuple[list[Setting], int]:
     """Settings that are still to run, each repeat in an order of its own, and how many runs there are already."""
-    settings = list(product(request.n_nodes, request.n_gpus_per_node, request.subbatch_sizes))
+    settings = settings_of(request)
     rows = GrowingTable(request.out, "runs").rows()
     found = Counter(
         (int(row["n_nodes"]), int(row["n_gpus_per_node"]), int(row["subbatch_size"]))

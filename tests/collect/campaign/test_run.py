@@ -102,9 +102,9 @@ def test_torch_layers_fill_the_same_tables(tmp_path: Path) -> None:
 def test_products_of_two_backends_do_not_share_a_table(tmp_path: Path) -> None:
     record = {"host": {}, "versions": {}, "protocol": {"seed": 0, "sgemm_backend": "numpy"}}
     (tmp_path / "host.json").write_text(json.dumps(record), encoding="utf-8")
-    check_same(tmp_path / "host.json", record | {"protocol": {"seed": 0}})
+    check_same(tmp_path / "host.json", record | {"protocol": {"seed": 0}}, ())
     with pytest.raises(UsageError, match=r"protocol, sgemm_backend: got 'torch', expected 'numpy'"):
-        check_same(tmp_path / "host.json", record | {"protocol": {"seed": 0, "sgemm_backend": "torch"}})
+        check_same(tmp_path / "host.json", record | {"protocol": {"seed": 0, "sgemm_backend": "torch"}}, ())
 
 
 def test_all_times_are_positive_and_circumstances_logged(campaign: Path) -> None:

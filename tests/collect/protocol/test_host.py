@@ -26,7 +26,7 @@ def test_a_campaign_of_another_kind_is_not_gone_on_with(
 ) -> None:
     record, path = host_record({"seed": 0}, {}), tmp_path / "host.json"
     path.write_text(json.dumps(record), encoding="utf-8")
-    check_same(path, record)
+    check_same(path, record, ())
     path.write_text(json.dumps(record | change), encoding="utf-8")
     with pytest.raises(error, match=message):
-        check_same(path, record)
+        check_same(path, record, ())

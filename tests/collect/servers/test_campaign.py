@@ -106,6 +106,37 @@ def test_what_cannot_run_is_refused_before_anything_is_written(tmp_path: Path, r
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"minibatches": 9}, "--minibatches 9, expected 8"),
+        ({"epochs": 2}, "--epochs 2, expected 1"),
+        ({"learning_rate": 0.5}, "--learning-rate 0.5, expected 0.01"),
+    ],
+)
+def test_runs_that_were_asked_for_otherwise_do_not_count_as_made(
+    tmp_path: Path, run_tiny: Callable, changed: dict[str, float], words: str
+) -> None:
+    """Rows do not say all of it, and all runs of one setting are averaged. Other settings and modes may have others."""
+    asked = {"minibatches": 8, "epochs": 1, "learning_rate": 0.01}
+    table = {"cnn": "tiny-fc", "plan": ALONE["tiny-fc"]}
+    run_tiny(tmp_path, [table], **asked)
+    assert run_tiny(tmp_path, [{**table, "minibatch_size": 8}], **{**asked, **changed}).n_done_before == 0
+    with pytest.raises(
+        UsageError, match=f"host.json: got {words} as in the runs of real tiny-fc 1 0 1x1x1/1x1x1 .* 16 blas that are"
+    ):
+        run_tiny(tmp_path, [table], **{**asked, **changed})
+    assert run_tiny(tmp_path, [table], **asked).n_done_before == 1
+
+
+def test_runs_without_host_json_are_not_gone_on_with(tmp_path: Path, run_tiny: Callable) -> None:
+    table = {"cnn": "tiny-fc", "plan": ALONE["tiny-fc"]}
+    run_tiny(tmp_path, [table])
+    (tmp_path / "host.json").unlink()
+    with pytest.raises(UsageError, match=r"host.json: is not there, but ps_runs.csv is: expected the machine"):
+        run_tiny(tmp_path, [table])
+
+
 def test_runs_in_other_code_are_other_runs(tmp_path: Path, run_tiny: Callable) -> None:
     """Loops compiled by numba take other times than BLAS: neither counts as made where the other was."""
     pytest.importorskip("numba")

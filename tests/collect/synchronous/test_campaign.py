@@ -61,6 +61,29 @@ def test_the_same_command_has_nothing_left_and_more_repeats_add(done: tuple[DdpR
     assert expected_s(request, todo) > 2 * 2.5
 
 
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"run_s": 0.1}, "--seconds 0.1, expected 0.05 as in the runs of real, numpy[+]mpi, digits on 1 at sub-batch 8"),
+        ({"momentum": 0.5}, "--momentum 0.5, expected 0.9"),
+        ({"learning_rate": 0.5}, "--learning-rate 0.5, expected 0.01"),
+    ],
+)
+def test_runs_that_were_asked_for_otherwise_do_not_count_as_made(
+    done: tuple[DdpRequest, SynchronousRuns], changed: dict[str, float], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        train_synchronously(replace(done[0], repeats=2, **changed))
+    assert "--seconds" in (done[0].out / "host.json").read_text(encoding="utf-8")
+
+
+def test_rows_without_host_json_are_not_added_to(done: tuple[DdpRequest, SynchronousRuns], tmp_path: Path) -> None:
+    request = replace(done[0], out=tmp_path)
+    (tmp_path / "exchange.csv").write_bytes((done[0].out / "exchange.csv").read_bytes())
+    with pytest.raises(UsageError, match=r"host.json: is not there, but exchange.csv is"):
+        train_synchronously(request)
+
+
 def test_waits_take_as_long_as_the_steps_they_stand_for(done: tuple[DdpRequest, SynchronousRuns]) -> None:
     """Steps of 12 ms stand where one process's own were."""
     request, _ = done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,13 @@ def test_the_same_command_runs_only_what_is_missing(emulated: Any) -> None:
     again = train_asynchronously(emulated.request)
     assert again.runs == ()
     assert again.n_done_before == 1
+
+
+@both
+def test_runs_that_were_asked_for_otherwise_do_not_count_as_made(name: str, request: pytest.FixtureRequest) -> None:
+    asked = of(name, request).request
+    with pytest.raises(UsageError, match=rf"--updates {asked.max_updates + 1}, expected {asked.max_updates} as in the runs of "):
+        train_asynchronously(replace(asked, max_updates=asked.max_updates + 1))
 
 
 def test_host_json_says_mode_and_rule(emulated: Any) -> None:
