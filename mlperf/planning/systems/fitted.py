@@ -80,18 +80,27 @@ class FittedRows(Shown):
         return int(np.argmax(rate))
 
     def to_frame(self) -> pd.DataFrame:
-        """The rows with the prediction, its bounds, what else is known, and the domain flag."""
+        """The rows with the prediction, its bounds, what else is known, and the domain flag.
+
+        What is predicted of a name the rows have, as of a measured part of a step, is ``predicted_`` and that name; rows that
+        were predicted before get the new prediction in place of the old one.
+        """
         stem, unit = (self.target[:-2], "_s") if self.target in SECONDS_OF else (self.target, "")
-        own = [name for name in self.rows if name not in (self.target, *self.further.columns)]
+        main = f"predicted_{self.target}"
         told: dict[str, Any] = {
-            f"predicted_{self.target}": self.predicted,
             f"{stem}_low{unit}": self.interval.lower,
             f"{stem}_high{unit}": self.interval.upper,
             **{str(name): self.further[name].to_numpy() for name in self.further},
             "in_domain": self.in_domain,
             "reason": list(self.reason),
         }
-        return self.rows[own].assign(**told)
+        again = main in self.rows
+
+        def apart(name: str) -> str:
+            named = f"predicted_{name}"
+            return named if name in self.rows and (not again or named in self.rows) else name
+
+        return self.rows.assign(**{main: self.predicted}, **{apart(name): values for name, values in told.items()})
 
 
 def predict_fitted(

@@ -106,6 +106,25 @@ def test_the_commands_take_one_from_a_table_to_an_answer(steps: Path, tmp_path: 
     assert document["result"]["errors"]["step_s"]["mape"] < 1e-6
 
 
+@pytest.mark.parametrize("system", ["data-parallel", "parameter-server"])
+def test_what_was_measured_stands_beside_what_is_predicted(steps: Path, speeds: Path, system: str) -> None:
+    """Measured values of every name stay; predicting the written rows again replaces the predictions alone."""
+    path, target, part = {
+        "data-parallel": (steps, "step_s", "exchange_s"),
+        "parameter-server": (speeds, "updates_per_s", "wait_s"),
+    }[system]
+    model = train_for_system(path, system)
+    rows = pd.read_csv(path).assign(**{part: 7.0, "reason": "mine"})
+    found = predict_fitted(model, rows).to_frame()
+    pd.testing.assert_frame_equal(found[list(rows)], rows)
+    plain = predict_fitted(model, rows.drop(columns=[target, part, "reason"])).to_frame()
+    for name in (part, "reason"):
+        assert found[f"predicted_{name}"].tolist() == plain[name].tolist()
+    assert found[f"predicted_{target}"].tolist() == plain[f"predicted_{target}"].tolist()
+    pd.testing.assert_frame_equal(predict_fitted(model, found).to_frame(), found)
+    pd.testing.assert_frame_equal(predict_fitted(model, plain).to_frame(), plain)
+
+
 def test_what_no_table_trains_is_refused(steps: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="to train on a table"):
         invoke("train", steps, "--system", "stale-synchronous", "-o", tmp_path / "x.json")
